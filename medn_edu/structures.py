@@ -363,12 +363,10 @@ def encode_labels(
                 f"the known labels are {_shortened(known)}."
             )
         codes[t] = code
-    return codes, _class_array(known)
+    return codes, class_array(known)
 
 
-def forbidden_to_allowed(
-    forbidden: Any, classes: np.ndarray, n_edge_types: int = 1
-) -> np.ndarray:
+def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int = 1) -> np.ndarray:
     """Turn forbidden transitions into a table of what is allowed.
 
     Parameters
@@ -401,7 +399,11 @@ def forbidden_to_allowed(
     allowed = np.ones((n_edge_types, len(code_of), len(code_of)), dtype=bool)
     if forbidden is None:
         return allowed
-    per_type = forbidden if isinstance(forbidden, dict) else dict.fromkeys(range(n_edge_types), list(forbidden))
+    per_type = (
+        forbidden
+        if isinstance(forbidden, dict)
+        else dict.fromkeys(range(n_edge_types), list(forbidden))
+    )
     for edge_type, pairs in per_type.items():
         if edge_type not in range(n_edge_types):
             raise ValueError(
@@ -480,9 +482,7 @@ def label_samples(
     if allowed.shape[1] < 2:
         raise ValueError("y holds a single label; expected at least two different labels.")
     children = np.flatnonzero(samples.parents >= 0)
-    fine = allowed[
-        samples.edge_types[children], codes[samples.parents[children]], codes[children]
-    ]
+    fine = allowed[samples.edge_types[children], codes[samples.parents[children]], codes[children]]
     if not fine.all():
         node = children[np.argmin(fine)]
         i = samples.sample_of_node[node]
@@ -534,7 +534,9 @@ def _check_features(features: Any, i: int) -> Any:
     if matrix.shape[1] == 0:
         raise ValueError(f"sample {i} of X has no features; expected at least one.")
     if not np.isfinite(values).all():
-        raise ValueError(f"sample {i} of X holds NaN or infinite features; expected finite numbers.")
+        raise ValueError(
+            f"sample {i} of X holds NaN or infinite features; expected finite numbers."
+        )
     return matrix
 
 
@@ -623,7 +625,7 @@ def _sorted_classes(labels: set[Hashable]) -> list[Hashable]:
         return sorted(labels, key=lambda label: (type(label).__name__, repr(label)))
 
 
-def _class_array(classes: list[Hashable]) -> np.ndarray:
+def class_array(classes: list[Hashable]) -> np.ndarray:
     """Return labels as an array; of objects when numpy would change or nest them."""
     if len({type(label) for label in classes}) == 1 and isinstance(
         classes[0], (str, bool, int, float)

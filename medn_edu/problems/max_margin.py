@@ -177,7 +177,9 @@ class MaxMarginProblem:
             Both values, the dual variables and ``eta``.
         """
         if iterate.dual is None:
-            raise TypeError("a max-margin problem is certified by dual variables; the solver kept none.")
+            raise TypeError(
+                "a max-margin problem is certified by dual variables; the solver kept none."
+            )
         alpha = iterate.dual()
         eta = self.eta(alpha)
         return Certificate(self.primal(iterate.weights), self._dual(alpha, eta), alpha, eta)

@@ -1,0 +1,72 @@
+"""Telling people how far a fit has come, and whether it got there."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Self
+
+from sklearn.exceptions import ConvergenceWarning
+from tqdm.auto import tqdm
+
+from medn_edu.results import SolveResult, TracePoint
+
+__all__ = ["GapProgress", "warn_unless_converged"]
+
+
+class GapProgress:
+    """A progress bar whose length is the way of the duality gap down to the tolerance.
+
+    Gaps fall about geometrically, so the bar moves with their logarithm, which makes the time left
+    an honest guess.  It appears only after two seconds, and only where somebody watches.
+
+    Parameters
+    ----------
+    name : str
+        What is being trained.
+    tol : float
+        Relative gap to reach.
+    shown : bool
+        Whether to show anything.
+    """
+
+    def __init__(self, name: str, tol: float, *, shown: bool) -> None:
+        self.tol = tol
+        self.first_gap = math.nan
+        self.bar = tqdm(
+            total=100,
+            desc=f"Training {name}",
+            unit="%",
+            delay=2,
+            leave=False,
+            disable=None if shown else True,
+            bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed} (left {remaining}){postfix}",
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.bar.close()
+
+    def __call__(self, point: TracePoint) -> None:
+        """Move the bar to where a pass has brought the gap."""
+        gap = point.gap_estimate / max(abs(point.objective_estimate), 1e-300)
+        if not (math.isfinite(gap) and gap > 0):
+            return
+        if math.isnan(self.first_gap):
+            self.first_gap = max(gap, 2 * self.tol)
+        share = math.log(self.first_gap / gap) / math.log(self.first_gap / self.tol)
+        self.bar.set_postfix_str(f", gap {gap:.2g} of {self.tol:.2g}", refresh=False)
+        self.bar.update(max(0.0, min(100.0, 100 * share) - self.bar.n))
+
+
+def warn_unless_converged(result: SolveResult, name: str, tol: float, max_iter: int) -> None:
+    """Warn when a solver ran out of passes before its gap was small enough."""
+    if not result.converged and result.n_passes >= max_iter:
+        warnings.warn(
+            f"{name} used all {max_iter} passes and reached a relative gap of "
+            f"{result.relative_gap:.2g} instead of {tol:.2g}; raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

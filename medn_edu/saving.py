@@ -1,0 +1,191 @@
+"""Saving and loading trained models: one npz file of plain arrays and a JSON header, no pickle.
+
+A file that is loaded is read as numbers and text and never run, so a model from a stranger can at
+worst be wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medn_edu.files import replacing
+from medn_edu.results import DualVariables, SolveResult, TracePoint
+
+__all__ = ["load_state", "save_model"]
+
+FORMAT = "medn_edu model"
+FORMAT_VERSION = 1
+_SCALARS = [
+    f.name for f in fields(SolveResult) if f.name not in ("weights", "eta", "alpha", "trace")
+]
+_TRACE = [f.name for f in fields(TracePoint)]
+_ALPHA = [f.name for f in fields(DualVariables)]
+
+
+def save_model(model: Any, path: str | Path) -> None:
+    """Write a trained estimator to ``path``, in one step.
+
+    Parameters
+    ----------
+    model : MarkovNetwork
+        A trained estimator.
+    path : str or Path
+        File to write.
+
+    Raises
+    ------
+    TypeError
+        If a label or a parameter is of a type that JSON cannot hold.
+    OSError
+        If the file cannot be written.
+    """
+    result: SolveResult = model.result_
+    header = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "estimator": type(model).__name__,
+        "parameters": {
+            name: _encode(value, f"parameter {name}") for name, value in model.get_params().items()
+        },
+        "classes": [_encode(label, "a label") for label in model.classes_.tolist()],
+        "n_features": int(model.n_features_in_),
+        "result": {name: _encode(getattr(result, name), name) for name in _SCALARS},
+    }
+    arrays = {
+        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+        "weights": model.weights_,
+        "eta": model.eta_,
+        "allowed": model._allowed,
+        "offsets": model._offsets,
+        "trace": np.array([[getattr(p, name) for name in _TRACE] for p in result.trace], float),
+    }
+    if result.alpha is not None:
+        arrays |= {f"alpha_{name}": getattr(result.alpha, name) for name in _ALPHA}
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def load_state(path: str | Path) -> dict[str, Any]:
+    """Read what `save_model` wrote and check that it hangs together.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to read.
+
+    Returns
+    -------
+    dict
+        ``estimator``, ``parameters``, ``classes``, ``n_features``, ``weights``, ``eta``, ``allowed``,
+        ``offsets`` and ``result``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not a readable model.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not a file; expected a model written by save().")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        header = json.loads(arrays["header"].tobytes().decode())
+        state = _state(header, arrays)
+    except (
+        OSError,
+        zipfile.BadZipFile,
+        ValueError,
+        KeyError,
+        TypeError,
+        EOFError,
+        AttributeError,
+        RecursionError,
+        NotImplementedError,
+        MemoryError,
+    ) as error:
+        raise ValueError(
+            f"{path} is not a readable model ({type(error).__name__}: {error}); "
+            "expected a whole file written by save()."
+        ) from None
+    return state
+
+
+def _state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    if header["format"] != FORMAT:
+        raise ValueError(f"its format is {header['format']!r}")
+    if header["format_version"] > FORMAT_VERSION:
+        raise ValueError("it was written by a newer version of medn_edu")
+    classes = [_decode(label) for label in header["classes"]]
+    allowed = arrays["allowed"]
+    _require(allowed.dtype == bool and allowed.ndim == 3, "allowed")
+    _require(allowed.shape[1:] == (len(classes), len(classes)), "allowed")
+    n_features = int(header["n_features"])
+    n_weights = len(classes) * n_features + allowed.size
+    for name in ("weights", "eta"):
+        _require(arrays[name].shape == (n_weights,) and np.isfinite(arrays[name]).all(), name)
+    alpha = None
+    if "alpha_sample" in arrays:
+        alpha = DualVariables(**{name: arrays[f"alpha_{name}"] for name in _ALPHA})
+    trace = [
+        TracePoint(
+            **{
+                k: int(v) if k.startswith("n_") else float(v)
+                for k, v in zip(_TRACE, row, strict=True)
+            }
+        )
+        for row in arrays["trace"].reshape(-1, len(_TRACE)).tolist()
+    ]
+    scalars = {name: _decode(header["result"][name]) for name in _SCALARS}
+    result = SolveResult(
+        weights=arrays["weights"], eta=arrays["eta"], alpha=alpha, trace=trace, **scalars
+    )
+    return {
+        "estimator": header["estimator"],
+        "parameters": {name: _decode(value) for name, value in header["parameters"].items()},
+        "classes": classes,
+        "n_features": n_features,
+        "allowed": allowed,
+        "offsets": arrays["offsets"],
+        "result": result,
+    }
+
+
+def _require(fine: bool, name: str) -> None:
+    if not fine:
+        raise ValueError(f"its array {name!r} has the wrong shape or holds NaN")
+
+
+def _encode(value: Any, name: str) -> Any:
+    """Turn labels and parameters into what JSON can hold, keeping tuples, sets and dicts apart."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple | set | frozenset):
+        items = [_encode(item, name) for item in value]
+        return {type(value).__name__: items}
+    if isinstance(value, dict):
+        return {"dict": [[_encode(k, name), _encode(v, name)] for k, v in value.items()]}
+    raise TypeError(
+        f"{name} is a {type(value).__name__}, which cannot be saved; expected numbers, strings, "
+        "booleans, or tuples, lists, sets and dicts of them."
+    )
+
+
+def _decode(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    ((kind, items),) = value.items()
+    if kind == "dict":
+        return {_decode(k): _decode(v) for k, v in items}
+    make = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}[kind]
+    return make(_decode(item) for item in items)
