@@ -385,7 +385,7 @@ def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int 
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If a pair is not a pair, or names a label or an edge type that does not occur.
 
     Examples
@@ -399,18 +399,16 @@ def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int 
     allowed = np.ones((n_edge_types, len(code_of), len(code_of)), dtype=bool)
     if forbidden is None:
         return allowed
-    per_type = (
-        forbidden
-        if isinstance(forbidden, dict)
-        else dict.fromkeys(range(n_edge_types), list(forbidden))
-    )
-    for edge_type, pairs in per_type.items():
+    pairs_are = "pairs (parent's label, child's label)"
+    if not isinstance(forbidden, dict):
+        forbidden = dict.fromkeys(range(n_edge_types), _as_list(forbidden, "forbidden", pairs_are))
+    for edge_type, pairs in forbidden.items():
         if edge_type not in range(n_edge_types):
             raise ValueError(
                 f"forbidden names edge type {edge_type!r}, but the samples have edge types "
                 f"0 to {n_edge_types - 1}."
             )
-        for pair in pairs:
+        for pair in _as_list(pairs, f"forbidden[{edge_type}]", pairs_are):
             allowed[edge_type][_pair_codes(pair, code_of)] = False
     return allowed
 
@@ -646,6 +644,7 @@ def _class_list(classes: np.ndarray) -> list[Hashable]:
 def _pair_codes(pair: Any, code_of: dict[Hashable, int]) -> tuple[int, int]:
     try:
         parent, child = pair
+        hash((parent, child))
     except (TypeError, ValueError):
         raise ValueError(
             f"forbidden holds {pair!r}; expected pairs (parent's label, child's label)."
