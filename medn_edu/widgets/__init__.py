@@ -1,0 +1,12 @@
+"""Figures that answer: `Explorer`, its controls, and the course's explorers as thin shells.
+
+The only room that imports ipywidgets and anywidget.  What a figure shows is computed and drawn by
+`medn_edu.plots`; a shell here joins frame data, artists and controls in a few lines.
+"""
+
+from __future__ import annotations
+
+from medn_edu.widgets.controls import Check, Choice, Control, Slider, Time
+from medn_edu.widgets.explorer import Explorer, Frame, Lesson
+
+__all__ = ["Check", "Choice", "Control", "Explorer", "Frame", "Lesson", "Slider", "Time"]

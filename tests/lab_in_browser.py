@@ -1,0 +1,183 @@
+"""One JupyterLab and one headless Chromium, for the browser tests and for looking at notebooks.
+
+``python tests/lab_in_browser.py FOLDER [NOTEBOOK ...]`` runs notebooks (by default all) in a real
+JupyterLab and saves a screenshot of each in FOLDER, so that somebody can look at them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+INSTALL = "install a Chromium for the browser tests: sudo apt-get install chromium"
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+).split()
+SETTINGS = {
+    "@jupyterlab/apputils-extension/notification.jupyterlab-settings": {
+        "checkForUpdates": False,
+        "doNotDisturbMode": True,
+        "fetchNews": "false",
+    },
+    # every cell is in the page, also those outside the window
+    "@jupyterlab/notebook-extension/tracker.jupyterlab-settings": {"windowingMode": "none"},
+}
+
+
+def find_chromium() -> str | None:
+    """Return the path of an installed Chromium or Chrome."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next((path for path in map(shutil.which, names) if path), None)
+
+
+@contextlib.contextmanager
+def jupyter_lab(folder: pathlib.Path, home: pathlib.Path) -> Iterator[str]:
+    """Serve ``folder`` with JupyterLab on loopback, with a token; yield its address.
+
+    ``home`` keeps its settings and run-time files, so that the reader's own are left alone.
+    """
+    for name, settings in SETTINGS.items():
+        path = home / "settings" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(settings))
+    token = secrets.token_hex(16)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    places = {
+        "JUPYTERLAB_SETTINGS_DIR": "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_DATA_DIR": "data",
+        "JUPYTER_RUNTIME_DIR": "runtime",
+        "IPYTHONDIR": "ipython",
+    }
+    environment = os.environ | {key: str(home / name) for key, name in places.items()}
+    environment["TQDM_DISABLE"] = "1"
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser"]
+    command += ["--allow-root", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}"]
+    command += [f"--ServerApp.root_dir={folder}", f"--IdentityProvider.token={token}"]
+    address = f"http://127.0.0.1:{port}"
+    with (home / "lab.log").open("w") as log:
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        try:
+            _wait_for(f"{address}/api?token={token}", server, home / "lab.log")
+            yield f"{address}/lab?token={token}"
+        finally:
+            server.terminate()
+            server.wait(30)
+
+
+def _wait_for(address: str, server: subprocess.Popen[Any], log: pathlib.Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and server.poll() is None:
+        with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=5):
+            return
+        time.sleep(0.2)
+    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")
+
+
+@contextlib.contextmanager
+def chromium(size: tuple[int, int] = (1280, 1000)) -> Iterator[Any]:
+    """Yield a page of a headless Chromium with a fresh profile."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        try:
+            yield browser.new_page(viewport={"width": size[0], "height": size[1]})
+        finally:
+            browser.close()
+
+
+class Lab:
+    """A JupyterLab in a browser page; keeps the errors that the page's console reports."""
+
+    def __init__(self, page: Any, address: str) -> None:
+        self.page = page
+        self.address = address
+        self.errors: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+
+    def open(self, notebook: str) -> None:
+        """Open a notebook alone and wait until its kernel is connected and idle."""
+        base, query = self.address.split("?")
+        self.page.goto(f"{base}/tree/{notebook}?{query}&reset", wait_until="load")
+        ready = """() => {
+            const panel = window.jupyterapp?.shell.currentWidget;
+            const kernel = panel?.sessionContext?.session?.kernel;
+            return kernel?.connectionStatus === "connected" && kernel.status === "idle";
+        }"""
+        self.page.wait_for_function(ready, timeout=90_000)
+
+    def run_all(self, seconds: float = 120) -> None:
+        """Run every cell, in order, and wait until the last has finished."""
+        # the promise of "run all" is kept in the page: awaiting it here can hang for ever
+        self.page.evaluate(
+            """() => {
+                window.allRun = "no";
+                window.jupyterapp.commands.execute("notebook:run-all-cells")
+                    .then(() => { window.allRun = "yes"; });
+            }"""
+        )
+        self.page.wait_for_function("() => window.allRun === 'yes'", timeout=1000 * seconds)
+        idle = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'"
+        self.page.wait_for_function(idle, timeout=1000 * seconds)
+
+    def failed_cells(self) -> list[str]:
+        """Return the error outputs in the page."""
+        selector = ".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr'], .jp-mod-error"
+        return [part.inner_text() for part in self.page.query_selector_all(selector)]
+
+    def screenshot(self, path: pathlib.Path) -> None:
+        """Save a picture of the whole notebook, however long it is."""
+        app = "window.jupyterapp"
+        self.page.evaluate(f"() => {app}.commands.execute('application:set-mode', {{mode: 'single-document'}})")
+        self.page.evaluate(f"() => {{ if ({app}.shell.leftCollapsed === false) {app}.shell.collapseLeft(); }}")
+        before = self.page.viewport_size
+        outer = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-WindowedPanel-outer"
+        height = self.page.evaluate(f"() => document.querySelector({json.dumps(outer)}).scrollHeight")
+        self.page.set_viewport_size({"width": before["width"], "height": min(int(height) + 160, 16000)})
+        self.page.wait_for_timeout(1500)
+        self.page.screenshot(path=str(path))
+        self.page.set_viewport_size(before)
+
+
+def main(arguments: list[str]) -> None:
+    """Run notebooks in JupyterLab and save a screenshot of each."""
+    target = pathlib.Path(arguments[0])
+    target.mkdir(parents=True, exist_ok=True)
+    chosen = [pathlib.Path(name) for name in arguments[1:]] or sorted((ROOT / "notebooks").glob("*.ipynb"))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        for notebook in chosen:
+            shutil.copy(notebook, folder)
+        home = folder / ".home"
+        home.mkdir()
+        with jupyter_lab(folder, home) as address, chromium() as page:
+            for notebook in chosen:
+                lab = Lab(page, address)
+                lab.open(notebook.name)
+                lab.run_all()
+                page.wait_for_timeout(1500)
+                lab.screenshot(target / f"{notebook.stem}.png")
+                print(notebook.name, lab.errors, lab.failed_cells(), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
