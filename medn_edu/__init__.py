@@ -1,3 +1,106 @@
-"""medn_edu."""
+"""Max-margin and maximum-entropy Markov networks, exact and fast, and the course that explains them.
+
+Structured prediction labels many things at once: the letters of a word, the words of a sentence, the
+nodes of a tree.  Every model here scores a labelling ``y`` of a sample ``x`` by a linear function
+``F(x, y; w) = w . f(x, y)``, in which ``f`` sums node features per label and counts transitions along
+edges, and predicts the labelling of the highest score.  Two questions about ``F`` carry everything
+else, and on chains and trees both are answered exactly:
+
+* which labelling scores best?          dynamic programming over ``max``;
+* how much score is there altogether?   dynamic programming over ``log sum exp``.
+
+From the first come max-margin Markov networks (`M3N`), from the second conditional random fields
+(`CRF`).  Both are convex problems, so training ends with a *certificate*: a lower bound on the
+optimum, and the gap to it (``model.result_.relative_gap``).
+
+A first model, on sequences of two kinds of nodes that are told apart by one feature:
+
+>>> import numpy as np
+>>> import medn_edu
+>>> X = [np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])]
+>>> y = ["aba", "ba"]
+>>> model = medn_edu.M3N(C=10.0).fit(X, y)
+>>> ["".join(labels) for labels in model.predict(X)]
+['aba', 'ba']
+
+What to read next: `medn_edu.structures` (what a sample is), `medn_edu.inference` (the two questions),
+`medn_edu.problems` (the objectives and their gaps), `medn_edu.solvers` (the algorithms), and
+`medn_edu.theory.reference` (the same in a few plain lines each).  ``medn-edu lab`` opens the course.
+
+The names below are loaded when they are first used (PEP 562), so importing the package is quick and
+loads no compiler and no plotting library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from medn_edu import (
+        datasets,
+        estimators,
+        inference,
+        priors,
+        problems,
+        results,
+        slacks,
+        solvers,
+        structures,
+        theory,
+    )
+    from medn_edu.datasets import DataError, load_digit_words, load_ocr, make_chain_crf
+    from medn_edu.estimators import CRF, M3N, load_model
+    from medn_edu.results import SolveResult
+    from medn_edu.structures import Forest
+
+__all__ = [
+    "CRF",
+    "M3N",
+    "DataError",
+    "Forest",
+    "SolveResult",
+    "__version__",
+    "datasets",
+    "estimators",
+    "inference",
+    "load_digit_words",
+    "load_model",
+    "load_ocr",
+    "make_chain_crf",
+    "priors",
+    "problems",
+    "results",
+    "slacks",
+    "solvers",
+    "structures",
+    "theory",
+]
+
+_HOME = {
+    "CRF": "estimators",
+    "M3N": "estimators",
+    "load_model": "estimators",
+    "Forest": "structures",
+    "SolveResult": "results",
+    "DataError": "datasets",
+    "load_digit_words": "datasets",
+    "load_ocr": "datasets",
+    "make_chain_crf": "datasets",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"medn_edu.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in __all__:
+        return importlib.import_module(f"medn_edu.{name}")
+    raise AttributeError(f"module 'medn_edu' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))
