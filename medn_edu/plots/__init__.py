@@ -1,0 +1,52 @@
+"""Figures: frame data computed by plain functions, and functions that draw them on given axes.
+
+The only room that imports matplotlib.  Every function draws on the axes it is handed and leaves
+matplotlib's settings as they were; figures come from `new_figure` and go to files by `save_figure`.
+
+Examples
+--------
+>>> from medn_edu.plots import draw_error_bars, new_figure
+>>> figure = new_figure(5, 2)
+>>> draw_error_bars(figure.add_subplot(), ["M3N", "L2-CRF"], [0.28, 0.29])
+"""
+
+from __future__ import annotations
+
+from medn_edu.plots.errors import ErrorCurve, draw_error_bars, draw_errors, error_curves
+from medn_edu.plots.letters import draw_words, words_figure, words_height
+from medn_edu.plots.style import (
+    ERROR,
+    INK,
+    INK_ON_PAPER,
+    MUTED,
+    SIGNED,
+    STYLE_FILE,
+    new_figure,
+    save_figure,
+    series_style,
+    styled,
+)
+from medn_edu.plots.weights import draw_transitions, draw_weight_images, weight_mosaic
+
+__all__ = [
+    "ERROR",
+    "INK",
+    "INK_ON_PAPER",
+    "MUTED",
+    "SIGNED",
+    "STYLE_FILE",
+    "ErrorCurve",
+    "draw_error_bars",
+    "draw_errors",
+    "draw_transitions",
+    "draw_weight_images",
+    "draw_words",
+    "error_curves",
+    "new_figure",
+    "save_figure",
+    "series_style",
+    "styled",
+    "weight_mosaic",
+    "words_figure",
+    "words_height",
+]

@@ -1,0 +1,182 @@
+"""Errors: one bar per model, or curves against the number of training samples.
+
+What is drawn is computed apart from the drawing: `error_curves` turns raw rows, one per fit, into
+means and spreads, and `draw_errors` draws those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from medn_edu.plots.style import INK, MUTED, series_style, styled
+
+__all__ = ["ErrorCurve", "draw_error_bars", "draw_errors", "error_curves"]
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorCurve:
+    """Mean and spread of one model's errors.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model.
+    n_train : ndarray of int, shape (n_points,)
+        Numbers of training samples, ascending.
+    mean, deviation : ndarray of float, shape (n_points,)
+        Mean and standard deviation of the errors over the fits (deviation 0 for a single fit).
+    n_fits : ndarray of int, shape (n_points,)
+        Number of fits.
+    """
+
+    model: str
+    n_train: np.ndarray
+    mean: np.ndarray
+    deviation: np.ndarray
+    n_fits: np.ndarray
+
+
+def error_curves(rows: Iterable[Mapping[str, Any]]) -> list[ErrorCurve]:
+    """Average raw rows per model and number of training samples.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        Each with ``model``, ``n_train`` and ``error``; rows whose error is missing are left out.
+
+    Returns
+    -------
+    list of ErrorCurve
+        One per model, in order of appearance.
+
+    Examples
+    --------
+    >>> rows = [{"model": "M3N", "n_train": 100, "error": e} for e in (0.3, 0.4)]
+    >>> error_curves(rows)[0].mean.round(3)
+    array([0.35])
+    """
+    found: dict[str, dict[int, list[float]]] = {}
+    for row in rows:
+        error = row.get("error")
+        if error is not None and np.isfinite(error):
+            found.setdefault(row["model"], {}).setdefault(int(row["n_train"]), []).append(error)
+    return [_curve(model, by_size) for model, by_size in found.items()]
+
+
+def _curve(model: str, by_size: dict[int, list[float]]) -> ErrorCurve:
+    sizes = sorted(by_size)
+    groups = [np.array(by_size[size]) for size in sizes]
+    return ErrorCurve(
+        model=model,
+        n_train=np.array(sizes),
+        mean=np.array([group.mean() for group in groups]),
+        deviation=np.array([group.std(ddof=1) if len(group) > 1 else 0.0 for group in groups]),
+        n_fits=np.array([len(group) for group in groups]),
+    )
+
+
+def draw_errors(
+    ax: Axes,
+    curves: Iterable[ErrorCurve] | Iterable[Mapping[str, Any]],
+    *,
+    unit: str = "words",
+    logarithmic: bool = False,
+) -> None:
+    """Draw error against the number of training samples, with one standard deviation as spread.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    curves : iterable of ErrorCurve, or of raw rows
+        What `error_curves` returns, or its argument.
+    unit : str, default="words"
+        What the samples are.
+    logarithmic : bool, default=False
+        Whether the numbers of samples stand on a logarithmic axis.
+
+    Examples
+    --------
+    >>> from medn_edu.plots import new_figure
+    >>> ax = new_figure().add_subplot()
+    >>> draw_errors(ax, [{"model": "M3N", "n_train": n, "error": 1 / n} for n in (10, 20)])
+    >>> ax.get_xlabel()
+    'training words'
+    """
+    items = list(curves)
+    known = [item for item in items if isinstance(item, ErrorCurve)]
+    shown = known or error_curves(items)  # type: ignore[arg-type]
+    with styled():
+        if logarithmic:
+            ax.set_xscale("log")
+        for k, curve in enumerate(shown):
+            _draw_curve(ax, curve, (k - (len(shown) - 1) / 2), logarithmic)
+        sizes = sorted({int(n) for curve in shown for n in curve.n_train})
+        ax.xaxis.set_major_locator(FixedLocator(sizes))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        ax.set_xlabel(f"training {unit}")
+        ax.set_ylabel("test error (share of wrong labels)")
+        ax.set_ylim(bottom=0)
+        ax.grid(axis="y")
+        ax.legend(loc="best")
+
+
+def _draw_curve(ax: Axes, curve: ErrorCurve, shift: float, logarithmic: bool) -> None:
+    """Draw one curve, moved aside a little so that the spreads of several stay apart."""
+    n = curve.n_train.astype(float)
+    x = n * 1.012**shift if logarithmic else n + shift * 0.008 * max(float(np.ptp(n)), 1.0)
+    style = series_style(curve.model)
+    spread = curve.deviation if (curve.n_fits > 1).any() else None
+    ax.errorbar(x, curve.mean, yerr=spread, label=curve.model, elinewidth=1.2, **style)
+
+
+def draw_error_bars(
+    ax: Axes,
+    names: Sequence[str],
+    errors: Sequence[float],
+    deviations: Sequence[float] | None = None,
+) -> None:
+    """Draw one bar per model, its value written at its end.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    names : sequence of str
+        The models, from top to bottom.
+    errors : sequence of float
+        Their errors, between 0 and 1.
+    deviations : sequence of float, optional
+        Their standard deviations, drawn as whiskers.
+
+    Examples
+    --------
+    >>> from medn_edu.plots import new_figure
+    >>> ax = new_figure().add_subplot()
+    >>> draw_error_bars(ax, ["M3N", "CRF"], [0.1, 0.2])
+    >>> [text.get_text() for text in ax.texts]
+    ['10.0 %', '20.0 %']
+    """
+    with styled():
+        y = np.arange(len(names))
+        colours = [series_style(name)["color"] for name in names]
+        ax.barh(y, errors, height=0.62, color=colours, xerr=deviations, ecolor=INK)
+        reach = np.asarray(errors, dtype=float)
+        reach = reach + (0 if deviations is None else np.asarray(deviations, dtype=float))
+        widest = max(float(reach.max(initial=0.0)), 1e-3)
+        for bar, end, error in zip(y, reach, errors, strict=True):
+            ax.text(end + 0.02 * widest, bar, f"{100 * error:.1f} %", va="center", color=INK)
+        ax.set_yticks(y, names)
+        ax.invert_yaxis()
+        ax.set_xlim(0, 1.22 * widest)
+        ax.set_xticks([])
+        ax.tick_params(length=0)
+        ax.spines["bottom"].set_visible(False)
+        ax.spines["left"].set_color(MUTED)

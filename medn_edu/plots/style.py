@@ -1,0 +1,162 @@
+"""One look for all figures, and how figures are made and saved.
+
+Figures are plain `matplotlib.figure.Figure` objects: no pyplot, hence no global list of figures, no
+window system, and no trouble in threads or on servers.  Wrap drawing in `styled`, which lends
+matplotlib the settings of ``medn.mplstyle`` and takes them back afterwards.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+from medn_edu.files import write_atomically
+
+__all__ = [
+    "ERROR",
+    "INK",
+    "INK_ON_PAPER",
+    "MUTED",
+    "SIGNED",
+    "STYLE_FILE",
+    "new_figure",
+    "save_figure",
+    "series_style",
+    "styled",
+]
+
+STYLE_FILE = Path(__file__).with_name("medn.mplstyle")
+"""The style sheet; usable with ``plt.style.use`` too."""
+
+INK = "#22303C"
+"""Colour of text and handwriting."""
+
+MUTED = "#66727E"
+"""Colour of what stands in the background."""
+
+ERROR = "#D55E00"
+"""Colour of errors, vermilion; errors are marked by a shape as well."""
+
+INK_ON_PAPER = LinearSegmentedColormap.from_list("ink_on_paper", ["#F4F1EA", INK])
+"""Colour map for handwriting."""
+
+SIGNED = LinearSegmentedColormap.from_list(
+    "signed", ["#7A3803", "#D55E00", "#F3C9A5", "#FAFAFA", "#A9CFE6", "#0072B2", "#08395C"]
+).with_extremes(bad="#FFFFFF")
+"""Colour map for weights: vermilion below zero, near white at zero, blue above."""
+
+_SERIES: dict[str, dict[str, Any]] = {
+    "M3N": {"color": "#0072B2", "linestyle": "-", "marker": "o"},
+    "L2-CRF": {"color": "#E69F00", "linestyle": "--", "marker": "s"},
+    "CRF": {"color": "#5D6B78", "linestyle": ":", "marker": "^"},
+    "L1-CRF": {"color": "#CC79A7", "linestyle": (0, (5, 1, 1, 1, 1, 1)), "marker": "v"},
+    "L1-M3N": {"color": "#56B4E9", "linestyle": (0, (8, 2)), "marker": "P"},
+    "LapMEDN": {"color": "#009E73", "linestyle": "-.", "marker": "D"},
+    "LapMEDN variational": {"color": "#8A6FB0", "linestyle": (0, (3, 1)), "marker": "X"},
+}
+_LOCK = threading.RLock()
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw with the style of the package; matplotlib's settings are put back afterwards.
+
+    Matplotlib keeps one set of settings for the whole process, so threads take turns.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> with styled():
+    ...     inside = matplotlib.rcParams["axes.titlelocation"]
+    >>> inside
+    'left'
+    """
+    with _LOCK, mpl.rc_context(_settings()):
+        yield
+
+
+@cache
+def _settings() -> dict[str, Any]:
+    return dict(mpl.rc_params_from_file(STYLE_FILE, use_default_template=False))
+
+
+def new_figure(width: float = 8.0, height: float = 4.5) -> Figure:
+    """Return an empty figure.
+
+    Parameters
+    ----------
+    width, height : float
+        Size in inches; text keeps its size in points.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A figure that belongs to nobody else.
+
+    Examples
+    --------
+    >>> new_figure(4, 3).get_size_inches().tolist()
+    [4.0, 3.0]
+    """
+    with styled():
+        return Figure(figsize=(width, height))
+
+
+def save_figure(figure: Figure, path: str | Path) -> Path:
+    """Save a figure in one step, the same bytes for the same picture.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    path : str or Path
+        File to write; its suffix (``.png``, ``.svg``, ``.pdf``) chooses the format.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    path = Path(path)
+    kind = path.suffix.lstrip(".").lower()
+    dates = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    buffer = BytesIO()
+    with styled():
+        figure.savefig(buffer, format=kind, metadata=dates.get(kind))
+    return write_atomically(path, buffer.getvalue())
+
+
+def series_style(name: str) -> dict[str, Any]:
+    """Return colour, line style and marker of a model, the same in every figure.
+
+    Parameters
+    ----------
+    name : str
+        Name of the model; models without a style of their own share a grey one.
+
+    Returns
+    -------
+    dict
+        Keyword arguments for ``ax.plot``.
+
+    Examples
+    --------
+    >>> series_style("M3N")["marker"]
+    'o'
+    """
+    other = {"color": MUTED, "linestyle": (0, (1, 1)), "marker": "*"}
+    return dict(_SERIES.get(name, other))

@@ -1,0 +1,199 @@
+"""Weights as pictures: what each label looks for in an image, and which labels go together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
+
+from medn_edu.plots.style import INK, SIGNED, styled
+
+__all__ = ["draw_transitions", "draw_weight_images", "weight_mosaic"]
+
+_MARGIN = 1  # empty pixels around each image of the mosaic
+
+
+def weight_mosaic(
+    coef: np.ndarray, shape: tuple[int, int], n_columns: int | None = None
+) -> np.ndarray:
+    """Lay the weights of all labels out as images in one array: the frame data of a mosaic.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (n_labels, n_features)
+        Weights, of which the first ``height * width`` of each label belong to pixels, row by row.
+    shape : (height, width)
+        Shape of an image.
+    n_columns : int, optional
+        Images per row of the mosaic; by default about as wide as 13 letters.
+
+    Returns
+    -------
+    ndarray
+        The mosaic, NaN between the images.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer features than pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weight_mosaic(np.ones((3, 4)), (2, 2), n_columns=2).shape
+    (8, 8)
+    """
+    height, width = shape
+    coef = np.asarray(coef, dtype=np.float64)
+    if coef.shape[1] < height * width:
+        raise ValueError(
+            f"coef has {coef.shape[1]} features per label; expected at least {height * width}, "
+            f"one per pixel of {height} x {width} images."
+        )
+    n_columns = n_columns or min(13, len(coef))
+    n_rows = math.ceil(len(coef) / n_columns)
+    tiles = np.full((n_rows * n_columns, height + 2 * _MARGIN, width + 2 * _MARGIN), np.nan)
+    images = coef[:, : height * width].reshape(-1, height, width)
+    tiles[: len(coef), _MARGIN:-_MARGIN, _MARGIN:-_MARGIN] = images
+    grid = tiles.reshape(n_rows, n_columns, *tiles.shape[1:]).swapaxes(1, 2)
+    return grid.reshape(n_rows * tiles.shape[1], n_columns * tiles.shape[2])
+
+
+def draw_weight_images(
+    ax: Axes,
+    coef: np.ndarray,
+    classes: Sequence[Any],
+    shape: tuple[int, int],
+    *,
+    n_columns: int | None = None,
+    limit: float | None = None,
+    colorbar: bool = True,
+) -> AxesImage:
+    """Draw the weights of each label as an image: blue pixels speak for it, vermilion against.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    coef : ndarray of shape (n_labels, n_features)
+        Weights, those of the pixels first.
+    classes : sequence
+        The labels.
+    shape : (height, width)
+        Shape of an image.
+    n_columns : int, optional
+        Images per row.
+    limit : float, optional
+        Weight of the darkest colour; by default the largest absolute weight.
+    colorbar : bool, default=True
+        Whether to add the scale of colours.
+
+    Returns
+    -------
+    matplotlib.image.AxesImage
+        The picture; ``set_data(weight_mosaic(...))`` shows other weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.plots import new_figure
+    >>> ax = new_figure().add_subplot()
+    >>> draw_weight_images(ax, np.eye(4), "abcd", (2, 2)).get_clim()
+    (-1.0, 1.0)
+    """
+    mosaic = weight_mosaic(coef, shape, n_columns)
+    cell_height, cell_width = shape[0] + 2 * _MARGIN, shape[1] + 2 * _MARGIN
+    n_columns = mosaic.shape[1] // cell_width
+    with styled():
+        image = _signed_image(ax, mosaic, limit)
+        for c, label in enumerate(classes):
+            row, column = divmod(c, n_columns)
+            ax.text(
+                column * cell_width + cell_width / 2 - 0.5, row * cell_height + 0.2, str(label),
+                ha="center", va="bottom", fontsize=10, color=INK,
+            )  # fmt: skip
+        ax.set_ylim(mosaic.shape[0], -0.35 * cell_height)
+        ax.set_axis_off()
+        if colorbar:
+            _signed_colorbar(ax, image, "weight")
+    return image
+
+
+def draw_transitions(
+    ax: Axes,
+    transitions: np.ndarray,
+    classes: Sequence[Any],
+    *,
+    limit: float | None = None,
+    colorbar: bool = True,
+) -> AxesImage:
+    """Draw transition weights as a heat map, one row per parent's label.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    transitions : ndarray of shape (n_labels, n_labels)
+        Weights of the pairs (parent's label, child's label); those not finite are left blank.
+    classes : sequence
+        The labels.
+    limit : float, optional
+        Weight of the darkest colour; by default the largest absolute weight.
+    colorbar : bool, default=True
+        Whether to add the scale of colours.
+
+    Returns
+    -------
+    matplotlib.image.AxesImage
+        The heat map; ``set_data`` shows other weights.
+
+    Raises
+    ------
+    ValueError
+        If the table is not square with one row per label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.plots import new_figure
+    >>> ax = new_figure().add_subplot()
+    >>> draw_transitions(ax, np.eye(2), ["noun", "verb"]).get_clim()
+    (-1.0, 1.0)
+    """
+    table = np.asarray(transitions, dtype=np.float64)
+    if table.shape != (len(classes), len(classes)):
+        raise ValueError(
+            f"transitions has shape {table.shape}; expected ({len(classes)}, {len(classes)}), "
+            "the pairs of labels of one edge type."
+        )
+    with styled():
+        image = _signed_image(ax, np.where(np.isfinite(table), table, np.nan), limit)
+        ticks = range(len(classes))
+        ax.set_xticks(ticks, [str(label) for label in classes])
+        ax.set_yticks(ticks, [str(label) for label in classes])
+        ax.tick_params(length=0)
+        for spine in ax.spines.values():
+            spine.set_visible(False)
+        ax.set_xlabel("child's label (the next one)")
+        ax.set_ylabel("parent's label (the one before)")
+        if colorbar:
+            _signed_colorbar(ax, image, "weight")
+    return image
+
+
+def _signed_image(ax: Axes, values: np.ndarray, limit: float | None) -> AxesImage:
+    finite = np.abs(values[np.isfinite(values)])
+    limit = limit or float(finite.max(initial=0.0)) or 1.0
+    return ax.imshow(values, cmap=SIGNED, vmin=-limit, vmax=limit)
+
+
+def _signed_colorbar(ax: Axes, image: AxesImage, label: str) -> None:
+    figure = ax.get_figure(root=False)
+    assert figure is not None
+    bar = figure.colorbar(image, ax=ax, shrink=0.8, aspect=22, pad=0.02)
+    bar.set_label(label)
+    bar.outline.set_visible(False)
