@@ -1,8 +1,9 @@
 """One look for all figures, and how figures are made and saved.
 
-Figures are plain `matplotlib.figure.Figure` objects: no pyplot, hence no global list of figures, no
-window system, and no trouble in threads or on servers.  Wrap drawing in `styled`, which lends
-matplotlib the settings of ``medn.mplstyle`` and takes them back afterwards.
+Figures come from `new_figure`: no pyplot, hence no global list of figures, no window system, and no
+trouble in threads or on servers.  They make their axes and draw themselves in the style of
+``medn.mplstyle``.  Wrap titles, legends and other drawing of your own in ``with styled():``, which
+lends matplotlib the settings and takes them back afterwards.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ _SERIES: dict[str, dict[str, Any]] = {
     "L1-M3N": {"color": "#56B4E9", "linestyle": (0, (8, 2)), "marker": "P"},
     "LapMEDN": {"color": "#009E73", "linestyle": "-.", "marker": "D"},
     "LapMEDN variational": {"color": "#8A6FB0", "linestyle": (0, (3, 1)), "marker": "X"},
+    "per letter": {"color": "#A9B1B9", "linestyle": (0, (2, 2)), "marker": "d"},
 }
 _LOCK = threading.RLock()
 
@@ -89,6 +91,26 @@ def _settings() -> dict[str, Any]:
     return dict(mpl.rc_params_from_file(STYLE_FILE, use_default_template=False))
 
 
+class _StyledFigure(Figure):
+    """A figure that makes its axes and draws itself in the style (ticks are made when drawn)."""
+
+    def add_subplot(self, *args: Any, **kwargs: Any) -> Any:
+        with styled():
+            return super().add_subplot(*args, **kwargs)
+
+    def add_axes(self, *args: Any, **kwargs: Any) -> Any:
+        with styled():
+            return super().add_axes(*args, **kwargs)
+
+    def draw(self, renderer: Any) -> None:
+        with styled():
+            super().draw(renderer)
+
+    def savefig(self, *args: Any, **kwargs: Any) -> None:
+        with styled():
+            super().savefig(*args, **kwargs)
+
+
 def new_figure(width: float = 8.0, height: float = 4.5) -> Figure:
     """Return an empty figure.
 
@@ -108,7 +130,7 @@ def new_figure(width: float = 8.0, height: float = 4.5) -> Figure:
     [4.0, 3.0]
     """
     with styled():
-        return Figure(figsize=(width, height))
+        return _StyledFigure(figsize=(width, height))
 
 
 def save_figure(figure: Figure, path: str | Path) -> Path:

@@ -14,7 +14,8 @@ from medn_edu.plots.style import INK, SIGNED, styled
 
 __all__ = ["draw_transitions", "draw_weight_images", "weight_mosaic"]
 
-_MARGIN = 1  # empty pixels around each image of the mosaic
+_MARGIN = 1  # empty pixels at the left, the right and below each image of the mosaic
+_HEADING = 0.34  # room above each image for its label, as a share of its height
 
 
 def weight_mosaic(
@@ -56,11 +57,16 @@ def weight_mosaic(
         )
     n_columns = n_columns or min(13, len(coef))
     n_rows = math.ceil(len(coef) / n_columns)
-    tiles = np.full((n_rows * n_columns, height + 2 * _MARGIN, width + 2 * _MARGIN), np.nan)
+    tiles = np.full((n_rows * n_columns, *_tile(shape)), np.nan)
     images = coef[:, : height * width].reshape(-1, height, width)
-    tiles[: len(coef), _MARGIN:-_MARGIN, _MARGIN:-_MARGIN] = images
+    tiles[: len(coef), -_MARGIN - height : -_MARGIN, _MARGIN:-_MARGIN] = images
     grid = tiles.reshape(n_rows, n_columns, *tiles.shape[1:]).swapaxes(1, 2)
     return grid.reshape(n_rows * tiles.shape[1], n_columns * tiles.shape[2])
+
+
+def _tile(shape: tuple[int, int]) -> tuple[int, int]:
+    """Height and width of one image of a mosaic with the room around it."""
+    return shape[0] + math.ceil(_HEADING * shape[0]) + _MARGIN, shape[1] + 2 * _MARGIN
 
 
 def draw_weight_images(
@@ -106,17 +112,16 @@ def draw_weight_images(
     (-1.0, 1.0)
     """
     mosaic = weight_mosaic(coef, shape, n_columns)
-    cell_height, cell_width = shape[0] + 2 * _MARGIN, shape[1] + 2 * _MARGIN
-    n_columns = mosaic.shape[1] // cell_width
+    height, width = _tile(shape)
+    n_columns = mosaic.shape[1] // width
     with styled():
         image = _signed_image(ax, mosaic, limit)
         for c, label in enumerate(classes):
             row, column = divmod(c, n_columns)
             ax.text(
-                column * cell_width + cell_width / 2 - 0.5, row * cell_height + 0.2, str(label),
+                (column + 0.5) * width - 0.5, (row + 1) * height - shape[0] - 1.9, str(label),
                 ha="center", va="bottom", fontsize=10, color=INK,
             )  # fmt: skip
-        ax.set_ylim(mosaic.shape[0], -0.35 * cell_height)
         ax.set_axis_off()
         if colorbar:
             _signed_colorbar(ax, image, "weight")
