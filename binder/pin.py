@@ -1,7 +1,8 @@
-"""Pin the packages of the Binder image: ``python3.11 binder/pin.py`` rewrites binder/requirements.txt.
+"""Pin what the Binder image installs: ``python3.11 binder/pin.py``.
 
-A new environment takes whatever is newest within the bounds of pyproject.toml; what it took is written
-down.  Run it with the Python of binder/runtime.txt, on Linux.
+Rewrites binder/requirements.txt: a new environment takes whatever is newest within the bounds of
+pyproject.toml, and what it took is written down.  Run it with the Python of binder/runtime.txt, on
+Linux.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ HEADER = "# Made by `python3.11 binder/pin.py`; do not edit.\n"
 
 
 def main() -> None:
+    """Install the lab into a new environment and write down the versions."""
     wanted = (HERE / "runtime.txt").read_text().strip().removeprefix("python-")
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
     if running != wanted or sys.platform != "linux":

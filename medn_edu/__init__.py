@@ -1,10 +1,10 @@
-"""Max-margin and maximum-entropy Markov networks, exact and fast, and the course that explains them.
+"""Max-margin and maximum-entropy Markov networks: exact, fast, and the course that explains them.
 
-Structured prediction labels many things at once: the letters of a word, the words of a sentence, the
-nodes of a tree.  Every model here scores a labelling ``y`` of a sample ``x`` by a linear function
-``F(x, y; w) = w . f(x, y)``, in which ``f`` sums node features per label and counts transitions along
-edges, and predicts the labelling of the highest score.  Two questions about ``F`` carry everything
-else, and on chains and trees both are answered exactly:
+Structured prediction labels many things at once: the letters of a word, the words of a sentence,
+the nodes of a tree.  Every model here scores a labelling ``y`` of a sample ``x`` by a linear
+function ``F(x, y; w) = w . f(x, y)``, in which ``f`` sums node features per label and counts
+transitions along edges, and predicts the labelling of the highest score.  Two questions about ``F``
+carry everything else, and on chains and trees both are answered exactly:
 
 * which labelling scores best?          dynamic programming over ``max``;
 * how much score is there altogether?   dynamic programming over ``log sum exp``.
@@ -23,9 +23,10 @@ A first model, on sequences of two kinds of nodes that are told apart by one fea
 >>> ["".join(labels) for labels in model.predict(X)]
 ['aba', 'ba']
 
-What to read next: `medn_edu.structures` (what a sample is), `medn_edu.inference` (the two questions),
-`medn_edu.problems` (the objectives and their gaps), `medn_edu.solvers` (the algorithms), and
-`medn_edu.theory.reference` (the same in a few plain lines each).  ``medn-edu lab`` opens the course.
+What to read next: `medn_edu.structures` (what a sample is), `medn_edu.inference` (the two
+questions), `medn_edu.problems` (the objectives and their gaps), `medn_edu.solvers` (the
+algorithms), and `medn_edu.theory.reference` (the same in a few plain lines each).  ``medn-edu lab``
+opens the course.
 
 The names below are loaded when they are first used (PEP 562), so importing the package is quick and
 loads no compiler and no plotting library.

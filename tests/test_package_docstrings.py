@@ -1,0 +1,83 @@
+"""Everything public says what it takes and what it returns, in numpydoc's form."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import medn_edu
+
+
+def public_objects() -> Iterator[tuple[str, Any]]:
+    """Functions, classes and their public methods, each from the module that defines it."""
+    for info in pkgutil.walk_packages(medn_edu.__path__, "medn_edu."):
+        module = importlib.import_module(info.name)
+        for name in getattr(module, "__all__", []):
+            item = getattr(module, name)
+            item = getattr(item, "py_func", item)  # a compiled function's Python source
+            if getattr(item, "__module__", None) != info.name:
+                continue
+            yield f"{info.name}.{name}", item
+            if inspect.isclass(item):
+                for key, member in vars(item).items():
+                    if not key.startswith("_"):
+                        member = getattr(member, "__func__", member)
+                        yield f"{info.name}.{name}.{key}", member
+
+
+FUNCTIONS = {name: item for name, item in public_objects() if inspect.isfunction(item)}
+CLASSES = {name: item for name, item in public_objects() if inspect.isclass(item)}
+MODULES = [info.name for info in pkgutil.walk_packages(medn_edu.__path__, "medn_edu.")]
+
+
+def documented_parameters(text: str) -> set[str]:
+    """Names under the heading "Parameters"."""
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)", text, re.DOTALL | re.MULTILINE
+    )
+    if section is None:
+        return set()
+    names = re.findall(r"^(\S[^:\n]*)", section[1], re.MULTILINE)
+    return {part.strip().lstrip("*") for line in names for part in line.split(",")}
+
+
+def test_there_is_something_to_check():
+    assert len(FUNCTIONS) > 30
+    assert "medn_edu.estimators.M3N" in CLASSES
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_module_has_a_docstring(name):
+    assert importlib.import_module(name).__doc__
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_function(name):
+    function = FUNCTIONS[name]
+    text = inspect.getdoc(function)
+    assert text, f"{name} has no docstring"
+    parameters = [p for p in inspect.signature(function).parameters if p not in ("self", "cls")]
+    missing = set(parameters) - documented_parameters(text)
+    if len(parameters) > 1 or not is_method(name):
+        assert not missing, f"{name} does not say what {sorted(missing)} are"
+
+
+def is_method(name: str) -> bool:
+    return name.rpartition(".")[0] in CLASSES
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_class(name):
+    cls = CLASSES[name]
+    text = cls.__doc__
+    assert text, f"{name} has no docstring"
+    if issubclass(cls, Exception) or getattr(cls, "_is_protocol", False):
+        return
+    missing = set(inspect.signature(cls).parameters) - documented_parameters(inspect.cleandoc(text))
+    assert not missing, f"{name} does not say what {sorted(missing)} are"

@@ -1,0 +1,47 @@
+"""Importing the package is quick because it loads nothing; its names arrive when asked for."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import subprocess
+import sys
+
+import pytest
+
+import medn_edu
+
+
+def modules_after(code: str) -> set[str]:
+    """Names of all modules loaded in a fresh process after ``code``."""
+    script = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    return set(json.loads(run.stdout))
+
+
+def test_import_loads_only_the_package_and_the_standard_library():
+    # Compared with an empty process: an environment may load modules of its own at start.
+    new = modules_after("import medn_edu") - modules_after("")
+    roots = {name.split(".")[0] for name in new}
+    assert roots - {"medn_edu"} <= sys.stdlib_module_names
+    assert {name for name in new if name.startswith("medn_edu")} == {"medn_edu"}
+
+
+def test_learning_needs_no_plotting():
+    loaded = modules_after("import medn_edu; medn_edu.M3N, medn_edu.load_digit_words")
+    assert loaded.isdisjoint({"matplotlib", "ipywidgets", "anywidget", "IPython", "pandas"})
+
+
+@pytest.mark.parametrize("name", medn_edu.__all__)
+def test_public_name_is_there_and_stays_the_same(name):
+    assert getattr(medn_edu, name) is getattr(medn_edu, name)
+    assert name in dir(medn_edu)
+
+
+def test_unknown_name():
+    with pytest.raises(AttributeError, match="module 'medn_edu' has no attribute 'M4N'"):
+        medn_edu.M4N  # noqa: B018
+
+
+def test_version_has_one_source():
+    assert importlib.metadata.version("medn_edu") == medn_edu.__version__

@@ -1,0 +1,64 @@
+"""The README keeps its word: its example, its commands, its links."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_example_prints_what_it_says():
+    (code,) = blocks("python")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "README.md", "exec"), {})
+    assert printed.getvalue() == blocks("text")[0]
+
+
+def test_example_is_ten_lines_of_work():
+    (code,) = blocks("python")
+    lines = [line for line in code.splitlines() if line and "import" not in line]
+    assert len(lines) <= 10
+
+
+def test_powershell_commands_are_twins():
+    shell = [command.strip() for command in blocks("bash")]
+    twins = [
+        command.replace("python3 -m venv", "py -3.11 -m venv")
+        .replace(" && ", "; ")
+        .replace(".venv/bin/", ".venv\\Scripts\\")
+        for command in shell
+    ]
+    assert len(shell) == 2
+    assert "".join(blocks("powershell")).splitlines() == twins
+
+
+def test_commands_are_found_by_the_check_script():
+    shell = [command.strip() for command in blocks("bash")]
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    ends = re.findall(r'readme_command "([^"]+)"', script)
+    assert [[c for c in shell if c.endswith(end)] for end in ends] == [[c] for c in shell]
+
+
+@pytest.mark.parametrize("target", re.findall(r"\]\((?!https?:)([^)]+)\)", README))
+def test_links_lead_somewhere(target):
+    assert (ROOT / target).is_file()
+
+
+def test_every_notebook_is_listed():
+    listed = set(re.findall(r"\]\((notebooks/[^)]+)\)", README))
+    assert listed == {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+
+
+def test_nothing_is_left_to_fill_in():
+    assert not re.search(r"\b[A-Z]+_[A-Z]+\b(?!\()", re.sub(r"`[^`]*`", "", README))
