@@ -1,0 +1,9 @@
+"""``python -m medn_edu.cli``, where the command ``medn-edu`` is not on the path."""
+
+from __future__ import annotations
+
+import sys
+
+from medn_edu.cli import main
+
+sys.exit(main())

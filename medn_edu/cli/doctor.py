@@ -1,0 +1,161 @@
+"""``medn-edu doctor``: what is there, and what is missing."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from medn_edu.cli.console import available_cpus, say
+
+__all__ = ["Finding", "add_parser", "examine", "run"]
+
+_DESCRIPTION = """\
+Say what is installed, what is missing, and how to get it.
+
+Takes a few seconds and writes nothing.  The exit code is 1 if something is missing that a part of
+the package needs, such as JupyterLab for the course or the OCR letters for the papers' studies.
+
+example:
+  medn-edu doctor
+"""
+
+_REQUIRED = (
+    "numpy", "scipy", "numba", "scikit-learn", "matplotlib", "ipywidgets", "anywidget", "joblib",
+    "tqdm", "pooch",
+)  # fmt: skip
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report.
+
+    Parameters
+    ----------
+    what : str
+        What was looked at.
+    fine : bool or None
+        Whether it is there; None for what nobody needs to run the package or the course.
+    text : str
+        What was found, or how to get it.
+    """
+
+    what: str
+    fine: bool | None
+    text: str
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Where commands are added.
+    """
+    parser = commands.add_parser(
+        "doctor",
+        help="is everything there?",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        What the user typed.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    del arguments
+    findings = list(examine())
+    width = max(len(finding.what) for finding in findings)
+    for finding in findings:
+        mark = {True: "✓", False: "✗", None: "·"}[finding.fine]
+        say(f" {mark} {finding.what.ljust(width)}  {finding.text}")
+    missing = sum(finding.fine is False for finding in findings)
+    say()
+    say("Everything is there." if not missing else f"Missing: {missing}; see the lines marked ✗.")
+    return 1 if missing else 0
+
+
+def examine() -> Iterator[Finding]:
+    """Look at everything the package needs.
+
+    Yields
+    ------
+    Finding
+        One line of the report.
+    """
+    from medn_edu import __version__
+
+    yield Finding("medn_edu", True, __version__)
+    yield Finding("Python", True, f"{platform.python_version()} ({sys.executable})")
+    yield Finding("computer", True, f"{platform.platform()}, {available_cpus()} processors")
+    for name in _REQUIRED:
+        yield _package(name, needed=True, remedy=f"pip install {name}")
+    yield _package("jupyterlab", needed=True, remedy="pip install 'medn_edu[lab]'")
+    for name in ("python-crfsuite", "hmmlearn"):
+        yield _package(
+            name, needed=False, remedy="only `bench` uses it: pip install 'medn_edu[bench]'"
+        )
+    yield _kernels()
+    yield _ocr()
+    yield _browser()
+    yield _threads()
+
+
+def _package(name: str, *, needed: bool, remedy: str) -> Finding:
+    try:
+        version = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(name, False if needed else None, f"not installed; {remedy}")
+    return Finding(name, True, version)
+
+
+def _kernels() -> Finding:
+    if importlib.util.find_spec("numba") is None:
+        return Finding("kernels", False, "numba is missing")
+    from medn_edu.experiments.warmup import compiled_files, kernel_cache
+
+    folder = kernel_cache()
+    count = compiled_files(folder)
+    state = f"{count} compiled" if count else "not compiled yet: medn-edu warmup (or first use)"
+    return Finding("kernels", True if count else None, f"{state}, in {folder}")
+
+
+def _ocr() -> Finding:
+    from medn_edu.datasets import status
+
+    found = status()
+    return Finding("OCR letters", found.valid, str(found.path) if found.valid else found.problem)
+
+
+def _browser() -> Finding:
+    found = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    text = found or "none found; only the browser tests need it: apt install chromium"
+    return Finding("Chromium", True if found else None, text)
+
+
+def _threads() -> Finding:
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    limits = [f"{name}={os.environ[name]}" for name in names if os.environ.get(name)]
+    return Finding(
+        "threads", True, f"{available_cpus()} by default" + "".join(f", {x}" for x in limits)
+    )

@@ -1,0 +1,124 @@
+"""``medn-edu lab``: the course in JupyterLab."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from medn_edu.cli.console import CommandError, say
+
+__all__ = ["add_parser", "lab_command", "run"]
+
+_DESCRIPTION = """\
+Copy the course into a folder and open it in JupyterLab.
+
+Notebooks that you have edited are never overwritten: where a newer version exists, it is laid
+beside yours.  The server listens on this computer only and asks for its token, which the browser is
+handed.  Needs the extra `lab` (pip install 'medn_edu[lab]'); works without a network.
+
+examples:
+  medn-edu lab                          the course in ./medn-course
+  medn-edu lab ~/teaching --port 8899   elsewhere, on a port of your own
+  medn-edu lab --no-browser             only print the address
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Where commands are added.
+    """
+    parser = commands.add_parser(
+        "lab",
+        help="open the course in JupyterLab",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path("medn-course"), metavar="DIR",
+        help="where to put the course (default: ./medn-course)",
+    )  # fmt: skip
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument("--port", type=int, default=None, metavar="N", help="port to listen on")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        What the user typed.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    from medn_edu.course import copy_course
+
+    try:
+        copied = copy_course(arguments.folder)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise CommandError(
+            f"the course cannot be copied to {arguments.folder} ({reason}); "
+            "name another folder: medn-edu lab DIR."
+        ) from None
+    say(f"The course is in {arguments.folder.resolve()}")
+    for path, action in copied:
+        if action not in ("unchanged", "new"):
+            say(f"  {path}: {action}")
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise CommandError(
+            "JupyterLab is not installed; get it with: "
+            f"{Path(sys.executable).name} -m pip install 'medn_edu[lab]'"
+        )
+    say("Starting JupyterLab; Ctrl-C ends it.")
+    command = lab_command(arguments.folder, browser=not arguments.no_browser, port=arguments.port)
+    with subprocess.Popen(command) as server:
+        try:
+            return server.wait()
+        except KeyboardInterrupt:  # the server has got it too, and is shutting down its kernels
+            server.wait()
+            return 0
+
+
+def lab_command(folder: Path, *, browser: bool, port: int | None) -> list[str]:
+    """Return the command that starts JupyterLab in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    browser : bool
+        Whether to open a browser.
+    port : int or None
+        Port to listen on; JupyterLab's choice by default.
+
+    Returns
+    -------
+    list of str
+        The command.
+
+    Examples
+    --------
+    >>> lab_command(Path("course"), browser=False, port=8899)[-2:]
+    ['--ServerApp.port=8899', '--no-browser']
+    """
+    command = [sys.executable, "-m", "jupyter", "lab", "--ServerApp.ip=127.0.0.1"]
+    command.append(f"--ServerApp.root_dir={folder.resolve()}")
+    first = folder / "00-start-here.ipynb"
+    if first.exists():
+        command.append(f"--LabApp.default_url=/lab/tree/{first.name}")
+    if port is not None:
+        command.append(f"--ServerApp.port={port}")
+    return command if browser else [*command, "--no-browser"]

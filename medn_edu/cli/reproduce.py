@@ -1,0 +1,163 @@
+"""``medn-edu reproduce``: the studies of the papers."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+from medn_edu.cli.console import (
+    CommandError,
+    Progress,
+    add_common_options,
+    available_cpus,
+    results_folder,
+    say,
+)
+from medn_edu.cli.warmup import warm_with_progress
+
+__all__ = ["add_parser", "run"]
+
+_DESCRIPTION = """\
+Run a study of the papers again: its fits, its table, its figure.
+
+Every finished fit is kept at once.  A study that was interrupted, even by a power cut, goes on
+where it was when the same command is given again; what is done is not done twice, unless --force
+says so.  The tables are the same whatever --jobs is.
+
+quick scale takes about a minute, paper scale tens of minutes on two processors.
+
+writes into medn-results/STUDY-SCALE (--out DIR moves medn-results):
+  results.csv   one row per fit, sorted by key
+  timings.csv   how long each fit took
+  figure.png    the figure
+
+examples:
+  medn-edu reproduce --list
+  medn-edu reproduce ocr
+  medn-edu reproduce ocr --scale paper --jobs 4
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Where commands are added.
+    """
+    parser = commands.add_parser(
+        "reproduce",
+        help="run a study of the papers again",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("study", nargs="?", help="name of the study; --list shows all")
+    parser.add_argument("--list", action="store_true", help="say what studies there are")
+    parser.add_argument(
+        "--scale", choices=("quick", "paper"), default="quick",
+        help="how much of it: enough to see the result, or all (default: quick)",
+    )  # fmt: skip
+    parser.add_argument("--force", action="store_true", help="forget earlier results, start over")
+    add_common_options(parser, "jobs", "seed", "out")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        What the user typed.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    if arguments.list or arguments.study is None:
+        return _list_studies(asked_for=arguments.list)
+    folder = results_folder(arguments.out) / f"{arguments.study}-{arguments.scale}"
+    from medn_edu.experiments.runner import ResultStore, run_study
+    from medn_edu.experiments.studies import STUDIES
+
+    study = STUDIES.get(arguments.study)
+    if study is None:
+        raise CommandError(
+            f"there is no study named {arguments.study!r}; there are {', '.join(STUDIES)}."
+        )
+    specs = study.specs(arguments.scale, arguments.seed)
+    study.split(specs[0])  # without the data, say so before any work
+    store = ResultStore.open(results_folder(folder), force=arguments.force)
+    n_done = sum(store.is_done(spec) for spec in specs)
+    if n_done:
+        say(f"{n_done} of {len(specs)} fits are done already; --force would start over.")
+    if n_done < len(specs):
+        warm_with_progress()
+    with Progress(study.name, "fits") as progress:
+        n_jobs = arguments.jobs or available_cpus()
+        rows = run_study(study, specs, store, n_jobs=n_jobs, progress=progress)
+    return _report(study, rows, store, folder)
+
+
+def _list_studies(*, asked_for: bool) -> int:
+    from medn_edu.experiments.studies import STUDIES
+
+    width = max(map(len, STUDIES))
+    for study in STUDIES.values():
+        say(f"  {study.name.ljust(width)}  {study.summary}")
+    if not asked_for:
+        say("Name one of them: medn-edu reproduce STUDY", file=sys.stderr)
+    return 0 if asked_for else 2
+
+
+def _report(study: Any, rows: list[dict[str, Any]], store: Any, folder: Path) -> int:
+    """Draw the figure, print the summary, and say what failed."""
+    failed = [row for row in rows if row.get("failure")]
+    fine = [row for row in rows if not row.get("failure")]
+    if fine:
+        study.draw(fine, folder / "figure.png")
+        say(_summary(fine, store.seconds))
+        say()
+        if study.remarks:
+            say(f"Mind: {study.remarks}")
+        say(f"Table, times and figure are in {folder}")
+    for row in failed:
+        say(f"{row['key']} failed: {row['failure']}", file=sys.stderr)
+    if failed:
+        say(f"{len(failed)} of {len(rows)} fits failed; the same command tries them again.")
+    return 1 if failed else 0
+
+
+def _summary(rows: list[dict[str, Any]], seconds: dict[str, float]) -> str:
+    """Return means over folds, one line per data set and model."""
+    from medn_edu.experiments.tables import text_table
+
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["data"], row["model"]), []).append(row)
+    headers = ["data", "training", "model", "test error", "fits", "largest gap", "time a fit"]
+    cells = [_summary_line(*key, group, seconds) for key, group in groups.items()]
+    return text_table(headers, cells, right=[1, 3, 4, 5, 6])
+
+
+def _summary_line(
+    data: str, model: str, group: list[dict[str, Any]], seconds: dict[str, float]
+) -> list[str]:
+    errors = [row["error"] for row in group]
+    spread = f" ± {statistics.stdev(errors):.3f}" if len(errors) > 1 else ""
+    gaps = [row["relative_gap"] for row in group if row["relative_gap"] is not None]
+    times = [seconds[row["key"]] for row in group if row["key"] in seconds]
+    return [
+        data,
+        f"{round(statistics.mean(row['n_train'] for row in group))} words",
+        model,
+        f"{statistics.mean(errors):.3f}{spread}",
+        str(len(group)),
+        f"{100 * max(gaps):.2g} %" if gaps else "–",
+        f"{statistics.median(times):.2f} s" if times else "–",
+    ]

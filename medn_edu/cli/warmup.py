@@ -1,0 +1,75 @@
+"""``medn-edu warmup``: compile everything once."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from medn_edu.cli.console import Progress, say
+
+__all__ = ["add_parser", "run", "warm_with_progress"]
+
+_DESCRIPTION = """\
+Compile all numerical kernels and keep them on disk.
+
+Everything else does this when it first needs to; doing it now means that no later command waits.
+Takes up to a minute the first time, two seconds when all is compiled already.  Writes to the
+compiler's cache folder (`medn-edu doctor` names it; NUMBA_CACHE_DIR moves it).
+
+example:
+  medn-edu warmup
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Where commands are added.
+    """
+    parser = commands.add_parser(
+        "warmup",
+        help="compile all kernels, once",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        What the user typed.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    del arguments
+    done = warm_with_progress()
+    if done.n_compiled:
+        say(f"Compiled {done.n_compiled} kernel variants in {done.seconds:.0f} s.")
+    else:
+        say(f"All kernels were compiled already; loading them took {done.seconds:.1f} s.")
+    say(f"They are kept in {done.folder}")
+    return 0
+
+
+def warm_with_progress() -> Any:
+    """Compile all kernels behind a progress bar.
+
+    Returns
+    -------
+    medn_edu.experiments.warmup.WarmUp
+        What it took.
+    """
+    from medn_edu.experiments.warmup import warm_up
+
+    with Progress("Compiling kernels (first time only)", "steps") as progress:
+        return warm_up(progress)

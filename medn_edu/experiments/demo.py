@@ -1,0 +1,184 @@
+"""The demo: every model there is reads the same handwritten digit words.
+
+Each digit is blurred by noise, so it can often be read only with the help of its neighbours: a
+model that looks at each letter by itself shows what the others gain by looking at both.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from medn_edu.datasets import load_digit_words
+from medn_edu.experiments.models import MODELS, make_model
+from medn_edu.experiments.runner import label_error
+from medn_edu.plots import (
+    draw_error_bars,
+    draw_transitions,
+    draw_weight_images,
+    draw_words,
+    new_figure,
+    save_figure,
+    styled,
+)
+
+__all__ = ["COLUMNS", "DemoRow", "draw_demo", "run_demo"]
+
+COLUMNS = ("model", "error", "seconds", "relative_gap", "n_nonzero", "n_weights", "status")
+"""Columns of the demo's table."""
+
+_N_SHOWN = 6
+
+
+@dataclass(frozen=True, eq=False)
+class DemoRow:
+    """What one model achieved.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model.
+    error : float
+        Share of wrong labels in the test part.
+    seconds : float
+        Time that training took.
+    relative_gap : float or None
+        Certified distance to the optimum, relative to it; None where there is no certificate.
+    n_nonzero, n_weights : int
+        Weights that are not zero, and all.
+    status : str
+        Why training ended.
+    predicted : ndarray of object
+        Labels of the test words.
+    trained : object
+        The model.
+    """
+
+    model: str
+    error: float
+    seconds: float
+    relative_gap: float | None
+    n_nonzero: int
+    n_weights: int
+    status: str
+    predicted: np.ndarray
+    trained: Any
+
+
+def run_demo(
+    *, seed: int = 0, n_jobs: int = 1, progress: Callable[[int, int, str], Any] | None = None
+) -> tuple[Any, list[DemoRow]]:
+    """Train all models on digit words and test them.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        Seed of the words and of training.
+    n_jobs : int, default=1
+        Threads.
+    progress : callable, optional
+        Called as ``progress(n_done, n_all, model)``.
+
+    Returns
+    -------
+    words : sklearn.utils.Bunch
+        The data, see `medn_edu.datasets.load_digit_words`.
+    rows : list of DemoRow
+        One per model.
+    """
+    words = load_digit_words(random_state=seed)
+    tell = progress or (lambda n_done, n_all, what: None)
+    rows = []
+    for number, name in enumerate(MODELS):
+        tell(number, len(MODELS), name)
+        rows.append(_train(name, words, n_jobs))
+    tell(len(MODELS), len(MODELS), "")
+    return words, rows
+
+
+def _train(name: str, words: Any, n_jobs: int) -> DemoRow:
+    model = make_model(name, n_jobs=n_jobs)
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap stands in the table
+        model.fit([words.data[i] for i in words.train], [words.target[i] for i in words.train])
+    seconds = time.perf_counter() - start
+    predicted = model.predict([words.data[i] for i in words.test])
+    result = getattr(model, "result_", None)
+    gap = getattr(result, "relative_gap", np.inf)
+    return DemoRow(
+        model=name,
+        error=label_error(predicted, [words.target[i] for i in words.test]),
+        seconds=seconds,
+        relative_gap=float(gap) if np.isfinite(gap) else None,
+        n_nonzero=int(np.count_nonzero(model.weights_)),
+        n_weights=len(model.weights_),
+        status=getattr(result, "status", ""),
+        predicted=predicted,
+        trained=model,
+    )
+
+
+def draw_demo(words: Any, rows: Sequence[DemoRow], path: Path) -> Path:
+    """Draw the demo's figure: words as read by the models, errors, and what M3N learned.
+
+    Parameters
+    ----------
+    words : sklearn.utils.Bunch
+        The data.
+    rows : sequence of DemoRow
+        What the models achieved.
+    path : Path
+        File to write.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    true = [words.target[i] for i in words.test]
+    predicted = {row.model: row.predicted for row in rows}
+    shown = _telling_words(true, predicted)
+    learned = next(row.trained for row in rows if row.model == "M3N")
+    figure = new_figure(10, 8.4)
+    grid = figure.add_gridspec(2, 3, height_ratios=[1.5, 1], width_ratios=[1, 1.25, 1.15])
+    top = figure.add_subplot(grid[0, :])
+    left, middle, right = (figure.add_subplot(grid[1, column]) for column in range(3))
+    with styled():
+        draw_words(
+            top,
+            [words.images[words.test[i]] for i in shown],
+            [true[i] for i in shown],
+            {name: [labels[i] for i in shown] for name, labels in predicted.items()},
+            letters_per_line=22,
+        )
+        top.set_title("Test words on which the models differ most (wrong labels are struck out)")
+        draw_error_bars(left, [row.model for row in rows], [row.error for row in rows])
+        left.set_title("Wrong labels, all test words")
+        draw_weight_images(middle, learned.coef_, learned.classes_, (8, 8), n_columns=4)
+        middle.set_title("M3N: what speaks for a digit")
+        draw_transitions(right, learned.transitions_[0], learned.classes_)
+        right.set_title("M3N: which digit follows")
+    return save_figure(figure, path)
+
+
+def _telling_words(true: Sequence[Any], predicted: Mapping[str, Sequence[Any]]) -> list[int]:
+    """Return the words whose numbers of errors differ most between models, in their order."""
+    wrong = np.array(
+        [
+            [
+                label_error([found], [word]) * len(word)
+                for found, word in zip(labels, true, strict=True)
+            ]
+            for labels in predicted.values()
+        ]
+    )
+    order = np.argsort(-np.ptp(wrong, axis=0), kind="stable")
+    return sorted(int(i) for i in order[:_N_SHOWN])

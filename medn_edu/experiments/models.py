@@ -1,0 +1,155 @@
+"""The models that are compared everywhere, one entry each.
+
+A new model joins the demo and the studies by a line in `MODELS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from medn_edu.estimators import CRF, M3N
+
+__all__ = ["MODELS", "Model", "PerLetter", "make_model"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model by name.
+
+    Parameters
+    ----------
+    name : str
+        Name in tables and figures.
+    build : callable
+        Makes the estimator from parameters given by keyword.
+    summary : str
+        What it is, in a line.
+    """
+
+    name: str
+    build: Callable[..., Any]
+    summary: str
+
+
+class PerLetter:
+    """Logistic regression of each letter by itself, to show what the neighbours are worth.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse strength of the L2 penalty.
+    n_jobs : int, default=1
+        Ignored; every model of the comparison has it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = PerLetter().fit([np.eye(2), np.eye(2)], ["ab", "ab"])
+    >>> model.predict([np.eye(2)])[0]
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    def __init__(self, C: float = 1.0, n_jobs: int = 1) -> None:
+        self.C = C
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on all letters of all words.
+
+        Parameters
+        ----------
+        X : list of ndarray of shape (n_nodes, n_features)
+            The words.
+        y : list of label sequences
+            Their labels.
+
+        Returns
+        -------
+        self
+            The trained model.
+        """
+        labels = np.concatenate([np.asarray(list(labels)) for labels in y])
+        # A constant column instead of an intercept: the other models have none either.
+        self.regression_ = LogisticRegression(C=self.C, fit_intercept=False, max_iter=1000)
+        self.regression_.fit(np.vstack(list(X)), labels)
+        self.classes_ = self.regression_.classes_
+        self.coef_ = self.regression_.coef_
+        self.weights_ = self.coef_.ravel()
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable label of each letter.
+
+        Parameters
+        ----------
+        X : list of ndarray of shape (n_nodes, n_features)
+            The words.
+
+        Returns
+        -------
+        ndarray of object, shape (n_samples,)
+            One array of labels per word.
+        """
+        found = np.empty(len(X), dtype=object)
+        found[:] = [self.regression_.predict(word) for word in X]
+        return found
+
+
+def _crf(**parameters: Any) -> CRF:
+    # The likelihood may have no maximum: training ends when it hardly changes any more.
+    return CRF(penalty=None, tol=5e-5, verbose=0, **parameters)
+
+
+def _l2_crf(**parameters: Any) -> CRF:
+    return CRF(penalty="l2", tol=1e-3, verbose=0, **parameters)
+
+
+def _m3n(**parameters: Any) -> M3N:
+    return M3N(tol=1e-2, verbose=0, **parameters)
+
+
+MODELS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        Model("per letter", PerLetter, "logistic regression, blind to the neighbours"),
+        Model("CRF", _crf, "conditional random field without a penalty"),
+        Model("L2-CRF", _l2_crf, "conditional random field with a squared penalty"),
+        Model("M3N", _m3n, "maximum margin Markov network"),
+    )
+}
+"""The models there are, from plain to elaborate."""
+
+
+def make_model(name: str, **parameters: Any) -> Any:
+    """Return an untrained model.
+
+    Parameters
+    ----------
+    name : str
+        One of `MODELS`.
+    **parameters
+        What its constructor takes, such as ``C`` or ``n_jobs``.
+
+    Returns
+    -------
+    object
+        With ``fit``, ``predict``, ``weights_`` and, except for the baseline, ``result_``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such model.
+
+    Examples
+    --------
+    >>> make_model("M3N", C=0.5).C
+    0.5
+    """
+    if name not in MODELS:
+        raise ValueError(f"model is {name!r}; expected one of {', '.join(MODELS)}.")
+    return MODELS[name].build(**parameters)

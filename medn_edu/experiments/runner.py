@@ -1,0 +1,296 @@
+"""Running a study: every fit once, results kept at once, the same tables however it was run.
+
+Each finished fit becomes a row of ``results.csv``, sorted by key; the file is replaced in one step
+after every fit, so a killed run resumes where it was.  How long fits took stands in a file of its
+own, ``timings.csv``: times differ from run to run, results do not.  A fit that fails is a row with
+its error; the next run tries it again.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from medn_edu.experiments.models import make_model
+from medn_edu.experiments.specs import FitSpec, Split, Study
+from medn_edu.experiments.tables import csv_text, read_csv
+from medn_edu.files import write_atomically
+
+__all__ = ["RESULT_COLUMNS", "ResultStore", "evaluate", "label_error", "run_study"]
+
+RESULT_COLUMNS = (
+    "key", "data", "fold", "model", "parameters", "seed", "n_train", "n_test",
+    "error", "train_error", "primal", "dual", "relative_gap", "n_passes", "n_weights", "n_nonzero",
+    "status", "failure",
+)  # fmt: skip
+"""Columns of ``results.csv``."""
+
+_TIMING_COLUMNS = ("key", "seconds")
+
+
+@dataclass(eq=False)
+class ResultStore:
+    """The results of a study in a folder, always complete on disk.
+
+    Parameters
+    ----------
+    folder : Path
+        Where ``results.csv`` and ``timings.csv`` live.
+    rows : dict from key to row
+        The results.
+    seconds : dict from key to float
+        How long the fits took.
+    """
+
+    folder: Path
+    rows: dict[str, dict[str, Any]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def results_file(self) -> Path:
+        """The table of results."""
+        return self.folder / "results.csv"
+
+    @property
+    def timings_file(self) -> Path:
+        """The table of times."""
+        return self.folder / "timings.csv"
+
+    @classmethod
+    def open(cls, folder: Path, *, force: bool = False) -> ResultStore:
+        """Open a folder, reading what earlier runs left there.
+
+        Parameters
+        ----------
+        folder : Path
+            The folder; made if it is missing.
+        force : bool, default=False
+            Forget earlier results.
+
+        Returns
+        -------
+        ResultStore
+            The store.
+
+        Raises
+        ------
+        ValueError
+            If there are results that cannot be read.
+        OSError
+            If the folder cannot be made or read.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        store = cls(folder)
+        for leftover in folder.glob(".*.csv.*"):  # of a run that was killed while writing
+            leftover.unlink()
+        if force or not store.results_file.exists():
+            return store
+        store.rows = {row["key"]: row for row in _read(store.results_file, RESULT_COLUMNS)}
+        if store.timings_file.exists():
+            times = _read(store.timings_file, _TIMING_COLUMNS)
+            store.seconds = {row["key"]: row["seconds"] for row in times}
+        return store
+
+    def is_done(self, spec: FitSpec) -> bool:
+        """Say whether a fit has been made without failure.
+
+        Parameters
+        ----------
+        spec : FitSpec
+            The fit.
+
+        Returns
+        -------
+        bool
+            False as well for a fit that failed, so that it is tried again.
+        """
+        return spec.key in self.rows and not self.rows[spec.key].get("failure")
+
+    def add(self, row: dict[str, Any], seconds: float) -> None:
+        """Keep a finished fit.
+
+        Parameters
+        ----------
+        row : dict
+            Its result.
+        seconds : float
+            How long it took.
+        """
+        self.rows[row["key"]] = row
+        self.seconds[row["key"]] = round(seconds, 3)
+        self.write()
+
+    def write(self) -> None:
+        """Write both tables; the times first, as a fit counts as done once its result is there."""
+        times = [{"key": key, "seconds": self.seconds[key]} for key in sorted(self.seconds)]
+        write_atomically(self.timings_file, csv_text(times, _TIMING_COLUMNS))
+        ordered = [self.rows[key] for key in sorted(self.rows)]
+        write_atomically(self.results_file, csv_text(ordered, RESULT_COLUMNS))
+
+    def keep_only(self, specs: Iterable[FitSpec]) -> None:
+        """Drop rows of fits that the study does not make (any more).
+
+        Parameters
+        ----------
+        specs : iterable of FitSpec
+            Its fits.
+        """
+        keys = {spec.key for spec in specs}
+        self.rows = {key: row for key, row in self.rows.items() if key in keys}
+        self.seconds = {key: value for key, value in self.seconds.items() if key in keys}
+
+
+def run_study(
+    study: Study,
+    specs: Sequence[FitSpec],
+    store: ResultStore,
+    *,
+    n_jobs: int = 1,
+    progress: Callable[[int, int], Any] | None = None,
+) -> list[dict[str, Any]]:
+    """Make the fits of a study that are not done yet.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    specs : sequence of FitSpec
+        Its fits.
+    store : ResultStore
+        Where results are kept.
+    n_jobs : int, default=1
+        Fits at a time; the tables do not depend on it.
+    progress : callable, optional
+        Called as ``progress(n_done, n_all)`` at the start and after each fit.
+
+    Returns
+    -------
+    list of dict
+        All rows, sorted by key.
+    """
+    store.keep_only(specs)
+    waiting = [spec for spec in specs if not store.is_done(spec)]
+    n_done = len(specs) - len(waiting)
+    tell = progress or (lambda n_done, n_all: None)
+    tell(n_done, len(specs))
+    if waiting:
+        study.split(waiting[0])  # reads the data before workers start, and fails early without
+    # The kernels let other threads run, and threads share data and compiled code.
+    jobs = joblib.Parallel(n_jobs=n_jobs, backend="threading", return_as="generator_unordered")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap stands in the table
+        for row, seconds in jobs(joblib.delayed(evaluate)(spec, study.split) for spec in waiting):
+            store.add(row, seconds)
+            n_done += 1
+            tell(n_done, len(specs))
+    store.write()
+    return [store.rows[key] for key in sorted(store.rows)]
+
+
+def evaluate(spec: FitSpec, split: Callable[[FitSpec], Split]) -> tuple[dict[str, Any], float]:
+    """Make one fit and measure it.
+
+    Parameters
+    ----------
+    spec : FitSpec
+        The fit.
+    split : callable
+        Returns its data.
+
+    Returns
+    -------
+    row : dict
+        The result, with the columns `RESULT_COLUMNS`; a failure is a row with its error.
+    seconds : float
+        Time that training took.
+    """
+    row: dict[str, Any] = {
+        "key": spec.key,
+        "data": spec.data,
+        "fold": spec.fold,
+        "model": spec.model,
+        "parameters": " ".join(f"{name}={value:g}" for name, value in spec.parameters),
+        "seed": spec.seed,
+    }
+    start = time.perf_counter()
+    try:
+        data = split(spec)
+        model = make_model(spec.model, **dict(spec.parameters))
+        start = time.perf_counter()
+        model.fit(data.X_train, data.y_train)
+        seconds = time.perf_counter() - start
+        row.update(_measure(model, data))
+    except Exception as error:
+        row["failure"] = f"{type(error).__name__}: {error}"
+        seconds = time.perf_counter() - start
+    return row, seconds
+
+
+def label_error(predicted: Iterable[Any], true: Iterable[Any]) -> float:
+    """Return the share of nodes whose label is wrong.
+
+    Parameters
+    ----------
+    predicted, true : iterable of label sequences
+        Labels, one sequence per sample.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> label_error(["abc"], ["abd"])
+    0.3333333333333333
+    """
+    pairs = [
+        (a, b)
+        for one, other in zip(predicted, true, strict=True)
+        for a, b in zip(one, other, strict=True)
+    ]
+    return sum(a != b for a, b in pairs) / len(pairs)
+
+
+def _measure(model: Any, data: Split) -> dict[str, Any]:
+    """Return the columns of the results that a trained model fills."""
+    result = getattr(model, "result_", None)
+    return {
+        "n_train": len(data.X_train),
+        "n_test": len(data.X_test),
+        "error": label_error(model.predict(data.X_test), data.y_test),
+        "train_error": label_error(model.predict(data.X_train), data.y_train),
+        "primal": getattr(result, "primal", None),
+        "dual": _finite(getattr(result, "dual", None)),
+        "relative_gap": _finite(getattr(result, "relative_gap", None)),
+        "n_passes": getattr(result, "n_passes", None),
+        "n_weights": len(model.weights_),
+        "n_nonzero": int(np.count_nonzero(model.weights_)),
+        "status": getattr(result, "status", ""),
+        "failure": "",
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and np.isfinite(value) else None
+
+
+def _read(path: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        if text.partition("\n")[0] != ",".join(columns):
+            raise ValueError("its columns are not those of this version.")
+        return read_csv(text)
+    except ValueError as error:  # UnicodeDecodeError is one, too
+        raise ValueError(
+            f"{path} holds results that cannot be continued: {error}  Start over with --force, or "
+            "choose another folder with --out."
+        ) from None

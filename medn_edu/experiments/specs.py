@@ -1,0 +1,91 @@
+"""What a study consists of: specs, one per fit, each with a key that names it for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["FitSpec", "Split", "Study"]
+
+
+@dataclass(frozen=True, order=True)
+class FitSpec:
+    """One fit: a model with its parameters on one part of the data.
+
+    Parameters
+    ----------
+    data : str
+        Name of the data and of how they are split.
+    fold : int
+        Which of the splits.
+    model : str
+        Name of the model.
+    parameters : tuple of (name, value)
+        Its parameters.
+    seed : int
+        Seed of all draws.
+
+    Examples
+    --------
+    >>> FitSpec("ocr-100", 3, "M3N", (("C", 1.0),), seed=0).key
+    'ocr-100/fold=3/M3N/C=1/seed=0'
+    """
+
+    data: str
+    fold: int
+    model: str
+    parameters: tuple[tuple[str, float], ...] = ()
+    seed: int = 0
+
+    @property
+    def key(self) -> str:
+        """A text that tells this fit apart from all others, the same in every run."""
+        parts = [self.data, f"fold={self.fold}", self.model]
+        parts += [f"{name}={value:g}" for name, value in self.parameters]
+        return "/".join([*parts, f"seed={self.seed}"])
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Data of one fit.
+
+    Parameters
+    ----------
+    X_train, y_train, X_test, y_test : list
+        Samples and label sequences.
+    """
+
+    X_train: list[Any]
+    y_train: list[Any]
+    X_test: list[Any]
+    y_test: list[Any]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A named study: which fits it makes, on what, and how its figure is drawn.
+
+    Parameters
+    ----------
+    name : str
+        Name on the command line.
+    summary : str
+        What it asks, in a line.
+    specs : callable
+        ``specs(scale, seed)`` returns the fits of ``"quick"`` or ``"paper"`` scale.
+    split : callable
+        ``split(spec)`` returns the data of a fit.
+    draw : callable
+        ``draw(rows, path)`` draws the figure.
+    remarks : str
+        What readers of the results should know.
+    """
+
+    name: str
+    summary: str
+    specs: Callable[[str, int], Sequence[FitSpec]]
+    split: Callable[[FitSpec], Split]
+    draw: Callable[[Sequence[dict[str, Any]], Path], None]
+    remarks: str = ""

@@ -1,0 +1,171 @@
+"""The studies there are.
+
+============  ====================================================================================
+``ocr``       handwritten words: few words of one fold to train on, and nine folds (MEDN Fig. 7,
+              L1-M3N Fig. 4)
+``ocr-full``  the same letters, all words: folds 1-9 to train and 0 to test, and the reverse
+============  ====================================================================================
+
+Only 55 different words occur in the OCR letters, each of them in every fold: a chain can learn them
+by heart.  Errors on new words would be larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medn_edu.datasets import load_ocr
+from medn_edu.experiments.specs import FitSpec, Split, Study
+from medn_edu.plots import (
+    MUTED,
+    draw_error_bars,
+    draw_errors,
+    error_curves,
+    new_figure,
+    save_figure,
+    styled,
+)
+
+__all__ = ["STUDIES"]
+
+_FOLDS = range(10)
+_DRAWN = (100, 150, 200, 250)
+_OCR_PARAMETERS: dict[str, tuple[tuple[str, float], ...]] = {
+    "CRF": (),
+    "L2-CRF": (("lam", 1.0),),
+    "M3N": (("C", 1.0),),
+}
+_MEMORY = (
+    "only 55 different words occur in these data, each in every fold, so that a chain can learn "
+    "them by heart; errors on new words would be larger."
+)
+
+
+def _ocr_specs(scale: str, seed: int) -> list[FitSpec]:
+    sizes, folds = ((100, 250), range(3)) if scale == "quick" else (_DRAWN, _FOLDS)
+    drawn = [(f"ocr-{size}", fold) for size in sizes for fold in folds]
+    whole = [("ocr-rest", fold) for fold in ((0,) if scale == "quick" else _FOLDS)]
+    return _ocr_fits([*drawn, *whole], seed)
+
+
+def _ocr_full_specs(scale: str, seed: int) -> list[FitSpec]:
+    del scale  # these two protocols of the literature have one size
+    return _ocr_fits([("ocr-rest", 0), ("ocr-one", 0)], seed)
+
+
+def _ocr_fits(splits: Iterable[tuple[str, int]], seed: int) -> list[FitSpec]:
+    return [
+        FitSpec(data, fold, model, parameters, seed)
+        for data, fold in splits
+        for model, parameters in _OCR_PARAMETERS.items()
+    ]
+
+
+@lru_cache(maxsize=1)
+def _ocr() -> Any:
+    return load_ocr(download=False)
+
+
+def _ocr_split(spec: FitSpec) -> Split:
+    """Return the words of a fit.
+
+    ``ocr-N``: of each fold N words are drawn; those of one fold train, those of the others test.
+    ``ocr-rest``: all words of the other folds train, those of the fold test.  ``ocr-one``: the
+    reverse.
+    """
+    bunch = _ocr()
+    kind = spec.data.removeprefix("ocr-")
+    if kind == "rest":
+        train, test = bunch.fold != spec.fold, bunch.fold == spec.fold
+    else:
+        kept = np.ones(len(bunch.fold), dtype=bool)
+        if kind != "one":
+            kept = _drawn_words(bunch.fold, int(kind), spec.seed)
+        train, test = kept & (bunch.fold == spec.fold), kept & (bunch.fold != spec.fold)
+    train, test = np.flatnonzero(train), np.flatnonzero(test)
+    return Split(
+        [bunch.data[i] for i in train],
+        [bunch.target[i] for i in train],
+        [bunch.data[i] for i in test],
+        [bunch.target[i] for i in test],
+    )
+
+
+def _drawn_words(fold: np.ndarray, n_words: int, seed: int) -> np.ndarray:
+    """Draw words of each fold; smaller draws are part of larger ones."""
+    kept = np.zeros(len(fold), dtype=bool)
+    for number in _FOLDS:
+        order = np.random.default_rng([seed, number]).permutation(np.flatnonzero(fold == number))
+        kept[order[:n_words]] = True
+    return kept
+
+
+def _draw_ocr(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    drawn = [row for row in rows if row["data"] != "ocr-rest"]
+    whole = [row for row in rows if row["data"] == "ocr-rest"]
+    figure = new_figure(9, 3.8)
+    left, right = figure.subplots(1, 2, width_ratios=[1.5, 1])
+    with styled():
+        draw_errors(left, drawn)
+        _draw_bars(right, whole)
+        left.set_title("One fold trains, nine test")
+        right.set_title("Nine folds train, one tests")
+        figure.supxlabel(_MEMORY_NOTE, fontsize=9, color=MUTED)
+    save_figure(figure, path)
+
+
+def _draw_ocr_full(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    titles = {"ocr-rest": "Folds 1-9 train, 0 tests", "ocr-one": "Fold 0 trains, 1-9 test"}
+    figure = new_figure(9, 3.2)
+    with styled():
+        for ax, (data, title) in zip(figure.subplots(1, 2), titles.items(), strict=True):
+            _draw_bars(ax, [row for row in rows if row["data"] == data])
+            ax.set_title(title)
+        figure.supxlabel(_MEMORY_NOTE, fontsize=9, color=MUTED)
+    save_figure(figure, path)
+
+
+_MEMORY_NOTE = (
+    "OCR letters: 55 different words, each in every fold; a chain can learn them by heart"
+)
+
+
+def _draw_bars(ax: Any, rows: Sequence[dict[str, Any]]) -> None:
+    curves = error_curves(rows)
+    several = any((curve.n_fits > 1).any() for curve in curves)
+    draw_error_bars(
+        ax,
+        [curve.model for curve in curves],
+        [float(np.average(curve.mean, weights=curve.n_fits)) for curve in curves],
+        [float(curve.deviation.max()) for curve in curves] if several else None,
+    )
+    ax.set_xlabel("test error")
+
+
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        Study(
+            "ocr",
+            "handwritten words: error against 100 to 250 training words, and with nine folds",
+            _ocr_specs,
+            _ocr_split,
+            _draw_ocr,
+            _MEMORY,
+        ),
+        Study(
+            "ocr-full",
+            "all handwritten words: folds 1-9 train and 0 tests, and the reverse",
+            _ocr_full_specs,
+            _ocr_split,
+            _draw_ocr_full,
+            _MEMORY,
+        ),
+    )
+}
+"""The studies by name."""

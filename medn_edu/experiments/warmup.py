@@ -1,0 +1,119 @@
+"""Compiling every kernel once, so that nothing waits for the compiler later.
+
+Kernels compile when they are first called and are kept on disk.  `warm_up` calls what calls them,
+on a handful of tiny samples, and says how long that took and where the code is kept.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from medn_edu import inference, kernels
+from medn_edu.estimators import CRF, M3N
+from medn_edu.kernels._cache import cache_folder
+from medn_edu.structures import Forest, pack
+
+__all__ = ["WarmUp", "compiled_files", "kernel_cache", "warm_up"]
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """What warming up did.
+
+    Parameters
+    ----------
+    seconds : float
+        How long it took.
+    n_compiled : int
+        Kernel variants that were compiled just now; 0 if all were on disk.
+    folder : Path
+        Where compiled code is kept.
+    """
+
+    seconds: float
+    n_compiled: int
+    folder: Path
+
+
+def kernel_cache() -> Path:
+    """Return the folder in which compiled kernels are kept.
+
+    Returns
+    -------
+    Path
+        The folder; its name is a hash of the kernels' sources.
+    """
+    return cache_folder(Path(kernels.__file__).parent)
+
+
+def compiled_files(folder: Path) -> int:
+    """Return how many compiled kernel variants a folder holds.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+
+    Returns
+    -------
+    int
+        Number of files of machine code.
+    """
+    return sum(1 for _ in folder.rglob("*.nbc"))
+
+
+def warm_up(progress: Callable[[int, int, str], Any] | None = None) -> WarmUp:
+    """Call everything that calls kernels.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Called as ``progress(n_done, n_all, what)`` before each step and at the end.
+
+    Returns
+    -------
+    WarmUp
+        How long it took and where the code is.
+    """
+    tell = progress or (lambda n_done, n_all, what: None)
+    folder = kernel_cache()
+    before, start = compiled_files(folder), time.perf_counter()
+    steps = list(_steps())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for number, (what, step) in enumerate(steps):
+            tell(number, len(steps), what)
+            step()
+    tell(len(steps), len(steps), "")
+    return WarmUp(time.perf_counter() - start, compiled_files(folder) - before, folder)
+
+
+def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield what to do, as (what it is, the doing of it)."""
+    rng = np.random.default_rng(0)
+    X = [Forest(rng.normal(size=(3, 2)), parents) for parents in ([-1, 0, 1], [-1, 0, 0])]
+    y = [[0, 1, 1], [1, 0, 1]]
+    samples = pack(X)
+    node = inference.node_potentials
+    coef, edge = rng.normal(size=(2, 2)), rng.normal(size=(1, 2, 2))
+    m3n = M3N(max_iter=3, verbose=0)
+    yield "training M3N", lambda: m3n.fit(X, y)
+    yield "training a CRF", lambda: CRF(max_iter=3, verbose=0).fit(X, y)
+    yield "decoding", lambda: (m3n.predict(X), m3n.decode(X, 2), m3n.margins(X, y))
+    yield "marginals", lambda: m3n.predict_marginals(X)
+    yield "edge marginals", lambda: inference.edge_marginals(samples, node(samples, coef), edge)
+    yield (
+        "sampling",
+        lambda: (
+            inference.draw_labellings(samples, node(samples, coef), edge, rng=rng),
+            inference.gibbs_labellings(samples, node(samples, coef), edge, 1, rng=rng),
+        ),
+    )
