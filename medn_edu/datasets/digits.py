@@ -36,8 +36,9 @@ _DESCR = """\
 Digit words: handwritten digits in the order of a known grammar
 ---------------------------------------------------------------
 Sequences of 4 to 10 digits (all lengths equally likely), each digit a real handwritten one of 8 x 8
-pixels from sklearn.datasets.load_digits (1,797 images by 13 writers: the test part of E. Alpaydin and
-C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning Repository, CC BY 4.0).
+pixels from sklearn.datasets.load_digits (1,797 images by 13 writers: the test part of E. Alpaydin
+and C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning Repository, CC BY
+4.0).
 
 The order of the digits is made up: like a dial that turns forward by one, two or three clicks, with
 probabilities 0.5, 0.3 and 0.2; the other seven transitions never occur (forbidden).  All digits are

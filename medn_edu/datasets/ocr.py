@@ -277,7 +277,8 @@ def _download(data_home: str | os.PathLike[str] | None, *, progress: bool) -> tu
     path, place = _places(data_home)[-1]
     buffer = io.BytesIO()
     try:
-        pooch.HTTPDownloader(progressbar=progress)(URL, buffer, None)
+        # Streamed only where a bar is to move: a stream that fails leaves its connection open.
+        pooch.HTTPDownloader(progressbar=progress, stream=progress)(URL, buffer, None)
     except OSError as error:  # all errors of requests are OSErrors
         raise DataError(
             f"the OCR letters could not be downloaded from {URL} ({type(error).__name__}); check "

@@ -40,9 +40,9 @@ _DESCR = """\
 Samples of a random linear-chain CRF
 ------------------------------------
 {n_samples} sequences of {length} nodes with {n_features} features, {features}; labels 0 to
-{last_label} drawn from the CRF by {sampler}.  Weights of the first {n_relevant} features and of the transitions are standard normal (the papers do not say), the
-other weights are zero.  After Zhu and Xing, Maximum Entropy Discrimination Markov Networks, JMLR
-2009, section 7.1.
+{last_label} drawn from the CRF by {sampler}.  Weights of the first {n_relevant} features and of the
+transitions are standard normal (the papers do not say), the other weights are zero.  After Zhu and
+Xing, Maximum Entropy Discrimination Markov Networks, JMLR 2009, section 7.1.
 
 The generating model itself is not free of error, because labels are drawn, not predicted; no
 learner can do better in the long run than to predict each label's most probable value under that

@@ -1,0 +1,166 @@
+"""Chains from a known CRF: features, weights and labels are distributed as they should be."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from medn_edu.datasets import make_chain_crf
+
+
+def labelling_probabilities(bunch):
+    """Return all labellings of a chain and their probability for each sample, by enumeration."""
+    n_labels, length = len(bunch.coef), len(bunch.target[0])
+    labellings = np.array(list(itertools.product(range(n_labels), repeat=length)))
+    node = np.stack(bunch.data) @ bunch.coef.T
+    scores = node[:, np.arange(length), labellings].sum(axis=-1)
+    scores += bunch.transitions[0][labellings[:, :-1], labellings[:, 1:]].sum(axis=1)
+    scores -= scores.max(axis=1, keepdims=True)
+    p = np.exp(scores)
+    return labellings, p / p.sum(axis=1, keepdims=True)
+
+
+def node_probabilities(bunch):
+    """Return p(label at t | x), shape (n_samples, length, n_labels), by enumeration."""
+    labellings, p = labelling_probabilities(bunch)
+    return np.einsum("sy,yta->sta", p, np.eye(len(bunch.coef))[labellings])
+
+
+def test_defaults_are_those_of_the_paper():
+    bunch = make_chain_crf(n_sweeps=1)
+    assert len(bunch.data) == len(bunch.target) == 1000
+    assert bunch.data[0].shape == (8, 100)
+    assert bunch.target[0].dtype == np.int64
+    assert set(np.concatenate(bunch.target)) == {0, 1}
+    assert bunch.coef.size == 200
+    assert bunch.transitions.shape == (1, 2, 2)
+    assert bunch.relevant.tolist() == [True] * 30 + [False] * 70
+    assert (bunch.groups == -1).all()
+    assert "1 Gibbs sweeps" in bunch.DESCR
+
+
+def test_weights():
+    bunch = make_chain_crf(
+        n_samples=1, n_features=2000, n_relevant=1500, n_labels=3, sampler="exact"
+    )
+    assert (bunch.coef[:, 1500:] == 0).all()
+    relevant = bunch.coef[:, :1500].ravel()
+    assert (relevant != 0).all()
+    assert relevant.mean() == pytest.approx(0, abs=4 / np.sqrt(4500))
+    assert relevant.std() == pytest.approx(1, abs=0.05)
+    many = [
+        make_chain_crf(1, 1, 0, n_labels=9, length=1, sampler="exact", random_state=seed)
+        for seed in range(30)
+    ]
+    transitions = np.concatenate([bunch.transitions.ravel() for bunch in many])
+    assert transitions.mean() == pytest.approx(0, abs=4 / np.sqrt(len(transitions)))
+    assert transitions.std() == pytest.approx(1, abs=0.06)
+
+
+def test_independent_features_are_standard_normal():
+    X = np.concatenate(make_chain_crf(2000, 10, 6, sampler="exact").data)
+    np.testing.assert_allclose(X.mean(axis=0), 0, atol=0.04)
+    np.testing.assert_allclose(np.cov(X.T), np.eye(10), atol=0.05)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05, 1.0])
+def test_correlated_features_share_their_groups_value(noise):
+    bunch = make_chain_crf(2000, 10, 6, correlated=True, noise=noise, sampler="exact")
+    assert bunch.groups.tolist() == [0, 0, 0, 1, 1, 1, -1, -1, -1, -1]
+    X = np.concatenate(bunch.data)
+    together = (bunch.groups[:, None] == bunch.groups) & (bunch.groups >= 0)
+    expected = np.where(together, 1.0, 0.0)
+    np.fill_diagonal(expected, np.where(bunch.groups >= 0, 1 + noise**2, 1))
+    np.testing.assert_allclose(np.cov(X.T), expected, atol=0.08)
+    assert (X[:, 0] - X[:, 1]).std() == pytest.approx(noise * np.sqrt(2), rel=0.05, abs=1e-12)
+    assert (bunch.coef[:, 6:] == 0).all()
+
+
+@pytest.mark.parametrize("sampler", ["exact", "gibbs"])
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_labels_follow_the_model(sampler, n_labels):
+    bunch = make_chain_crf(
+        4000, 3, 1, n_labels=n_labels, length=4, sampler=sampler, n_sweeps=100, random_state=3
+    )
+    labellings, p = labelling_probabilities(bunch)
+    place = n_labels ** np.arange(3, -1, -1)
+    counts = np.bincount(np.stack(bunch.target) @ place, minlength=len(labellings))
+    # Each sample has features of its own: the counts are sums of independent indicators.
+    z = (counts - p.sum(axis=0)) / np.sqrt((p * (1 - p)).sum(axis=0))
+    assert np.abs(z).max() < 4.5
+
+
+def test_the_two_samplers_agree():
+    gibbs, exact = (
+        make_chain_crf(5000, 5, 2, sampler=sampler, n_sweeps=200, random_state=7)
+        for sampler in ("gibbs", "exact")
+    )
+    np.testing.assert_array_equal(np.stack(gibbs.data), np.stack(exact.data))
+    np.testing.assert_array_equal(gibbs.coef, exact.coef)
+    shares = [np.stack(bunch.target).mean(axis=0) for bunch in (gibbs, exact)]
+    np.testing.assert_allclose(shares[0], shares[1], atol=4 * np.sqrt(0.5 / 5000))
+    assert (np.stack(gibbs.target) != np.stack(exact.target)).any()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_generating_model_errs_on_few_of_its_labels(seed):
+    """Its error is the Bayes error, far below the half that the paper mentions."""
+    bunch = make_chain_crf(sampler="exact", random_state=seed)
+    p = node_probabilities(bunch)
+    bayes_error = 1 - p.max(axis=-1).mean()
+    error = (p.argmax(axis=-1) != np.stack(bunch.target)).mean()
+    assert error == pytest.approx(bayes_error, abs=0.015)
+    assert bayes_error < 0.15
+
+
+def test_the_seed_settles_everything():
+    first, again, other = (
+        make_chain_crf(30, 8, 4, n_sweeps=20, random_state=seed) for seed in (5, 5, 6)
+    )
+    np.testing.assert_array_equal(np.stack(first.data), np.stack(again.data))
+    np.testing.assert_array_equal(np.stack(first.target), np.stack(again.target))
+    assert (first.coef != other.coef).any()
+    more = make_chain_crf(60, 8, 4, sampler="exact", random_state=5)
+    np.testing.assert_array_equal(more.coef, first.coef)
+    np.testing.assert_array_equal(more.transitions, first.transitions)
+
+
+def test_a_generator_continues():
+    rng = np.random.default_rng(0)
+    first = make_chain_crf(3, 4, 2, sampler="exact", random_state=rng)
+    second = make_chain_crf(3, 4, 2, sampler="exact", random_state=rng)
+    assert (first.coef != second.coef).any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"n_samples": 0}, "n_samples"),
+        ({"n_features": 0, "n_relevant": 0}, "n_features"),
+        ({"n_relevant": -1}, "n_relevant"),
+        ({"n_relevant": 101}, "n_relevant"),
+        ({"n_labels": 1}, "n_labels"),
+        ({"length": 0}, "length"),
+        ({"length": "8"}, "length"),
+        ({"correlated": "yes"}, "correlated"),
+        ({"correlated": True, "group_size": 4}, "group_size"),
+        ({"group_size": 0}, "group_size"),
+        ({"noise": -1.0}, "noise"),
+        ({"noise": float("inf")}, "noise"),
+        ({"sampler": "metropolis"}, "sampler"),
+        ({"n_sweeps": 0}, "n_sweeps"),
+        ({"random_state": -3}, "random_state"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, name):
+    with pytest.raises((TypeError, ValueError), match=rf"^{name} is .*; expected [^\n]*\.$"):
+        make_chain_crf(**arguments)
+
+
+@pytest.mark.parametrize("n_relevant", [0, 5])
+def test_the_smallest_chains(n_relevant):
+    bunch = make_chain_crf(1, 5, n_relevant, length=1, correlated=True, group_size=1, n_sweeps=1)
+    assert bunch.data[0].shape == (1, 5)
+    assert bunch.target[0].shape == (1,)
