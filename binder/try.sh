@@ -22,3 +22,4 @@ model = medn_edu.M3N().fit(words.data[:100], words.target[:100])
 print(f"trained after {time.perf_counter() - start:.1f} s, gap {model.result_.relative_gap:.2g}")
 PYTHON
 ./binder/start jupyter lab --version
+./binder/start jupyter notebook --version
