@@ -23,10 +23,16 @@ from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INSTALL = "install a Chromium for the browser tests: sudo apt-get install chromium"
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification.jupyterlab-settings": {
         "checkForUpdates": False,
@@ -136,23 +142,29 @@ class Lab:
             }"""
         )
         self.page.wait_for_function("() => window.allRun === 'yes'", timeout=1000 * seconds)
-        idle = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'"
-        self.page.wait_for_function(idle, timeout=1000 * seconds)
 
     def failed_cells(self) -> list[str]:
         """Return the error outputs in the page."""
-        selector = ".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr'], .jp-mod-error"
-        return [part.inner_text() for part in self.page.query_selector_all(selector)]
+        stderr = ".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']"
+        parts = self.page.query_selector_all(f"{stderr}, .jp-mod-error")
+        return [part.inner_text() for part in parts]
 
     def screenshot(self, path: pathlib.Path) -> None:
         """Save a picture of the whole notebook, however long it is."""
-        app = "window.jupyterapp"
-        self.page.evaluate(f"() => {app}.commands.execute('application:set-mode', {{mode: 'single-document'}})")
-        self.page.evaluate(f"() => {{ if ({app}.shell.leftCollapsed === false) {app}.shell.collapseLeft(); }}")
+        height = self.page.evaluate(
+            """() => {
+                const app = window.jupyterapp;
+                app.commands.execute("application:set-mode", { mode: "single-document" });
+                if (!app.shell.leftCollapsed) app.shell.collapseLeft();
+                const cells = document.querySelectorAll(
+                    ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell"
+                );
+                const last = cells[cells.length - 1].getBoundingClientRect().bottom;
+                return Math.ceil(last - cells[0].getBoundingClientRect().top);
+            }"""
+        )
         before = self.page.viewport_size
-        outer = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-WindowedPanel-outer"
-        height = self.page.evaluate(f"() => document.querySelector({json.dumps(outer)}).scrollHeight")
-        self.page.set_viewport_size({"width": before["width"], "height": min(int(height) + 160, 16000)})
+        self.page.set_viewport_size({"width": before["width"], "height": min(height + 200, 16000)})
         self.page.wait_for_timeout(1500)
         self.page.screenshot(path=str(path))
         self.page.set_viewport_size(before)
@@ -162,7 +174,8 @@ def main(arguments: list[str]) -> None:
     """Run notebooks in JupyterLab and save a screenshot of each."""
     target = pathlib.Path(arguments[0])
     target.mkdir(parents=True, exist_ok=True)
-    chosen = [pathlib.Path(name) for name in arguments[1:]] or sorted((ROOT / "notebooks").glob("*.ipynb"))
+    chosen = [pathlib.Path(name) for name in arguments[1:]]
+    chosen = chosen or sorted((ROOT / "notebooks").glob("*.ipynb"))
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         for notebook in chosen:

@@ -8,5 +8,18 @@ from __future__ import annotations
 
 from medn_edu.widgets.controls import Check, Choice, Control, Slider, Time
 from medn_edu.widgets.explorer import Explorer, Frame, Lesson
+from medn_edu.widgets.lattice import best_path
+from medn_edu.widgets.reading import read_words
 
-__all__ = ["Check", "Choice", "Control", "Explorer", "Frame", "Lesson", "Slider", "Time"]
+__all__ = [
+    "Check",
+    "Choice",
+    "Control",
+    "Explorer",
+    "Frame",
+    "Lesson",
+    "Slider",
+    "Time",
+    "best_path",
+    "read_words",
+]

@@ -8,7 +8,7 @@ reader says the same text that is printed beside the slider.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -21,9 +21,11 @@ MOST_VALUES = 2001
 class Control:
     """One control: its values, their names, and where it starts.
 
+    Made by `Slider`, `Time`, `Choice` and `Check`.
+
     Parameters
     ----------
-    kind : {"slider", "choice", "check", "time"}
+    kind : {"slider", "time", "choice", "check"}
         How it is shown.
     values : tuple
         Every value it can take, in order.
@@ -42,10 +44,20 @@ class Control:
     texts: tuple[str, ...]
     start: int = 0
     label: str = ""
-    per_second: float = field(default=6.0)
+    per_second: float = 6.0
 
     def position(self, value: Any) -> int:
         """Return the position of ``value``: the nearest one of a slider, the equal one elsewhere.
+
+        Parameters
+        ----------
+        value : object
+            The value.
+
+        Returns
+        -------
+        int
+            Its position in ``values``.
 
         Raises
         ------
@@ -53,19 +65,12 @@ class Control:
             If there is no such value.
         """
         if self.kind in ("slider", "time"):
-            low, high = self.values[0], self.values[-1]
-            if not isinstance(value, (int, float)) or not low <= value <= high:
-                raise ValueError(f"{value!r} is outside the slider's range; expected {low} to {high}.")
-            return min(range(len(self.values)), key=lambda i: abs(self.values[i] - value))
-        if value not in self.values:
-            raise ValueError(f"{value!r} is not a choice; expected one of {', '.join(self.texts)}.")
-        return self.values.index(value)
+            return _nearest(self.values, value)
+        return _equal(self.values, value)
 
 
-def Slider(
-    low: float, high: float, step: float = 0.1, value: float | None = None, *, label: str = ""
-) -> Control:
-    """Return a slider from ``low`` to ``high``; whole numbers if all three numbers are.
+class Slider(Control):
+    """A slider from ``low`` to ``high``; of whole numbers if all three numbers are.
 
     Parameters
     ----------
@@ -75,11 +80,6 @@ def Slider(
         Where it starts; ``low`` by default.
     label : str
         Words in front of it.
-
-    Returns
-    -------
-    Control
-        The slider.
 
     Raises
     ------
@@ -93,21 +93,23 @@ def Slider(
     >>> Slider(1, 4, 1).values
     (1, 2, 3, 4)
     """
-    values, texts = _grid(low, high, step)
-    control = Control("slider", values, texts, 0, label)
-    return control if value is None else _starting_at(control, value)
+
+    def __init__(
+        self,
+        low: float,
+        high: float,
+        step: float = 0.1,
+        value: float | None = None,
+        *,
+        label: str = "",
+    ) -> None:
+        values, texts = _grid(low, high, step)
+        start = 0 if value is None else _nearest(values, value)
+        super().__init__("slider", values, texts, start, label)
 
 
-def Time(
-    low: float,
-    high: float,
-    step: float = 1,
-    value: float | None = None,
-    *,
-    label: str = "",
-    per_second: float = 6.0,
-) -> Control:
-    """Return a slider whose pictures can also be played; an explorer has at most one.
+class Time(Control):
+    """A slider whose pictures can also be played; an explorer has at most one.
 
     Parameters
     ----------
@@ -116,34 +118,76 @@ def Time(
     per_second : float
         How many pictures a second are played.
 
-    Returns
-    -------
-    Control
-        The time.
+    Examples
+    --------
+    >>> Time(0, 30).kind
+    'time'
     """
-    values, texts = _grid(low, high, step)
-    control = Control("time", values, texts, 0, label, per_second)
-    return control if value is None else _starting_at(control, value)
+
+    def __init__(
+        self,
+        low: float,
+        high: float,
+        step: float = 1,
+        value: float | None = None,
+        *,
+        label: str = "",
+        per_second: float = 6.0,
+    ) -> None:
+        values, texts = _grid(low, high, step)
+        start = 0 if value is None else _nearest(values, value)
+        super().__init__("time", values, texts, start, label, per_second)
 
 
-def Choice(options: Sequence[Any], value: Any = None, *, label: str = "") -> Control:
-    """Return a choice between ``options``, the first unless ``value`` says otherwise.
+class Choice(Control):
+    """A choice between ``options``, the first unless ``value`` says otherwise.
+
+    Parameters
+    ----------
+    options : sequence
+        What to choose from; shown as ``str(option)``.
+    value : object, optional
+        The option to start with.
+    label : str
+        Words in front of it.
+
+    Raises
+    ------
+    ValueError
+        If there are no options, or ``value`` is none of them.
 
     Examples
     --------
     >>> Choice(["M3N", "CRF"], "CRF").start
     1
     """
-    values = tuple(options)
-    if not values:
-        raise ValueError("a choice needs at least one option.")
-    control = Control("choice", values, tuple(str(option) for option in values), 0, label)
-    return control if value is None else _starting_at(control, value)
+
+    def __init__(self, options: Sequence[Any], value: Any = None, *, label: str = "") -> None:
+        values = tuple(options)
+        if not values:
+            raise ValueError("a choice needs at least one option.")
+        start = 0 if value is None else _equal(values, value)
+        super().__init__("choice", values, tuple(str(option) for option in values), start, label)
 
 
-def Check(value: bool = False, *, label: str = "") -> Control:
-    """Return a check box."""
-    return Control("check", (False, True), ("no", "yes"), int(value), label)
+class Check(Control):
+    """A check box.
+
+    Parameters
+    ----------
+    value : bool
+        Whether it is checked at first.
+    label : str
+        Words in front of it.
+
+    Examples
+    --------
+    >>> Check(True).start
+    1
+    """
+
+    def __init__(self, value: bool = False, *, label: str = "") -> None:
+        super().__init__("check", (False, True), ("no", "yes"), int(value), label)
 
 
 def as_control(name: str, declared: Any) -> Control:
@@ -152,7 +196,7 @@ def as_control(name: str, declared: Any) -> Control:
     Parameters
     ----------
     name : str
-        The control's name, its label where none is given.
+        The control's name, for messages.
     declared : Control, tuple, list or bool
         A control; ``(low, high)`` or ``(low, high, step)`` for a slider; a list for a choice; True
         or False for a check box.
@@ -160,7 +204,7 @@ def as_control(name: str, declared: Any) -> Control:
     Returns
     -------
     Control
-        The control, with a label.
+        The control.
 
     Raises
     ------
@@ -183,24 +227,28 @@ def as_control(name: str, declared: Any) -> Control:
             f"control {name!r} is a {type(declared).__name__}; expected (low, high, step), a list "
             "of choices, True or False, or a Slider, Time, Choice or Check."
         )
-    label = declared.label or name.replace("_", " ")
-    return Control(
-        declared.kind, declared.values, declared.texts, declared.start, label, declared.per_second
-    )
+    return declared
 
 
-def _starting_at(control: Control, value: Any) -> Control:
-    start = control.position(value)
-    return Control(
-        control.kind, control.values, control.texts, start, control.label, control.per_second
-    )
+def _nearest(values: tuple[Any, ...], value: Any) -> int:
+    low, high = values[0], values[-1]
+    if not isinstance(value, (int, float)) or not low <= value <= high:
+        raise ValueError(f"{value!r} is outside the slider; expected {low} to {high}.")
+    return min(range(len(values)), key=lambda i: abs(values[i] - value))
+
+
+def _equal(values: tuple[Any, ...], value: Any) -> int:
+    if value not in values:
+        options = ", ".join(str(option) for option in values)
+        raise ValueError(f"{value!r} is not a choice; expected one of {options}.")
+    return values.index(value)
 
 
 def _grid(low: float, high: float, step: float) -> tuple[tuple[float, ...], tuple[str, ...]]:
     """Return the values from ``low`` to ``high`` and their texts, exact in decimal notation."""
     first, last, gap = (Decimal(str(number)) for number in (low, high, step))
     if not gap > 0 or not last > first:
-        raise ValueError(f"a slider from {low} to {high} by {step}: expected low < high and step > 0.")
+        raise ValueError(f"slider from {low} to {high} by {step}: expected low < high, step > 0.")
     count = int((last - first) / gap) + 1
     if count > MOST_VALUES:
         raise ValueError(f"a slider of {count} values is too fine; expected at most {MOST_VALUES}.")

@@ -16,6 +16,11 @@ const element = (tag, attributes = {}, ...children) => {
   return node;
 };
 
+// JupyterLab must not take the arrow keys for itself while a control has the focus; it looks for this
+// mark on the focused element first.
+const focusable = (tag, attributes) =>
+  element(tag, { ...attributes, "data-lm-suppress-shortcuts": "true" });
+
 async function decoded(png, alt) {
   const image = new Image();
   const url = URL.createObjectURL(new Blob([png], { type: "image/png" }));
@@ -51,11 +56,8 @@ function render({ model, el }) {
   const spoken = element("p", { class: "medn-spoken", "aria-live": "polite", role: "status" });
   const status = element("p", { class: "medn-status" });
   const panel = element("div", { class: "medn-controls" });
-  // JupyterLab must not take the arrow keys for itself while a control has the focus.
   const root = element(
-    "div",
-    { class: "medn-explorer", role: "group", "data-lm-suppress-shortcuts": "true" },
-    panel, picture, sentence, status, spoken,
+    "div", { class: "medn-explorer", role: "group" }, panel, picture, sentence, status, spoken,
   );
   root.setAttribute("aria-label", model.get("frame").alt);
   root.style.maxWidth = `${model.get("width")}px`;
@@ -170,7 +172,7 @@ function render({ model, el }) {
   // -- controls -------------------------------------------------------------------------------
   const range = (spec, label) => {
     const last = spec.texts.length - 1;
-    const input = element("input", { type: "range", min: 0, max: last, step: 1, id: `${id}-${spec.name}` });
+    const input = focusable("input", { type: "range", min: 0, max: last, step: 1, id: `${id}-${spec.name}` });
     const output = element("output", { for: input.id });
     inputs[spec.name] = (position) => {
       input.value = position;
@@ -184,7 +186,7 @@ function render({ model, el }) {
   };
 
   const choice = (spec, label) => {
-    const input = element("select", { id: `${id}-${spec.name}` });
+    const input = focusable("select", { id: `${id}-${spec.name}` });
     spec.texts.forEach((text, i) => input.append(element("option", { value: i }, text)));
     inputs[spec.name] = (position) => { input.value = position; };
     input.addEventListener("change", () => move(spec.name, Number(input.value)));
@@ -193,7 +195,7 @@ function render({ model, el }) {
   };
 
   const check = (spec, label) => {
-    const input = element("input", { type: "checkbox", id: `${id}-${spec.name}` });
+    const input = focusable("input", { type: "checkbox", id: `${id}-${spec.name}` });
     inputs[spec.name] = (position) => { input.checked = position === 1; };
     input.addEventListener("change", () => move(spec.name, Number(input.checked)));
     label.htmlFor = input.id;
@@ -201,7 +203,8 @@ function render({ model, el }) {
   };
 
   const button = (text, title, action) => {
-    const node = element("button", { type: "button", title, "aria-label": title }, text);
+    const node = focusable("button", { type: "button", title, "aria-label": title });
+    node.textContent = text;
     node.addEventListener("click", action);
     return node;
   };

@@ -1,0 +1,157 @@
+"""Copies of the course for learners, who will edit them.
+
+A copy remembers, in a small file beside the notebooks, the hash of what it was copied from.  So a
+later version of the package can tell an untouched notebook, which it replaces, from an edited one,
+which it leaves alone and puts the newer version beside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import medn_edu
+from medn_edu.files import write_atomically
+
+__all__ = ["CourseCopy", "copy_course", "shipped_notebooks"]
+
+RECORD = ".medn-course.json"
+
+
+@dataclass
+class CourseCopy:
+    """What `copy_course` did.
+
+    Parameters
+    ----------
+    folder : Path
+        The learner's folder.
+    copied : list of str
+        Notebooks that were not there.
+    updated : list of str
+        Notebooks that nobody had edited, replaced by a newer version.
+    unchanged : list of str
+        Notebooks left as they are: up to date, or edited while there is no newer version.
+    beside : dict of str to str
+        Edited notebooks of which there is a newer version, and the name under which it was put
+        beside them.
+    """
+
+    folder: Path
+    copied: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    beside: dict[str, str] = field(default_factory=dict)
+
+
+def shipped_notebooks() -> dict[str, Path]:
+    """Return the notebooks of this installation, by name.
+
+    Returns
+    -------
+    dict of str to Path
+        Those of the installed package, or of the checkout it runs from.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there are none.
+
+    Examples
+    --------
+    >>> "00-start-here.ipynb" in shipped_notebooks()
+    True
+    """
+    here = Path(__file__).resolve().parent
+    for folder in (here / "notebooks", here.parent.parent / "notebooks"):
+        found = {path.name: path for path in sorted(folder.glob("*.ipynb"))}
+        if found:
+            return found
+    raise FileNotFoundError("the notebooks are missing from this installation; reinstall medn_edu.")
+
+
+def copy_course(target: str | Path, *, version: str | None = None) -> CourseCopy:
+    """Copy the notebooks to a folder, never over a file that somebody has edited.
+
+    Parameters
+    ----------
+    target : str or Path
+        The folder; made if it does not exist.
+    version : str, optional
+        Version in the names of notebooks put beside edited ones; by default the package's.
+
+    Returns
+    -------
+    CourseCopy
+        What was done.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be made, read or written, in one sentence.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> "00-start-here.ipynb" in copy_course(folder).copied
+    True
+    >>> copy_course(folder).copied
+    []
+    """
+    folder = Path(target).expanduser()
+    version = medn_edu.__version__ if version is None else version
+    shipped = {name: path.read_bytes() for name, path in shipped_notebooks().items()}
+    done = CourseCopy(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        record = _read_record(folder)
+        for name, content in shipped.items():
+            _copy_one(done, record, name, content, version)
+        write_atomically(folder / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise type(error)(
+            f"cannot copy the course to {folder} ({reason}); name a folder that you may write to."
+        ) from None
+    return done
+
+
+def _copy_one(
+    done: CourseCopy, record: dict[str, str], name: str, content: bytes, version: str
+) -> None:
+    """Copy one notebook; ``record`` holds the hash of the version each copy was made from."""
+    path, newest = done.folder / name, _hash(content)
+    if not path.exists():
+        write_atomically(path, content)
+        record[name] = newest
+        done.copied.append(name)
+        return
+    present = _hash(path.read_bytes())
+    if present == newest or record.get(name) == newest:
+        record[name] = newest
+        done.unchanged.append(name)
+    elif present == record.get(name):
+        write_atomically(path, content)
+        record[name] = newest
+        done.updated.append(name)
+    else:
+        newer = path.with_name(f"{path.stem}.new-{version}.ipynb")
+        if not newer.exists():
+            write_atomically(newer, content)
+        done.beside[name] = newer.name
+
+
+def _read_record(folder: Path) -> dict[str, str]:
+    """Return the record of an earlier copy; without a readable one every file counts as edited."""
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,102 @@
+"""One word at a time, with what a model read in it, in a figure whose letters change in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from medn_edu.plots.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
+
+__all__ = ["Reading", "ReadingFrame"]
+
+_LETTER = 0.84  # width of a letter's image, as a share of its column
+
+
+@dataclass(frozen=True)
+class ReadingFrame:
+    """One word and how it was read.
+
+    Parameters
+    ----------
+    images : ndarray of shape (n_letters, height, width)
+        The letters.
+    true, predicted : sequence of length n_letters
+        The labels, and those the model gave.
+    confidence : ndarray of shape (n_letters,)
+        The model's probability of each label it gave.
+    """
+
+    images: np.ndarray
+    true: Sequence[Any]
+    predicted: Sequence[Any]
+    confidence: np.ndarray
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Whether each letter was read wrongly, shape (n_letters,)."""
+        pairs = zip(self.true, self.predicted, strict=True)
+        return np.array([true != predicted for true, predicted in pairs])
+
+
+class Reading:
+    """A figure with room for words of up to ``most`` letters; `show` puts one in.
+
+    Parameters
+    ----------
+    most : int
+        Length of the longest word.
+    shape : (height, width)
+        Shape of an image.
+    width : float
+        Width of the figure in inches.
+    """
+
+    def __init__(self, most: int, shape: tuple[int, int], width: float = 7.2) -> None:
+        column = min(0.8, (width - 1.3) / most)
+        picture = column * _LETTER * shape[0] / shape[1]
+        self._blank = np.zeros(shape)
+        self.figure = new_figure(width, picture + 1.35)
+        self._ax = self.figure.add_subplot()
+        with styled():
+            self._slots = [self._slot(t) for t in range(most)]
+            for y, name in ((1.1, "truth"), (-0.1, "read as"), (-0.42, "sure")):
+                va = "bottom" if y > 0 else "top"
+                self._ax.text(-0.6, y, name, ha="right", va=va, color=MUTED)
+            self._ax.set(aspect="auto", xlim=(-0.55, (width - 1.3) / column - 0.5))
+            self._ax.set_ylim(-0.62, 1.35)
+            self._ax.set_axis_off()
+
+    def show(self, frame: ReadingFrame) -> None:
+        """Show a word.
+
+        Parameters
+        ----------
+        frame : ReadingFrame
+            The word, no longer than the figure has room for.
+        """
+        ink, errors = float(frame.images.max()), frame.wrong
+        for t, (image, truth, label, sure, stroke) in enumerate(self._slots):
+            here = t < len(frame.true)
+            for artist in (image, truth, label, sure):
+                artist.set_visible(here)
+            wrong = here and bool(errors[t])
+            stroke.set_visible(wrong)
+            if here:
+                image.set(data=frame.images[t], clim=(0, ink))
+                truth.set_text(str(frame.true[t]))
+                label.set_text(str(frame.predicted[t]))
+                label.set(color=ERROR if wrong else INK, fontweight="bold" if wrong else "normal")
+                sure.set_text(f"{100 * frame.confidence[t]:.0f} %")
+
+    def _slot(self, t: int) -> tuple[Any, ...]:
+        """Make the artists of one letter: image, true label, given label, confidence, stroke."""
+        ax, half = self._ax, _LETTER / 2
+        image = ax.imshow(self._blank, cmap=INK_ON_PAPER, extent=(t - half, t + half, 0, 1))
+        truth = ax.text(t, 1.1, "", ha="center", va="bottom", color=MUTED, fontsize=12)
+        label = ax.text(t, -0.1, "", ha="center", va="top", fontsize=13)
+        sure = ax.text(t, -0.42, "", ha="center", va="top", color=MUTED, fontsize=9)
+        (stroke,) = ax.plot([t - 0.16, t + 0.16], [-0.3, -0.1], "-", color=ERROR, lw=1.5)
+        return image, truth, label, sure, stroke

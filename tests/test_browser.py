@@ -1,0 +1,288 @@
+"""The notebooks and the Explorer in a real JupyterLab, moved by keyboard in a real browser.
+
+Needs Chromium; without it these tests are skipped on a reader's machine and fail under ``CI=true``.
+Screenshots are kept in the folder named by ``MEDN_EDU_SCREENSHOTS``, or in pytest's own.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import nbformat
+import numpy as np
+import pytest
+from lab_in_browser import INSTALL, ROOT, Lab, chromium, find_chromium, jupyter_lab
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+PROBE_CURVES = """
+import numpy as np
+from matplotlib.figure import Figure
+from medn_edu.widgets import Explorer, Time
+
+figure = Figure(figsize=(6, 3.2), layout="constrained")
+axes = figure.subplots()
+x = np.linspace(-3, 3, 200)
+(first,) = axes.plot(x, x)
+(second,) = axes.plot(x, x, "--")
+
+def update(eta, t, fail):
+    if fail:
+        raise ValueError("this picture cannot be drawn")
+    first.set_ydata(3 * np.sin(eta * x + t / 5))
+    second.set_ydata(np.tanh(eta * x))
+    return f"eta is {eta:.2f} at time {t}."
+
+Explorer(figure, update, "Two curves", eta=(-3, 3, 0.02), t=Time(0, 20), fail=False)
+"""
+
+PROBE_FIELD = """
+grid = np.linspace(-3, 3, 200)
+a, b = np.meshgrid(grid, grid)
+field_figure = Figure(figsize=(5, 4))
+field_axes = field_figure.subplots()
+image = field_axes.imshow(a * b, extent=(-3, 3, -3, 3), origin="lower", vmin=-1, vmax=1)
+
+def update_field(eta):
+    image.set_data(np.sin(eta * a) * np.cos(eta * b))
+    return f"eta is {eta:.2f}."
+
+Explorer(field_figure, update_field, "A field", eta=(-3, 3, 0.02))
+"""
+
+PROBE_LABEL = """
+import ipywidgets
+
+slider = ipywidgets.IntSlider(0, 0, 1000, description="probe")
+label = ipywidgets.Label("0")
+label.add_class("probe-label")
+slider.observe(lambda change: setattr(label, "value", str(change["new"])), "value")
+ipywidgets.VBox([slider, label])
+"""
+
+# Presses an arrow key on the focused element and resolves with the milliseconds until the watched
+# node has changed: the clock runs in the page, so that the test's own delay is not counted.
+LISTEN = """(selector) => {
+    const nodes = document.querySelectorAll(selector);
+    const node = nodes[0];
+    window.waited = new Promise((done) => {
+        document.addEventListener("keydown", () => {
+            const start = performance.now();
+            const watch = new MutationObserver(() => {
+                watch.disconnect();
+                requestAnimationFrame(() => done(performance.now() - start));
+            });
+            const all = { attributes: true, childList: true, characterData: true, subtree: true };
+            watch.observe(node, all);
+        }, { capture: true, once: true });
+    });
+}"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """One JupyterLab and one browser for all tests of this file."""
+    if find_chromium() is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"no Chromium found; {INSTALL}")
+        pytest.skip(f"no Chromium found; {INSTALL}")
+    folder = tmp_path_factory.mktemp("course")
+    home = tmp_path_factory.mktemp("home")
+    for notebook in NOTEBOOKS:
+        shutil.copy(notebook, folder)
+    sources = (PROBE_CURVES, PROBE_FIELD, PROBE_LABEL)
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    probe = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(source.strip()) for source in sources],
+        metadata={"kernelspec": kernel},
+    )
+    nbformat.write(probe, folder / "probe.ipynb")
+    with jupyter_lab(folder, home) as address, chromium() as page:
+        yield Lab(page, address)
+
+
+@pytest.fixture(scope="module")
+def screenshots(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Folder in which screenshots are kept."""
+    folder = os.environ.get("MEDN_EDU_SCREENSHOTS")
+    path = pathlib.Path(folder) if folder else tmp_path_factory.mktemp("screenshots")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def shown(part: Any) -> str:
+    """Return the address of the picture an Explorer shows."""
+    return part.locator("img").get_attribute("src")
+
+
+def wait_for_change(lab: Lab, part: Any, before: str) -> None:
+    """Wait until an Explorer shows another picture."""
+    handle = part.locator(".medn-picture").element_handle()
+    changed = "([node, before]) => node.querySelector('img')?.src !== before"
+    lab.page.wait_for_function(changed, arg=[handle, before], timeout=20_000)
+
+
+def wait_for_stack(lab: Lab) -> None:
+    """Wait until the first Explorer's 21 pictures of its time have arrived."""
+    arrived = "() => document.querySelector('.medn-explorer').dataset.frames === '21'"
+    lab.page.wait_for_function(arrived)
+
+
+@pytest.mark.parametrize("notebook", [path.name for path in NOTEBOOKS])
+def test_notebook_runs_and_answers_the_keyboard(
+    lab: Lab, screenshots: pathlib.Path, notebook: str
+) -> None:
+    lab.errors.clear()
+    lab.open(notebook)
+    lab.run_all()
+    explorers = lab.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .medn-explorer")
+    assert explorers.count() >= 1
+    for i in range(explorers.count()):
+        part = explorers.nth(i)
+        part.locator("img").wait_for()
+        assert part.locator("img").get_attribute("alt")
+        before, sentence = shown(part), part.locator(".medn-summary").inner_text()
+        move_first_control(lab, part)
+        wait_for_change(lab, part, before)
+        assert sentence != part.locator(".medn-summary").inner_text()
+    lab.screenshot(screenshots / f"{pathlib.Path(notebook).stem}.png")
+    assert lab.failed_cells() == []
+    assert lab.errors == []
+
+
+def move_first_control(lab: Lab, part: Any) -> None:
+    """Press an arrow key that moves the first control of an Explorer."""
+    control = part.locator("input, select").first
+    control.focus()
+    if control.evaluate("(node) => node.tagName") == "SELECT":
+        lab.page.keyboard.press("ArrowDown")
+    elif control.evaluate("(node) => node.value === node.max"):
+        lab.page.keyboard.press("ArrowLeft")
+    else:
+        lab.page.keyboard.press("ArrowRight")
+
+
+@pytest.fixture(scope="module")
+def probe(lab: Lab) -> Lab:
+    """The probe notebook, run."""
+    lab.errors.clear()
+    lab.open("probe.ipynb")
+    lab.run_all()
+    lab.page.locator(".medn-explorer img").first.wait_for()
+    return lab
+
+
+def test_arrow_keys_stay_in_the_control(probe: Lab) -> None:
+    cell = "() => window.jupyterapp.shell.currentWidget.content.activeCellIndex"
+    slider = probe.page.locator(".medn-explorer input[type=range]").first
+    slider.focus()
+    before, value = probe.page.evaluate(cell), slider.input_value()
+    for key in ("ArrowUp", "ArrowUp", "ArrowDown", "ArrowRight"):
+        probe.page.keyboard.press(key)
+    assert slider.input_value() == str(int(value) + 2)
+    assert probe.page.evaluate(cell) == before
+    assert slider.evaluate("(node) => document.activeElement === node")
+    text = slider.evaluate("(node) => node.parentNode.querySelector('output').value")
+    assert slider.get_attribute("aria-valuetext") == text
+
+
+def test_time_is_played_and_scrubbed_without_the_kernel(probe: Lab, tmp_path: pathlib.Path) -> None:
+    part = probe.page.locator(".medn-explorer").first
+    time = part.locator("input[type=range]").nth(1)
+    time.focus()
+    wait_for_stack(probe)
+    probe.page.evaluate(
+        """() => {
+            const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+            kernel.requestExecute({code: "import time; time.sleep(4)"});
+        }"""
+    )
+    before = shown(part)
+    probe.page.keyboard.press("End")
+    probe.page.wait_for_timeout(300)  # far less than the kernel is away
+    assert part.locator(".medn-summary").inner_text().endswith("at time 20.")
+    assert shown(part) != before
+    part.get_by_role("button", name="Play").click()
+    part.get_by_role("button", name="Pause").wait_for()
+    probe.page.wait_for_timeout(700)
+    part.get_by_role("button", name="Pause").click()
+    reached = int(time.input_value())
+    assert 0 < reached < 20
+    part.get_by_role("button", name="One step on").click()
+    assert int(time.input_value()) == reached + 1
+    part.get_by_role("button", name="Back to the start").click()
+    assert time.input_value() == "0"
+    with probe.page.expect_download(timeout=30_000) as download:
+        part.get_by_role("button", name="Save the animation").click()
+    download.value.save_as(tmp_path / "animation.gif")
+    assert (tmp_path / "animation.gif").read_bytes().startswith(b"GIF89a")
+
+
+def test_what_goes_wrong_is_shown_and_passes(probe: Lab) -> None:
+    part = probe.page.locator(".medn-explorer").first
+    box = part.locator("input[type=checkbox]")
+    box.focus()
+    probe.page.keyboard.press("Space")
+    part.get_by_text("this picture cannot be drawn").wait_for()
+    probe.page.keyboard.press("Space")
+    part.locator("input[type=range]").first.focus()
+    before = shown(part)
+    probe.page.keyboard.press("ArrowRight")
+    wait_for_change(probe, part, before)
+    assert part.locator(".medn-status").inner_text() == ""
+
+
+def test_fast_moves_end_at_the_last_value(probe: Lab) -> None:
+    part = probe.page.locator(".medn-explorer").first
+    slider = part.locator("input[type=range]").first
+    slider.focus()
+    for _ in range(40):
+        probe.page.keyboard.press("ArrowRight")
+    text = slider.get_attribute("aria-valuetext")
+    part.get_by_text(f"eta is {text} at").first.wait_for()
+    spoken = part.locator("[aria-live=polite]")
+    probe.page.wait_for_timeout(1000)
+    assert spoken.inner_text() == part.locator(".medn-summary").inner_text()
+
+
+def latencies(lab: Lab, focus: Any, watched: str, moves: int = 40) -> np.ndarray:
+    """Return the milliseconds from a key press to the change of ``watched``."""
+    focus.focus()
+    taken = []
+    for _ in range(moves):
+        lab.page.evaluate(LISTEN, watched)
+        lab.page.keyboard.press("ArrowRight")
+        taken.append(lab.page.evaluate("() => window.waited"))
+        lab.page.wait_for_timeout(60)
+    return np.array(taken[5:])
+
+
+@pytest.mark.skipif("PYTEST_XDIST_WORKER" in os.environ, reason="no latencies beside other tests")
+def test_latency_against_a_label(probe: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    page = probe.page
+    page.evaluate(
+        """() => document.querySelectorAll(".medn-explorer").forEach((node, i) => {
+            node.querySelector(".medn-picture").classList.add(`probe-${i}`);
+        })"""
+    )
+    first, second = page.locator(".medn-explorer").nth(0), page.locator(".medn-explorer").nth(1)
+    label = latencies(probe, page.locator(".noUi-handle").first, ".probe-label")
+    curves = latencies(probe, first.locator("input[type=range]").nth(0), ".probe-0")
+    field = latencies(probe, second.locator("input[type=range]").first, ".probe-1")
+    time = first.locator("input[type=range]").nth(1)
+    time.focus()
+    wait_for_stack(probe)
+    first.get_by_role("button", name="Back to the start").click()
+    scrub = latencies(probe, time, ".probe-0", moves=20)
+    rows = {"label": label, "curves": curves, "field": field, "frame stack": scrub}
+    with capsys.disabled():
+        print(f"\nkey press to new picture, ms (load {os.getloadavg()[0]:.1f})")
+        for name, taken in rows.items():
+            print(f"{name:>12}  p50 {np.median(taken):6.1f}  p95 {np.percentile(taken, 95):6.1f}")
+    for name in ("curves", "field"):
+        assert np.median(rows[name]) <= 4 * np.median(label), name
+    assert np.median(scrub) <= np.median(label)

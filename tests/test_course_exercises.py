@@ -1,0 +1,128 @@
+"""The checks of exercises: never raise, know the right answer, and tell mistakes apart."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medn_edu.course import exercises
+
+CHECKS = [getattr(exercises, name) for name in exercises.__all__]
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    text = capsys.readouterr().out
+    assert text.endswith("\n")
+    assert text.count("\n") == 1
+    return text.strip()
+
+
+class Hostile:
+    """Raises whatever is done to it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError("leave me alone")
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("leave me alone")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+ODD_ANSWERS = [
+    *("", "a", b"b", [], {}, {1}, float("nan"), float("inf"), 1j, True, int, object()),
+    *(np.zeros(0), np.zeros((2, 2)), Hostile(), lambda: 1, lambda *a: None, lambda *a: a[0]),
+    *(lambda *a: [[1], [2, 3]], lambda *a: 1 / 0, lambda *a: "text", lambda *a: exit(1)),
+]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_checks_never_raise(check: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    for answer in ODD_ANSWERS:
+        check(answer)
+        assert said(capsys).startswith("Not quite: ")
+
+
+@given(st.one_of(st.floats(), st.integers(), st.text(), st.lists(st.integers()), st.binary()))
+def test_checks_never_raise_on_anything(answer: Any) -> None:
+    for check in CHECKS:
+        check(answer)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_an_untouched_stub_is_not_yet(check: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    check(None)
+    assert said(capsys).startswith("Not yet")
+
+
+def test_a_function_that_changes_its_arguments_is_still_judged(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def score(node: np.ndarray, edge: np.ndarray, labels: np.ndarray) -> float:
+        total = sum(node[t, label] for t, label in enumerate(labels))
+        total += sum(edge[a, b] for a, b in itertools.pairwise(labels))
+        node[:], edge[:], labels[:] = 0, 0, 0
+        return total
+
+    exercises.check_labelling_score(score)
+    assert said(capsys).startswith("Right")
+
+
+def viterbi(node: np.ndarray, edge: np.ndarray) -> list[int]:
+    best, back = node[0], []
+    for here in node[1:]:
+        scores = best[:, None] + edge
+        back.append(scores.argmax(axis=0))
+        best = here + scores.max(axis=0)
+    path = [int(best.argmax())]
+    for pointers in reversed(back):
+        path.append(int(pointers[path[-1]]))
+    return path[::-1]
+
+
+def per_word(true: list[str], predicted: list[str]) -> list[float]:
+    words = zip(true, predicted, strict=True)
+    return [np.mean([a != b for a, b in zip(t, p, strict=True)]) for t, p in words]
+
+
+ANSWERS = {
+    exercises.check_count_labellings: [100_000, 50, 5**10, 30240],
+    exercises.check_words_right: [0.299, 0.86, 0.70, -0.12, 0.14**8],
+    exercises.check_labelling_score: [
+        lambda n, e, y: n[range(len(y)), y].sum() + e[y[:-1], y[1:]].sum(),
+        lambda n, e, y: n[range(len(y)), y].sum(),
+        lambda n, e, y: n[range(len(y)), y].sum() + e[y[1:], y[:-1]].sum(),
+        lambda n, e, y: n[range(len(y)), y].sum() + e[y, np.roll(y, -1)].sum(),
+        lambda n, e, y: e[y[:-1], y[1:]].sum(),
+    ],
+    exercises.check_error_share: [
+        lambda t, p: np.mean([a != b for a, b in zip("".join(t), "".join(p), strict=True)]),
+        lambda t, p: np.mean(per_word(t, p)),
+        lambda t, p: np.mean(np.array(per_word(t, p)) > 0),
+        lambda t, p: np.mean([a == b for a, b in zip("".join(t), "".join(p), strict=True)]),
+        lambda t, p: sum(a != b for a, b in zip("".join(t), "".join(p), strict=True)),
+    ],
+    exercises.check_best_path: [
+        viterbi,
+        lambda n, e: n.argmax(axis=1),
+        exercises._greedy,
+        exercises._best_prefix_ends,
+        lambda n, e: viterbi(n, e.T),
+    ],
+}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_three_mistakes_are_told_apart(check: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    verdicts = []
+    for answer in ANSWERS[check]:
+        check(answer)
+        verdicts.append(said(capsys))
+    assert verdicts[0].startswith("Right: ")
+    assert all(verdict.startswith("Not quite: ") for verdict in verdicts[1:])
+    assert len(set(verdicts)) == len(verdicts) >= 4

@@ -1,0 +1,254 @@
+"""The Explorer without a browser: frames, bundles, messages, animations, lessons."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from medn_edu.plots import new_figure
+from medn_edu.widgets import Check, Choice, Explorer, Lesson, Slider, Time
+from medn_edu.widgets.controls import as_control
+
+
+class Counted:
+    """An Explorer of a line that counts how often it is drawn."""
+
+    def __init__(self, **controls: Any) -> None:
+        self.drawn: list[dict[str, Any]] = []
+        figure = new_figure(3, 2)
+        axes = figure.add_subplot()
+        (self.line,) = axes.plot([0, 1], [0, 0])
+        axes.set_ylim(-1, 1)
+        chosen = controls or {"slope": (-1.0, 1.0, 0.5), "t": Time(0, 3)}
+        self.explorer = Explorer(figure, self.update, self.alt, name="line", **chosen)
+        self.drawn.clear()
+
+    def update(self, **values: Any) -> str:
+        self.drawn.append(values)
+        if values.get("slope") == 1.0:
+            raise ZeroDivisionError("too steep")
+        self.line.set_ydata([0, values.get("slope", 0) + 0.1 * values.get("t", 0)])
+        return "now " + ", ".join(f"{key} {value}" for key, value in values.items())
+
+    def alt(self, **values: Any) -> str:
+        return f"a line with {len(values)} controls"
+
+
+class Wire:
+    """Stands in for the browser: keeps what the kernel sends."""
+
+    def __init__(self, counted: Counted) -> None:
+        counted.explorer._repr_mimebundle_()
+        self.view = counted.explorer._view
+        self.explorer = counted.explorer
+        self.sent: list[tuple[dict[str, Any], list[bytes]]] = []
+        self.view.send = lambda content, buffers=None: self.sent.append((content, buffers or []))
+
+    def ask(self, kind: str, slope: int, t: int = 0, serial: int = 1, **more: Any) -> None:
+        positions = {"slope": slope, "t": t}
+        message = {"kind": kind, "view": "v", "serial": serial, "positions": positions, **more}
+        self.explorer._answer(self.view, message, [])
+
+
+def size(png: bytes) -> tuple[int, int]:
+    with Image.open(io.BytesIO(png)) as picture:
+        return picture.size
+
+
+def test_bundle_holds_live_view_picture_and_sentence() -> None:
+    explorer = Counted().explorer.set(slope=0.5)
+    data, metadata = explorer._repr_mimebundle_()
+    assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
+    assert data["text/plain"] == explorer.summary == "now slope 0.5, t 0"
+    assert size(data["image/png"]) == (360, 240)
+    assert metadata["image/png"] == {"alt": "a line with 2 controls", "width": 288}
+
+
+def test_bundle_is_the_same_twice() -> None:
+    first, second = (Counted().explorer._repr_mimebundle_()[0] for _ in range(2))
+    assert first["image/png"] == second["image/png"]
+
+
+def test_each_frame_is_drawn_once() -> None:
+    counted = Counted()
+    frames = counted.explorer.stack()
+    assert [frame.summary for frame in frames] == [f"now slope -1.0, t {t}" for t in range(4)]
+    assert len({frame.png for frame in frames}) == 4
+    assert [frame.png for frame in counted.explorer.stack()] == [frame.png for frame in frames]
+    assert len(counted.drawn) == 4
+
+
+def test_the_figure_is_never_cleared_and_axes_stay() -> None:
+    counted = Counted()
+    axes = counted.explorer.figure.axes[0]
+    before = axes.get_position().bounds
+    counted.explorer.set(slope=0.5).frame()
+    assert counted.explorer.figure.axes == [axes]
+    assert axes.get_position().bounds == before
+    assert counted.line in axes.lines
+
+
+def test_browser_gets_the_frame_it_asked_for() -> None:
+    wire = Wire(Counted())
+    wire.ask("draw", slope=3, t=2, serial=7)
+    frame = wire.view.frame
+    assert (frame["serial"], frame["view"], frame["summary"]) == (7, "v", "now slope 0.5, t 2")
+    assert wire.explorer.values == {"slope": 0.5, "t": 2}
+
+
+def test_stack_is_sent_in_portions_without_what_the_browser_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("medn_edu.widgets.explorer.SECONDS_PER_ANSWER", -1.0)
+    counted = Counted()
+    wire = Wire(counted)
+    have: list[int] = []
+    for _ in range(4):
+        wire.ask("stack", slope=1, serial=3, have=have)
+        content, buffers = wire.sent[-1]
+        assert content["kind"] == "stack"
+        assert content["serial"] == 3
+        assert len(content["frames"]) == len(buffers) == 1
+        have.append(content["frames"][0]["position"])
+    assert have == [0, 1, 2, 3]
+    assert all(values["slope"] == -0.5 for values in counted.drawn[1:])
+
+
+def test_scrubbing_tells_the_kernel_where_it_is_and_draws_nothing() -> None:
+    counted = Counted()
+    wire = Wire(counted)
+    drawn = len(counted.drawn)
+    wire.ask("moved", slope=2, t=3)
+    assert counted.explorer.values == {"slope": 0.0, "t": 3}
+    assert len(counted.drawn) == drawn
+
+
+@pytest.mark.parametrize("positions", [{"slope": 9, "t": 0}, {"slope": -1, "t": 0}, {"t": 0}])
+def test_a_broken_message_is_answered_and_changes_nothing(positions: dict[str, int]) -> None:
+    wire = Wire(Counted())
+    before = wire.explorer.values
+    wire.explorer._answer(wire.view, {"kind": "draw", "view": "v", "positions": positions}, [])
+    assert wire.sent[-1][0]["kind"] == "failed"
+    assert wire.explorer.values == before
+
+
+def test_an_error_while_drawing_reaches_the_reader() -> None:
+    wire = Wire(Counted())
+    wire.ask("draw", slope=4)
+    assert wire.sent[-1][0]["text"] == "ZeroDivisionError: too steep"
+    wire.ask("draw", slope=3)
+    assert wire.view.frame["summary"] == "now slope 0.5, t 0"
+
+
+def test_set_moves_the_browser_too() -> None:
+    counted = Counted()
+    wire = Wire(counted)
+    counted.explorer.set(slope=0.5)
+    assert wire.view.frame["positions"] == {"slope": 3, "t": 0}
+    assert wire.view.frame["view"] == ""
+
+
+def test_animation_is_saved_and_sent(tmp_path: Any) -> None:
+    counted = Counted()
+    path = counted.explorer.save(tmp_path / "line.gif")
+    with Image.open(path) as animation:
+        assert animation.n_frames == 4
+        assert animation.info["loop"] == 0
+    wire = Wire(counted)
+    wire.ask("save", slope=0)
+    content, buffers = wire.sent[-1]
+    assert content["file"] == "line.gif"
+    assert buffers[0] == path.read_bytes()
+
+
+def test_any_control_can_be_animated(tmp_path: Any) -> None:
+    explorer = Counted(eta=(0, 4, 1), mark=True).explorer
+    with pytest.raises(ValueError, match="name the control"):
+        explorer.save(tmp_path / "line.gif")
+    assert len(explorer.stack("eta")) == 5
+
+
+def test_film_needs_ffmpeg(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(ValueError, match="ffmpeg"):
+        Counted().explorer.save(tmp_path / "line.mp4")
+    with pytest.raises(ValueError, match=r"\.gif or \.mp4"):
+        Counted().explorer.save(tmp_path / "line.avi")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lessons_are_moved_to_and_judged() -> None:
+    explorer = Counted().explorer
+    assert explorer.check(Lesson({"slope": 0.5}, "it rises", lambda slope, t: slope > 0))
+    assert explorer.values["slope"] == 0.5
+    assert not explorer.check(Lesson({"slope": -0.5}, "it rises", lambda slope, t: slope > 0))
+
+
+@pytest.mark.parametrize(
+    ("controls", "error", "words"),
+    [
+        ({}, ValueError, "at least one control"),
+        ({"a": 3.0}, TypeError, "control 'a' is a float"),
+        ({"a": Time(0, 1), "b": Time(0, 1)}, ValueError, "a and b are both a Time"),
+    ],
+)
+def test_wrong_controls_are_refused(
+    controls: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        Explorer(new_figure(2, 2), lambda **_: "", "nothing", **controls)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Slider(1, 0), "low < high"),
+        (lambda: Slider(0, 1, 0), "step > 0"),
+        (lambda: Slider(0, 1, 1e-5), "too fine"),
+        (lambda: Slider(0, 1, 0.1, 2), "outside"),
+        (lambda: Choice([]), "at least one option"),
+        (lambda: Choice(["a"], "b"), "not a choice"),
+    ],
+)
+def test_impossible_controls_say_why(make: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
+def test_unknown_controls_and_values_are_refused_and_change_nothing() -> None:
+    explorer = Counted().explorer
+    before = explorer.values
+    with pytest.raises(ValueError, match="no control 'speed'; the controls are slope, t"):
+        explorer.set(t=2, speed=1)
+    with pytest.raises(ValueError, match="outside"):
+        explorer.set(t=2, slope=5)
+    assert explorer.values == before
+
+
+def test_update_must_return_a_sentence() -> None:
+    explorer = Explorer(new_figure(2, 2), lambda a: None, "nothing", a=(0, 1))
+    with pytest.raises(TypeError, match="expected one sentence"):
+        explorer.frame()
+
+
+def test_short_forms() -> None:
+    kinds = [as_control("c", form).kind for form in ((0, 1), (0, 1, 0.5), ["x", "y"], True)]
+    assert kinds == ["slider", "slider", "choice", "check"]
+    assert Check(True).values[Check(True).start] is True
+
+
+@given(st.integers(-50, 50), st.integers(1, 40), st.sampled_from([0.01, 0.05, 0.1, 0.25, 0.5, 1.0]))
+def test_sliders_have_exact_ends_and_print_what_they_hold(low: int, n: int, step: float) -> None:
+    control = Slider(float(low), low + n * step, step)
+    assert len(control.values) == n + 1
+    assert control.values[0] == low
+    assert np.isclose(control.values[-1], low + n * step, rtol=0, atol=1e-9)
+    assert [float(text) for text in control.texts] == pytest.approx(control.values)
+    assert len(set(control.texts)) == n + 1
+    assert all(control.position(value) == i for i, value in enumerate(control.values))
