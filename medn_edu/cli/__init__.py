@@ -36,13 +36,20 @@ Exit codes: 0 done, 1 done but something is missing or failed, 2 not done, 130 s
 """
 
 
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps each command on one line."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="medn-edu",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_HelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"medn-edu {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

@@ -1,0 +1,296 @@
+"""The measurements of the benchmark, each made in a process of its own.
+
+``python -m medn_edu.experiments.bench_tasks TASK DATA`` prints one line of JSON.  A process of its
+own means one thread from the start, no warm caches of earlier measurements, and a peak memory that
+belongs to one training.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["OCR_OPTIMUM", "TASKS", "peak_megabytes"]
+
+OCR_OPTIMUM = 18067.45
+"""Optimum of the L2-CRF with ``lam = 1`` on folds 1-9 of the OCR letters, to all digits shown."""
+
+_CLOSENESS = 1e-4  # relative distance to the optimum at which CRF training counts as done
+_WINDOW = 1.0  # seconds over which speeds are measured
+
+
+def peak_megabytes() -> float | None:
+    """Return the largest amount of memory this process has held, in MB; None on Windows."""
+    status = Path("/proc/self/status")
+    if status.exists():  # ru_maxrss would count the parent's memory before exec, too
+        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 1024
+
+
+def _data(name: str) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """Return training samples and labels, then all samples and labels."""
+    from medn_edu.datasets import load_digit_words, load_ocr
+
+    if name == "ocr":
+        bunch = load_ocr(download=False)
+        train = np.flatnonzero(bunch.fold != 0)
+    else:
+        bunch = load_digit_words(n_train=1500, n_test=500)
+        train = bunch.train
+    X, y = bunch.data, bunch.target
+    return [X[i] for i in train], [y[i] for i in train], X, y
+
+
+def _crf(name: str) -> dict[str, Any]:
+    from medn_edu import CRF
+
+    X, y, _, _ = _data(name)
+    start = time.perf_counter()
+    model = CRF(lam=1.0, tol=_CLOSENESS, verbose=0).fit(X, y)
+    seconds = time.perf_counter() - start
+    result = model.result_
+    target = _optimum(name, X, y) * (1 + _CLOSENESS)
+    overhead = seconds - result.seconds  # checking and packing the samples
+    reached = [p.seconds for p in result.trace if p.objective_estimate <= target]
+    return {
+        "seconds": seconds,
+        "to_target": overhead + min(reached) if reached else None,
+        "primal": result.primal,
+        "gap": result.relative_gap,
+        "passes": result.n_passes,
+        "target": target,
+        "megabytes": peak_megabytes(),
+    }
+
+
+def _optimum(name: str, X: list[Any], y: list[Any]) -> float:
+    if name == "ocr":
+        return OCR_OPTIMUM
+    from medn_edu import CRF
+
+    return float(CRF(lam=1.0, tol=1e-6, verbose=0).fit(X, y).result_.primal)
+
+
+def _m3n(name: str, C: float) -> dict[str, Any]:
+    from medn_edu import M3N
+
+    X, y, _, _ = _data(name)
+    start = time.perf_counter()
+    result = M3N(C=C, tol=1e-2, verbose=0).fit(X, y).result_
+    return {
+        "seconds": time.perf_counter() - start,
+        "primal": result.primal,
+        "gap": result.relative_gap,
+        "passes": result.n_passes,
+        "megabytes": peak_megabytes(),
+    }
+
+
+def _speed(work: Callable[[], Any], n_letters: int) -> dict[str, Any]:
+    """Repeat some work for a while and return letters per second of its best go."""
+    work()
+    best, begin = np.inf, time.perf_counter()
+    while time.perf_counter() - begin < _WINDOW:
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    return {"letters_per_second": n_letters / best}
+
+
+def _inference(name: str, question: str) -> dict[str, Any]:
+    from medn_edu import inference
+    from medn_edu.structures import encode_labels, pack
+
+    _, _, X, y = _data(name)
+    samples = pack(X)
+    codes, classes = encode_labels(y, samples)
+    # Speed hardly depends on the weights; centroids make them plausible.
+    counts = np.bincount(codes, minlength=len(classes))[:, None]
+    coef = inference.feature_sums(samples, np.eye(len(classes))[codes]) / counts
+    edge = np.zeros((1, len(classes), len(classes)))
+
+    def work() -> Any:
+        node = inference.node_potentials(samples, coef)
+        return getattr(inference, question)(samples, node, edge)
+
+    return _speed(work, samples.n_nodes)
+
+
+def _hmmlearn(name: str, question: str) -> dict[str, Any]:
+    from hmmlearn.hmm import GaussianHMM
+
+    _, _, X, y = _data(name)
+    stacked, labels = np.vstack(X), np.concatenate(y)
+    classes = np.unique(labels)
+    model = GaussianHMM(n_components=len(classes), covariance_type="diag")
+    model.startprob_ = np.full(len(classes), 1 / len(classes))
+    model.transmat_ = np.full((len(classes), len(classes)), 1 / len(classes))
+    model.means_ = np.stack([stacked[labels == c].mean(axis=0) for c in classes])
+    model.covars_ = np.full_like(model.means_, 0.1)
+    model.n_features = stacked.shape[1]
+    lengths = [len(word) for word in X]
+    return _speed(lambda: getattr(model, question)(stacked, lengths), len(stacked))
+
+
+def _crfsuite_items(X: list[Any]) -> list[Any]:
+    from pycrfsuite import ItemSequence
+
+    names = [f"f{k}" for k in range(X[0].shape[1])]
+    return [
+        ItemSequence([{names[k]: float(row[k]) for k in np.flatnonzero(row)} for row in word])
+        for word in X
+    ]
+
+
+def _crfsuite_trainer(name: str, **parameters: Any) -> Any:
+    """Return a trainer with the data and the very model of `CRF`: all features, all transitions."""
+    import pycrfsuite
+
+    X, y, _, _ = _data(name)
+
+    class Trainer(pycrfsuite.Trainer):  # type: ignore[misc]
+        """Keeps when each iteration ended and the loss it reached."""
+
+        def message(self, text: str) -> None:
+            if text.startswith("Loss:"):
+                history.append((time.perf_counter(), float(text.split()[1])))
+
+    history: list[tuple[float, float]] = []
+    trainer = Trainer(algorithm="lbfgs", verbose=True)
+    trainer.history = history
+    for items, labels in zip(_crfsuite_items(X), y, strict=True):
+        trainer.append(items, [str(label) for label in labels])
+    # CRFsuite's penalty is c2 |w|^2, ours lam/2 |w|^2
+    trainer.set_params(
+        {"c1": 0.0, "c2": 0.5, "feature.possible_states": 1, "feature.possible_transitions": 1}
+        | parameters
+    )
+    return trainer
+
+
+def _crfsuite_train(name: str) -> dict[str, Any]:
+    X, y, _, _ = _data(name)
+    target = _optimum(name, X, y) * (1 + _CLOSENESS)
+    trainer = _crfsuite_trainer(name, max_iterations=1000, epsilon=1e-6, delta=1e-6)
+    start = time.perf_counter()
+    with _temporary_model() as path:
+        trainer.train(path)
+    history = trainer.history
+    reached = [moment - start for moment, loss in history if loss <= target]
+    return {
+        "seconds": time.perf_counter() - start,
+        "to_target": min(reached) if reached else None,
+        "primal": history[-1][1],
+        "passes": len(history),
+        "megabytes": peak_megabytes(),
+    }
+
+
+def _crfsuite_decode(name: str) -> dict[str, Any]:
+    import pycrfsuite
+
+    _, _, X, _ = _data(name)
+    trainer = _crfsuite_trainer(name, max_iterations=3)
+    with _temporary_model() as path:
+        trainer.train(path)
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        items = _crfsuite_items(X)
+        try:
+            return _speed(lambda: [tagger.tag(word) for word in items], sum(map(len, X)))
+        finally:
+            tagger.close()
+
+
+def _temporary_model() -> Any:
+    import tempfile
+    from contextlib import contextmanager
+
+    @contextmanager
+    def place() -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            yield str(Path(folder) / "model.crfsuite")
+
+    return place()
+
+
+def _import(name: str) -> dict[str, Any]:
+    """Time the import in fresh processes, and name heavy libraries that it loads."""
+    del name
+    import statistics
+    import subprocess
+
+    code = (
+        "import time; start = time.perf_counter(); import medn_edu; "
+        "seconds = time.perf_counter() - start; import sys, json; "
+        "heavy = [m for m in ('numba', 'matplotlib', 'ipywidgets', 'pandas') if m in sys.modules]; "
+        "print(json.dumps([seconds, heavy]))"
+    )
+    found = [
+        json.loads(subprocess.check_output([sys.executable, "-c", code], text=True))
+        for _ in range(5)
+    ]
+    return {"seconds": statistics.median(seconds for seconds, _ in found), "loads": found[0][1]}
+
+
+def _first_fit(name: str) -> dict[str, Any]:
+    del name
+    from medn_edu import CRF, M3N
+    from medn_edu.datasets import load_digit_words
+
+    words = load_digit_words()
+    X, y = words.data, words.target
+    start = time.perf_counter()
+    M3N(verbose=0).fit(X[:10], y[:10])
+    first_m3n = time.perf_counter() - start
+    start = time.perf_counter()
+    CRF(verbose=0).fit(X[:10], y[:10])
+    return {"seconds": max(first_m3n, time.perf_counter() - start)}
+
+
+def _warm(name: str) -> dict[str, Any]:
+    del name
+    start = time.perf_counter()
+    from medn_edu.experiments.warmup import warm_up
+
+    done = warm_up()
+    return {"seconds": time.perf_counter() - start, "compiled": done.n_compiled}
+
+
+TASKS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "warm": _warm,
+    "crf": _crf,
+    "m3n-1": lambda name: _m3n(name, 1.0),
+    "m3n-0.1": lambda name: _m3n(name, 0.1),
+    "viterbi": lambda name: _inference(name, "best_labelling"),
+    "marginals": lambda name: _inference(name, "marginals"),
+    "import": _import,
+    "first-fit": _first_fit,
+    "crfsuite-train": _crfsuite_train,
+    "crfsuite-viterbi": _crfsuite_decode,
+    "hmmlearn-viterbi": lambda name: _hmmlearn(name, "decode"),
+    "hmmlearn-marginals": lambda name: _hmmlearn(name, "predict_proba"),
+}
+"""The measurements by name; each takes the name of the data, ``"ocr"`` or ``"digits"``."""
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    try:
+        print(json.dumps(TASKS[sys.argv[1]](sys.argv[2])))
+    except ImportError as error:
+        print(json.dumps({"missing": error.name}))
