@@ -21,8 +21,8 @@ of one word lean on each other, so a word cut in two would leak from training in
 
 >>> from medn_edu.datasets import load_digit_words
 >>> digits = load_digit_words()
->>> digits.words[0], digits.data[0].shape
-('1245690135', (10, 64))
+>>> print(digits.words[0], digits.data[0].shape)
+1245690135 (10, 64)
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ def check_noise(noise: Any) -> float:
     """Return a standard deviation: a finite number of at least 0."""
     if isinstance(noise, bool) or not isinstance(noise, numbers.Real):
         raise TypeError(f"noise is {noise!r}; expected a number of at least 0.")
-    if not (math.isfinite(noise) and noise >= 0):
+    deviation = float(noise)
+    if not (math.isfinite(deviation) and deviation >= 0):
         raise ValueError(f"noise is {noise!r}; expected a finite number of at least 0.")
-    return float(noise)
+    return deviation

@@ -144,8 +144,8 @@ def load_ocr(data_home: str | os.PathLike[str] | None = None, download: bool = T
     Examples
     --------
     >>> ocr = load_ocr()                            # doctest: +SKIP
-    >>> ocr.words[0], ocr.data[0].shape             # doctest: +SKIP
-    ('ommanding', (9, 128))
+    >>> print(ocr.words[0], ocr.data[0].shape)      # doctest: +SKIP
+    ommanding (9, 128)
     >>> train, test = np.flatnonzero(ocr.fold == 0), np.flatnonzero(ocr.fold != 0)  # doctest: +SKIP
     """
     found = _find(data_home)
@@ -279,12 +279,12 @@ def _download(data_home: str | os.PathLike[str] | None, *, progress: bool) -> tu
     try:
         # Streamed only where a bar is to move: a stream that fails leaves its connection open.
         pooch.HTTPDownloader(progressbar=progress, stream=progress)(URL, buffer, None)
-    except OSError as error:  # all errors of requests are OSErrors
+    except OSError as error:  # as all errors of requests are
         raise DataError(
             f"the OCR letters could not be downloaded from {URL} ({type(error).__name__}); check "
             f"the network, or put the file at {path} yourself, or use load_digit_words(), which "
             "needs no network."
-        ) from error
+        ) from None
     data = _gzipped(buffer.getvalue())
     if data is None:
         raise DataError(
@@ -298,7 +298,7 @@ def _download(data_home: str | os.PathLike[str] | None, *, progress: bool) -> tu
         raise DataError(
             f"{path} cannot be written ({error.strerror or type(error).__name__}); expected a "
             "folder that may be written to; pass another one as data_home."
-        ) from error
+        ) from None
     return path, place
 
 
