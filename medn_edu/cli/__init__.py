@@ -40,7 +40,8 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Keeps each command on one line."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=28)
+        super().__init__(prog)
+        self._action_max_length = 15  # indented commands are not counted with their indent
 
 
 def build_parser() -> argparse.ArgumentParser:

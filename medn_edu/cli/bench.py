@@ -29,7 +29,7 @@ _FOOTNOTES = """\
 L2-CRF: seconds until the objective is within 1e-4 of the optimum, for both; reading the data is not
 counted.  Viterbi and marginals: features times weights included, samples packed beforehand for us,
 ItemSequences made beforehand for CRFsuite.  hmmlearn has no such model: its GaussianHMM with as
-many states and features (diagonal covariances) makes the same recursions over costlier emissions."""
+many states and features (diagonal covariances) does the same over emissions that cost more."""
 
 
 def add_parser(commands: Any) -> None:
