@@ -1,0 +1,22 @@
+"""Solvers: one file per algorithm, each a generator over passes.
+
+A solver improves a problem and does nothing else.  It is a generator: each ``next`` runs one *pass*
+(about one look at every sample) and yields an `Iterate` that holds the live weights, a cheap guess
+of how far they are from optimal, and a way to ask for the dual variables.  It does not time itself,
+decide when to stop, print or draw: whoever pulls the iterates does that, in production
+`medn_edu.results.run`, in a notebook a plain ``for`` loop that looks at the weights on the way:
+
+    for iterate in block_frank_wolfe(problem, rng=np.random.default_rng(0)):
+        draw(iterate.weights)
+        if iterate.gap_estimate < 1.0:
+            break
+
+Because a solver stops between two passes at the will of its caller, anything can be watched,
+recorded or interrupted, and no algorithm is written a second time for the sake of an animation.
+
+* `block_frank_wolfe`: maximum margin Markov networks, on the dual.
+"""
+
+from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
+
+__all__ = ["block_frank_wolfe"]
