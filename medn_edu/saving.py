@@ -6,6 +6,7 @@ worst be wrong.
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from dataclasses import fields
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.files import replacing
+from medn_edu.files import write_atomically
 from medn_edu.results import DualVariables, SolveResult, TracePoint
 
 __all__ = ["load_state", "save_model"]
@@ -67,8 +68,9 @@ def save_model(model: Any, path: str | Path) -> None:
     }
     if result.alpha is not None:
         arrays |= {f"alpha_{name}": getattr(result.alpha, name) for name in _ALPHA}
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+    content = io.BytesIO()
+    np.savez_compressed(content, allow_pickle=False, **arrays)
+    write_atomically(path, content.getvalue())
 
 
 def load_state(path: str | Path) -> dict[str, Any]:
