@@ -95,7 +95,8 @@ def serve(monkeypatch):
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         servers.append(server)
         monkeypatch.setattr(ocr, "URL", f"http://127.0.0.1:{server.server_port}/letter.data.gz")
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.setenv(name, "127.0.0.1")
 
     yield start
     for server in servers:
