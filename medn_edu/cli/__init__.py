@@ -94,7 +94,8 @@ def _sentence(error: Exception) -> str:
     from medn_edu.datasets import DataError
 
     text = " ".join(str(error).split())
-    if isinstance(error, (CommandError, DataError, ValueError)):
+    plain_oserror = isinstance(error, OSError) and error.strerror is None
+    if isinstance(error, (CommandError, DataError, ValueError)) or plain_oserror:
         return text
     if isinstance(error, OSError):
         return f"{error.filename or 'a file'}: {(error.strerror or text).lower()}."

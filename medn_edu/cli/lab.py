@@ -74,9 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
             "name another folder: medn-edu lab DIR."
         ) from None
     say(f"The course is in {arguments.folder.resolve()}")
-    for path, action in copied:
-        if action not in ("unchanged", "new"):
-            say(f"  {path}: {action}")
+    for name in copied.updated:
+        say(f"  {name} replaced by a newer version")
+    for name, newer in copied.beside.items():
+        say(f"  {name} has your edits and stays; its newer version is {newer}")
     if importlib.util.find_spec("jupyterlab") is None:
         raise CommandError(
             "JupyterLab is not installed; get it with: "

@@ -24,6 +24,7 @@ _WORD_GAP = 0.9
 _TEXT = 0.62  # height of a line of labels
 _NAME = 0.18  # room beside the names of the models
 _LINE_GAP = 0.55
+_NO_WORDS = "images holds no words; expected at least one."
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,8 @@ def words_height(
     float
         The height.
     """
+    if not len(images):
+        raise ValueError(_NO_WORDS)
     models = _models(predicted)
     tall = images[0].shape[1] / images[0].shape[2]
     n_lines = _flow([len(word) for word in images], letters_per_line)[-1].line + 1
@@ -151,7 +154,7 @@ def _models(predicted: Any) -> dict[str, Sequence[Sequence[Any]]]:
 
 def _check(images: Any, true: Any, models: Mapping[str, Any]) -> None:
     if not len(images):
-        raise ValueError("images holds no words; expected at least one.")
+        raise ValueError(_NO_WORDS)
     for name, labels in {"true": true, **models}.items():
         if len(labels) != len(images):
             raise ValueError(
