@@ -1,0 +1,191 @@
+"""The two sweeps of the sum over labellings, a few samples at a time, scaled or in the log domain.
+
+`Sweeps` is the scratch space of one thread.  Exponentials are taken by numpy, on whole arrays
+between the kernels, where they are vectorised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from medn_edu.inference._common import Packed, chunks
+from medn_edu.kernels import marginalize as kernels
+
+__all__ = ["Sweeps", "TemperedEdge"]
+
+
+@dataclass(frozen=True, eq=False)
+class TemperedEdge:
+    """Edge potentials divided by the temperature, less their maximum, in the forms sweeps need."""
+
+    epsilon: float
+    shift: np.ndarray  # (n_edge_types,): the maxima taken away
+    log: np.ndarray
+    log_t: np.ndarray  # transposed: [type, child's label, parent's label]
+    exp: np.ndarray
+    exp_t: np.ndarray
+    is_low: bool  # whether an allowed transition is too unlikely to be exponentiated
+
+    @classmethod
+    def of(cls, edge: np.ndarray, epsilon: float) -> TemperedEdge:
+        """Prepare edge potentials."""
+        shift = edge.max(axis=(1, 2))
+        shift[shift == -np.inf] = 0.0
+        with np.errstate(over="ignore"):
+            log = (edge - shift[:, None, None]) * _inverse(epsilon)
+        exp = np.exp(log)
+        log_t, exp_t = (np.array(x.transpose(0, 2, 1), order="C") for x in (log, exp))
+        is_low = bool((np.isfinite(log) & (log < kernels.LOG_TINY)).any())
+        return cls(epsilon, shift, log, log_t, exp, exp_t, is_low)
+
+
+class Sweeps:
+    """Upward and downward sweeps over chunks of the samples ``first <= i < last``.
+
+    For each chunk: `up`, then possibly `down`.
+
+    Parameters
+    ----------
+    packed : Packed
+        The samples.
+    edge : TemperedEdge
+        Edge potentials.
+    first, last : int
+        Range of samples.
+
+    Attributes
+    ----------
+    chunks : list of (int, int)
+        Ranges of samples to work on.
+    edge_counts : ndarray of shape (n_edge_types, n_labels, n_labels)
+        Weighted sum of the edge marginals of all chunks done so far.
+    """
+
+    def __init__(self, packed: Packed, edge: TemperedEdge, first: int, last: int) -> None:
+        self._packed, self._edge = packed, edge
+        self._n_labels = edge.log.shape[1]
+        self.chunks = chunks(packed.offsets, first, last, 4 * self._n_labels)
+        self._n_rows = max(int(packed.offsets[b] - packed.offsets[a]) for a, b in self.chunks)
+        self._belief, self._message = self.new_rows(), self.new_rows()
+        self.edge_counts = np.zeros_like(edge.log)
+
+    def new_rows(self) -> np.ndarray:
+        """Return uninitialised space for a row of labels at each node of the longest chunk."""
+        return np.empty((self._n_rows, self._n_labels))
+
+    def up(self, node: np.ndarray, offset: int, first: int, last: int) -> np.ndarray:
+        """Sweep up and return log-partitions; node ``t`` has the potentials ``node[t - offset]``."""
+        edge, forest = self._edge, self._packed.forest
+        shift, log_norm, self._lost = self._centre(node, offset, first, last, self._belief)
+        if edge.is_low:
+            self._lost[:] = True
+        else:
+            belief = self._belief[self._rows(first, last, first)]
+            np.exp(belief, out=belief)
+            kernels.scaled_up(
+                belief, self._message, edge.exp_t, *forest, first, last, log_norm, self._lost
+            )
+        for i in first + np.flatnonzero(self._lost):
+            rows = self._rows(i, i + 1, first)
+            belief, message = self._belief[rows], self._message[rows]
+            self._centre(node, offset, i, i + 1, belief)
+            log_norm[i - first] = kernels.log_up(belief, message, edge.log_t, *forest, i)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return shift + edge.epsilon * log_norm
+
+    def down(
+        self,
+        first: int,
+        last: int,
+        weight: np.ndarray,
+        marginal: np.ndarray,
+        edge_marginal: np.ndarray | None = None,
+    ) -> None:
+        """Sweep down, after `up` on the same samples.
+
+        Fills ``marginal`` and, if given, ``edge_marginal``, with a row for each node of the chunk,
+        and adds to ``edge_counts``.
+        """
+        edge, forest = self._edge, self._packed.forest
+        rows = self._rows(first, last, first)
+        belief, quotient = self._belief[rows], self._message[rows]
+        kernels.scaled_down(belief, quotient, edge.exp, *forest, first, last, self._lost, marginal)
+        for i in first + np.flatnonzero(self._lost):
+            one = self._rows(i, i + 1, first)
+            kernels.log_down(
+                belief[one],
+                quotient[one],
+                edge.log,
+                *forest,
+                i,
+                marginal[one],
+                weight[i],
+                self.edge_counts,
+            )
+            np.exp(marginal[one], out=marginal[one])
+            if edge_marginal is not None:
+                pairs = edge.log[self._types(i, i + 1)]
+                pairs += quotient[one][:, :, None]
+                pairs += belief[one][:, None, :]
+                np.exp(pairs, out=edge_marginal[one])
+            belief[one] = quotient[one] = 0.0  # done, so nothing for what follows to add
+        types = self._types(first, last)
+        if edge_marginal is not None:
+            edge_marginal += quotient[:, :, None] * edge.exp[types] * belief[:, None, :]
+        self._count(belief, quotient, types, first, last, weight)
+
+    def _count(
+        self,
+        belief: np.ndarray,
+        quotient: np.ndarray,
+        types: np.ndarray,
+        first: int,
+        last: int,
+        weight: np.ndarray,
+    ) -> None:
+        """Add ``sum_t weight q_t[a] exp(edge[a, b]) v_t[b]`` to the counts of each edge type."""
+        if (weight[first:last] != 1.0).any():
+            lengths = np.diff(self._packed.offsets[first : last + 1])
+            quotient *= np.repeat(weight[first:last], lengths)[:, None]
+        if len(self.edge_counts) == 1:
+            self.edge_counts[0] += (quotient.T @ belief) * self._edge.exp[0]
+            return
+        for k in np.unique(types):
+            nodes = types == k
+            self.edge_counts[k] += (quotient[nodes].T @ belief[nodes]) * self._edge.exp[k]
+
+    def _centre(
+        self, node: np.ndarray, offset: int, first: int, last: int, centred: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Fill ``centred``; return what was taken away, space for log-norms, and who is lost."""
+        shift, log_norm = np.empty(last - first), np.empty(last - first)
+        lost = np.empty(last - first, dtype=np.bool_)
+        kernels.centre(
+            node,
+            offset,
+            _inverse(self._edge.epsilon),
+            self._edge.shift,
+            *self._packed.forest,
+            first,
+            last,
+            centred,
+            shift,
+            lost,
+        )
+        return shift, log_norm, lost
+
+    def _rows(self, first: int, last: int, chunk: int) -> slice:
+        """Rows of samples ``first <= i < last`` in a chunk that starts with sample ``chunk``."""
+        start, stop, base = self._packed.offsets[[first, last, chunk]].tolist()
+        return slice(start - base, stop - base)
+
+    def _types(self, first: int, last: int) -> np.ndarray:
+        start, stop = self._packed.offsets[[first, last]].tolist()
+        return self._packed.edge_types[start:stop]
+
+
+def _inverse(epsilon: float) -> float:
+    """Return ``1 / epsilon``, at most the largest float."""
+    return float(min(1.0 / epsilon, np.finfo(np.float64).max))

@@ -1,0 +1,82 @@
+"""The best labelling, and the k best.
+
+Enumerating all ``n_labels ** n_nodes`` labellings is out of the question even for a word.  But the
+score of a forest splits at every node: given the label of ``t``, what happens below one child does
+not concern the others.  So each subtree need only report, for each label its parent might have, the
+best it can do; that is dynamic programming, on chains the algorithm of Viterbi (1967), at a cost of
+``n_nodes * n_labels ** 2``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from medn_edu.inference._common import (
+    Packed,
+    check_edge,
+    check_node,
+    check_possible,
+    groups,
+    run,
+)
+from medn_edu.kernels import maximize as kernels
+from medn_edu.structures import Samples
+
+__all__ = ["best_labelling"]
+
+
+def best_labelling(
+    samples: Samples, node: np.ndarray, edge: np.ndarray, *, n_jobs: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labelling of the highest score of each sample.
+
+    Parameters
+    ----------
+    samples : Samples
+        Packed samples.
+    node : ndarray of shape (n_nodes, n_labels)
+        Node potentials; ``-inf`` where a label is not allowed.
+    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
+        Edge potentials; ``-inf`` where a transition is forbidden.
+    n_jobs : int, default=1
+        Number of threads.
+
+    Returns
+    -------
+    labels : ndarray of int64, shape (n_nodes,)
+        The best labels.  Among equally good ones each node, from the root down, takes the lowest.
+    scores : ndarray of shape (n_samples,)
+        Their scores.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a sample has no allowed labelling.
+
+    Examples
+    --------
+    The second node prefers label 0, but not by enough to leave the label of its neighbour:
+
+    >>> import numpy as np
+    >>> from medn_edu.structures import pack
+    >>> samples = pack([np.ones((2, 1))])
+    >>> node, edge = np.array([[0.0, 3.0], [1.0, 0.0]]), np.array([[[2.0, 0.0], [0.0, 2.0]]])
+    >>> best_labelling(samples, node, edge)
+    (array([1, 1]), array([5.]))
+    """
+    node = check_node(samples, node)
+    edge = check_edge(samples, edge, node.shape[1])
+    edge_t = np.array(edge.transpose(0, 2, 1), order="C")
+    packed = Packed.of(samples)
+    labels = np.empty(samples.n_nodes, dtype=np.int64)
+    scores = np.empty(samples.n_samples)
+
+    def fill(first: int, last: int) -> None:
+        space = np.empty((samples.lengths[first:last].max(), node.shape[1]))
+        kernels.best_labellings(
+            node, edge, edge_t, *packed.forest, first, last, space, labels, scores
+        )
+
+    run(fill, groups(samples), n_jobs)
+    check_possible(scores)
+    return labels, scores

@@ -1,0 +1,20 @@
+"""Every compiled function of the package; the only place that imports numba.
+
+A *kernel* takes C-contiguous arrays and scalars and loops over packed samples (see
+`medn_edu.structures`).  Checks, defaults and names that read well are left to the rooms above;
+readable twins of the kernels are in `medn_edu.theory.reference`.
+
+Compiled code is kept on disk, in a folder named by a hash of the sources, so that the first call in
+a process loads in milliseconds what an earlier process has compiled.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from medn_edu.kernels._cache import cache_folder, kept_in
+
+with kept_in(cache_folder(Path(__file__).parent)):
+    from medn_edu.kernels import block_frank_wolfe, marginalize, maximize, scores
+
+__all__ = ["block_frank_wolfe", "marginalize", "maximize", "scores"]

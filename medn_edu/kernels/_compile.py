@@ -1,0 +1,24 @@
+"""The one decorator of all kernels.
+
+A kernel is a function over C-contiguous arrays and scalars, compiled when it is first called and
+kept on disk (`medn_edu.kernels._cache` says where).  It releases the interpreter's lock, so that
+threads over chunks of samples run side by side, and divides as numpy does, without a test for zero
+that would keep loops from being vectorised.  ``NUMBA_DISABLE_JIT=1`` leaves plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import numba
+
+__all__ = ["kernel"]
+
+_Function = TypeVar("_Function", bound=Callable)
+
+
+def kernel(function: _Function) -> _Function:
+    """Compile a function with numba, or leave it plain Python under ``NUMBA_DISABLE_JIT=1``."""
+    compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return cast(_Function, compiled)

@@ -1,0 +1,262 @@
+"""The sum over all labellings of a forest, and marginals: scaled, and in the log domain.
+
+Both ways are the two sweeps of the maximisation with ``max`` replaced by a sum.  In the *scaled* way
+numbers are exponentials already: with ``v[b]`` the (exponentiated) potentials of child ``t`` times
+the messages of its own children, the message to the parent is the matrix product
+``u[a] = sum_b exp(edge[a, b]) v[b]``.  The parent's ``v`` is multiplied by it and scaled to sum to
+one; the logarithms of the scales add up to the log-partition.  Going down, with ``mu`` the marginals
+of the parent and ``q[a] = mu[a] / u[a]``, the marginals of the edge are ``q[a] exp(edge[a, b]) v[b]``
+and those of the child their sum over ``a``: one more matrix product.  No logarithm or exponential is
+taken inside, which makes it several times faster than the log domain, and it is as exact, unless a
+number becomes too small to be told from zero.
+
+That is watched for.  While every factor is either truly zero (forbidden) or at least ``TINY`` = 1e-100
+relative to its row's scale, every product of three is at least 1e-300, so nothing is ever lost.  A
+sample in which a smaller number turns up is marked ``lost`` and is done again in the *log domain*,
+where only differences are exponentiated.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from medn_edu.kernels._compile import kernel
+
+__all__ = ["LOG_TINY", "centre", "log_down", "log_up", "scaled_down", "scaled_up"]
+
+TINY = 1e-100
+LOG_TINY = math.log(TINY)
+
+
+@kernel
+def centre(
+    node,
+    offset,
+    inverse_temperature,
+    edge_shift,
+    parents,
+    edge_types,
+    offsets,
+    first,
+    last,
+    centred,
+    shift,
+    lost,
+):
+    """Write ``(node - row maximum) / temperature`` of samples ``first <= i < last``.
+
+    Node ``t`` is row ``t - offset`` of ``node`` and row ``t - offsets[first]`` of ``centred``.
+    ``shift[i - first]`` becomes the sum of what was taken away, from nodes here and from edge
+    potentials before; ``lost[i - first]`` whether a finite potential is too low to exponentiate.
+    """
+    n_labels = node.shape[1]
+    base = offsets[first]
+    for i in range(first, last):
+        total = 0.0
+        n_low = 0
+        for t in range(offsets[i], offsets[i + 1]):
+            row, out = node[t - offset], centred[t - base]
+            largest = _maximum(row)
+            if largest == -np.inf:
+                largest = 0.0  # no label is possible here; the sum will say so
+            for a in range(n_labels):
+                x = (row[a] - largest) * inverse_temperature
+                n_low += 1 if (x < LOG_TINY) & (x > -np.inf) else 0
+                out[a] = x
+            total += largest
+            if parents[t] >= 0:
+                total += edge_shift[edge_types[t]]
+        shift[i - first] = total
+        lost[i - first] = n_low > 0
+
+
+@kernel
+def scaled_up(
+    belief, message, edge_exp_t, parents, edge_types, offsets, first, last, log_norm, lost
+):
+    """Scaled upward sweep over samples ``first <= i < last``.
+
+    ``belief`` holds exponentiated node potentials, row ``t - offsets[first]`` for node ``t``, and
+    becomes ``v``: at roots the marginals.  ``message`` becomes ``u``, the message to the parent.
+    ``log_norm[i - first]`` becomes the logarithm of the sum over all labellings.
+    """
+    n_labels = belief.shape[1]
+    base = offsets[first]
+    for i in range(first, last):
+        log_total = 0.0
+        scale = 1.0  # product of the norms, so that one logarithm serves many nodes
+        for t in range(offsets[i + 1] - 1, offsets[i] - 1, -1):
+            p = parents[t]
+            if p < 0:
+                row = belief[t - base]
+            else:
+                row, u = belief[p - base], message[t - base]
+                _product(belief[t - base], edge_exp_t[edge_types[t]], u)
+                for a in range(n_labels):
+                    row[a] *= u[a]
+            norm = _total(row)
+            if not norm > TINY:  # also true of NaN
+                lost[i - first] = True
+                break
+            n_low = 0
+            for a in range(n_labels):
+                x = row[a] / norm
+                n_low += 1 if (x < TINY) & (x > 0.0) else 0
+                row[a] = x
+            if n_low > 0:
+                lost[i - first] = True
+            scale *= norm
+            if scale < TINY or scale > 1.0 / TINY:
+                log_total += math.log(scale)
+                scale = 1.0
+        log_norm[i - first] = log_total + math.log(scale)
+
+
+@kernel
+def scaled_down(
+    belief, message, edge_exp, parents, edge_types, offsets, first, last, lost, marginal
+):
+    """Scaled downward sweep: fill ``marginal`` and turn messages ``u`` into quotients ``q``.
+
+    Roots have no edge: their ``q`` is 0.  Lost samples are left as they are.
+    """
+    n_labels = belief.shape[1]
+    base = offsets[first]
+    for i in range(first, last):
+        if lost[i - first]:
+            continue
+        for t in range(offsets[i], offsets[i + 1]):
+            v, q, mu = belief[t - base], message[t - base], marginal[t - base]
+            if parents[t] < 0:
+                for a in range(n_labels):
+                    q[a] = 0.0
+                    mu[a] = v[a]
+                continue
+            above = marginal[parents[t] - base]
+            for a in range(n_labels):
+                q[a] = above[a] / q[a] if q[a] > 0.0 else 0.0
+            _product(q, edge_exp[edge_types[t]], mu)
+            for b in range(n_labels):
+                mu[b] *= v[b]
+
+
+@kernel
+def log_up(belief, message, edge_t, parents, edge_types, offsets, i):
+    """Upward sweep in the log domain over sample ``i``; return the log of the sum.
+
+    Node ``t`` is row ``t - offsets[i]``.  ``belief`` holds node potentials and becomes ``log v``,
+    ``message`` becomes ``log u``; both are ``-inf`` where no completion is possible.
+    """
+    n_labels = belief.shape[1]
+    start, stop = offsets[i], offsets[i + 1]
+    terms = np.empty(n_labels)
+    total = 0.0
+    for t in range(stop - 1, start - 1, -1):
+        row = belief[t - start]
+        if parents[t] < 0:
+            total += _log_sum(row)
+            continue
+        step, above = edge_t[edge_types[t]], belief[parents[t] - start]
+        for a in range(n_labels):
+            for b in range(n_labels):
+                terms[b] = row[b] + step[b, a]
+            message[t - start, a] = _log_sum(terms)
+            above[a] += message[t - start, a]
+    return total
+
+
+@kernel
+def log_down(belief, message, edge, parents, edge_types, offsets, i, marginal, weight, counts):
+    """Downward sweep in the log domain over sample ``i``, after `log_up`.
+
+    ``message`` becomes ``log q`` (-inf at roots), ``marginal`` the logarithms of node marginals;
+    edge marginals times ``weight`` are added to ``counts``.
+    """
+    n_labels = belief.shape[1]
+    start, stop = offsets[i], offsets[i + 1]
+    terms = np.empty(n_labels)
+    for t in range(start, stop):
+        v, q, mu = belief[t - start], message[t - start], marginal[t - start]
+        if parents[t] < 0:
+            norm = _log_sum(v)
+            for a in range(n_labels):
+                q[a] = -np.inf
+                mu[a] = v[a] - norm
+            continue
+        above, step = marginal[parents[t] - start], edge[edge_types[t]]
+        count = counts[edge_types[t]]
+        for a in range(n_labels):
+            q[a] = above[a] - q[a] if above[a] > -np.inf else -np.inf
+        for b in range(n_labels):
+            for a in range(n_labels):
+                terms[a] = q[a] + step[a, b] + v[b]
+                count[a, b] += weight * math.exp(terms[a])
+            mu[b] = _log_sum(terms)
+
+
+@kernel
+def _product(x, rows, out):
+    """Write ``out[a] = sum_b x[b] rows[b, a]``, four rows at a time."""
+    n_labels = x.size
+    for a in range(n_labels):
+        out[a] = 0.0
+    b = 0
+    while b + 4 <= n_labels:
+        x0, x1, x2, x3 = x[b], x[b + 1], x[b + 2], x[b + 3]
+        r0, r1, r2, r3 = rows[b], rows[b + 1], rows[b + 2], rows[b + 3]
+        for a in range(n_labels):
+            out[a] += (x0 * r0[a] + x1 * r1[a]) + (x2 * r2[a] + x3 * r3[a])
+        b += 4
+    while b < n_labels:
+        x0, r0 = x[b], rows[b]
+        for a in range(n_labels):
+            out[a] += x0 * r0[a]
+        b += 1
+
+
+@kernel
+def _total(x):
+    """Sum in four strands: a single one would wait for each addition."""
+    s0 = s1 = s2 = s3 = 0.0
+    a = 0
+    while a + 4 <= x.size:
+        s0 += x[a]
+        s1 += x[a + 1]
+        s2 += x[a + 2]
+        s3 += x[a + 3]
+        a += 4
+    while a < x.size:
+        s0 += x[a]
+        a += 1
+    return (s0 + s1) + (s2 + s3)
+
+
+@kernel
+def _maximum(x):
+    """Maximum in four strands."""
+    m0 = m1 = m2 = m3 = -np.inf
+    a = 0
+    while a + 4 <= x.size:
+        m0 = x[a] if x[a] > m0 else m0
+        m1 = x[a + 1] if x[a + 1] > m1 else m1
+        m2 = x[a + 2] if x[a + 2] > m2 else m2
+        m3 = x[a + 3] if x[a + 3] > m3 else m3
+        a += 4
+    while a < x.size:
+        m0 = x[a] if x[a] > m0 else m0
+        a += 1
+    return max(max(m0, m1), max(m2, m3))
+
+
+@kernel
+def _log_sum(x):
+    """Return ``log(sum(exp(x)))``; -inf where all of ``x`` is."""
+    largest = _maximum(x)
+    if largest == -np.inf:
+        return -np.inf
+    total = 0.0
+    for a in range(x.size):
+        total += math.exp(x[a] - largest)
+    return largest + math.log(total)

@@ -1,0 +1,71 @@
+"""Scores and features: products of sparse node features with weights, and sums of features.
+
+Weights stand here as ``(n_features, n_labels)``, so that the innermost loop runs along the labels,
+which are contiguous: adding ``value * weights[column]`` for each non-zero value of a row is the
+whole product, and compilers vectorise it.  Four values at a time quarter the traffic of the sums.
+"""
+
+from __future__ import annotations
+
+from medn_edu.kernels._compile import kernel
+
+__all__ = ["add_edge_counts", "add_feature_sums", "labelling_scores", "node_scores"]
+
+
+@kernel
+def node_scores(data, indices, indptr, weights, first, last, out):
+    """Write the scores of all labels at nodes ``first <= t < last`` into ``out[t - first]``."""
+    n_labels = weights.shape[1]
+    for t in range(first, last):
+        row = out[t - first]
+        for a in range(n_labels):
+            row[a] = 0.0
+        j, end = indptr[t], indptr[t + 1]
+        while j + 4 <= end:
+            x0, x1, x2, x3 = data[j], data[j + 1], data[j + 2], data[j + 3]
+            w0, w1 = weights[indices[j]], weights[indices[j + 1]]
+            w2, w3 = weights[indices[j + 2]], weights[indices[j + 3]]
+            for a in range(n_labels):
+                row[a] += (x0 * w0[a] + x1 * w1[a]) + (x2 * w2[a] + x3 * w3[a])
+            j += 4
+        while j < end:
+            x0, w0 = data[j], weights[indices[j]]
+            for a in range(n_labels):
+                row[a] += x0 * w0[a]
+            j += 1
+
+
+@kernel
+def add_feature_sums(data, indices, indptr, values, first, last, sums):
+    """Add ``sum_t outer(x_t, values[t - first])`` over ``first <= t < last`` to ``sums``.
+
+    ``sums`` has the shape of the weights, (n_features, n_labels).
+    """
+    n_labels = sums.shape[1]
+    for t in range(first, last):
+        row = values[t - first]
+        for j in range(indptr[t], indptr[t + 1]):
+            x, total = data[j], sums[indices[j]]
+            for a in range(n_labels):
+                total[a] += x * row[a]
+
+
+@kernel
+def labelling_scores(node, edge, parents, edge_types, offsets, labels, scores):
+    """Write the score of each sample's labelling into ``scores``."""
+    for i in range(scores.size):
+        total = 0.0
+        for t in range(offsets[i], offsets[i + 1]):
+            total += node[t, labels[t]]
+            if parents[t] >= 0:
+                total += edge[edge_types[t], labels[parents[t]], labels[t]]
+        scores[i] = total
+
+
+@kernel
+def add_edge_counts(parents, edge_types, offsets, labels, weight, counts):
+    """Add each sample's transitions, times its weight, to ``counts[type, parent, child]``."""
+    for i in range(weight.size):
+        for t in range(offsets[i], offsets[i + 1]):
+            if parents[t] >= 0:
+                counts[edge_types[t], labels[parents[t]], labels[t]] += weight[i]
