@@ -4,53 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["replacing", "write_atomically"]
-
-
-@contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
-    """Give a temporary path beside ``path`` that takes its place when all went well.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file to write or to replace.
-
-    Yields
-    ------
-    Path
-        Where to write.  It ends like ``path``, so that writers which look at the ending behave.
-
-    Raises
-    ------
-    OSError
-        If the folder is missing or cannot be written to.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "table.csv"
-    >>> with replacing(target) as temporary:
-    ...     _ = temporary.write_text("a,b")
-    >>> target.read_text()
-    'a,b'
-    """
-    path = Path(path)
-    handle, name = tempfile.mkstemp(
-        prefix=f".{path.stem}-", suffix=path.suffix or ".part", dir=path.parent
-    )
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        _grant_usual_rights(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+__all__ = ["write_atomically"]
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> Path:
@@ -82,11 +38,17 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
     1
     """
     path = Path(path)
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        _grant_usual_rights(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
     return path
 
 
