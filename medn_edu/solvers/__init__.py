@@ -15,8 +15,10 @@ Because a solver stops between two passes at the will of its caller, anything ca
 recorded or interrupted, and no algorithm is written a second time for the sake of an animation.
 
 * `block_frank_wolfe`: maximum margin Markov networks, on the dual.
+* `lbfgs`: conditional random fields, on the primal.
 """
 
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
+from medn_edu.solvers.lbfgs import lbfgs
 
-__all__ = ["block_frank_wolfe"]
+__all__ = ["block_frank_wolfe", "lbfgs"]
