@@ -13,27 +13,29 @@ import pytest
 
 import medn_edu
 
+WALK = pkgutil.walk_packages(medn_edu.__path__, "medn_edu.")
+# importing __main__ is running it
+MODULES = [info.name for info in WALK if not info.name.endswith("__main__")]
+
 
 def public_objects() -> Iterator[tuple[str, Any]]:
     """Functions, classes and their public methods, each from the module that defines it."""
-    for info in pkgutil.walk_packages(medn_edu.__path__, "medn_edu."):
-        module = importlib.import_module(info.name)
+    for module_name in MODULES:
+        module = importlib.import_module(module_name)
         for name in getattr(module, "__all__", []):
             item = getattr(module, name)
             item = getattr(item, "py_func", item)  # a compiled function's Python source
-            if getattr(item, "__module__", None) != info.name:
+            if getattr(item, "__module__", None) != module_name:
                 continue
-            yield f"{info.name}.{name}", item
+            yield f"{module_name}.{name}", item
             if inspect.isclass(item):
                 for key, member in vars(item).items():
                     if not key.startswith("_"):
-                        member = getattr(member, "__func__", member)
-                        yield f"{info.name}.{name}.{key}", member
+                        yield f"{module_name}.{name}.{key}", getattr(member, "__func__", member)
 
 
 FUNCTIONS = {name: item for name, item in public_objects() if inspect.isfunction(item)}
 CLASSES = {name: item for name, item in public_objects() if inspect.isclass(item)}
-MODULES = [info.name for info in pkgutil.walk_packages(medn_edu.__path__, "medn_edu.")]
 
 
 def documented_parameters(text: str) -> set[str]:
