@@ -9,6 +9,7 @@ and no compiled code, in `medn_edu.theory.reference`.
 
 from __future__ import annotations
 
+from medn_edu.inference._warm import warm_up
 from medn_edu.inference.marginalization import (
     ExpectedStatistics,
     Marginals,
@@ -17,7 +18,7 @@ from medn_edu.inference.marginalization import (
     log_partition,
     marginals,
 )
-from medn_edu.inference.maximization import best_labelling
+from medn_edu.inference.maximization import best_labelling, k_best
 from medn_edu.inference.potentials import (
     add_loss,
     edge_counts,
@@ -27,20 +28,25 @@ from medn_edu.inference.potentials import (
     labelling_scores,
     node_potentials,
 )
+from medn_edu.inference.sampling import draw_labellings, gibbs_labellings
 
 __all__ = [
     "ExpectedStatistics",
     "Marginals",
     "add_loss",
     "best_labelling",
+    "draw_labellings",
     "edge_counts",
     "edge_marginals",
     "edge_potentials",
     "expected_statistics",
     "feature_sums",
+    "gibbs_labellings",
     "joint_features",
+    "k_best",
     "labelling_scores",
     "log_partition",
     "marginals",
     "node_potentials",
+    "warm_up",
 ]

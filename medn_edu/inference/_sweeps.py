@@ -13,7 +13,7 @@ import numpy as np
 from medn_edu.inference._common import Packed, chunks
 from medn_edu.kernels import marginalize as kernels
 
-__all__ = ["Sweeps", "TemperedEdge"]
+__all__ = ["Sweeps", "TemperedEdge", "inverse"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class TemperedEdge:
         shift = edge.max(axis=(1, 2))
         shift[shift == -np.inf] = 0.0
         with np.errstate(over="ignore"):
-            log = (edge - shift[:, None, None]) * _inverse(epsilon)
+            log = (edge - shift[:, None, None]) * inverse(epsilon)
         exp = np.exp(log)
         log_t, exp_t = (np.array(x.transpose(0, 2, 1), order="C") for x in (log, exp))
         is_low = bool((np.isfinite(log) & (log < kernels.LOG_TINY)).any())
@@ -136,6 +136,16 @@ class Sweeps:
             edge_marginal += quotient[:, :, None] * edge.exp[types] * belief[:, None, :]
         self._count(belief, quotient, types, first, last, weight)
 
+    def log_belief(self, first: int, last: int) -> np.ndarray:
+        """Return, after `up`, the logarithms of its beliefs, each row up to a constant."""
+        belief = self._belief[self._rows(first, last, first)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logarithm = np.log(belief)
+        for i in first + np.flatnonzero(self._lost):
+            one = self._rows(i, i + 1, first)
+            logarithm[one] = belief[one]  # are logarithms already
+        return logarithm
+
     def _count(
         self,
         belief: np.ndarray,
@@ -165,7 +175,7 @@ class Sweeps:
         kernels.centre(
             node,
             offset,
-            _inverse(self._edge.epsilon),
+            inverse(self._edge.epsilon),
             self._edge.shift,
             *self._packed.forest,
             first,
@@ -186,6 +196,6 @@ class Sweeps:
         return self._packed.edge_types[start:stop]
 
 
-def _inverse(epsilon: float) -> float:
+def inverse(epsilon: float) -> float:
     """Return ``1 / epsilon``, at most the largest float."""
     return float(min(1.0 / epsilon, np.finfo(np.float64).max))

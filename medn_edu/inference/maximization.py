@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from medn_edu.checks import check_count
 from medn_edu.inference._common import (
     Packed,
     check_edge,
@@ -19,10 +20,11 @@ from medn_edu.inference._common import (
     groups,
     run,
 )
-from medn_edu.kernels import maximize as kernels
+from medn_edu.kernels.k_best import k_best_labellings
+from medn_edu.kernels.maximize import best_labellings
 from medn_edu.structures import Samples
 
-__all__ = ["best_labelling"]
+__all__ = ["best_labelling", "k_best"]
 
 
 def best_labelling(
@@ -73,10 +75,87 @@ def best_labelling(
 
     def fill(first: int, last: int) -> None:
         space = np.empty((samples.lengths[first:last].max(), node.shape[1]))
-        kernels.best_labellings(
-            node, edge, edge_t, *packed.forest, first, last, space, labels, scores
-        )
+        best_labellings(node, edge, edge_t, *packed.forest, first, last, space, labels, scores)
 
     run(fill, groups(samples), n_jobs)
     check_possible(scores)
     return labels, scores
+
+
+def k_best(
+    samples: Samples, node: np.ndarray, edge: np.ndarray, k: int, *, n_jobs: int = 1
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the ``k`` best labellings of each sample.
+
+    Parameters
+    ----------
+    samples : Samples
+        Packed samples.
+    node : ndarray of shape (n_nodes, n_labels)
+        Node potentials; ``-inf`` where a label is not allowed.
+    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
+        Edge potentials; ``-inf`` where a transition is forbidden.
+    k : int
+        How many labellings; fewer are returned where fewer are allowed.
+    n_jobs : int, default=1
+        Number of threads.
+
+    Returns
+    -------
+    list of (labels, scores)
+        Per sample, ``labels`` of shape (k', n_nodes of the sample) and ``scores`` of shape (k',),
+        best first, all different; the first is that of `best_labelling`.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is below 1, shapes do not fit, or a sample has no allowed labelling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.structures import pack
+    >>> samples = pack([np.ones((2, 1))])
+    >>> node, edge = np.array([[0.0, 3.0], [1.0, 0.0]]), np.array([[[2.0, 0.0], [0.0, 2.0]]])
+    >>> labels, scores = k_best(samples, node, edge, 3)[0]
+    >>> labels
+    array([[1, 1],
+           [1, 0],
+           [0, 0]])
+    >>> scores
+    array([5., 4., 3.])
+    """
+    node = check_node(samples, node)
+    edge = check_edge(samples, edge, node.shape[1])
+    k = check_count("k", k)
+    packed = Packed.of(samples)
+    offsets = packed.offsets
+
+    def find(first: int, last: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        shape = (int(samples.lengths[first:last].max()) + 1, node.shape[1], k)
+        score, message = np.empty(shape), np.empty(shape)
+        choice, origin = np.empty((*shape, 2), np.int32), np.empty((*shape, 2), np.int32)
+        found = []
+        for i in range(first, last):
+            labels = np.empty((k, samples.lengths[i]), np.int64)
+            scores = np.empty(k)
+            n = k_best_labellings(
+                node,
+                edge,
+                packed.parents,
+                packed.edge_types,
+                offsets[i],
+                offsets[i + 1],
+                score,
+                message,
+                choice,
+                origin,
+                labels,
+                scores,
+            )
+            found.append((labels[:n].copy(), scores[:n].copy()))
+        return found
+
+    best = [one for part in run(find, groups(samples), n_jobs) for one in part]
+    check_possible(np.array([scores[0] if len(scores) else -np.inf for _, scores in best]))
+    return best
