@@ -62,7 +62,19 @@ class GapProgress:
 
 
 def warn_unless_converged(result: SolveResult, name: str, tol: float, max_iter: int) -> None:
-    """Warn when a solver ran out of passes before its gap was small enough."""
+    """Warn when a solver ran out of passes before its gap was small enough.
+
+    Parameters
+    ----------
+    result : SolveResult
+        What the solver reached.
+    name : str
+        Name of the estimator, for the message.
+    tol : float
+        Relative gap that was asked for.
+    max_iter : int
+        Passes that were allowed.
+    """
     if not result.converged and result.n_passes >= max_iter:
         warnings.warn(
             f"{name} used all {max_iter} passes and reached a relative gap of "

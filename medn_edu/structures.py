@@ -113,7 +113,20 @@ class WeightShape:
         return coef, transitions
 
     def join(self, coef: np.ndarray, transitions: np.ndarray) -> np.ndarray:
-        """Return the flat weight vector of ``coef`` and ``transitions``, a copy."""
+        """Return the flat weight vector, a copy.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n_labels, n_features)
+            Weights of the node features.
+        transitions : ndarray of shape (n_edge_types, n_labels, n_labels)
+            Weights of the transitions.
+
+        Returns
+        -------
+        ndarray of shape (size,)
+            All weights.
+        """
         return np.concatenate([coef.ravel(), transitions.ravel()])
 
 
