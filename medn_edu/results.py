@@ -170,6 +170,15 @@ class Recorder:
     every : int, default=1
         Keep every so many passes.
 
+    Attributes
+    ----------
+    n_passes : list of int
+        After how many passes each copy was made.
+    weights : list of ndarray
+        The weights.
+    alpha : list of DualVariables or None
+        The dual variables, where the solver has them.
+
     Examples
     --------
     >>> recorder = Recorder()

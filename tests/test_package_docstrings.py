@@ -38,11 +38,10 @@ FUNCTIONS = {name: item for name, item in public_objects() if inspect.isfunction
 CLASSES = {name: item for name, item in public_objects() if inspect.isclass(item)}
 
 
-def documented(text: str) -> set[str]:
-    """Names under the heading "Parameters"."""
-    section = re.search(
-        r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)", text, re.DOTALL | re.MULTILINE
-    )
+def documented(text: str, heading: str = "Parameters") -> set[str]:
+    """Names under a heading."""
+    pattern = rf"^{heading}\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)"
+    section = re.search(pattern, text, re.DOTALL | re.MULTILINE)
     if section is None:
         return set()
     names = re.findall(r"^(\S[^:\n]*)", section[1], re.MULTILINE)
