@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,7 @@ def _report(study: Any, rows: list[dict[str, Any]], store: Any, folder: Path) ->
         say(_summary(fine, store.seconds))
         say()
         if study.remarks:
-            say(f"Mind: {study.remarks}")
+            say(textwrap.fill(f"Mind: {study.remarks}", 96))
         say(f"Table, times and figure are in {folder}")
     for row in failed:
         say(f"{row['key']} failed: {row['failure']}", file=sys.stderr)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from medn_edu.plots import (
     new_figure,
     save_figure,
     styled,
+    words_height,
 )
 
 __all__ = ["COLUMNS", "DemoRow", "draw_demo", "run_demo"]
@@ -34,7 +35,9 @@ __all__ = ["COLUMNS", "DemoRow", "draw_demo", "run_demo"]
 COLUMNS = ("model", "error", "seconds", "relative_gap", "n_nonzero", "n_weights", "status")
 """Columns of the demo's table."""
 
-_N_SHOWN = 6
+_N_SHOWN = 8
+_LETTERS_PER_LINE = 24
+_WIDTH, _LOWER_HEIGHT = 10.0, 3.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +107,7 @@ def run_demo(
 
 
 def _train(name: str, words: Any, n_jobs: int) -> DemoRow:
-    model = make_model(name, n_jobs=n_jobs)
+    model = make_model(name, n_jobs=n_jobs, **dict(MODELS[name].parameters))
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the gap stands in the table
@@ -143,42 +146,24 @@ def draw_demo(words: Any, rows: Sequence[DemoRow], path: Path) -> Path:
     Path
         The file.
     """
-    true = [words.target[i] for i in words.test]
-    predicted = {row.model: row.predicted for row in rows}
-    shown = _telling_words(true, predicted)
+    images = [words.images[i] for i in words.test[:_N_SHOWN]]
+    read = {row.model: row.predicted[:_N_SHOWN] for row in rows}
     learned = next(row.trained for row in rows if row.model == "M3N")
-    figure = new_figure(10, 8.4)
-    grid = figure.add_gridspec(2, 3, height_ratios=[1.5, 1], width_ratios=[1, 1.25, 1.15])
+    height = words_height(images, read, _LETTERS_PER_LINE, _WIDTH) + 0.3  # and a title
+    figure = new_figure(_WIDTH, height + _LOWER_HEIGHT)
+    grid = figure.add_gridspec(
+        2, 3, height_ratios=[height, _LOWER_HEIGHT], width_ratios=[1, 1.2, 1.2]
+    )
     top = figure.add_subplot(grid[0, :])
     left, middle, right = (figure.add_subplot(grid[1, column]) for column in range(3))
     with styled():
-        draw_words(
-            top,
-            [words.images[words.test[i]] for i in shown],
-            [true[i] for i in shown],
-            {name: [labels[i] for i in shown] for name, labels in predicted.items()},
-            letters_per_line=22,
-        )
-        top.set_title("Test words on which the models differ most (wrong labels are struck out)")
+        true = [words.target[i] for i in words.test[:_N_SHOWN]]
+        draw_words(top, images, true, read, letters_per_line=_LETTERS_PER_LINE)
+        top.set_title("The first test words as the models read them (wrong labels are struck out)")
         draw_error_bars(left, [row.model for row in rows], [row.error for row in rows])
-        left.set_title("Wrong labels, all test words")
+        left.set_title("Errors on all test words")
         draw_weight_images(middle, learned.coef_, learned.classes_, (8, 8), n_columns=4)
-        middle.set_title("M3N: what speaks for a digit")
+        middle.set_title("M3N's pixel weights")
         draw_transitions(right, learned.transitions_[0], learned.classes_)
-        right.set_title("M3N: which digit follows")
+        right.set_title("M3N's transitions")
     return save_figure(figure, path)
-
-
-def _telling_words(true: Sequence[Any], predicted: Mapping[str, Sequence[Any]]) -> list[int]:
-    """Return the words whose numbers of errors differ most between models, in their order."""
-    wrong = np.array(
-        [
-            [
-                label_error([found], [word]) * len(word)
-                for found, word in zip(labels, true, strict=True)
-            ]
-            for labels in predicted.values()
-        ]
-    )
-    order = np.argsort(-np.ptp(wrong, axis=0), kind="stable")
-    return sorted(int(i) for i in order[:_N_SHOWN])

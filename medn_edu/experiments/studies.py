@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.datasets import load_ocr
+from medn_edu.experiments.models import MODELS
 from medn_edu.experiments.specs import FitSpec, Split, Study
 from medn_edu.plots import (
     MUTED,
@@ -35,11 +36,7 @@ __all__ = ["STUDIES"]
 
 _FOLDS = range(10)
 _DRAWN = (100, 150, 200, 250)
-_OCR_PARAMETERS: dict[str, tuple[tuple[str, float], ...]] = {
-    "CRF": (),
-    "L2-CRF": (("lam", 1.0),),
-    "M3N": (("C", 1.0),),
-}
+_OCR_MODELS = ("CRF", "L2-CRF", "M3N")
 _MEMORY = (
     "only 55 different words occur in these data, each in every fold, so that a chain can learn "
     "them by heart; errors on new words would be larger."
@@ -50,7 +47,7 @@ def _ocr_specs(scale: str, seed: int) -> list[FitSpec]:
     sizes, folds = ((100, 250), range(3)) if scale == "quick" else (_DRAWN, _FOLDS)
     drawn = [(f"ocr-{size}", fold) for size in sizes for fold in folds]
     whole = [("ocr-rest", fold) for fold in ((0,) if scale == "quick" else _FOLDS)]
-    return _ocr_fits([*drawn, *whole], seed)
+    return _ocr_fits([*whole, *drawn], seed)  # long fits first, so that no worker idles at the end
 
 
 def _ocr_full_specs(scale: str, seed: int) -> list[FitSpec]:
@@ -60,9 +57,9 @@ def _ocr_full_specs(scale: str, seed: int) -> list[FitSpec]:
 
 def _ocr_fits(splits: Iterable[tuple[str, int]], seed: int) -> list[FitSpec]:
     return [
-        FitSpec(data, fold, model, parameters, seed)
+        FitSpec(data, fold, model, MODELS[model].parameters, seed)
         for data, fold in splits
-        for model, parameters in _OCR_PARAMETERS.items()
+        for model in _OCR_MODELS
     ]
 
 

@@ -154,7 +154,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, (bool, int)):
         return str(value)
     value = float(value)
-    return "" if math.isnan(value) else f"{value:.10g}"
+    return "" if math.isnan(value) else f"{value + 0.0:.10g}"  # no negative zero
 
 
 def _value(cell: str) -> Any:
@@ -162,7 +162,9 @@ def _value(cell: str) -> Any:
         return cell == "True"
     for kind in (int, float):
         try:
-            return kind(cell)
+            number = kind(cell)
         except ValueError:
             continue
+        if _cell(number) == cell:  # a text such as "1_000" stays a text
+            return number
     return cell or None

@@ -1,0 +1,257 @@
+"""Every command from end to end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from medn_edu.cli import lab, main
+from medn_edu.experiments.tables import read_csv
+
+
+@pytest.fixture
+def without_ocr(monkeypatch, tmp_path):
+    """No OCR letters anywhere."""
+    monkeypatch.delenv("MEDN_EDU_DATA", raising=False)
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+
+
+def test_demo(tmp_path, capsys):
+    assert main(["demo", "--out", str(tmp_path / "out"), "--seed", "0"]) == 0
+    text = capsys.readouterr().out
+    rows = {row["model"]: row for row in read_csv((tmp_path / "out" / "demo.csv").read_text())}
+    assert list(rows) == ["per letter", "CRF", "L2-CRF", "M3N"]
+    for name, row in rows.items():
+        assert f"{100 * row['error']:.1f} %" in text
+        assert name in text
+        assert 0 < row["n_nonzero"] <= row["n_weights"]
+    for name in ("L2-CRF", "M3N"):
+        assert rows[name]["error"] < rows["per letter"]["error"] - 0.03, "neighbours help"
+        assert rows[name]["relative_gap"] <= 0.01
+    assert rows["CRF"]["relative_gap"] is None, "no certificate is claimed where there is none"
+    assert (tmp_path / "out" / "demo.png").stat().st_size > 50_000
+    assert "medn-edu lab" in text
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"demo.csv", "demo.png"}
+
+
+def test_demo_does_not_depend_on_the_number_of_threads(tmp_path):
+    for jobs in ("1", "2"):
+        assert main(["demo", "--out", str(tmp_path / jobs), "--jobs", jobs]) == 0
+    one, two = (read_csv((tmp_path / jobs / "demo.csv").read_text()) for jobs in ("1", "2"))
+    for row in [*one, *two]:
+        row.pop("seconds")
+    assert one == two
+    assert (tmp_path / "1" / "demo.png").read_bytes() == (tmp_path / "2" / "demo.png").read_bytes()
+
+
+def test_studies_are_listed(capsys):
+    assert main(["reproduce", "--list"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed] == ["ocr", "ocr-full"]
+    assert all(len(line) < 100 for line in listed)
+
+
+def test_a_study_must_be_named(capsys):
+    assert main(["reproduce"]) == 2
+    assert "medn-edu reproduce STUDY" in capsys.readouterr().err
+
+
+def test_an_unknown_study(tmp_path, capsys):
+    assert main(["reproduce", "orc", "--out", str(tmp_path)]) == 2
+    assert "no study named 'orc'; there are ocr, ocr-full." in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_study_without_its_data(without_ocr, tmp_path, capsys, monkeypatch):
+    from medn_edu.experiments import studies
+
+    studies._ocr.cache_clear()
+    assert main(["reproduce", "ocr", "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert "medn-edu data fetch" in error
+    assert error.count("\n") == 1
+    assert not list((tmp_path / "out").iterdir())
+
+
+def small_study():
+    """The OCR study, a few of its fits."""
+    from medn_edu.experiments.studies import STUDIES
+
+    return [s for s in STUDIES["ocr"].specs("quick", 0) if s.data == "ocr-100" and s.model != "CRF"]
+
+
+def test_reproduce_resumes_and_is_the_same_for_any_number_of_jobs(
+    ocr, tmp_path, capsys, monkeypatch
+):
+    from dataclasses import replace
+
+    from medn_edu.experiments.studies import STUDIES
+
+    specs = small_study()
+    small = replace(STUDIES["ocr-full"], specs=lambda scale, seed: specs)
+    monkeypatch.setitem(STUDIES, "ocr-full", small)
+    for jobs in ("1", "2"):
+        assert main(["reproduce", "ocr-full", "--out", str(tmp_path / jobs), "--jobs", jobs]) == 0
+    first, second = (tmp_path / jobs / "ocr-full-quick" for jobs in ("1", "2"))
+    assert (first / "results.csv").read_bytes() == (second / "results.csv").read_bytes()
+    assert (first / "figure.png").read_bytes() == (second / "figure.png").read_bytes()
+    text = capsys.readouterr().out
+    assert "55 different words" in " ".join(text.split())
+    assert "M3N" in text
+    times = (first / "timings.csv").read_bytes()
+    assert main(["reproduce", "ocr-full", "--out", str(tmp_path / "1")]) == 0
+    assert "6 of 6 fits are done already" in capsys.readouterr().out
+    assert (first / "timings.csv").read_bytes() == times, "nothing was done again"
+
+
+def test_reproduce_reports_failed_fits(ocr, tmp_path, capsys, monkeypatch):
+    from dataclasses import replace
+
+    from medn_edu.experiments.studies import STUDIES
+
+    good = small_study()[0]
+    bad = replace(good, parameters=(("C", -1.0), ("lam", -1.0)))
+    study = replace(STUDIES["ocr-full"], specs=lambda scale, seed: [good, bad])
+    monkeypatch.setitem(STUDIES, "ocr-full", study)
+    assert main(["reproduce", "ocr-full", "--out", str(tmp_path)]) == 1
+    output = capsys.readouterr()
+    assert f"{bad.key} failed: TypeError" in output.err
+    assert "1 of 2 fits failed" in output.out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to whole consoles")
+def test_ctrl_c_in_the_middle_of_a_study(require_ocr, tmp_path):
+    command = [sys.executable, "-m", "medn_edu.cli", "reproduce", "ocr", "--out", str(tmp_path)]
+    table = tmp_path / "ocr-quick" / "results.csv"
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        wait_for(table)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error.strip() == "Stopped. What was finished is kept; nothing is half-written."
+    assert {path.name for path in table.parent.iterdir()} == {"results.csv", "timings.csv"}
+    assert read_csv(table.read_text(encoding="utf-8"))
+
+
+def wait_for(path: Path, seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} did not appear"
+        time.sleep(0.02)
+
+
+def test_data_status(ocr, capsys):
+    assert main(["data", "status"]) == 0
+    text = capsys.readouterr().out
+    assert "digits  here" in text
+    assert "letter.data.gz" in text
+
+
+def test_data_status_without_the_letters(without_ocr, capsys):
+    assert main(["data", "status"]) == 1
+    assert "medn-edu data fetch" in capsys.readouterr().out
+
+
+def test_fetching_what_is_here(ocr, capsys):
+    assert main(["data", "fetch"]) == 0
+    assert "here and checked" in capsys.readouterr().out
+
+
+def test_fetching_without_a_network(without_ocr, capsys, monkeypatch, tmp_path):
+    import pooch
+
+    def refuse(self, *args, **kwargs):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(pooch.HTTPDownloader, "__call__", refuse)
+    assert main(["data", "fetch"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("medn-edu: the OCR letters could not be downloaded")
+    assert error.count("\n") == 1
+    assert not list((tmp_path / "home").rglob("*.gz"))
+
+
+def test_doctor_finds_what_is_missing(without_ocr, capsys):
+    assert main(["doctor"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    [letters] = [line for line in lines if "OCR letters" in line and line.startswith(" ✗")]
+    assert "medn-edu data fetch" in letters
+    for name in ("numpy", "numba", "kernels", "jupyterlab", "Chromium", "threads"):
+        assert any(name in line for line in lines)
+
+
+def test_warmup_compiles_every_kernel(capsys):
+    assert main(["warmup"]) == 0
+    assert "kept in" in capsys.readouterr().out
+    assert not kernels_never_called()
+
+
+def kernels_never_called() -> list[str]:
+    """Compiled functions that have no compiled form in this process."""
+    import importlib
+    import pkgutil
+
+    from medn_edu import kernels
+
+    missing = []
+    for info in pkgutil.iter_modules(kernels.__path__, "medn_edu.kernels."):
+        for name, item in vars(importlib.import_module(info.name)).items():
+            here = getattr(item, "__module__", None) == info.name
+            if here and hasattr(item, "py_func") and not item.signatures:
+                missing.append(f"{info.name}.{name}")
+    return missing
+
+
+def test_lab_copies_the_course_and_starts_the_server(tmp_path, capsys, monkeypatch):
+    started = []
+
+    class Server:
+        def __init__(self, command):
+            started.append(command)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *exc_info):
+            return None
+
+        def wait(self):
+            return 0
+
+    monkeypatch.setattr(lab.subprocess, "Popen", Server)
+    folder = tmp_path / "my course"
+    assert main(["lab", str(folder), "--no-browser", "--port", "8899"]) == 0
+    [command] = started
+    assert command[:4] == [sys.executable, "-m", "jupyter", "lab"]
+    assert "--ServerApp.ip=127.0.0.1" in command
+    assert f"--ServerApp.root_dir={folder}" in command
+    assert not any("token" in part or "password" in part for part in command), "the token stays"
+    assert (folder / "00-start-here.ipynb").exists()
+    notebook = folder / "00-start-here.ipynb"
+    notebook.write_text("mine", encoding="utf-8")
+    assert main(["lab", str(folder)]) == 0
+    assert notebook.read_text(encoding="utf-8") == "mine", "edits stay"
+    assert str(folder) in capsys.readouterr().out
+
+
+def test_lab_without_jupyterlab(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(lab.importlib.util, "find_spec", lambda name: None)
+    assert main(["lab", str(tmp_path / "course")]) == 2
+    assert "pip install 'medn_edu[lab]'" in capsys.readouterr().err
+
+
+def test_lab_where_nothing_can_be_written(tmp_path, capsys):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert main(["lab", str(tmp_path / "file" / "course")]) == 2
+    error = capsys.readouterr().err
+    assert "the course cannot be copied to" in error
+    assert error.count("\n") == 1

@@ -1,0 +1,191 @@
+"""The command line as such: help that teaches, any console, one sentence per failure."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from medn_edu import __version__, cli
+from medn_edu.cli import console, main
+from medn_edu.datasets import DataError
+
+COMMANDS = ["demo", "lab", "reproduce", "bench", "data", "doctor", "warmup"]
+
+
+def run_process(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "medn_edu.cli", *arguments],
+        capture_output=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def help_text(capsys, *arguments):
+    with pytest.raises(SystemExit) as stopped:
+        main([*arguments, "--help"])
+    assert stopped.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_help_names_every_command(capsys):
+    text = help_text(capsys)
+    for command in COMMANDS:
+        assert f"\n    {command} " in text
+    assert "medn-edu demo" in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_teaches(command, capsys):
+    text = help_text(capsys, command)
+    assert "example" in text
+    assert f"medn-edu {command}" in text.partition("example")[2]
+    assert len(text.splitlines()) > 8
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_help_is_quick_and_loads_nothing_heavy():
+    code = (
+        "import sys\nfrom medn_edu.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'numba', 'matplotlib', 'sklearn', 'tqdm'} & set(sys.modules)\n"
+        "sys.exit(', '.join(heavy) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert __version__ in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["dmeo"], ["demo", "--jobs", "0"], ["demo", "--seed", "x"]]
+)
+def test_wrong_usage(arguments, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "medn-edu" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_any_console(encoding):
+    done = run_process("doctor", PYTHONIOENCODING=encoding)
+    assert done.returncode in (0, 1)
+    assert not done.stderr
+    text = done.stdout.decode(encoding)
+    assert "Python" in text
+    assert "?" not in text.partition("Python")[0], "characters are replaced by readable ones"
+
+
+def test_what_a_console_lacks_is_replaced():
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="replace")
+    console.say("─ ½‖w‖² ± λ → 日", file=stream)
+    assert stream.buffer.getvalue().decode().split() == ["-", "1/2|w|^2", "+/-", "lam", "->", "?"]
+
+
+def failing(monkeypatch, error):
+    def run(arguments):
+        raise error
+
+    monkeypatch.setattr(cli, "build_parser", lambda: Parser(run))
+
+
+class Parser:
+    """Stands for a parser of one command."""
+
+    def __init__(self, run):
+        self.run = run
+
+    def parse_args(self, argv):
+        return self
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (console.CommandError("choose another."), "choose another."),
+        (DataError("the file is cut short;\n  fetch it."), "the file is cut short; fetch it."),
+        (ValueError("C is -1; expected a number > 0."), "C is -1; expected a number > 0."),
+        (PermissionError(13, "Permission denied", "/x"), "/x: permission denied."),
+        (KeyError("x"), "unexpected KeyError: 'x' (MEDN_EDU_DEBUG=1 shows where it happened)."),
+    ],
+)
+def test_errors_are_one_sentence(error, sentence, monkeypatch, capsys):
+    monkeypatch.delenv("MEDN_EDU_DEBUG", raising=False)
+    failing(monkeypatch, error)
+    assert main([]) == 2
+    output = capsys.readouterr()
+    assert output.err == f"medn-edu: {sentence}\n"
+    assert not output.out
+
+
+def test_debugging_shows_the_traceback(monkeypatch):
+    monkeypatch.setenv("MEDN_EDU_DEBUG", "1")
+    failing(monkeypatch, KeyError("x"))
+    with pytest.raises(KeyError):
+        main([])
+
+
+def test_ctrl_c_is_one_sentence(monkeypatch, capsys):
+    failing(monkeypatch, KeyboardInterrupt())
+    assert main([]) == 130
+    assert capsys.readouterr().err == (
+        "\nStopped. What was finished is kept; nothing is half-written.\n"
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes end differently on Windows")
+def test_a_reader_that_has_seen_enough():
+    command = f"{sys.executable} -m medn_edu.cli doctor | true"
+    done = subprocess.run(command, shell=True, capture_output=True, check=False)
+    assert not done.stderr
+
+
+@pytest.mark.parametrize("command", ["demo", "reproduce ocr", "bench"])
+def test_an_unwritable_results_folder_is_named_before_any_work(command, tmp_path, capsys):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    folder = tmp_path / "file" / "results"
+    assert main([*command.split(), "--out", str(folder)]) == 2
+    output = capsys.readouterr()
+    assert output.err.startswith(f"medn-edu: the results folder {folder} cannot be written (")
+    assert output.err.count("\n") == 1
+    assert "--out" in output.err
+    assert not output.out
+
+
+class Terminal(io.StringIO):
+    """A stream somebody watches."""
+
+    def isatty(self):
+        return True
+
+
+def progress_output(monkeypatch, stream):
+    monkeypatch.setattr(sys, "stderr", stream)
+    with console.Progress("Training", "models", delay=0) as progress:
+        for n_done in range(3):
+            progress(n_done, 3)
+    return stream.getvalue()
+
+
+def test_progress_is_silent_where_nobody_watches(monkeypatch):
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    assert progress_output(monkeypatch, io.StringIO()) == ""
+
+
+def test_progress_shows_on_a_terminal(monkeypatch):
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    assert "Training" in progress_output(monkeypatch, Terminal())
+
+
+def test_progress_can_be_silenced(monkeypatch):
+    monkeypatch.setenv("TQDM_DISABLE", "1")
+    assert progress_output(monkeypatch, Terminal()) == ""

@@ -1,0 +1,116 @@
+"""The benchmark: its table is right about what was measured, and each task measures something."""
+
+from __future__ import annotations
+
+import pytest
+
+from medn_edu.cli import main
+from medn_edu.experiments import bench
+from medn_edu.experiments.tables import read_csv
+
+FOUND = {
+    "crf": {
+        "to_target": 2.0, "seconds": 3.0, "primal": 18068.0, "gap": 1e-4, "passes": 50,
+        "megabytes": 300.0,
+    },
+    "m3n-1": {"seconds": 8.0, "primal": 15800.0, "gap": 9e-3, "passes": 100, "megabytes": 390.0},
+    "m3n-0.1": {"seconds": 1.0, "primal": 3e3, "gap": 9e-3, "passes": 20, "megabytes": None},
+    "viterbi": {"letters_per_second": 4e6},
+    "marginals": {"failure": "MemoryError"},
+    "import": {"seconds": 0.1, "loads": ["numba"]},
+    "first-fit": {"seconds": 0.5},
+    "crfsuite-train": {"to_target": 30.0, "primal": 18067.9, "passes": 300, "megabytes": 200.0},
+    "crfsuite-viterbi": {"letters_per_second": 5e5},
+    "hmmlearn-viterbi": {"missing": "hmmlearn"},
+}  # fmt: skip
+
+
+def lines(data="ocr"):
+    return {(row.work, row.peer): row for row in bench.report(FOUND, data)}
+
+
+def test_ratios_and_targets():
+    rows = lines()
+    crf = rows["L2-CRF, Σ NLL + ½‖w‖², to 1e-4 of 18067.45", "CRFsuite"]
+    assert (crf.value, crf.peer_value, crf.ratio, crf.reached) == (2.0, 30.0, 15.0, True)
+    assert rows["M3N, C = 1, 1 % gap", ""].reached is False
+    assert rows["M3N, C = 0.1, 1 % gap", ""].reached is True
+    viterbi = rows["Viterbi, X·W included", "CRFsuite"]
+    assert (viterbi.value, viterbi.ratio, viterbi.reached) == (4.0, 8.0, True)
+    assert rows["peak memory of these trainings", "CRFsuite"].value == 390.0
+
+
+def test_what_was_not_measured_is_neither_reached_nor_missed():
+    rows = lines()
+    hmm = rows["Viterbi, X·W included", "hmmlearn"]
+    assert (hmm.ratio, hmm.peer_value) == (None, None)
+    assert hmm.remark == "hmmlearn not installed: pip install 'medn_edu[bench]'"
+    marginals = rows["node marginals, X·W included", "hmmlearn"]
+    assert (marginals.value, marginals.reached) == (None, None)
+    assert "failed: MemoryError" in marginals.remark
+    cold = rows["everything compiled from cold", ""]
+    assert (cold.value, cold.reached, cold.remark) == (None, None, "left out by --quick")
+
+
+def test_a_heavy_import_misses_the_target_however_quick():
+    row = lines()["import medn_edu", ""]
+    assert row.reached is False
+    assert row.remark == "loads numba"
+
+
+def test_digit_words_have_no_targets():
+    assert all(row.reached is None and not row.target for row in lines("digits").values())
+
+
+def test_machine_facts():
+    facts = bench.machine_facts()
+    assert list(facts) == ["processor", "load", "system", "versions"]
+    assert all(facts.values())
+
+
+def test_the_command_writes_its_table(tmp_path, capsys, monkeypatch):
+    from medn_edu import datasets
+
+    valid = datasets.DataStatus(tmp_path, "cache", 1, True, "")
+    monkeypatch.setattr(datasets, "status", lambda: valid)
+    monkeypatch.setattr(bench, "measure", lambda data, quick, progress: FOUND)
+    assert main(["bench", "--out", str(tmp_path), "--quick"]) == 1, "a target was missed"
+    text = capsys.readouterr().out
+    assert "15.0x" in text
+    rows = read_csv((tmp_path / "bench.csv").read_text(encoding="utf-8"))
+    assert len(rows) == len(bench.report(FOUND, "ocr"))
+    page = (tmp_path / "bench.md").read_text(encoding="utf-8")
+    assert "| L2-CRF, Σ NLL" in page
+    assert "processor" in page
+
+
+def test_a_failing_task_is_one_line(monkeypatch):
+    found = bench._run("no-such-task", "digits")
+    assert found == {"failure": "KeyError: 'no-such-task'"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["crf", "m3n-0.1", "viterbi", "marginals", "import", "first-fit"])
+def test_tasks_on_digit_words(task):
+    found = bench._run(task, "digits")
+    assert "failure" not in found
+    assert found.get("seconds", found.get("letters_per_second")) > 0
+    if task == "crf":
+        assert found["primal"] <= found["target"]
+    if task == "import":
+        assert found["loads"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["crfsuite-viterbi", "hmmlearn-viterbi", "hmmlearn-marginals"])
+def test_peers_on_digit_words(task):
+    pytest.importorskip("pycrfsuite" if task.startswith("crfsuite") else "hmmlearn")
+    assert bench._run(task, "digits")["letters_per_second"] > 0
+
+
+@pytest.mark.slow
+def test_crfsuite_trains_the_same_model():
+    pytest.importorskip("pycrfsuite")
+    ours, theirs = bench._run("crf", "digits"), bench._run("crfsuite-train", "digits")
+    assert theirs["primal"] == pytest.approx(ours["primal"], rel=2e-4)
+    assert theirs["to_target"] > 0

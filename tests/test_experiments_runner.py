@@ -1,0 +1,182 @@
+"""The runner: every fit once, kept at once, the same tables however it was run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from medn_edu.experiments import runner
+from medn_edu.experiments.runner import ResultStore, run_study
+from medn_edu.experiments.specs import FitSpec, Split, Study
+
+X = [np.eye(2), np.eye(2)[::-1]]
+Y = [["a", "b"], ["b", "a"]]
+SPECS = [
+    FitSpec("toy", fold, model, (("C", C),), seed=0)
+    for fold in range(2)
+    for model in ("M3N", "per letter")
+    for C in (0.5, 10.0)
+]
+
+
+def toy_split(spec: FitSpec) -> Split:
+    """Two words, in an order that depends on the fold."""
+    return Split(X[:: 1 - 2 * spec.fold], Y[:: 1 - 2 * spec.fold], X, Y)
+
+
+TOY = Study("toy", "a toy", lambda scale, seed: SPECS, toy_split, lambda rows, path: None)
+
+
+def tables(folder: Path) -> bytes:
+    return (folder / "results.csv").read_bytes()
+
+
+def test_every_fit_is_a_row_sorted_by_key(tmp_path):
+    rows = run_study(TOY, SPECS[::-1], ResultStore.open(tmp_path))
+    assert [row["key"] for row in rows] == sorted(spec.key for spec in SPECS)
+    assert all(row["error"] == 0 and not row["failure"] for row in rows)
+    assert tables(tmp_path).count(b"\n") == len(SPECS) + 1
+    assert "seconds" not in tables(tmp_path).decode(), "times stand in a file of their own"
+    assert {path.name for path in tmp_path.iterdir()} == {"results.csv", "timings.csv"}
+
+
+def test_keys_tell_all_fits_apart():
+    assert len({spec.key for spec in SPECS}) == len(SPECS)
+
+
+def test_workers_do_not_change_the_table(tmp_path):
+    for n_jobs in (1, 2):
+        run_study(TOY, SPECS, ResultStore.open(tmp_path / str(n_jobs)), n_jobs=n_jobs)
+    assert tables(tmp_path / "1") == tables(tmp_path / "2")
+
+
+def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
+    run_study(TOY, SPECS[:3], ResultStore.open(tmp_path))
+    made = []
+
+    def evaluate(spec, split):
+        made.append(spec)
+        return original(spec, split)
+
+    original = runner.evaluate
+    monkeypatch.setattr(runner, "evaluate", evaluate)
+    run_study(TOY, SPECS, ResultStore.open(tmp_path))
+    assert made == SPECS[3:]
+    run_study(TOY, SPECS, ResultStore.open(tmp_path))
+    assert len(made) == len(SPECS) - 3
+    run_study(TOY, SPECS, ResultStore.open(tmp_path, force=True))
+    assert made[-len(SPECS) :] == SPECS
+
+
+def test_a_resumed_table_is_that_of_one_run(tmp_path):
+    run_study(TOY, SPECS[::2], ResultStore.open(tmp_path / "twice"))
+    run_study(TOY, SPECS, ResultStore.open(tmp_path / "twice"))
+    run_study(TOY, SPECS, ResultStore.open(tmp_path / "once"))
+    assert tables(tmp_path / "twice") == tables(tmp_path / "once")
+
+
+def test_rows_of_other_fits_are_dropped(tmp_path):
+    run_study(TOY, SPECS, ResultStore.open(tmp_path))
+    run_study(TOY, SPECS[:2], ResultStore.open(tmp_path))
+    assert tables(tmp_path).count(b"\n") == 3
+
+
+def test_a_failed_fit_is_a_row_and_is_tried_again(tmp_path):
+    broken = FitSpec("toy", 0, "M3N", (("C", -1.0),))
+    store = ResultStore.open(tmp_path)
+    rows = run_study(TOY, [*SPECS, broken], store)
+    [row] = [row for row in rows if row["failure"]]
+    assert row["key"] == broken.key
+    assert "ValueError: C is -1" in row["failure"]
+    assert len(rows) == len(SPECS) + 1
+    again = ResultStore.open(tmp_path)
+    assert not again.is_done(broken)
+    assert all(again.is_done(spec) for spec in SPECS)
+
+
+def test_an_unknown_model_is_a_failed_fit(tmp_path):
+    [row] = run_study(TOY, [FitSpec("toy", 0, "M4N")], ResultStore.open(tmp_path))
+    assert "expected one of" in row["failure"]
+
+
+def test_missing_data_end_the_study_before_it_begins(tmp_path):
+    def split(spec):
+        raise OSError("no data")
+
+    study = Study("toy", "", lambda scale, seed: SPECS, split, lambda rows, path: None)
+    with pytest.raises(OSError, match="no data"):
+        run_study(study, SPECS, ResultStore.open(tmp_path))
+    assert not (tmp_path / "results.csv").exists()
+
+
+@pytest.mark.parametrize("damage", ["", "key,other\n1,2\n", "key", "\ufeff\x00"])
+def test_damaged_results_are_named_and_kept(tmp_path, damage):
+    (tmp_path / "results.csv").write_text(damage, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"results.csv holds results that cannot be continued.*"):
+        ResultStore.open(tmp_path)
+    assert (tmp_path / "results.csv").read_text(encoding="utf-8") == damage
+    ResultStore.open(tmp_path, force=True)
+
+
+def test_results_cut_in_the_middle_of_a_line(tmp_path):
+    run_study(TOY, SPECS, ResultStore.open(tmp_path))
+    (tmp_path / "results.csv").write_bytes(tables(tmp_path)[:-20])
+    with pytest.raises(ValueError, match="--force"):
+        ResultStore.open(tmp_path)
+
+
+def test_leftovers_of_a_killed_run_are_removed(tmp_path):
+    (tmp_path / ".results.csv.abc").write_text("half a ta", encoding="utf-8")
+    ResultStore.open(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_progress_counts_what_was_done_before(tmp_path):
+    run_study(TOY, SPECS[:3], ResultStore.open(tmp_path))
+    seen = []
+    run_study(TOY, SPECS, ResultStore.open(tmp_path), progress=lambda *counts: seen.append(counts))
+    assert seen == [(done, len(SPECS)) for done in range(3, len(SPECS) + 1)]
+
+
+SLOW_RUN = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from test_experiments_runner import SPECS, TOY, toy_split
+from medn_edu.experiments.runner import ResultStore, run_study
+from medn_edu.experiments.specs import Study
+
+def split(spec):
+    time.sleep(0.2)
+    return toy_split(spec)
+
+study = Study("toy", "", TOY.specs, split, TOY.draw)
+run_study(study, SPECS, ResultStore.open(Path({folder!r})), n_jobs={n_jobs})
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no kill -9")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_killed_run_resumes_to_identical_tables(tmp_path, n_jobs):
+    folder = tmp_path / "killed"
+    code = textwrap.dedent(SLOW_RUN).format(
+        tests=str(Path(__file__).parent), folder=str(folder), n_jobs=n_jobs
+    )
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        deadline = time.monotonic() + 60
+        while not (folder / "results.csv").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+    n_before = tables(folder).count(b"\n") - 1
+    assert 0 < n_before < len(SPECS), "killed in the middle"
+    run_study(TOY, SPECS, ResultStore.open(folder))
+    run_study(TOY, SPECS, ResultStore.open(tmp_path / "whole"))
+    assert tables(folder) == tables(tmp_path / "whole")

@@ -1,0 +1,79 @@
+"""The studies: what trains and what tests, and what a quick run finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from medn_edu.experiments.runner import ResultStore, run_study
+from medn_edu.experiments.specs import FitSpec
+from medn_edu.experiments.studies import STUDIES
+
+
+def words(samples):
+    """The memory of each sample, which tells which word of the data set it is."""
+    return {sample.__array_interface__["data"][0] for sample in samples}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_specs_have_keys_of_their_own(name, scale):
+    specs = STUDIES[name].specs(scale, 0)
+    assert len({spec.key for spec in specs}) == len(specs) > 0
+    assert STUDIES[name].summary
+
+
+def test_the_seed_is_part_of_the_key():
+    study = STUDIES["ocr"]
+    assert not {s.key for s in study.specs("quick", 0)} & {s.key for s in study.specs("quick", 1)}
+
+
+def test_quick_is_a_part_of_paper():
+    for study in STUDIES.values():
+        assert set(study.specs("quick", 0)) <= set(study.specs("paper", 0))
+
+
+def test_drawn_words(ocr):
+    split = STUDIES["ocr"].split
+    small, large = (split(FitSpec(f"ocr-{n}", 3, "M3N")) for n in (100, 250))
+    assert (len(small.X_train), len(small.X_test)) == (100, 900)
+    assert (len(large.X_train), len(large.X_test)) == (250, 2250)
+    assert not words(small.X_train) & words(small.X_test)
+    assert words(small.X_train) < words(large.X_train)
+    in_fold = words([ocr.data[i] for i in np.flatnonzero(ocr.fold == 3)])
+    assert len(words(split(FitSpec("ocr-100", 3, "M3N", seed=1)).X_train)) == 100
+    assert len(in_fold) > 250
+    other = split(FitSpec("ocr-100", 3, "M3N", seed=1))
+    assert words(other.X_train) != words(small.X_train)
+
+
+def test_all_words(ocr):
+    split = STUDIES["ocr-full"].split
+    rest, one = split(FitSpec("ocr-rest", 0, "M3N")), split(FitSpec("ocr-one", 0, "M3N"))
+    assert (len(rest.X_train), len(rest.X_test)) == (6251, 626)
+    assert (len(one.X_train), len(one.X_test)) == (626, 6251)
+
+
+@pytest.mark.slow
+def test_quick_study_finds_what_is_known(ocr, tmp_path):
+    study = STUDIES["ocr"]
+    rows = run_study(study, study.specs("quick", 0), ResultStore.open(tmp_path), n_jobs=2)
+    expected = {"ocr-100": 0.37, "ocr-250": 0.28, "ocr-rest": 0.14}
+    for data, error in expected.items():
+        for model in ("M3N", "L2-CRF"):
+            found = [r["error"] for r in rows if (r["data"], r["model"]) == (data, model)]
+            assert np.mean(found) == pytest.approx(error, abs=0.03), (data, model)
+    assert all(row["relative_gap"] <= 0.01 for row in rows if row["model"] != "CRF")
+    study.draw(rows, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_figures_of_made_up_rows(name, tmp_path):
+    specs = STUDIES[name].specs("paper", 0)
+    rows = [
+        {"key": s.key, "data": s.data, "model": s.model, "n_train": 100 + s.fold % 2, "error": 0.3}
+        for s in specs
+    ]
+    STUDIES[name].draw(rows, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 10_000

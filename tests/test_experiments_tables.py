@@ -1,0 +1,44 @@
+"""Tables: written and read again they are the same, and damage is noticed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medn_edu.experiments.tables import csv_text, markdown_table, read_csv, text_table
+
+VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+
+
+@given(st.lists(st.fixed_dictionaries({"model": VALUES, "error": VALUES})))
+def test_reading_and_writing_settles_at_once(rows):
+    text = csv_text(rows, ["model", "error"])
+    assert csv_text(read_csv(text), ["model", "error"]) == text
+
+
+def test_missing_values_are_empty():
+    assert csv_text([{"a": float("nan")}, {"a": None}, {}], ["a", "b"]) == "a,b\n,\n,\n,\n"
+
+
+def test_a_text_of_several_lines_is_one_line():
+    assert csv_text([{"a": "first\n  second"}], ["a"]) == "a\nfirst second\n"
+
+
+def test_a_line_cut_short_is_named():
+    with pytest.raises(ValueError, match="line 3 of the table has 1 cells; expected 2"):
+        read_csv("a,b\n1,2\n3\n")
+
+
+def test_an_empty_file():
+    with pytest.raises(ValueError, match="empty"):
+        read_csv("")
+
+
+def test_columns_line_up():
+    lines = text_table(["model", "error"], [["M3N", "9.5 %"], ["L2-CRF", "10.5 %"]], right=[1])
+    assert [len(line) for line in lines.splitlines()[2:]] == [16, 16]
+
+
+def test_markdown_has_one_line_per_row():
+    assert markdown_table(["a"], [["1"], ["2"]]).count("\n") == 4
