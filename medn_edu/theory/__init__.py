@@ -1,0 +1,1 @@
+"""Theory to read and to check against: plain algorithms without compiled code."""
