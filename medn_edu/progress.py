@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from typing import Self
 
@@ -18,7 +19,8 @@ class GapProgress:
     """A progress bar whose length is the way of the duality gap down to the tolerance.
 
     Gaps fall about geometrically, so the bar moves with their logarithm, which makes the time left
-    an honest guess.  It appears only after two seconds, and only where somebody watches.
+    an honest guess.  It appears only after two seconds, and only where somebody watches;
+    the environment variable ``TQDM_DISABLE`` switches it off.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ class GapProgress:
             unit="%",
             delay=2,
             leave=False,
-            disable=None if shown else True,
+            disable=None if shown and not os.environ.get("TQDM_DISABLE") else True,
             bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed} (left {remaining}){postfix}",
         )
 

@@ -79,7 +79,8 @@ def lattice_frame(
     >>> [lattice_frame(pack([np.eye(2)]), node, edge, s).path.tolist() for s in (0.0, 1.0)]
     [[0, 1], [0, 0]]
     """
-    scaled = np.where(np.isfinite(edge), strength * edge, edge)  # 0 times -inf is not a number
+    allowed = np.isfinite(edge)  # 0 times -inf is not a number
+    scaled = np.multiply(strength, edge, where=allowed, out=np.array(edge, dtype=np.float64))
     ((labellings, scores),) = k_best(word, node, scaled, 2)
     alone = node.argmax(axis=1)
     return LatticeFrame(labellings[0], alone, float(scores[0]), float(scores[0] - scores[1]))

@@ -55,18 +55,20 @@ class Reading:
     """
 
     def __init__(self, most: int, shape: tuple[int, int], width: float = 7.2) -> None:
-        column = min(0.8, (width - 1.3) / most)
-        picture = column * _LETTER * shape[0] / shape[1]
         self._blank = np.zeros(shape)
-        self.figure = new_figure(width, picture + 1.35)
+        column = min(0.75, (width - 1.3) / most)
+        picture = column * _LETTER * shape[0] / shape[1]
+        self._gap, line = 0.06 / picture, 0.27 / picture  # of text, in heights of a letter
+        self.figure = new_figure(width, picture * (1 + 4 * self._gap + 3 * line) + 0.1)
         self._ax = self.figure.add_subplot()
+        self._rows = (1 + self._gap, -self._gap, -2 * self._gap - line)
         with styled():
             self._slots = [self._slot(t) for t in range(most)]
-            for y, name in ((1.1, "truth"), (-0.1, "read as"), (-0.42, "sure")):
+            for y, name in zip(self._rows, ("truth", "read as", "sure"), strict=True):
                 va = "bottom" if y > 0 else "top"
                 self._ax.text(-0.6, y, name, ha="right", va=va, color=MUTED)
             self._ax.set(aspect="auto", xlim=(-0.55, (width - 1.3) / column - 0.5))
-            self._ax.set_ylim(-0.62, 1.35)
+            self._ax.set_ylim(self._rows[2] - line - self._gap, 1 + self._gap + line)
             self._ax.set_axis_off()
 
     def show(self, frame: ReadingFrame) -> None:
@@ -93,10 +95,11 @@ class Reading:
 
     def _slot(self, t: int) -> tuple[Any, ...]:
         """Make the artists of one letter: image, true label, given label, confidence, stroke."""
-        ax, half = self._ax, _LETTER / 2
+        ax, half, (above, below, last) = self._ax, _LETTER / 2, self._rows
         image = ax.imshow(self._blank, cmap=INK_ON_PAPER, extent=(t - half, t + half, 0, 1))
-        truth = ax.text(t, 1.1, "", ha="center", va="bottom", color=MUTED, fontsize=12)
-        label = ax.text(t, -0.1, "", ha="center", va="top", fontsize=13)
-        sure = ax.text(t, -0.42, "", ha="center", va="top", color=MUTED, fontsize=9)
-        (stroke,) = ax.plot([t - 0.16, t + 0.16], [-0.3, -0.1], "-", color=ERROR, lw=1.5)
+        truth = ax.text(t, above, "", ha="center", va="bottom", color=MUTED, fontsize=12)
+        label = ax.text(t, below, "", ha="center", va="top", fontsize=13)
+        sure = ax.text(t, last, "", ha="center", va="top", color=MUTED, fontsize=9)
+        ends = [below - 3 * self._gap, below - 0.5 * self._gap]
+        (stroke,) = ax.plot([t - 0.16, t + 0.16], ends, "-", color=ERROR, lw=1.5)
         return image, truth, label, sure, stroke

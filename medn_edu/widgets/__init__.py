@@ -9,6 +9,7 @@ from __future__ import annotations
 from medn_edu.widgets.controls import Check, Choice, Control, Slider, Time
 from medn_edu.widgets.explorer import Explorer, Frame, Lesson
 from medn_edu.widgets.lattice import best_path
+from medn_edu.widgets.picture import Picture
 from medn_edu.widgets.reading import read_words
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Explorer",
     "Frame",
     "Lesson",
+    "Picture",
     "Slider",
     "Time",
     "best_path",

@@ -54,8 +54,8 @@ def read_words(
         frame = frames[model][word - 1]
         reading.show(frame)
         return (
-            f"Word {word} of {len(X)} is {_text(frame.true)}; {model} read "
-            f"{_text(frame.predicted)}, {frame.wrong.sum()} of {len(frame.true)} wrong."
+            f"Word {word} of {len(X)}, {len(frame.true)} handwritten letters: {_text(frame.true)}; "
+            f"{model} reads {_text(frame.predicted)} ({frame.wrong.sum()} wrong)."
         )
 
     def alt(word: int, model: str) -> str:

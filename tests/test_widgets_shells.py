@@ -1,0 +1,93 @@
+"""The course's explorers: their lessons hold, and their figures show what their data say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from medn_edu import CRF, M3N, load_digit_words
+from medn_edu.plots.lattice import lattice_frame
+from medn_edu.plots.reading import ReadingFrame
+from medn_edu.structures import pack
+from medn_edu.widgets import best_path, read_words
+
+DIGITS = load_digit_words(n_train=60, n_test=30)
+
+
+def part(index: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
+    rows = (DIGITS.data, DIGITS.target, DIGITS.images)
+    return tuple([values[i] for i in index] for values in rows)  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, Any]:
+    X, y, _ = part(DIGITS.train)
+    return {"M3N": M3N(C=0.1).fit(X, y), "L2-CRF": CRF("l2", lam=1.0).fit(X, y)}
+
+
+def test_lessons_of_the_lattice(models: dict[str, Any]) -> None:
+    jumping = 0
+    for x, y, images in zip(*part(DIGITS.test[:6]), strict=True):
+        explorer = best_path(models["M3N"], x, y, images)
+        jumping += len(explorer.lessons) == 3
+        for lesson in explorer.lessons:
+            assert explorer.check(lesson), lesson.fact
+    assert jumping > 0
+
+
+def test_the_lattice_shows_and_says_the_best_path(models: dict[str, Any]) -> None:
+    model = models["M3N"]
+    x, y, images = (values[0] for values in part(DIGITS.test[:1]))
+    explorer = best_path(model, x, y, images).set(strength=1.0)
+    frame = explorer.frame()
+    predicted = model.predict([x])[0]
+    assert f"read as {''.join(map(str, predicted))}" in frame.summary
+    lines = {line.get_label(): line for axes in explorer.figure.axes for line in axes.lines}
+    assert model.classes_[lines["best path"].get_ydata()].tolist() == predicted.tolist()
+    (best, second) = model.decode([x], 2)[0]
+    assert f"next best labelling by {best[1] - second[1]:.2f}." in frame.summary
+
+
+def test_the_lattice_heeds_forbidden_pairs() -> None:
+    node, edge = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[[-np.inf, 0.0], [0.0, 0.0]]])
+    frames = [lattice_frame(pack([np.eye(2)]), node, edge, s) for s in (0.0, 1.0)]
+    assert [frame.path.tolist() for frame in frames] != [[0, 0], [0, 0]]
+
+
+def test_unknown_labels_are_refused(models: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="does not know the label 'x'"):
+        best_path(models["M3N"], DIGITS.data[0][:1], ["x"], DIGITS.images[0][:1])
+
+
+def test_lessons_of_reading(models: dict[str, Any]) -> None:
+    explorer = read_words(models, *part(DIGITS.test))
+    assert explorer.lessons
+    for lesson in explorer.lessons:
+        assert explorer.check(lesson), lesson.fact
+
+
+def test_reading_shows_the_word_and_strikes_errors(models: dict[str, Any]) -> None:
+    explorer = read_words(models, *part(DIGITS.test))
+    X, y, _ = part(DIGITS.test)
+    predicted = models["L2-CRF"].predict(X)
+    wrong = [int(np.sum(a != b)) for a, b in zip(predicted, y, strict=True)]
+    word = int(np.argmax(wrong))
+    explorer.set(word=word + 1, model="L2-CRF").frame()
+    (axes,) = explorer.figure.axes
+    assert sum(line.get_visible() for line in axes.lines) == wrong[word] > 0
+    assert sum(image.get_visible() for image in axes.images) == len(y[word])
+    assert f"({wrong[word]} wrong)" in explorer.summary
+    assert f"{len(y[word])} handwritten letters" in explorer.summary
+
+
+def test_reading_needs_words_and_models(models: dict[str, Any]) -> None:
+    X, y, images = part(DIGITS.test[:1])
+    with pytest.raises(ValueError, match="two words or more"):
+        read_words(models, X, y, images)
+
+
+def test_wrong_letters_of_a_frame() -> None:
+    frame = ReadingFrame(np.zeros((3, 2, 2)), list("cat"), list("cot"), np.ones(3))
+    assert frame.wrong.tolist() == [False, True, False]
