@@ -60,7 +60,7 @@ def lbfgs(
     problem: SoftMaxProblem,
     *,
     warm_start: np.ndarray | None = None,
-    memory: int = 20,
+    memory: int = 50,
     change_tol: float = 5e-5,
 ) -> Iterator[Iterate]:
     """Minimise a soft-max problem; yield the start and then once per iteration.
@@ -71,7 +71,7 @@ def lbfgs(
         Asked for ``objective_and_gradient`` and ``curvature``.
     warm_start : ndarray of shape (n_weights,), optional
         Weights to start from; by default zeros.  Weights of forbidden transitions are set to 0.
-    memory : int, default=20
+    memory : int, default=50
         Largest number of pairs (step, change of gradient) that are kept; fewer when there are so
         many weights that they would take more than 128 MB.
     change_tol : float, default=5e-5
