@@ -38,9 +38,10 @@ def check_positive(name: str, value: Any) -> float:
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} is {value!r}; expected a number > 0.")
-    if not (math.isfinite(value) and value > 0):
+    number = float(value)
+    if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} is {value!r}; expected a finite number > 0.")
-    return float(value)
+    return number
 
 
 def check_count(name: str, value: Any, *, least: int = 1) -> int:

@@ -127,7 +127,10 @@ class Iterate:
 class Problem(Protocol):
     """What `run` asks of a problem."""
 
-    n_samples: int
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        ...
 
     def certify(self, iterate: Iterate) -> Certificate:
         """Compute primal and dual value at an iterate, apart and from scratch."""

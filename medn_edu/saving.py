@@ -137,13 +137,9 @@ def _state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, A
     alpha = None
     if "alpha_sample" in arrays:
         alpha = DualVariables(**{name: arrays[f"alpha_{name}"] for name in _ALPHA})
+    kinds: list[Any] = [int if name.startswith("n_") else float for name in _TRACE]
     trace = [
-        TracePoint(
-            **{
-                k: int(v) if k.startswith("n_") else float(v)
-                for k, v in zip(_TRACE, row, strict=True)
-            }
-        )
+        TracePoint(*(kind(value) for kind, value in zip(kinds, row, strict=True)))
         for row in arrays["trace"].reshape(-1, len(_TRACE)).tolist()
     ]
     scalars = {name: _decode(header["result"][name]) for name in _SCALARS}

@@ -214,5 +214,5 @@ def _draw_labels(
 
     samples = pack(data)
     if sampler == "gibbs":
-        return gibbs_labellings(samples, node, transitions, n_sweeps, rng)
+        return gibbs_labellings(samples, node, transitions, n_sweeps, rng=rng)
     return draw_labellings(samples, node, transitions, rng=rng)[0]

@@ -162,7 +162,7 @@ def _crfsuite_trainer(name: str, **parameters: Any) -> Any:
 
     X, y, _, _ = _data(name)
 
-    class Trainer(pycrfsuite.Trainer):  # type: ignore[misc]
+    class Trainer(pycrfsuite.Trainer):
         """Keeps when each iteration ended and the loss it reached."""
 
         def message(self, text: str) -> None:

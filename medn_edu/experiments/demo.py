@@ -147,7 +147,7 @@ def draw_demo(words: Any, rows: Sequence[DemoRow], path: Path) -> Path:
         The file.
     """
     images = [words.images[i] for i in words.test[:_N_SHOWN]]
-    read = {row.model: row.predicted[:_N_SHOWN] for row in rows}
+    read = {row.model: list(row.predicted[:_N_SHOWN]) for row in rows}
     learned = next(row.trained for row in rows if row.model == "M3N")
     height = words_height(images, read, _LETTERS_PER_LINE, _WIDTH) + 0.3  # and a title
     figure = new_figure(_WIDTH, height + _LOWER_HEIGHT)

@@ -87,7 +87,7 @@ class Sweeps:
             kernels.scaled_up(
                 belief, self._message, edge.exp_t, *forest, first, last, log_norm, self._lost
             )
-        for i in first + np.flatnonzero(self._lost):
+        for i in (first + np.flatnonzero(self._lost)).tolist():
             rows = self._rows(i, i + 1, first)
             belief, message = self._belief[rows], self._message[rows]
             self._centre(node, offset, i, i + 1, belief)
@@ -112,7 +112,7 @@ class Sweeps:
         rows = self._rows(first, last, first)
         belief, quotient = self._belief[rows], self._message[rows]
         kernels.scaled_down(belief, quotient, edge.exp, *forest, first, last, self._lost, marginal)
-        for i in first + np.flatnonzero(self._lost):
+        for i in (first + np.flatnonzero(self._lost)).tolist():
             one = self._rows(i, i + 1, first)
             kernels.log_down(
                 belief[one],
@@ -141,7 +141,7 @@ class Sweeps:
         belief = self._belief[self._rows(first, last, first)]
         with np.errstate(divide="ignore", invalid="ignore"):
             logarithm = np.log(belief)
-        for i in first + np.flatnonzero(self._lost):
+        for i in (first + np.flatnonzero(self._lost)).tolist():
             one = self._rows(i, i + 1, first)
             logarithm[one] = belief[one]  # are logarithms already
         return logarithm

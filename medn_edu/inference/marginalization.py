@@ -219,9 +219,9 @@ def marginals(
             sweeps.down(a, b, weight, probability[start:stop])
         return sweeps.edge_counts
 
-    counts = run(fill, groups(samples), n_jobs)
+    parts = run(fill, groups(samples), n_jobs)
     check_possible(log_sums)
-    return Marginals(probability, sum_in_order(counts), log_sums)
+    return Marginals(probability, sum_in_order(parts), log_sums)
 
 
 def expected_statistics(

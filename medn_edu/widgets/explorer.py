@@ -76,7 +76,7 @@ class _View(anywidget.AnyWidget):
 
     _esm = HERE / "explorer.js"
     _css = HERE / "explorer.css"
-    controls = traitlets.List().tag(sync=True)
+    controls: traitlets.List[Any] = traitlets.List().tag(sync=True)
     frame = traitlets.Dict().tag(sync=True)
     width = traitlets.Int().tag(sync=True)
     name = traitlets.Unicode().tag(sync=True)
@@ -306,7 +306,7 @@ class Explorer:
         if self._view is None:
             self._view = self._open()
         frame = self.frame()
-        data, _ = self._view._repr_mimebundle_()
+        data, _ = self._view._repr_mimebundle_() or ({}, {})
         data.update({"image/png": _small(frame.png), "text/plain": frame.summary})
         return data, {"image/png": {"alt": frame.alt, "width": self._width}}
 
