@@ -1,8 +1,8 @@
 """Estimators: structured models with scikit-learn's manners.
 
-Every model of the family scores a labelling ``y`` of a sample ``x`` by ``F(x, y; w) = w . f(x, y)``, where
-the joint feature vector ``f`` sums the features of the nodes, per label, and counts the transitions
-along the edges.  All models predict by ``argmax_y F``; they differ in how they choose ``w``:
+Every model of the family scores a labelling ``y`` of a sample ``x`` by ``F(x, y; w) = w . f(x, y)``,
+where the joint feature vector ``f`` sums the features of the nodes, per label, and counts the
+transitions along the edges.  All models predict by ``argmax_y F``; they differ in how they choose ``w``:
 
 ============  ===========================================================================
 `M3N`         maximum margin Markov network: ``|w|^2 / 2 + C sum_i xi_i``, with the largest
@@ -438,7 +438,7 @@ class M3N(MarkovNetwork):
 class CRF(MarkovNetwork):
     """Conditional random field (Lafferty et al. 2001), plain or with an L2 penalty.
 
-    Minimises ``-sum_i log p(y_i | x_i; w) + lam |w|^2 / 2`` with ``p(y | x; w) ~ exp(w . f(x, y))``.  The
+    Minimises ``-sum_i log p(y_i | x_i; w) + lam |w|^2 / 2``, ``p(y | x; w) ~ exp(w . f(x, y))``.  The
     plain CRF may have no optimum (weights grow without bound when the samples are separable), so it
     stops when the likelihood hardly changes and is reported as stopped, not as converged.
 
@@ -501,7 +501,7 @@ class CRF(MarkovNetwork):
         return SoftMaxProblem(data, lam, n_jobs)
 
     def _iterates(self, problem: SoftMaxProblem, start: SolveResult | None) -> Iterator[Iterate]:
-        return lbfgs(problem, warm_start=start.weights if start else None)
+        return lbfgs(problem, warm_start=start.weights if start else None, change_tol=self.tol)
 
 
 def load_model(path: str | Path) -> MarkovNetwork:

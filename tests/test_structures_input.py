@@ -60,7 +60,7 @@ def test_bad_samples(X, words):
 )
 def test_not_a_sequence_of_samples(X):
     """Something that holds no samples is refused by name."""
-    with pytest.raises(TypeError, match="X is a .*expected a sequence of samples"):
+    with pytest.raises(TypeError, match=r"X is a .*expected a sequence of samples"):
         pack(X)
 
 

@@ -1,0 +1,363 @@
+"""Estimators: scikit-learn's manners, predictions against enumeration, bad input, saving."""
+
+import itertools
+import json
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+
+from medn_edu import CRF, M3N, Forest, load_model
+
+MODELS = [M3N(C=1.0, tol=1e-6), CRF(lam=0.5), CRF(penalty=None, max_iter=50)]
+NAMES = ["M3N", "L2-CRF", "CRF"]
+
+
+def make_words(n_samples=12, n_features=4, n_labels=3, seed=0, trees=False):
+    """Small noisy sequences, or trees, whose features give their labels away."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(n_samples):
+        n = int(rng.integers(2, 5))
+        labels = rng.integers(0, n_labels, n)
+        features = rng.normal(0, 0.7, (n, n_features))
+        features[np.arange(n), labels] += 1.0
+        parents = [-1] + [int(rng.integers(0, t)) for t in range(1, n)]
+        X.append(Forest(features, parents) if trees else features)
+        y.append(np.array(list("abc"))[labels])
+    return X, y
+
+
+X, Y = make_words()
+
+
+@pytest.fixture(params=MODELS, ids=NAMES)
+def model(request):
+    """Every model, untrained."""
+    return clone(request.param)
+
+
+def labellings(model, sample):
+    """Return all labellings of a sample and their scores, straight from the definition."""
+    n = len(sample)
+    codes = np.array(list(itertools.product(range(len(model.classes_)), repeat=n)))
+    node = sample @ model.coef_.T
+    scores = node[np.arange(n), codes].sum(axis=1)
+    if n > 1:
+        scores = scores + model.transitions_[0][codes[:, :-1], codes[:, 1:]].sum(axis=1)
+    return codes, scores
+
+
+def test_predictions_equal_enumeration(model):
+    """Best labelling, k-best, scores, marginals and margins, from the definitions."""
+    model.fit(X, Y)
+    decoded = model.decode(X, k=4)
+    marginals = model.predict_marginals(X, temperature=0.7)
+    margins = model.margins(X, Y)
+    predicted = model.predict(X)
+    for i, sample in enumerate(X):
+        codes, scores = labellings(model, sample)
+        order = np.argsort(-scores)[:4]
+        assert np.array_equal(predicted[i], model.classes_[codes[order[0]]])
+        for (labels, score), best in zip(decoded[i], order, strict=True):
+            assert np.array_equal(labels, model.classes_[codes[best]])
+            assert score == pytest.approx(scores[best])
+        probability = np.exp((scores - scores.max()) / 0.7)
+        probability /= probability.sum()
+        expected = [
+            [probability[codes[:, t] == a].sum() for a in range(3)] for t in range(len(sample))
+        ]
+        np.testing.assert_allclose(marginals[i], expected, atol=1e-10)
+        true = (model.classes_[codes] == Y[i]).all(axis=1)
+        assert margins[i] == pytest.approx(scores[true][0] - scores[~true].max())
+    np.testing.assert_allclose(model.decision_scores(X), [d[0][1] for d in decoded])
+
+
+def test_joint_feature_times_weights_is_the_score(model):
+    """F(x, y; w) = f(x, y) . w, on trees too."""
+    trees, labels = make_words(trees=True, seed=3)
+    model.fit(trees, labels)
+    np.testing.assert_allclose(
+        model.joint_feature(trees, labels) @ model.weights_, model.decision_scores(trees, labels)
+    )
+
+
+def test_weights_are_one_vector(model):
+    """coef_ and transitions_ are the parts of weights_, in the documented order."""
+    model.fit(X, Y)
+    joined = np.concatenate([model.coef_.ravel(), model.transitions_.ravel()])
+    assert np.array_equal(model.weights_, joined)
+    assert model.coef_.shape == (3, 4)
+    assert model.transitions_.shape == (1, 3, 3)
+    assert model.eta_.shape == model.weights_.shape
+    assert model.n_features_in_ == 4
+
+
+def test_certificate(model):
+    """Primal is never below dual; the gap that was asked for is reached."""
+    result = model.fit(X, Y).result_
+    assert result.primal >= result.dual
+    if getattr(model, "penalty", "l2") is not None:
+        assert result.converged
+        assert result.relative_gap <= model.tol
+    else:
+        assert not result.converged
+        assert result.status
+
+
+def test_m3n_weights_equal_eta():
+    """Theorem 3: with the standard normal prior the posterior mean is eta."""
+    model = M3N(tol=1e-4).fit(X, Y)
+    np.testing.assert_allclose(model.weights_, model.eta_, atol=1e-10)
+
+
+def test_scikit_learn_manners(model):
+    """Clone, grid search and cross-validation work on lists of samples."""
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    scores = cross_val_score(model, X, Y, cv=3)
+    assert scores.shape == (3,)
+    assert (scores > 0.4).all()
+    predicted = cross_val_predict(model, X, Y, cv=3)
+    assert [len(p) for p in predicted] == [len(s) for s in X]
+    name = "C" if isinstance(model, M3N) else "lam"
+    search = GridSearchCV(model, {name: [0.1, 1.0]}, cv=3).fit(X, Y)
+    assert search.best_params_[name] in (0.1, 1.0)
+
+
+def test_same_seed_same_result_whatever_the_workers(model):
+    """Weights are equal to the last bit for one and two threads."""
+    one = clone(model).set_params(n_jobs=1).fit(X, Y)
+    two = clone(model).set_params(n_jobs=2).fit(X, Y)
+    assert np.array_equal(one.weights_, two.weights_)
+    assert one.result_.gap == two.result_.gap
+
+
+def test_weight_two_is_a_copy(model):
+    """A sample of weight 2 counts like two copies of it."""
+    weight = np.ones(len(X))
+    weight[3] = 2.0
+    weighted = clone(model).fit(X, Y, sample_weight=weight)
+    copied = clone(model).fit([*X, X[3]], [*Y, Y[3]])
+    assert weighted.result_.primal == pytest.approx(copied.result_.primal, rel=1e-3)
+    assert 0 <= weighted.score(X, Y, sample_weight=weight) <= 1
+
+
+def test_sparse_and_dense_features_are_the_same(model):
+    """Scipy CSR samples give the same model as arrays."""
+    dense = clone(model).fit(X, Y)
+    sparse = clone(model).fit([sp.csr_matrix(sample) for sample in X], Y)
+    assert np.array_equal(dense.weights_, sparse.weights_)
+
+
+def test_forbidden_transitions_never_occur(model):
+    """A forbidden pair is in no prediction, k-best labelling or marginal."""
+    words, labels = zip(
+        *((x, y) for x, y in zip(X, Y, strict=True) if ("a", "b") not in itertools.pairwise(y)),
+        strict=True,
+    )
+    model.set_params(forbidden=[("a", "b")]).fit(list(words), list(labels))
+    for found in model.decode(X, k=9):
+        for sequence, _ in found:
+            assert ("a", "b") not in itertools.pairwise(sequence)
+    assert model.decision_scores([np.eye(4)[:2]], ["ab"])[0] == -np.inf
+    assert (model.transitions_[0, 0, 1]) == 0
+
+
+def test_warm_start_continues():
+    """Fitted again with warm_start, M3N needs fewer passes."""
+    model = M3N(C=1.0, tol=1e-5, warm_start=True).fit(X, Y)
+    passes = model.result_.n_passes
+    model.fit(X, Y)
+    assert model.result_.n_passes <= passes
+    assert model.result_.converged
+    with pytest.raises(ValueError, match="warm_start continues"):
+        model.fit(X[:-1], Y[:-1])
+
+
+def test_not_converged_is_said():
+    """Too few passes: a warning with the gap that was reached."""
+    with pytest.warns(ConvergenceWarning, match="used all 1 passes and reached a relative gap of"):
+        M3N(C=100.0, tol=1e-9, max_iter=1).fit(X, Y)
+
+
+def test_unpenalised_crf_is_stopped_not_converged():
+    """It may have no optimum, so it says that it was stopped, and warns of nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = CRF(penalty=None).fit(X, Y).result_
+    assert not result.converged
+    assert result.status
+    assert "relative gap" not in result.status
+
+
+# -- bad input --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: M3N(C=0), "C is 0"),
+        (lambda: M3N(C=-1.0), "C is -1.0"),
+        (lambda: M3N(C=float("nan")), "C is nan"),
+        (lambda: M3N(C="1"), "C is '1'"),
+        (lambda: CRF(lam=0), "lam is 0"),
+        (lambda: CRF(lam=-2), "lam is -2"),
+        (lambda: CRF(penalty="l3"), "penalty is 'l3'"),
+        (lambda: M3N(tol=0), "tol is 0"),
+        (lambda: M3N(max_iter=0), "max_iter is 0"),
+        (lambda: M3N(n_jobs=0), "n_jobs is 0"),
+    ],
+)
+def test_bad_parameters(make, words):
+    """Named, with what was expected, when fit is called."""
+    with pytest.raises((TypeError, ValueError), match=words) as error:
+        make().fit(X, Y)
+    assert str(error.value).endswith(".")
+
+
+def test_bad_samples_at_prediction(model):
+    """Other widths, unseen labels and unseen edge types are named."""
+    with pytest.raises(NotFittedError):
+        clone(model).predict(X)
+    model.fit(X, Y)
+    with pytest.raises(ValueError, match="sample 1 of X has 5 features; expected 4"):
+        model.predict([X[0], np.ones((2, 5))])
+    with pytest.raises(ValueError, match="'z' of sample 0 was not seen in training"):
+        model.score(X[:1], [["z"] * len(X[0])])
+    with pytest.raises(ValueError, match="edge type that was not seen"):
+        model.predict([Forest(np.ones((2, 4)), [-1, 0], [0, 3])])
+    with pytest.raises(ValueError, match="temperature"):
+        model.predict_marginals(X, temperature=0)
+    with pytest.raises(ValueError, match="k is 0"):
+        model.decode(X, k=0)
+
+
+def test_labels_of_every_kind(model):
+    """Integers, strings, floats, booleans and tuples come back as they went in."""
+    for labels in ([3, 7], ["x", "yy"], [0.5, -1.0], [True, False], [("a", 1), ("b", 2)]):
+        y = [[labels[0] if c == "a" else labels[1] for c in word] for word in Y]
+        predicted = clone(model).fit(X, y).predict(X)
+        assert {label for word in predicted for label in word.tolist()} <= set(labels)
+
+
+MATRICES = st.lists(
+    st.lists(st.floats(-3, 3) | st.just(float("nan")), min_size=0, max_size=3),
+    min_size=0,
+    max_size=3,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    X=st.lists(MATRICES, max_size=3),
+    y=st.lists(st.lists(st.sampled_from(["a", "b", 1, None]), max_size=3), max_size=3),
+)
+def test_arbitrary_input_at_fit(X, y):
+    """Whatever is handed in, there is a fitted model or one sentence."""
+    try:
+        model = M3N(max_iter=5, tol=0.1, verbose=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+    except (TypeError, ValueError) as error:
+        assert str(error).endswith(".")
+        assert "\n" not in str(error)
+    else:
+        assert len(model.predict(X)) == len(X)
+
+
+# -- saving -----------------------------------------------------------------------------------
+
+
+def test_saved_models_come_back_whole(model, tmp_path):
+    """Weights, labels, parameters, certificate and history survive."""
+    model.set_params(forbidden=None).fit(X, Y)
+    model.save(tmp_path / "model.npz")
+    again = load_model(tmp_path / "model.npz")
+    assert type(again) is type(model)
+    assert again.get_params() == model.get_params()
+    assert np.array_equal(again.weights_, model.weights_)
+    assert np.array_equal(again.classes_, model.classes_)
+    assert again.result_.primal == model.result_.primal
+    assert again.result_.trace == model.result_.trace or np.isnan(model.result_.trace[0].primal)
+    assert all(
+        np.array_equal(a, b) for a, b in zip(again.predict(X), model.predict(X), strict=True)
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
+
+
+def test_saved_models_can_be_trained_on(tmp_path):
+    """The dual variables are saved too, so a warm start works after loading."""
+    M3N(tol=1e-3, warm_start=True).fit(X, Y).save(tmp_path / "model.npz")
+    model = load_model(tmp_path / "model.npz").set_params(tol=1e-5).fit(X, Y)
+    assert model.result_.converged
+
+
+def test_labels_that_are_tuples_are_saved(tmp_path):
+    """Labels keep their types, and so do forbidden pairs of them."""
+    y = [[("pos", c) if c == "a" else ("neg", 1) for c in word] for word in Y]
+    model = CRF(forbidden={0: []}).fit(X, y)
+    model.save(tmp_path / "m.npz")
+    again = load_model(tmp_path / "m.npz")
+    assert again.classes_.tolist() == model.classes_.tolist()
+    assert again.forbidden == {0: []}
+
+
+def test_labels_that_cannot_be_saved_are_named(tmp_path):
+    """Nothing is written when a label has no place in JSON."""
+    y = [[frozenset(c) if c == "a" else complex(1, 2) for c in word] for word in Y]
+    with pytest.raises(TypeError, match="a label is a complex, which cannot be saved"):
+        CRF().fit(X, y).save(tmp_path / "m.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def _rewrite(path, name, change):
+    """Rewrite one member of an npz file."""
+    with zipfile.ZipFile(path) as archive:
+        members = {n: archive.read(n) for n in archive.namelist()}
+    members[name] = change(members[name])
+    with zipfile.ZipFile(path, "w") as archive:
+        for n, content in members.items():
+            archive.writestr(n, content)
+
+
+def test_damaged_files_get_a_sentence(tmp_path):
+    """Missing, truncated, foreign and tampered files are refused, never run."""
+    good = tmp_path / "good.npz"
+    M3N().fit(X, Y).save(good)
+    content = good.read_bytes()
+    with pytest.raises(FileNotFoundError, match="is not a file"):
+        load_model(tmp_path / "none.npz")
+    bad = tmp_path / "bad.npz"
+    for damaged in (b"", content[:100], content[: len(content) // 2], b"\x80\x04pickle", b"{}"):
+        bad.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"is not a readable model .*expected a whole file"):
+            load_model(bad)
+    np.savez(bad, header=np.frombuffer(json.dumps({"format": "other"}).encode(), np.uint8))
+    with pytest.raises(ValueError, match="is not a readable model"):
+        load_model(bad)
+    bad.write_bytes(content)
+    _rewrite(bad, "weights.npy", lambda b: b[:-8])
+    with pytest.raises(ValueError, match="is not a readable model"):
+        load_model(bad)
+    np.savez(bad, weights=np.array([object()], dtype=object))
+    with pytest.raises(ValueError, match="is not a readable model"):
+        load_model(bad)
+
+
+@settings(max_examples=60, deadline=None)
+@given(content=st.binary(max_size=200))
+def test_arbitrary_bytes_are_no_model(content, tmp_path_factory):
+    """No bytes make the loader do anything but say so."""
+    path = tmp_path_factory.mktemp("bytes") / "model.npz"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="is not a readable model"):
+        load_model(path)

@@ -1,0 +1,130 @@
+"""The max-margin problem against its definition, by enumeration."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems import MaxMarginProblem
+from medn_edu.results import DualVariables, Iterate
+from medn_edu.slacks import LinearSlack
+from medn_edu.structures import Forest, label_samples, pack
+
+
+class Enumerated:
+    """A random small problem with every labelling of every sample written out."""
+
+    def __init__(self, seed, n_labels=3, n_features=2, C=1.3):
+        rng = np.random.default_rng(seed)
+        forests, codes = [], []
+        for n in rng.integers(1, 4, 3):
+            parents = np.array([int(rng.integers(-1, t)) if t else -1 for t in range(n)])
+            types = rng.integers(0, 2, n)
+            forests.append(Forest(rng.normal(size=(n, n_features)), parents, types))
+            codes.append(rng.integers(0, n_labels, n))
+        forests.append(Forest(np.ones((2, n_features)), [-1, 0], [0, 1]))  # both types occur
+        codes.append(np.array([0, 1]))
+        self.weight = rng.uniform(0.5, 2, len(forests))
+        allowed = np.ones((2, n_labels, n_labels), bool)
+        self.data = label_samples(pack(forests), np.concatenate(codes), allowed, self.weight)
+        self.problem = MaxMarginProblem(self.data, GaussianPrior(), LinearSlack(C))
+        self.C, self.n_labels, self.n_features = C, n_labels, n_features
+        self.forests, self.codes = forests, codes
+        self.labellings = [
+            np.array(list(itertools.product(range(n_labels), repeat=len(c)))) for c in codes
+        ]
+
+    def joint_feature(self, i, labels):
+        """Return f(x_i, y), written down from its definition."""
+        coef = np.zeros((self.n_labels, self.n_features))
+        transitions = np.zeros((2, self.n_labels, self.n_labels))
+        forest = self.forests[i]
+        for t, a in enumerate(labels):
+            coef[a] += forest.features[t]
+            if forest.parents[t] >= 0:
+                transitions[forest.edge_types[t], labels[forest.parents[t]], a] += 1
+        return np.concatenate([coef.ravel(), transitions.ravel()])
+
+    def differences(self, i):
+        """Return f(x_i, y_i) - f(x_i, y) and the loss, for every labelling y."""
+        true = self.joint_feature(i, self.codes[i])
+        features = np.array([true - self.joint_feature(i, y) for y in self.labellings[i]])
+        return features, (self.labellings[i] != self.codes[i]).sum(axis=1)
+
+    def random_alpha(self, rng):
+        """Return random feasible dual variables on some of the labellings."""
+        chosen, values, sample = [], [], []
+        for i, all_labellings in enumerate(self.labellings):
+            some = rng.choice(len(all_labellings), size=min(3, len(all_labellings)), replace=False)
+            chosen += [all_labellings[j] for j in some]
+            values += list(rng.dirichlet(np.ones(len(some))) * self.C * self.weight[i])
+            sample += [i] * len(some)
+        offsets = np.concatenate([[0], np.cumsum([len(y) for y in chosen])])
+        return DualVariables(np.array(sample), offsets, np.concatenate(chosen), np.array(values))
+
+
+def take(alpha, j):
+    """Return labelling ``j`` of dual variables."""
+    return alpha.labels[alpha.offsets[j] : alpha.offsets[j + 1]]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_values_equal_enumeration(seed):
+    """P(w), D(alpha) and eta, each from its formula over all labellings."""
+    case = Enumerated(seed)
+    rng = np.random.default_rng(seed + 100)
+    weights = rng.normal(size=case.data.weight_shape.size)
+    xi = []
+    for i in range(len(case.codes)):
+        features, loss = case.differences(i)
+        xi.append((loss - features @ weights).max())
+    np.testing.assert_allclose(case.problem.xi(weights), xi, atol=1e-12)
+    primal = 0.5 * weights @ weights + case.C * np.dot(case.weight, xi)
+    assert case.problem.primal(weights) == pytest.approx(primal)
+
+    alpha = case.random_alpha(rng)
+    eta, gain = np.zeros_like(weights), 0.0
+    for j, i in enumerate(alpha.sample):
+        true = case.joint_feature(i, case.codes[i])
+        eta += alpha.values[j] * (true - case.joint_feature(i, take(alpha, j)))
+        gain += alpha.values[j] * (take(alpha, j) != case.codes[i]).sum()
+    np.testing.assert_allclose(case.problem.eta(alpha), eta, atol=1e-12)
+    assert case.problem.dual(alpha) == pytest.approx(gain - 0.5 * eta @ eta)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_weak_duality(seed):
+    """No dual value exceeds any primal value."""
+    case = Enumerated(seed % 7)
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(scale=rng.uniform(0, 2), size=case.data.weight_shape.size)
+    assert case.problem.dual(case.random_alpha(rng)) <= case.problem.primal(weights) + 1e-9
+
+
+def test_infeasible_dual_variables_bound_nothing():
+    """Negative mass, or more than C of it, has the dual value minus infinity."""
+    case = Enumerated(0)
+    alpha = case.random_alpha(np.random.default_rng(0))
+    for values in (-alpha.values, 1.01 * alpha.values):
+        bad = DualVariables(alpha.sample, alpha.offsets, alpha.labels, values)
+        assert case.problem.dual(bad) == -np.inf
+
+
+def test_certificate_needs_dual_variables():
+    """A solver that keeps no dual variables cannot be certified."""
+    case = Enumerated(0)
+    weights = np.zeros(case.data.weight_shape.size)
+    with pytest.raises(TypeError, match="dual variables"):
+        case.problem.certify(Iterate(weights, 1.0, 1.0, 0))
+
+
+def test_sweeps_do_not_depend_on_threads():
+    """One and two threads give the same bits."""
+    case = Enumerated(1)
+    weights = np.random.default_rng(1).normal(size=case.data.weight_shape.size)
+    threaded = MaxMarginProblem(case.data, GaussianPrior(), LinearSlack(case.C), n_jobs=2)
+    assert threaded.primal(weights) == case.problem.primal(weights)
