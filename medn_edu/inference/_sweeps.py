@@ -15,6 +15,8 @@ from medn_edu.kernels import marginalize as kernels
 
 __all__ = ["Sweeps", "TemperedEdge", "inverse"]
 
+_NO_PAIRS = np.empty((0, 0, 0))
+
 
 @dataclass(frozen=True, eq=False)
 class TemperedEdge:
@@ -89,9 +91,9 @@ class Sweeps:
             )
         for i in (first + np.flatnonzero(self._lost)).tolist():
             rows = self._rows(i, i + 1, first)
-            belief, message = self._belief[rows], self._message[rows]
+            belief = self._belief[rows]
             self._centre(node, offset, i, i + 1, belief)
-            log_norm[i - first] = kernels.log_up(belief, message, edge.log_t, *forest, i)
+            log_norm[i - first] = kernels.log_up(belief, edge.log_t, *forest, i)
         with np.errstate(over="ignore", invalid="ignore"):
             return shift + edge.epsilon * log_norm
 
@@ -116,20 +118,15 @@ class Sweeps:
             one = self._rows(i, i + 1, first)
             kernels.log_down(
                 belief[one],
-                quotient[one],
                 edge.log,
                 *forest,
                 i,
-                marginal[one],
                 weight[i],
+                marginal[one],
                 self.edge_counts,
+                _NO_PAIRS if edge_marginal is None else edge_marginal[one],
+                edge_marginal is not None,
             )
-            np.exp(marginal[one], out=marginal[one])
-            if edge_marginal is not None:
-                pairs = edge.log[self._types(i, i + 1)]
-                pairs += quotient[one][:, :, None]
-                pairs += belief[one][:, None, :]
-                np.exp(pairs, out=edge_marginal[one])
             belief[one] = quotient[one] = 0.0  # done, so nothing for what follows to add
         types = self._types(first, last)
         if edge_marginal is not None:

@@ -143,11 +143,11 @@ def scaled_down(
 
 
 @kernel
-def log_up(belief, message, edge_t, parents, edge_types, offsets, i):
+def log_up(belief, edge_t, parents, edge_types, offsets, i):
     """Upward sweep in the log domain over sample ``i``; return the log of the sum.
 
-    Node ``t`` is row ``t - offsets[i]``.  ``belief`` holds node potentials and becomes ``log v``,
-    ``message`` becomes ``log u``; both are ``-inf`` where no completion is possible.
+    Node ``t`` is row ``t - offsets[i]`` of ``belief``, which holds node potentials and becomes
+    ``log v``; it is ``-inf`` where no completion is possible.
     """
     n_labels = belief.shape[1]
     start, stop = offsets[i], offsets[i + 1]
@@ -162,38 +162,55 @@ def log_up(belief, message, edge_t, parents, edge_types, offsets, i):
         for a in range(n_labels):
             for b in range(n_labels):
                 terms[b] = row[b] + step[b, a]
-            message[t - start, a] = _log_sum(terms)
-            above[a] += message[t - start, a]
+            above[a] += _log_sum(terms)
     return total
 
 
 @kernel
-def log_down(belief, message, edge, parents, edge_types, offsets, i, marginal, weight, counts):
-    """Downward sweep in the log domain over sample ``i``, after `log_up`.
+def log_down(
+    belief, edge, parents, edge_types, offsets, i, weight, marginal, counts, pairs, want_pairs
+):
+    """Downward sweep over sample ``i`` after `log_up`: node and edge marginals.
 
-    ``message`` becomes ``log q`` (-inf at roots), ``marginal`` the logarithms of node marginals;
-    edge marginals times ``weight`` are added to ``counts``.
+    An edge's marginal is the parent's times the probability of the child's label given the
+    parent's.  The latter is normalised once more from the terms of the message: where these are as
+    large as 1e16, their rounding alone would spoil a difference of logarithms.  Edge marginals times
+    ``weight`` are added to ``counts`` and, if wanted, written into ``pairs``.
     """
     n_labels = belief.shape[1]
     start, stop = offsets[i], offsets[i + 1]
-    terms = np.empty(n_labels)
+    given = np.empty(n_labels)
     for t in range(start, stop):
-        v, q, mu = belief[t - start], message[t - start], marginal[t - start]
+        v, mu = belief[t - start], marginal[t - start]
         if parents[t] < 0:
-            norm = _log_sum(v)
-            for a in range(n_labels):
-                q[a] = -np.inf
-                mu[a] = v[a] - norm
+            _normalise(v, mu)
             continue
         above, step = marginal[parents[t] - start], edge[edge_types[t]]
         count = counts[edge_types[t]]
-        for a in range(n_labels):
-            q[a] = above[a] - q[a] if above[a] > -np.inf else -np.inf
         for b in range(n_labels):
-            for a in range(n_labels):
-                terms[a] = q[a] + step[a, b] + v[b]
-                count[a, b] += weight * math.exp(terms[a])
-            mu[b] = _log_sum(terms)
+            mu[b] = 0.0
+        for a in range(n_labels):
+            if above[a] > 0.0:
+                for b in range(n_labels):
+                    given[b] = step[a, b] + v[b]
+                _normalise(given, given)
+                for b in range(n_labels):
+                    p = above[a] * given[b]
+                    mu[b] += p
+                    count[a, b] += weight * p
+                    if want_pairs:
+                        pairs[t - start, a, b] = p
+
+
+@kernel
+def _normalise(x, p):
+    """Write ``p = exp(x) / sum(exp(x))``; ``p`` may be ``x``."""
+    largest = _maximum(x)
+    for a in range(x.size):
+        p[a] = math.exp(x[a] - largest)
+    total = _total(p)
+    for a in range(x.size):
+        p[a] /= total
 
 
 @kernel

@@ -1,0 +1,159 @@
+"""Bad input in one sentence, threads without influence, and arrays of any kind."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from forests import make_case
+
+from medn_edu import inference
+from medn_edu.kernels import maximize
+
+RNG = np.random.default_rng(0)
+
+QUESTIONS = {
+    "best_labelling": lambda s, n, e: inference.best_labelling(s, n, e),
+    "k_best": lambda s, n, e: inference.k_best(s, n, e, 2),
+    "log_partition": lambda s, n, e: inference.log_partition(s, n, e),
+    "marginals": lambda s, n, e: inference.marginals(s, n, e),
+    "cold marginals": lambda s, n, e: inference.marginals(s, n, e, 0.0),
+    "edge_marginals": lambda s, n, e: inference.edge_marginals(s, n, e),
+    "draw_labellings": lambda s, n, e: inference.draw_labellings(s, n, e, rng=RNG),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_impossible_sample_is_named(question):
+    case = make_case(0, n_labels=3, n_samples=3, n_nodes=3)
+    case.node[4] = -np.inf
+    with pytest.raises(ValueError, match="sample 1 has no allowed labelling"):
+        QUESTIONS[question](*case.potentials)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_potentials_that_are_not_numbers(question, bad):
+    case = make_case(0, n_labels=3, n_samples=3, n_nodes=3)
+    node, edge = case.node.copy(), case.edge.copy()
+    node[7, 1] = bad
+    with pytest.raises(ValueError, match=r"node holds NaN or \+inf in sample 2"):
+        QUESTIONS[question](case.samples, node, case.edge)
+    edge[0, 1, 1] = bad
+    with pytest.raises(ValueError, match=r"edge holds NaN or \+inf"):
+        QUESTIONS[question](case.samples, case.node, edge)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_shapes_that_do_not_fit(question):
+    case = make_case(0, n_labels=3, n_samples=3, n_nodes=3)
+    with pytest.raises(ValueError, match=r"node has shape \(8, 3\); expected \(9, n_labels\)"):
+        QUESTIONS[question](case.samples, case.node[:-1], case.edge)
+    with pytest.raises(ValueError, match="edge has shape"):
+        QUESTIONS[question](case.samples, case.node, case.edge[:, :2])
+    with pytest.raises(ValueError, match="edge has shape"):
+        QUESTIONS[question](case.samples, case.node, case.edge[:0])
+
+
+@pytest.mark.parametrize("epsilon", [-1.0, np.nan, np.inf])
+def test_temperatures_that_are_none(epsilon):
+    case = make_case(0)
+    with pytest.raises(ValueError, match="epsilon is"):
+        inference.marginals(*case.potentials, epsilon)
+
+
+def test_other_arguments_are_checked():
+    case = make_case(0, n_labels=3, n_samples=2, n_nodes=3)
+    samples = case.samples
+    labels = np.zeros(6, dtype=int)
+    with pytest.raises(ValueError, match="k is 0"):
+        inference.k_best(*case.potentials, 0)
+    with pytest.raises(ValueError, match=r"coef has shape \(3, 2\)"):
+        inference.node_potentials(samples, np.zeros((3, 2)))
+    with pytest.raises(ValueError, match=r"sample_weight has shape \(1,\)"):
+        inference.marginals(*case.potentials, sample_weight=np.ones(1))
+    with pytest.raises(ValueError, match="labels of sample 1 hold the code 3"):
+        inference.labelling_scores(*case.potentials, np.array([0, 0, 0, 0, 3, 0]))
+    with pytest.raises(ValueError, match="labels has shape"):
+        inference.labelling_scores(*case.potentials, labels[:-1])
+    with pytest.raises(ValueError, match="labels has shape"):
+        inference.labelling_scores(*case.potentials, labels.astype(float))
+    with pytest.raises(ValueError, match="n_edge_types is 0"):
+        inference.edge_counts(samples, labels, 3, n_edge_types=0)
+    with pytest.raises(ValueError, match="transitions has shape"):
+        inference.edge_potentials(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="allowed has shape"):
+        inference.edge_potentials(np.zeros((1, 3, 3)), np.ones((1, 2, 2), dtype=bool))
+
+
+def test_forbidden_labelling_scores_minus_infinity():
+    case = make_case(0, n_labels=2, n_samples=1, n_nodes=2, kind="chain")
+    allowed = np.ones(case.edge.shape, dtype=bool)
+    allowed[:, 0, 1] = False
+    edge = inference.edge_potentials(case.edge, allowed)
+    assert inference.labelling_scores(case.samples, case.node, edge, np.array([0, 1])) == -np.inf
+    assert np.isfinite(case.edge).all()  # a copy was made
+
+
+def test_add_loss_touches_wrong_labels_only():
+    node = np.random.default_rng(0).normal(size=(5, 3))
+    labels = np.array([0, 1, 2, 1, 0])
+    loss = inference.add_loss(node, labels, 0.5) - node
+    np.testing.assert_allclose(loss, 0.5 * (1 - np.eye(3)[labels]), atol=1e-15)
+
+
+@pytest.fixture(scope="module")
+def large():
+    """Enough nodes for several groups, chunks and threads."""
+    return make_case(11, n_labels=5, n_samples=3000, n_nodes=7)
+
+
+def test_threads_change_nothing(large):
+    coef = np.random.default_rng(0).normal(size=(5, 3))
+    for ask in (
+        lambda n: inference.best_labelling(*large.potentials, n_jobs=n),
+        lambda n: [x for pair in inference.k_best(*large.potentials, 2, n_jobs=n) for x in pair],
+        lambda n: [inference.log_partition(*large.potentials, n_jobs=n)],
+        lambda n: vars(inference.marginals(*large.potentials, n_jobs=n)).values(),
+        lambda n: [inference.edge_marginals(*large.potentials, n_jobs=n)],
+        lambda n: [inference.node_potentials(large.samples, coef, n_jobs=n)],
+        lambda n: [inference.feature_sums(large.samples, large.node, n_jobs=n)],
+        lambda n: vars(
+            inference.expected_statistics(large.samples, coef, large.edge, n_jobs=n)
+        ).values(),
+    ):
+        for one, two in zip(ask(1), ask(2), strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+def test_a_sample_is_answered_alike_alone_and_among_others(large):
+    labels, _ = inference.best_labelling(*large.potentials)
+    found = inference.marginals(*large.potentials)
+    for i in (0, 1234, 2999):
+        one = large.samples.take(np.array([i]))
+        nodes = slice(large.samples.offsets[i], large.samples.offsets[i + 1])
+        alone = inference.marginals(one, large.node[nodes], large.edge)
+        np.testing.assert_array_equal(alone.node, found.node[nodes])
+        np.testing.assert_array_equal(
+            inference.best_labelling(one, large.node[nodes], large.edge)[0], labels[nodes]
+        )
+
+
+def test_read_only_and_fortran_arrays_compile_nothing_new():
+    """A read-only array is another type to numba; joblib's workers get such arrays."""
+    case = make_case(1, n_labels=3)
+    expected, _ = inference.best_labelling(*case.potentials)
+    arrays = {
+        name: getattr(case.samples, name).copy() for name in ("offsets", "parents", "edge_types")
+    }
+    for array in arrays.values():
+        array.flags.writeable = False
+    samples = dataclasses.replace(case.samples, **arrays)
+    node = np.asfortranarray(case.node)
+    node.flags.writeable = False
+    signatures = getattr(maximize.best_labellings, "signatures", ())
+    before = len(signatures)
+    labels, _ = inference.best_labelling(samples, node, case.edge.astype(np.float64, order="F"))
+    np.testing.assert_array_equal(labels, expected)
+    assert len(getattr(maximize.best_labellings, "signatures", ())) == before
