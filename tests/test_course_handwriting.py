@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from medn_edu.course import handwriting
-from medn_edu.datasets import DataError, load_ocr
+from medn_edu.datasets import DataError
 
 
 @pytest.fixture
@@ -45,11 +45,7 @@ def test_parts_are_apart_and_in_random_order() -> None:
     assert X[0].shape[1] == words.shape[0] * words.shape[1]
 
 
-def test_the_real_letters_are_used_where_they_are() -> None:
-    try:
-        ocr = load_ocr(download=False)
-    except DataError:
-        pytest.skip("the OCR letters are missing; run `medn-edu data fetch`")
+def test_the_real_letters_are_used_where_they_are(ocr: Any) -> None:
     words = handwriting.load_handwriting()
     assert not words.stands_in
     assert set(words._repr_mimebundle_()) == {"text/plain"}
