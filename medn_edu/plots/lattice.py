@@ -96,7 +96,7 @@ class Lattice:
     classes : sequence
         The labels.
     node : ndarray of shape (n_letters, n_labels)
-        Node potentials; a label's dot grows with its share of ``exp(node)`` in its column.
+        Node potentials; the dot of a column's best label is the largest.
     true : sequence of int
         Codes of the true labels.
     """
@@ -153,11 +153,11 @@ class Lattice:
     def _draw_columns(self, ax: Any, node: np.ndarray) -> None:
         """Draw a dot for every label of every letter, and the two paths."""
         n_letters, n_labels = node.shape
-        share = np.exp(node - node.max(axis=1, keepdims=True))
-        share /= share.sum(axis=1, keepdims=True)
+        low, high = node.min(axis=1, keepdims=True), node.max(axis=1, keepdims=True)
+        share = ((node - low) / np.maximum(high - low, 1e-12)) ** 3  # the best few stand out
         columns = np.repeat(np.arange(n_letters), n_labels)
         rows = np.tile(np.arange(n_labels), n_letters)
-        ax.scatter(columns, rows, s=6 + 150 * share.ravel(), color="#B9C2CA", linewidths=0)
+        ax.scatter(columns, rows, s=6 + 140 * share.ravel(), color="#B9C2CA", linewidths=0)
         at = np.arange(n_letters)
         (self._alone,) = ax.plot(
             at, np.zeros(n_letters), linestyle="--", marker="s", ms=9, mfc="none", color=_ALONE,
