@@ -60,5 +60,11 @@ def test_every_notebook_is_listed():
     assert listed == {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
 
 
+def test_measured_numbers_are_there():
+    table = README.split("<!-- bench -->")[1].split("<!-- /bench -->")[0]
+    rows = [line for line in table.splitlines() if line.startswith("|")]
+    assert len(rows) >= 7
+
+
 def test_nothing_is_left_to_fill_in():
     assert not re.search(r"\b[A-Z]+_[A-Z]+\b(?!\()", re.sub(r"`[^`]*`", "", README))
