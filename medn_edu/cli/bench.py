@@ -27,9 +27,9 @@ examples:
 
 _FOOTNOTES = """\
 L2-CRF: seconds until the objective is within 1e-4 of the optimum, for both; reading the data is not
-counted.  Viterbi and marginals: features times weights included, samples packed beforehand for us,
-ItemSequences made beforehand for CRFsuite.  hmmlearn has no such model: its GaussianHMM with as
-many states and features (diagonal covariances) does the same over emissions that cost more."""
+counted.  Viterbi and marginals: features times weights included; samples packed beforehand for us,
+ItemSequences made beforehand for CRFsuite.  hmmlearn: its recursions over emissions that are
+features times weights (a subclass of its BaseHMM), word by word or all in one, whichever is faster."""
 
 
 def add_parser(commands: Any) -> None:
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     folder = results_folder(arguments.out)
     from medn_edu.datasets import status
-    from medn_edu.experiments.bench import COLUMNS, machine_facts, measure, report
+    from medn_edu.experiments.bench import COLUMNS, is_busy, machine_facts, measure, report
     from medn_edu.experiments.tables import csv_text
     from medn_edu.files import write_atomically
 
@@ -77,6 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
     data = "ocr" if letters.valid else "digits"
     for name, fact in facts.items():
         say(f"{name:10} {fact}")
+    if is_busy():
+        say(
+            "This machine is busy with something else: the times below are longer than they need be."
+        )
     with Progress("Measuring", "tasks") as progress:
         rows = report(measure(data, quick=arguments.quick, progress=progress), data)
     say()

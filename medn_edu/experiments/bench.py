@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["COLUMNS", "BenchRow", "machine_facts", "measure", "report"]
+__all__ = ["COLUMNS", "BenchRow", "is_busy", "machine_facts", "measure", "report"]
 
 COLUMNS = ("work", "value", "unit", "peer", "peer_value", "ratio", "target", "reached", "remark")
 """Columns of ``bench.csv``."""
@@ -175,8 +175,10 @@ def _training_remark(found: Mapping[str, Mapping[str, Any]], task: str) -> str:
     measured = found.get(task, {})
     if "primal" not in measured:
         return _problem(found, task)
-    text = f"primal {measured['primal']:.2f} after {measured['passes']} passes"
-    return f"{text}, gap {measured['gap']:.2g}" if "gap" in measured else text
+    return (
+        f"primal {measured['primal']:.2f} after {measured['passes']} passes, "
+        f"gap {measured['gap']:.2g}, {measured['processor_seconds']:.3g} s of processor time"
+    )
 
 
 def _limited(
@@ -298,6 +300,17 @@ def machine_facts() -> dict[str, str]:
             [f"medn_edu {_version('medn_edu')}", f"Python {platform.python_version()}", *versions]
         ),
     }
+
+
+def is_busy() -> bool:
+    """Say whether other processes are taking so much of this machine that times will suffer.
+
+    Returns
+    -------
+    bool
+        True if, over the last minute, fewer than one processor was free; False where nobody counts.
+    """
+    return hasattr(os, "getloadavg") and os.getloadavg()[0] > (os.cpu_count() or 1) - 1
 
 
 def _version(name: str) -> str:

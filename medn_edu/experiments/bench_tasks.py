@@ -55,29 +55,46 @@ def _data(name: str) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     return [X[i] for i in train], [y[i] for i in train], X, y
 
 
-def _crf(name: str) -> dict[str, Any]:
-    from medn_edu import CRF
+def _packed(name: str) -> tuple[Any, list[Any]]:
+    """Return packed training samples and their labels; nothing else stays in memory."""
+    from medn_edu.structures import pack
 
     X, y, _, _ = _data(name)
-    start = time.perf_counter()
-    model = CRF(lam=1.0, tol=_CLOSENESS, verbose=0).fit(X, y)
-    seconds = time.perf_counter() - start
-    result = model.result_
-    target = _optimum(name, X, y) * (1 + _CLOSENESS)
-    overhead = seconds - result.seconds  # checking and packing the samples
-    reached = [p.seconds for p in result.trace if p.objective_estimate <= target]
+    return pack(X), [labels.copy() for labels in y]
+
+
+def _timed_fit(model: Any, X: Any, y: list[Any]) -> dict[str, Any]:
+    """Fit a model whose kernels are loaded, and say what it took."""
+    from sklearn.base import clone
+
+    few = np.arange(5)
+    clone(model).set_params(max_iter=3).fit(X.take(few), [y[i] for i in few])
+    start, begin = time.perf_counter(), time.process_time()
+    result = model.fit(X, y).result_
     return {
-        "seconds": seconds,
-        "to_target": overhead + min(reached) if reached else None,
+        "seconds": time.perf_counter() - start,
+        "processor_seconds": time.process_time() - begin,
         "primal": result.primal,
         "gap": result.relative_gap,
         "passes": result.n_passes,
-        "target": target,
         "megabytes": peak_megabytes(),
     }
 
 
-def _optimum(name: str, X: list[Any], y: list[Any]) -> float:
+def _crf(name: str) -> dict[str, Any]:
+    from medn_edu import CRF
+
+    X, y = _packed(name)
+    model = CRF(lam=1.0, tol=_CLOSENESS, verbose=0)
+    found = _timed_fit(model, X, y)
+    target = _optimum(name, X, y) * (1 + _CLOSENESS)
+    overhead = found["seconds"] - model.result_.seconds  # checking the labels
+    reached = [p.seconds for p in model.result_.trace if p.objective_estimate <= target]
+    to_target = overhead + min(reached) if reached else None
+    return {**found, "to_target": to_target, "target": target}
+
+
+def _optimum(name: str, X: Any, y: list[Any]) -> float:
     if name == "ocr":
         return OCR_OPTIMUM
     from medn_edu import CRF
@@ -88,26 +105,17 @@ def _optimum(name: str, X: list[Any], y: list[Any]) -> float:
 def _m3n(name: str, C: float) -> dict[str, Any]:
     from medn_edu import M3N
 
-    X, y, _, _ = _data(name)
-    start = time.perf_counter()
-    result = M3N(C=C, tol=1e-2, verbose=0).fit(X, y).result_
-    return {
-        "seconds": time.perf_counter() - start,
-        "primal": result.primal,
-        "gap": result.relative_gap,
-        "passes": result.n_passes,
-        "megabytes": peak_megabytes(),
-    }
+    return _timed_fit(M3N(C=C, tol=1e-2, verbose=0), *_packed(name))
 
 
 def _speed(work: Callable[[], Any], n_letters: int) -> dict[str, Any]:
     """Repeat some work for a while and return letters per second of its best go."""
     work()
-    best, begin = np.inf, time.perf_counter()
-    while time.perf_counter() - begin < _WINDOW:
+    best, n_goes, begin = np.inf, 0, time.perf_counter()
+    while n_goes < 3 or time.perf_counter() - begin < _WINDOW:
         start = time.perf_counter()
         work()
-        best = min(best, time.perf_counter() - start)
+        best, n_goes = min(best, time.perf_counter() - start), n_goes + 1
     return {"letters_per_second": n_letters / best}
 
 
@@ -131,19 +139,33 @@ def _inference(name: str, question: str) -> dict[str, Any]:
 
 
 def _hmmlearn(name: str, question: str) -> dict[str, Any]:
-    from hmmlearn.hmm import GaussianHMM
+    from hmmlearn.base import BaseHMM
 
     _, _, X, y = _data(name)
     stacked, labels = np.vstack(X), np.concatenate(y)
     classes = np.unique(labels)
-    model = GaussianHMM(n_components=len(classes), covariance_type="diag")
+    coef = np.stack([stacked[labels == c].mean(axis=0) for c in classes])
+
+    class Linear(BaseHMM):  # type: ignore[misc]
+        """Hidden Markov model whose emissions are features times weights, as in our models."""
+
+        def _compute_log_likelihood(self, X: np.ndarray) -> np.ndarray:
+            return X @ coef.T
+
+        def _compute_likelihood(self, X: np.ndarray) -> np.ndarray:
+            scores = X @ coef.T
+            return np.exp(scores - scores.max(axis=1, keepdims=True))
+
+    model = Linear(n_components=len(classes), implementation="scaling")
     model.startprob_ = np.full(len(classes), 1 / len(classes))
     model.transmat_ = np.full((len(classes), len(classes)), 1 / len(classes))
-    model.means_ = np.stack([stacked[labels == c].mean(axis=0) for c in classes])
-    model.covars_ = np.full_like(model.means_, 0.1)
     model.n_features = stacked.shape[1]
+    ask = getattr(model, question)
     lengths = [len(word) for word in X]
-    return _speed(lambda: getattr(model, question)(stacked, lengths), len(stacked))
+    # Each sequence costs it something, each letter of a long one too: take what suits it better.
+    word_by_word = _speed(lambda: ask(stacked, lengths), len(stacked))
+    in_one_go = _speed(lambda: ask(stacked), len(stacked))
+    return max(word_by_word, in_one_go, key=lambda found: found["letters_per_second"])
 
 
 def _crfsuite_items(X: list[Any]) -> list[Any]:
@@ -165,9 +187,8 @@ def _crfsuite_trainer(name: str, **parameters: Any) -> Any:
     class Trainer(pycrfsuite.Trainer):
         """Keeps when each iteration ended and the loss it reached."""
 
-        def message(self, text: str) -> None:
-            if text.startswith("Loss:"):
-                history.append((time.perf_counter(), float(text.split()[1])))
+        def on_iteration(self, log: Any, info: dict[str, Any]) -> None:
+            history.append((time.perf_counter(), float(info["loss"])))
 
     history: list[tuple[float, float]] = []
     trainer = Trainer(algorithm="lbfgs", verbose=True)
