@@ -167,6 +167,18 @@ def test_animation_is_saved_and_sent(tmp_path: Any) -> None:
     assert buffers[0] == path.read_bytes()
 
 
+def test_animation_keeps_rare_colours(tmp_path: Any) -> None:
+    figure = new_figure(4, 3)
+    axes = figure.add_subplot()
+    axes.imshow(np.linspace(0, 1, 400).reshape(20, 20), cmap="viridis")
+    (mark,) = axes.plot([3], [3], "s", ms=8, color="#D55E00", mec="none")
+    explorer = Explorer(figure, lambda t: str(mark.set_xdata([t])), "a mark", t=Time(1, 15))
+    with Image.open(explorer.save(tmp_path / "mark.gif")) as animation:
+        colours = {colour for _, colour in animation.convert("RGB").getcolors(1 << 20)}
+    assert min(np.abs(np.array(c) - (0xD5, 0x5E, 0)).max() for c in colours) <= 8
+    assert (255, 255, 255) in colours
+
+
 def test_any_control_can_be_animated(tmp_path: Any) -> None:
     explorer = Counted(eta=(0, 4, 1), mark=True).explorer
     with pytest.raises(ValueError, match="name the control"):

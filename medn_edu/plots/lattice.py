@@ -33,6 +33,8 @@ class LatticeFrame:
 
     Parameters
     ----------
+    strength : float
+        Factor of the transitions.
     path : ndarray of int, shape (n_letters,)
         Codes of the best labelling.
     alone : ndarray of int, shape (n_letters,)
@@ -43,6 +45,7 @@ class LatticeFrame:
         By how much the best labelling beats the next one.
     """
 
+    strength: float
     path: np.ndarray
     alone: np.ndarray
     score: float
@@ -83,7 +86,8 @@ def lattice_frame(
     scaled = np.multiply(strength, edge, where=allowed, out=np.array(edge, dtype=np.float64))
     ((labellings, scores),) = k_best(word, node, scaled, 2)
     alone = node.argmax(axis=1)
-    return LatticeFrame(labellings[0], alone, float(scores[0]), float(scores[0] - scores[1]))
+    lead = float(scores[0] - scores[1])
+    return LatticeFrame(strength, labellings[0], alone, float(scores[0]), lead)
 
 
 class Lattice:
@@ -109,7 +113,7 @@ class Lattice:
         n_letters, n_labels = node.shape
         tall = images.shape[1] / images.shape[2]
         picture = (_WIDTH - 1.2) / n_letters * _LETTER * tall
-        self.figure = new_figure(_WIDTH, 0.95 + picture + 0.2 * n_labels)
+        self.figure = new_figure(_WIDTH, 1.15 + picture + 0.2 * n_labels)
         top, bottom = self.figure.subplots(
             2, 1, sharex=True, height_ratios=[picture + 0.5, 0.2 * n_labels]
         )
@@ -125,6 +129,7 @@ class Lattice:
         frame : LatticeFrame
             What to show.
         """
+        self._title.set_text(f"transitions × {frame.strength:.2f}")
         self._best.set_ydata(frame.path)
         self._alone.set_ydata(frame.alone)
         for t, (text, code) in enumerate(zip(self._texts, frame.path, strict=True)):
@@ -167,6 +172,7 @@ class Lattice:
             at, np.zeros(n_letters), linestyle="-", marker="o", ms=5, lw=2.5, color=_BEST,
             label="best path",
         )  # fmt: skip
+        self._title = ax.set_title("transitions × 0.00", fontsize=10, fontweight="normal", pad=4)
         ax.set_yticks(range(n_labels), self._classes)
         ax.set(ylim=(n_labels - 0.4, -0.6), ylabel="label", xlabel="letter")
         ax.set_xticks(at, [str(t + 1) for t in at])

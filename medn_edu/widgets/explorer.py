@@ -404,7 +404,8 @@ def _gif(pngs: Sequence[bytes], per_second: float) -> bytes:
     sample = Image.new("RGB", (chosen[0].width, chosen[0].height * len(chosen)))
     for i, picture in enumerate(chosen):
         sample.paste(picture, (0, i * picture.height))
-    palette = sample.quantize(64)
+    # this method keeps colours that are rare, such as that of a struck-through letter
+    palette = sample.quantize(128, method=Image.Quantize.MAXCOVERAGE)
     flat = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     buffer = io.BytesIO()
     flat[0].save(
