@@ -39,6 +39,10 @@ from medn_edu.kernels.scores import node_scores
 
 __all__ = ["Model", "Scratch", "aim", "follow", "load_atoms", "visit_blocks", "write_all"]
 
+# Mass below this share of a block's mass is what rounding leaves behind.  Taken for mass, it would
+# make an atom without mass the worst that has some.
+ROUNDING = 1e-13
+
 
 class Model(NamedTuple):
     """The weights in the layout the kernels want: labels, or parents' labels, contiguous."""
@@ -134,7 +138,7 @@ def visit_blocks(order, start, blocks, model, atoms, scratch, gaps, with_oracle,
         gap, spread = violations(blocks, i, model, atoms, scratch.scores)
         if with_oracle:
             gaps[i] = gap
-        grown = move_mass(i, atoms, n_steps, accuracy * spread)
+        grown = move_mass(blocks, i, atoms, n_steps, accuracy * spread)
         if grown > 0.0:
             write_moves(blocks, i, model, atoms, scratch.augmented, 0.0)
             growth += grown
@@ -232,7 +236,7 @@ def score_of(blocks, i, model, scores, labelling):
 
 
 @kernel
-def move_mass(i, atoms, n_steps, accuracy):
+def move_mass(blocks, i, atoms, n_steps, accuracy):
     """Pairwise steps among the atoms of a block; returns by how much the dual grew.
 
     Stops when the best and the worst violation are within ``accuracy``, or after ``n_steps`` steps.
@@ -256,8 +260,10 @@ def move_mass(i, atoms, n_steps, accuracy):
             break
         squared = products[best, best] + products[worst, worst] - 2.0 * products[best, worst]
         step = line_search(gain, squared, alpha[worst])
+        if alpha[worst] - step <= ROUNDING * blocks.mass[i]:
+            step = alpha[worst]
         alpha[best] += step
-        alpha[worst] = alpha[worst] - step if step < alpha[worst] else 0.0
+        alpha[worst] -= step
         moved[best] += step
         moved[worst] -= step
         for k in range(count):
@@ -293,7 +299,7 @@ def write_moves(blocks, i, model, atoms, change, true_mass):
         largest = 0.0
         for a in range(n_labels):
             largest = max(largest, abs(row[a]))
-        if largest <= 1e-15 * blocks.mass[i]:
+        if largest <= ROUNDING * blocks.mass[i]:
             continue  # all moves agree on this node's label: what is left is rounding
         for p in range(blocks.indptr[lo + t], blocks.indptr[lo + t + 1]):
             value = blocks.data[p]
@@ -353,8 +359,9 @@ def moved_loss(blocks, i, atoms):
 
 
 @kernel
-def follow(atoms, step):
+def follow(blocks, atoms, step):
     """Go the share ``step`` of the way that `aim` has left in ``moved``."""
     for i in range(atoms.count.size):
         for slot in range(atoms.first[i], atoms.first[i] + atoms.count[i]):
-            atoms.alpha[slot] = max(0.0, atoms.alpha[slot] + step * atoms.moved[slot])
+            mass = atoms.alpha[slot] + step * atoms.moved[slot]
+            atoms.alpha[slot] = mass if mass > ROUNDING * blocks.mass[i] else 0.0

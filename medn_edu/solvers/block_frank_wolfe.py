@@ -114,7 +114,7 @@ def block_frank_wolfe(
     >>> iterates = block_frank_wolfe(problem, rng=np.random.default_rng(0))
     >>> result = run(iterates, problem, tol=1e-6, max_iter=100)
     >>> round(result.primal, 4), result.converged
-    (0.8, True)
+    (0.3333, True)
     """
     state = _State(problem, gram_budget, capacity)
     state.load(_feasible(warm_start, state.blocks, problem.data))
@@ -205,7 +205,7 @@ class _State:
         if slope <= 0 or curvature == 0:
             return
         step = min(slope / curvature, 1.0)
-        kernels.follow(self.atoms, step)
+        kernels.follow(self.blocks, self.atoms, step)
         self.model.coef[...] += step * direction.coef
         self.model.edge[...] += step * np.where(self.allowed, direction.edge, 0.0)
         self.model.edge_by_child[...] = self.model.edge.transpose(0, 2, 1)
