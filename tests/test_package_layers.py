@@ -27,7 +27,8 @@ FLOORS = [
     {"datasets", "theory"},
     {"plots"},
     {"experiments"},
-    {"course", "widgets"},
+    {"widgets"},
+    {"course"},
     {"cli"},
 ]
 # Two rooms know less than their floor would let them; data sets are labelled by sampling.

@@ -45,7 +45,17 @@ SECONDS_PER_ANSWER = 0.25  # a stack is sent in portions, so that a move never w
 
 @dataclass(frozen=True)
 class Frame:
-    """One picture: the PNG, the sentence with its numbers, and what it shows in words."""
+    """One picture.
+
+    Parameters
+    ----------
+    png : bytes
+        The picture.
+    summary : str
+        The sentence with its numbers.
+    alt : str
+        What it shows, in words.
+    """
 
     png: bytes
     summary: str
