@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -117,6 +118,9 @@ def lab_command(folder: Path, *, browser: bool, port: int | None) -> list[str]:
     """
     command = [sys.executable, "-m", "jupyter", "lab", "--ServerApp.ip=127.0.0.1"]
     command.append(f"--ServerApp.root_dir={folder.resolve()}")
+    command.append("--ServerApp.answer_yes=True")  # Ctrl-C ends it without asking
+    if getattr(os, "geteuid", lambda: 1)() == 0:
+        command.append("--allow-root")  # as in containers; it listens on this computer only
     first = folder / "00-start-here.ipynb"
     if first.exists():
         command.append(f"--LabApp.default_url=/lab/tree/{first.name}")
