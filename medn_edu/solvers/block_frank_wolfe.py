@@ -55,6 +55,7 @@ _N_STEPS = 20  # at most so many pairwise steps in a visit,
 _ACCURACY = 0.1  # until violations differ by this share of what they differed by at first
 _SMALL = 0.3  # gaps below this share of the average are small,
 _REFRESH = 3  # and blocks with small gaps are visited every so many passes
+_LEFT = 0.75  # share of the gaps, seen before each visit, that is left at the end of a pass
 _EXTRAPOLATION = 1.0  # how far to extrapolate at most, in steps from the round before
 
 
@@ -93,7 +94,7 @@ def block_frank_wolfe(
     Yields
     ------
     Iterate
-        Weights, the sum of the last known gaps of all blocks as ``gap_estimate``, and the dual value
+        Weights, three quarters of the last known gaps of all blocks as ``gap_estimate``, and the dual value
         as ``objective_estimate``.
 
     Raises
@@ -108,7 +109,7 @@ def block_frank_wolfe(
     >>> from medn_edu.problems import MaxMarginProblem
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
-    >>> from medn_edu.structures import label_samples, pack
+    >>> from medn_edu.packing import label_samples, pack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
     >>> iterates = block_frank_wolfe(problem, rng=np.random.default_rng(0))
@@ -136,7 +137,7 @@ def block_frank_wolfe(
             state.visit(rng.permutation(n_samples), with_oracle=False)
         yield Iterate(
             weights=state.weights(),
-            gap_estimate=float(state.gaps.sum()),
+            gap_estimate=_LEFT * float(state.gaps.sum()),
             objective_estimate=state.dual_value,
             n_oracle_calls=n_oracle_calls,
             dual=partial(_dual_variables, state.blocks, state.atoms),
