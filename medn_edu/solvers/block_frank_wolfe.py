@@ -94,8 +94,8 @@ def block_frank_wolfe(
     Yields
     ------
     Iterate
-        Weights, three quarters of the last known gaps of all blocks as ``gap_estimate``, and the dual value
-        as ``objective_estimate``.
+        Weights, three quarters of the last known gaps of all blocks as ``gap_estimate``, and the
+        dual value as ``objective_estimate``.
 
     Raises
     ------
