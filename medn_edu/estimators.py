@@ -28,16 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from medn_edu import inference, saving
 from medn_edu.checks import check_count, check_positive
-from medn_edu.priors import GaussianPrior
-from medn_edu.problems import MaxMarginProblem, SoftMaxProblem
-from medn_edu.progress import GapProgress, warn_unless_converged
-from medn_edu.results import Iterate, Problem, SolveResult, run
-from medn_edu.slacks import LinearSlack
-from medn_edu.solvers import block_frank_wolfe, lbfgs
-from medn_edu.structures import (
-    LabelledSamples,
-    Samples,
-    WeightShape,
+from medn_edu.packing import (
     check_sample_weight,
     class_array,
     encode_labels,
@@ -45,6 +36,13 @@ from medn_edu.structures import (
     label_samples,
     pack,
 )
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems import MaxMarginProblem, SoftMaxProblem
+from medn_edu.progress import GapProgress, warn_unless_converged
+from medn_edu.results import Iterate, Problem, SolveResult, run
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers import block_frank_wolfe, lbfgs
+from medn_edu.structures import LabelledSamples, Samples, WeightShape
 
 __all__ = ["CRF", "M3N", "MarkovNetwork", "load_model"]
 

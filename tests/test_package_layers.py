@@ -19,7 +19,7 @@ PACKAGE = ROOT / "medn_edu"
 FLOORS = [
     {"checks", "files", "kernels"},
     {"priors", "slacks", "structures"},
-    {"inference"},
+    {"inference", "packing"},
     {"results"},
     {"problems"},
     {"progress", "saving", "solvers"},
@@ -33,8 +33,8 @@ FLOORS = [
 ]
 # Two rooms know less than their floor would let them; data sets are labelled by sampling.
 ONLY = {
-    "datasets": {"checks", "files", "inference", "structures"},
-    "theory": {"checks", "inference", "priors", "results", "slacks", "structures"},
+    "datasets": {"checks", "files", "inference", "packing", "structures"},
+    "theory": {"checks", "inference", "packing", "priors", "results", "slacks", "structures"},
 }
 HOME = {
     "numba": {"kernels"},

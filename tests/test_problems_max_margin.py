@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medn_edu.packing import label_samples, pack
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import DualVariables, Iterate
 from medn_edu.slacks import LinearSlack
-from medn_edu.structures import Forest, label_samples, pack
+from medn_edu.structures import Forest
 
 
 class Enumerated:

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medn_edu import Forest
+from medn_edu.packing import label_samples, pack
 from medn_edu.problems import SoftMaxProblem
 from medn_edu.results import Iterate
-from medn_edu.structures import LabelledSamples, label_samples, pack
+from medn_edu.structures import LabelledSamples
 
 
 def random_data(

@@ -10,10 +10,11 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
+from medn_edu.packing import label_samples, pack
 from medn_edu.problems import SoftMaxProblem
 from medn_edu.results import run
 from medn_edu.solvers import lbfgs
-from medn_edu.structures import LabelledSamples, label_samples, pack
+from medn_edu.structures import LabelledSamples
 
 
 def chains(

@@ -6,14 +6,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medn_edu.structures import (
-    Forest,
+from medn_edu.packing import (
     check_sample_weight,
     encode_labels,
     forbidden_to_allowed,
     label_samples,
     pack,
 )
+from medn_edu.structures import Forest
 
 GOOD = [np.eye(3), np.ones((1, 3))]
 

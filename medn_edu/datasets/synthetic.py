@@ -31,7 +31,7 @@ from sklearn.utils import Bunch
 
 from medn_edu.checks import check_count
 from medn_edu.datasets._arguments import check_noise, random_generator
-from medn_edu.structures import pack
+from medn_edu.packing import pack
 
 __all__ = ["make_chain_crf"]
 

@@ -57,7 +57,7 @@ def _data(name: str) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
 
 def _packed(name: str) -> tuple[Any, list[Any]]:
     """Return packed training samples and their labels; nothing else stays in memory."""
-    from medn_edu.structures import pack
+    from medn_edu.packing import pack
 
     X, y, _, _ = _data(name)
     return pack(X), [labels.copy() for labels in y]
@@ -121,7 +121,7 @@ def _speed(work: Callable[[], Any], n_letters: int) -> dict[str, Any]:
 
 def _inference(name: str, question: str) -> dict[str, Any]:
     from medn_edu import inference
-    from medn_edu.structures import encode_labels, pack
+    from medn_edu.packing import encode_labels, pack
 
     _, _, X, y = _data(name)
     samples = pack(X)

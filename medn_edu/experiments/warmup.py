@@ -19,7 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 from medn_edu import inference, kernels
 from medn_edu.estimators import CRF, M3N
 from medn_edu.kernels._cache import cache_folder
-from medn_edu.structures import Forest, pack
+from medn_edu.packing import pack
+from medn_edu.structures import Forest
 
 __all__ = ["WarmUp", "compiled_files", "kernel_cache", "warm_up"]
 

@@ -6,6 +6,7 @@ between the kernels, where they are vectorised.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ from medn_edu.kernels import marginalize as kernels
 
 __all__ = ["Sweeps", "TemperedEdge", "inverse"]
 
+_THREAD = threading.local()
+_KEPT_NUMBERS = 1 << 19  # 4 MB
 _NO_PAIRS = np.empty((0, 0, 0))
 
 
@@ -70,12 +73,21 @@ class Sweeps:
         self._n_labels = edge.log.shape[1]
         self.chunks = chunks(packed.offsets, first, last, 4 * self._n_labels)
         self._n_rows = max(int(packed.offsets[b] - packed.offsets[a]) for a, b in self.chunks)
+        self._space = _thread_space(4 * self._n_rows * self._n_labels)
+        self._n_taken = 0
         self._belief, self._message = self.new_rows(), self.new_rows()
         self.edge_counts = np.zeros_like(edge.log)
 
     def new_rows(self) -> np.ndarray:
-        """Return uninitialised space for a row of labels at each node of the longest chunk."""
-        return np.empty((self._n_rows, self._n_labels))
+        """Return uninitialised space for a row of labels at each node of the longest chunk.
+
+        There is room for two of them.  Like all scratch space it belongs to the thread and is
+        overwritten by its next sweeps.
+        """
+        size = self._n_rows * self._n_labels
+        start = self._n_taken * size
+        self._n_taken += 1
+        return self._space[start : start + size].reshape(self._n_rows, self._n_labels)
 
     def up(self, node: np.ndarray, offset: int, first: int, last: int) -> np.ndarray:
         """Sweep up and return log-partitions; node ``t`` has the potentials ``node[t - offset]``."""
@@ -191,6 +203,20 @@ class Sweeps:
     def _types(self, first: int, last: int) -> np.ndarray:
         start, stop = self._packed.offsets[[first, last]].tolist()
         return self._packed.edge_types[start:stop]
+
+
+def _thread_space(size: int) -> np.ndarray:
+    """Return at least ``size`` numbers of scratch space, the same ones each time if not too many.
+
+    Memory that is given back after every group of samples has to be mapped anew for the next one,
+    which can cost as much as the sweeps themselves.
+    """
+    space = getattr(_THREAD, "space", None)
+    if space is None or space.size < size:
+        space = np.empty(size)
+        if size <= _KEPT_NUMBERS:
+            _THREAD.space = space
+    return space
 
 
 def inverse(epsilon: float) -> float:

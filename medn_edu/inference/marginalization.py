@@ -127,7 +127,7 @@ def log_partition(
     Without preferences all labellings count the same, here 2 ** 3 of them:
 
     >>> import numpy as np
-    >>> from medn_edu.structures import pack
+    >>> from medn_edu.packing import pack
     >>> samples = pack([np.ones((3, 1))])
     >>> np.exp(log_partition(samples, np.zeros((3, 2)), np.zeros((1, 2, 2)))).round(10)
     array([8.])
@@ -189,7 +189,7 @@ def marginals(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.structures import pack
+    >>> from medn_edu.packing import pack
     >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.log([[3.0, 1.0], [1.0, 1.0]]), np.zeros((1, 2, 2))
     >>> marginals(samples, node, edge).node
@@ -270,7 +270,7 @@ def expected_statistics(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.structures import pack
+    >>> from medn_edu.packing import pack
     >>> samples = pack([np.array([[2.0], [4.0]])])
     >>> found = expected_statistics(samples, np.zeros((2, 1)), np.zeros((1, 2, 2)))
     >>> found.feature_sums
@@ -364,7 +364,7 @@ def edge_marginals(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.structures import pack
+    >>> from medn_edu.packing import pack
     >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.zeros((2, 2)), np.log([[[3.0, 1.0], [1.0, 3.0]]])
     >>> edge_marginals(samples, node, edge)[1]

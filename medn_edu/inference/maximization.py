@@ -60,7 +60,7 @@ def best_labelling(
     The second node prefers label 0, but not by enough to leave the label of its neighbour:
 
     >>> import numpy as np
-    >>> from medn_edu.structures import pack
+    >>> from medn_edu.packing import pack
     >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.array([[0.0, 3.0], [1.0, 0.0]]), np.array([[[2.0, 0.0], [0.0, 2.0]]])
     >>> best_labelling(samples, node, edge)
@@ -114,7 +114,7 @@ def k_best(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.structures import pack
+    >>> from medn_edu.packing import pack
     >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.array([[0.0, 3.0], [1.0, 0.0]]), np.array([[[2.0, 0.0], [0.0, 2.0]]])
     >>> labels, scores = k_best(samples, node, edge, 3)[0]

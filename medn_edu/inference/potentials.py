@@ -63,7 +63,7 @@ def node_potentials(samples: Samples, coef: np.ndarray, *, n_jobs: int = 1) -> n
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.structures import pack
+    >>> from medn_edu.packing import pack
     >>> samples = pack([np.array([[1.0, 0.0], [0.5, 2.0]])])
     >>> node_potentials(samples, np.array([[1.0, 1.0], [0.0, -1.0]]))
     array([[ 1. ,  0. ],
@@ -190,7 +190,7 @@ def labelling_scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.structures import pack
+    >>> from medn_edu.packing import pack
     >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.array([[1.0, 0.0], [0.0, 5.0]]), np.array([[[0.0, 2.0], [0.0, 0.0]]])
     >>> labelling_scores(samples, node, edge, np.array([0, 1]))
@@ -231,7 +231,7 @@ def feature_sums(samples: Samples, node_values: np.ndarray, *, n_jobs: int = 1) 
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.structures import pack
+    >>> from medn_edu.packing import pack
     >>> samples = pack([np.array([[1.0, 0.0], [0.5, 2.0]])])
     >>> feature_sums(samples, np.array([[1.0, 0.0], [0.25, 0.75]]))
     array([[1.125, 0.5  ],
@@ -298,7 +298,7 @@ def edge_counts(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.structures import pack
+    >>> from medn_edu.packing import pack
     >>> edge_counts(pack([np.ones((4, 1))]), np.array([0, 1, 1, 1]), 2)
     array([[[0., 1.],
             [0., 2.]]])
@@ -341,7 +341,8 @@ def joint_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> 
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.structures import WeightShape, pack
+    >>> from medn_edu.packing import pack
+    >>> from medn_edu.structures import WeightShape
     >>> samples = pack([np.array([[3.0], [5.0]])])
     >>> joint_features(samples, np.array([1, 0]), WeightShape(2, 1, 1)).toarray()
     array([[5., 3., 0., 0., 1., 0.]])

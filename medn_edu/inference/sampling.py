@@ -80,7 +80,7 @@ def draw_labellings(
     Labels that like company, drawn for a chain of three nodes:
 
     >>> import numpy as np
-    >>> from medn_edu.structures import pack
+    >>> from medn_edu.packing import pack
     >>> samples = pack([np.ones((3, 1))])
     >>> node, edge = np.zeros((3, 2)), np.array([[[4.0, 0.0], [0.0, 4.0]]])
     >>> draws = draw_labellings(samples, node, edge, 1000, rng=np.random.default_rng(0))
@@ -155,7 +155,7 @@ def gibbs_labellings(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.structures import pack
+    >>> from medn_edu.packing import pack
     >>> samples = pack([np.ones((3, 1))] * 1000)
     >>> node, edge = np.zeros((3000, 2)), np.array([[[1.0, 0.0], [0.0, 1.0]]])
     >>> labels = gibbs_labellings(samples, node, edge, 20, rng=np.random.default_rng(0))

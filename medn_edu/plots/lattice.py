@@ -76,7 +76,7 @@ def lattice_frame(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.structures import pack
+    >>> from medn_edu.packing import pack
     >>> node = np.array([[1.0, 0.0], [0.0, 0.4]])
     >>> edge = np.array([[[1.0, 0.0], [0.0, 1.0]]])
     >>> [lattice_frame(pack([np.eye(2)]), node, edge, s).path.tolist() for s in (0.0, 1.0)]

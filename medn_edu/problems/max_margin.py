@@ -53,7 +53,7 @@ class MaxMarginProblem:
     --------
     >>> import numpy as np
     >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.structures import label_samples, pack
+    >>> from medn_edu.packing import label_samples, pack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
     >>> problem.primal(np.zeros(8))

@@ -89,7 +89,7 @@ class SoftMaxProblem:
     Without weights every labelling is equally likely, four of them here:
 
     >>> import numpy as np
-    >>> from medn_edu.structures import label_samples, pack
+    >>> from medn_edu.packing import label_samples, pack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> problem = SoftMaxProblem(data, lam=1.0)
     >>> round(float(np.exp(problem.primal(np.zeros(8)))), 6)
