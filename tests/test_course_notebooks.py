@@ -13,6 +13,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from medn_edu.course.build import MOST_BYTES, VIEW, normalise
 from medn_edu.datasets import DataError, load_ocr
@@ -173,3 +174,25 @@ def test_a_new_run_gives_the_saved_outputs(path: Path) -> None:
     environment = os.environ | {"TQDM_DISABLE": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_without_the_letters_digits_stand_in_under_a_banner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MEDN_EDU_DATA", raising=False)
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("TQDM_DISABLE", "1")
+    monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path)
+    if not without_the_letters():
+        pytest.skip("the cache folder cannot be moved here")
+    notebook = read(ROOT / "notebooks" / "13-ocr-study.ipynb")
+    source = "import pathlib, pooch; pooch.os_cache = lambda project: pathlib.Path('.')"
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(source))
+    resources = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
+    banner = outputs(notebook)[0].data
+    assert banner["text/plain"].startswith("STAND-IN DATA.")
+    assert 'role="alert"' in banner["text/html"]
+    assert all(output.get("name") != "stderr" for output in outputs(notebook))

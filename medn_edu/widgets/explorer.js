@@ -96,14 +96,17 @@ function render({ model, el }) {
     ask("stack", { have: [...stack.frames.keys()] });
   };
 
-  const refresh = () => {
-    if (stack.key !== stackKey()) {
-      for (const frame of stack.frames.values()) {
-        if (frame.image !== current) URL.revokeObjectURL(frame.image.dataset.url);
-        delete frame.image.dataset.kept;
-      }
-      stack = { key: stackKey(), frames: new Map() };
+  const renew = () => {
+    if (stack.key === stackKey()) return;
+    for (const frame of stack.frames.values()) {
+      if (frame.image !== current) URL.revokeObjectURL(frame.image.dataset.url);
+      delete frame.image.dataset.kept;
     }
+    stack = { key: stackKey(), frames: new Map() };
+  };
+
+  const refresh = () => {
+    renew();
     const ready = time && stack.frames.get(positions[time.name]);
     if (ready) {
       shown = serial;
@@ -129,7 +132,7 @@ function render({ model, el }) {
     if (!mine && frame.view !== "" && waiting) return; // another view moved while we do
     const image = await decoded(frame.png, frame.alt);
     if (mine) answered();
-    if (mine ? frame.serial < shown : false) return URL.revokeObjectURL(image.dataset.url);
+    if (mine && frame.serial < shown) return URL.revokeObjectURL(image.dataset.url);
     if (!mine) {
       for (const [name, position] of Object.entries(frame.positions)) {
         positions[name] = position;
@@ -149,7 +152,9 @@ function render({ model, el }) {
         message.frames.map((frame, i) => decoded(buffers[i], frame.alt)),
       );
       answered();
-      if (key === stack.key) {
+      if (key !== stack.key) {
+        images.forEach((image) => URL.revokeObjectURL(image.dataset.url));
+      } else {
         message.frames.forEach((frame, i) => {
           images[i].dataset.kept = "yes";
           stack.frames.set(frame.position, { image: images[i], summary: frame.summary });
@@ -164,7 +169,8 @@ function render({ model, el }) {
       element("a", { href: url, download: message.file }).click();
       setTimeout(() => URL.revokeObjectURL(url), 10000);
     } else if (message.kind === "failed") {
-      answered();
+      waiting = null;
+      clearTimeout(timers.waiting);
       status.textContent = message.text;
     }
   };
@@ -265,7 +271,7 @@ function render({ model, el }) {
   }
 
   // The pictures of the time are fetched when the reader turns to this figure, not before.
-  const turnedTo = () => { if (time) refresh(); };
+  const turnedTo = () => { renew(); fill(); };
   root.addEventListener("pointerenter", turnedTo, { once: true });
   root.addEventListener("focusin", turnedTo, { once: true });
 

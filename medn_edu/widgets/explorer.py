@@ -26,6 +26,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import sub
 from typing import Any
 
 import anywidget
@@ -40,7 +41,8 @@ HERE = pathlib.Path(__file__).parent
 DPI = 120  # a little more than the screen's 96: sharp, and still quick to render
 CSS_DPI = 96
 KEPT_FRAMES = 256
-SECONDS_PER_ANSWER = 0.25  # a stack is sent in portions, so that a move never waits for all of it
+ALIKE = 10  # colours of an animation differ by more than this in red, green or blue
+SECONDS_PER_ANSWER = 0.1  # a stack is sent in portions, so that a move never waits for all of it
 
 
 @dataclass(frozen=True)
@@ -377,7 +379,7 @@ class Explorer:
         return checked
 
     def _send_stack(self, view: Any, request: Mapping[str, Any]) -> None:
-        """Send the pictures the browser lacks, as many as are drawn in a quarter of a second."""
+        """Send the pictures the browser lacks, as many as are drawn in a tenth of a second."""
         assert self._time is not None
         have = set(request["have"])
         lacking = [i for i in range(len(self._controls[self._time].values)) if i not in have]
@@ -414,8 +416,8 @@ def _gif(pngs: Sequence[bytes], per_second: float) -> bytes:
     sample = Image.new("RGB", (chosen[0].width, chosen[0].height * len(chosen)))
     for i, picture in enumerate(chosen):
         sample.paste(picture, (0, i * picture.height))
-    # this method keeps colours that are rare, such as that of a struck-through letter
-    palette = sample.quantize(128, method=Image.Quantize.MAXCOVERAGE)
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(_palette(sample))
     flat = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     buffer = io.BytesIO()
     flat[0].save(
@@ -428,6 +430,21 @@ def _gif(pngs: Sequence[bytes], per_second: float) -> bytes:
         optimize=True,
     )
     return buffer.getvalue()
+
+
+def _palette(sample: Image.Image) -> list[int]:
+    """Return 256 colours, the most common first, no two alike.
+
+    Exact and apart, so that white stays white and a rare colour, such as that of a struck-through
+    letter, is not mixed with another.
+    """
+    chosen: list[tuple[int, ...]] = []
+    for _, colour in sorted(sample.getcolors(1 << 24), reverse=True):
+        if all(max(map(abs, map(sub, colour, other))) > ALIKE for other in chosen):
+            chosen.append(colour)
+        if len(chosen) == 256:
+            break
+    return [part for colour in chosen for part in colour]
 
 
 def _mp4(pngs: Sequence[bytes], per_second: float) -> bytes:
