@@ -18,6 +18,7 @@ __all__ = ["Sweeps", "TemperedEdge", "inverse"]
 
 _THREAD = threading.local()
 _KEPT_NUMBERS = 1 << 19  # 4 MB
+_BLAS_ALONE = 1 << 18
 _NO_PAIRS = np.empty((0, 0, 0))
 
 
@@ -169,11 +170,11 @@ class Sweeps:
             lengths = np.diff(self._packed.offsets[first : last + 1])
             quotient *= np.repeat(weight[first:last], lengths)[:, None]
         if len(self.edge_counts) == 1:
-            self.edge_counts[0] += (quotient.T @ belief) * self._edge.exp[0]
+            self.edge_counts[0] += _product(quotient, belief) * self._edge.exp[0]
             return
         for k in np.unique(types):
             nodes = types == k
-            self.edge_counts[k] += (quotient[nodes].T @ belief[nodes]) * self._edge.exp[k]
+            self.edge_counts[k] += _product(quotient[nodes], belief[nodes]) * self._edge.exp[k]
 
     def _centre(
         self, node: np.ndarray, offset: int, first: int, last: int, centred: np.ndarray
@@ -217,6 +218,20 @@ def _thread_space(size: int) -> np.ndarray:
         if size <= _KEPT_NUMBERS:
             _THREAD.space = space
     return space
+
+
+def _product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return ``x^T y`` by pieces so small that BLAS starts no threads of its own for them.
+
+    Those would get in the way of ours, and of each other.  (OpenBLAS stays in the calling thread up
+    to 2 ** 18 multiplications.)
+    """
+    n_rows = max(1, _BLAS_ALONE // (x.shape[1] * y.shape[1]))
+    total = x[:n_rows].T @ y[:n_rows]
+    for start in range(n_rows, len(x), n_rows):
+        rows = slice(start, start + n_rows)
+        total += x[rows].T @ y[rows]
+    return total
 
 
 def inverse(epsilon: float) -> float:
