@@ -407,7 +407,18 @@ def _sorted_classes(labels: set[Hashable]) -> list[Hashable]:
 
 
 def class_array(classes: list[Hashable]) -> np.ndarray:
-    """Return labels as an array; of objects when numpy would change or nest them."""
+    """Return labels as an array; of objects when numpy would change or nest them.
+
+    Parameters
+    ----------
+    classes : list of hashable
+        The labels.
+
+    Returns
+    -------
+    ndarray, shape (n_labels,)
+        The labels, unchanged.
+    """
     if len({type(label) for label in classes}) == 1 and isinstance(
         classes[0], (str, bool, int, float)
     ):

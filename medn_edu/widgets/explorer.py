@@ -439,7 +439,8 @@ def _palette(sample: Image.Image) -> list[int]:
     letter, is not mixed with another.
     """
     chosen: list[tuple[int, ...]] = []
-    for _, colour in sorted(sample.getcolors(1 << 24), reverse=True):
+    counted: list[Any] = sample.getcolors(1 << 24) or []
+    for _, colour in sorted(counted, reverse=True):
         if all(max(map(abs, map(sub, colour, other))) > ALIKE for other in chosen):
             chosen.append(colour)
         if len(chosen) == 256:
