@@ -113,8 +113,12 @@ class Time(Control):
 
     Parameters
     ----------
-    low, high, step, value, label
-        As for `Slider`.
+    low, high, step : float
+        The ends, both included, and the distance of neighbours.
+    value : float, optional
+        Where it starts; ``low`` by default.
+    label : str
+        Words in front of it.
     per_second : float
         How many pictures a second are played.
 
