@@ -147,7 +147,7 @@ def test_ctrl_c_in_the_middle_of_a_study(require_ocr, tmp_path, jobs):
         [sys.executable, "-c", SMALL_STUDY, jobs, str(tmp_path)],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
-        wait_for(table)
+        wait_for(table, process)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -157,9 +157,10 @@ def test_ctrl_c_in_the_middle_of_a_study(require_ocr, tmp_path, jobs):
     assert 0 < n_done < 120, "stopped in the middle"
 
 
-def wait_for(path: Path, seconds: float = 120) -> None:
+def wait_for(path: Path, process: subprocess.Popen, seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not path.exists():
+        assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline, f"{path} did not appear"
         time.sleep(0.02)
 

@@ -313,5 +313,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     try:
         print(json.dumps(TASKS[sys.argv[1]](sys.argv[2])))
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        if error.name not in ("pycrfsuite", "hmmlearn"):
+            raise
         print(json.dumps({"missing": error.name}))

@@ -8,6 +8,7 @@ its error; the next run tries it again.
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -187,10 +188,13 @@ def run_study(
     jobs = joblib.Parallel(n_jobs=n_jobs, backend="threading", return_as="generator_unordered")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the gap stands in the table
-        for row, seconds in jobs(joblib.delayed(evaluate)(spec, study.split) for spec in waiting):
-            store.add(row, seconds)
-            n_done += 1
-            tell(n_done, len(specs))
+        warnings.filterwarnings("ignore", message=".* have been cancelled")  # by Ctrl-C
+        fits = jobs(joblib.delayed(evaluate)(spec, study.split) for spec in waiting)
+        with contextlib.closing(fits):
+            for row, seconds in fits:
+                store.add(row, seconds)
+                n_done += 1
+                tell(n_done, len(specs))
     store.write()
     return [store.rows[key] for key in sorted(store.rows)]
 

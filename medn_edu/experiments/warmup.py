@@ -19,7 +19,11 @@ from sklearn.exceptions import ConvergenceWarning
 from medn_edu import inference, kernels
 from medn_edu.estimators import CRF, M3N
 from medn_edu.kernels._cache import cache_folder
-from medn_edu.packing import pack
+from medn_edu.packing import encode_labels, forbidden_to_allowed, label_samples, pack
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems import MaxMarginProblem
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers import block_frank_wolfe
 from medn_edu.structures import Forest
 
 __all__ = ["WarmUp", "compiled_files", "kernel_cache", "warm_up"]
@@ -102,19 +106,20 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     rng = np.random.default_rng(0)
     X = [Forest(rng.normal(size=(3, 2)), parents) for parents in ([-1, 0, 1], [-1, 0, 0])]
     y = [[0, 1, 1], [1, 0, 1]]
-    samples = pack(X)
-    node = inference.node_potentials
-    coef, edge = rng.normal(size=(2, 2)), rng.normal(size=(1, 2, 2))
-    m3n = M3N(max_iter=3, verbose=0)
-    yield "training M3N", lambda: m3n.fit(X, y)
+    m3n = M3N(max_iter=5, tol=1e-9, warm_start=True, verbose=0)
+    yield "inference", inference.warm_up
+    yield "training M3N", lambda: m3n.fit(X, y).fit(X, y)
+    yield "growing", lambda: _grow(X, y)
     yield "training a CRF", lambda: CRF(max_iter=3, verbose=0).fit(X, y)
-    yield "decoding", lambda: (m3n.predict(X), m3n.decode(X, 2), m3n.margins(X, y))
-    yield "marginals", lambda: m3n.predict_marginals(X)
-    yield "edge marginals", lambda: inference.edge_marginals(samples, node(samples, coef), edge)
-    yield (
-        "sampling",
-        lambda: (
-            inference.draw_labellings(samples, node(samples, coef), edge, rng=rng),
-            inference.gibbs_labellings(samples, node(samples, coef), edge, 1, rng=rng),
-        ),
-    )
+    yield "decoding", lambda: (m3n.predict(X), m3n.decode(X, 2), m3n.predict_marginals(X))
+
+
+def _grow(X: list[Forest], y: list[list[int]]) -> None:
+    """Train M3N with room for a single labelling per sample, so that more has to be made."""
+    samples = pack(X)
+    codes, classes = encode_labels(y, samples)
+    data = label_samples(samples, codes, forbidden_to_allowed(None, classes))
+    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(1.0))
+    passes = block_frank_wolfe(problem, rng=np.random.default_rng(0), capacity=1)
+    for _ in zip(range(5), passes, strict=False):
+        pass
