@@ -52,6 +52,7 @@ MAX_GRAM_NODES = 8192  # nodes from which the feature factor is estimated
 HISTORY_BYTES = 2**27  # for the pairs (s, y); never fewer than 5 pairs are kept
 ENOUGH_DECREASE, ENOUGH_FLATTENING = 1e-4, 0.9
 MAX_TRIALS = 40  # of the line search
+FLOOR = 1e-4  # least curvature relative to the largest; keeps weights that hardly matter in place
 
 Operator = Callable[[np.ndarray], np.ndarray]
 
@@ -251,7 +252,7 @@ def _first_guess(problem: SoftMaxProblem, weights: np.ndarray) -> Operator:
     by_feature = np.maximum(feature_values, 0.0)
     coef_curvature = np.maximum(label_values, 0.0)[:, None] * by_feature
     largest = max(coef_curvature.max(), curvature.transitions.max())
-    floor = max(problem.lam, 1e-6 * largest, np.finfo(float).tiny)
+    floor = max(problem.lam, FLOOR * largest, np.finfo(float).tiny)
     coef_curvature += floor
     transition_curvature = curvature.transitions + floor
 
