@@ -50,7 +50,7 @@ def documented(text: str, heading: str = "Parameters") -> set[str]:
 
 def test_there_is_something_to_check():
     assert len(FUNCTIONS) > 30
-    assert "medn_edu.estimators.M3N" in CLASSES
+    assert "medn_edu.estimators.m3n.M3N" in CLASSES
 
 
 @pytest.mark.parametrize("name", MODULES)

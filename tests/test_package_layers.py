@@ -22,7 +22,7 @@ FLOORS = [
     {"inference", "packing"},
     {"results"},
     {"problems"},
-    {"progress", "saving", "solvers"},
+    {"solvers"},
     {"estimators"},
     {"datasets", "theory"},
     {"plots"},

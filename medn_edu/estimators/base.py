@@ -1,19 +1,4 @@
-"""Estimators: structured models with scikit-learn's manners.
-
-Every model of the family scores a labelling ``y`` of a sample ``x`` by ``F(x, y; w) = w . f(x, y)``,
-where the joint feature vector ``f`` sums the features of the nodes, per label, and counts the
-transitions along the edges.  All models predict by ``argmax_y F``; they differ in how they choose ``w``:
-
-============  ===========================================================================
-`M3N`         maximum margin Markov network: ``|w|^2 / 2 + C sum_i xi_i``, with the largest
-              violation ``xi_i = max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))]``
-`CRF`         conditional random field: ``-sum_i log p(y_i | x_i; w)``, plus ``lam |w|^2 / 2``
-============  ===========================================================================
-
-Samples are arrays, one row per node, for chains, or `Forest` objects.  An estimator works in
-`sklearn.base.clone`, `GridSearchCV` and `cross_val_score`; it is no `ClassifierMixin`, whose checks
-expect one label per sample.
-"""
+"""What all models share: training, prediction and saving around a choice of the weights."""
 
 from __future__ import annotations
 
@@ -26,25 +11,21 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from medn_edu import inference, saving
+from medn_edu import inference
 from medn_edu.checks import check_count, check_positive
+from medn_edu.estimators import saving
+from medn_edu.estimators.progress import GapProgress, warn_unless_converged
 from medn_edu.packing import (
     check_sample_weight,
-    class_array,
     encode_labels,
     forbidden_to_allowed,
     label_samples,
     pack,
 )
-from medn_edu.priors import GaussianPrior
-from medn_edu.problems import MaxMarginProblem, SoftMaxProblem
-from medn_edu.progress import GapProgress, warn_unless_converged
 from medn_edu.results import Iterate, Problem, SolveResult, run
-from medn_edu.slacks import LinearSlack
-from medn_edu.solvers import block_frank_wolfe, lbfgs
 from medn_edu.structures import LabelledSamples, Samples, WeightShape
 
-__all__ = ["CRF", "M3N", "MarkovNetwork", "load_model"]
+__all__ = ["MarkovNetwork"]
 
 
 class MarkovNetwork(BaseEstimator):
@@ -363,193 +344,6 @@ class MarkovNetwork(BaseEstimator):
 
     def _class_list(self) -> list[Hashable]:
         return self.classes_.tolist()
-
-
-class M3N(MarkovNetwork):
-    """Maximum margin Markov network (Taskar et al. 2003; MEDN P0).
-
-    Minimises ``|w|^2 / 2 + C sum_i xi_i``, where ``xi_i`` is the largest violation of the margins
-    ``w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y)``, by block-coordinate Frank-Wolfe on the dual.  The
-    same weights are the mean of the MEDN posterior under a standard normal prior (Theorem 3).
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Price of margin violations; positive.  Larger values fit the training data harder.
-    forbidden : iterable of pairs, or dict from edge type to pairs, optional
-        Transitions ``(parent's label, child's label)`` that never occur.
-    tol : float, default=0.01
-        Relative duality gap at which to stop.
-    max_iter : int, default=1000
-        Largest number of passes over the samples.
-    warm_start : bool, default=False
-        Go on from the last solution when fitted again to the same samples.
-    random_state : int, numpy.random.Generator or None, default=0
-        Order in which samples are visited.
-    n_jobs : int, default=1
-        Threads for sweeps over all samples; results do not depend on it.
-    verbose : int, default=1
-        Whether to show progress when training takes over two seconds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu import M3N
-    >>> X = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 1.0]])]
-    >>> y = [["noun", "verb"], ["verb"]]
-    >>> model = M3N(C=1.0).fit(X, y)
-    >>> model.predict(X)[0]
-    array(['noun', 'verb'], dtype='<U4')
-    >>> model.result_.relative_gap <= 0.01
-    True
-    """
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        forbidden: Any = None,
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        random_state: Any = 0,
-        n_jobs: int = 1,
-        verbose: int = 1,
-    ) -> None:
-        self.C = C
-        self.forbidden = forbidden
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _problem(self, data: LabelledSamples, n_jobs: int) -> MaxMarginProblem:
-        return MaxMarginProblem(data, GaussianPrior(), LinearSlack(self.C), n_jobs)
-
-    def _iterates(self, problem: MaxMarginProblem, start: SolveResult | None) -> Iterator[Iterate]:
-        rng = np.random.default_rng(self.random_state)
-        return block_frank_wolfe(problem, rng=rng, warm_start=start.alpha if start else None)
-
-
-class CRF(MarkovNetwork):
-    """Conditional random field (Lafferty et al. 2001), plain or with an L2 penalty.
-
-    Minimises ``-sum_i log p(y_i | x_i; w) + lam |w|^2 / 2``, ``p(y | x; w) ~ exp(w . f(x, y))``.  The
-    plain CRF may have no optimum (weights grow without bound when the samples are separable), so it
-    stops when the likelihood hardly changes and is reported as stopped, not as converged.
-
-    Parameters
-    ----------
-    penalty : {"l2", None}, default="l2"
-        Penalty on the weights.
-    lam : float, default=1.0
-        Strength of the penalty, positive; ignored without a penalty.
-    forbidden : iterable of pairs, or dict from edge type to pairs, optional
-        Transitions ``(parent's label, child's label)`` that never occur.
-    tol : float, default=1e-4
-        Relative duality gap at which to stop; without a penalty the relative change of the
-        likelihood per pass.
-    max_iter : int, default=1000
-        Largest number of passes over the samples.
-    warm_start : bool, default=False
-        Go on from the last solution when fitted again to the same samples.
-    n_jobs : int, default=1
-        Threads for sweeps over all samples; results do not depend on it.
-    verbose : int, default=1
-        Whether to show progress when training takes over two seconds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu import CRF
-    >>> X = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 1.0]])]
-    >>> y = [[True, False], [False]]
-    >>> model = CRF(lam=0.1, tol=1e-6).fit(X, y)
-    >>> model.predict_marginals(X)[1].round(2)
-    array([[0.92, 0.08]])
-    """
-
-    def __init__(
-        self,
-        penalty: str | None = "l2",
-        lam: float = 1.0,
-        *,
-        forbidden: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        n_jobs: int = 1,
-        verbose: int = 1,
-    ) -> None:
-        self.penalty = penalty
-        self.lam = lam
-        self.forbidden = forbidden
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _problem(self, data: LabelledSamples, n_jobs: int) -> SoftMaxProblem:
-        if self.penalty not in (None, "l2"):
-            raise ValueError(f"penalty is {self.penalty!r}; expected None or 'l2'.")
-        lam = check_positive("lam", self.lam) if self.penalty == "l2" else 0.0
-        return SoftMaxProblem(data, lam, n_jobs)
-
-    def _iterates(self, problem: SoftMaxProblem, start: SolveResult | None) -> Iterator[Iterate]:
-        return lbfgs(problem, warm_start=start.weights if start else None, change_tol=self.tol)
-
-
-def load_model(path: str | Path) -> MarkovNetwork:
-    """Read a model that was written by `MarkovNetwork.save`.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    MarkovNetwork
-        The trained estimator, with its certificate and history.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is not a readable model.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from medn_edu import CRF, load_model
-    >>> path = Path(tempfile.mkdtemp()) / "model.npz"
-    >>> CRF().fit([np.eye(2)], ["ab"]).save(path)
-    >>> load_model(path).predict([np.eye(2)])[0]
-    array(['a', 'b'], dtype='<U1')
-    """
-    state = saving.load_state(path)
-    estimators = {"M3N": M3N, "CRF": CRF}
-    if state["estimator"] not in estimators:
-        raise ValueError(
-            f"{path} holds a model of the kind {state['estimator']!r}; this version of medn_edu knows "
-            f"{', '.join(estimators)}."
-        )
-    try:
-        model = estimators[state["estimator"]](**state["parameters"])
-    except TypeError as error:
-        raise ValueError(f"{path} holds parameters that do not fit: {error}.") from None
-    model.classes_ = class_array(state["classes"])
-    model._allowed = state["allowed"]
-    model._offsets = state["offsets"]
-    model.result_ = state["result"]
-    model._set_weights(model.result_.weights, model.result_.eta, state["n_features"])
-    return model
 
 
 def _object_array(items: Iterable[Any]) -> np.ndarray:

@@ -1,0 +1,25 @@
+"""Estimators: structured models with scikit-learn's manners.
+
+Every model of the family scores a labelling ``y`` of a sample ``x`` by ``F(x, y; w) = w . f(x, y)``,
+where the joint feature vector ``f`` sums the features of the nodes, per label, and counts the
+transitions along the edges.  All models predict by ``argmax_y F``; they differ in how they choose ``w``:
+
+============  ===========================================================================
+`M3N`         maximum margin Markov network: ``|w|^2 / 2 + C sum_i xi_i``, with the largest
+              violation ``xi_i = max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))]``
+`CRF`         conditional random field: ``-sum_i log p(y_i | x_i; w)``, plus ``lam |w|^2 / 2``
+============  ===========================================================================
+
+Samples are arrays, one row per node, for chains, or `Forest` objects.  An estimator works in
+`sklearn.base.clone`, `GridSearchCV` and `cross_val_score`; it is no `ClassifierMixin`, whose checks
+expect one label per sample.
+"""
+
+from __future__ import annotations
+
+from medn_edu.estimators.base import MarkovNetwork
+from medn_edu.estimators.crf import CRF
+from medn_edu.estimators.loading import load_model
+from medn_edu.estimators.m3n import M3N
+
+__all__ = ["CRF", "M3N", "MarkovNetwork", "load_model"]

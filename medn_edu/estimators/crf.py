@@ -1,0 +1,84 @@
+"""The conditional random field as an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from medn_edu.checks import check_positive
+from medn_edu.estimators.base import MarkovNetwork
+from medn_edu.problems import SoftMaxProblem
+from medn_edu.results import Iterate, SolveResult
+from medn_edu.solvers import lbfgs
+from medn_edu.structures import LabelledSamples
+
+__all__ = ["CRF"]
+
+
+class CRF(MarkovNetwork):
+    """Conditional random field (Lafferty et al. 2001), plain or with an L2 penalty.
+
+    Minimises ``-sum_i log p(y_i | x_i; w) + lam |w|^2 / 2``, ``p(y | x; w) ~ exp(w . f(x, y))``.  The
+    plain CRF may have no optimum (weights grow without bound when the samples are separable), so it
+    stops when the likelihood hardly changes and is reported as stopped, not as converged.
+
+    Parameters
+    ----------
+    penalty : {"l2", None}, default="l2"
+        Penalty on the weights.
+    lam : float, default=1.0
+        Strength of the penalty, positive; ignored without a penalty.
+    forbidden : iterable of pairs, or dict from edge type to pairs, optional
+        Transitions ``(parent's label, child's label)`` that never occur.
+    tol : float, default=1e-4
+        Relative duality gap at which to stop; without a penalty the relative change of the
+        likelihood per pass.
+    max_iter : int, default=1000
+        Largest number of passes over the samples.
+    warm_start : bool, default=False
+        Go on from the last solution when fitted again to the same samples.
+    n_jobs : int, default=1
+        Threads for sweeps over all samples; results do not depend on it.
+    verbose : int, default=1
+        Whether to show progress when training takes over two seconds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu import CRF
+    >>> X = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 1.0]])]
+    >>> y = [[True, False], [False]]
+    >>> model = CRF(lam=0.1, tol=1e-6).fit(X, y)
+    >>> model.predict_marginals(X)[1].round(2)
+    array([[0.92, 0.08]])
+    """
+
+    def __init__(
+        self,
+        penalty: str | None = "l2",
+        lam: float = 1.0,
+        *,
+        forbidden: Any = None,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        warm_start: bool = False,
+        n_jobs: int = 1,
+        verbose: int = 1,
+    ) -> None:
+        self.penalty = penalty
+        self.lam = lam
+        self.forbidden = forbidden
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _problem(self, data: LabelledSamples, n_jobs: int) -> SoftMaxProblem:
+        if self.penalty not in (None, "l2"):
+            raise ValueError(f"penalty is {self.penalty!r}; expected None or 'l2'.")
+        lam = check_positive("lam", self.lam) if self.penalty == "l2" else 0.0
+        return SoftMaxProblem(data, lam, n_jobs)
+
+    def _iterates(self, problem: SoftMaxProblem, start: SolveResult | None) -> Iterator[Iterate]:
+        return lbfgs(problem, warm_start=start.weights if start else None, change_tol=self.tol)

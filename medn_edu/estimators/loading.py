@@ -1,0 +1,63 @@
+"""Reading saved models again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from medn_edu.estimators.base import MarkovNetwork
+from medn_edu.estimators.crf import CRF
+from medn_edu.estimators.m3n import M3N
+from medn_edu.estimators.saving import load_state
+from medn_edu.packing import class_array
+
+__all__ = ["load_model"]
+
+
+def load_model(path: str | Path) -> MarkovNetwork:
+    """Read a model that was written by `MarkovNetwork.save`.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    MarkovNetwork
+        The trained estimator, with its certificate and history.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not a readable model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from medn_edu import CRF, load_model
+    >>> path = Path(tempfile.mkdtemp()) / "model.npz"
+    >>> CRF().fit([np.eye(2)], ["ab"]).save(path)
+    >>> load_model(path).predict([np.eye(2)])[0]
+    array(['a', 'b'], dtype='<U1')
+    """
+    state = load_state(path)
+    estimators = {"M3N": M3N, "CRF": CRF}
+    if state["estimator"] not in estimators:
+        raise ValueError(
+            f"{path} holds a model of the kind {state['estimator']!r}; this version of medn_edu knows "
+            f"{', '.join(estimators)}."
+        )
+    try:
+        model = estimators[state["estimator"]](**state["parameters"])
+    except TypeError as error:
+        raise ValueError(f"{path} holds parameters that do not fit: {error}.") from None
+    model.classes_ = class_array(state["classes"])
+    model._allowed = state["allowed"]
+    model._offsets = state["offsets"]
+    model.result_ = state["result"]
+    model._set_weights(model.result_.weights, model.result_.eta, state["n_features"])
+    return model
