@@ -6,7 +6,9 @@ import math
 import numbers
 from typing import Any
 
-__all__ = ["check_count", "check_positive"]
+import numpy as np
+
+__all__ = ["check_count", "check_nonnegative", "check_positive", "random_generator"]
 
 
 def check_positive(name: str, value: Any) -> float:
@@ -44,6 +46,41 @@ def check_positive(name: str, value: Any) -> float:
     return number
 
 
+def check_nonnegative(name: str, value: Any) -> float:
+    """Return ``value`` as a float if it is a finite number of at least 0.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        What the user handed in.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    TypeError
+        If it is not a number.
+    ValueError
+        If it is not finite or below 0.
+
+    Examples
+    --------
+    >>> check_nonnegative("noise", 0)
+    0.0
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} is {value!r}; expected a number of at least 0.")
+    number = float(value)
+    if not (math.isfinite(number) and number >= 0):
+        raise ValueError(f"{name} is {value!r}; expected a finite number of at least 0.")
+    return number
+
+
 def check_count(name: str, value: Any, *, least: int = 1) -> int:
     """Return ``value`` as an int if it is a whole number of at least ``least``.
 
@@ -78,3 +115,37 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
     if value < least:
         raise ValueError(f"{name} is {value!r}; expected a whole number of at least {least}.")
     return int(value)
+
+
+def random_generator(random_state: Any) -> np.random.Generator:
+    """Return a generator for a seed, a generator, or None (a fresh one each time).
+
+    Parameters
+    ----------
+    random_state : int, numpy.random.Generator or None
+        What the user handed in.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The generator.
+
+    Raises
+    ------
+    ValueError
+        If it is nothing of the kind.
+
+    Examples
+    --------
+    >>> random_generator(0).integers(10).item()
+    8
+    """
+    seed_like = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    if not seed_like or random_state < 0:
+        raise ValueError(
+            f"random_state is {random_state!r}; expected a whole number of at least 0, a "
+            "numpy.random.Generator or None."
+        )
+    return np.random.default_rng(int(random_state))

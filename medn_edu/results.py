@@ -33,6 +33,12 @@ __all__ = [
     "run",
 ]
 
+OVERFLOW = (
+    "the weights cannot be computed in double precision: features, sample weights or constants are "
+    "too large; rescale the features, to about 1."
+)
+"""What is said when numbers overflow."""
+
 
 @dataclass(frozen=True, eq=False)
 class DualVariables:
@@ -243,6 +249,7 @@ class SolveResult:
     trace: list[TracePoint]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # overflow is said once, by `_check_finite`
 def run(
     iterates: Iterable[Iterate],
     problem: Problem,
@@ -277,7 +284,7 @@ def run(
     Raises
     ------
     ValueError
-        If ``tol`` is not positive or ``max_iter`` is below 1.
+        If ``tol`` is not positive, ``max_iter`` is below 1, or numbers overflow.
     """
     check_positive("tol", tol)
     check_count("max_iter", max_iter)
@@ -285,6 +292,7 @@ def run(
     trace: list[TracePoint] = []
     status = "the solver ended"
     for n_passes, iterate in enumerate(clock.pull(iterates), start=1):
+        _check_finite(iterate)
         out_of_passes = n_passes >= max_iter
         with clock:
             certificate = judge(iterate, at_all_costs=out_of_passes or bool(iterate.stopped))
@@ -321,6 +329,11 @@ def run(
         status=status,
         trace=trace,
     )
+
+
+def _check_finite(iterate: Iterate) -> None:
+    if not (np.isfinite(iterate.weights).all() and np.isfinite(iterate.objective_estimate)):
+        raise ValueError(OVERFLOW)
 
 
 class _Judge:

@@ -112,6 +112,20 @@ def test_certificate(model):
         assert result.status
 
 
+def test_eta_is_what_the_dual_solution_sums_to():
+    """For a CRF: observed minus expected features, by enumeration; at the optimum lam times w."""
+    model = CRF(lam=3.0, tol=1e-8).fit(X, Y)
+    eta = np.zeros_like(model.weights_)
+    for sample, truth in zip(X, Y, strict=True):
+        codes, scores = labellings(model, sample)
+        probability = np.exp(scores - scores.max())
+        features = model.joint_feature([sample] * len(codes), list(model.classes_[codes]))
+        expected = features.T @ (probability / probability.sum())
+        eta += model.joint_feature([sample], [truth]).toarray()[0] - expected
+    np.testing.assert_allclose(model.eta_, eta, atol=1e-8)
+    np.testing.assert_allclose(model.eta_, 3.0 * model.weights_, atol=1e-3)
+
+
 def test_m3n_weights_equal_eta():
     """Theorem 3: with the standard normal prior the posterior mean is eta."""
     model = M3N(tol=1e-4).fit(X, Y)
@@ -184,8 +198,12 @@ def test_warm_start_continues():
 
 def test_not_converged_is_said():
     """Too few passes: a warning with the gap that was reached."""
-    with pytest.warns(ConvergenceWarning, match="used all 1 passes and reached a relative gap of"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"M3N reached a relative gap of .* instead of 1e-09"
+    ):
         M3N(C=100.0, tol=1e-9, max_iter=1).fit(X, Y)
+    with pytest.warns(ConvergenceWarning, match="used all 2 passes before its likelihood settled"):
+        CRF(penalty=None, max_iter=2).fit(X, Y)
 
 
 def test_unpenalised_crf_is_stopped_not_converged():
@@ -214,6 +232,7 @@ def test_unpenalised_crf_is_stopped_not_converged():
         (lambda: M3N(tol=0), "tol is 0"),
         (lambda: M3N(max_iter=0), "max_iter is 0"),
         (lambda: M3N(n_jobs=0), "n_jobs is 0"),
+        (lambda: M3N(random_state="x"), "random_state is 'x'"),
     ],
 )
 def test_bad_parameters(make, words):
@@ -221,6 +240,20 @@ def test_bad_parameters(make, words):
     with pytest.raises((TypeError, ValueError), match=words) as error:
         make().fit(X, Y)
     assert str(error.value).endswith(".")
+
+
+@pytest.mark.parametrize("size", [1e20, 1e60, 1e90, 1e110, 1e160, 1e308])
+def test_huge_features_get_a_model_or_a_sentence(model, size):
+    """Numbers that overflow are refused, and never reach a kernel unnoticed."""
+    huge = [np.array([[size, -size], [size, size]])]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.set_params(max_iter=20).fit(huge, ["ab"])
+    except ValueError as error:
+        assert str(error).endswith(".")
+    else:
+        assert np.isfinite(model.weights_).all()
 
 
 def test_bad_samples_at_prediction(model):

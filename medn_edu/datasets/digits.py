@@ -23,8 +23,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
-from medn_edu.checks import check_count
-from medn_edu.datasets._arguments import check_noise, random_generator
+from medn_edu.checks import check_count, check_nonnegative, random_generator
 
 __all__ = ["load_digit_words"]
 
@@ -113,7 +112,7 @@ def load_digit_words(
     """
     n_train = check_count("n_train", n_train)
     n_test = check_count("n_test", n_test)
-    noise = check_noise(noise)
+    noise = check_nonnegative("noise", noise)
     rng = random_generator(random_state)
     source = load_digits()
     pools = _split_images(source.target, n_train / (n_train + n_test), rng)

@@ -29,8 +29,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from medn_edu.checks import check_count
-from medn_edu.datasets._arguments import check_noise, random_generator
+from medn_edu.checks import check_count, check_nonnegative, random_generator
 from medn_edu.packing import pack
 
 __all__ = ["make_chain_crf"]
@@ -132,7 +131,7 @@ def make_chain_crf(
     n_labels = check_count("n_labels", n_labels, least=2)
     length = check_count("length", length)
     groups = _groups(n_features, n_relevant, correlated, group_size)
-    noise = check_noise(noise)
+    noise = check_nonnegative("noise", noise)
     n_sweeps = check_count("n_sweeps", n_sweeps)
     if sampler not in ("gibbs", "exact"):
         raise ValueError(f"sampler is {sampler!r}; expected 'gibbs' or 'exact'.")

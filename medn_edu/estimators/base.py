@@ -38,13 +38,12 @@ class MarkovNetwork(BaseEstimator):
     classes_ : ndarray of shape (n_labels,)
         The labels seen in training.
     coef_ : ndarray of shape (n_labels, n_features)
-        Weights of the node features, a view of ``weights_``.
+        Weights of the node features.
     transitions_ : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Weights of the transitions, ``[type, parent's label, child's label]``, a view of ``weights_``.
-    weights_ : ndarray of shape (n_weights,)
-        ``concatenate([coef_.ravel(), transitions_.ravel()])``.
+        Weights of the transitions, ``[type, parent's label, child's label]``.
     eta_ : ndarray of shape (n_weights,)
-        ``sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` of the dual solution, in the same order.
+        ``sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` of the dual solution, in the order of
+        ``weights_``.
     n_features_in_ : int
         Width of the node features.
     result_ : SolveResult
@@ -86,7 +85,7 @@ class MarkovNetwork(BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            If ``max_iter`` passes did not reach ``tol``; the message says which gap they reached.
+            If training ended before it reached ``tol``; the message says what it reached.
         """
         n_jobs = check_count("n_jobs", self.n_jobs)
         check_positive("tol", self.tol)
@@ -139,15 +138,21 @@ class MarkovNetwork(BaseEstimator):
         self.classes_ = classes
         self._allowed = data.allowed
         self._offsets = data.samples.offsets
-        self._set_weights(result.weights, result.eta, data.samples.n_features)
+        self._set_weights(data.samples.n_features)
 
-    def _set_weights(self, weights: np.ndarray, eta: np.ndarray | None, n_features: int) -> None:
+    def _set_weights(self, n_features: int) -> None:
         n_edge_types, n_labels, _ = self._allowed.shape
         self.n_features_in_ = n_features
-        self.weights_ = weights.copy()
-        self.eta_ = weights.copy() if eta is None else eta
+        self.eta_ = self.result_.eta
         self._weight_shape = WeightShape(n_labels, n_features, n_edge_types)
-        self.coef_, self.transitions_ = self._weight_shape.split(self.weights_)
+        coef, transitions = self._weight_shape.split(self.result_.weights)
+        self.coef_, self.transitions_ = coef.copy(), transitions.copy()
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """All weights in one vector, ``concatenate([coef_.ravel(), transitions_.ravel()])``, a copy."""
+        check_is_fitted(self, "coef_")
+        return self._weight_shape.join(self.coef_, self.transitions_)
 
     # -- prediction -------------------------------------------------------------------------
 
@@ -320,13 +325,13 @@ class MarkovNetwork(BaseEstimator):
         --------
         medn_edu.load_model : Reads it again.
         """
-        check_is_fitted(self, "weights_")
+        check_is_fitted(self, "coef_")
         saving.save_model(self, path)
 
     # -- shared pieces ----------------------------------------------------------------------
 
     def _pack(self, X: Any) -> Samples:
-        check_is_fitted(self, "weights_")
+        check_is_fitted(self, "coef_")
         samples = pack(X, n_features=self.n_features_in_)
         n_edge_types = self.transitions_.shape[0]
         if samples.n_edge_types > n_edge_types:

@@ -59,5 +59,5 @@ def load_model(path: str | Path) -> MarkovNetwork:
     model._allowed = state["allowed"]
     model._offsets = state["offsets"]
     model.result_ = state["result"]
-    model._set_weights(model.result_.weights, model.result_.eta, state["n_features"])
+    model._set_weights(state["n_features"])
     return model

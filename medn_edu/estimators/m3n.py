@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
+from medn_edu.checks import random_generator
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MaxMarginProblem
@@ -82,5 +81,5 @@ class M3N(MarkovNetwork):
         return MaxMarginProblem(data, GaussianPrior(), LinearSlack(self.C), n_jobs)
 
     def _iterates(self, problem: MaxMarginProblem, start: SolveResult | None) -> Iterator[Iterate]:
-        rng = np.random.default_rng(self.random_state)
+        rng = random_generator(self.random_state)
         return block_frank_wolfe(problem, rng=rng, warm_start=start.alpha if start else None)

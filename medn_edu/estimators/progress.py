@@ -7,6 +7,7 @@ import os
 import warnings
 from typing import Self
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
@@ -64,7 +65,7 @@ class GapProgress:
 
 
 def warn_unless_converged(result: SolveResult, name: str, tol: float, max_iter: int) -> None:
-    """Warn when a solver ran out of passes before its gap was small enough.
+    """Warn when a solver ended before its gap was small enough.
 
     Parameters
     ----------
@@ -77,10 +78,18 @@ def warn_unless_converged(result: SolveResult, name: str, tol: float, max_iter: 
     max_iter : int
         Passes that were allowed.
     """
-    if not result.converged and result.n_passes >= max_iter:
-        warnings.warn(
-            f"{name} used all {max_iter} passes and reached a relative gap of "
-            f"{result.relative_gap:.2g} instead of {tol:.2g}; raise max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=3,
+    if result.converged:
+        return
+    if np.isfinite(result.dual):
+        message = (
+            f"{name} reached a relative gap of {result.relative_gap:.2g} instead of {tol:.2g} "
+            f"({result.status}); raise max_iter or tol, regularise more, or scale the features to "
+            "about 1."
         )
+    elif result.n_passes >= max_iter:
+        message = (
+            f"{name} used all {max_iter} passes before its likelihood settled; raise max_iter."
+        )
+    else:
+        return  # without a gap there is nothing to converge to; it stopped as it should
+    warnings.warn(message, ConvergenceWarning, stacklevel=3)

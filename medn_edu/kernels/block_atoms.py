@@ -211,12 +211,12 @@ def add_features(blocks, i, labelling, factor, feature_sum, edge_count):
 
 @kernel
 def drop_atoms(blocks, i, atoms):
-    """Drop atoms without mass; the last atom takes the place of each."""
+    """Drop atoms without mass, but never all; the last atom takes the place of each."""
     alpha = atoms.alpha[atoms.first[i] :]
     previous = atoms.previous[atoms.first[i] :]
     products = products_of(atoms, i)
     k = 0
-    while k < atoms.count[i]:
+    while k < atoms.count[i] and atoms.count[i] > 1:
         if alpha[k] > 0.0:
             k += 1
             continue

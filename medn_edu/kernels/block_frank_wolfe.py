@@ -255,11 +255,13 @@ def move_mass(blocks, i, atoms, n_steps, accuracy):
                 best = k
             if alpha[k] > 0.0 and (worst < 0 or violation[k] < violation[worst]):
                 worst = k
-        gain = violation[best] - violation[worst]
-        if gain <= accuracy:
+        gain = violation[best] - violation[worst] if worst >= 0 else 0.0
+        if not gain > accuracy:  # also true of NaN, which comes of numbers that overflow
             break
         squared = products[best, best] + products[worst, worst] - 2.0 * products[best, worst]
         step = line_search(gain, squared, alpha[worst])
+        if not step > 0.0:
+            break
         if alpha[worst] - step <= ROUNDING * blocks.mass[i]:
             step = alpha[worst]
         alpha[best] += step

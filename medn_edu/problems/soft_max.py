@@ -179,7 +179,13 @@ class SoftMaxProblem:
 
     def certify(self, iterate: Iterate) -> Certificate:
         """Compute primal and dual value at an iterate's weights, apart and from scratch."""
-        return Certificate(self.primal(iterate.weights), self.dual(iterate.weights))
+        weights = iterate.weights
+        return Certificate(self.primal(weights), self.dual(weights), eta=self.eta(weights))
+
+    def eta(self, weights: np.ndarray) -> np.ndarray:
+        """Observed minus expected features, ``sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))``."""
+        _, gradient = self.objective_and_gradient(weights)
+        return self.lam * weights - gradient
 
     def curvature(self, weights: np.ndarray) -> Curvature:
         """Return the parts of an approximate Hessian, for `medn_edu.solvers.lbfgs`."""

@@ -42,7 +42,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from medn_edu.problems.soft_max import SoftMaxProblem
-from medn_edu.results import Iterate
+from medn_edu.results import OVERFLOW, Iterate
 
 __all__ = ["lbfgs"]
 
@@ -247,8 +247,11 @@ def _first_guess(problem: SoftMaxProblem, weights: np.ndarray) -> Operator:
     """Return multiplication by the inverse of ``M (x) G + lam I`` (module docstring)."""
     curvature = problem.curvature(weights)
     shape = problem.weight_shape
-    label_values, label_vectors = np.linalg.eigh(curvature.labels)
-    feature_values, feature_vectors = _feature_factor(problem, curvature.doubt)
+    try:
+        label_values, label_vectors = np.linalg.eigh(curvature.labels)
+        feature_values, feature_vectors = _feature_factor(problem, curvature.doubt)
+    except np.linalg.LinAlgError:  # there are infinite entries
+        raise ValueError(OVERFLOW) from None
     by_feature = np.maximum(feature_values, 0.0)
     coef_curvature = np.maximum(label_values, 0.0)[:, None] * by_feature
     largest = max(coef_curvature.max(), curvature.transitions.max())
