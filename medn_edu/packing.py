@@ -8,11 +8,13 @@ nothing is checked again, so nothing that is wrong may pass it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from medn_edu.kernels.compress import compress_rows
 from medn_edu.structures import Forest, LabelledSamples, Samples
 
 __all__ = [
@@ -23,6 +25,11 @@ __all__ = [
     "label_samples",
     "pack",
 ]
+
+MAGNITUDE = 1e100  # squares of larger numbers, and sums of them, come near the end of float64
+N_EDGE_TYPES = 10_000  # each takes n_labels ** 2 weights, in use or not
+_N_WEIGHTS = 10**8  # of all transitions together: 0.8 GB
+_CHUNK_NUMBERS = 2**17  # dense rows are compressed while they are in a processor's cache
 
 
 def pack(X: Iterable[Any] | Samples, *, n_features: int | None = None) -> Samples:
@@ -47,8 +54,8 @@ def pack(X: Iterable[Any] | Samples, *, n_features: int | None = None) -> Sample
     TypeError
         If ``X`` is not a sequence of samples.
     ValueError
-        If a sample is empty, ragged, not finite, of another width, or not a forest; the message
-        names the sample and what was expected.
+        If a sample is empty, ragged, of another width or not a forest, or features are not real
+        numbers of magnitudes up to 1e100; the message names the sample and what was expected.
 
     Examples
     --------
@@ -63,24 +70,30 @@ def pack(X: Iterable[Any] | Samples, *, n_features: int | None = None) -> Sample
     items = _as_list(X, "X", "a sequence of samples")
     if not items:
         raise ValueError("X holds no samples; expected at least one.")
-    forests = [item if isinstance(item, Forest) else Forest(item, None) for item in items]
-    matrices = [_check_features(forest.features, i) for i, forest in enumerate(forests)]
-    width = matrices[0].shape[1] if n_features is None else n_features
-    for i, matrix in enumerate(matrices):
-        _check_width(matrix.shape[1], width, f"sample {i} of X")
-    offsets = np.concatenate([[0], np.cumsum([_n_rows(m) for m in matrices])]).astype(np.int64)
+    matrices = [
+        _as_matrix(item.features if isinstance(item, Forest) else item, i)
+        for i, item in enumerate(items)
+    ]
+    shapes = np.array([matrix.shape for matrix in matrices])
+    width = int(shapes[0, 1]) if n_features is None else n_features
+    for i in np.flatnonzero(shapes[:, 1] != width)[:1]:
+        _check_width(shapes[i, 1], width, f"sample {i} of X")
+    offsets = np.concatenate([[0], np.cumsum(shapes[:, 0])]).astype(np.int64)
+    features = _stack(matrices, offsets)
+    _check_values(features, offsets)
     parents = np.arange(-1, offsets[-1] - 1, dtype=np.int64)
     parents[offsets[:-1]] = -1
     edge_types = np.zeros(offsets[-1], dtype=np.int64)
-    for i, forest in enumerate(forests):
-        nodes = slice(offsets[i], offsets[i + 1])
-        if forest.parents is not None:
-            local = _check_parents(forest.parents, i, offsets[i + 1] - offsets[i])
-            parents[nodes] = np.where(local < 0, -1, local + offsets[i])
-        if forest.edge_types is not None:
-            types = _check_edge_types(forest.edge_types, i, offsets[i + 1] - offsets[i])
-            edge_types[nodes] = np.where(parents[nodes] < 0, 0, types)
-    return Samples(_stack(matrices), offsets, parents, edge_types)
+    for i, item in enumerate(items):
+        if isinstance(item, Forest):
+            first, last = offsets[i], offsets[i + 1]
+            if item.parents is not None:
+                local = _check_parents(item.parents, i, last - first)
+                parents[first:last] = np.where(local < 0, -1, local + first)
+            if item.edge_types is not None:
+                is_root = parents[first:last] < 0
+                edge_types[first:last] = _check_edge_types(item.edge_types, i, is_root)
+    return Samples(features, offsets, parents, edge_types)
 
 
 def encode_labels(
@@ -169,7 +182,8 @@ def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int 
     Raises
     ------
     TypeError, ValueError
-        If a pair is not a pair, or names a label or an edge type that does not occur.
+        If a pair is not a pair, or names a label or an edge type that does not occur; or if labels
+        and edge types are too many for the table.
 
     Examples
     --------
@@ -179,6 +193,11 @@ def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int 
             [ True,  True]]])
     """
     code_of = {label: code for code, label in enumerate(_class_list(classes))}
+    if n_edge_types * len(code_of) ** 2 > _N_WEIGHTS:
+        raise ValueError(
+            f"{n_edge_types} edge types and {len(code_of)} labels make more than {_N_WEIGHTS} "
+            "transitions; expected fewer labels, or edge types numbered 0, 1, 2, ... without gaps."
+        )
     allowed = np.ones((n_edge_types, len(code_of), len(code_of)), dtype=bool)
     if forbidden is None:
         return allowed
@@ -214,22 +233,26 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
     Raises
     ------
     ValueError
-        If there is not one finite positive weight per sample.
+        If there is not one positive weight of at most 1e100 per sample.
     """
     if sample_weight is None:
         return np.ones(n_samples)
     try:
-        weight = np.array(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
+        given = np.asarray(sample_weight)
+        if _holds_complex(given):
+            raise TypeError
+        weight = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise ValueError("sample_weight must be numbers, one per sample.") from None
     if weight.shape != (n_samples,):
         raise ValueError(
             f"sample_weight has shape {weight.shape}; expected ({n_samples},), one per sample."
         )
-    bad = np.flatnonzero(~(np.isfinite(weight) & (weight > 0)))
+    bad = np.flatnonzero(~((weight > 0) & (weight <= MAGNITUDE)))
     if len(bad):
         raise ValueError(
-            f"sample_weight of sample {bad[0]} is {weight[bad[0]]}; expected a finite number > 0."
+            f"sample_weight of sample {bad[0]} is {weight[bad[0]]}; expected a finite number > 0, "
+            f"up to {MAGNITUDE:g}."
         )
     return weight
 
@@ -279,11 +302,6 @@ def label_samples(
 # Checks.  Each raises one sentence that names the sample.
 
 
-def _n_rows(matrix: Any) -> int:
-    """Number of rows of a dense or sparse matrix (``len`` of a sparse one raises)."""
-    return matrix.shape[0]
-
-
 def _as_list(value: Any, name: str, expected: str) -> list[Any]:
     if isinstance(value, (str, bytes, dict, Forest)) or sp.issparse(value):
         raise TypeError(f"{name} is a {type(value).__name__}; expected {expected}.")
@@ -293,32 +311,65 @@ def _as_list(value: Any, name: str, expected: str) -> list[Any]:
         raise TypeError(f"{name} is a {type(value).__name__}; expected {expected}.") from None
 
 
-def _check_features(features: Any, i: int) -> Any:
-    """Return one sample's features as a finite float64 matrix, dense or CSR, with rows."""
+def _as_matrix(features: Any, i: int) -> Any:
+    """Return one sample's features as a float64 matrix, dense or CSR, with rows and columns."""
+    if type(features) is np.ndarray and features.dtype == np.float64:
+        matrix = features
+    else:
+        matrix = _converted(features, i)
+    if matrix.ndim > 0 and matrix.shape[0] == 0:
+        raise ValueError(f"sample {i} of X has no nodes; expected at least one.")
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"sample {i} of X has {matrix.ndim} dimension{'s' * (matrix.ndim != 1)}; "
+            "expected 2, (n_nodes, n_features)."
+        )
+    if matrix.shape[1] == 0:
+        raise ValueError(f"sample {i} of X has no features; expected at least one.")
+    return matrix
+
+
+def _converted(features: Any, i: int) -> Any:
+    """Turn what is not a float64 array yet into one, or into a CSR matrix."""
     try:
-        if sp.issparse(features):
-            matrix = sp.csr_matrix(features, dtype=np.float64)
-            values = matrix.data
-        else:
-            matrix = values = np.asarray(features, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = features if sp.issparse(features) else np.asarray(features)
+        is_complex = _holds_complex(array)
+        if not is_complex and sp.issparse(array):
+            return sp.csr_matrix(array, dtype=np.float64)
+        if not is_complex:
+            with np.errstate(over="ignore"):  # what does not fit becomes infinite, which is refused
+                return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"sample {i} of X is not a matrix of numbers; expected an array of shape "
             "(n_nodes, n_features) with rows of one length."
         ) from None
-    if matrix.ndim != 2:
-        raise ValueError(
-            f"sample {i} of X has {matrix.ndim} dimensions; expected 2, (n_nodes, n_features)."
-        )
-    if matrix.shape[0] == 0:
-        raise ValueError(f"sample {i} of X has no nodes; expected at least one.")
-    if matrix.shape[1] == 0:
-        raise ValueError(f"sample {i} of X has no features; expected at least one.")
-    if not np.isfinite(values).all():
+    raise ValueError(f"sample {i} of X holds complex numbers; expected real ones.")
+
+
+def _holds_complex(array: Any) -> bool:
+    """Tell complex numbers, whose imaginary parts numpy would drop with no more than a warning."""
+    if array.dtype == object and not sp.issparse(array):
+        return any(isinstance(value, complex | np.complexfloating) for value in array.flat)
+    return bool(array.dtype.kind == "c")
+
+
+def _check_values(features: sp.csr_matrix, offsets: np.ndarray) -> None:
+    """Check all values at once; which sample a bad one belongs to is found out only then."""
+    fine = np.abs(features.data) <= MAGNITUDE  # false for NaN
+    if fine.all():
+        return
+    bad = int(np.argmin(fine))
+    node = np.searchsorted(features.indptr, bad, side="right") - 1
+    i, value = np.searchsorted(offsets, node, side="right") - 1, features.data[bad]
+    if not np.isfinite(value):
         raise ValueError(
             f"sample {i} of X holds NaN or infinite features; expected finite numbers."
         )
-    return matrix
+    raise ValueError(
+        f"sample {i} of X holds a feature of size {value:.3g}; expected magnitudes up to "
+        f"{MAGNITUDE:g}; rescale the features."
+    )
 
 
 def _check_width(width: int, expected: int | None, name: str) -> None:
@@ -349,21 +400,50 @@ def _check_parents(parents: Any, i: int, n_nodes: int) -> np.ndarray:
     return local
 
 
-def _check_edge_types(edge_types: Any, i: int, n_nodes: int) -> np.ndarray:
-    types = _integers(edge_types, "edge_types", i, n_nodes)
-    if (types[1:] < 0).any():
+def _check_edge_types(edge_types: Any, i: int, is_root: np.ndarray) -> np.ndarray:
+    """Return one sample's edge types, 0 at its roots, where they mean nothing."""
+    types = np.where(is_root, 0, _integers(edge_types, "edge_types", i, len(is_root)))
+    if (types < 0).any():
         raise ValueError(f"edge_types of sample {i} holds a negative type; expected 0, 1, 2, ...")
+    if (types >= N_EDGE_TYPES).any():
+        raise ValueError(
+            f"edge_types of sample {i} holds type {types.max()}; expected types below "
+            f"{N_EDGE_TYPES}, numbered 0, 1, 2, ..."
+        )
     return types
 
 
-def _stack(matrices: list[Any]) -> sp.csr_matrix:
-    """Stack sample matrices into one CSR matrix without ever making a sparse one dense."""
-    if any(sp.issparse(matrix) for matrix in matrices):
-        stacked = sp.vstack([sp.csr_matrix(matrix) for matrix in matrices], format="csr")
-    else:
-        stacked = sp.csr_matrix(np.concatenate(matrices))
+def _stack(matrices: list[Any], offsets: np.ndarray) -> sp.csr_matrix:
+    """Stack sample matrices into one CSR matrix without zeros, never making a sparse one dense."""
+    if not any(sp.issparse(matrix) for matrix in matrices):
+        return _compressed(matrices, offsets)
+    stacked = sp.vstack([sp.csr_matrix(matrix) for matrix in matrices], format="csr")
     stacked.sum_duplicates()
+    stacked.eliminate_zeros()
     return stacked
+
+
+def _compressed(matrices: list[np.ndarray], offsets: np.ndarray) -> sp.csr_matrix:
+    """Compress dense matrices, some at a time, so that all of them never stand side by side."""
+    n_columns = matrices[0].shape[1]
+    chunk_of = offsets[:-1] * n_columns // _CHUNK_NUMBERS
+    cuts = np.flatnonzero(np.diff(chunk_of, prepend=-1, append=chunk_of[-1] + 1))
+    most = int(np.diff(offsets[cuts]).max())
+    dense = np.empty((most, n_columns))
+    values, columns = np.empty(most * n_columns), np.empty(most * n_columns, dtype=np.int32)
+    indptr = np.zeros(offsets[-1] + 1, dtype=np.int64)
+    data, indices = [], []
+    for first, last in pairwise(cuts):
+        rows = slice(offsets[first], offsets[last])
+        part = np.concatenate(matrices[first:last], out=dense[: rows.stop - rows.start])
+        ends = indptr[1:][rows]
+        n = compress_rows(part, values, columns, ends)
+        ends += indptr[rows.start]
+        data.append(values[:n].copy())
+        indices.append(columns[:n].copy())
+    return sp.csr_matrix(
+        (np.concatenate(data), np.concatenate(indices), indptr), shape=(len(indptr) - 1, n_columns)
+    )
 
 
 def _label_list(sequence: Any, i: int) -> list[Hashable]:

@@ -36,7 +36,17 @@ def sentence(error: pytest.ExceptionInfo) -> str:
         ([np.eye(3), np.ones((2, 4))], ["sample 1", "4 features", "expected 3"]),
         ([np.eye(3), np.full((1, 3), np.nan)], ["sample 1", "NaN"]),
         ([np.eye(3), sp.csr_matrix([[0, 0, np.inf]])], ["sample 1", "infinite"]),
-        ([np.eye(3), np.ones(3)], ["sample 1", "1 dimensions"]),
+        ([np.eye(3), np.ones(3)], ["sample 1", "1 dimension;"]),
+        ([np.eye(3), []], ["sample 1", "no nodes"]),
+        ([np.eye(3), 3.0], ["sample 1", "0 dimensions"]),
+        ([np.eye(3), np.eye(3) * 1j], ["sample 1", "complex"]),
+        ([np.eye(3), sp.csr_matrix(np.eye(3) * 1j)], ["sample 1", "complex"]),
+        ([np.eye(3), np.array([[1j, 0, 0]], dtype=object)], ["sample 1", "complex"]),
+        ([np.eye(3), [[10**400, 0, 0]]], ["sample 1", "numbers"]),
+        ([np.eye(3), np.full((1, 3), np.longdouble("1e400"))], ["sample 1", "infinite"]),
+        ([np.eye(3), [[0, -1e160, 0]]], ["sample 1", "size -1e+160", "up to 1e+100", "rescale"]),
+        ([np.eye(3), sp.csr_matrix([[0, 0, 2e100]])], ["sample 1", "2e+100", "rescale"]),
+        ([Forest(np.eye(3), [-1, 0, 1], [0, 10**9, 0])], ["sample 0", "1000000000", "below 10000"]),
         ([np.eye(3), [["a", "b", "c"]]], ["sample 1", "numbers"]),
         ([Forest(np.eye(3), [-1, 2, 0])], ["parents of sample 0", "node 1", "earlier"]),
         ([Forest(np.eye(3), [1, 0, 1])], ["parents of sample 0", "node 0"]),
@@ -138,6 +148,13 @@ def test_bad_forbidden_transitions(forbidden, words):
     assert all(word in sentence(error) for word in words)
 
 
+def test_too_many_transitions_are_refused():
+    """A table that would not fit into memory is not asked for."""
+    with pytest.raises(ValueError, match="9999 edge types and 200 labels make more than") as error:
+        forbidden_to_allowed(None, np.arange(200), 9999)
+    sentence(error)
+
+
 def test_training_labels_may_not_use_forbidden_transitions():
     """The sample and the node are named."""
     allowed = np.ones((1, 2, 2), bool)
@@ -153,7 +170,8 @@ def test_a_single_label_is_refused():
 
 
 @pytest.mark.parametrize(
-    "weight", [[1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan], "ab", [[1.0], [2.0]]]
+    "weight",
+    [[1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan], [1.0, 1e101], [1.0, 1j], "ab", [[1.0], [2.0]]],
 )
 def test_bad_sample_weights(weight):
     """Weights are finite, positive, and one per sample."""
@@ -170,6 +188,59 @@ def test_packing_keeps_chains_trees_and_sparse_rows():
     assert samples.n_edge_types == 2
     assert samples.features.nnz == 6
     assert pack(samples) is samples
+
+
+def test_some_edge_types_may_be_missing():
+    """Samples to predict need not show every type; at roots types mean nothing."""
+    samples = pack([Forest(np.eye(3), [-1, 0, -1], [-5, 7, 10**9])])
+    assert samples.edge_types.tolist() == [0, 7, 0]
+
+
+NUMBERS = st.sampled_from([0.0, -0.0, 1.0, -2.5, 5e-324, 1e100])
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    rows=st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=12),
+    data=st.data(),
+)
+def test_packing_keeps_every_number_and_no_zero(rows, data):
+    """Dense, sparse and mixed samples come to the same compressed rows."""
+    dense = np.array(rows)
+    cuts = data.draw(st.sets(st.integers(1, len(rows)), max_size=4))
+    parts = [part for part in np.split(dense, sorted(cuts)) if len(part)]
+    expected = sp.csr_matrix(dense)
+    expected.eliminate_zeros()
+    makers = [np.asarray, np.asfortranarray, np.ndarray.tolist, sp.csc_matrix, _with_a_stored_zero]
+    for make in [*makers, lambda part: data.draw(st.sampled_from(makers))(part)]:
+        X = [make(part) for part in parts]
+        features = pack(X).features
+        assert np.array_equal(features.data, expected.data)
+        assert np.array_equal(features.indices, expected.indices)
+        assert np.array_equal(features.indptr, expected.indptr)
+
+
+def _with_a_stored_zero(part):
+    """Return a sparse matrix that stores all its entries, zeros too."""
+    rows, columns = np.indices(part.shape)
+    return sp.coo_matrix((part.ravel(), (rows.ravel(), columns.ravel())), shape=part.shape)
+
+
+def test_packing_large_samples_in_pieces():
+    """Samples larger and smaller than what is compressed at a time follow one another."""
+    rng = np.random.default_rng(0)
+    dense = rng.normal(size=(3000, 150)) * (rng.random((3000, 150)) < 0.2)
+    parts = np.split(dense, [1, 1000, 2500, 2501, 2990])
+    assert (pack(parts).features != sp.csr_matrix(dense)).nnz == 0
+
+
+def test_packing_leaves_the_samples_alone():
+    """Stored zeros and duplicates are dropped from the copy, not from what was handed in."""
+    given_ = sp.csr_matrix((np.array([1.0, 2.0, 0.0]), [0, 0, 1], [0, 3]), shape=(1, 2))
+    features = pack([given_]).features
+    assert given_.data.tolist() == [1.0, 2.0, 0.0]
+    assert features.toarray().tolist() == [[3.0, 0.0]]
+    assert features.nnz == 1
 
 
 def test_taking_samples_equals_packing_them():

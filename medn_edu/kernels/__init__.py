@@ -15,6 +15,22 @@ from pathlib import Path
 from medn_edu.kernels._cache import cache_folder, kept_in
 
 with kept_in(cache_folder(Path(__file__).parent)):
-    from medn_edu.kernels import block_frank_wolfe, k_best, marginalize, maximize, sampling, scores
+    from medn_edu.kernels import (
+        block_frank_wolfe,
+        compress,
+        k_best,
+        marginalize,
+        maximize,
+        sampling,
+        scores,
+    )
 
-__all__ = ["block_frank_wolfe", "k_best", "marginalize", "maximize", "sampling", "scores"]
+__all__ = [
+    "block_frank_wolfe",
+    "compress",
+    "k_best",
+    "marginalize",
+    "maximize",
+    "sampling",
+    "scores",
+]
