@@ -174,7 +174,20 @@ def test_data_status(ocr, capsys):
 
 def test_data_status_without_the_letters(without_ocr, capsys):
     assert main(["data", "status"]) == 1
-    assert "medn-edu data fetch" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "ocr     not here: " in text
+    assert "medn-edu data fetch" in text
+
+
+def test_data_status_of_damaged_letters(without_ocr, capsys, monkeypatch, tmp_path):
+    file = tmp_path / "ocr" / "letter.data.gz"
+    file.parent.mkdir()
+    file.write_bytes(b"something else")
+    monkeypatch.setenv("MEDN_EDU_DATA", str(tmp_path))
+    assert main(["data", "status"]) == 1
+    text = capsys.readouterr().out
+    assert f"ocr     unusable: {file} is not an intact gzip file" in text
+    assert "not here" not in text
 
 
 def test_fetching_what_is_here(ocr, capsys):
@@ -273,8 +286,11 @@ def test_lab_without_jupyterlab(tmp_path, capsys, monkeypatch):
 
 
 def test_lab_where_nothing_can_be_written(tmp_path, capsys):
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    assert main(["lab", str(tmp_path / "file" / "course")]) == 2
-    error = capsys.readouterr().err
-    assert "the course cannot be copied to" in error
-    assert error.count("\n") == 1
+    file = tmp_path / "file"
+    file.write_text("", encoding="utf-8")
+    for folder in (file, file / "course"):
+        assert main(["lab", str(folder)]) == 2
+        assert capsys.readouterr().err == (
+            f"medn-edu: the course cannot be copied to {folder} (a file is in the way); "
+            "name a folder that you may write to.\n"
+        )

@@ -67,7 +67,7 @@ def run_status(arguments: argparse.Namespace) -> int:
     if found.valid:
         say(f"ocr     here, {found.n_bytes / 1e6:.1f} MB, checked: {found.path}")
         return 0
-    say(f"ocr     not here: {found.problem}")
+    say(f"ocr     {'not here' if found.path is None else 'unusable'}: {found.problem}")
     return 1
 
 

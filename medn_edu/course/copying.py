@@ -112,9 +112,11 @@ def copy_course(target: str | Path, *, version: str | None = None) -> CourseCopy
             _copy_one(done, record, name, content, version)
         write_atomically(folder / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
     except OSError as error:
-        reason = error.strerror or str(error)
+        blocked = isinstance(error, (FileExistsError, NotADirectoryError))
+        reason = "a file is in the way" if blocked else (error.strerror or str(error)).lower()
         raise type(error)(
-            f"cannot copy the course to {folder} ({reason}); name a folder that you may write to."
+            f"the course cannot be copied to {folder} ({reason}); name a folder that you may "
+            "write to."
         ) from None
     return done
 
