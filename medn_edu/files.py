@@ -27,7 +27,7 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
     Raises
     ------
     OSError
-        If the file cannot be written.  What was there before is then still there.
+        If the file cannot be written, saying why.  What was there before is then still there.
 
     Examples
     --------
@@ -38,18 +38,40 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
     1
     """
     path = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        _write(path, content.encode("utf-8") if isinstance(content, str) else content)
+    except OSError as error:
+        raise _about(path, error) from None
+    return path
+
+
+def _write(path: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(prefix=".medn_edu-", dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         _grant_usual_rights(temporary)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-    return path
+
+
+def _about(path: Path, error: OSError) -> OSError:
+    """Return an error of the same kind that speaks of the file, not of the temporary one."""
+    if os.path.isdir(path):  # unlike those of Path, these never raise
+        reason = "it is a folder"
+    elif not os.path.exists(path.parent):
+        reason = f"there is no folder {path.parent}"
+    elif not os.path.isdir(path.parent):
+        reason = f"{path.parent} is not a folder"
+    else:
+        reason = (error.strerror or type(error).__name__).lower()
+    named = type(error)(f"{path} cannot be written: {reason}.")
+    named.errno = error.errno
+    return named
 
 
 def _grant_usual_rights(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import pickle
 import warnings
 import zipfile
 
@@ -381,9 +382,56 @@ def test_damaged_files_get_a_sentence(tmp_path):
     _rewrite(bad, "weights.npy", lambda b: b[:-8])
     with pytest.raises(ValueError, match="is not a readable model"):
         load_model(bad)
-    np.savez(bad, weights=np.array([object()], dtype=object))
-    with pytest.raises(ValueError, match="is not a readable model"):
-        load_model(bad)
+    for name in ("header", "weights"):
+        np.savez(bad, **{name: np.array([object()], dtype=object)})
+        with pytest.raises(ValueError, match=f"member '{name}' is not a whole array") as error:
+            load_model(bad)
+        assert "pickle" not in str(error.value)
+    for damaged in (b"\x80\x04pickle", pickle.dumps([1]), b"\x93NUMPY"):
+        bad.write_bytes(damaged)
+        with pytest.raises(ValueError, match="it is not a zip archive") as error:
+            load_model(bad)
+        assert "pickle" not in str(error.value)
+
+
+@settings(max_examples=100, deadline=None)
+@given(where=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
+def test_a_flipped_byte_is_harmless(where, flip, saved_model, tmp_path_factory):
+    """A model with one byte changed is read, where the byte does not matter, or refused."""
+    content = bytearray(saved_model)
+    content[int(where * len(content))] ^= flip
+    path = tmp_path_factory.mktemp("flipped") / "model.npz"
+    path.write_bytes(content)
+    try:
+        load_model(path)
+    except ValueError as error:
+        assert "is not a readable model" in str(error)
+        assert "\n" not in str(error)
+
+
+@pytest.fixture(scope="module")
+def saved_model(tmp_path_factory):
+    """Bytes of a saved model."""
+    path = tmp_path_factory.mktemp("saved") / "model.npz"
+    M3N().fit(X, Y).save(path)
+    return path.read_bytes()
+
+
+def test_where_a_model_cannot_be_saved_is_named(tmp_path):
+    """Errors speak of the file that was asked for, not of a temporary one."""
+    model = CRF(max_iter=20, tol=0.5).fit(X, Y)
+    (tmp_path / "file").write_text("x")
+    for path, kind, reason in (
+        (tmp_path / "no" / "m.npz", FileNotFoundError, f"there is no folder {tmp_path / 'no'}"),
+        (tmp_path, OSError, "it is a folder"),
+        (tmp_path / "file" / "m.npz", OSError, f"{tmp_path / 'file'} is not a folder"),
+    ):
+        with pytest.raises(kind) as error:
+            model.save(path)
+        assert str(error.value) == f"{path} cannot be written: {reason}."
+        assert error.value.errno
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert not list(tmp_path.parent.glob(".medn_edu-*"))
 
 
 @settings(max_examples=60, deadline=None)
