@@ -10,6 +10,7 @@ from forests import make_case
 
 from medn_edu import inference
 from medn_edu.kernels import maximize
+from medn_edu.packing import pack
 
 RNG = np.random.default_rng(0)
 
@@ -157,3 +158,14 @@ def test_read_only_and_fortran_arrays_compile_nothing_new():
     labels, _ = inference.best_labelling(samples, node, case.edge.astype(np.float64, order="F"))
     np.testing.assert_array_equal(labels, expected)
     assert len(getattr(maximize.best_labellings, "signatures", ())) == before
+
+
+@pytest.mark.parametrize("k", [10**7, 10**30])
+def test_more_labellings_than_fit_into_memory(k):
+    """Short samples give all they have; long ones are refused before memory is asked for."""
+    case = make_case(0, n_labels=3, n_samples=2, n_nodes=3)
+    assert [len(scores) for _, scores in inference.k_best(*case.potentials, k)] == [27, 27]
+    samples = pack([np.ones((2000, 1))])
+    node, edge = np.zeros((2000, 3)), np.zeros((1, 3, 3))
+    with pytest.raises(ValueError, match=rf"k is {k}, .*more than 2 GiB.*expected k up to \d+"):
+        inference.k_best(samples, node, edge, k)

@@ -26,6 +26,9 @@ from medn_edu.structures import Samples
 
 __all__ = ["best_labelling", "k_best"]
 
+_MOST_BYTES = 2**31  # what the k best labellings, and the making of them, may take
+_LIST_BYTES = 32  # per entry of the sorted lists: two scores and where they came from
+
 
 def best_labelling(
     samples: Samples, node: np.ndarray, edge: np.ndarray, *, n_jobs: int = 1
@@ -109,7 +112,8 @@ def k_best(
     Raises
     ------
     ValueError
-        If ``k`` is below 1, shapes do not fit, or a sample has no allowed labelling.
+        If ``k`` is below 1 or so large that labellings and scratch space would take more than
+        2 GiB, shapes do not fit, or a sample has no allowed labelling.
 
     Examples
     --------
@@ -130,15 +134,18 @@ def k_best(
     k = check_count("k", k)
     packed = Packed.of(samples)
     offsets = packed.offsets
+    most = _n_labellings(samples, node.shape[1], k)
+    _check_memory(samples, node.shape[1], k, most)
 
     def find(first: int, last: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        shape = (int(samples.lengths[first:last].max()) + 1, node.shape[1], k)
+        n_best = int(most[first:last].max())
+        shape = (int(samples.lengths[first:last].max()) + 1, node.shape[1], n_best)
         score, message = np.empty(shape), np.empty(shape)
         choice, origin = np.empty((*shape, 2), np.int32), np.empty((*shape, 2), np.int32)
         found = []
         for i in range(first, last):
-            labels = np.empty((k, samples.lengths[i]), np.int64)
-            scores = np.empty(k)
+            labels = np.empty((n_best, samples.lengths[i]), np.int64)
+            scores = np.empty(n_best)
             n = k_best_labellings(
                 node,
                 edge,
@@ -159,3 +166,22 @@ def k_best(
     best = [one for part in run(find, groups(samples), n_jobs) for one in part]
     check_possible(np.array([scores[0] if len(scores) else -np.inf for _, scores in best]))
     return best
+
+
+def _n_labellings(samples: Samples, n_labels: int, k: int) -> np.ndarray:
+    """Return how many labellings are asked of each sample: ``k``, or all if there are fewer."""
+    with np.errstate(over="ignore"):  # infinitely many are more than k, too
+        return np.minimum(float(min(k, 2**62)), float(n_labels) ** samples.lengths)
+
+
+def _check_memory(samples: Samples, n_labels: int, k: int, most: np.ndarray) -> None:
+    """Refuse a ``k`` whose labellings, or the lists they are made from, would not fit."""
+    per_list = _LIST_BYTES * n_labels * (int(samples.lengths.max()) + 1)
+    fits = max(1, _MOST_BYTES // (per_list + 8 * samples.n_nodes))
+    needed = per_list * most.max() + 8 * float(samples.lengths @ most)
+    if k > fits and needed > _MOST_BYTES:
+        raise ValueError(
+            f"k is {k}, whose labellings of {samples.n_nodes} nodes with {n_labels} labels would "
+            f"take more than {_MOST_BYTES // 2**30} GiB of memory; expected k up to {fits}, or "
+            "fewer samples at a time."
+        )
