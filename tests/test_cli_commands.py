@@ -77,7 +77,7 @@ def test_a_study_without_its_data(without_ocr, tmp_path, capsys, monkeypatch):
     error = capsys.readouterr().err
     assert "medn-edu data fetch" in error
     assert error.count("\n") == 1
-    assert not list((tmp_path / "out").iterdir())
+    assert not (tmp_path / "out").exists()
 
 
 def small_study():
@@ -109,6 +109,23 @@ def test_reproduce_resumes_and_is_the_same_for_any_number_of_jobs(
     assert main(["reproduce", "ocr-full", "--out", str(tmp_path / "1")]) == 0
     assert "6 of 6 fits are done already" in capsys.readouterr().out
     assert (first / "timings.csv").read_bytes() == times, "nothing was done again"
+
+
+def test_each_seed_has_its_folder(ocr, tmp_path, monkeypatch):
+    from dataclasses import replace
+
+    from medn_edu.experiments.studies import STUDIES
+
+    [spec, *_] = small_study()
+    study = replace(STUDIES["ocr-full"], specs=lambda scale, seed: [replace(spec, seed=seed)])
+    monkeypatch.setitem(STUDIES, "ocr-full", study)
+    assert main(["reproduce", "ocr-full", "--out", str(tmp_path)]) == 0
+    first = tmp_path / "ocr-full-quick"
+    before = {path.name: path.read_bytes() for path in first.iterdir()}
+    assert main(["reproduce", "ocr-full", "--out", str(tmp_path), "--seed", "1", "--force"]) == 0
+    assert {path.name: path.read_bytes() for path in first.iterdir()} == before
+    [row] = read_csv((tmp_path / "ocr-full-quick-seed1" / "results.csv").read_text())
+    assert row["seed"] == 1
 
 
 def test_reproduce_reports_failed_fits(ocr, tmp_path, capsys, monkeypatch):
@@ -151,10 +168,13 @@ def test_ctrl_c_in_the_middle_of_a_study(require_ocr, tmp_path, jobs):
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert error.strip() == "Stopped. What was finished is kept; nothing is half-written."
     assert {path.name for path in table.parent.iterdir()} == {"results.csv", "timings.csv"}
     n_done = len(read_csv(table.read_text(encoding="utf-8")))
     assert 0 < n_done < 120, "stopped in the middle"
+    verb = "is" if n_done == 1 else "are"
+    assert error.strip() == (
+        f"Stopped. {n_done} of 120 fits {verb} kept; the same command goes on from there."
+    )
 
 
 def wait_for(path: Path, process: subprocess.Popen, seconds: float = 120) -> None:

@@ -150,7 +150,9 @@ def test_a_reader_that_has_seen_enough():
 
 
 @pytest.mark.parametrize("command", ["demo", "reproduce ocr", "bench"])
-def test_an_unwritable_results_folder_is_named_before_any_work(command, tmp_path, capsys):
+def test_an_unwritable_results_folder_is_named_before_any_work(command, tmp_path, capsys, request):
+    if command == "reproduce ocr":
+        request.getfixturevalue("require_ocr")
     (tmp_path / "file").write_text("", encoding="utf-8")
     folder = tmp_path / "file" / "results"
     assert main([*command.split(), "--out", str(folder)]) == 2

@@ -8,12 +8,15 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from medn_edu.estimators import M3N
 from medn_edu.experiments import runner
+from medn_edu.experiments.models import MODELS
 from medn_edu.experiments.runner import ResultStore, run_study
 from medn_edu.experiments.specs import FitSpec, Split, Study
 
@@ -83,10 +86,51 @@ def test_a_resumed_table_is_that_of_one_run(tmp_path):
     assert tables(tmp_path / "twice") == tables(tmp_path / "once")
 
 
-def test_rows_of_other_fits_are_dropped(tmp_path):
+def test_rows_of_other_fits_are_kept_but_not_reported(tmp_path):
     run_study(TOY, SPECS, ResultStore.open(tmp_path))
-    run_study(TOY, SPECS[:2], ResultStore.open(tmp_path))
-    assert tables(tmp_path).count(b"\n") == 3
+    before = tables(tmp_path)
+    rows = run_study(TOY, SPECS[:2], ResultStore.open(tmp_path))
+    assert [row["key"] for row in rows] == sorted(spec.key for spec in SPECS[:2])
+    assert tables(tmp_path) == before
+    other_seed = [replace(spec, seed=1) for spec in SPECS[:2]]
+    rows = run_study(TOY, other_seed, ResultStore.open(tmp_path))
+    assert [row["seed"] for row in rows] == [1, 1]
+    assert tables(tmp_path).count(b"\n") == 1 + len(SPECS) + 2
+
+
+@pytest.mark.parametrize("change", ["version", "settings"])
+def test_what_another_version_or_model_made_is_made_again(tmp_path, monkeypatch, change):
+    run_study(TOY, SPECS, ResultStore.open(tmp_path))
+    if change == "version":
+        monkeypatch.setattr(runner, "__version__", "99.0")
+        stale = SPECS
+    else:
+        finer = replace(MODELS["M3N"], build=lambda **parameters: M3N(tol=1e-3, **parameters))
+        monkeypatch.setitem(MODELS, "M3N", finer)
+        stale = [spec for spec in SPECS if spec.model == "M3N"]
+    store = ResultStore.open(tmp_path)
+    assert [spec for spec in SPECS if not store.is_done(spec)] == stale
+    rows = run_study(TOY, SPECS, store)
+    made = {"version": "99.0", "settings": "tol=0.001"}[change]
+    assert sum(made in row[change] for row in rows) == len(stale)
+    assert len(rows) == len(store.rows) == len(SPECS), "new rows take the place of old ones"
+    assert all(ResultStore.open(tmp_path).is_done(spec) for spec in SPECS)
+
+
+@pytest.mark.parametrize(("n_jobs", "order"), [(1, SPECS), (2, SPECS[::-1])])
+def test_one_worker_starts_with_the_short_fits_several_with_the_long_ones(
+    tmp_path, monkeypatch, n_jobs, order
+):
+    begun = []
+
+    def evaluate(spec, split):
+        begun.append(spec)
+        return original(spec, split)
+
+    original = runner.evaluate
+    monkeypatch.setattr(runner, "evaluate", evaluate)
+    run_study(TOY, SPECS, ResultStore.open(tmp_path), n_jobs=n_jobs)
+    assert begun[0] in order[:n_jobs]
 
 
 def test_a_failed_fit_is_a_row_and_is_tried_again(tmp_path):

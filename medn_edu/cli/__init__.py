@@ -76,8 +76,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = build_parser().parse_args(argv)
         return int(arguments.run(arguments))
-    except KeyboardInterrupt:
-        say("\nStopped. What was finished is kept; nothing is half-written.", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        kept = str(stop) or "What was finished is kept; nothing is half-written."
+        say(f"\nStopped. {kept}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # `medn-edu ... | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,6 +6,7 @@ import argparse
 import statistics
 import sys
 import textwrap
+from collections.abc import Sized
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ says so.  The tables are the same whatever --jobs is.
 
 quick scale takes about a minute, paper scale tens of minutes on two processors.
 
-writes into medn-results/STUDY-SCALE (--out DIR moves medn-results):
+writes into medn-results/STUDY-SCALE, with another seed than 0 into medn-results/STUDY-SCALE-seedN
+(--out DIR moves medn-results):
   results.csv   one row per fit, sorted by key
   timings.csv   how long each fit took
   figure.png    the figure
@@ -82,7 +84,6 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if arguments.list or arguments.study is None:
         return _list_studies(asked_for=arguments.list)
-    folder = results_folder(arguments.out) / f"{arguments.study}-{arguments.scale}"
     from medn_edu.experiments.runner import ResultStore, run_study
     from medn_edu.experiments.studies import STUDIES
 
@@ -92,17 +93,40 @@ def run(arguments: argparse.Namespace) -> int:
             f"there is no study named {arguments.study!r}; there are {', '.join(STUDIES)}."
         )
     specs = study.specs(arguments.scale, arguments.seed)
-    study.split(specs[0])  # without the data, say so before any work
-    store = ResultStore.open(results_folder(folder), force=arguments.force)
+    study.split(specs[0])  # without the data, say so before anything is made
+    folder = results_folder(results_folder(arguments.out) / _folder_name(arguments))
+    store = ResultStore.open(folder, force=arguments.force)
     n_done = sum(store.is_done(spec) for spec in specs)
     if n_done:
-        say(f"{n_done} of {len(specs)} fits are done already; --force would start over.")
+        say(f"{_fits(n_done, specs)} done already; --force would start over.")
     if n_done < len(specs):
         warm_with_progress()
     with Progress(study.name, "fits") as progress:
         n_jobs = arguments.jobs or available_cpus()
-        rows = run_study(study, specs, store, n_jobs=n_jobs, progress=progress)
+        try:
+            rows = run_study(study, specs, store, n_jobs=n_jobs, progress=progress)
+        except KeyboardInterrupt:
+            kept = ResultStore.open(folder)  # what is on disk, whatever was under way
+            n_done = sum(kept.is_done(spec) for spec in specs)
+            raise KeyboardInterrupt(
+                f"{_fits(n_done, specs)} kept; the same command goes on from there."
+            ) from None
     return _report(study, rows, store, folder)
+
+
+def _folder_name(arguments: argparse.Namespace) -> str:
+    """Return the name of the study's folder; each seed has its own, with a figure of its own."""
+    seed = f"-seed{arguments.seed}" if arguments.seed else ""
+    return f"{arguments.study}-{arguments.scale}{seed}"
+
+
+def _fits(number: int, among: Sized) -> str:
+    """Return, for example, ``2 of 6 fits are``."""
+    return f"{number} of {_count(len(among))} {'is' if number == 1 else 'are'}"
+
+
+def _count(number: int) -> str:
+    return "1 fit" if number == 1 else f"{number} fits"
 
 
 def _list_studies(*, asked_for: bool) -> int:
@@ -130,7 +154,7 @@ def _report(study: Any, rows: list[dict[str, Any]], store: Any, folder: Path) ->
     for row in failed:
         say(f"{row['key']} failed: {row['failure']}", file=sys.stderr)
     if failed:
-        say(f"{len(failed)} of {len(rows)} fits failed; the same command tries them again.")
+        say(f"{len(failed)} of {_count(len(rows))} failed; the same command tries again.")
     return 1 if failed else 0
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
 from medn_edu.estimators import CRF, M3N
@@ -42,7 +43,7 @@ class Model:
     parameters: tuple[tuple[str, float], ...] = ()
 
 
-class PerLetter:
+class PerLetter(BaseEstimator):
     """Logistic regression of each letter by itself, to show what the neighbours are worth.
 
     Parameters

@@ -3,7 +3,8 @@
 Each finished fit becomes a row of ``results.csv``, sorted by key; the file is replaced in one step
 after every fit, so a killed run resumes where it was.  How long fits took stands in a file of its
 own, ``timings.csv``: times differ from run to run, results do not.  A fit that fails is a row with
-its error; the next run tries it again.
+its error; the next run tries it again.  So it does with a row that another version of this package
+or a model with other settings has made.  Rows of fits that a run does not ask for stay as they are.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import joblib
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from medn_edu import __version__
 from medn_edu.experiments.models import make_model
 from medn_edu.experiments.specs import FitSpec, Split, Study
 from medn_edu.experiments.tables import csv_text, read_csv
@@ -30,7 +32,7 @@ __all__ = ["RESULT_COLUMNS", "ResultStore", "evaluate", "label_error", "run_stud
 RESULT_COLUMNS = (
     "key", "data", "fold", "model", "parameters", "seed", "n_train", "n_test",
     "error", "train_error", "primal", "dual", "relative_gap", "n_passes", "n_weights", "n_nonzero",
-    "status", "failure",
+    "status", "failure", "settings", "version",
 )  # fmt: skip
 """Columns of ``results.csv``."""
 
@@ -111,9 +113,13 @@ class ResultStore:
         Returns
         -------
         bool
-            False as well for a fit that failed, so that it is tried again.
+            False as well for a fit that failed, and for one that another version of this package
+            or a model with other settings made, so that it is made again.
         """
-        return spec.key in self.rows and not self.rows[spec.key].get("failure")
+        row = self.rows.get(spec.key)
+        if row is None or row.get("failure"):
+            return False
+        return str(row.get("version")) == __version__ and row.get("settings") == _settings(spec)
 
     def add(self, row: dict[str, Any], seconds: float) -> None:
         """Keep a finished fit.
@@ -136,18 +142,6 @@ class ResultStore:
         ordered = [self.rows[key] for key in sorted(self.rows)]
         write_atomically(self.results_file, csv_text(ordered, RESULT_COLUMNS))
 
-    def keep_only(self, specs: Iterable[FitSpec]) -> None:
-        """Drop rows of fits that the study does not make (any more).
-
-        Parameters
-        ----------
-        specs : iterable of FitSpec
-            Its fits.
-        """
-        keys = {spec.key for spec in specs}
-        self.rows = {key: row for key, row in self.rows.items() if key in keys}
-        self.seconds = {key: value for key, value in self.seconds.items() if key in keys}
-
 
 def run_study(
     study: Study,
@@ -164,7 +158,8 @@ def run_study(
     study : Study
         The study.
     specs : sequence of FitSpec
-        Its fits.
+        Its fits, from short to long.  A single worker takes them in this order, so that something
+        is done early; several take the long ones first, so that none idles at the end.
     store : ResultStore
         Where results are kept.
     n_jobs : int, default=1
@@ -175,15 +170,16 @@ def run_study(
     Returns
     -------
     list of dict
-        All rows, sorted by key.
+        The rows of these fits, sorted by key.
     """
-    store.keep_only(specs)
     waiting = [spec for spec in specs if not store.is_done(spec)]
     n_done = len(specs) - len(waiting)
     tell = progress or (lambda n_done, n_all: None)
     tell(n_done, len(specs))
     if waiting:
         study.split(waiting[0])  # reads the data before workers start, and fails early without
+    if n_jobs > 1:
+        waiting.reverse()
     # The kernels let other threads run, and threads share data and compiled code.
     jobs = joblib.Parallel(n_jobs=n_jobs, backend="threading", return_as="generator_unordered")
     with warnings.catch_warnings():
@@ -196,7 +192,7 @@ def run_study(
                 n_done += 1
                 tell(n_done, len(specs))
     store.write()
-    return [store.rows[key] for key in sorted(store.rows)]
+    return [store.rows[key] for key in sorted({spec.key for spec in specs})]
 
 
 def evaluate(spec: FitSpec, split: Callable[[FitSpec], Split]) -> tuple[dict[str, Any], float]:
@@ -223,9 +219,11 @@ def evaluate(spec: FitSpec, split: Callable[[FitSpec], Split]) -> tuple[dict[str
         "model": spec.model,
         "parameters": " ".join(f"{name}={value:g}" for name, value in spec.parameters),
         "seed": spec.seed,
+        "version": __version__,
     }
     start = time.perf_counter()
     try:
+        row["settings"] = _settings(spec)
         data = split(spec)
         model = make_model(spec.model, **dict(spec.parameters))
         start = time.perf_counter()
@@ -262,6 +260,13 @@ def label_error(predicted: Iterable[Any], true: Iterable[Any]) -> float:
         for a, b in zip(one, other, strict=True)
     ]
     return sum(a != b for a, b in pairs) / len(pairs)
+
+
+def _settings(spec: FitSpec) -> str:
+    """Return all that a fit's model is built with: its defaults and tolerance may change."""
+    settings = make_model(spec.model, **dict(spec.parameters)).get_params(deep=False)
+    kept = {name: value for name, value in settings.items() if name not in ("n_jobs", "verbose")}
+    return " ".join(f"{name}={value}" for name, value in sorted(kept.items()))
 
 
 def _measure(model: Any, data: Split) -> dict[str, Any]:

@@ -74,7 +74,8 @@ class Study:
     summary : str
         What it asks, in a line.
     specs : callable
-        ``specs(scale, seed)`` returns the fits of ``"quick"`` or ``"paper"`` scale.
+        ``specs(scale, seed)`` returns the fits of ``"quick"`` or ``"paper"`` scale, from short to
+        long.
     split : callable
         ``split(spec)`` returns the data of a fit.
     draw : callable

@@ -47,12 +47,12 @@ def _ocr_specs(scale: str, seed: int) -> list[FitSpec]:
     sizes, folds = ((100, 250), range(3)) if scale == "quick" else (_DRAWN, _FOLDS)
     drawn = [(f"ocr-{size}", fold) for size in sizes for fold in folds]
     whole = [("ocr-rest", fold) for fold in ((0,) if scale == "quick" else _FOLDS)]
-    return _ocr_fits([*whole, *drawn], seed)  # long fits first, so that no worker idles at the end
+    return _ocr_fits([*drawn, *whole], seed)
 
 
 def _ocr_full_specs(scale: str, seed: int) -> list[FitSpec]:
     del scale  # these two protocols of the literature have one size
-    return _ocr_fits([("ocr-rest", 0), ("ocr-one", 0)], seed)
+    return _ocr_fits([("ocr-one", 0), ("ocr-rest", 0)], seed)
 
 
 def _ocr_fits(splits: Iterable[tuple[str, int]], seed: int) -> list[FitSpec]:
