@@ -19,8 +19,10 @@ class CRF(MarkovNetwork):
     """Conditional random field (Lafferty et al. 2001), plain or with an L2 penalty.
 
     Minimises ``-sum_i log p(y_i | x_i; w) + lam |w|^2 / 2``, ``p(y | x; w) ~ exp(w . f(x, y))``.  The
-    plain CRF may have no optimum (weights grow without bound when the samples are separable), so it
-    stops when the likelihood hardly changes and is reported as stopped, not as converged.
+    plain CRF may have no optimum: where some weights separate the samples, the loss falls to 0 as they
+    grow without bound.  So it stops when the likelihood hardly changes, or when the samples are
+    labelled without error and the loss is below ``tol`` of that of guessing, and is reported as
+    stopped, not as converged.
 
     Parameters
     ----------
