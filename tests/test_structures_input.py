@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medn_edu import CRF, M3N
 from medn_edu.packing import (
     check_sample_weight,
     encode_labels,
@@ -282,3 +283,34 @@ def test_arbitrary_input_gets_a_sentence_or_is_packed(X, y):
     else:
         assert len(codes) == samples.n_nodes
         assert codes.max() < len(classes)
+
+
+ANY_FLOAT = st.floats() | st.sampled_from([1e308, -1e100, 1e100, 1e-100, 5e-324, 0.0, 1.0])
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "model",
+    [M3N(max_iter=10, verbose=0), CRF(max_iter=10, verbose=0)],
+    ids=["M3N", "CRF"],
+)
+@settings(max_examples=150, deadline=None)
+@given(
+    values=st.lists(ANY_FLOAT, min_size=8, max_size=8),
+    weight=st.lists(ANY_FLOAT, min_size=2, max_size=2) | st.none(),
+)
+def test_features_of_any_size_are_learned_from_or_refused(model, values, weight):
+    """Whatever the floats, weights and marginals are numbers, or one sentence says why not."""
+    X = np.array(values).reshape(2, 2, 2)
+    try:
+        model.fit(X, ["ab", "ba"], sample_weight=weight)
+    except ValueError as error:
+        assert str(error).endswith(".")
+        assert "\n" not in str(error)
+        assert any(not abs(v) <= 1e100 for v in values) or weight is not None
+    else:
+        assert np.isfinite(model.weights_).all()
+        marginals = model.predict_marginals(X)
+        assert all(np.isfinite(sample).all() for sample in marginals)
+        assert [len(labels) for labels in model.predict(X)] == [2, 2]
