@@ -38,6 +38,8 @@ def test_demo(tmp_path, capsys):
     assert rows["CRF"]["relative_gap"] is None, "no certificate is claimed where there is none"
     assert (tmp_path / "out" / "demo.png").stat().st_size > 50_000
     assert "medn-edu lab" in text
+    assert rows["CRF"]["train_error"] == 0
+    assert "over-fitting, not a failure" in " ".join(text.split())
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"demo.csv", "demo.png"}
 
 
@@ -56,6 +58,7 @@ def test_studies_are_listed(capsys):
     listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == ["ocr", "ocr-full"]
     assert all(len(line) < 100 for line in listed)
+    assert all(line.endswith((" s)", "scale)")) for line in listed), "how long each takes"
 
 
 def test_a_study_must_be_named(capsys):

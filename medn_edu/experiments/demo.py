@@ -32,12 +32,14 @@ from medn_edu.plots import (
 
 __all__ = ["COLUMNS", "DemoRow", "draw_demo", "run_demo"]
 
-COLUMNS = ("model", "error", "seconds", "relative_gap", "n_nonzero", "n_weights", "status")
+COLUMNS = (
+    "model", "error", "train_error", "seconds", "relative_gap", "n_nonzero", "n_weights", "status",
+)  # fmt: skip
 """Columns of the demo's table."""
 
 _N_SHOWN = 8
-_LETTERS_PER_LINE = 24
-_WIDTH, _LOWER_HEIGHT = 10.0, 3.6
+_LETTERS_PER_LINE = 22
+_WIDTH, _LOWER_HEIGHT = 10.0, 2.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,8 @@ class DemoRow:
         Name of the model.
     error : float
         Share of wrong labels in the test part.
+    train_error : float
+        Share of wrong labels in the training part.
     seconds : float
         Time that training took.
     relative_gap : float or None
@@ -66,6 +70,7 @@ class DemoRow:
 
     model: str
     error: float
+    train_error: float
     seconds: float
     relative_gap: float | None
     n_nonzero: int
@@ -108,10 +113,11 @@ def run_demo(
 
 def _train(name: str, words: Any, n_jobs: int) -> DemoRow:
     model = make_model(name, n_jobs=n_jobs, **dict(MODELS[name].parameters))
+    X, y = [words.data[i] for i in words.train], [words.target[i] for i in words.train]
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the gap stands in the table
-        model.fit([words.data[i] for i in words.train], [words.target[i] for i in words.train])
+        model.fit(X, y)
     seconds = time.perf_counter() - start
     predicted = model.predict([words.data[i] for i in words.test])
     result = getattr(model, "result_", None)
@@ -119,6 +125,7 @@ def _train(name: str, words: Any, n_jobs: int) -> DemoRow:
     return DemoRow(
         model=name,
         error=label_error(predicted, [words.target[i] for i in words.test]),
+        train_error=label_error(model.predict(X), y),
         seconds=seconds,
         relative_gap=float(gap) if np.isfinite(gap) else None,
         n_nonzero=int(np.count_nonzero(model.weights_)),
@@ -161,9 +168,12 @@ def draw_demo(words: Any, rows: Sequence[DemoRow], path: Path) -> Path:
         draw_words(top, images, true, read, letters_per_line=_LETTERS_PER_LINE)
         top.set_title("The first test words as the models read them (wrong labels are struck out)")
         draw_error_bars(left, [row.model for row in rows], [row.error for row in rows])
+        left.set_xlabel("test error (% of labels)")
         left.set_title("Errors on all test words")
         draw_weight_images(middle, learned.coef_, learned.classes_, (8, 8), n_columns=4)
         middle.set_title("M3N's pixel weights")
         draw_transitions(right, learned.transitions_[0], learned.classes_)
         right.set_title("M3N's transitions")
+        for ax in (middle, right):
+            ax.set_anchor("N")  # squares under their titles, these in a line with the first
     return save_figure(figure, path)

@@ -82,6 +82,8 @@ class Study:
         ``draw(rows, path)`` draws the figure.
     remarks : str
         What readers of the results should know.
+    duration : str
+        How long it takes at each scale, on two processors.
     """
 
     name: str
@@ -90,3 +92,4 @@ class Study:
     split: Callable[[FitSpec], Split]
     draw: Callable[[Sequence[dict[str, Any]], Path], None]
     remarks: str = ""
+    duration: str = ""

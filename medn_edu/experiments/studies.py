@@ -24,6 +24,7 @@ from medn_edu.experiments.models import MODELS
 from medn_edu.experiments.specs import FitSpec, Split, Study
 from medn_edu.plots import (
     MUTED,
+    ErrorCurve,
     draw_error_bars,
     draw_errors,
     error_curves,
@@ -108,7 +109,9 @@ def _draw_ocr(rows: Sequence[dict[str, Any]], path: Path) -> None:
     figure = new_figure(9, 3.8)
     left, right = figure.subplots(1, 2, width_ratios=[1.5, 1])
     with styled():
-        draw_errors(left, drawn)
+        curves = error_curves(drawn)
+        draw_errors(left, curves)
+        left.set_xlabel(f"training words, {_fits(curves)}")
         _draw_bars(right, whole)
         left.set_title("One fold trains, nine test")
         right.set_title("Nine folds train, one tests")
@@ -141,7 +144,13 @@ def _draw_bars(ax: Any, rows: Sequence[dict[str, Any]]) -> None:
         [float(np.average(curve.mean, weights=curve.n_fits)) for curve in curves],
         [float(curve.deviation.max()) for curve in curves] if several else None,
     )
-    ax.set_xlabel("test error")
+    ax.set_xlabel(f"test error (% of labels), {_fits(curves)}")
+
+
+def _fits(curves: Sequence[ErrorCurve]) -> str:
+    """Return how many fits stand behind each point."""
+    most = max((int(curve.n_fits.max()) for curve in curves), default=0)
+    return "1 fit" if most == 1 else f"mean ± deviation of {most} fits"
 
 
 STUDIES: dict[str, Study] = {
@@ -149,19 +158,21 @@ STUDIES: dict[str, Study] = {
     for study in (
         Study(
             "ocr",
-            "handwritten words: error against 100 to 250 training words, and with nine folds",
+            "handwritten words: 100 to 250 of them train, and nine folds",
             _ocr_specs,
             _ocr_split,
             _draw_ocr,
             _MEMORY,
+            "quick 10 s, paper 90 s",
         ),
         Study(
             "ocr-full",
-            "all handwritten words: folds 1-9 train and 0 tests, and the reverse",
+            "all handwritten words: folds 1-9 train, 0 tests; and the reverse",
             _ocr_full_specs,
             _ocr_split,
             _draw_ocr_full,
             _MEMORY,
+            "20 s at either scale",
         ),
     )
 }

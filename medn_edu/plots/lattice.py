@@ -166,7 +166,7 @@ class Lattice:
         at = np.arange(n_letters)
         (self._alone,) = ax.plot(
             at, np.zeros(n_letters), linestyle="--", marker="s", ms=9, mfc="none", color=_ALONE,
-            label="each letter alone",
+            label="each one alone",
         )  # fmt: skip
         (self._best,) = ax.plot(
             at, np.zeros(n_letters), linestyle="-", marker="o", ms=5, lw=2.5, color=_BEST,
@@ -174,7 +174,7 @@ class Lattice:
         )  # fmt: skip
         self._title = ax.set_title("transitions × 0.00", fontsize=10, fontweight="normal", pad=4)
         ax.set_yticks(range(n_labels), self._classes)
-        ax.set(ylim=(n_labels - 0.4, -0.6), ylabel="label", xlabel="letter")
+        ax.set(ylim=(n_labels - 0.4, -0.6), ylabel="label", xlabel="position")
         ax.set_xticks(at, [str(t + 1) for t in at])
         ax.tick_params(length=0)
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.36), ncols=2)

@@ -23,7 +23,7 @@ _GAP = 0.12  # between letters, as a share of a letter's width
 _WORD_GAP = 0.9
 _TEXT = 0.62  # height of a line of labels
 _NAME = 0.18  # room beside the names of the models
-_LINE_GAP = 0.55
+_LINE_GAP = 0.3
 _NO_WORDS = "images holds no words; expected at least one."
 
 

@@ -65,8 +65,8 @@ def best_path(model: Any, x: np.ndarray, y: Sequence[Any], images: np.ndarray) -
         )
 
     alt = (
-        f"A handwritten word of {len(true)} letters, and below it a lattice with one column of "
-        "labels per letter; the best path through it and the labels of each letter alone."
+        f"A handwritten word of length {len(true)}, and below it a lattice with one column of "
+        "labels per position; the best path through it and the best label of each one alone."
     )
     lessons = _lessons(frames, model.predict([x])[0], classes)
     return Explorer(lattice.figure, update, alt, lessons=lessons, name="lattice", strength=time)
@@ -82,7 +82,7 @@ def _lessons(
         return [classes[code] for code in frames[strength].path] == list(predicted)
 
     lessons = [
-        Lesson({"strength": 0.0}, "Without transitions every letter is read alone.", alone),
+        Lesson({"strength": 0.0}, "Without transitions each one is read alone.", alone),
         Lesson({"strength": 1.0}, "At strength 1 the path is the model's prediction.", trained),
     ]
     most = max(frame.lead for frame in frames.values())
