@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import FixedLocator, NullLocator
 
 from medn_edu.plots.style import INK, MUTED, series_style, styled
 
@@ -122,7 +122,7 @@ def draw_errors(
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         ax.set_xlabel(f"training {unit}")
-        ax.yaxis.set_major_formatter(PercentFormatter(xmax=1, symbol=" %"))
+        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
         ax.set_ylabel("test error (% of labels)")
         ax.set_ylim(bottom=0)
         ax.grid(axis="y")
