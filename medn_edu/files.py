@@ -46,6 +46,7 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
 
 
 def _write(path: Path, content: bytes) -> None:
+    path = Path(os.path.realpath(path))  # a link stays, what it points to is replaced
     handle, name = tempfile.mkstemp(prefix=".medn_edu-", dir=path.parent)
     temporary = Path(name)
     try:
@@ -53,7 +54,8 @@ def _write(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        _grant_usual_rights(temporary)
+        # Temporary files are private; this one takes the rights of the file it replaces.
+        temporary.chmod(path.stat().st_mode if path.exists() else _USUAL_RIGHTS)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -74,8 +76,11 @@ def _about(path: Path, error: OSError) -> OSError:
     return named
 
 
-def _grant_usual_rights(path: Path) -> None:
-    """Temporary files are private; give this one the rights any new file would have."""
+def _usual_rights() -> int:
+    """Rights of a new file; asked for once, because the answer takes a moment without a mask."""
     mask = os.umask(0)
     os.umask(mask)
-    path.chmod(0o666 & ~mask)
+    return 0o666 & ~mask
+
+
+_USUAL_RIGHTS = _usual_rights()

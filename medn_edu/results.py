@@ -96,9 +96,14 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """Duality gap relative to the primal value (0 where both vanish)."""
+        """Duality gap relative to the primal value; 0 where it vanishes up to rounding.
+
+        No dual value exceeds a primal one.  If one does by more than rounding explains, the values
+        are worth nothing, and the gap is infinite.
+        """
         if self.gap <= 0:
-            return 0.0
+            rounding = 1e-9 * max(abs(self.primal), abs(self.dual)) + 1e-12
+            return 0.0 if self.gap >= -rounding else float("inf")
         return self.gap / abs(self.primal) if self.primal != 0 else float("inf")
 
 
@@ -136,6 +141,11 @@ class Problem(Protocol):
     @property
     def n_samples(self) -> int:
         """Number of samples."""
+        ...
+
+    @property
+    def has_dual(self) -> bool:
+        """Whether there is a dual value, and so a gap to close."""
         ...
 
     def certify(self, iterate: Iterate) -> Certificate:
@@ -249,7 +259,6 @@ class SolveResult:
     trace: list[TracePoint]
 
 
-@np.errstate(over="ignore", invalid="ignore")  # overflow is said once, by `_check_finite`
 def run(
     iterates: Iterable[Iterate],
     problem: Problem,
@@ -360,16 +369,22 @@ class _Judge:
 
 
 class _Clock:
-    """Sums up the time spent inside ``with clock`` and in pulling from an iterable."""
+    """Sums up the time spent inside ``with clock`` and in pulling from an iterable.
+
+    Overflow is silent in there, because `_check_finite` says it once and in a sentence.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     def __enter__(self) -> None:
+        self._errors = np.errstate(over="ignore", invalid="ignore")
+        self._errors.__enter__()
         self._start = time.perf_counter()
 
     def __exit__(self, *exc_info: object) -> None:
         self.seconds += time.perf_counter() - self._start
+        self._errors.__exit__(None, None, None)
 
     def pull(self, iterable: Iterable[Iterate]) -> Iterator[Iterate]:
         """Yield from an iterable, timing only the iterable."""

@@ -25,3 +25,12 @@ def ocr(require_ocr):
     from medn_edu.datasets import load_ocr
 
     return load_ocr(download=False)
+
+
+@pytest.fixture
+def small_groups(monkeypatch):
+    """Cut even small data sets into groups for threads; returns the number of groups of samples."""
+    from medn_edu.inference import _common
+
+    monkeypatch.setattr(_common, "_GROUP_NODES", 2)
+    return lambda samples: len(_common.groups(samples))

@@ -123,9 +123,10 @@ def test_certificate_needs_dual_variables():
         case.problem.certify(Iterate(weights, 1.0, 1.0, 0))
 
 
-def test_sweeps_do_not_depend_on_threads():
+def test_sweeps_do_not_depend_on_threads(small_groups):
     """One and two threads give the same bits."""
     case = Enumerated(1)
+    assert small_groups(case.data.samples) > 1
     weights = np.random.default_rng(1).normal(size=case.data.weight_shape.size)
     threaded = MaxMarginProblem(case.data, GaussianPrior(), LinearSlack(case.C), n_jobs=2)
     assert threaded.primal(weights) == case.problem.primal(weights)

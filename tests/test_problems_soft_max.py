@@ -172,8 +172,17 @@ def test_sample_weight_two_is_the_sample_twice():
         np.testing.assert_allclose(x, y, atol=1e-12)
 
 
-def test_results_do_not_depend_on_workers():
-    data = random_data(7, n_samples=300)
+def test_a_tiny_loss_is_not_negative():
+    """Where the samples are separated by far, the primal keeps its sign and stays above the dual."""
+    data = random_data(7, n_samples=5)
+    problem = SoftMaxProblem(data, 1e-25)
+    weights = 1e9 * problem.observed  # large potentials, whose differences are mostly rounding
+    assert problem.primal(weights) >= max(0.0, problem.dual(weights))
+
+
+def test_results_do_not_depend_on_workers(small_groups):
+    data = random_data(7, n_samples=40)
+    assert small_groups(data.samples) > 1
     weights = random_weights(data, 2)
     one, two = SoftMaxProblem(data, 1.0, n_jobs=1), SoftMaxProblem(data, 1.0, n_jobs=2)
     value_one, gradient_one = one.objective_and_gradient(weights)

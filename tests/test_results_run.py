@@ -12,6 +12,7 @@ class Toy:
     """A problem whose gap halves with every pass; its solver's estimates can be made to lie."""
 
     n_samples = 10
+    has_dual = True
 
     def __init__(self, flattery=1.0):
         self.flattery = flattery
@@ -113,6 +114,7 @@ def test_relative_gap_of_degenerate_problems():
     assert Certificate(1.0, 1.0 + 1e-17).relative_gap == 0.0
     assert Certificate(0.0, -1.0).relative_gap == np.inf
     assert Certificate(5.0, -np.inf).relative_gap == np.inf
+    assert Certificate(1.0, 50.0).relative_gap == np.inf  # no dual value exceeds a primal one
 
 
 def test_dual_variables_have_a_length():

@@ -183,8 +183,9 @@ def test_ends_when_floating_point_does():
     assert last.gap_estimate < 1e-10 * last.objective_estimate
 
 
-def test_same_numbers_from_one_worker_and_two():
-    data = chains(10, n_samples=300)
+def test_same_numbers_from_one_worker_and_two(small_groups):
+    data = chains(10, n_samples=40)
+    assert small_groups(data.samples) > 1
     one = solve(SoftMaxProblem(data, 0.5, n_jobs=1))
     two = solve(SoftMaxProblem(data, 0.5, n_jobs=2))
     assert (one.weights == two.weights).all()

@@ -156,6 +156,21 @@ def test_too_many_transitions_are_refused():
     sentence(error)
 
 
+def test_forbidden_must_last_longer_than_one_fit():
+    """An iterator would forbid in the first fit only."""
+    with pytest.raises(TypeError, match="forbidden is an iterator"):
+        forbidden_to_allowed(zip("a", "b", strict=True), np.array(["a", "b"]))
+
+
+@pytest.mark.parametrize("labels", [["a", "a\0", "b"], [-1, 2**63 + 1, 5], [np.int64(1), 2, 1]])
+def test_labels_are_never_changed(labels):
+    """Numpy would shorten strings with trailing NULs and round huge integers; it may not."""
+    codes, classes = encode_labels([labels], pack([np.eye(3)]))
+    assert classes[codes].tolist() == labels
+    again, _ = encode_labels([labels], pack([np.eye(3)]), classes.tolist())
+    assert np.array_equal(codes, again)
+
+
 def test_training_labels_may_not_use_forbidden_transitions():
     """The sample and the node are named."""
     allowed = np.ones((1, 2, 2), bool)

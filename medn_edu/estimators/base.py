@@ -105,7 +105,8 @@ class MarkovNetwork(BaseEstimator):
                 callback=progress,
             )
         self._learn(result, data, classes)
-        warn_unless_converged(result, type(self).__name__, self.tol, self.max_iter)
+        name = type(self).__name__
+        warn_unless_converged(result, name, self.tol, self.max_iter, has_dual=problem.has_dual)
         return self
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
@@ -127,8 +128,8 @@ class MarkovNetwork(BaseEstimator):
         )
         if not fits:
             raise ValueError(
-                "warm_start continues from the last fit, but these samples have other labels, "
-                "features or lengths; expected the same samples, or warm_start=False."
+                "warm_start continues from the last fit, but these samples have another set of "
+                "labels, feature width or lengths; expected the same, or warm_start=False."
             )
         return self.result_
 
@@ -256,7 +257,7 @@ class MarkovNetwork(BaseEstimator):
         samples, node, edge = self._potentials(X)
         return [
             [(self.classes_[codes], float(score)) for codes, score in zip(*best, strict=True)]
-            for best in inference.k_best(samples, node, edge, k)
+            for best in inference.k_best(samples, node, edge, k, n_jobs=self.n_jobs)
         ]
 
     def margins(self, X: Any, y: Any) -> np.ndarray:
@@ -278,7 +279,7 @@ class MarkovNetwork(BaseEstimator):
         true, _ = encode_labels(y, samples, self._class_list())
         true_scores = inference.labelling_scores(samples, node, edge, true)
         runner_up = np.full(samples.n_samples, -np.inf)
-        best = inference.k_best(samples, node, edge, 2)
+        best = inference.k_best(samples, node, edge, 2, n_jobs=self.n_jobs)
         for i, (labels, (found, scores)) in enumerate(zip(samples.split(true), best, strict=True)):
             others = scores[(found != labels).any(axis=1)]
             if len(others):

@@ -30,13 +30,14 @@ class CRF(MarkovNetwork):
         Penalty on the weights.
     lam : float, default=1.0
         Strength of the penalty, positive; ignored without a penalty.
-    forbidden : iterable of pairs, or dict from edge type to pairs, optional
+    forbidden : collection of pairs, or dict from edge type to pairs, optional
         Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=1e-4
         Relative duality gap at which to stop; without a penalty the relative change of the
         likelihood per pass.
     max_iter : int, default=1000
-        Largest number of passes over the samples.
+        Largest number of iterations of L-BFGS, the start counted as one; nearly all of them take
+        a single sweep over the samples.
     warm_start : bool, default=False
         Go on from the last solution when fitted again to the same samples.
     n_jobs : int, default=1

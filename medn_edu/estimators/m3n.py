@@ -28,7 +28,7 @@ class M3N(MarkovNetwork):
     ----------
     C : float, default=1.0
         Price of margin violations; positive.  Larger values fit the training data harder.
-    forbidden : iterable of pairs, or dict from edge type to pairs, optional
+    forbidden : collection of pairs, or dict from edge type to pairs, optional
         Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=0.01
         Relative duality gap at which to stop.

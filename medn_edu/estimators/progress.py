@@ -7,7 +7,6 @@ import os
 import warnings
 from typing import Self
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
@@ -64,7 +63,9 @@ class GapProgress:
         self.bar.update(max(0.0, min(100.0, 100 * share) - self.bar.n))
 
 
-def warn_unless_converged(result: SolveResult, name: str, tol: float, max_iter: int) -> None:
+def warn_unless_converged(
+    result: SolveResult, name: str, tol: float, max_iter: int, *, has_dual: bool
+) -> None:
     """Warn when a solver ended before its gap was small enough.
 
     Parameters
@@ -77,10 +78,12 @@ def warn_unless_converged(result: SolveResult, name: str, tol: float, max_iter: 
         Relative gap that was asked for.
     max_iter : int
         Passes that were allowed.
+    has_dual : bool
+        Whether there is a gap to close.
     """
     if result.converged:
         return
-    if np.isfinite(result.dual):
+    if has_dual:
         message = (
             f"{name} reached a relative gap of {result.relative_gap:.2g} instead of {tol:.2g} "
             f"({result.status}); raise max_iter or tol, regularise more, or scale the features to "

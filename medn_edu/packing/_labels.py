@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,7 @@ def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int 
 
     Parameters
     ----------
-    forbidden : None, iterable of pairs, or dict from edge type to iterable of pairs
+    forbidden : None, collection of pairs, or dict from edge type to collection of pairs
         Pairs ``(parent's label, child's label)`` that may not occur; a dict forbids per edge type.
     classes : ndarray of shape (n_labels,)
         The labels.
@@ -127,6 +127,10 @@ def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int 
     allowed = np.ones((n_edge_types, len(code_of), len(code_of)), dtype=bool)
     if forbidden is None:
         return allowed
+    if isinstance(forbidden, Iterator):
+        raise TypeError(
+            "forbidden is an iterator, which the first fit would use up; expected a list of pairs."
+        )
     pairs_are = "pairs (parent's label, child's label)"
     if not isinstance(forbidden, dict):
         forbidden = dict.fromkeys(range(n_edge_types), as_list(forbidden, "forbidden", pairs_are))
@@ -237,7 +241,7 @@ def _label_list(sequence: Any, i: int) -> list[Hashable]:
             )
         return sequence.tolist()
     try:
-        return list(sequence)
+        return [label.item() if isinstance(label, np.generic) else label for label in sequence]
     except TypeError:
         raise TypeError(
             f"y[{i}] is a {type(sequence).__name__}; expected a sequence of labels, one per node."
@@ -285,9 +289,12 @@ def class_array(classes: list[Hashable]) -> np.ndarray:
         classes[0], (str, bool, int, float)
     ):
         try:
-            return np.array(classes)
+            array = np.array(classes)
         except OverflowError:
-            pass
+            array = np.array([])
+        back = array.tolist()  # numpy drops trailing NULs of strings and rounds huge integers
+        if back == classes and type(back[0]) is type(classes[0]):
+            return array
     array = np.empty(len(classes), dtype=object)
     array[:] = classes
     return array

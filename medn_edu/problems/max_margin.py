@@ -74,6 +74,11 @@ class MaxMarginProblem:
         return self.data.samples.n_samples
 
     @property
+    def has_dual(self) -> bool:
+        """Whether there is a dual, and so a gap: always."""
+        return True
+
+    @property
     def weight_shape(self) -> WeightShape:
         """Shape of the weights."""
         return self.data.weight_shape

@@ -119,6 +119,11 @@ class SoftMaxProblem:
         return self.data.samples.n_samples
 
     @property
+    def has_dual(self) -> bool:
+        """Whether there is a dual, and so a gap: only with a penalty."""
+        return self.lam > 0
+
+    @property
     def weight_shape(self) -> WeightShape:
         """Shape of the weights."""
         return self.data.weight_shape
@@ -156,7 +161,12 @@ class SoftMaxProblem:
         coef, edge = self._potentials(weights)
         node = inference.node_potentials(samples, coef, n_jobs=self.n_jobs)
         log_partition = inference.log_partition(samples, node, edge, n_jobs=self.n_jobs)
-        return self._objective(weights, log_partition)
+        true_scores = inference.labelling_scores(samples, node, edge, self.data.labels)
+        losses = np.maximum(
+            log_partition - true_scores, 0.0
+        )  # one by one: less is lost to rounding
+        penalty = 0.5 * self.lam * float(weights @ weights)
+        return math.fsum(self.data.sample_weight * losses) + penalty
 
     def dual(self, weights: np.ndarray) -> float:
         """Dual value at ``alpha_i = p_w(. | x_i)``; minus infinity without a penalty.
@@ -171,21 +181,20 @@ class SoftMaxProblem:
         float
             ``sum_i s_i H(alpha_i) - lam/2 ||w'||^2``, a lower bound of the optimum.
         """
-        if self.lam == 0:
-            return -math.inf
+        return self._dual_and_eta(weights)[0]
+
+    def _dual_and_eta(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         expected, entropies = self._moments(weights)
-        tilt = (self.observed - expected) / self.lam
-        return math.fsum(self.data.sample_weight * entropies) - 0.5 * self.lam * float(tilt @ tilt)
+        eta = self.observed - expected
+        if not self.has_dual:
+            return -math.inf, eta
+        entropy = math.fsum(self.data.sample_weight * entropies)
+        return entropy - float(eta @ eta) / (2 * self.lam), eta
 
     def certify(self, iterate: Iterate) -> Certificate:
         """Compute primal and dual value at an iterate's weights, apart and from scratch."""
-        weights = iterate.weights
-        return Certificate(self.primal(weights), self.dual(weights), eta=self.eta(weights))
-
-    def eta(self, weights: np.ndarray) -> np.ndarray:
-        """Observed minus expected features, ``sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))``."""
-        _, gradient = self.objective_and_gradient(weights)
-        return self.lam * weights - gradient
+        dual, eta = self._dual_and_eta(iterate.weights)
+        return Certificate(self.primal(iterate.weights), dual, eta=eta)
 
     def curvature(self, weights: np.ndarray) -> Curvature:
         """Return the parts of an approximate Hessian, for `medn_edu.solvers.lbfgs`."""
@@ -226,9 +235,9 @@ class SoftMaxProblem:
         entropies = np.empty(self.n_samples)
         for index in self._chunks():
             part = samples.take(index)
-            node = inference.node_potentials(part, coef)
-            p_node = inference.marginals(part, node, edge).node
-            p_edge = inference.edge_marginals(part, node, edge)
+            node = inference.node_potentials(part, coef, n_jobs=self.n_jobs)
+            p_node = inference.marginals(part, node, edge, n_jobs=self.n_jobs).node
+            p_edge = inference.edge_marginals(part, node, edge, n_jobs=self.n_jobs)
             s = data.sample_weight[index][part.sample_of_node]
             sum_coef += inference.feature_sums(part, p_node * s[:, None])
             for kind in range(len(sum_transitions)):

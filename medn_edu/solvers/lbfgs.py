@@ -121,6 +121,9 @@ def lbfgs(
             guess = _first_guess(problem, point.weights)
             n_evaluations += 1
         direction = -_two_loops(point.gradient, pairs, guess)
+        if not point.gradient @ direction < 0:  # rounding: the pairs have lost their meaning
+            pairs.clear()
+            direction = -_two_loops(point.gradient, pairs, guess)
         found, n_trials = _line_search(problem, point, direction)
         n_evaluations += n_trials
         iteration += 1
@@ -231,7 +234,7 @@ def _line_search(
     best = None
     for n_trials in range(1, MAX_TRIALS + 1):
         trial = _evaluate(problem, point.weights + length * direction)
-        if best is None or trial.objective < best.objective:
+        if np.isfinite(trial.objective) and (best is None or trial.objective < best.objective):
             best = trial
         if not trial.objective <= point.objective + ENOUGH_DECREASE * length * slope:
             upper = length
