@@ -106,13 +106,13 @@ def run_demo(
     rows = []
     for number, name in enumerate(MODELS):
         tell(number, len(MODELS), name)
-        rows.append(_train(name, words, n_jobs))
+        rows.append(_train(name, words, seed, n_jobs))
     tell(len(MODELS), len(MODELS), "")
     return words, rows
 
 
-def _train(name: str, words: Any, n_jobs: int) -> DemoRow:
-    model = make_model(name, n_jobs=n_jobs, **dict(MODELS[name].parameters))
+def _train(name: str, words: Any, seed: int, n_jobs: int) -> DemoRow:
+    model = make_model(name, seed=seed, n_jobs=n_jobs, **dict(MODELS[name].parameters))
     X, y = [words.data[i] for i in words.train], [words.target[i] for i in words.train]
     start = time.perf_counter()
     with warnings.catch_warnings():

@@ -136,13 +136,15 @@ MODELS: dict[str, Model] = {
 """The models there are, from plain to elaborate."""
 
 
-def make_model(name: str, **parameters: Any) -> Any:
+def make_model(name: str, *, seed: int = 0, **parameters: Any) -> Any:
     """Return an untrained model.
 
     Parameters
     ----------
     name : str
         One of `MODELS`.
+    seed : int, default=0
+        Seed of training, for the models that draw anything.
     **parameters
         What its constructor takes, such as ``C`` or ``n_jobs``.
 
@@ -163,4 +165,7 @@ def make_model(name: str, **parameters: Any) -> Any:
     """
     if name not in MODELS:
         raise ValueError(f"model is {name!r}; expected one of {', '.join(MODELS)}.")
-    return MODELS[name].build(**parameters)
+    model = MODELS[name].build(**parameters)
+    if hasattr(model, "random_state"):
+        model.set_params(random_state=seed)
+    return model

@@ -225,7 +225,7 @@ def evaluate(spec: FitSpec, split: Callable[[FitSpec], Split]) -> tuple[dict[str
     try:
         row["settings"] = _settings(spec)
         data = split(spec)
-        model = make_model(spec.model, **dict(spec.parameters))
+        model = make_model(spec.model, seed=spec.seed, **dict(spec.parameters))
         start = time.perf_counter()
         model.fit(data.X_train, data.y_train)
         seconds = time.perf_counter() - start
@@ -264,7 +264,9 @@ def label_error(predicted: Iterable[Any], true: Iterable[Any]) -> float:
 
 def _settings(spec: FitSpec) -> str:
     """Return all that a fit's model is built with: its defaults and tolerance may change."""
-    settings = make_model(spec.model, **dict(spec.parameters)).get_params(deep=False)
+    settings = make_model(spec.model, seed=spec.seed, **dict(spec.parameters)).get_params(
+        deep=False
+    )
     kept = {name: value for name, value in settings.items() if name not in ("n_jobs", "verbose")}
     return " ".join(f"{name}={value}" for name, value in sorted(kept.items()))
 
