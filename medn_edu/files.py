@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["write_atomically"]
+__all__ = ["reason", "write_atomically"]
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> Path:
@@ -45,6 +45,27 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
     return path
 
 
+def reason(error: OSError) -> str:
+    """Return in a few words why the system refused something.
+
+    Parameters
+    ----------
+    error : OSError
+        What it raised.
+
+    Returns
+    -------
+    str
+        Such as "no space left on device".
+
+    Examples
+    --------
+    >>> reason(FileNotFoundError(2, "No such file or directory"))
+    'no such file or directory'
+    """
+    return os.strerror(error.errno).lower() if error.errno else type(error).__name__
+
+
 def _write(path: Path, content: bytes) -> None:
     path = Path(os.path.realpath(path))  # a link stays, what it points to is replaced
     handle, name = tempfile.mkstemp(prefix=".medn_edu-", dir=path.parent)
@@ -64,14 +85,14 @@ def _write(path: Path, content: bytes) -> None:
 def _about(path: Path, error: OSError) -> OSError:
     """Return an error of the same kind that speaks of the file, not of the temporary one."""
     if os.path.isdir(path):  # unlike those of Path, these never raise
-        reason = "it is a folder"
+        why = "it is a folder"
     elif not os.path.exists(path.parent):
-        reason = f"there is no folder {path.parent}"
+        why = f"there is no folder {path.parent}"
     elif not os.path.isdir(path.parent):
-        reason = f"{path.parent} is not a folder"
+        why = f"{path.parent} is not a folder"
     else:
-        reason = (error.strerror or type(error).__name__).lower()
-    named = type(error)(f"{path} cannot be written: {reason}.")
+        why = reason(error)
+    named = type(error)(f"{path} cannot be written: {why}.")
     named.errno = error.errno
     return named
 

@@ -230,7 +230,7 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch, made_up):
     monkeypatch.setattr(ocr.gzip, "open", denied)
     with pytest.raises(DataError) as caught:
         load_ocr(tmp_path)
-    assert_one_sentence(str(caught.value), path, "cannot be read (Permission denied)")
+    assert_one_sentence(str(caught.value), path, "cannot be read (permission denied)")
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_an_interrupted_write_leaves_the_old_file(stop, tmp_path, monkeypatch, m
     with pytest.raises((KeyboardInterrupt, DataError)) as caught:
         fetch(tmp_path)
     if isinstance(stop, OSError):
-        assert_one_sentence(str(caught.value), path, "No space left")
+        assert_one_sentence(str(caught.value), path, "no space left")
     assert everything_under(tmp_path) == [path.parent, path]
     assert path.read_bytes() == b"old"
 

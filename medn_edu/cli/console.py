@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, TextIO
 
+from medn_edu.files import reason
+
 __all__ = [
     "CommandError",
     "Progress",
@@ -116,9 +118,9 @@ def results_folder(folder: Path) -> Path:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
         raise CommandError(
-            f"the results folder {folder} cannot be written ({reason}); choose another with --out."
+            f"the results folder {folder} cannot be written ({reason(error)}); "
+            "choose another with --out."
         ) from None
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import medn_edu
-from medn_edu.files import write_atomically
+from medn_edu.files import reason, write_atomically
 
 __all__ = ["CourseCopy", "copy_course", "shipped_notebooks"]
 
@@ -113,10 +113,9 @@ def copy_course(target: str | Path, *, version: str | None = None) -> CourseCopy
         write_atomically(folder / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
     except OSError as error:
         blocked = isinstance(error, (FileExistsError, NotADirectoryError))
-        reason = "a file is in the way" if blocked else (error.strerror or str(error)).lower()
+        why = "a file is in the way" if blocked else reason(error)
         raise type(error)(
-            f"the course cannot be copied to {folder} ({reason}); name a folder that you may "
-            "write to."
+            f"the course cannot be copied to {folder} ({why}); name a folder that you may write to."
         ) from None
     return done
 

@@ -31,7 +31,7 @@ import numpy as np
 import pooch
 from sklearn.utils import Bunch
 
-from medn_edu.files import write_atomically
+from medn_edu.files import reason, write_atomically
 
 __all__ = ["DataError", "DataStatus", "fetch", "load_ocr", "status"]
 
@@ -261,7 +261,7 @@ def _read(path: Path, place: str) -> bytes:
     except (gzip.BadGzipFile, zlib.error):
         problem = "is not an intact gzip file"
     except OSError as error:
-        problem = f"cannot be read ({error.strerror or type(error).__name__})"
+        problem = f"cannot be read ({reason(error)})"
     else:
         if _is_right(content):
             return content
@@ -296,7 +296,7 @@ def _download(data_home: str | os.PathLike[str] | None, *, progress: bool) -> tu
         write_atomically(path, data)
     except OSError as error:
         raise DataError(
-            f"{path} cannot be written ({error.strerror or type(error).__name__}); expected a "
+            f"{path} cannot be written ({reason(error)}); expected a "
             "folder that may be written to; pass another one as data_home."
         ) from None
     return path, place
