@@ -82,12 +82,16 @@ class Certificate:
         The dual variables behind ``dual``, where they are sparse.
     eta : ndarray or None
         What the prior is tilted by, ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``.
+    subgradient_norm : float or None
+        Distance of the subdifferential to zero in the largest entry, where the problem has a penalty
+        with kinks.
     """
 
     primal: float
     dual: float
     alpha: DualVariables | None = None
     eta: np.ndarray | None = None
+    subgradient_norm: float | None = None
 
     @property
     def gap(self) -> float:
@@ -125,6 +129,8 @@ class Iterate:
         Returns the `DualVariables` of this iterate when called.
     stopped : str
         Why the solver cannot go on, or the empty string.
+    variance : ndarray of float64, shape (n_weights,), or None
+        Posterior variances of the weights, where they do not follow from ``eta``.
     """
 
     weights: np.ndarray
@@ -133,6 +139,7 @@ class Iterate:
     n_oracle_calls: int
     dual: Callable[[], DualVariables] | None = None
     stopped: str = ""
+    variance: np.ndarray | None = None
 
 
 class Problem(Protocol):
@@ -242,6 +249,11 @@ class SolveResult:
         One sentence on why the run ended.
     trace : list of TracePoint
         History, one entry per pass.
+    subgradient_norm : float or None
+        Distance of the subdifferential to zero in the largest entry, where the problem has a penalty
+        with kinks.
+    variance : ndarray or None
+        Posterior variances of the weights, where they do not follow from ``eta``.
     """
 
     weights: np.ndarray
@@ -257,6 +269,8 @@ class SolveResult:
     converged: bool
     status: str
     trace: list[TracePoint]
+    subgradient_norm: float | None = None
+    variance: np.ndarray | None = None
 
 
 def run(
@@ -337,6 +351,8 @@ def run(
         converged=certificate.relative_gap <= tol,
         status=status,
         trace=trace,
+        subgradient_norm=certificate.subgradient_norm,
+        variance=None if iterate.variance is None else iterate.variance.copy(),
     )
 
 

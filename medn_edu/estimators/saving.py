@@ -21,9 +21,8 @@ __all__ = ["load_state", "save_model"]
 
 FORMAT = "medn_edu model"
 FORMAT_VERSION = 1
-_SCALARS = [
-    f.name for f in fields(SolveResult) if f.name not in ("weights", "eta", "alpha", "trace")
-]
+_ARRAYS = ("weights", "eta", "alpha", "trace", "variance")
+_SCALARS = [f.name for f in fields(SolveResult) if f.name not in _ARRAYS]
 _TRACE = [f.name for f in fields(TracePoint)]
 _ALPHA = [f.name for f in fields(DualVariables)]
 
@@ -65,6 +64,8 @@ def save_model(model: Any, path: str | Path) -> None:
         "offsets": model._offsets,
         "trace": np.array([[getattr(p, name) for name in _TRACE] for p in result.trace], float),
     }
+    if result.variance is not None:
+        arrays["variance"] = result.variance
     if result.alpha is not None:
         arrays |= {f"alpha_{name}": getattr(result.alpha, name) for name in _ALPHA}
     content = io.BytesIO()
@@ -135,7 +136,7 @@ def _state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, A
     _require(allowed.shape[1:] == (len(classes), len(classes)), "allowed")
     n_features = int(header["n_features"])
     n_weights = len(classes) * n_features + allowed.size
-    for name in ("weights", "eta"):
+    for name in ("weights", "eta", *(["variance"] if "variance" in arrays else [])):
         _require(arrays[name].shape == (n_weights,) and np.isfinite(arrays[name]).all(), name)
     alpha = None
     if "alpha_sample" in arrays:
@@ -147,7 +148,12 @@ def _state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, A
     ]
     scalars = {name: _decode(header["result"][name]) for name in _SCALARS}
     result = SolveResult(
-        weights=arrays["weights"], eta=arrays["eta"], alpha=alpha, trace=trace, **scalars
+        weights=arrays["weights"],
+        eta=arrays["eta"],
+        alpha=alpha,
+        trace=trace,
+        variance=arrays.get("variance"),
+        **scalars,
     )
     return {
         "estimator": header["estimator"],
