@@ -184,7 +184,7 @@ class SoftMaxProblem:
         return self._dual_and_eta(weights)[0]
 
     def _dual_and_eta(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        expected, entropies = self._moments(weights)
+        expected, entropies = self.moments(weights)
         eta = self.observed - expected
         if not self.has_dual:
             return -math.inf, eta
@@ -226,8 +226,21 @@ class SoftMaxProblem:
         penalty = 0.5 * self.lam * float(weights @ weights)
         return log_partitions - float(weights @ self.observed) + penalty
 
-    def _moments(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return expected features, and entropies of the samples, both from edge marginals."""
+    def moments(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the dual value is made of.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            The weights that stand for the distributions.
+
+        Returns
+        -------
+        expected_features : ndarray of shape (n_weights,)
+            ``sum_i s_i E_{y ~ p_w(. | x_i)} f(x_i, y)``.
+        entropies : ndarray of shape (n_samples,)
+            Entropy of each sample's distribution.
+        """
         samples, data = self.data.samples, self.data
         coef, edge = self._potentials(weights)
         sums = np.zeros(self.weight_shape.size)
