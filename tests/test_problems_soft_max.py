@@ -193,15 +193,6 @@ def test_results_do_not_depend_on_workers(small_groups):
     assert one.dual(weights) == two.dual(weights)
 
 
-def test_dual_does_not_depend_on_how_samples_are_cut(monkeypatch):
-    data = random_data(8, n_samples=40)
-    problem, weights = SoftMaxProblem(data, 1.0), random_weights(data, 4)
-    whole = problem.dual(weights)
-    monkeypatch.setattr("medn_edu.problems.soft_max.CHUNK_NUMBERS", 20)
-    assert len(problem._chunks()) > 10
-    assert problem.dual(weights) == pytest.approx(whole, rel=1e-12)
-
-
 @pytest.mark.parametrize("lam", [-1.0, math.nan, math.inf])
 def test_bad_penalty_is_named(lam):
     with pytest.raises(ValueError, match="lam is"):

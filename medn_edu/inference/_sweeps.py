@@ -29,9 +29,9 @@ class TemperedEdge:
     epsilon: float
     shift: np.ndarray  # (n_edge_types,): the maxima taken away
     log: np.ndarray
-    log_t: np.ndarray  # transposed: [type, child's label, parent's label]
     exp: np.ndarray
-    exp_t: np.ndarray
+    exp_t: np.ndarray  # transposed: [type, child's label, parent's label]
+    log_exp: np.ndarray  # the product of both, 0 where a transition is forbidden
     is_low: bool  # whether an allowed transition is too unlikely to be exponentiated
 
     @classmethod
@@ -42,9 +42,10 @@ class TemperedEdge:
         with np.errstate(over="ignore"):
             log = (edge - shift[:, None, None]) * inverse(epsilon)
         exp = np.exp(log)
-        log_t, exp_t = (np.array(x.transpose(0, 2, 1), order="C") for x in (log, exp))
+        exp_t = np.array(exp.transpose(0, 2, 1), order="C")
+        log_exp = np.where(exp > 0, log, 0.0) * exp
         is_low = bool((np.isfinite(log) & (log < kernels.LOG_TINY)).any())
-        return cls(epsilon, shift, log, log_t, exp, exp_t, is_low)
+        return cls(epsilon, shift, log, exp, exp_t, log_exp, is_low)
 
 
 class Sweeps:
@@ -106,7 +107,7 @@ class Sweeps:
             rows = self._rows(i, i + 1, first)
             belief = self._belief[rows]
             self._centre(node, offset, i, i + 1, belief)
-            log_norm[i - first] = kernels.log_up(belief, edge.log_t, *forest, i)
+            log_norm[i - first] = kernels.log_up(belief, edge.log, *forest, i)
         with np.errstate(over="ignore", invalid="ignore"):
             return shift + edge.epsilon * log_norm
 
@@ -117,19 +118,24 @@ class Sweeps:
         weight: np.ndarray,
         marginal: np.ndarray,
         edge_marginal: np.ndarray | None = None,
+        entropy: np.ndarray | None = None,
     ) -> None:
         """Sweep down, after `up` on the same samples.
 
         Fills ``marginal`` and, if given, ``edge_marginal``, with a row for each node of the chunk,
-        and adds to ``edge_counts``.
+        and adds to ``edge_counts``; writes the samples' entropies into ``entropy[first:last]``.
         """
         edge, forest = self._edge, self._packed.forest
         rows = self._rows(first, last, first)
         belief, quotient = self._belief[rows], self._message[rows]
         kernels.scaled_down(belief, quotient, edge.exp, *forest, first, last, self._lost, marginal)
+        if entropy is not None:
+            kernels.scaled_entropies(
+                belief, quotient, marginal, edge.log_exp, *forest, first, last, self._lost, entropy
+            )
         for i in (first + np.flatnonzero(self._lost)).tolist():
             one = self._rows(i, i + 1, first)
-            kernels.log_down(
+            entropy_of_i = kernels.log_down(
                 belief[one],
                 edge.log,
                 *forest,
@@ -140,6 +146,8 @@ class Sweeps:
                 _NO_PAIRS if edge_marginal is None else edge_marginal[one],
                 edge_marginal is not None,
             )
+            if entropy is not None:
+                entropy[i] = entropy_of_i
             belief[one] = quotient[one] = 0.0  # done, so nothing for what follows to add
         types = self._types(first, last)
         if edge_marginal is not None:

@@ -49,7 +49,7 @@ def warm_up() -> None:
     log_partition(samples, node, edge)
     marginals(samples, node, edge)
     edge_marginals(samples, node, edge)
-    expected_statistics(samples, coef, edge)
+    expected_statistics(samples, coef, edge, want_entropies=True)
     draw_labellings(samples, node, edge, rng=rng)
     feature_sums(samples, node)
     edge_counts(samples, labels, 2)

@@ -87,11 +87,17 @@ class ExpectedStatistics:
         Expected node features per label, summed over samples times their weights.
     edge_counts : ndarray of shape (n_edge_types, n_labels, n_labels)
         Expected number of transitions, summed over samples times their weights.
+    entropies : ndarray of shape (n_samples,) or None
+        Entropy of each sample's distribution over labellings, if asked for.
+    losses : ndarray of shape (n_samples,) or None
+        Expected Hamming loss of each sample, if entropies were asked for and labels given.
     """
 
     log_partition: np.ndarray
     feature_sums: np.ndarray
     edge_counts: np.ndarray
+    entropies: np.ndarray | None = None
+    losses: np.ndarray | None = None
 
 
 def log_partition(
@@ -232,6 +238,7 @@ def expected_statistics(
     sample_weight: np.ndarray | None = None,
     epsilon: float = 1.0,
     loss_labels: np.ndarray | None = None,
+    want_entropies: bool = False,
     n_jobs: int = 1,
 ) -> ExpectedStatistics:
     """Return log-partitions and expected features under a model: one evaluation of its gradient.
@@ -254,13 +261,17 @@ def expected_statistics(
         Temperature.
     loss_labels : ndarray of int, shape (n_nodes,), optional
         True labels, against which the Hamming loss is added to the potentials.
+    want_entropies : bool, default=False
+        Whether to find entropies and expected losses too; they are made of the marginals and not
+        of the log-partitions, so that each can be held against the other.
     n_jobs : int, default=1
         Number of threads.
 
     Returns
     -------
     ExpectedStatistics
-        ``log_partition``, ``feature_sums`` and ``edge_counts``.
+        ``log_partition``, ``feature_sums``, ``edge_counts`` and, if wanted, ``entropies`` and
+        ``losses``.
 
     Raises
     ------
@@ -284,9 +295,11 @@ def expected_statistics(
     epsilon = check_epsilon(epsilon)
     labels = None if loss_labels is None else check_labels(samples, loss_labels, n_labels)
     if epsilon == 0.0:
-        return _best_statistics(samples, coef, edge, weight, labels, n_jobs)
+        return _best_statistics(samples, coef, edge, weight, labels, want_entropies, n_jobs)
     packed, tempered = Packed.of(samples), TemperedEdge.of(edge, epsilon)
     log_sums = np.empty(samples.n_samples)
+    entropies = np.empty(samples.n_samples) if want_entropies else None
+    losses = np.empty(samples.n_samples) if want_entropies and labels is not None else None
     weighted = bool((weight != 1.0).any())
 
     def fill(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
@@ -300,7 +313,11 @@ def expected_statistics(
             if labels is not None:
                 node[:rows] = add_loss(node[:rows], labels[start:stop])
             log_sums[a:b] = sweeps.up(node, start, a, b)
-            sweeps.down(a, b, weight, mean[:rows])
+            sweeps.down(a, b, weight, mean[:rows], entropy=entropies)
+            if losses is not None and labels is not None:
+                losses[a:b] = _expected_losses(
+                    mean[:rows], labels[start:stop], packed.offsets[a:b] - start
+                )
             if weighted:
                 mean[:rows] *= np.repeat(weight[a:b], np.diff(packed.offsets[a : b + 1]))[:, None]
             kernels.add_feature_sums(*packed.features, mean, start, stop, sums)
@@ -312,6 +329,8 @@ def expected_statistics(
         log_sums,
         sum_in_order([sums for sums, _ in parts]).T.copy(),
         sum_in_order([counts for _, counts in parts]),
+        entropies,
+        losses,
     )
 
 
@@ -321,6 +340,7 @@ def _best_statistics(
     edge: np.ndarray,
     weight: np.ndarray,
     loss_labels: np.ndarray | None,
+    want_entropies: bool,
     n_jobs: int,
 ) -> ExpectedStatistics:
     """Return what `expected_statistics` is at temperature 0: features of the best labelling."""
@@ -330,7 +350,18 @@ def _best_statistics(
     found = marginals(samples, node, edge, 0.0, sample_weight=weight, n_jobs=n_jobs)
     mean = found.node * np.repeat(weight, samples.lengths)[:, None]
     sums = feature_sums(samples, mean, n_jobs=n_jobs)
-    return ExpectedStatistics(found.log_partition, sums, found.edge_counts)
+    entropies = losses = None
+    if want_entropies:
+        entropies = np.zeros(samples.n_samples)
+        if loss_labels is not None:
+            losses = _expected_losses(found.node, loss_labels, samples.offsets[:-1])
+    return ExpectedStatistics(found.log_partition, sums, found.edge_counts, entropies, losses)
+
+
+def _expected_losses(marginal: np.ndarray, labels: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Sum, over each sample, the probabilities of all labels but the true ones."""
+    wrong = marginal.sum(axis=1) - marginal[np.arange(len(labels)), labels]
+    return np.add.reduceat(np.maximum(wrong, 0.0), starts)
 
 
 def edge_marginals(

@@ -14,6 +14,14 @@ That is watched for.  While every factor is either truly zero (forbidden) or at 
 relative to its row's scale, every product of three is at least 1e-300, so nothing is ever lost.  A
 sample in which a smaller number turns up is marked ``lost`` and is done again in the *log domain*,
 where only differences are exponentiated.
+
+Entropies come with the downward sweep.  On a forest ``H = sum_roots H(root) + sum_edges H(child |
+parent)``, and from the edge marginals ``q[a] exp(edge[a, b]) v[b]`` above, whose logarithm is a sum,
+
+    H(child | parent) = sum_a mu[a] log u[a] - sum_b nu[b] log v[b] - sum_ab q[a] r[a, b] v[b],
+
+``nu`` being the marginals of the child and ``r = edge exp(edge)``: one more matrix product, and
+logarithms of ``n_labels`` numbers instead of ``n_labels ** 2``.
 """
 
 from __future__ import annotations
@@ -24,10 +32,19 @@ import numpy as np
 
 from medn_edu.kernels._compile import kernel
 
-__all__ = ["LOG_TINY", "centre", "log_down", "log_up", "scaled_down", "scaled_up"]
+__all__ = [
+    "LOG_TINY",
+    "centre",
+    "log_down",
+    "log_up",
+    "scaled_down",
+    "scaled_entropies",
+    "scaled_up",
+]
 
 TINY = 1e-100
 LOG_TINY = math.log(TINY)
+NOTHING = -746.0  # the exponential of less is 0, and need not be taken
 
 
 @kernel
@@ -143,7 +160,39 @@ def scaled_down(
 
 
 @kernel
-def log_up(belief, edge_t, parents, edge_types, offsets, i):
+def scaled_entropies(
+    belief, quotient, marginal, r, parents, edge_types, offsets, first, last, lost, entropy
+):
+    """Entropies of samples ``first <= i < last`` after `scaled_down`; lost samples are left out.
+
+    ``r`` is ``edge exp(edge)`` of each edge type, 0 where the transition is forbidden.
+    """
+    base = offsets[first]
+    row = np.empty(belief.shape[1])
+    for i in range(first, last):
+        if lost[i - first]:
+            continue
+        total = 0.0
+        for t in range(offsets[i], offsets[i + 1]):
+            v, q, nu = belief[t - base], quotient[t - base], marginal[t - base]
+            if parents[t] < 0:
+                for b in range(row.size):
+                    if nu[b] > 0.0:
+                        total -= nu[b] * math.log(nu[b])
+                continue
+            mu = marginal[parents[t] - base]
+            _product(q, r[edge_types[t]], row)
+            for b in range(row.size):
+                total -= row[b] * v[b]
+                if nu[b] > 0.0:
+                    total -= nu[b] * math.log(v[b])
+                if q[b] > 0.0:
+                    total += mu[b] * math.log(mu[b] / q[b])
+        entropy[i] = max(total, 0.0)  # it is below only by rounding
+
+
+@kernel
+def log_up(belief, edge, parents, edge_types, offsets, i):
     """Upward sweep in the log domain over sample ``i``; return the log of the sum.
 
     Node ``t`` is row ``t - offsets[i]`` of ``belief``, which holds node potentials and becomes
@@ -158,10 +207,10 @@ def log_up(belief, edge_t, parents, edge_types, offsets, i):
         if parents[t] < 0:
             total += _log_sum(row)
             continue
-        step, above = edge_t[edge_types[t]], belief[parents[t] - start]
+        step, above = edge[edge_types[t]], belief[parents[t] - start]
         for a in range(n_labels):
             for b in range(n_labels):
-                terms[b] = row[b] + step[b, a]
+                terms[b] = row[b] + step[a, b]
             above[a] += _log_sum(terms)
     return total
 
@@ -170,7 +219,7 @@ def log_up(belief, edge_t, parents, edge_types, offsets, i):
 def log_down(
     belief, edge, parents, edge_types, offsets, i, weight, marginal, counts, pairs, want_pairs
 ):
-    """Downward sweep over sample ``i`` after `log_up`: node and edge marginals.
+    """Downward sweep over sample ``i`` after `log_up`: node and edge marginals; return the entropy.
 
     An edge's marginal is the parent's times the probability of the child's label given the
     parent's.  The latter is normalised once more from the terms of the message: where these are as
@@ -180,10 +229,11 @@ def log_down(
     n_labels = belief.shape[1]
     start, stop = offsets[i], offsets[i + 1]
     given = np.empty(n_labels)
+    entropy = 0.0
     for t in range(start, stop):
         v, mu = belief[t - start], marginal[t - start]
         if parents[t] < 0:
-            _normalise(v, mu)
+            entropy += _normalise(v, mu)
             continue
         above, step = marginal[parents[t] - start], edge[edge_types[t]]
         count = counts[edge_types[t]]
@@ -193,24 +243,33 @@ def log_down(
             if above[a] > 0.0:
                 for b in range(n_labels):
                     given[b] = step[a, b] + v[b]
-                _normalise(given, given)
+                entropy += above[a] * _normalise(given, given)
                 for b in range(n_labels):
                     p = above[a] * given[b]
                     mu[b] += p
                     count[a, b] += weight * p
                     if want_pairs:
                         pairs[t - start, a, b] = p
+    return entropy
 
 
 @kernel
 def _normalise(x, p):
-    """Write ``p = exp(x) / sum(exp(x))``; ``p`` may be ``x``."""
+    """Write ``p = exp(x) / sum(exp(x))``, which may be ``x``; return its entropy."""
     largest = _maximum(x)
+    total = 0.0
+    spread = 0.0
     for a in range(x.size):
-        p[a] = math.exp(x[a] - largest)
-    total = _total(p)
+        below = largest - x[a]
+        if below > -NOTHING:
+            p[a] = 0.0
+        else:
+            p[a] = math.exp(-below)
+            total += p[a]
+            spread += p[a] * below
     for a in range(x.size):
         p[a] /= total
+    return math.log(total) + spread / total
 
 
 @kernel
@@ -275,5 +334,6 @@ def _log_sum(x):
         return -np.inf
     total = 0.0
     for a in range(x.size):
-        total += math.exp(x[a] - largest)
+        if not x[a] - largest < NOTHING:
+            total += math.exp(x[a] - largest)
     return largest + math.log(total)

@@ -1,30 +1,50 @@
-r"""The soft-max problem: log-loss and L2 penalty, which is the conditional random field.
+r"""The soft-max problem: one family with the conditional random field and M3N at its ends.
 
-Where the max-margin problem asks for the worst labelling, this one sums over all of them.  A
-*conditional random field* (Lafferty et al. 2001) is the distribution ``p_w(y | x) = exp(F(x, y;
-w) - log Z(x; w))`` with ``F(x, y; w) = w . f(x, y)``, trained by minimising
+Where the max-margin problem asks for the worst labelling, this one sums over all of them, at a
+*temperature* ``epsilon > 0`` (Hazan and Urtasun 2010, Eq. 2 and 3).  With ``F(x, y; w) = w . f(x, y)``
+and, if the problem is *loss-augmented*, the Hamming loss ``loss_i(y)`` (0 otherwise), training
+minimises
 
-    P(w) = sum_i s_i [log Z(x_i; w) - F(x_i, y_i; w)] + lam/2 ||w||^2,
+    P(w) = sum_i s_i [epsilon log sum_y exp((loss_i(y) + F(x_i, y; w)) / epsilon) - F(x_i, y_i; w)]
+           + lam/2 ||w||^2,
 
-``s_i`` being the weight of sample ``i``.  The derivative of ``log Z`` is an expectation, so
+``s_i`` being the weight of sample ``i``.  The first term in brackets is the *soft-max* of the scores:
 
-    grad P(w) = lam w - sum_i s_i (f(x_i, y_i) - E_{y ~ p_w(. | x_i)} f(x_i, y)):
+    max_y F(y)  <=  epsilon log sum_y exp(F(y) / epsilon)  <=  max_y F(y) + epsilon log |Y|,
 
-training matches the expected features to the observed ones, as closely as the penalty lets it.
+``|Y|`` being the number of labellings.  So with the loss and ``epsilon -> 0`` the bracket becomes the
+structured hinge loss and the problem M3N, and its optimum differs from that of M3N by at most
+``epsilon sum_i s_i log |Y_i|``.  At ``epsilon = 1`` without the loss it is the log-loss of the
+*conditional random field* ``p_w(y | x) = exp(F(x, y; w) - log Z(x; w))`` (Lafferty et al. 2001).
+(The paper writes ``e_y`` for the loss, ``theta`` for ``w``, ``d`` for the sum of the observed
+features and ``C`` for our ``lam``.)
+
+The derivative of the soft-max is an expectation under
+
+    p_w(y | x_i) ~ exp((loss_i(y) + F(x_i, y; w)) / epsilon),
+
+whence ``grad P(w) = lam w - sum_i s_i (f(x_i, y_i) - E_{y ~ p_w(. | x_i)} f(x_i, y))``: training
+matches the expected features to the observed ones, as closely as the penalty lets it.
 
 The dual and the gap
 --------------------
-``log Z`` is the conjugate of the negative entropy: ``log Z(x; w) = max_p [H(p) + E_p F(x, y; w)]``.
-Hence every choice of distributions ``alpha_i`` over labellings gives a lower bound of the optimum,
+The soft-max is the conjugate of the negative entropy, scaled by ``epsilon``:
 
-    D(alpha) = sum_i s_i H(alpha_i) - lam/2 ||w'||^2,
-    lam w'   = sum_i s_i (f(x_i, y_i) - E_{alpha_i} f(x_i, y)),
+    epsilon log sum_y exp(g(y) / epsilon) = max_p [E_p g(y) + epsilon H(p)].
+
+Put this into ``P`` with ``g = loss_i + F`` and exchange minimum and maximum.  For fixed distributions
+``alpha_i`` over the labellings of each sample what depends on ``w`` is ``lam/2 ||w||^2 - w . eta``,
+with ``eta = sum_i s_i (f(x_i, y_i) - E_{alpha_i} f(x_i, y))``, least at ``w' = eta / lam``.  Hence
+every choice of ``alpha`` gives a lower bound of the optimum (the paper's Claim 1 with ``p = q = 2``),
+
+    D(alpha) = sum_i s_i [epsilon H(alpha_i) + E_{alpha_i} loss_i(y)] - ||eta||^2 / (2 lam),
 
 and the natural choice at weights ``w`` is ``alpha_i = p_w(. | x_i)``, known through its node and
-edge marginals: on a forest the entropy is ``sum_edges H(edge) + sum_roots H(root) - sum_edges
-H(parent)``.  For that choice ``P(w) - D = ||grad P(w)||^2 / (2 lam)``: a small gradient *proves*
+edge marginals: on a forest the entropy is the sum of ``H(root)`` and, over the edges, of ``H(child |
+parent)``.  For that choice ``P(w) - D = ||grad P(w)||^2 / (2 lam)``: a small gradient *proves*
 closeness to the optimum when the penalty is strong.  The identity is convenient for deciding when
-to stop; the certificate does not use it but computes ``P`` and ``D`` apart.
+to stop; the certificate does not use it but computes ``P`` and ``D`` apart: ``P`` from the
+log-partitions, ``D`` from the marginals.
 
 With ``lam = 0`` there is no dual, and there may be no optimum: if the samples can be labelled
 without error, weights grow without bound.
@@ -36,30 +56,30 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import entr
 
 from medn_edu import inference
+from medn_edu.checks import check_positive
 from medn_edu.results import Certificate, Iterate
 from medn_edu.structures import LabelledSamples, WeightShape
 
 __all__ = ["Curvature", "SoftMaxProblem"]
 
-# Certificates look at edge marginals, n_labels**2 numbers per node, in chunks of about this many.
-CHUNK_NUMBERS = 2_000_000
-
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """Parts from which an approximation of the Hessian of the log-loss is built.
+    """Parts from which an approximation of the Hessian of the loss is built.
+
+    The cooler, the sharper the bends: covariances are divided by ``epsilon``.
 
     Parameters
     ----------
     labels : ndarray of shape (n_labels, n_labels)
-        ``sum_t s_t (diag(p_t) - p_t p_t^T)``, covariances of the label indicators, summed.
+        ``sum_t s_t (diag(p_t) - p_t p_t^T) / epsilon``, covariances of the label indicators, summed.
     doubt : ndarray of shape (n_nodes,)
         Trace of each node's covariance, ``s_t (1 - ||p_t||^2)``.
     transitions : ndarray of shape (n_edge_types, n_labels, n_labels)
-        ``n_ab (1 - n_ab / n_a)``, with ``n`` the expected counts: a diagonal for transitions.
+        ``n_ab (1 - n_ab / n_a) / epsilon``, with ``n`` the expected counts: a diagonal for
+        transitions.
     """
 
     labels: np.ndarray
@@ -78,11 +98,15 @@ class SoftMaxProblem:
         Strength of the penalty ``lam/2 ||w||^2``; 0 for none.
     n_jobs : int, default=1
         Threads for sweeps over all samples; results do not depend on it.
+    epsilon : float, default=1.0
+        Temperature, positive; at 0 this would be a `MaxMarginProblem`.
+    loss_augmented : bool, default=False
+        Whether the Hamming loss is added to the scores of labellings.
 
     Raises
     ------
     ValueError
-        If ``lam`` is negative or not finite.
+        If ``lam`` is negative or not finite, or ``epsilon`` not positive and finite.
 
     Examples
     --------
@@ -94,11 +118,29 @@ class SoftMaxProblem:
     >>> problem = SoftMaxProblem(data, lam=1.0)
     >>> round(float(np.exp(problem.primal(np.zeros(8)))), 6)
     4.0
+
+    With the loss, and cooler and cooler, only the worst of them counts, which is wrong twice:
+
+    >>> for epsilon in (1.0, 0.1, 0.01):
+    ...     problem = SoftMaxProblem(data, lam=1.0, epsilon=epsilon, loss_augmented=True)
+    ...     print(round(problem.primal(np.zeros(8)), 4))
+    2.6265
+    2.0
+    2.0
     """
 
-    def __init__(self, data: LabelledSamples, lam: float, n_jobs: int = 1) -> None:
+    def __init__(
+        self,
+        data: LabelledSamples,
+        lam: float,
+        n_jobs: int = 1,
+        epsilon: float = 1.0,
+        loss_augmented: bool = False,
+    ) -> None:
         if not (math.isfinite(lam) and lam >= 0):
             raise ValueError(f"lam is {lam!r}; expected a finite number >= 0.")
+        self.epsilon = check_positive("epsilon", epsilon)
+        self.loss_augmented = loss_augmented
         self.data = data
         self.lam = float(lam)
         self.n_jobs = n_jobs
@@ -143,14 +185,7 @@ class SoftMaxProblem:
         gradient : ndarray of shape (n_weights,)
             ``lam w - observed + expected features``; 0 at forbidden transitions whose weight is 0.
         """
-        coef, edge = self._potentials(weights)
-        found = inference.expected_statistics(
-            self.data.samples,
-            coef,
-            edge,
-            sample_weight=self.data.sample_weight,
-            n_jobs=self.n_jobs,
-        )
+        found = self._expected(weights)
         expected = self.weight_shape.join(found.feature_sums, found.edge_counts)
         gradient = self.lam * weights - self.observed + expected
         return self._objective(weights, found.log_partition), gradient
@@ -158,13 +193,13 @@ class SoftMaxProblem:
     def primal(self, weights: np.ndarray) -> float:
         """Primal value ``P(w)``: an upper bound of the optimum at any weights."""
         samples = self.data.samples
-        coef, edge = self._potentials(weights)
-        node = inference.node_potentials(samples, coef, n_jobs=self.n_jobs)
-        log_partition = inference.log_partition(samples, node, edge, n_jobs=self.n_jobs)
+        node, edge = self._augmented_potentials(weights)
+        log_partition = inference.log_partition(
+            samples, node, edge, self.epsilon, n_jobs=self.n_jobs
+        )
         true_scores = inference.labelling_scores(samples, node, edge, self.data.labels)
-        losses = np.maximum(
-            log_partition - true_scores, 0.0
-        )  # one by one: less is lost to rounding
+        # One by one, so that less is lost to rounding.
+        losses = np.maximum(log_partition - true_scores, 0.0)
         penalty = 0.5 * self.lam * float(weights @ weights)
         return math.fsum(self.data.sample_weight * losses) + penalty
 
@@ -179,17 +214,21 @@ class SoftMaxProblem:
         Returns
         -------
         float
-            ``sum_i s_i H(alpha_i) - lam/2 ||w'||^2``, a lower bound of the optimum.
+            ``sum_i s_i [epsilon H(alpha_i) + E loss_i] - ||eta||^2 / (2 lam)``, a lower bound of
+            the optimum.
         """
         return self._dual_and_eta(weights)[0]
 
     def _dual_and_eta(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        expected, entropies = self.moments(weights)
-        eta = self.observed - expected
+        found = self._expected(weights, want_entropies=True)
+        eta = self.observed - self.weight_shape.join(found.feature_sums, found.edge_counts)
         if not self.has_dual:
             return -math.inf, eta
-        entropy = math.fsum(self.data.sample_weight * entropies)
-        return entropy - float(eta @ eta) / (2 * self.lam), eta
+        assert found.entropies is not None
+        terms = self.epsilon * found.entropies
+        if found.losses is not None:
+            terms += found.losses
+        return math.fsum(self.data.sample_weight * terms) - float(eta @ eta) / (2 * self.lam), eta
 
     def certify(self, iterate: Iterate) -> Certificate:
         """Compute primal and dual value at an iterate's weights, apart and from scratch."""
@@ -198,11 +237,12 @@ class SoftMaxProblem:
 
     def curvature(self, weights: np.ndarray) -> Curvature:
         """Return the parts of an approximate Hessian, for `medn_edu.solvers.lbfgs`."""
-        coef, edge = self._potentials(weights)
+        node, edge = self._augmented_potentials(weights)
         marginals = inference.marginals(
             self.data.samples,
-            inference.node_potentials(self.data.samples, coef, n_jobs=self.n_jobs),
+            node,
             edge,
+            self.epsilon,
             sample_weight=self.data.sample_weight,
             n_jobs=self.n_jobs,
         )
@@ -210,15 +250,34 @@ class SoftMaxProblem:
         weighted = p * s[:, None]
         from_parent = np.maximum(counts.sum(axis=2, keepdims=True), np.finfo(float).tiny)
         return Curvature(
-            labels=np.diag(weighted.sum(axis=0)) - weighted.T @ p,
+            labels=(np.diag(weighted.sum(axis=0)) - weighted.T @ p) / self.epsilon,
             doubt=s - np.einsum("ta,ta->t", weighted, p),
-            transitions=np.maximum(counts * (1.0 - counts / from_parent), 0.0),
+            transitions=np.maximum(counts * (1.0 - counts / from_parent), 0.0) / self.epsilon,
         )
 
-    def _potentials(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return label-feature weights and edge potentials."""
+    def _expected(
+        self, weights: np.ndarray, *, want_entropies: bool = False
+    ) -> inference.ExpectedStatistics:
+        """Ask for what is expected under ``p_w(. | x_i)``."""
         coef, transitions = self.weight_shape.split(weights)
-        return coef, inference.edge_potentials(transitions, self.data.allowed)
+        return inference.expected_statistics(
+            self.data.samples,
+            coef,
+            inference.edge_potentials(transitions, self.data.allowed),
+            sample_weight=self.data.sample_weight,
+            epsilon=self.epsilon,
+            loss_labels=self.data.labels if self.loss_augmented else None,
+            want_entropies=want_entropies,
+            n_jobs=self.n_jobs,
+        )
+
+    def _augmented_potentials(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return node potentials, with the loss if there is one, and edge potentials."""
+        coef, transitions = self.weight_shape.split(weights)
+        node = inference.node_potentials(self.data.samples, coef, n_jobs=self.n_jobs)
+        if self.loss_augmented:
+            node = inference.add_loss(node, self.data.labels)
+        return node, inference.edge_potentials(transitions, self.data.allowed)
 
     def _objective(self, weights: np.ndarray, log_partition: np.ndarray) -> float:
         # w . observed is the weighted sum of the scores of the true labellings.
@@ -241,34 +300,6 @@ class SoftMaxProblem:
         entropies : ndarray of shape (n_samples,)
             Entropy of each sample's distribution.
         """
-        samples, data = self.data.samples, self.data
-        coef, edge = self._potentials(weights)
-        sums = np.zeros(self.weight_shape.size)
-        sum_coef, sum_transitions = self.weight_shape.split(sums)
-        entropies = np.empty(self.n_samples)
-        for index in self._chunks():
-            part = samples.take(index)
-            node = inference.node_potentials(part, coef, n_jobs=self.n_jobs)
-            p_node = inference.marginals(part, node, edge, n_jobs=self.n_jobs).node
-            p_edge = inference.edge_marginals(part, node, edge, n_jobs=self.n_jobs)
-            s = data.sample_weight[index][part.sample_of_node]
-            sum_coef += inference.feature_sums(part, p_node * s[:, None])
-            for kind in range(len(sum_transitions)):
-                of_kind = (part.parents >= 0) & (part.edge_types == kind)
-                sum_transitions[kind] += np.tensordot(s[of_kind], p_edge[of_kind], axes=1)
-            per_node = _entropy_terms(p_node, p_edge, part.parents)
-            entropies[index] = np.add.reduceat(per_node, part.offsets[:-1])
-        return sums, entropies
-
-    def _chunks(self) -> list[np.ndarray]:
-        """Cut the samples into runs whose edge marginals are not too many."""
-        numbers = np.cumsum(self.data.samples.lengths) * self.data.n_labels**2
-        chunk = numbers // CHUNK_NUMBERS
-        return np.split(np.arange(self.n_samples), np.flatnonzero(np.diff(chunk)) + 1)
-
-
-def _entropy_terms(p_node: np.ndarray, p_edge: np.ndarray, parents: np.ndarray) -> np.ndarray:
-    """Each node's part of its sample's entropy: ``H(root)`` or ``H(edge) - H(parent)``."""
-    of_node = entr(p_node).sum(axis=1)
-    of_edge = entr(p_edge).sum(axis=(1, 2))
-    return np.where(parents < 0, of_node, of_edge - of_node[parents])
+        found = self._expected(weights, want_entropies=True)
+        assert found.entropies is not None
+        return self.weight_shape.join(found.feature_sums, found.edge_counts), found.entropies
