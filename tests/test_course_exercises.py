@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import softmax
 
 from medn_edu.course import exercises
+from medn_edu.course.exercises.ocr_study import _best_prefix_ends, _greedy
 
 CHECKS = [getattr(exercises, name) for name in exercises.__all__]
 
@@ -110,9 +112,37 @@ ANSWERS = {
     exercises.check_best_path: [
         viterbi,
         lambda n, e: n.argmax(axis=1),
-        exercises._greedy,
-        exercises._best_prefix_ends,
+        _greedy,
+        _best_prefix_ends,
         lambda n, e: viterbi(n, e.T),
+    ],
+    exercises.check_posterior_mean: [2 / 3, 1.0, 0.5, 2.0, 0.4, 1 / 3],
+    exercises.check_equal_variance: [2, 1, np.sqrt(2), 0.5, 4],
+    exercises.check_conjugate: [
+        lambda e, k: 2 * e**2 / (k - e**2) + np.log(1 - e**2 / k),
+        lambda e, k: 2 * e**2 / (k - e**2),
+        lambda e, k: 2 * e**2 / (k - e**2) - np.log(1 - e**2 / k),
+        lambda e, k: -np.log(1 - e**2 / k),
+        lambda e, k: -2 * e**2 / (k - e**2) - np.log(1 - e**2 / k),
+        lambda e, k: 2 * e**2 / (k - e**2) ** 2,
+    ],
+    exercises.check_eta_for_mean: [
+        lambda m, k: k * m / (1 + np.sqrt(1 + k * m**2)),
+        lambda m, k: (-1 + np.sqrt(1 + k * m**2)) / m,
+        lambda m, k: (-1 - np.sqrt(1 + k * m**2)) / m,
+        lambda m, k: np.sqrt(1 + k * m**2) - 1,
+        lambda m, k: 2 * m / (k - m**2),
+        lambda m, k: k * m / 2,
+    ],
+    exercises.check_tilted_mean: [
+        lambda w, p, e: np.average(w, weights=softmax(p + e * w)),
+        lambda w, p, e: np.average(w, weights=np.exp(p + e * w)),
+        lambda w, p, e: np.sum(w * np.exp(p + e * w)),
+        lambda w, p, e: np.sum(w * np.exp(p + e * w)) * (w[1] - w[0]),
+        lambda w, p, e: np.average(w, weights=softmax(e * w)),
+        lambda w, p, e: np.average(w, weights=softmax(p)),
+        lambda w, p, e: np.average(w, weights=softmax(p - e * w)),
+        lambda w, p, e: w[np.argmax(p + e * w)],
     ],
 }
 

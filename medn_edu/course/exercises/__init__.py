@@ -1,0 +1,35 @@
+"""Checks of the notebooks' exercises.
+
+A check prints one line and never raises, whatever it is given: *not yet* for an untouched stub,
+*right* with the reason, or *not quite* with a hint at the mistake it recognises.  One module
+per notebook.
+"""
+
+from __future__ import annotations
+
+from medn_edu.course.exercises.ocr_study import (
+    check_best_path,
+    check_error_share,
+    check_words_right,
+)
+from medn_edu.course.exercises.shrinkage import (
+    check_conjugate,
+    check_equal_variance,
+    check_eta_for_mean,
+    check_posterior_mean,
+    check_tilted_mean,
+)
+from medn_edu.course.exercises.start_here import check_count_labellings, check_labelling_score
+
+__all__ = [
+    "check_best_path",
+    "check_conjugate",
+    "check_count_labellings",
+    "check_equal_variance",
+    "check_error_share",
+    "check_eta_for_mean",
+    "check_labelling_score",
+    "check_posterior_mean",
+    "check_tilted_mean",
+    "check_words_right",
+]

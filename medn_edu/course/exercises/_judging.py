@@ -1,0 +1,76 @@
+"""How answers are judged: against the right one, and against typical mistakes."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Verdict", "check", "judge_function", "judge_number"]
+
+Verdict = tuple[bool, str]
+
+
+def check(judge: Callable[[Any], Verdict]) -> Callable[[Any], None]:
+    """Turn a judge of answers into a check that prints its verdict and never raises."""
+
+    @functools.wraps(judge)
+    def check(answer: Any) -> None:
+        if answer is None:
+            print("Not yet: put your answer in place of None and run the cell again.")
+            return
+        try:
+            right, reason = judge(answer)
+        except (Exception, SystemExit) as error:
+            right, reason = False, f"it stopped with {type(error).__name__}: {error}"
+        print(f"Right: {reason}" if right else f"Not quite: {reason}")
+
+    return check
+
+
+def judge_number(answer: Any, right: float, praise: str, mistakes: dict[float, str]) -> Verdict:
+    """Compare a number with the right one and with what typical mistakes give."""
+    try:
+        value = float(answer)
+    except (TypeError, ValueError):
+        return False, "expected a number."
+    if math.isclose(value, right, rel_tol=5e-3):
+        return True, praise
+    for wrong, hint in mistakes.items():
+        if math.isclose(value, wrong, rel_tol=5e-3):
+            return False, hint
+    return False, "that is another number; try the hints."
+
+
+def judge_function(
+    answer: Any,
+    cases: Sequence[tuple[Any, ...]],
+    right: Callable[..., Any],
+    praise: str,
+    mistakes: Sequence[tuple[Callable[..., Any], str]],
+    otherwise: str = "some results differ; try it on a word of two letters, on paper.",
+) -> Verdict:
+    """Compare a function with the right one on cases, and with functions that make mistakes."""
+    if not callable(answer):
+        return False, "expected a function: hand over its name, without brackets."
+    given = [answer(*(_copy(argument) for argument in case)) for case in cases]
+    if any(value is None for value in given):
+        return False, "your function returns None; does it end in `return ...`?"
+    if _same(given, [right(*case) for case in cases]):
+        return True, praise
+    for mistaken, hint in mistakes:
+        if _same(given, [mistaken(*case) for case in cases]):
+            return False, hint
+    return False, otherwise
+
+
+def _copy(argument: Any) -> Any:
+    return argument.copy() if hasattr(argument, "copy") else argument
+
+
+def _same(given: Sequence[Any], expected: Sequence[Any]) -> bool:
+    pairs = zip(given, expected, strict=True)
+    return all(np.shape(a) == np.shape(b) and bool(np.allclose(a, b)) for a, b in pairs)

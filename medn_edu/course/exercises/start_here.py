@@ -1,0 +1,79 @@
+"""Checks of the exercises of start-here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from medn_edu.course.exercises._chains import chain_cases, chain_score
+from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
+
+__all__ = ["check_count_labellings", "check_labelling_score"]
+
+
+@check
+def check_count_labellings(answer: Any) -> Verdict:
+    """Check how many labellings a word of five digits has.
+
+    Parameters
+    ----------
+    answer : object
+        The learner's number.
+
+    Examples
+    --------
+    >>> check_count_labellings(50)
+    Not quite: labels add up only if you choose *one* letter; here every letter has a label.
+    """
+    return judge_number(
+        answer,
+        10**5,
+        "ten choices, five times over: 10^5. Searching them one by one ends at long words.",
+        {
+            50: "labels add up only if you choose *one* letter; here every letter has a label.",
+            5**10: "base and exponent are swapped: each of *five* digits has *ten* choices.",
+            10 * 9 * 8 * 7 * 6: "a digit may come twice, so the choices do not become fewer.",
+        },
+    )
+
+
+@check
+def check_labelling_score(answer: Any) -> Verdict:
+    """Check a function ``score(node, edge, labels)``.
+
+    Parameters
+    ----------
+    answer : object
+        The learner's function.
+
+    Examples
+    --------
+    >>> def score(node, edge, labels):
+    ...     return sum(node[t, label] for t, label in enumerate(labels))
+    >>> check_labelling_score(score)
+    Not quite: the transitions are missing; without them every letter is read alone.
+    """
+    rng = np.random.default_rng(1)
+    cases = [(n, e, rng.integers(n.shape[1], size=n.shape[0])) for n, e in chain_cases()]
+    return judge_function(
+        answer,
+        cases,
+        chain_score,
+        "the letters' potentials plus one transition per pair of neighbours: F(x, y; w).",
+        [
+            (
+                lambda n, e, y: chain_score(n, 0 * e, y),
+                "the transitions are missing; without them every letter is read alone.",
+            ),
+            (
+                lambda n, e, y: chain_score(n, e.T, y),
+                "edge is [label before, label after]; yours is the other way round.",
+            ),
+            (
+                lambda n, e, y: chain_score(n, e, y) + e[y[-1], y[0]],
+                "a word of n letters has n - 1 transitions; yours runs from the last to the first.",
+            ),
+            (lambda n, e, y: chain_score(0 * n, e, y), "the letters' own potentials are missing."),
+        ],
+    )
