@@ -88,7 +88,7 @@ def test_adding_a_constant_to_a_node_changes_nothing_else(case, constant):
 def in_log_domain(monkeypatch, case, epsilon=1.0):
     """Answers with every sample sent through the log domain."""
     with monkeypatch.context() as patch:
-        patch.setattr(marginalize, "LOG_TINY", np.inf)  # every allowed transition counts as too low
+        patch.setattr(marginalize, "scaled_up", lambda *args: args[-1].fill(True))  # all are lost
         return (
             inference.marginals(*case.potentials, epsilon),
             inference.edge_marginals(*case.potentials, epsilon),

@@ -24,10 +24,14 @@ _NO_PAIRS = np.empty((0, 0, 0))
 
 @dataclass(frozen=True, eq=False)
 class TemperedEdge:
-    """Edge potentials divided by the temperature, less their maximum, in the forms sweeps need."""
+    """Edge potentials divided by the temperature, less their maxima, in the forms sweeps need.
+
+    The maxima are those over the parent's labels; sweeps give them to the nodes, so that nothing is
+    lost.  It keeps exponentials as large as they can be.
+    """
 
     epsilon: float
-    shift: np.ndarray  # (n_edge_types,): the maxima taken away
+    shift: np.ndarray  # (n_edge_types, n_labels): the maxima taken away
     log: np.ndarray
     exp: np.ndarray
     exp_t: np.ndarray  # transposed: [type, child's label, parent's label]
@@ -37,11 +41,11 @@ class TemperedEdge:
     @classmethod
     def of(cls, edge: np.ndarray, epsilon: float) -> TemperedEdge:
         """Prepare edge potentials."""
-        shift = edge.max(axis=(1, 2))
+        shift = edge.max(axis=1)
         shift[shift == -np.inf] = 0.0
         with np.errstate(over="ignore"):
-            log = (edge - shift[:, None, None]) * inverse(epsilon)
-        exp = np.exp(log)
+            log = (edge - shift[:, None, :]) * inverse(epsilon)
+        exp = np.where(log > kernels.LOG_LEAST, np.exp(log), 0.0)
         exp_t = np.array(exp.transpose(0, 2, 1), order="C")
         log_exp = np.where(exp > 0, log, 0.0) * exp
         is_low = bool((np.isfinite(log) & (log < kernels.LOG_TINY)).any())
@@ -94,20 +98,20 @@ class Sweeps:
     def up(self, node: np.ndarray, offset: int, first: int, last: int) -> np.ndarray:
         """Sweep up and return log-partitions; node ``t`` has the potentials ``node[t - offset]``."""
         edge, forest = self._edge, self._packed.forest
-        shift, log_norm, self._lost = self._centre(node, offset, first, last, self._belief)
+        everyone = np.ones(last - first, dtype=np.bool_)
+        shift, log_norm = np.empty(last - first), np.empty(last - first)
+        self._lost = np.empty(last - first, dtype=np.bool_)
+        self._centre(node, offset, first, last, everyone, shift, self._lost)
         if edge.is_low:
-            self._lost[:] = True
-        else:
-            belief = self._belief[self._rows(first, last, first)]
-            np.exp(belief, out=belief)
-            kernels.scaled_up(
-                belief, self._message, edge.exp_t, *forest, first, last, log_norm, self._lost
-            )
-        for i in (first + np.flatnonzero(self._lost)).tolist():
-            rows = self._rows(i, i + 1, first)
-            belief = self._belief[rows]
-            self._centre(node, offset, i, i + 1, belief)
-            log_norm[i - first] = kernels.log_up(belief, edge.log, *forest, i)
+            self._lost[:] = True  # as long as nothing else is known
+        belief = self._belief[self._rows(first, last)]
+        np.exp(belief, out=belief)
+        kernels.scaled_up(
+            belief, self._message, edge.exp_t, *forest, first, last, log_norm, self._lost
+        )
+        if self._lost.any():
+            self._centre(node, offset, first, last, self._lost, shift, everyone)
+            kernels.log_up(belief, edge.log, *forest, first, last, self._lost, log_norm)
         with np.errstate(over="ignore", invalid="ignore"):
             return shift + edge.epsilon * log_norm
 
@@ -126,29 +130,33 @@ class Sweeps:
         and adds to ``edge_counts``; writes the samples' entropies into ``entropy[first:last]``.
         """
         edge, forest = self._edge, self._packed.forest
-        rows = self._rows(first, last, first)
+        rows = self._rows(first, last)
         belief, quotient = self._belief[rows], self._message[rows]
         kernels.scaled_down(belief, quotient, edge.exp, *forest, first, last, self._lost, marginal)
+        found = np.empty(last - first)
         if entropy is not None:
             kernels.scaled_entropies(
-                belief, quotient, marginal, edge.log_exp, *forest, first, last, self._lost, entropy
+                belief, quotient, marginal, edge.log_exp, *forest, first, last, self._lost, found
             )
-        for i in (first + np.flatnonzero(self._lost)).tolist():
-            one = self._rows(i, i + 1, first)
-            entropy_of_i = kernels.log_down(
-                belief[one],
+        if self._lost.any():
+            kernels.log_down(
+                belief,
                 edge.log,
                 *forest,
-                i,
-                weight[i],
-                marginal[one],
+                first,
+                last,
+                self._lost,
+                weight,
+                marginal,
                 self.edge_counts,
-                _NO_PAIRS if edge_marginal is None else edge_marginal[one],
+                _NO_PAIRS if edge_marginal is None else edge_marginal,
                 edge_marginal is not None,
+                found,
             )
-            if entropy is not None:
-                entropy[i] = entropy_of_i
-            belief[one] = quotient[one] = 0.0  # done, so nothing for what follows to add
+            done = self._lost_rows(first, last)
+            belief[done] = quotient[done] = 0.0  # nothing for what follows to add
+        if entropy is not None:
+            entropy[first:last] = found
         types = self._types(first, last)
         if edge_marginal is not None:
             edge_marginal += quotient[:, :, None] * edge.exp[types] * belief[:, None, :]
@@ -156,12 +164,11 @@ class Sweeps:
 
     def log_belief(self, first: int, last: int) -> np.ndarray:
         """Return, after `up`, the logarithms of its beliefs, each row up to a constant."""
-        belief = self._belief[self._rows(first, last, first)]
+        belief = self._belief[self._rows(first, last)]
         with np.errstate(divide="ignore", invalid="ignore"):
             logarithm = np.log(belief)
-        for i in (first + np.flatnonzero(self._lost)).tolist():
-            one = self._rows(i, i + 1, first)
-            logarithm[one] = belief[one]  # are logarithms already
+        lost = self._lost_rows(first, last)
+        logarithm[lost] = belief[lost]  # are logarithms already
         return logarithm
 
     def _count(
@@ -185,11 +192,16 @@ class Sweeps:
             self.edge_counts[k] += _product(quotient[nodes], belief[nodes]) * self._edge.exp[k]
 
     def _centre(
-        self, node: np.ndarray, offset: int, first: int, last: int, centred: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Fill ``centred``; return what was taken away, space for log-norms, and who is lost."""
-        shift, log_norm = np.empty(last - first), np.empty(last - first)
-        lost = np.empty(last - first, dtype=np.bool_)
+        self,
+        node: np.ndarray,
+        offset: int,
+        first: int,
+        last: int,
+        wanted: np.ndarray,
+        shift: np.ndarray,
+        low: np.ndarray,
+    ) -> None:
+        """Fill the beliefs of the samples wanted with potentials; say which have low ones."""
         kernels.centre(
             node,
             offset,
@@ -198,16 +210,21 @@ class Sweeps:
             *self._packed.forest,
             first,
             last,
-            centred,
+            wanted,
+            self._belief,
             shift,
-            lost,
+            low,
         )
-        return shift, log_norm, lost
 
-    def _rows(self, first: int, last: int, chunk: int) -> slice:
-        """Rows of samples ``first <= i < last`` in a chunk that starts with sample ``chunk``."""
-        start, stop, base = self._packed.offsets[[first, last, chunk]].tolist()
-        return slice(start - base, stop - base)
+    def _lost_rows(self, first: int, last: int) -> np.ndarray:
+        """Return the positions of the nodes of lost samples."""
+        lengths = np.diff(self._packed.offsets[first : last + 1])
+        return np.flatnonzero(np.repeat(self._lost, lengths))
+
+    def _rows(self, first: int, last: int) -> slice:
+        """Rows of the nodes of samples ``first <= i < last``."""
+        start, stop = self._packed.offsets[[first, last]].tolist()
+        return slice(0, stop - start)
 
     def _types(self, first: int, last: int) -> np.ndarray:
         start, stop = self._packed.offsets[[first, last]].tolist()

@@ -12,8 +12,12 @@ number becomes too small to be told from zero.
 
 That is watched for.  While every factor is either truly zero (forbidden) or at least ``TINY`` = 1e-100
 relative to its row's scale, every product of three is at least 1e-300, so nothing is ever lost.  A
-sample in which a smaller number turns up is marked ``lost`` and is done again in the *log domain*,
-where only differences are exponentiated.
+sample in which a smaller number turns up, as at low temperatures, is looked at more closely.  As all
+factors are at most 1, a labelling that goes through a number below ``LEAST`` = 1e-290 has less than
+that, and even all of them together less than ``n_labels ** n_nodes`` times as much.  If that is below
+1e-17 of the sum over all labellings, it is as nothing, to probabilities as to the sum.  Otherwise the
+sample is ``lost`` and is done again in the *log domain*, where only differences are exponentiated, and
+of these only those that matter: the rest is below the rounding of the largest.
 
 Entropies come with the downward sweep.  On a forest ``H = sum_roots H(root) + sum_edges H(child |
 parent)``, and from the edge marginals ``q[a] exp(edge[a, b]) v[b]`` above, whose logarithm is a sum,
@@ -33,6 +37,7 @@ import numpy as np
 from medn_edu.kernels._compile import kernel
 
 __all__ = [
+    "LOG_LEAST",
     "LOG_TINY",
     "centre",
     "log_down",
@@ -44,7 +49,11 @@ __all__ = [
 
 TINY = 1e-100
 LOG_TINY = math.log(TINY)
-NOTHING = -746.0  # the exponential of less is 0, and need not be taken
+LEAST = 1e-290
+LOG_LEAST = math.log(LEAST)
+ROUNDING = 1e-17
+LOG_ROUNDING = math.log(ROUNDING)
+NOTHING = -40.0  # the exponential of less is below the rounding of 1
 
 
 @kernel
@@ -58,35 +67,44 @@ def centre(
     offsets,
     first,
     last,
+    wanted,
     centred,
     shift,
-    lost,
+    low,
 ):
-    """Write ``(node - row maximum) / temperature`` of samples ``first <= i < last``.
+    """Write ``(node - row maximum) / temperature`` of the samples ``first <= i < last`` wanted.
 
-    Node ``t`` is row ``t - offset`` of ``node`` and row ``t - offsets[first]`` of ``centred``.
-    ``shift[i - first]`` becomes the sum of what was taken away, from nodes here and from edge
-    potentials before; ``lost[i - first]`` whether a finite potential is too low to exponentiate.
+    Node ``t`` is row ``t - offset`` of ``node`` and row ``t - offsets[first]`` of ``centred``.  What
+    was taken away from the columns of edge potentials, ``edge_shift``, is given to the nodes.
+    ``shift[i - first]`` becomes the sum of the maxima; ``low[i - first]`` whether a finite potential
+    is below ``LOG_TINY``.
     """
     n_labels = node.shape[1]
     base = offsets[first]
     for i in range(first, last):
+        if not wanted[i - first]:
+            continue
         total = 0.0
         n_low = 0
         for t in range(offsets[i], offsets[i + 1]):
             row, out = node[t - offset], centred[t - base]
-            largest = _maximum(row)
+            if parents[t] >= 0:
+                given = edge_shift[edge_types[t]]
+                for a in range(n_labels):
+                    out[a] = row[a] + given[a]
+            else:
+                for a in range(n_labels):
+                    out[a] = row[a]
+            largest = _maximum(out)
             if largest == -np.inf:
                 largest = 0.0  # no label is possible here; the sum will say so
             for a in range(n_labels):
-                x = (row[a] - largest) * inverse_temperature
+                x = (out[a] - largest) * inverse_temperature
                 n_low += 1 if (x < LOG_TINY) & (x > -np.inf) else 0
                 out[a] = x
             total += largest
-            if parents[t] >= 0:
-                total += edge_shift[edge_types[t]]
         shift[i - first] = total
-        lost[i - first] = n_low > 0
+        low[i - first] = n_low > 0
 
 
 @kernel
@@ -97,11 +115,14 @@ def scaled_up(
 
     ``belief`` holds exponentiated node potentials, row ``t - offsets[first]`` for node ``t``, and
     becomes ``v``: at roots the marginals.  ``message`` becomes ``u``, the message to the parent.
-    ``log_norm[i - first]`` becomes the logarithm of the sum over all labellings.
+    ``log_norm[i - first]`` becomes the logarithm of the sum over all labellings.  ``lost[i - first]``
+    says at first whether the sample has factors below ``TINY``, and then whether it is lost.
     """
     n_labels = belief.shape[1]
     base = offsets[first]
     for i in range(first, last):
+        is_low = lost[i - first]
+        lost[i - first] = False
         log_total = 0.0
         scale = 1.0  # product of the norms, so that one logarithm serves many nodes
         for t in range(offsets[i + 1] - 1, offsets[i] - 1, -1):
@@ -112,23 +133,32 @@ def scaled_up(
                 row, u = belief[p - base], message[t - base]
                 _product(belief[t - base], edge_exp_t[edge_types[t]], u)
                 for a in range(n_labels):
+                    u[a] = u[a] if u[a] > LEAST else 0.0
                     row[a] *= u[a]
             norm = _total(row)
-            if not norm > TINY:  # also true of NaN
+            if not norm > LEAST:  # also true of NaN
                 lost[i - first] = True
                 break
             n_low = 0
             for a in range(n_labels):
                 x = row[a] / norm
                 n_low += 1 if (x < TINY) & (x > 0.0) else 0
-                row[a] = x
+                row[a] = x if x > LEAST else 0.0
             if n_low > 0:
-                lost[i - first] = True
+                is_low = True
+            if norm < TINY:
+                log_total += math.log(norm)
+                continue
             scale *= norm
             if scale < TINY or scale > 1.0 / TINY:
                 log_total += math.log(scale)
                 scale = 1.0
         log_norm[i - first] = log_total + math.log(scale)
+        if is_low:
+            n_nodes = offsets[i + 1] - offsets[i]
+            most = LOG_LEAST + (n_nodes + 1) * math.log(n_labels) + math.log(n_nodes)
+            if not most < log_norm[i - first] + LOG_ROUNDING:
+                lost[i - first] = True
 
 
 @kernel
@@ -188,69 +218,89 @@ def scaled_entropies(
                     total -= nu[b] * math.log(v[b])
                 if q[b] > 0.0:
                     total += mu[b] * math.log(mu[b] / q[b])
-        entropy[i] = max(total, 0.0)  # it is below only by rounding
+        entropy[i - first] = max(total, 0.0)  # it is below only by rounding
 
 
 @kernel
-def log_up(belief, edge, parents, edge_types, offsets, i):
-    """Upward sweep in the log domain over sample ``i``; return the log of the sum.
+def log_up(belief, edge, parents, edge_types, offsets, first, last, lost, log_norm):
+    """Upward sweep in the log domain over the lost ones of samples ``first <= i < last``.
 
-    Node ``t`` is row ``t - offsets[i]`` of ``belief``, which holds node potentials and becomes
-    ``log v``; it is ``-inf`` where no completion is possible.
+    ``belief`` holds their node potentials and becomes ``log v``; it is ``-inf`` where no completion
+    is possible.  ``log_norm[i - first]`` becomes the log of the sum.
     """
     n_labels = belief.shape[1]
-    start, stop = offsets[i], offsets[i + 1]
+    base = offsets[first]
     terms = np.empty(n_labels)
-    total = 0.0
-    for t in range(stop - 1, start - 1, -1):
-        row = belief[t - start]
-        if parents[t] < 0:
-            total += _log_sum(row)
+    for i in range(first, last):
+        if not lost[i - first]:
             continue
-        step, above = edge[edge_types[t]], belief[parents[t] - start]
-        for a in range(n_labels):
-            for b in range(n_labels):
-                terms[b] = row[b] + step[a, b]
-            above[a] += _log_sum(terms)
-    return total
+        total = 0.0
+        for t in range(offsets[i + 1] - 1, offsets[i] - 1, -1):
+            row = belief[t - base]
+            if parents[t] < 0:
+                total += _log_sum(row)
+                continue
+            step, above = edge[edge_types[t]], belief[parents[t] - base]
+            for a in range(n_labels):
+                for b in range(n_labels):
+                    terms[b] = row[b] + step[a, b]
+                above[a] += _log_sum(terms)
+        log_norm[i - first] = total
 
 
 @kernel
 def log_down(
-    belief, edge, parents, edge_types, offsets, i, weight, marginal, counts, pairs, want_pairs
+    belief,
+    edge,
+    parents,
+    edge_types,
+    offsets,
+    first,
+    last,
+    lost,
+    weight,
+    marginal,
+    counts,
+    pairs,
+    want_pairs,
+    entropy,
 ):
-    """Downward sweep over sample ``i`` after `log_up`: node and edge marginals; return the entropy.
+    """Downward sweep over the lost ones of samples ``first <= i < last`` after `log_up`.
 
     An edge's marginal is the parent's times the probability of the child's label given the
     parent's.  The latter is normalised once more from the terms of the message: where these are as
     large as 1e16, their rounding alone would spoil a difference of logarithms.  Edge marginals times
-    ``weight`` are added to ``counts`` and, if wanted, written into ``pairs``.
+    ``weight`` are added to ``counts`` and, if wanted, written into ``pairs``; ``entropy[i - first]``
+    becomes the entropy.
     """
     n_labels = belief.shape[1]
-    start, stop = offsets[i], offsets[i + 1]
+    base = offsets[first]
     given = np.empty(n_labels)
-    entropy = 0.0
-    for t in range(start, stop):
-        v, mu = belief[t - start], marginal[t - start]
-        if parents[t] < 0:
-            entropy += _normalise(v, mu)
+    for i in range(first, last):
+        if not lost[i - first]:
             continue
-        above, step = marginal[parents[t] - start], edge[edge_types[t]]
-        count = counts[edge_types[t]]
-        for b in range(n_labels):
-            mu[b] = 0.0
-        for a in range(n_labels):
-            if above[a] > 0.0:
-                for b in range(n_labels):
-                    given[b] = step[a, b] + v[b]
-                entropy += above[a] * _normalise(given, given)
-                for b in range(n_labels):
-                    p = above[a] * given[b]
-                    mu[b] += p
-                    count[a, b] += weight * p
-                    if want_pairs:
-                        pairs[t - start, a, b] = p
-    return entropy
+        total = 0.0
+        for t in range(offsets[i], offsets[i + 1]):
+            v, mu = belief[t - base], marginal[t - base]
+            if parents[t] < 0:
+                total += _normalise(v, mu)
+                continue
+            above, step = marginal[parents[t] - base], edge[edge_types[t]]
+            count = counts[edge_types[t]]
+            for b in range(n_labels):
+                mu[b] = 0.0
+            for a in range(n_labels):
+                if above[a] > ROUNDING:
+                    for b in range(n_labels):
+                        given[b] = step[a, b] + v[b]
+                    total += above[a] * _normalise(given, given)
+                    for b in range(n_labels):
+                        p = above[a] * given[b]
+                        mu[b] += p
+                        count[a, b] += weight[i] * p
+                        if want_pairs:
+                            pairs[t - base, a, b] = p
+        entropy[i - first] = total
 
 
 @kernel
