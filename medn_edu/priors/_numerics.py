@@ -1,0 +1,114 @@
+"""Derivatives and inverses of a prior's functions, by numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from medn_edu.priors.base import Prior
+
+__all__ = ["natural_scale", "slope", "tilt_towards"]
+
+Function = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
+
+_STEP = 1e-3  # of the natural scale; errors are of the order of its fourth power
+_LONGEST_TILT = 690.0  # exp of it is just finite
+_NEAREST_END = 37.0  # exp of minus it is just below the spacing of numbers near 1
+_ITERATIONS = 120
+_ACCURACY = 1e-14
+
+
+def natural_scale(prior: Prior, shape: tuple[int, ...], index: np.ndarray | None) -> np.ndarray:
+    """Return about how far ``eta`` must go to tilt the prior by one standard deviation.
+
+    That is where ``Lambda(s) + Lambda(-s)`` is about 1; at most half the way to the ends of the domain.
+    """
+    longest = 0.5 * min(-prior.domain[0], prior.domain[1])
+    scale = np.full(shape, min(1.0, longest))
+    with np.errstate(all="ignore"):
+        for _ in range(60):
+            bend = prior.log_mgf(scale, index) + prior.log_mgf(-scale, index)
+            factor = np.where(bend > 0, 1 / np.sqrt(bend), np.where(bend <= 0, 1e3, 1e-3))
+            wanted = np.minimum(scale * np.clip(factor, 1e-3, 1e3), longest)
+            settled = np.abs(wanted - scale) <= 0.5 * scale
+            scale = wanted
+            if np.all(settled):
+                break
+    return np.clip(scale, 1e-150, 1e150)
+
+
+def slope(
+    prior: Prior, function: Function, eta: np.ndarray, index: np.ndarray | None
+) -> np.ndarray:
+    """Return the derivative of a function on the prior's domain, by differences of fourth order."""
+    lower, upper = prior.domain
+    scale = natural_scale(prior, eta.shape, index)
+    with np.errstate(all="ignore"):
+        h = _STEP * np.minimum(scale, np.minimum(eta - lower, upper - eta))
+        h = (eta + h) - eta  # a step that numbers can tell
+        h = np.where(h > 0, h, np.spacing(np.abs(eta)))
+        near = function(eta + h, index) - function(eta - h, index)
+        far = function(eta + 2 * h, index) - function(eta - 2 * h, index)
+        return (8 * near - far) / (12 * h)
+
+
+def tilt_towards(
+    prior: Prior, mu: np.ndarray, index: np.ndarray | None, start: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve ``mean(eta) = mu`` by Newton's method, with bisection where it strays.
+
+    The unknown is ``u >= 0``, with ``|eta| = end (1 - exp(-u))`` towards a finite end of the domain and
+    ``|eta| = scale (exp(u) - 1)`` towards an infinite one, so that halving an interval is worth as
+    much near the end as anywhere.
+
+    Returns
+    -------
+    eta : ndarray
+        The solutions.  Where ``mu`` lies beyond the last number before a finite end, that number.
+    reached : ndarray of bool
+        False where no ``eta``, however long, has such a mean.
+    """
+    with np.errstate(all="ignore"):
+        return _tilt_towards(prior, mu, index, start)
+
+
+def _tilt_towards(
+    prior: Prior, mu: np.ndarray, index: np.ndarray | None, start: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    origin = np.asarray(prior.mean(np.zeros(mu.shape), index))
+    sign = np.where(mu >= origin, 1.0, -1.0)
+    end = np.where(sign > 0, prior.domain[1], -prior.domain[0])
+    bounded = np.isfinite(end)
+    scale = np.where(bounded, end, natural_scale(prior, mu.shape, index))
+    last = np.where(bounded, np.nextafter(end, 0.0), np.inf)
+
+    def tilt(u: np.ndarray) -> np.ndarray:
+        return sign * np.minimum(scale * np.where(bounded, -np.expm1(-u), np.expm1(u)), last)
+
+    low = np.zeros(mu.shape)
+    high = np.where(bounded, _NEAREST_END, _LONGEST_TILT)
+    reached = bounded | (mu == origin)
+    if start is None:  # where the mean would be right if the variance never changed
+        start = (mu - origin) / prior.variance(np.zeros(mu.shape), index)
+    share = np.abs(start) / scale
+    u = np.where(bounded, np.log1p(share), np.log1p(np.minimum(share, 1e30)))
+    u = np.where((u > low) & (u < high), u, 0.5 * (low + high))
+    width = high - low
+    for _ in range(_ITERATIONS):
+        eta = tilt(u)
+        excess = sign * (prior.mean(eta, index) - mu)
+        too_far = ~(excess < 0)  # also where the mean is not a number
+        reached = reached | (excess >= 0)
+        low, high = np.where(too_far, low, u), np.where(too_far, u, high)
+        stride = np.where(bounded, scale * np.exp(-u), scale * np.exp(u))
+        newton = u - excess / (prior.variance(eta, index) * stride)
+        good = (newton >= low) & (newton <= high) & (np.abs(newton - u) <= 0.5 * width)
+        following = np.where(good, newton, 0.5 * (low + high))
+        width = np.abs(following - u)
+        u = following
+        if not np.any(width > _ACCURACY * u):
+            break
+    return tilt(u), reached & np.isfinite(mu)

@@ -1,0 +1,348 @@
+"""Priors with exponential tails: beyond a certain tilt they cannot be normalised."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import gammaln, k1e, kve
+
+from medn_edu.checks import check_positive
+from medn_edu.priors.base import _ClosedForm
+
+__all__ = ["ExponentialPrior", "LaplacePrior", "NormalGammaPrior", "NormalInverseGaussianPrior"]
+
+
+class _VarianceGamma(_ClosedForm):
+    """Normal weights whose variances are gamma distributed, ``Lambda = -shape log(1 - eta^2/lam)``."""
+
+    shape: float
+    lam: float
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Open interval of ``eta`` on which ``log_mgf`` is finite, ``eta^2 < lam``."""
+        end = math.sqrt(self.lam)
+        return (-end, end)
+
+    def _left(self, eta: np.ndarray) -> np.ndarray:
+        """Return ``lam - eta^2``, positive at every number inside the domain."""
+        _, end = self.domain
+        return (end - eta) * (end + eta)
+
+    def _log_mgf(self, eta: np.ndarray) -> np.ndarray:
+        _, end = self.domain
+        x = np.abs(eta) / end
+        small = np.log1p(-np.square(np.minimum(x, 0.5)))
+        large = np.log((end - np.abs(eta)) / end) + np.log1p(x)
+        return -self.shape * np.where(x < 0.5, small, large)
+
+    def _mean(self, eta: np.ndarray) -> np.ndarray:
+        return 2 * self.shape * eta / self._left(eta)
+
+    def _variance(self, eta: np.ndarray) -> np.ndarray:
+        left = self._left(eta)
+        return 2 * self.shape * (self.lam + np.square(eta)) / left / left
+
+    def _kl(self, mu: np.ndarray) -> np.ndarray:
+        # mu eta = root - shape and lam / (lam - eta^2) = (root + shape) / (2 shape) = 1 + t
+        scaled = math.sqrt(self.lam) * np.abs(mu)
+        root = np.hypot(self.shape, scaled)
+        t = scaled * (scaled / (root + self.shape)) / (2 * self.shape)
+        t = np.where(np.isinf(scaled), np.inf, t)
+        return self.shape * np.where(np.isinf(t), np.inf, 2 * t - np.log1p(t))
+
+
+@dataclass(frozen=True)
+class LaplacePrior(_VarianceGamma):
+    r"""Laplace prior: peaked at 0, with exponential tails (MEDN, section 3.3).
+
+    .. math:: p_0(w) = \frac{\sqrt\lambda}{2} e^{-\sqrt\lambda |w|}, \qquad
+              \Lambda(\eta) = -\log\Big(1 - \frac{\eta^2}{\lambda}\Big), \qquad
+              \Lambda'(\eta) = \frac{2 \eta}{\lambda - \eta^2}
+
+    The slope is the shrinkage of Corollary 7, the conjugate the KL-norm of Corollary 6,
+
+    .. math:: \Lambda^*(\mu) = \sqrt{1 + \lambda \mu^2} - 1
+              - \log\frac{\sqrt{1 + \lambda \mu^2} + 1}{2},
+
+    a parabola near 0 and almost :math:`\sqrt\lambda |\mu|` far away.  Its variance is
+    :math:`2 / \lambda`.
+
+    Parameters
+    ----------
+    lam : float, default=1.0
+        The papers' ``lambda``, the square of the rate at which the tails fall; positive.
+
+    Raises
+    ------
+    ValueError
+        If ``lam`` is not a finite positive number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prior = LaplacePrior(lam=4.0)
+    >>> prior.domain
+    (-2.0, 2.0)
+    >>> prior.mean(np.array([0.0, 1.0, 1.9, 2.0])).round(3)
+    array([0.   , 0.667, 9.744,   inf])
+    """
+
+    shape: ClassVar[float] = 1.0  # type: ignore[misc]  # a field of its relatives
+    lam: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("lam", self.lam)
+
+    @property
+    def compiled(self) -> tuple[str, tuple[float, float]] | None:
+        """Name and parameters of the formulas in compiled code."""
+        return ("normal_gamma", (1.0, float(self.lam)))
+
+    def log_density(self, w: np.ndarray) -> np.ndarray:
+        """Logarithm of the prior density at ``w``."""
+        rate = math.sqrt(self.lam)
+        return math.log(rate / 2) - rate * np.abs(w)
+
+    def stretched(self, factor: float) -> LaplacePrior:
+        """Return the prior of ``factor * w``."""
+        return LaplacePrior(self.lam / check_positive("factor", factor) ** 2)
+
+
+@dataclass(frozen=True)
+class NormalGammaPrior(_VarianceGamma):
+    r"""Normal weights with gamma distributed variances: from Laplace to Gaussian, and beyond.
+
+    .. math:: w \mid \tau \sim N(0, \tau), \quad \tau \sim \text{Gamma}(\text{shape}, \lambda / 2),
+              \qquad \Lambda(\eta) = -\text{shape} \log\Big(1 - \frac{\eta^2}{\lambda}\Big)
+
+    Shape 1 is the Laplace prior (its variances are exponential, MEDN (4)).  With a large shape the
+    variances hardly differ, and with :math:`\lambda = 2\,\text{shape} / v` the prior becomes
+    :math:`N(0, v)`; a small shape asks for more sparsity than Laplace.  Its variance is
+    :math:`2\,\text{shape} / \lambda`.
+
+    Parameters
+    ----------
+    shape : float, default=2.0
+        Shape of the gamma distribution; positive.
+    lam : float, default=1.0
+        Twice its rate, and the square of the rate at which the tails fall; positive.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not a finite positive number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eta = np.array([0.5, 1.9])
+    >>> NormalGammaPrior(shape=1.0, lam=4.0).mean(eta) == LaplacePrior(lam=4.0).mean(eta)
+    array([ True,  True])
+    """
+
+    shape: float = 2.0
+    lam: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("shape", self.shape)
+        check_positive("lam", self.lam)
+
+    @property
+    def compiled(self) -> tuple[str, tuple[float, float]] | None:
+        """Name and parameters of the formulas in compiled code."""
+        return ("normal_gamma", (float(self.shape), float(self.lam)))
+
+    def log_density(self, w: np.ndarray) -> np.ndarray:
+        """Logarithm of the prior density at ``w``; infinite at 0 if the shape is at most 1/2."""
+        order, rate = self.shape - 0.5, math.sqrt(self.lam)
+        x = rate * np.abs(np.asarray(w, dtype=float))
+        constant = math.log(rate) - 0.5 * math.log(math.pi) - gammaln(self.shape)
+        at_zero = gammaln(order) - math.log(2) if order > 0 else math.inf
+        with np.errstate(all="ignore"):
+            values = order * np.log(0.5 * x) + _log_bessel_k(order, x)
+        return constant + np.where(x > 0, values, at_zero)
+
+    def stretched(self, factor: float) -> NormalGammaPrior:
+        """Return the prior of ``factor * w``."""
+        return NormalGammaPrior(self.shape, self.lam / check_positive("factor", factor) ** 2)
+
+
+def _log_bessel_k(order: float, x: np.ndarray) -> np.ndarray:
+    """Logarithm of the modified Bessel function of the second kind, also where it overflows."""
+    order = abs(order)
+    exact = np.log(kve(order, x)) - x
+    if order < 30:  # overflows at tiny x only, where the leading term is the function
+        spare = gammaln(order) - math.log(2) - order * np.log(0.5 * x)
+    else:  # Debye's expansion (DLMF 10.41.4)
+        z = x / order
+        root = np.hypot(1.0, z)
+        t = 1 / root
+        series = (
+            1
+            - (3 * t - 5 * t**3) / (24 * order)
+            + (81 * t**2 - 462 * t**4 + 385 * t**6) / (1152 * order**2)
+        )
+        exponent = root + np.log(z / (1 + root))
+        spare = 0.5 * np.log(math.pi * t / (2 * order)) - order * exponent + np.log(series)
+    return np.where(np.isfinite(exact), exact, spare)
+
+
+@dataclass(frozen=True)
+class NormalInverseGaussianPrior(_ClosedForm):
+    r"""Normal weights whose variances are inverse Gaussian.
+
+    .. math:: \Lambda(\eta) = \delta (\alpha - \sqrt{\alpha^2 - \eta^2}), \qquad
+              \Lambda'(\eta) = \frac{\delta \eta}{\sqrt{\alpha^2 - \eta^2}}, \qquad
+              \Lambda^*(\mu) = \alpha (\sqrt{\delta^2 + \mu^2} - \delta)
+
+    The shrinkage curve and its conjugate are a pair of circles' and hyperbolas' arcs: the penalty on
+    the mean is the *pseudo-Huber* function, a smooth ``|mu|``.  Here ``log_mgf`` stays finite up to the
+    end of the domain while its slope does not, which is all that *steep* asks.  Its variance is
+    :math:`\delta / \alpha`.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Rate at which the tails fall; positive.
+    delta : float, default=1.0
+        Scale; positive.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not a finite positive number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prior = NormalInverseGaussianPrior(alpha=5.0, delta=2.0)
+    >>> prior.mean(np.array([0.0, 3.0, 4.0])).round(3)
+    array([0.   , 1.5  , 2.667])
+    >>> prior.kl(np.array([0.0, 1.5])).round(3)
+    array([0. , 2.5])
+    """
+
+    alpha: float = 1.0
+    delta: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("alpha", self.alpha)
+        check_positive("delta", self.delta)
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Open interval of ``eta`` on which the prior can be tilted, ``|eta| < alpha``."""
+        return (-float(self.alpha), float(self.alpha))
+
+    @property
+    def compiled(self) -> tuple[str, tuple[float, float]] | None:
+        """Name and parameters of the formulas in compiled code."""
+        return ("normal_inverse_gaussian", (float(self.alpha), float(self.delta)))
+
+    def _root(self, eta: np.ndarray) -> np.ndarray:
+        return np.sqrt(self.alpha - eta) * np.sqrt(self.alpha + eta)
+
+    def _log_mgf(self, eta: np.ndarray) -> np.ndarray:
+        return self.delta * eta * (eta / (self.alpha + self._root(eta)))
+
+    def _mean(self, eta: np.ndarray) -> np.ndarray:
+        return self.delta * eta / self._root(eta)
+
+    def _variance(self, eta: np.ndarray) -> np.ndarray:
+        root = self._root(eta)
+        return self.delta / root * np.square(self.alpha / root)
+
+    def _kl(self, mu: np.ndarray) -> np.ndarray:
+        mu = np.abs(mu)
+        values = self.alpha * mu * (mu / (np.hypot(self.delta, mu) + self.delta))
+        return np.where(np.isinf(mu), np.inf, values)
+
+    def log_density(self, w: np.ndarray) -> np.ndarray:
+        """Logarithm of the prior density at ``w``."""
+        distance = np.hypot(self.delta, w)
+        with np.errstate(all="ignore"):
+            bessel = np.log(k1e(self.alpha * distance)) - self.alpha * (distance - self.delta)
+        return math.log(self.alpha * self.delta / math.pi) + bessel - np.log(distance)
+
+    def stretched(self, factor: float) -> NormalInverseGaussianPrior:
+        """Return the prior of ``factor * w``."""
+        check_positive("factor", factor)
+        return NormalInverseGaussianPrior(self.alpha / factor, self.delta * factor)
+
+
+@dataclass(frozen=True)
+class ExponentialPrior(_ClosedForm):
+    r"""Exponential prior: weights that are not negative.
+
+    .. math:: p_0(w) = \text{rate}\, e^{-\text{rate}\, w} \ (w \ge 0), \qquad
+              \Lambda(\eta) = -\log\Big(1 - \frac{\eta}{\text{rate}}\Big), \qquad
+              \Lambda'(\eta) = \frac{1}{\text{rate} - \eta}
+
+    Without evidence the mean is ``1 / rate``, not 0: evidence against a feature brings its weight to 0.
+    The domain has one end only, and the divergence
+    :math:`\text{rate}\,\mu - 1 - \log(\text{rate}\,\mu)` is infinite unless :math:`\mu > 0`.
+
+    Parameters
+    ----------
+    rate : float, default=1.0
+        Rate at which the tail falls; positive.
+
+    Raises
+    ------
+    ValueError
+        If the rate is not a finite positive number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prior = ExponentialPrior(rate=2.0)
+    >>> prior.mean(np.array([-8.0, 0.0, 1.0]))
+    array([0.1, 0.5, 1. ])
+    >>> prior.kl(np.array([-0.1, 0.5]))
+    array([inf,  0.])
+    """
+
+    rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("rate", self.rate)
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Open interval of ``eta`` on which ``log_mgf`` is finite, ``eta < rate``."""
+        return (-math.inf, float(self.rate))
+
+    @property
+    def compiled(self) -> tuple[str, tuple[float, float]] | None:
+        """Name and parameters of the formulas in compiled code."""
+        return ("exponential", (float(self.rate), 0.0))
+
+    def _log_mgf(self, eta: np.ndarray) -> np.ndarray:
+        near_end = np.log((self.rate - eta) / self.rate)
+        return -np.where(eta < 0.5 * self.rate, np.log1p(-eta / self.rate), near_end)
+
+    def _mean(self, eta: np.ndarray) -> np.ndarray:
+        return 1 / (self.rate - eta)
+
+    def _variance(self, eta: np.ndarray) -> np.ndarray:
+        return np.square(1 / (self.rate - eta))
+
+    def _kl(self, mu: np.ndarray) -> np.ndarray:
+        t = self.rate * mu - 1
+        small = np.clip(t, -0.01, 0.01)
+        series = sum((-small) ** k / k for k in range(2, 10))
+        values = np.where(np.abs(t) < 0.01, series, t - np.log(self.rate * mu))
+        return np.where(mu == np.inf, np.inf, np.where(mu <= 0, np.inf, values))
+
+    def log_density(self, w: np.ndarray) -> np.ndarray:
+        """Logarithm of the prior density at ``w``."""
+        w = np.asarray(w, dtype=float)
+        return np.where(w >= 0, math.log(self.rate) - self.rate * w, -np.inf)
+
+    def stretched(self, factor: float) -> ExponentialPrior:
+        """Return the prior of ``factor * w``."""
+        return ExponentialPrior(self.rate / check_positive("factor", factor))
