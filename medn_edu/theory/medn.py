@@ -1,0 +1,625 @@
+r"""Maximum entropy discrimination by enumeration: every statement of the papers as a few plain lines.
+
+A Markov network scores a labelling by :math:`F(x, y; w) = w^\top f(x, y)`.  Maximum entropy
+discrimination (MEDN, Zhu and Xing 2009) does not look for one ``w`` but for a distribution over all of
+them, the one closest to a prior :math:`p_0` under which the true labellings win *on average*.
+
+**P1 (Definition 1).**  With :math:`\Delta f_i(y) = f(x^i, y^i) - f(x^i, y)` and :math:`\Delta\ell_i(y)`
+the number of nodes at which ``y`` is wrong,
+
+.. math:: \min_{p, \xi} KL(p \| p_0) + \sum_i U(\xi_i)
+          \quad\text{s.t.}\quad E_p[w]^\top \Delta f_i(y) \ge \Delta\ell_i(y) - \xi_i
+          \quad\text{for all } i, y .
+
+**Theorem 2.**  The best distribution is the prior, tilted.  With one multiplier
+:math:`\alpha_i(y) \ge 0` for each constraint,
+
+.. math:: p(w) = \frac{1}{Z(\alpha)} p_0(w)
+          \exp\Big\{\sum_{i,y} \alpha_i(y) [w^\top \Delta f_i(y) - \Delta\ell_i(y)]\Big\} .
+
+All the data enter through one vector, :math:`\eta = \sum_{i,y} \alpha_i(y) \Delta f_i(y)`.  Write
+:math:`\Lambda(\eta) = \log E_{p_0}[e^{\eta w}]` for one weight; then
+:math:`\log Z(\alpha) = \sum_k \Lambda(\eta_k) - \sum_{i,y} \alpha_i(y) \Delta\ell_i(y)`.
+
+**D1.**  The multipliers solve :math:`\max_\alpha -\log Z(\alpha) - U^*(\alpha)`, that is,
+
+.. math:: \max_{\alpha \ge 0} \sum_{i,y} \alpha_i(y) \Delta\ell_i(y)
+          - \sum_k \Lambda(\eta_k) - \sum_i U^*(s_i), \qquad s_i = \sum_y \alpha_i(y) .
+
+The derivative of :math:`\Lambda` is the mean of the tilted prior, so the posterior mean is
+:math:`\mu_k = \Lambda'(\eta_k)`, and its divergence is the conjugate
+:math:`\Lambda^*(\mu_k) = \mu_k \eta_k - \Lambda(\eta_k)`.  Put into P1, an ordinary convex problem in
+the mean remains,
+
+.. math:: \min_\mu \sum_k \Lambda^*(\mu_k) + \sum_i U(\xi_i), \qquad
+          \xi_i = \max_y \{\Delta\ell_i(y) - \mu^\top \Delta f_i(y)\} .
+
+**Theorem 3 and Corollary 4.**  The standard normal prior has :math:`\Lambda(\eta) = \eta^2 / 2`: the
+posterior is :math:`N(\mu, I)` with :math:`\mu = \eta`, its divergence :math:`\|\mu\|^2 / 2`, and
+MEDN is the maximum margin Markov network M3N.
+
+**Theorem 5, Corollaries 6 and 7.**  The Laplace prior
+:math:`\frac{\sqrt\lambda}{2} e^{-\sqrt\lambda |w|}` has
+:math:`\Lambda(\eta) = \log \frac{\lambda}{\lambda - \eta^2}`, finite for :math:`\eta^2 < \lambda`.  Its
+derivative is the *shrinkage* :math:`\mu = 2 \eta / (\lambda - \eta^2)` of Corollary 7, its conjugate
+the *KL-norm* of Corollary 6, from which the constant ``K``, the number of weights, is to be taken:
+
+.. math:: \sum_k \Lambda^*(\mu_k) = \sqrt\lambda \, \|\mu\|_{KL} - K, \qquad
+          \|\mu\|_{KL} = \sum_k \Big( \sqrt{\mu_k^2 + \tfrac{1}{\lambda}}
+          - \tfrac{1}{\sqrt\lambda} \log \tfrac{\sqrt{\lambda \mu_k^2 + 1} + 1}{2} \Big) .
+
+**Three slacks.**  Every sample counts with its weight :math:`c_i`, at the price :math:`c_i U(\xi_i)`,
+whose conjugate is :math:`c_i U^*(s_i / c_i)`.
+
+=========== ============================== ================================= ==================
+slack       :math:`U(\xi)`                 :math:`U^*(s)`                    masses
+=========== ============================== ================================= ==================
+linear      :math:`C \xi`                  0                                 :math:`s = C`
+quadratic   :math:`\frac{C}{2} \xi^2`      :math:`s^2 / 2C`                  :math:`s \ge 0`
+exponential :math:`c\xi - 1 - \log c\xi`   :math:`-\log(1 - s / c)`          :math:`0 \le s < c`
+=========== ============================== ================================= ==================
+
+With the linear slack the papers write :math:`\sum_{y \ne y^i} \alpha_i(y) = C`.  The equality is right
+only if the true labelling is among the ``y``: it has no features and no loss, so mass on it does
+nothing, and what it takes from the others turns their ":math:`\le C`" into ":math:`= C`".  Forced on
+the others it is wrong as soon as a sample has its margin with room to spare; the tests have an
+example.  With the other two slacks :math:`\alpha_i(y^i) = 0`.
+
+**Two solvers** that share nothing with the package's own and nothing with each other: `solve_primal`
+hands P1 to a general solver of scipy, `solve_dual` climbs D1 by Newton's method with a logarithmic
+barrier (Boyd and Vandenberghe 2004, chapter 11).  No value of D1 exceeds one of P1, so where the two
+agree, both are right.  Enumeration needs ``n_labels ** n_nodes`` rows a sample: small ones only.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from medn_edu.priors import Prior
+from medn_edu.results import DualVariables
+from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
+from medn_edu.structures import LabelledSamples
+
+__all__ = [
+    "EnumeratedProblem",
+    "ReferenceSolution",
+    "enumerate_problem",
+    "legendre",
+    "p1_value",
+    "solve_dual",
+    "solve_primal",
+    "tilt",
+]
+
+ShippedSlack = LinearSlack | QuadraticSlack | ExponentialSlack
+
+
+@dataclass(frozen=True, eq=False)
+class EnumeratedProblem:
+    """P1 and D1 of one small set, a row for every allowed labelling of every sample.
+
+    Parameters
+    ----------
+    sample : ndarray of int, shape (n_rows,)
+        Sample of each row, ascending.
+    labellings : list of ndarray of int
+        Labelling ``y`` of each row.
+    differences : ndarray of shape (n_rows, n_weights)
+        ``f(x_i, y_i) - f(x_i, y)``.
+    losses : ndarray of shape (n_rows,)
+        Number of wrong nodes; 0 at the true labelling only.
+    sample_weight : ndarray of shape (n_samples,)
+        How often each sample counts.
+    prior : Prior
+        Prior of every weight.
+    slack : LinearSlack, QuadraticSlack or ExponentialSlack
+        Price of violated margins.
+    """
+
+    sample: np.ndarray
+    labellings: list[np.ndarray]
+    differences: np.ndarray
+    losses: np.ndarray
+    sample_weight: np.ndarray
+    prior: Prior
+    slack: ShippedSlack
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return len(self.sample_weight)
+
+    @property
+    def n_weights(self) -> int:
+        """Number of weights."""
+        return self.differences.shape[1]
+
+    @property
+    def free(self) -> np.ndarray:
+        """Rows that may carry mass: all with the linear slack, else all but the true labellings."""
+        if isinstance(self.slack, LinearSlack):
+            return np.ones(len(self.losses), dtype=bool)
+        return self.losses > 0
+
+    # -- the primal, P1 ---------------------------------------------------------------------------
+
+    def xi(self, w: np.ndarray) -> np.ndarray:
+        """Best slack of each sample for the mean ``w``: its worst violation, 1/c if that is less.
+
+        The linear and the quadratic price grow from 0 on, so there the worst violation it is (0, that
+        of the true labelling, at least); the exponential price is least at ``1 / c``.
+        """
+        worst = np.zeros(self.n_samples)
+        np.maximum.at(worst, self.sample, self.losses - self.differences @ w)
+        if isinstance(self.slack, ExponentialSlack):
+            return np.maximum(worst, 1 / self.slack.c)
+        return worst
+
+    def penalty(self, xi: np.ndarray) -> float:
+        """``sum_i c_i U(xi_i)``."""
+        return float(self.sample_weight @ _penalty(self.slack, xi))
+
+    def primal_value(self, w: np.ndarray) -> float:
+        """Value of P1 for the best distribution with mean ``w``."""
+        return float(self.prior.kl(w).sum()) + self.penalty(self.xi(w))
+
+    # -- the dual, D1 -----------------------------------------------------------------------------
+
+    def eta(self, alpha: np.ndarray) -> np.ndarray:
+        """What the prior is tilted by."""
+        return alpha @ self.differences
+
+    def posterior_mean(self, alpha: np.ndarray) -> np.ndarray:
+        """Mean of the tilted prior, ``Lambda'(eta)``."""
+        return self.prior.mean(self.eta(alpha))
+
+    def mass(self, alpha: np.ndarray) -> np.ndarray:
+        """Mass of each sample, ``s_i = sum_y alpha_i(y)``."""
+        return np.bincount(self.sample, weights=alpha, minlength=self.n_samples)
+
+    def dual_value(self, alpha: np.ndarray) -> float:
+        """Value of D1; minus infinity where ``alpha`` is not feasible.
+
+        Masses may exceed their bounds by rounding, one part in a thousand million.
+        """
+        eta, mass = self.eta(alpha), self.mass(alpha) / self.sample_weight
+        low, high = self.prior.domain
+        if np.any(alpha < 0) or np.any(eta <= low) or np.any(eta >= high):
+            return -math.inf
+        cost = float(self.sample_weight @ _conjugate(self.slack, mass))
+        return float(alpha @ self.losses - self.prior.log_mgf(eta).sum()) - cost
+
+    def dense(self, alpha: DualVariables) -> np.ndarray:
+        """Write sparse dual variables out, one number a row.
+
+        Parameters
+        ----------
+        alpha : DualVariables
+            Labellings that carry mass.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Their masses, in the order of the rows.
+
+        Raises
+        ------
+        KeyError
+            If a labelling is not among the rows: it is forbidden, or another sample's.
+        """
+        keys = zip(self.sample.tolist(), self.labellings, strict=True)
+        row = {(i, *y.tolist()): j for j, (i, y) in enumerate(keys)}
+        out = np.zeros(len(row))
+        for j, i in enumerate(alpha.sample.tolist()):
+            y = alpha.labels[alpha.offsets[j] : alpha.offsets[j + 1]]
+            out[row[i, *y.tolist()]] += alpha.values[j]
+        return out
+
+
+def enumerate_problem(
+    data: LabelledSamples, prior: Prior, slack: ShippedSlack
+) -> EnumeratedProblem:
+    """Write out all allowed labellings of all samples.
+
+    Parameters
+    ----------
+    data : LabelledSamples
+        Small samples with their labels.
+    prior : Prior
+        Prior of every weight.
+    slack : LinearSlack, QuadraticSlack or ExponentialSlack
+        Price of violated margins.
+
+    Returns
+    -------
+    EnumeratedProblem
+        Feature differences and losses, one row a labelling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.slacks import LinearSlack
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = enumerate_problem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> problem.losses
+    array([1., 0., 2., 1.])
+    >>> problem.primal_value(np.zeros(8))
+    2.0
+    """
+    sample, labellings, differences, losses = [], [], [], []
+    for i, true in enumerate(data.samples.split(data.labels)):
+        f_true = _joint_feature(data, i, true)
+        for y in map(np.array, itertools.product(range(data.n_labels), repeat=len(true))):
+            if _is_allowed(data, i, y):
+                sample.append(i)
+                labellings.append(y)
+                differences.append(f_true - _joint_feature(data, i, y))
+                losses.append(float(np.sum(y != true)))
+    return EnumeratedProblem(
+        sample=np.array(sample),
+        labellings=labellings,
+        differences=np.array(differences),
+        losses=np.array(losses),
+        sample_weight=data.sample_weight,
+        prior=prior,
+        slack=slack,
+    )
+
+
+def _edges(data: LabelledSamples, i: int) -> list[tuple[int, int, int]]:
+    """Type, parent and child of every edge of sample ``i``, nodes numbered within it."""
+    first, last = data.samples.offsets[i], data.samples.offsets[i + 1]
+    parents, types = data.samples.parents[first:last], data.samples.edge_types[first:last]
+    return [(int(types[t]), int(parents[t] - first), int(t)) for t in np.flatnonzero(parents >= 0)]
+
+
+def _joint_feature(data: LabelledSamples, i: int, y: np.ndarray) -> np.ndarray:
+    """``f(x_i, y)``: features summed by label, transitions counted, in the order of the weights."""
+    features = data.samples.features[data.samples.offsets[i] : data.samples.offsets[i + 1]]
+    coef = np.zeros((data.n_labels, data.samples.n_features))
+    transitions = np.zeros(data.allowed.shape)
+    for t, row in enumerate(features.toarray()):
+        coef[y[t]] += row
+    for kind, parent, child in _edges(data, i):
+        transitions[kind, y[parent], y[child]] += 1
+    return np.concatenate([coef.ravel(), transitions.ravel()])
+
+
+def _is_allowed(data: LabelledSamples, i: int, y: np.ndarray) -> bool:
+    return all(data.allowed[kind, y[parent], y[child]] for kind, parent, child in _edges(data, i))
+
+
+# -- slacks, from their formulas ----------------------------------------------------------------
+
+
+def _penalty(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
+    match slack:
+        case LinearSlack():
+            return slack.C * xi
+        case QuadraticSlack():
+            return slack.C / 2 * xi**2
+        case ExponentialSlack():
+            return slack.c * xi - 1 - np.log(slack.c * xi)
+
+
+def _penalty_slope(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
+    match slack:
+        case LinearSlack():
+            return np.full_like(xi, slack.C)
+        case QuadraticSlack():
+            return slack.C * xi
+        case ExponentialSlack():
+            return slack.c - 1 / xi
+
+
+def _conjugate(slack: ShippedSlack, mass: np.ndarray) -> np.ndarray:
+    match slack:
+        case LinearSlack():
+            return np.where(mass <= slack.C * (1 + 1e-9), 0.0, math.inf)
+        case QuadraticSlack():
+            return mass**2 / (2 * slack.C)
+        case ExponentialSlack():
+            share = np.minimum(mass / slack.c, 1.0)
+            with np.errstate(divide="ignore"):
+                return -np.log1p(-share)
+
+
+def _conjugate_slopes(slack: ShippedSlack, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """First and second derivative of the conjugate."""
+    match slack:
+        case LinearSlack():
+            return np.zeros_like(mass), np.zeros_like(mass)
+        case QuadraticSlack():
+            return mass / slack.C, np.full_like(mass, 1 / slack.C)
+        case ExponentialSlack():
+            return 1 / (slack.c - mass), 1 / (slack.c - mass) ** 2
+
+
+# -- solving ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceSolution:
+    """A solution of one of the two problems.
+
+    Parameters
+    ----------
+    value : float
+        Value of P1 or D1 there.
+    w : ndarray of shape (n_weights,)
+        Posterior mean.
+    alpha : ndarray of shape (n_rows,) or None
+        Dual variables, if D1 was solved.
+    """
+
+    value: float
+    w: np.ndarray
+    alpha: np.ndarray | None = None
+
+
+def solve_dual(problem: EnumeratedProblem, *, accuracy: float = 1e-9) -> ReferenceSolution:
+    """Solve D1 by Newton's method with a logarithmic barrier.
+
+    The barrier adds ``sum log(alpha) / t`` to D1, which keeps all masses positive.  Where the sum is
+    largest, D1 is at most ``n_rows / t`` from its own maximum, and that is how large ``t`` is made.
+    The sums ``sum_y alpha_i(y) = C_i`` of the linear slack are kept by steps that do not change them.
+
+    Parameters
+    ----------
+    problem : EnumeratedProblem
+        What to solve.
+    accuracy : float, default=1e-9
+        Largest distance from the maximum, relative to it.
+
+    Returns
+    -------
+    ReferenceSolution
+        Value, posterior mean and dual variables, all of them feasible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.slacks import LinearSlack
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = enumerate_problem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> round(solve_dual(problem).value, 6), round(solve_primal(problem).value, 6)
+    (0.333333, 0.333333)
+    """
+    alpha = _interior_point(problem)
+    rows = np.flatnonzero(problem.free)
+    t = len(rows) / problem.primal_value(problem.prior.mean(np.zeros(problem.n_weights)))
+    for _ in range(60):
+        alpha = _centre(problem, rows, alpha, t)
+        if len(rows) / t <= accuracy * problem.dual_value(alpha):
+            break
+        t *= 5
+    return ReferenceSolution(problem.dual_value(alpha), problem.posterior_mean(alpha), alpha)
+
+
+def _interior_point(problem: EnumeratedProblem) -> np.ndarray:
+    """Return positive masses, small enough for the domain of eta and of the slack."""
+    free, true = problem.free, problem.losses == 0
+    share = problem.sample_weight / np.bincount(problem.sample, minlength=problem.n_samples)
+    alpha = np.where(free & ~true, share[problem.sample], 0.0)
+    bound = problem.slack.C if isinstance(problem.slack, LinearSlack) else 1.0
+    alpha *= 0.5 * min(bound, getattr(problem.slack, "c", bound))
+    while problem.dual_value(alpha) == -math.inf:
+        alpha /= 2
+    alpha /= 2  # not on the edge of the domain
+    if isinstance(problem.slack, LinearSlack):
+        alpha[true] = problem.slack.C * problem.sample_weight - problem.mass(alpha)
+    return alpha
+
+
+def _centre(
+    problem: EnumeratedProblem, rows: np.ndarray, alpha: np.ndarray, t: float
+) -> np.ndarray:
+    """Maximise ``D1 + sum log(alpha) / t`` over the rows by Newton's method."""
+
+    def value(alpha: np.ndarray) -> float:
+        if np.any(alpha[rows] <= 0):
+            return -math.inf
+        return problem.dual_value(alpha) + float(np.log(alpha[rows]).sum()) / t
+
+    for _ in range(100):
+        step, slope = _newton_step(problem, rows, alpha, t)
+        if slope <= 1e-6 / t:
+            break
+        length, here = 1.0, value(alpha)
+        while not value(alpha + length * step) >= here + 0.1 * length * slope:
+            length /= 2
+            if length < 1e-12:
+                return alpha  # no more digits
+        alpha = alpha + length * step
+    return alpha
+
+
+def _newton_step(
+    problem: EnumeratedProblem, rows: np.ndarray, alpha: np.ndarray, t: float
+) -> tuple[np.ndarray, float]:
+    """Return the step, and how fast the value rises along it at first.
+
+    In units in which the barrier's Hessian is the identity, minus the whole Hessian is ``I + A A'``
+    with one column of ``A`` for each weight and each sample.
+    """
+    F, sample, unit = problem.differences[rows], problem.sample[rows], np.sqrt(t) * alpha[rows]
+    eta, weight = problem.eta(alpha), problem.sample_weight
+    slope, curvature = _conjugate_slopes(problem.slack, problem.mass(alpha) / weight)
+    gradient = problem.losses[rows] - F @ problem.prior.mean(eta) - slope[sample]
+    g = unit * gradient + 1 / np.sqrt(t)
+    A = unit[:, None] * F * np.sqrt(problem.prior.variance(eta))
+    member = unit[:, None] * (sample[:, None] == np.arange(problem.n_samples))
+    if isinstance(problem.slack, LinearSlack):
+        # Masses stay: nothing of the step may point along a column of `member`.
+        member /= np.linalg.norm(member, axis=0)
+        g -= member @ (member.T @ g)
+        A -= member @ (member.T @ A)
+    else:
+        A = np.hstack([A, member * np.sqrt(curvature / weight)])
+    # (I + A A')^-1 g: unchanged across the columns of A, divided by 1 + s^2 along them.
+    U, s, _ = np.linalg.svd(A, full_matrices=False)
+    along = U.T @ g
+    scaled = (g - U @ along) + U @ (along / (1 + s**2))
+    if isinstance(problem.slack, LinearSlack):
+        scaled -= member @ (member.T @ scaled)  # what rounding left of it
+    step = np.zeros_like(alpha)
+    step[rows] = unit * scaled
+    return step, float(g @ scaled)
+
+
+def legendre(prior: Prior, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``Lambda*(w)`` and its slope, from its definition ``max_eta w eta - Lambda(eta)``.
+
+    The best ``eta`` is where the mean of the tilted prior is ``w``; it is found by bisection.
+
+    Parameters
+    ----------
+    prior : Prior
+        The prior.
+    w : ndarray
+        Means.
+
+    Returns
+    -------
+    value : ndarray
+        ``Lambda*(w)``; infinite where no tilted prior has this mean.
+    slope : ndarray
+        The best ``eta``; NaN where there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.priors import GaussianPrior
+    >>> value, slope = legendre(GaussianPrior(), np.array([-2.0, 3.0]))
+    >>> value.round(6), slope.round(6)
+    (array([2. , 4.5]), array([-2.,  3.]))
+    """
+    ends = []
+    for end, sign in zip(prior.domain, (-1.0, 1.0), strict=True):
+        eta = np.full(np.shape(w), end if math.isfinite(end) else sign)
+        if math.isinf(end):
+            for _ in range(60):
+                eta = np.where(sign * (w - prior.mean(eta)) > 0, 2 * eta, eta)
+        ends.append(eta)
+    low, high = ends
+    for _ in range(200):
+        middle = (low + high) / 2
+        above = prior.mean(middle) > w
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    eta = (low + high) / 2
+    reached = np.isclose(prior.mean(eta), w, rtol=1e-6, atol=1e-12)
+    value = np.where(reached, w * eta - prior.log_mgf(eta), math.inf)
+    return value, np.where(reached, eta, math.nan)
+
+
+def solve_primal(problem: EnumeratedProblem, *, max_iter: int = 1000) -> ReferenceSolution:
+    """Solve P1 in the mean and the slacks by scipy's sequential quadratic programming (SLSQP).
+
+    The divergence and its slope come from `legendre`, not from the prior's own formula.
+
+    Parameters
+    ----------
+    problem : EnumeratedProblem
+        What to solve.
+    max_iter : int, default=1000
+        Largest number of iterations.
+
+    Returns
+    -------
+    ReferenceSolution
+        Value and posterior mean.
+    """
+    K, weight = problem.n_weights, problem.sample_weight
+    member = (problem.sample[:, None] == np.arange(problem.n_samples)).astype(float)
+    A = np.hstack([problem.differences, member])
+
+    def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
+        w, xi = z[:K], z[K:]
+        kl, slope = legendre(problem.prior, w)
+        outside = isinstance(problem.slack, ExponentialSlack) and np.any(xi <= 0)
+        if outside or not np.isfinite(kl).all():
+            return 1e30, np.zeros_like(z)
+        gradient = np.concatenate([slope, weight * _penalty_slope(problem.slack, xi)])
+        return kl.sum() + problem.penalty(xi), gradient
+
+    w = problem.prior.mean(np.zeros(K))
+    result = minimize(
+        objective,
+        np.concatenate([w, problem.xi(w)]),
+        jac=True,
+        constraints={
+            "type": "ineq",
+            "fun": lambda z: A @ z - problem.losses,
+            "jac": lambda z: A,
+        },
+        method="SLSQP",
+        options={"maxiter": max_iter, "ftol": 1e-14},
+    )
+    w = result.x[:K]
+    value = legendre(problem.prior, w)[0].sum() + problem.penalty(problem.xi(w))
+    return ReferenceSolution(float(value), w)
+
+
+# -- distributions, one or two weights ----------------------------------------------------------
+
+
+def tilt(points: np.ndarray, prior_mass: np.ndarray, eta: np.ndarray) -> np.ndarray:
+    """Return the distribution of Theorem 2, ``p0(w) exp(w . eta) / Z``, on a grid.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points, n_weights)
+        Weight vectors.
+    prior_mass : ndarray of shape (n_points,)
+        Prior probability of each, that is, density times the volume of the cell around it.
+    eta : ndarray of shape (n_weights,)
+        What to tilt by.
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+        Probability of each point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tilt(np.array([[-1.0], [1.0]]), np.array([0.5, 0.5]), np.array([1.0])).round(3)
+    array([0.119, 0.881])
+    """
+    with np.errstate(divide="ignore"):
+        logits = np.log(prior_mass) + points @ eta
+    return np.exp(logits - logsumexp(logits))
+
+
+def p1_value(
+    problem: EnumeratedProblem, points: np.ndarray, prior_mass: np.ndarray, mass: np.ndarray
+) -> float:
+    """Value of P1 for *any* distribution over a grid of weight vectors, with its best slacks.
+
+    Parameters
+    ----------
+    problem : EnumeratedProblem
+        Margins and slack.
+    points : ndarray of shape (n_points, n_weights)
+        Weight vectors.
+    prior_mass, mass : ndarray of shape (n_points,)
+        Their probabilities under the prior and under the distribution to be judged.
+
+    Returns
+    -------
+    float
+        Divergence plus the price of the slacks that the mean needs.
+    """
+    some = mass > 0
+    kl = float(mass[some] @ np.log(mass[some] / prior_mass[some]))
+    return kl + problem.penalty(problem.xi(mass @ points))

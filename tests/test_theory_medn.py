@@ -1,0 +1,446 @@
+"""The papers' statements on maximum entropy discrimination, on numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import pytest
+from enumerated import FORBIDDEN, KINDS, PRIORS, SLACKS, make_data, solved
+from scipy.optimize import minimize
+from scipy.stats import norm
+
+from medn_edu.packing import label_samples, pack
+from medn_edu.priors import (
+    BoxPrior,
+    ExponentialPrior,
+    GaussianPrior,
+    LaplacePrior,
+    NormalInverseGaussianPrior,
+    TwoPointPrior,
+)
+from medn_edu.results import DualVariables
+from medn_edu.slacks import LinearSlack
+from medn_edu.structures import Forest
+from medn_edu.theory.medn import (
+    EnumeratedProblem,
+    enumerate_problem,
+    legendre,
+    p1_value,
+    solve_dual,
+    solve_primal,
+    tilt,
+)
+
+LINEAR = LinearSlack(C=1.3)
+
+
+# -- the enumeration itself -----------------------------------------------------------------------
+
+
+def test_one_row_for_every_allowed_labelling():
+    data = make_data("chain forbidden")
+    problem = enumerate_problem(data, GaussianPrior(), LINEAR)
+    for i, length in enumerate(data.samples.lengths):
+        rows = [tuple(problem.labellings[j]) for j in np.flatnonzero(problem.sample == i)]
+        allowed = [
+            y
+            for y in itertools.product(range(3), repeat=length)
+            if FORBIDDEN not in itertools.pairwise(y)
+        ]
+        assert rows == allowed
+        assert tuple(data.samples.split(data.labels)[i]) in rows
+    assert np.bincount(problem.sample[problem.losses == 0]).tolist() == [1] * problem.n_samples
+    assert not problem.differences[problem.losses == 0].any()
+
+
+def test_rows_of_a_tree_with_two_edge_types_by_hand():
+    """A root labelled 0 with children labelled 1 and 1, over edges of type 0 and 1."""
+    forest = Forest([[1.0], [10.0], [100.0]], [-1, 0, 0], [0, 0, 1])
+    data = label_samples(pack([forest]), np.array([0, 1, 1]), np.ones((2, 2, 2), bool))
+    problem = enumerate_problem(data, GaussianPrior(), LINEAR)
+    row = [tuple(y) for y in problem.labellings].index((1, 1, 0))
+    assert problem.losses[row] == 2
+    coef, transitions = data.weight_shape.split(problem.differences[row])
+    np.testing.assert_array_equal(coef, [[1 - 100], [110 - 11]])
+    np.testing.assert_array_equal(transitions[0], [[0, 1], [0, -1]])
+    np.testing.assert_array_equal(transitions[1], [[0, 1], [-1, 0]])
+
+
+def test_dual_variables_written_out():
+    data = make_data("chain forbidden", n_samples=2)
+    problem = enumerate_problem(data, GaussianPrior(), LINEAR)
+    first, last = 0, len(problem.losses) - 1
+    labels = np.concatenate([problem.labellings[first], problem.labellings[last]])
+    offsets = np.array([0, len(problem.labellings[first]), len(labels)])
+    alpha = DualVariables(problem.sample[[first, last]], offsets, labels, np.array([0.5, 2.0]))
+    dense = problem.dense(alpha)
+    assert dense[[first, last]].tolist() == [0.5, 2.0]
+    assert np.count_nonzero(dense) == 2
+    other = DualVariables(np.array([0]), np.array([0, 4]), np.zeros(4, int), np.ones(1))
+    with pytest.raises(KeyError):
+        problem.dense(other)
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+def test_what_is_not_feasible_bounds_nothing(slack):
+    problem, solution = solved("chain", PRIORS["laplace"], SLACKS[slack])
+    alpha = solution.alpha
+    assert problem.dual_value(alpha) > 0
+    assert problem.dual_value(-alpha) == -math.inf
+    far = alpha * 1e4  # eta leaves |eta| < 2, masses leave their bounds
+    assert problem.dual_value(far) == -math.inf
+
+
+# -- strong duality, for every prior and slack --------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("slack", SLACKS)
+@pytest.mark.parametrize("prior", PRIORS)
+def test_two_solvers_meet(prior, slack, kind):
+    """D1 climbed by Newton's method and P1 descended by SLSQP reach one number from two sides."""
+    problem, dual = solved(kind, PRIORS[prior], SLACKS[slack])
+    primal = solve_primal(problem)
+    value = dual.value
+    assert value > 0
+    assert -1e-10 * value <= primal.value - value <= 1e-6 * value
+    assert problem.primal_value(dual.w) == pytest.approx(value, rel=1e-6)
+    assert problem.primal_value(primal.w) == pytest.approx(primal.value, rel=1e-9)
+    np.testing.assert_allclose(primal.w, dual.w, atol=1e-3 * max(1, abs(dual.w).max()))
+
+
+@pytest.mark.parametrize("lam", [1e-3, 1.0, 36.0, 1e6])
+@pytest.mark.parametrize("slack", SLACKS)
+def test_two_solvers_meet_for_every_lambda(lam, slack):
+    problem, dual = solved(KINDS[1], LaplacePrior(lam), SLACKS[slack])
+    assert problem.primal_value(dual.w) == pytest.approx(dual.value, rel=1e-6)
+    assert solve_primal(problem).value == pytest.approx(dual.value, rel=1e-6)
+    assert np.abs(problem.eta(dual.alpha)).max() < math.sqrt(lam)
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+@pytest.mark.parametrize("prior", ["gaussian", "laplace", "exponential"])
+def test_optimality_conditions(prior, slack):
+    """Mass only on the worst violations, and as much of it as the slope of the price there."""
+    problem, solution = solved(KINDS[1], PRIORS[prior], SLACKS[slack])
+    alpha, w = solution.alpha, solution.w
+    violation = problem.losses - problem.differences @ w
+    xi = problem.xi(w)
+    room = xi[problem.sample] - violation
+    assert (room >= 0).all()
+    assert alpha @ room < 1e-6 * solution.value
+    mass = problem.mass(alpha)
+    U = {
+        "linear": lambda xi: np.full_like(xi, 1.3),
+        "quadratic": lambda xi: 0.7 * xi,
+        "exponential": lambda xi: 1.8 - 1 / xi,
+    }[slack]
+    np.testing.assert_allclose(mass, problem.sample_weight * U(xi), atol=1e-4)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_no_dual_value_exceeds_a_primal_one(prior):
+    rng = np.random.default_rng(0)
+    for slack in SLACKS.values():
+        problem, solution = solved(KINDS[1], PRIORS[prior], slack)
+        for _ in range(6):
+            shares = rng.uniform(size=len(problem.losses)) * solution.alpha
+            while np.isinf(problem.dual_value(shares)):
+                shares /= 2
+            if isinstance(slack, LinearSlack):
+                true = problem.losses == 0
+                shares[true] += LINEAR.C * problem.sample_weight - problem.mass(shares)
+            w = problem.posterior_mean(shares * rng.uniform())
+            value = problem.dual_value(shares)
+            assert -math.inf < value < problem.primal_value(w)
+            assert value < solution.value
+            assert problem.primal_value(w) > solution.value
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_divergence_from_its_definition(prior):
+    """The conjugate by bisection is the prior's own, and the slope undoes the mean."""
+    prior = PRIORS[prior]
+    low, high = prior.domain
+    eta = np.linspace(max(low, -6.0), min(high, 6.0), 23)[1:-1]
+    value, slope = legendre(prior, prior.mean(eta))
+    np.testing.assert_allclose(slope, eta, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(prior.kl(prior.mean(eta)), value, rtol=1e-8, atol=1e-11)
+
+
+def test_no_divergence_where_no_weights_are():
+    assert legendre(BoxPrior(a=1.0), np.array([1.1]))[0] == math.inf
+    assert legendre(ExponentialPrior(rate=1.0), np.array([-0.1]))[0] == math.inf
+
+
+# -- Theorem 2: the distribution ----------------------------------------------------------------------
+
+# Prior, and points with prior masses that stand for it: the middles of narrow cells.
+DENSE = {
+    "gaussian": (GaussianPrior(), np.linspace(-12, 12, 4001)),
+    "laplace": (LaplacePrior(lam=4.0), np.linspace(-40, 40, 80001)),
+    "normal-inverse-gaussian": (
+        NormalInverseGaussianPrior(alpha=1.5, delta=0.7),
+        np.linspace(-60, 60, 40001),
+    ),
+    "box": (BoxPrior(a=1.2), (np.arange(4000) + 0.5) / 4000 * 2.4 - 1.2),
+    "exponential": (ExponentialPrior(rate=2.0), (np.arange(80000) + 0.5) / 80000 * 40),
+    "two-point": (TwoPointPrior(a=0.8), np.array([-0.8, 0.8])),
+}
+
+
+def masses(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Points and their prior masses."""
+    prior, points = DENSE[name]
+    if name == "two-point":
+        return points, np.array([0.5, 0.5])
+    mass = np.exp(prior.log_density(points)) * (points[1] - points[0])
+    assert mass.sum() == pytest.approx(1, abs=1e-4)
+    return points, mass
+
+
+def of_weights(problem: EnumeratedProblem, which: list[int], prior) -> EnumeratedProblem:
+    """The problem in which all other weights are fixed at zero."""
+    return dataclasses.replace(problem, differences=problem.differences[:, which], prior=prior)
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+@pytest.mark.parametrize("name", DENSE)
+def test_theorem_2_with_one_weight(name, slack):
+    """The tilted prior has the mean and divergence that the problem reckons with, and it is best."""
+    prior, _ = DENSE[name]
+    points, prior_mass = masses(name)
+    everything, _ = solved("chain", GaussianPrior(), SLACKS[slack])
+    problem = of_weights(everything, [1], prior)
+    solution = solve_dual(problem)
+    eta = problem.eta(solution.alpha)
+    best = tilt(points[:, None], prior_mass, eta)
+    assert best @ points == pytest.approx(solution.w[0], rel=1e-4, abs=1e-5)
+    assert best @ np.log(best / prior_mass) == pytest.approx(
+        float(prior.kl(solution.w)[0]), rel=1e-3, abs=1e-5
+    )
+    value = p1_value(problem, points[:, None], prior_mass, best)
+    assert value == pytest.approx(solution.value, rel=1e-4)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        bend = rng.normal() * np.sin(rng.uniform(0.5, 3) * points + rng.uniform(0, 6))
+        shift = rng.normal() * 0.1
+        other = tilt(points[:, None], prior_mass * np.exp(bend), eta + shift)
+        assert p1_value(problem, points[:, None], prior_mass, other) > value
+
+
+@pytest.mark.parametrize("name", ["gaussian", "laplace", "exponential", "two-point"])
+def test_theorem_2_with_two_weights(name):
+    """The same with a joint distribution, which may make the two weights depend on each other."""
+    prior, _ = DENSE[name]
+    everything, _ = solved("chain", GaussianPrior(), LINEAR)
+    problem = of_weights(everything, [1, 4], prior)
+    solution = solve_dual(problem)
+    line, line_mass = masses(name)
+    if name != "two-point":  # fewer, for there will be the square of them: dense near 0 only
+        u = (np.arange(800) + 0.5) / 800 * (4 if name == "exponential" else 8)
+        u -= 0 if name == "exponential" else 4
+        line = np.sinh(u)
+        line_mass = np.exp(prior.log_density(line)) * np.cosh(u) * (u[1] - u[0])
+    points = np.array(list(itertools.product(line, line)))
+    prior_mass = np.outer(line_mass, line_mass).ravel()
+    eta = problem.eta(solution.alpha)
+    best = tilt(points, prior_mass, eta)
+    np.testing.assert_allclose(best @ points, solution.w, rtol=1e-3, atol=1e-4)
+    value = p1_value(problem, points, prior_mass, best)
+    assert value == pytest.approx(solution.value, rel=1e-3)
+    for product in (-0.3, 0.3):
+        bent = prior_mass * np.exp(product * np.tanh(points[:, 0] * points[:, 1]))
+        assert p1_value(problem, points, prior_mass, tilt(points, bent, eta)) > value
+        assert (
+            p1_value(problem, points, prior_mass, tilt(points, prior_mass, eta + product)) > value
+        )
+
+
+@pytest.mark.parametrize("name", ["gaussian", "laplace", "box", "exponential"])
+def test_of_all_distributions_with_one_mean_the_tilted_prior_is_closest(name):
+    prior, _ = DENSE[name]
+    points, prior_mass = masses(name)
+    mean = float(prior.mean(np.array([0.7]))[0])
+    for bend in (-0.05, 0.05):
+        base = prior_mass * np.exp(bend * np.cos(2 * points))
+        low, high = -3.0, 1.9
+        for _ in range(60):  # the tilt that brings the mean back
+            middle = (low + high) / 2
+            p = tilt(points[:, None], base, np.array([middle]))
+            low, high = (low, middle) if p @ points > mean else (middle, high)
+        assert p @ points == pytest.approx(mean, rel=1e-9)
+        divergence = p @ np.log(p / prior_mass)
+        assert divergence > float(prior.kl(np.array([mean]))[0]) + 1e-5
+
+
+# -- Theorem 3 and Corollary 4: the normal prior ------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_theorem_3(kind):
+    """The posterior is N(mu, I) with mu = eta, and its dual value is M3N's."""
+    problem, solution = solved(kind, GaussianPrior(), LINEAR)
+    eta = problem.eta(solution.alpha)
+    np.testing.assert_array_equal(solution.w, eta)
+    m3n = solution.alpha @ problem.losses - eta @ eta / 2
+    assert solution.value == pytest.approx(m3n, rel=1e-12)
+    points, prior_mass = masses("gaussian")
+    width = points[1] - points[0]
+    for eta_k in eta[:4]:
+        density = tilt(points[:, None], prior_mass, np.array([eta_k])) / width
+        np.testing.assert_allclose(density, norm.pdf(points, loc=eta_k), atol=1e-9)
+
+
+def in_epigraph_form(problem: EnumeratedProblem, penalty, slope) -> tuple[float, np.ndarray]:
+    """Minimise ``penalty(mu) + C sum_i c_i xi_i`` under the margin constraints as printed."""
+    K, price = problem.n_weights, LINEAR.C * problem.sample_weight
+    others = problem.losses > 0  # y != y^i, and xi >= 0 apart
+    member = (problem.sample[:, None] == np.arange(problem.n_samples)).astype(float)
+    A = np.hstack([problem.differences, member])[others]
+    result = minimize(
+        lambda z: penalty(z[:K]) + price @ z[K:],
+        np.concatenate([np.zeros(K), problem.xi(np.zeros(K))]),
+        jac=lambda z: np.concatenate([slope(z[:K]), price]),
+        bounds=[(None, None)] * K + [(0, None)] * problem.n_samples,
+        constraints={
+            "type": "ineq",
+            "fun": lambda z: A @ z - problem.losses[others],
+            "jac": lambda z: A,
+        },
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-13},
+    )
+    return result.fun, result.x[:K]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_corollary_4(kind):
+    """M3N's primal P0, solved outright, has the Gaussian MEDN's posterior mean as its solution."""
+    problem, solution = solved(kind, GaussianPrior(), LINEAR)
+    value, mu = in_epigraph_form(problem, lambda mu: mu @ mu / 2, lambda mu: mu)
+    assert value == pytest.approx(solution.value, rel=1e-7)
+    np.testing.assert_allclose(mu, solution.w, atol=1e-4)
+
+
+# -- Theorem 5, Corollaries 6 and 7: the Laplace prior ------------------------------------------------
+
+
+@pytest.mark.parametrize("lam", [0.5, 4.0, 36.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_corollary_6(kind, lam):
+    """The printed primal, without the constant, is K more than the optimum of the printed dual."""
+    problem, solution = solved(kind, LaplacePrior(lam), LINEAR)
+    eta = problem.eta(solution.alpha)
+    printed_dual = solution.alpha @ problem.losses - np.log(lam / (lam - eta**2)).sum()
+    assert solution.value == pytest.approx(printed_dual, rel=1e-9)
+
+    def penalty(mu):
+        root = np.sqrt(lam * mu**2 + 1)
+        kl_norm = np.sqrt(mu**2 + 1 / lam) - np.log((root + 1) / 2) / np.sqrt(lam)
+        return np.sqrt(lam) * kl_norm.sum()
+
+    def slope(mu):
+        return lam * mu / (np.sqrt(lam * mu**2 + 1) + 1)
+
+    value, mu = in_epigraph_form(problem, penalty, slope)
+    assert value - problem.n_weights == pytest.approx(solution.value, rel=1e-6)
+    np.testing.assert_allclose(mu, solution.w, atol=1e-3 * max(1, abs(mu).max()))
+
+
+@pytest.mark.parametrize("lam", [0.5, 4.0, 36.0])
+def test_corollary_7(lam):
+    """The posterior mean is 2 eta / (lam - eta^2): by formula, quadrature, and the dual's slope."""
+    problem, solution = solved(KINDS[1], LaplacePrior(lam), LINEAR)
+    eta = problem.eta(solution.alpha)
+    mean = 2 * eta / (lam - eta**2)
+    np.testing.assert_allclose(solution.w, mean, rtol=1e-9, atol=1e-12)
+
+    for k in np.argsort(-np.abs(eta))[[0, 1, 5]]:
+        decay = math.sqrt(lam) - abs(eta[k])
+        points = (np.arange(-200_000, 200_000) + 0.5) * (25 / decay / 200_000)
+        density = np.exp(-math.sqrt(lam) * np.abs(points) + eta[k] * points)
+        by_quadrature = (density @ points) / density.sum()
+        assert by_quadrature == pytest.approx(mean[k], rel=1e-4, abs=1e-6)
+
+    def minus_log_z(alpha):  # Eq. (5)
+        return alpha @ problem.losses - np.log(lam / (lam - problem.eta(alpha) ** 2)).sum()
+
+    step = 1e-6
+    for row in np.flatnonzero(problem.losses)[::7]:  # Eqs. (7) and (8)
+        up, down = solution.alpha.copy(), solution.alpha.copy()
+        up[row] += step
+        down[row] -= step
+        slope = (minus_log_z(up) - minus_log_z(down)) / (2 * step)
+        expected = problem.losses[row] - mean @ problem.differences[row]
+        assert slope == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+# -- where the papers' equality is right --------------------------------------------------------------
+
+
+def one_node(x: float, prior, C: float) -> EnumeratedProblem:
+    """A single node with two labels and one feature, ``x``; the true label is 0."""
+    data = label_samples(pack([np.array([[x]])]), np.array([0]), np.ones((1, 2, 2), bool))
+    problem = enumerate_problem(data, prior, LinearSlack(C))
+    return dataclasses.replace(problem, differences=problem.differences[:, :2])
+
+
+def test_the_equality_needs_the_true_labelling():
+    """A margin that is easy to have: P1 needs mass 1/2x^2, and C of it is far too much."""
+    x, C = 2.0, 1.0
+    problem = one_node(x, GaussianPrior(), C)
+    best = 1 / (2 * x**2)  # maximises a - (2 x^2) a^2 / 2
+    assert problem.dual_value(np.array([C - best, best])) == pytest.approx(best / 2)
+    assert problem.primal_value(np.array([x, -x]) * best) == pytest.approx(best / 2)
+    assert solve_dual(problem).value == pytest.approx(best / 2)
+    assert solve_primal(problem).value == pytest.approx(best / 2)
+    forced = problem.dual_value(np.array([0.0, C]))  # sum over y != y^i equal to C
+    assert forced == pytest.approx(C - x**2 * C**2)
+    assert forced < best / 2 - 1
+
+
+def test_forced_on_the_others_the_equality_can_have_no_solution():
+    """With the Laplace prior |eta| < sqrt(lam) then bounds C, whatever the data."""
+    problem = one_node(2.0, LaplacePrior(lam=1.0), C=1.0)
+    assert problem.dual_value(np.array([0.0, 1.0])) == -math.inf
+    solution = solve_dual(problem)
+    assert solution.value == pytest.approx(solve_primal(problem).value, rel=1e-6)
+    assert 0 < solution.alpha[1] < 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_forced_equality_on_forests(seed):
+    """The best forced mass is never better, and worse where a margin is had with room to spare."""
+    problem, solution = solved(KINDS[1], GaussianPrior(), LinearSlack(C=10.0), seed)
+    others = np.flatnonzero(problem.losses)
+    member = (problem.sample[others] == np.arange(problem.n_samples)[:, None]).astype(float)
+    price = 10.0 * problem.sample_weight
+
+    def written_out(a):
+        alpha = np.zeros(len(problem.losses))
+        alpha[others] = a
+        return alpha
+
+    def objective(a):
+        eta = a @ problem.differences[others]
+        gradient = problem.losses[others] - problem.differences[others] @ eta
+        return eta @ eta / 2 - a @ problem.losses[others], -gradient
+
+    start = (price / member.sum(axis=1))[problem.sample[others]]
+    result = minimize(
+        objective,
+        start,
+        jac=True,
+        bounds=[(0, None)] * len(others),
+        constraints={"type": "eq", "fun": lambda a: member @ a - price, "jac": lambda a: member},
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-10},
+    )
+    idle = problem.mass(np.where(problem.losses == 0, solution.alpha, 0)) / price
+    assert idle.max() > 0.1  # some sample wants less than C
+    assert -result.fun < solution.value * (1 - 1e-3)
+    assert problem.mass(written_out(result.x)) == pytest.approx(price, rel=1e-6)
