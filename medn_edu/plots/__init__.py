@@ -14,6 +14,14 @@ from __future__ import annotations
 
 from medn_edu.plots.errors import ErrorCurve, draw_error_bars, draw_errors, error_curves
 from medn_edu.plots.letters import draw_words, words_figure, words_height
+from medn_edu.plots.norms import NormBall, draw_norm_balls, kl_balls, plain_balls
+from medn_edu.plots.shrinkage import (
+    ShrinkageCurve,
+    draw_shrinkage,
+    prior_gallery,
+    prior_style,
+    shrinkage_curve,
+)
 from medn_edu.plots.style import (
     ERROR,
     INK,
@@ -36,15 +44,24 @@ __all__ = [
     "SIGNED",
     "STYLE_FILE",
     "ErrorCurve",
+    "NormBall",
+    "ShrinkageCurve",
     "draw_error_bars",
     "draw_errors",
+    "draw_norm_balls",
+    "draw_shrinkage",
     "draw_transitions",
     "draw_weight_images",
     "draw_words",
     "error_curves",
+    "kl_balls",
     "new_figure",
+    "plain_balls",
+    "prior_gallery",
+    "prior_style",
     "save_figure",
     "series_style",
+    "shrinkage_curve",
     "styled",
     "weight_mosaic",
     "words_figure",

@@ -11,6 +11,7 @@ from medn_edu.widgets.explorer import Explorer, Frame, Lesson
 from medn_edu.widgets.lattice import best_path
 from medn_edu.widgets.picture import Picture
 from medn_edu.widgets.reading import read_words
+from medn_edu.widgets.shrinkage import shrinkage
 
 __all__ = [
     "Check",
@@ -24,4 +25,5 @@ __all__ = [
     "Time",
     "best_path",
     "read_words",
+    "shrinkage",
 ]
