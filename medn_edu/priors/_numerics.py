@@ -10,15 +10,18 @@ import numpy as np
 if TYPE_CHECKING:
     from medn_edu.priors.base import Prior
 
-__all__ = ["natural_scale", "slope", "tilt_towards"]
+__all__ = ["conjugate", "natural_scale", "slope", "tilt_towards"]
 
 Function = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
 
+_LONGEST_SCALE = 1e150
 _STEP = 1e-3  # of the natural scale; errors are of the order of its fourth power
 _LONGEST_TILT = 690.0  # exp of it is just finite
 _NEAREST_END = 37.0  # exp of minus it is just below the spacing of numbers near 1
 _ITERATIONS = 120
-_ACCURACY = 1e-14
+_ACCURACY = 1e-10  # of the unknown: the conjugate, at its maximum, feels the square
+_TINY = 1e-14
+_ALMOST = 1e-6  # of the mean
 
 
 def natural_scale(prior: Prior, shape: tuple[int, ...], index: np.ndarray | None) -> np.ndarray:
@@ -26,18 +29,22 @@ def natural_scale(prior: Prior, shape: tuple[int, ...], index: np.ndarray | None
 
     That is where ``Lambda(s) + Lambda(-s)`` is about 1; at most half the way to the ends of the domain.
     """
-    longest = 0.5 * min(-prior.domain[0], prior.domain[1])
+    longest = min(_LONGEST_SCALE, -0.5 * prior.domain[0], 0.5 * prior.domain[1])
+    low, high = np.full(shape, min(1 / _LONGEST_SCALE, longest)), np.full(shape, longest)
     scale = np.full(shape, min(1.0, longest))
     with np.errstate(all="ignore"):
         for _ in range(60):
             bend = prior.log_mgf(scale, index) + prior.log_mgf(-scale, index)
-            factor = np.where(bend > 0, 1 / np.sqrt(bend), np.where(bend <= 0, 1e3, 1e-3))
-            wanted = np.minimum(scale * np.clip(factor, 1e-3, 1e3), longest)
-            settled = np.abs(wanted - scale) <= 0.5 * scale
-            scale = wanted
+            too_far = ~(bend < 1)  # also where it is not a number
+            low, high = np.where(too_far, low, scale), np.where(too_far, scale, high)
+            settled = ((bend > 0.25) & (bend < 4)) | (high <= 2 * low)
             if np.all(settled):
                 break
-    return np.clip(scale, 1e-150, 1e150)
+            parabola = scale / np.sqrt(bend)
+            inside = (parabola > low) & (parabola < high)
+            following = np.where(inside, parabola, np.sqrt(low) * np.sqrt(high))
+            scale = np.where(settled, scale, following)
+    return scale
 
 
 def slope(
@@ -53,6 +60,17 @@ def slope(
         near = function(eta + h, index) - function(eta - h, index)
         far = function(eta + 2 * h, index) - function(eta - 2 * h, index)
         return (8 * near - far) / (12 * h)
+
+
+def conjugate(
+    prior: Prior, mu: np.ndarray, index: np.ndarray | None, start: np.ndarray | None = None
+) -> np.ndarray:
+    """Return ``Lambda*(mu)``, with ``eta`` from `tilt_towards`; infinite where there is none."""
+    eta, reached = tilt_towards(prior, mu, index, start)
+    with np.errstate(all="ignore"):
+        values = np.maximum(eta * mu - prior.log_mgf(eta, index), 0.0)
+    values = np.where(reached & ~np.isnan(values), values, np.inf)
+    return np.where(np.isnan(mu), np.nan, values)
 
 
 def tilt_towards(
@@ -90,13 +108,14 @@ def _tilt_towards(
 
     low = np.zeros(mu.shape)
     high = np.where(bounded, _NEAREST_END, _LONGEST_TILT)
+    top = high
     reached = bounded | (mu == origin)
     if start is None:  # where the mean would be right if the variance never changed
         start = (mu - origin) / prior.variance(np.zeros(mu.shape), index)
     share = np.abs(start) / scale
     u = np.where(bounded, np.log1p(share), np.log1p(np.minimum(share, 1e30)))
-    u = np.where((u > low) & (u < high), u, 0.5 * (low + high))
-    width = high - low
+    u = np.where(u < high, u, 0.5 * (low + high))
+    width, settled = high - low, np.zeros(mu.shape, dtype=bool)
     for _ in range(_ITERATIONS):
         eta = tilt(u)
         excess = sign * (prior.mean(eta, index) - mu)
@@ -107,8 +126,11 @@ def _tilt_towards(
         newton = u - excess / (prior.variance(eta, index) * stride)
         good = (newton >= low) & (newton <= high) & (np.abs(newton - u) <= 0.5 * width)
         following = np.where(good, newton, 0.5 * (low + high))
+        following = np.where(settled, u, following)
         width = np.abs(following - u)
         u = following
-        if not np.any(width > _ACCURACY * u):
+        settled = settled | (width <= _ACCURACY * u + _TINY)
+        if np.all(settled):
             break
-    return tilt(u), reached & np.isfinite(mu)
+    solved = (u < top - 1) & (np.abs(excess) <= _ALMOST * (np.abs(mu) + np.abs(origin)))
+    return tilt(u), (reached | solved) & np.isfinite(mu)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.checks import check_positive
-from medn_edu.priors._numerics import slope, tilt_towards
+from medn_edu.priors._numerics import conjugate, slope
 
 __all__ = ["Prior"]
 
@@ -142,11 +142,7 @@ class Prior(ABC):
         ndarray of float, same shape as ``mu``
             The divergences; infinite where no tilted prior has such a mean.
         """
-        mu = np.asarray(mu, dtype=float)
-        eta, reached = tilt_towards(self, mu, index)
-        with np.errstate(all="ignore"):
-            values = np.maximum(eta * mu - self.log_mgf(eta, index), 0.0)
-        return np.where(np.isnan(mu), np.nan, np.where(reached, values, np.inf))
+        return conjugate(self, np.asarray(mu, dtype=float), index)
 
     def log_density(self, w: np.ndarray) -> np.ndarray:
         """Logarithm of the prior's density at ``w``.

@@ -10,7 +10,7 @@ from numpy.polynomial.polynomial import polyval
 from scipy.special import bernoulli, factorial, xlog1py
 
 from medn_edu.checks import check_positive
-from medn_edu.priors._numerics import tilt_towards
+from medn_edu.priors._numerics import conjugate
 from medn_edu.priors.base import _ClosedForm
 
 __all__ = ["BoxPrior", "TwoPointPrior"]
@@ -86,8 +86,7 @@ class BoxPrior(_ClosedForm):
         m = np.where(inside, m, 0.0)
         # a rational function that is nowhere wrong by more than a twentieth (Cohen 1991)
         start = m * (3 - m * m) / ((1 - m) * (1 + m)) / self.a
-        eta, _ = tilt_towards(self, self.a * m, None, start)
-        values = np.maximum(self.a * eta * m - self.log_mgf(eta), 0.0)
+        values = conjugate(self, self.a * m, None, start)
         return np.where(np.isnan(mu), np.nan, np.where(inside, values, np.inf))
 
     def log_density(self, w: np.ndarray) -> np.ndarray:

@@ -104,23 +104,24 @@ def _answers(prior: Prior, name: str, eta: np.ndarray, index: np.ndarray | None)
     answers = {}
     for method in ("log_mgf", "mean", "variance"):
         try:
-            answers[method] = values = getattr(prior, method)(eta, index)
+            values = np.asarray(getattr(prior, method)(eta, index), dtype=float)
         except TypeError as error:
             raise TypeError(
                 f"{method} of {name} cannot be called with eta and index ({error}); expected the "
                 f"signature {method}(self, eta, index=None)."
             ) from error
-        if np.shape(values) != eta.shape:
+        if values.shape != eta.shape:
             raise ValueError(
-                f"{method} of {name} has shape {np.shape(values)} for {eta.size} weights; expected "
+                f"{method} of {name} has shape {values.shape} for {eta.size} weights; expected "
                 "one number for each."
             )
-        bad = ~np.isfinite(np.asarray(values, dtype=float))
+        bad = ~np.isfinite(values)
         if np.any(bad):
             raise ValueError(
                 f"{method} of {name} is {values[bad][0]} at eta = {eta[bad][0]:.6g}, inside its domain "
                 f"{prior.domain}; expected a finite number."
             )
+        answers[method] = values
     return answers
 
 

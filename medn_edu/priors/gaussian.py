@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from medn_edu.checks import check_positive
-from medn_edu.priors._numerics import tilt_towards
+from medn_edu.priors._numerics import conjugate
 from medn_edu.priors.base import Prior, _ClosedForm
 
 __all__ = ["GaussianPrior", "SpikeSlabPrior"]
@@ -82,7 +82,8 @@ class GaussianPrior(Prior):
         return ("gaussian", (float(shared), 0.0))
 
     def log_mgf(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:  # noqa: D102
-        return 0.5 * self._variances(eta, index) * np.square(eta)
+        with np.errstate(over="ignore"):
+            return 0.5 * self._variances(eta, index) * np.square(eta)
 
     def mean(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:  # noqa: D102
         return self._variances(eta, index) * np.asarray(eta)
@@ -91,7 +92,8 @@ class GaussianPrior(Prior):
         return np.array(np.broadcast_to(self._variances(eta, index), np.shape(eta)))
 
     def kl(self, mu: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:  # noqa: D102
-        return 0.5 * np.square(mu) / self._variances(mu, index)
+        with np.errstate(over="ignore"):
+            return 0.5 * np.square(mu) / self._variances(mu, index)
 
     def log_density(self, w: np.ndarray) -> np.ndarray:
         """Logarithm of the prior density at ``w``."""
@@ -203,9 +205,7 @@ class SpikeSlabPrior(_ClosedForm):
         return expit(odds) * self.slab_variance + np.square(spread)
 
     def _kl(self, mu: np.ndarray) -> np.ndarray:
-        eta, reached = tilt_towards(self, mu, None)
-        values = np.maximum(eta * mu - self.log_mgf(eta), 0.0)
-        return np.where(np.isnan(mu), np.nan, np.where(reached, values, np.inf))
+        return conjugate(self, mu, None)
 
     def stretched(self, factor: float) -> SpikeSlabPrior:
         """Return the prior of ``factor * w``."""
