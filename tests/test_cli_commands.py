@@ -56,7 +56,7 @@ def test_demo_does_not_depend_on_the_number_of_threads(tmp_path):
 def test_studies_are_listed(capsys):
     assert main(["reproduce", "--list"]) == 0
     listed = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in listed] == ["ocr", "ocr-full"]
+    assert [line.split()[0] for line in listed] == ["shrinkage", "kl-norm", "ocr", "ocr-full"]
     assert all(len(line) < 100 for line in listed)
     assert all(line.endswith((" s)", "scale)")) for line in listed), "how long each takes"
 
@@ -68,8 +68,22 @@ def test_a_study_must_be_named(capsys):
 
 def test_an_unknown_study(tmp_path, capsys):
     assert main(["reproduce", "orc", "--out", str(tmp_path)]) == 2
-    assert "no study named 'orc'; there are ocr, ocr-full." in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
+    known = "there are shrinkage, kl-norm, ocr, ocr-full."
+    assert f"no study named 'orc'; {known}" in capsys.readouterr().err
+    assert main(["reproduce", "kl-norm", "orc", "--out", str(tmp_path)]) == 2
+    assert not list(tmp_path.iterdir()), "all names are read before anything is done"
+
+
+def test_several_studies_one_after_the_other(tmp_path, capsys):
+    assert (
+        main(["reproduce", "shrinkage", "kl-norm", "--scale", "paper", "--out", str(tmp_path)]) == 0
+    )
+    for name in ("shrinkage", "kl-norm"):
+        made = {path.name for path in (tmp_path / name).iterdir()}
+        assert made == {"caption.md", "curves.csv", "figure.png"}
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "shrinkage", "kl-norm",
+    ]  # fmt: skip
 
 
 def test_a_study_without_its_data(without_ocr, tmp_path, capsys, monkeypatch):

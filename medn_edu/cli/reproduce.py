@@ -23,23 +23,26 @@ from medn_edu.cli.warmup import warm_with_progress
 __all__ = ["add_parser", "run"]
 
 _DESCRIPTION = """\
-Run a study of the papers again: its fits, its table, its figure.
+Run studies of the papers again: their fits, tables and figures.
 
 Every finished fit is kept at once.  A study that was interrupted, even by a power cut, goes on
 where it was when the same command is given again; what is done is not done twice, unless --force
 says so.  The tables are the same whatever --jobs is.
 
 On two processors `ocr` takes 10 seconds at quick and 90 at paper scale, `ocr-full` 20 seconds at
-either; a minute more the first time, when kernels are compiled.
+either; a minute more the first time, when kernels are compiled.  `shrinkage` and `kl-norm` fit
+nothing: they compute curves, in a second, the same at every scale.
 
 writes into medn-results/STUDY-SCALE, with another seed than 0 into medn-results/STUDY-SCALE-seedN
 (--out DIR moves medn-results):
   results.csv   one row per fit, sorted by key
   timings.csv   how long each fit took
   figure.png    the figure
+studies without fits write curves.csv, figure.png and caption.md into medn-results/STUDY
 
 examples:
   medn-edu reproduce --list
+  medn-edu reproduce shrinkage kl-norm
   medn-edu reproduce ocr
   medn-edu reproduce ocr --scale paper --jobs 4
 """
@@ -55,11 +58,11 @@ def add_parser(commands: Any) -> None:
     """
     parser = commands.add_parser(
         "reproduce",
-        help="run a study of the papers again",
+        help="run studies of the papers again",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("study", nargs="?", help="name of the study; --list shows all")
+    parser.add_argument("study", nargs="*", help="names of studies; --list shows all")
     parser.add_argument("--list", action="store_true", help="say what studies there are")
     parser.add_argument(
         "--scale", choices=("quick", "paper"), default="quick",
@@ -83,19 +86,47 @@ def run(arguments: argparse.Namespace) -> int:
     int
         The exit code.
     """
-    if arguments.list or arguments.study is None:
+    if arguments.list or not arguments.study:
         return _list_studies(asked_for=arguments.list)
-    from medn_edu.experiments.runner import ResultStore, run_study
+    studies = _studies()
+    for name in arguments.study:
+        if name not in studies:
+            known = ", ".join(studies)
+            raise CommandError(f"there is no study named {name!r}; there are {known}.")
+    return max(_reproduce(studies[name], arguments) for name in arguments.study)
+
+
+def _studies() -> dict[str, Any]:
+    """Return all studies by name."""
+    from medn_edu.experiments.curves import CURVES
     from medn_edu.experiments.studies import STUDIES
 
-    study = STUDIES.get(arguments.study)
-    if study is None:
-        raise CommandError(
-            f"there is no study named {arguments.study!r}; there are {', '.join(STUDIES)}."
-        )
+    return {**CURVES, **STUDIES}
+
+
+def _reproduce(study: Any, arguments: argparse.Namespace) -> int:
+    from medn_edu.experiments.specs import CurveStudy
+
+    if isinstance(study, CurveStudy):
+        return _compute_curves(study, arguments)
+    return _make_fits(study, arguments)
+
+
+def _compute_curves(study: Any, arguments: argparse.Namespace) -> int:
+    from medn_edu.experiments.curves import run_curves
+
+    folder = results_folder(results_folder(arguments.out) / study.name)
+    rows = run_curves(study, folder)
+    say(f"{study.name}: {len(rows)} points.  Table, figure and caption are in {folder}")
+    return 0
+
+
+def _make_fits(study: Any, arguments: argparse.Namespace) -> int:
+    from medn_edu.experiments.runner import ResultStore, run_study
+
     specs = study.specs(arguments.scale, arguments.seed)
     study.split(specs[0])  # without the data, say so before anything is made
-    folder = results_folder(results_folder(arguments.out) / _folder_name(arguments))
+    folder = results_folder(results_folder(arguments.out) / _folder_name(study, arguments))
     store = ResultStore.open(folder, force=arguments.force)
     n_done = sum(store.is_done(spec) for spec in specs)
     if n_done:
@@ -115,10 +146,10 @@ def run(arguments: argparse.Namespace) -> int:
     return _report(study, rows, store, folder)
 
 
-def _folder_name(arguments: argparse.Namespace) -> str:
+def _folder_name(study: Any, arguments: argparse.Namespace) -> str:
     """Return the name of the study's folder; each seed has its own, with a figure of its own."""
     seed = f"-seed{arguments.seed}" if arguments.seed else ""
-    return f"{arguments.study}-{arguments.scale}{seed}"
+    return f"{study.name}-{arguments.scale}{seed}"
 
 
 def _fits(number: int, among: Sized) -> str:
@@ -131,10 +162,9 @@ def _count(number: int) -> str:
 
 
 def _list_studies(*, asked_for: bool) -> int:
-    from medn_edu.experiments.studies import STUDIES
-
-    width = max(map(len, STUDIES))
-    for study in STUDIES.values():
+    studies = _studies()
+    width = max(map(len, studies))
+    for study in studies.values():
         say(f"  {study.name.ljust(width)}  {study.summary} ({study.duration})")
     if not asked_for:
         say("Name one of them: medn-edu reproduce STUDY", file=sys.stderr)

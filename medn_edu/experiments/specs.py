@@ -1,4 +1,7 @@
-"""What a study consists of: specs, one per fit, each with a key that names it for good."""
+"""What a study consists of: specs, one per fit, each with a key that names it for good.
+
+A study without fits, of curves that formulas give, is a `CurveStudy`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FitSpec", "Split", "Study"]
+__all__ = ["CurveStudy", "FitSpec", "Split", "Study"]
 
 
 @dataclass(frozen=True, order=True)
@@ -92,4 +95,35 @@ class Study:
     split: Callable[[FitSpec], Split]
     draw: Callable[[Sequence[dict[str, Any]], Path], None]
     remarks: str = ""
+    duration: str = ""
+
+
+@dataclass(frozen=True)
+class CurveStudy:
+    """A named study that fits nothing: curves from formulas, the same at every scale and seed.
+
+    Parameters
+    ----------
+    name : str
+        Name on the command line.
+    summary : str
+        What it shows, in a line.
+    columns : tuple of str
+        Columns of its table.
+    rows : callable
+        ``rows()`` computes the table, one row per point of a curve.
+    draw : callable
+        ``draw(rows, path)`` draws the figure.
+    caption : str
+        What the figure shows, in a few sentences.
+    duration : str
+        How long it takes.
+    """
+
+    name: str
+    summary: str
+    columns: tuple[str, ...]
+    rows: Callable[[], list[dict[str, Any]]]
+    draw: Callable[[Sequence[dict[str, Any]], Path], None]
+    caption: str
     duration: str = ""

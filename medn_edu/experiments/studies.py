@@ -167,7 +167,7 @@ STUDIES: dict[str, Study] = {
         ),
         Study(
             "ocr-full",
-            "all handwritten words: folds 1-9 train, 0 tests; and the reverse",
+            "all handwritten words: folds 1-9 train, 0 tests; the reverse",
             _ocr_full_specs,
             _ocr_split,
             _draw_ocr_full,

@@ -1,0 +1,214 @@
+"""Studies that fit nothing: curves that formulas give.
+
+=============  ===================================================================================
+``shrinkage``  posterior mean against eta: MEDN Fig. 1, then the gallery of priors
+``kl-norm``    balls of the L2-, the L1- and KL-norms: MEDN Fig. 2
+=============  ===================================================================================
+
+They are the same at every scale, with every seed and on every machine.  The table holds one row per
+point, and the figure is drawn from the table alone.
+"""
+
+from __future__ import annotations
+
+import datetime
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medn_edu import __version__
+from medn_edu.experiments.specs import CurveStudy
+from medn_edu.experiments.tables import csv_text
+from medn_edu.files import write_atomically
+from medn_edu.plots import MUTED, new_figure, save_figure, styled
+from medn_edu.plots.norms import NormBall, draw_norm_balls, kl_balls, plain_balls
+from medn_edu.plots.shrinkage import (
+    ShrinkageCurve,
+    draw_shrinkage,
+    prior_gallery,
+    shrinkage_curve,
+)
+from medn_edu.priors import GaussianPrior, LaplacePrior, Prior
+
+__all__ = ["CURVES", "run_curves"]
+
+_LAM = 4.0  # of the gallery: one of the two of Fig. 1
+_N_POINTS, _N_ANGLES = 121, 241
+
+
+def run_curves(study: CurveStudy, folder: Path) -> list[dict[str, Any]]:
+    """Compute the curves of a study and save table, figure and caption.
+
+    Parameters
+    ----------
+    study : CurveStudy
+        The study.
+    folder : Path
+        Where to; it must exist.
+
+    Returns
+    -------
+    list of dict
+        The rows of the table.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written.
+    """
+    rows = study.rows()
+    write_atomically(folder / "curves.csv", csv_text(rows, study.columns))
+    study.draw(rows, folder / "figure.png")
+    origin = (
+        f"Made by `medn-edu reproduce {study.name}`, medn_edu {__version__}, "
+        f"{datetime.date.today().isoformat()}."
+    )
+    write_atomically(folder / "caption.md", textwrap.fill(f"{study.caption}  {origin}", 100) + "\n")
+    return rows
+
+
+# ---------------------------------------------------------------------------------------------
+# shrinkage
+
+
+def _shrinkage_rows() -> list[dict[str, Any]]:
+    panels = {
+        "Fig. 1": _priors_of_figure_1(),
+        "gallery": prior_gallery(_LAM),
+        "equal variances": prior_gallery(_LAM, matched=True),
+    }
+    return [
+        {
+            "panel": panel, "prior": name, "low": curve.domain[0], "high": curve.domain[1],
+            "eta": eta, "mean": mean,
+        }
+        for panel, priors in panels.items()
+        for name, prior in priors.items()
+        for curve in [shrinkage_curve(name, prior, n_points=_N_POINTS)]
+        for eta, mean in zip(curve.eta, curve.mean, strict=True)
+    ]  # fmt: skip
+
+
+def _priors_of_figure_1() -> dict[str, Prior]:
+    return {
+        "Gaussian, N(0, 1)": GaussianPrior(),
+        "Laplace, λ = 4": LaplacePrior(4.0),
+        "Laplace, λ = 6": LaplacePrior(6.0),
+    }
+
+
+def _draw_shrinkage(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    figure = new_figure(11, 4.6)
+    titles = {
+        "Fig. 1": "Three priors (MEDN, Figure 1)",
+        "gallery": f"The gallery, λ = {_LAM:g}",
+        "equal variances": f"The same, each of variance {2 / _LAM:g}",
+    }
+    axes = figure.subplots(1, 3, sharex=True, sharey=True)
+    with styled():
+        for ax, (panel, title) in zip(axes, titles.items(), strict=True):
+            curves = _curves([row for row in rows if row["panel"] == panel])
+            draw_shrinkage(ax, curves, legend=panel == "Fig. 1")
+            ax.set_title(title)
+            ax.label_outer()
+            ax.set_xlim(-4, 4)
+        handles, names = axes[1].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower right", ncols=4)
+    save_figure(figure, path)
+
+
+def _curves(rows: Sequence[dict[str, Any]]) -> list[ShrinkageCurve]:
+    """Put the points of a panel together to curves again."""
+    names = dict.fromkeys(row["prior"] for row in rows)
+    groups = [[row for row in rows if row["prior"] == name] for name in names]
+    return [
+        ShrinkageCurve(
+            group[0]["prior"],
+            np.array([row["eta"] for row in group]),
+            np.array([row["mean"] for row in group]),
+            (group[0]["low"], group[0]["high"]),
+        )
+        for group in groups
+    ]
+
+
+# ---------------------------------------------------------------------------------------------
+# kl-norm
+
+
+def _norm_rows() -> list[dict[str, Any]]:
+    panels: dict[str, Iterable[NormBall]] = {
+        "a": plain_balls(_N_ANGLES),
+        "b": kl_balls(n_angles=_N_ANGLES),
+    }
+    return [
+        {"panel": panel, "norm": ball.name, "w1": w1, "w2": w2}
+        for panel, balls in panels.items()
+        for ball in balls
+        for w1, w2 in ball.points
+    ]
+
+
+def _draw_norms(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    plain, kl = (_balls([row for row in rows if row["panel"] == panel]) for panel in "ab")
+    figure = new_figure(11, 3.95)
+    with styled():
+        left, middle, right = figure.subplots(1, 3)
+        draw_norm_balls(left, plain)
+        draw_norm_balls(middle, kl)
+        draw_norm_balls(right, kl)
+        for ax in (middle, right):
+            for ball in plain:
+                ax.plot(*ball.points.T, color=MUTED, linewidth=0.8, zorder=1)
+        right.get_legend().remove()
+        right.set(
+            xlim=(-0.08, 0.08), ylim=(0.89, 1.05), xticks=(-0.05, 0, 0.05), yticks=(0.9, 0.95, 1)
+        )
+        titles = ("(a) L2 and L1", "(b) KL-norms of Laplace priors", "The same near (0, 1)")
+        for ax, title in zip((left, middle, right), titles, strict=True):
+            ax.set_title(title)
+    save_figure(figure, path)
+
+
+def _balls(rows: Sequence[dict[str, Any]]) -> list[NormBall]:
+    names = dict.fromkeys(row["norm"] for row in rows)
+    return [
+        NormBall(name, np.array([(r["w1"], r["w2"]) for r in rows if r["norm"] == name]))
+        for name in names
+    ]
+
+
+CURVES: dict[str, CurveStudy] = {
+    study.name: study
+    for study in (
+        CurveStudy(
+            "shrinkage",
+            "what eight priors make of the evidence for a weight",
+            ("panel", "prior", "low", "high", "eta", "mean"),
+            _shrinkage_rows,
+            _draw_shrinkage,
+            "Posterior means against η.  Left: the three priors of MEDN, Figure 1.  Middle: the "
+            f"gallery; Laplace and normal-gamma (shape 2) with λ = {_LAM:g}, normal-inverse "
+            "Gaussian and exponential with tails of the same rate √λ, standard normal, box on "
+            "[-1, 1], two points ±1, spike and slab with a tenth of N(0, 1).  Right: the same "
+            f"shapes, each stretched to the Laplace prior's variance 2/λ = {2 / _LAM:g}.  Dotted: "
+            "ends of domains, where a mean leaves every bound.",
+            "1 s",
+        ),
+        CurveStudy(
+            "kl-norm",
+            "balls of the L2-, the L1- and KL-norms",
+            ("panel", "norm", "w1", "w2"),
+            _norm_rows,
+            _draw_norms,
+            "Boundaries of balls through (0, 1), as in MEDN, Figure 2.  (a) L2 and L1.  (b) KL-norms "
+            "of Laplace priors (Corollary 6): the larger λ, the closer to L1, yet round wherever "
+            "they meet the axes, as the enlargement on the right shows; L2 and L1 thin and grey.",
+            "1 s",
+        ),
+    )
+}
+"""The studies by name."""
