@@ -237,12 +237,3 @@ def test_warm_start_of_other_samples_is_refused(change, message):
     assert len(passes(problem, 1, warm_start=DualVariables(**fields))) == 1
     with pytest.raises(ValueError, match=message):
         passes(problem, 1, warm_start=DualVariables(**{**fields, **change}))
-
-
-def test_another_prior_is_refused():
-    """The solver is written for the standard normal prior, and says so."""
-    problem = MaxMarginProblem(
-        make_problem("chains", 1.0).data, GaussianPrior(0.5), LinearSlack(1.0)
-    )
-    with pytest.raises(ValueError, match="this one has GaussianPrior"):
-        next(block_frank_wolfe(problem, rng=np.random.default_rng(0)))

@@ -16,21 +16,33 @@ from medn_edu.kernels._cache import cache_folder, kept_in
 
 with kept_in(cache_folder(Path(__file__).parent)):
     from medn_edu.kernels import (
+        block_atoms,
         block_frank_wolfe,
+        block_masses,
+        block_model,
+        block_oracle,
+        block_products,
         compress,
         k_best,
         marginalize,
         maximize,
         sampling,
         scores,
+        tilting,
     )
 
 __all__ = [
+    "block_atoms",
     "block_frank_wolfe",
+    "block_masses",
+    "block_model",
+    "block_oracle",
+    "block_products",
     "compress",
     "k_best",
     "marginalize",
     "maximize",
     "sampling",
     "scores",
+    "tilting",
 ]

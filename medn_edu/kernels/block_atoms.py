@@ -1,14 +1,8 @@
-"""Kept labellings, the *atoms* of sparse dual variables: where they live, and their inner products.
+"""Kept labellings, the *atoms* of sparse dual variables: where they live.
 
 Atoms live in an *arena*, a few flat arrays in which each sample owns a stretch.  A sample that needs
 more room moves to the free end of the arena with twice the room.  When the arena is full the kernels
 say so and do nothing; the caller enlarges the arena and goes on from there.
-
-With its atoms a sample keeps the inner products ``Q[j, k] = f(y_j) . f(y_k)`` of their joint feature
-vectors, so that moving mass between atoms needs no features.  A new atom needs one new row.  It comes
-from the sample's Gram matrix ``X_i X_i^T``, computed beforehand (`products_by_gram`: only pairs of
-nodes with equal labels count), or, for samples so long that this would not pay, from the sparse rows
-(`products_by_rows`).
 """
 
 from __future__ import annotations
@@ -22,10 +16,9 @@ from medn_edu.kernels._compile import kernel
 __all__ = [
     "Atoms",
     "Blocks",
-    "add_atom",
     "drop_atoms",
-    "fill_gram",
     "find_atom",
+    "keep_atom",
     "labels_of",
     "make_room",
     "move_atoms",
@@ -66,26 +59,6 @@ class Atoms(NamedTuple):
 
 
 @kernel
-def fill_gram(data, indices, indptr, offsets, gram_start, row, gram):
-    """Write ``X_i X_i^T`` of all samples that get one; ``row`` is all zero, before and after."""
-    for i in range(gram_start.size):
-        if gram_start[i] < 0:
-            continue
-        lo, hi = offsets[i], offsets[i + 1]
-        for t in range(lo, hi):
-            for k in range(indptr[t], indptr[t + 1]):
-                row[indices[k]] = data[k]
-            for u in range(lo, t + 1):
-                total = 0.0
-                for k in range(indptr[u], indptr[u + 1]):
-                    total += data[k] * row[indices[k]]
-                gram[gram_start[i] + (t - lo) * (hi - lo) + u - lo] = total
-                gram[gram_start[i] + (u - lo) * (hi - lo) + t - lo] = total
-            for k in range(indptr[t], indptr[t + 1]):
-                row[indices[k]] = 0.0
-
-
-@kernel
 def labels_of(blocks, i, atoms, k):
     """Labels of atom ``k`` of sample ``i``, a view."""
     n_nodes = blocks.offsets[i + 1] - blocks.offsets[i]
@@ -117,7 +90,7 @@ def find_atom(blocks, i, atoms, labelling):
 
 
 @kernel
-def add_atom(blocks, i, atoms, labelling, scratch):
+def keep_atom(blocks, i, atoms, labelling):
     """Keep a labelling as an atom without mass; there is room.  Returns its number."""
     k = atoms.count[i]
     atoms.count[i] = k + 1
@@ -126,87 +99,7 @@ def add_atom(blocks, i, atoms, labelling, scratch):
         new[t] = labelling[t]
     atoms.alpha[atoms.first[i] + k] = 0.0
     atoms.previous[atoms.first[i] + k] = 0.0
-    fill_products(blocks, i, atoms, k, scratch)
     return k
-
-
-@kernel
-def fill_products(blocks, i, atoms, k, scratch):
-    """Fill row and column ``k`` of the products of sample ``i``."""
-    if blocks.gram_start[i] >= 0:
-        products_by_gram(blocks, i, atoms, k)
-    else:
-        products_by_rows(blocks, i, atoms, k, scratch.feature_sum, scratch.edge_count)
-
-
-@kernel
-def products_by_gram(blocks, i, atoms, k):
-    """Fill row and column ``k`` of the products, from the Gram matrix of the nodes."""
-    products = products_of(atoms, i)
-    new = labels_of(blocks, i, atoms, k)
-    for j in range(k + 1):
-        value = product_by_gram(blocks, i, new, labels_of(blocks, i, atoms, j))
-        products[j, k] = value
-        products[k, j] = value
-
-
-@kernel
-def product_by_gram(blocks, i, left, right):
-    """Inner product of the joint features of two labellings, from the Gram matrix of the nodes."""
-    lo = blocks.offsets[i]
-    n_nodes = blocks.offsets[i + 1] - lo
-    total = 0.0
-    for t in range(n_nodes):
-        label = left[t]
-        start = blocks.gram_start[i] + t * n_nodes
-        parent = blocks.parents[lo + t]
-        for u in range(n_nodes):
-            if right[u] != label:
-                continue
-            total += blocks.gram[start + u]
-            other = blocks.parents[lo + u]
-            if parent >= 0 and other >= 0:
-                same_type = blocks.edge_types[lo + t] == blocks.edge_types[lo + u]
-                if same_type and left[parent - lo] == right[other - lo]:
-                    total += 1.0
-    return total
-
-
-@kernel
-def products_by_rows(blocks, i, atoms, k, feature_sum, edge_count):
-    """Fill row and column ``k`` of the products from the sparse rows: the step for any length."""
-    lo = blocks.offsets[i]
-    products = products_of(atoms, i)
-    new = labels_of(blocks, i, atoms, k)
-    add_features(blocks, i, new, 1.0, feature_sum, edge_count)
-    for j in range(k + 1):
-        labelling = labels_of(blocks, i, atoms, j)
-        total = 0.0
-        for t in range(lo, blocks.offsets[i + 1]):
-            label = labelling[t - lo]
-            for p in range(blocks.indptr[t], blocks.indptr[t + 1]):
-                total += blocks.data[p] * feature_sum[blocks.indices[p], label]
-            parent = blocks.parents[t]
-            if parent >= 0:
-                total += edge_count[blocks.edge_types[t], labelling[parent - lo], label]
-        products[j, k] = total
-        products[k, j] = total
-    add_features(blocks, i, new, 0.0, feature_sum, edge_count)
-
-
-@kernel
-def add_features(blocks, i, labelling, factor, feature_sum, edge_count):
-    """Add a labelling's joint features to all-zero arrays, or with ``factor`` 0 zero them again."""
-    lo = blocks.offsets[i]
-    for t in range(lo, blocks.offsets[i + 1]):
-        label = labelling[t - lo]
-        for p in range(blocks.indptr[t], blocks.indptr[t + 1]):
-            cell = feature_sum[blocks.indices[p]]
-            cell[label] = factor * (cell[label] + blocks.data[p])
-        parent = blocks.parents[t]
-        if parent >= 0:
-            cell = edge_count[blocks.edge_types[t], labelling[parent - lo]]
-            cell[label] = factor * (cell[label] + 1.0)
 
 
 @kernel

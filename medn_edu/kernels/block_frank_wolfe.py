@@ -1,70 +1,64 @@
-"""Compiled block visits for max-margin learning with a standard normal prior.
+"""Compiled block visits for maximum entropy discrimination, with any prior and slack.
 
-The dual variables of sample ``i``, its *block*, spread the mass ``C_i`` over labellings.  Only
-labellings that carry mass are kept, the *atoms*.  A visit to a block
+The dual variables of sample ``i``, its *block*, spread mass over labellings.  Only labellings that
+carry mass are kept, the *atoms*.  With all other blocks fixed the dual is a function of them,
 
-1. computes the node scores ``E = X_i W`` from the sparse rows;
+    sum_y alpha_i(y) loss_i(y) - sum_k Lambda(eta_k) - U*(sum_y alpha_i(y)),
+
+smooth, concave, and ``eta`` linear in ``alpha``.  A visit
+
+1. computes the node scores ``E = X_i W`` under the posterior means ``w = Lambda'(eta)``;
 2. asks the *oracle*, loss-augmented max-product from the leaves to the roots, for the labelling that
    violates its margin most, and keeps it as a new atom;
-3. moves mass between atoms, again and again from the worst atom that has mass to the best one
-   (*pairwise steps*), each time as far as the dual grows;
-4. writes the sum of all moves into the weights, once, and drops atoms left without mass.
+3. takes ``Lambda`` for a parabola, with the posterior variances ``Lambda''`` as curvatures, and moves
+   mass between atoms until that parabola's maximum is near (`medn_edu.kernels.block_masses`): a Newton
+   direction that stays feasible;
+4. looks along it for the maximum of the true dual inside the domain of ``Lambda`` (`search`), goes
+   there, brings ``eta``, means and variances up to date, and drops atoms left without mass.
 
-The moves need no features: with ``H_j`` the violation of atom ``j`` and ``Q`` the inner products
-``Q[j, k] = f(y_j) . f(y_k)`` of the atoms' joint feature vectors, a move of mass ``g`` from ``s`` to
-``v`` raises the dual by ``g (H_v - H_s) - g^2 / 2 (Q[s, s] + Q[v, v] - 2 Q[s, v])`` and changes every
-``H_j`` by ``g (Q[j, s] - Q[j, v])``, up to a constant shared by all.  ``Q`` is kept with the atoms, see
-`medn_edu.kernels.block_atoms`.
+With the standard normal prior the parabola is the truth, ``w = eta``, and step 4 is one write.  With a
+prior that compiled code does not know, `propose` and `accept` are called from Python, which searches in
+between.
 
 Forbidden transitions are minus infinity in the transition scores, which no update can change.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from medn_edu.kernels._compile import kernel
-from medn_edu.kernels.block_atoms import (
-    add_atom,
-    drop_atoms,
-    find_atom,
-    labels_of,
-    make_room,
-    products_of,
+from medn_edu.kernels.block_atoms import drop_atoms, find_atom, keep_atom, labels_of, make_room
+from medn_edu.kernels.block_masses import (
+    extrapolate,
+    free_mass,
+    move_mass,
+    moved_loss,
+    settle,
+    violations,
 )
-from medn_edu.kernels.maximize import max_message
-from medn_edu.kernels.scores import node_scores
+from medn_edu.kernels.block_model import ROUNDING, edge_cell
+from medn_edu.kernels.block_oracle import block_scores, most_violating
+from medn_edu.kernels.block_products import add_products, fill_products
+from medn_edu.kernels.tilting import EXPONENTIAL_SLACK, LINEAR, slack_slopes, tilt
 
-__all__ = ["Model", "Scratch", "aim", "follow", "load_atoms", "visit_blocks", "write_all"]
+__all__ = [
+    "accept",
+    "aim",
+    "follow",
+    "load_atoms",
+    "propose",
+    "shrink",
+    "sum_up",
+    "visit_blocks",
+]
 
-# Mass below this share of a block's mass is what rounding leaves behind.  Taken for mass, it would
-# make an atom without mass the worst that has some.
-ROUNDING = 1e-13
-
-
-class Model(NamedTuple):
-    """The weights in the layout the kernels want: labels, or parents' labels, contiguous."""
-
-    coef: np.ndarray  # (n_features, n_labels)
-    edge: np.ndarray  # (n_edge_types, parent's label, child's label), -inf where forbidden
-    edge_by_child: np.ndarray  # (n_edge_types, child's label, parent's label), the transpose
-
-
-class Scratch(NamedTuple):
-    """Room to work in."""
-
-    scores: np.ndarray  # (longest sample, n_labels)
-    augmented: np.ndarray  # (longest sample, n_labels)
-    message: np.ndarray  # (n_labels,)
-    labelling: np.ndarray  # (longest sample,)
-    feature_sum: np.ndarray  # (n_features, n_labels), zero between uses
-    edge_count: np.ndarray  # (n_edge_types, n_labels, n_labels), zero between uses
+# The line search takes at most so many looks, until the slope is this share of what it was.
+SEARCH_LOOKS, SEARCH_ACCURACY = 30, 0.1
 
 
 @kernel
-def load_atoms(start, sample, offsets, labels, values, blocks, atoms, scratch):
+def load_atoms(start, sample, offsets, labels, values, blocks, model, terms, atoms, work):
     """Add mass to labellings ``start, start + 1, ...``, which become atoms where they are not.
 
     Returns the number of the labelling for which the arena was too small, or their number.
@@ -76,222 +70,227 @@ def load_atoms(start, sample, offsets, labels, values, blocks, atoms, scratch):
         if k < 0:
             if not make_room(blocks, i, atoms):
                 return j
-            k = add_atom(blocks, i, atoms, labelling, scratch)
+            k = new_atom(blocks, i, model, terms, atoms, labelling, work)
         atoms.alpha[atoms.first[i] + k] += values[j]
         atoms.previous[atoms.first[i] + k] += values[j]
     return sample.size
 
 
 @kernel
-def write_all(blocks, model, atoms, scratch):
-    """Add ``eta = sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` to the weights; returns the loss."""
-    loss = 0.0
-    for i in range(atoms.count.size):
-        first, count = atoms.first[i], atoms.count[i]
-        atoms.moved[first : first + count] = atoms.alpha[first : first + count]
-        write_moves(blocks, i, model, atoms, scratch.augmented, blocks.mass[i])
-        loss += moved_loss(blocks, i, atoms)
-    return loss
+def new_atom(blocks, i, model, terms, atoms, labelling, work):
+    """Keep a labelling as an atom without mass; there is room.  Returns its number."""
+    k = keep_atom(blocks, i, atoms, labelling)
+    if terms.unit:
+        add_products(blocks, i, model, atoms, k, work)
+    return k
 
 
 @kernel
-def visit_blocks(order, start, blocks, model, atoms, scratch, gaps, with_oracle, n_steps, accuracy):
-    """Visit the blocks ``order[start:]``.
+def visit_blocks(
+    order, start, blocks, model, terms, atoms, work, gaps, with_oracle, n_steps, accuracy
+):
+    """Visit the blocks ``order[start:]``; the other arguments are those of `propose`.
+
+    Returns the position at which it stopped: ``order.size``, or that of the visit for which the arena
+    was too small.
+    """
+    for position in range(start, order.size):
+        i = order[position]
+        if with_oracle and not make_room(blocks, i, atoms):
+            return position
+        n_cells, loss, mass = propose(
+            i, blocks, model, terms, atoms, work, gaps, with_oracle, n_steps, accuracy
+        )
+        if n_cells >= 0:
+            step = 1.0
+            if not terms.unit:
+                step = search(blocks, i, model, terms, atoms, work, n_cells, loss, mass)
+                tilt_cells(model, terms, work, n_cells, step)
+            accept(blocks, i, model, terms, atoms, work, n_cells, step)
+        drop_atoms(blocks, i, atoms)
+    return order.size
+
+
+@kernel
+def propose(i, blocks, model, terms, atoms, work, gaps, with_oracle, n_steps, accuracy):
+    """Find a direction for block ``i`` and leave it in ``atoms.moved`` and ``work.delta``.
 
     Parameters
     ----------
-    order : ndarray of int64
-        Samples to visit.
-    start : int
-        Position in ``order`` at which to begin.
-    blocks, model, atoms, scratch
-        See `Blocks`, `Model`, `Atoms`, `Scratch`; ``model`` and ``atoms`` are updated.
+    i : int
+        The block.
+    blocks, model, terms, atoms, work
+        See `Blocks`, `Tilted`, `Terms`, `Atoms`, `Workspace`.
     gaps : ndarray of float64, shape (n_samples,)
         Duality gap of each block when last seen; updated.
     with_oracle : bool
-        Whether to ask the oracle for a new labelling, or to move mass among the atoms only.
+        Whether to ask the oracle for a new labelling, for which there must be room, or to move mass
+        among the atoms only.
     n_steps : int
-        Largest number of pairwise steps in a visit.
+        Largest number of pairwise steps.
     accuracy : float
         Stop the pairwise steps when violations differ by at most this share of the first difference.
 
     Returns
     -------
-    position : int
-        Where it stopped: ``order.size``, or the visit for which the arena was too small.
-    growth : float
-        By how much the dual grew.
+    n_cells : int
+        Number of cells written to ``delta`` (none with the standard normal prior); -1 if there is
+        nothing to move.
+    loss, mass : float
+        Loss of the moved mass, and its free mass.
     """
-    growth = 0.0
-    for position in range(start, order.size):
-        i = order[position]
-        if not with_oracle and atoms.count[i] == 1:
-            continue  # nothing to move
-        if with_oracle and not make_room(blocks, i, atoms):
-            return position, growth
-        block_scores(blocks, i, model, scratch.scores)
-        if with_oracle:
-            augment(blocks, i, scratch.scores, scratch.augmented)
-            best_labelling(blocks, i, model, scratch.augmented, scratch.message, scratch.labelling)
-            if find_atom(blocks, i, atoms, scratch.labelling) < 0:
-                add_atom(blocks, i, atoms, scratch.labelling, scratch)
-        gap, spread = violations(blocks, i, model, atoms, scratch.scores)
-        if with_oracle:
-            gaps[i] = gap
-        grown = move_mass(blocks, i, atoms, n_steps, accuracy * spread)
-        if grown > 0.0:
-            write_moves(blocks, i, model, atoms, scratch.augmented, 0.0)
-            growth += grown
-        drop_atoms(blocks, i, atoms)
-    return order.size, growth
+    if not with_oracle and atoms.count[i] == 1:
+        return -1, 0.0, 0.0
+    block_scores(blocks, i, model, work.scores)
+    if with_oracle:
+        most_violating(blocks, i, model, work)
+        if find_atom(blocks, i, atoms, work.labelling) < 0:
+            new_atom(blocks, i, model, terms, atoms, work.labelling, work)
+    gap, spread = violations(blocks, i, model, terms, atoms, work.scores)
+    if with_oracle:
+        gaps[i] = gap
+    if not spread > 0.0:
+        return -1, 0.0, 0.0
+    if not terms.unit:
+        fill_products(blocks, i, model, atoms, work)
+    if not move_mass(blocks, i, terms, atoms, n_steps, accuracy * spread):
+        return -1, 0.0, 0.0
+    if terms.unit:
+        return 0, 0.0, 0.0
+    loss, mass = moved_loss(blocks, i, terms, atoms)
+    return collect(blocks, i, model, atoms, work), loss, mass
 
 
 @kernel
-def block_scores(blocks, i, model, scores):
-    """Scores ``E = X_i W`` of every label at every node of sample ``i``."""
-    lo, hi = blocks.offsets[i], blocks.offsets[i + 1]
-    node_scores(blocks.data, blocks.indices, blocks.indptr, model.coef, lo, hi, scores)
-
-
-@kernel
-def augment(blocks, i, scores, augmented):
-    """Add the Hamming loss to the node scores: 1 at every wrong label."""
+def collect(blocks, i, model, atoms, work):
+    """Write the change of eta, ``-sum_j moved_j f(y_j)``, to ``delta``; return the number of cells."""
     lo = blocks.offsets[i]
-    for t in range(blocks.offsets[i + 1] - lo):
-        for a in range(scores.shape[1]):
-            augmented[t, a] = scores[t, a] + 1.0
-        augmented[t, blocks.labels[lo + t]] -= 1.0
-
-
-@kernel
-def best_labelling(blocks, i, model, augmented, message, labelling):
-    """Max-product over sample ``i``; ``augmented`` is used up."""
-    lo = blocks.offsets[i]
-    n_labels = augmented.shape[1]
-    for t in range(blocks.offsets[i + 1] - 1, lo - 1, -1):
-        parent = blocks.parents[t]
-        if parent < 0:
-            continue
-        score = augmented[t - lo]
-        table = model.edge_by_child[blocks.edge_types[t]]
-        max_message(score, table, message)
-        parent_score = augmented[parent - lo]
-        for a in range(n_labels):
-            parent_score[a] += message[a]
-    for t in range(lo, blocks.offsets[i + 1]):
-        parent = blocks.parents[t]
-        if parent >= 0:
-            row = model.edge[blocks.edge_types[t], labelling[parent - lo]]
-            labelling[t - lo] = best_sum(augmented[t - lo], row)
-        else:
-            labelling[t - lo] = np.argmax(augmented[t - lo])
-
-
-@kernel
-def best_sum(left, right):
-    """Position of the largest ``left + right``."""
-    best = 0
-    largest = -np.inf
-    for a in range(left.size):
-        value = left[a] + right[a]
-        if value > largest:
-            largest = value
-            best = a
-    return best
-
-
-@kernel
-def violations(blocks, i, model, atoms, scores):
-    """Compute the violations of all atoms, up to a constant.
-
-    Returns the gap ``C_i max_j H_j - sum_j alpha_j H_j``, and by how much the best atom's violation
-    exceeds that of the worst that has mass.
-    """
-    best, worst, mean = -np.inf, np.inf, 0.0
+    n_nodes = blocks.offsets[i + 1] - lo
+    n_labels = model.coef.shape[1]
+    change = work.augmented
+    change[:n_nodes] = 0.0
+    n_cells = 0
     for k in range(atoms.count[i]):
-        slot = atoms.first[i] + k
-        value = score_of(blocks, i, model, scores, labels_of(blocks, i, atoms, k))
-        atoms.violation[slot] = value
-        best = max(best, value)
-        if atoms.alpha[slot] > 0.0:
-            worst = min(worst, value)
-            mean += atoms.alpha[slot] * value
-    return max(blocks.mass[i] * best - mean, 0.0), best - worst
+        moved = atoms.moved[atoms.first[i] + k]
+        if moved == 0.0:
+            continue
+        labelling = labels_of(blocks, i, atoms, k)
+        for t in range(n_nodes):
+            parent = blocks.parents[lo + t] - lo
+            if work.differs[t]:
+                change[t, labelling[t]] -= moved
+            if parent >= 0 and (work.differs[t] or work.differs[parent]):
+                kind = blocks.edge_types[lo + t]
+                cell = edge_cell(model, kind, labelling[parent], labelling[t])
+                n_cells = touch(work, n_cells, cell, -moved)
+    for t in range(n_nodes):
+        if not work.differs[t]:
+            continue
+        for a in range(n_labels):
+            if abs(change[t, a]) <= ROUNDING * blocks.mass[i]:
+                continue  # moves that cancel: what is left is rounding
+            for p in range(blocks.indptr[lo + t], blocks.indptr[lo + t + 1]):
+                cell = blocks.indices[p] * n_labels + a
+                n_cells = touch(work, n_cells, cell, blocks.data[p] * change[t, a])
+    return n_cells
 
 
 @kernel
-def score_of(blocks, i, model, scores, labelling):
-    """Hamming loss plus score of one labelling of sample ``i``."""
-    lo = blocks.offsets[i]
-    total = 0.0
-    for t in range(lo, blocks.offsets[i + 1]):
-        label = labelling[t - lo]
-        total += scores[t - lo, label]
-        if label != blocks.labels[t]:
-            total += 1.0
-        parent = blocks.parents[t]
-        if parent >= 0:
-            total += model.edge[blocks.edge_types[t], labelling[parent - lo], label]
-    return total
+def touch(work, n_cells, cell, value):
+    """Add to a cell of ``delta``; returns the number of cells written to."""
+    if not work.seen[cell]:
+        work.seen[cell] = True
+        work.cells[n_cells] = cell
+        n_cells += 1
+    work.delta[cell] += value
+    return n_cells
 
 
 @kernel
-def move_mass(blocks, i, atoms, n_steps, accuracy):
-    """Pairwise steps among the atoms of a block; returns by how much the dual grew.
+def search(blocks, i, model, terms, atoms, work, n_cells, loss, mass):
+    """Share of the way along ``delta`` at which the dual stops growing, at most all of it.
 
-    Stops when the best and the worst violation are within ``accuracy``, or after ``n_steps`` steps.
+    Safeguarded Newton on the dual's slope, which falls, to minus infinity at the end of the domain.
+    `medn_edu.solvers.line_search` has the same in Python.
     """
-    first, count = atoms.first[i], atoms.count[i]
-    alpha = atoms.alpha[first : first + count]
-    violation = atoms.violation[first : first + count]
-    moved = atoms.moved[first : first + count]
-    products = products_of(atoms, i)
-    moved[:] = 0.0
-    growth = 0.0
-    for _ in range(n_steps):
-        best, worst = 0, -1
-        for k in range(count):
-            if violation[k] > violation[best]:
-                best = k
-            if alpha[k] > 0.0 and (worst < 0 or violation[k] < violation[worst]):
-                worst = k
-        gain = violation[best] - violation[worst] if worst >= 0 else 0.0
-        if not gain > accuracy:  # also true of NaN, which comes of numbers that overflow
-            break
-        squared = products[best, best] + products[worst, worst] - 2.0 * products[best, worst]
-        step = line_search(gain, squared, alpha[worst])
-        if not step > 0.0:
-            break
-        if alpha[worst] - step <= ROUNDING * blocks.mass[i]:
-            step = alpha[worst]
-        alpha[best] += step
-        alpha[worst] -= step
-        moved[best] += step
-        moved[worst] -= step
-        for k in range(count):
-            violation[k] += step * (products[worst, k] - products[best, k])
-        growth += step * (gain - 0.5 * step * squared)
-    return growth
+    before = free_mass(i, terms, atoms)
+    largest = blocks.mass[i]
+    slope, _ = slack_slopes(terms.slack, terms.constant, largest, before)
+    start = loss - mass * slope
+    limit = np.inf
+    if mass > 0.0 and terms.slack == EXPONENTIAL_SLACK:
+        limit = (largest - before) / mass
+    for j in range(n_cells):
+        cell = work.cells[j]
+        delta = work.delta[cell]
+        start -= delta * model.mean[cell]
+        if delta > 0.0:
+            limit = min(limit, (terms.upper - model.eta[cell]) / delta)
+        elif delta < 0.0:
+            limit = min(limit, (terms.lower - model.eta[cell]) / delta)
+    if not start > 0.0:
+        return 0.0
+    low, high = 0.0, min(limit, 1.0)
+    step = 1.0 if limit > 1.0 else 0.5 * limit
+    for _ in range(SEARCH_LOOKS):
+        now, bend = slack_slopes(terms.slack, terms.constant, largest, before + step * mass)
+        now, bend = loss - mass * now, mass * mass * bend
+        for j in range(n_cells):
+            cell = work.cells[j]
+            delta = work.delta[cell]
+            eta = model.eta[cell] + step * delta
+            mean, variance = tilt(terms.prior, terms.p, terms.q, eta, model.variance[cell])
+            now -= delta * mean
+            bend += delta * delta * variance
+        if abs(now) <= SEARCH_ACCURACY * start or (now > 0.0 and step == 1.0):
+            return step
+        if now > 0.0:
+            low = step
+        else:
+            high = step
+        step += now / bend
+        if not low < step < high:
+            step = 0.5 * (low + high)
+    return low
 
 
 @kernel
-def line_search(violation_gain, squared_length, mass):
-    """Mass to move: where the dual stops growing, at most what is there."""
-    if violation_gain >= mass * squared_length:
-        return mass
-    return violation_gain / squared_length
+def tilt_cells(model, terms, work, n_cells, step):
+    """Go the share ``step`` of the way along ``delta``: eta, means and variances."""
+    for j in range(n_cells):
+        cell = work.cells[j]
+        model.eta[cell] += step * work.delta[cell]
+        model.mean[cell], model.variance[cell] = tilt(
+            terms.prior, terms.p, terms.q, model.eta[cell], model.variance[cell]
+        )
 
 
 @kernel
-def write_moves(blocks, i, model, atoms, change, true_mass):
-    """Write moved mass into the weights: ``W += true_mass f(x_i, y_i) - sum_j moved_j f(x_i, y_j)``."""
+def accept(blocks, i, model, terms, atoms, work, n_cells, step):
+    """Go the share ``step`` of the way: masses, and the weights as the oracle wants them."""
+    settle(blocks, i, terms, atoms, step)
+    if terms.unit:
+        write_moves(blocks, i, model, atoms, work.augmented)
+        return
+    n_coef, n_labels = model.coef.size, model.coef.shape[1]
+    for j in range(n_cells):
+        cell = work.cells[j]
+        work.delta[cell] = 0.0
+        work.seen[cell] = False
+        if cell >= n_coef:
+            rest, child = divmod(cell - n_coef, n_labels)
+            kind, parent = divmod(rest, n_labels)
+            model.edge[kind, parent, child] = model.mean[cell]
+            model.edge_by_child[kind, child, parent] = model.mean[cell]
+
+
+@kernel
+def write_moves(blocks, i, model, atoms, change):
+    """Write moved mass into the weights, ``W -= sum_j moved_j f(x_i, y_j)``, where they are eta."""
     lo = blocks.offsets[i]
     n_nodes = blocks.offsets[i + 1] - lo
     n_labels = model.coef.shape[1]
     change[:n_nodes] = 0.0
-    if true_mass != 0.0:
-        true_labels = blocks.labels[lo : lo + n_nodes]
-        write_labelling(blocks, i, model, true_labels, true_mass, change)
     for k in range(atoms.count[i]):
         moved = atoms.moved[atoms.first[i] + k]
         if moved != 0.0:
@@ -318,52 +317,78 @@ def write_labelling(blocks, i, model, labelling, mass, change):
         change[t, labelling[t]] += mass
         parent = blocks.parents[lo + t]
         if parent >= 0:
-            edge_type, above = blocks.edge_types[lo + t], labelling[parent - lo]
-            model.edge[edge_type, above, labelling[t]] += mass
-            model.edge_by_child[edge_type, labelling[t], above] += mass
+            kind, above = blocks.edge_types[lo + t], labelling[parent - lo]
+            model.eta[edge_cell(model, kind, above, labelling[t])] += mass
+            model.edge[kind, above, labelling[t]] += mass
+            model.edge_by_child[kind, labelling[t], above] += mass
 
 
 @kernel
-def aim(blocks, direction, atoms, scratch, factor):
-    """Extrapolate the masses from where they were at the last call, and see where that leads.
+def aim(blocks, model, terms, atoms, factor, delta, loss, mass):
+    """Extrapolate all blocks (see `extrapolate`), and see where that leads.
 
-    The target is ``alpha + factor (alpha - previous)``, without its negative parts and scaled to
-    the block's mass, hence feasible, and so is every point on the way to it.  The way there is left
-    in ``moved``, its effect on the weights is added to ``direction``, its loss is returned.
+    Adds the effect on eta to ``delta`` and writes the loss and the free mass of each block's move.
     """
-    loss = 0.0
     for i in range(atoms.count.size):
-        slots = range(atoms.first[i], atoms.first[i] + atoms.count[i])
-        total = 0.0
-        for slot in slots:
-            mass = atoms.alpha[slot]
-            atoms.moved[slot] = max(0.0, mass + factor * (mass - atoms.previous[slot]))
-            atoms.previous[slot] = mass
-            total += atoms.moved[slot]
-        for slot in slots:  # the total is positive: some mass has not shrunk
-            atoms.moved[slot] = atoms.moved[slot] * (blocks.mass[i] / total) - atoms.alpha[slot]
-        write_moves(blocks, i, direction, atoms, scratch.augmented, 0.0)
-        loss += moved_loss(blocks, i, atoms)
-    return loss
+        extrapolate(blocks, i, terms, atoms, factor)
+        add_moves(blocks, i, model, atoms, delta)
+        loss[i], mass[i] = moved_loss(blocks, i, terms, atoms)
 
 
 @kernel
-def moved_loss(blocks, i, atoms):
-    """Hamming loss of the moved mass, ``sum_j moved_j loss_i(y_j)``."""
-    lo = blocks.offsets[i]
-    total = 0.0
-    for k in range(atoms.count[i]):
-        labelling = labels_of(blocks, i, atoms, k)
-        for t in range(labelling.size):
-            if labelling[t] != blocks.labels[lo + t]:
-                total += atoms.moved[atoms.first[i] + k]
-    return total
-
-
-@kernel
-def follow(blocks, atoms, step):
+def follow(blocks, terms, atoms, step):
     """Go the share ``step`` of the way that `aim` has left in ``moved``."""
     for i in range(atoms.count.size):
-        for slot in range(atoms.first[i], atoms.first[i] + atoms.count[i]):
-            mass = atoms.alpha[slot] + step * atoms.moved[slot]
-            atoms.alpha[slot] = mass if mass > ROUNDING * blocks.mass[i] else 0.0
+        settle(blocks, i, terms, atoms, step)
+
+
+@kernel
+def shrink(blocks, terms, atoms, share):
+    """Keep a share of the masses just loaded; what is fixed goes back to atom 0, the true labelling."""
+    for i in range(atoms.count.size):
+        first, count = atoms.first[i], atoms.count[i]
+        for slot in range(first + 1, first + count):
+            atoms.alpha[slot] *= share
+            if terms.slack == LINEAR:
+                atoms.alpha[first] += atoms.alpha[slot] / share * (1.0 - share)
+        atoms.previous[first : first + count] = atoms.alpha[first : first + count]
+
+
+@kernel
+def sum_up(blocks, model, terms, atoms, eta, loss, mass):
+    """Add up ``eta`` from the masses, and write each block's loss and free mass."""
+    for i in range(atoms.count.size):
+        first, count = atoms.first[i], atoms.count[i]
+        atoms.moved[first : first + count] = atoms.alpha[first : first + count]
+        if terms.slack != LINEAR:
+            atoms.moved[first] = 0.0  # the source
+        add_moves(blocks, i, model, atoms, eta)
+        loss[i], mass[i] = moved_loss(blocks, i, terms, atoms)
+
+
+@kernel
+def add_moves(blocks, i, model, atoms, eta):
+    """Add ``sum_j moved_j (f(x_i, y_i) - f(x_i, y_j))`` to ``eta``."""
+    total = 0.0
+    for k in range(atoms.count[i]):
+        moved = atoms.moved[atoms.first[i] + k]
+        total += moved
+        if moved != 0.0:
+            add_labelling(blocks, i, model, labels_of(blocks, i, atoms, k), -moved, eta)
+    if total != 0.0:
+        lo, hi = blocks.offsets[i], blocks.offsets[i + 1]
+        add_labelling(blocks, i, model, blocks.labels[lo:hi], total, eta)
+
+
+@kernel
+def add_labelling(blocks, i, model, labelling, mass, eta):
+    """Add ``mass f(x_i, labelling)`` to ``eta``."""
+    lo = blocks.offsets[i]
+    n_labels = model.coef.shape[1]
+    for t in range(labelling.size):
+        for p in range(blocks.indptr[lo + t], blocks.indptr[lo + t + 1]):
+            eta[blocks.indices[p] * n_labels + labelling[t]] += mass * blocks.data[p]
+        parent = blocks.parents[lo + t] - lo
+        if parent >= 0:
+            kind = blocks.edge_types[lo + t]
+            eta[edge_cell(model, kind, labelling[parent], labelling[t])] += mass

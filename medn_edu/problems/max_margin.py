@@ -1,4 +1,4 @@
-"""The max-margin problem: P1 of MEDN and its dual D1, for a linear slack.
+"""The max-margin problem: P1 of MEDN and its dual D1, for any prior and slack.
 
 The primal problem (MEDN, Definition 1) looks for the distribution over weights that is closest to the
 prior among those whose *expected* margins are large enough:
@@ -11,13 +11,17 @@ function, so the primal is a function of the mean alone,
 
     P(w) = sum_k Lambda*(w_k) + sum_i U(max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))]),
 
-and its dual (Theorem 2) is, with ``eta = sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))``,
+(``U`` at its least slack, where it rises only beyond that; `medn_edu.slacks`) and its dual (Theorem 2) is, with ``eta = sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))``,
 
     D(alpha) = sum_i,y alpha_i(y) loss_i(y) - sum_k Lambda(eta_k) - sum_i U*(sum_y alpha_i(y)).
 
 The loss is the Hamming loss, the number of wrong nodes; neither part is divided by the number of
-samples or nodes.  With the standard normal prior this is P0, the maximum margin Markov network, and
-``w = eta`` (Theorem 3).
+samples or nodes.  With a linear slack the labellings include the true one, and their masses add up to
+``C``; other slacks leave the sum free.  At the optimum ``w = Lambda'(eta)``.
+
+With the standard normal prior and a linear slack this is P0, the maximum margin Markov network, and
+``w = eta`` (Theorem 3).  With a Laplace prior the divergence is ``sqrt(lam) |w|_KL - K`` (Corollary 6)
+and ``w_k = 2 eta_k / (lam - eta_k^2)`` (Corollary 7).
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ import numpy as np
 from medn_edu import inference
 from medn_edu.priors import Prior
 from medn_edu.results import Certificate, DualVariables, Iterate
-from medn_edu.slacks import LinearSlack
+from medn_edu.slacks import Slack
 from medn_edu.structures import LabelledSamples, WeightShape
 
 __all__ = ["MaxMarginProblem"]
@@ -44,7 +48,7 @@ class MaxMarginProblem:
         Training samples with their labels.
     prior : Prior
         Prior of every weight.
-    slack : LinearSlack
+    slack : Slack
         Price of violated margins; multiplied by each sample's weight.
     n_jobs : int, default=1
         Threads for sweeps over all samples; results do not depend on it.
@@ -60,9 +64,7 @@ class MaxMarginProblem:
     2.0
     """
 
-    def __init__(
-        self, data: LabelledSamples, prior: Prior, slack: LinearSlack, n_jobs: int = 1
-    ) -> None:
+    def __init__(self, data: LabelledSamples, prior: Prior, slack: Slack, n_jobs: int = 1) -> None:
         self.data = data
         self.prior = prior
         self.slack = slack
@@ -85,11 +87,15 @@ class MaxMarginProblem:
 
     @property
     def mass(self) -> np.ndarray:
-        """Total dual mass of each sample, ``C`` times its weight, shape (n_samples,)."""
-        return self.slack.C * self.data.sample_weight
+        """Constant of the slack times each sample's weight, shape (n_samples,).
+
+        With a linear slack it is the total dual mass of the sample.
+        """
+        _, constant = self.slack.compiled
+        return constant * self.data.sample_weight
 
     def xi(self, weights: np.ndarray) -> np.ndarray:
-        """Largest margin violation of each sample, by loss-augmented decoding.
+        """Slack that each sample needs, by loss-augmented decoding.
 
         Parameters
         ----------
@@ -99,7 +105,7 @@ class MaxMarginProblem:
         Returns
         -------
         ndarray of shape (n_samples,)
-            ``max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))]``, at least 0.
+            ``max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))]``, and no less than the least slack.
         """
         samples, labels = self.data.samples, self.data.labels
         coef, transitions = self.weight_shape.split(weights)
@@ -108,7 +114,7 @@ class MaxMarginProblem:
         true_scores = inference.labelling_scores(samples, node, edge, labels)
         augmented = inference.add_loss(node, labels)
         _, best_scores = inference.best_labelling(samples, augmented, edge, n_jobs=self.n_jobs)
-        return np.maximum(best_scores - true_scores, 0.0)
+        return np.maximum(best_scores - true_scores, self.slack.least)
 
     def primal(self, weights: np.ndarray) -> float:
         """Primal value ``P(w)`` of P1 at mean weights ``w``."""
@@ -161,12 +167,16 @@ class MaxMarginProblem:
         wrong = alpha.labels != self.data.labels[node]
         loss = np.add.reduceat(wrong, alpha.offsets[:-1], dtype=np.int64)
         mass = np.bincount(alpha.sample, weights=alpha.values, minlength=self.n_samples)
-        conjugates = self.data.sample_weight * self.slack.conjugate(mass / self.data.sample_weight)
         return (
             math.fsum(alpha.values * loss)
             - math.fsum(self.prior.log_mgf(eta))
-            - math.fsum(conjugates)
+            - math.fsum(self.conjugates(mass))
         )
+
+    def conjugates(self, mass: np.ndarray) -> np.ndarray:
+        """Conjugates ``U*`` at the samples' masses; infinite where a mass is not feasible."""
+        weight = self.data.sample_weight
+        return weight * self.slack.conjugate(mass / weight)
 
     def certify(self, iterate: Iterate) -> Certificate:
         """Compute primal and dual value at an iterate, apart and from scratch.

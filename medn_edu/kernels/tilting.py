@@ -1,0 +1,117 @@
+"""What compiled code knows of priors and slacks: slopes and curvatures, by number.
+
+Kernels take no functions as arguments, so the priors and slacks that come with the package are told
+to them by a number and two parameters; `PRIORS` and `SLACKS` give the numbers by the names that
+`medn_edu.priors` and `medn_edu.slacks` use.  A prior that is not listed is asked in Python instead
+(`medn_edu.solvers.block_frank_wolfe`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from medn_edu.kernels._compile import kernel
+
+__all__ = [
+    "EXPONENTIAL_SLACK",
+    "LINEAR",
+    "OWN",
+    "PRIORS",
+    "SLACKS",
+    "slack_gap",
+    "slack_slopes",
+    "tilt",
+]
+
+OWN = -1  # a prior that compiled code does not know
+GAUSSIAN, NORMAL_GAMMA, NORMAL_INVERSE_GAUSSIAN, BOX, TWO_POINT, EXPONENTIAL, SPIKE_SLAB = range(7)
+PRIORS = {
+    "gaussian": GAUSSIAN,
+    "normal_gamma": NORMAL_GAMMA,
+    "normal_inverse_gaussian": NORMAL_INVERSE_GAUSSIAN,
+    "box": BOX,
+    "two_point": TWO_POINT,
+    "exponential": EXPONENTIAL,
+    "spike_slab": SPIKE_SLAB,
+}
+LINEAR, QUADRATIC, EXPONENTIAL_SLACK = range(3)
+SLACKS = {"linear": LINEAR, "quadratic": QUADRATIC, "exponential": EXPONENTIAL_SLACK}
+
+
+@kernel
+def tilt(code, p, q, eta, variance):
+    """Posterior mean ``Lambda'(eta)`` and variance ``Lambda''(eta)`` of one weight.
+
+    ``p`` and ``q`` are the prior's parameters; a Gaussian's variance, which may differ from weight to
+    weight, is handed over as ``variance`` and handed back.
+    """
+    if code == GAUSSIAN:
+        return variance * eta, variance
+    if code == NORMAL_GAMMA:  # Lambda = -p log(1 - eta^2 / q); Laplace has p = 1
+        left = q - eta * eta
+        return 2.0 * p * eta / left, 2.0 * p * (q + eta * eta) / (left * left)
+    if code == NORMAL_INVERSE_GAUSSIAN:  # Lambda = q (p - sqrt(p^2 - eta^2))
+        left = math.sqrt((p - eta) * (p + eta))
+        return q * eta / left, q * p * p / (left * left * left)
+    if code == BOX:
+        return _box(p, eta)
+    if code == TWO_POINT:  # Lambda = log cosh(p eta)
+        slope = math.tanh(p * eta)
+        return p * slope, p * p * (1.0 - slope * slope)
+    if code == EXPONENTIAL:  # Lambda = -log(1 - eta / p)
+        slope = 1.0 / (p - eta)
+        return slope, slope * slope
+    return _spike_slab(p, q, eta)
+
+
+@kernel
+def _box(a, eta):
+    """Lambda = log(sinh(a eta) / (a eta)): the Langevin function and its derivative."""
+    x = a * eta
+    if abs(x) < 0.02:
+        square = x * x
+        return (
+            a * x * (1.0 / 3.0 - square * (1.0 / 45.0 - square * 2.0 / 945.0)),
+            a * a * (1.0 / 3.0 - square * (1.0 / 15.0 - square * 2.0 / 189.0)),
+        )
+    if abs(x) > 350.0:
+        return a * (math.copysign(1.0, x) - 1.0 / x), a * a / (x * x)
+    sinh = math.sinh(x)
+    return a * (1.0 / math.tanh(x) - 1.0 / x), a * a * (1.0 / (x * x) - 1.0 / (sinh * sinh))
+
+
+@kernel
+def _spike_slab(pi, variance, eta):
+    """Lambda = log(1 - pi + pi exp(variance eta^2 / 2))."""
+    odds = (1.0 - pi) / pi * math.exp(-0.5 * variance * eta * eta)
+    slab = 1.0 / (1.0 + odds)
+    mean = variance * eta
+    return slab * mean, slab * variance + slab * (1.0 - slab) * mean * mean
+
+
+@kernel
+def slack_slopes(code, constant, largest, mass):
+    """First and second derivative of ``U*`` at a sample's mass.
+
+    ``largest`` is the constant times the sample's weight ``s``: the slack of a sample that counts ``s``
+    times is ``s U(xi)``, whose conjugate is ``s U*(mass / s)``.
+    """
+    if code == LINEAR:
+        return 0.0, 0.0
+    if code == QUADRATIC:  # U* = mass^2 / (2 largest)
+        return mass / largest, 1.0 / largest
+    left = largest - mass  # U* = -s log(1 - mass / largest)
+    weight = largest / constant
+    return weight / left, weight / (left * left)
+
+
+@kernel
+def slack_gap(code, constant, largest, mass, violation):
+    """``s (U(xi) + U*(mass / s))`` at the least slack that covers the largest violation."""
+    if code == LINEAR:
+        return largest * violation
+    if code == QUADRATIC:
+        return 0.5 * (largest * violation * violation + mass * mass / largest)
+    weight = largest / constant
+    scaled = max(1.0, constant * violation)
+    return weight * (scaled - 1.0 - math.log(scaled) - math.log(1.0 - mass / largest))
