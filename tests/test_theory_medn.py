@@ -22,7 +22,7 @@ from medn_edu.priors import (
     TwoPointPrior,
 )
 from medn_edu.results import DualVariables
-from medn_edu.slacks import LinearSlack
+from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.structures import Forest
 from medn_edu.theory.medn import (
     EnumeratedProblem,
@@ -169,6 +169,15 @@ def test_divergence_from_its_definition(prior):
     value, slope = legendre(prior, prior.mean(eta))
     np.testing.assert_allclose(slope, eta, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(prior.kl(prior.mean(eta)), value, rtol=1e-8, atol=1e-11)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_a_price_at_which_the_prior_itself_is_best(prior):
+    """The exponential slack allows violations up to 1/c for nothing."""
+    problem, solution = solved("chain", PRIORS[prior], ExponentialSlack(c=0.05))
+    assert solution.value == 0
+    assert solve_primal(problem).value == pytest.approx(0, abs=1e-9)
+    np.testing.assert_array_equal(solution.w, PRIORS[prior].mean(np.zeros(problem.n_weights)))
 
 
 def test_no_divergence_where_no_weights_are():

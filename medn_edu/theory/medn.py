@@ -395,9 +395,12 @@ def solve_dual(problem: EnumeratedProblem, *, accuracy: float = 1e-9) -> Referen
     >>> round(solve_dual(problem).value, 6), round(solve_primal(problem).value, 6)
     (0.333333, 0.333333)
     """
-    alpha = _interior_point(problem)
-    rows = np.flatnonzero(problem.free)
-    t = len(rows) / problem.primal_value(problem.prior.mean(np.zeros(problem.n_weights)))
+    start = problem.primal_value(problem.prior.mean(np.zeros(problem.n_weights)))
+    if start < 1e-15:  # nothing can be better than the prior itself
+        alpha = np.zeros(len(problem.losses))
+        return ReferenceSolution(0.0, problem.posterior_mean(alpha), alpha)
+    alpha, rows = _interior_point(problem), np.flatnonzero(problem.free)
+    t = len(rows) / start
     for _ in range(60):
         alpha = _centre(problem, rows, alpha, t)
         if len(rows) / t <= accuracy * problem.dual_value(alpha):
