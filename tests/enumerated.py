@@ -1,0 +1,75 @@
+"""Small random training sets, and priors and slacks to try on them, for tests that enumerate."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from medn_edu import priors, slacks
+from medn_edu.packing import label_samples, pack
+from medn_edu.structures import Forest, LabelledSamples
+from medn_edu.theory.medn import (
+    EnumeratedProblem,
+    ReferenceSolution,
+    enumerate_problem,
+    solve_dual,
+)
+
+N_LABELS, N_FEATURES = 3, 3
+FORBIDDEN = (0, 2)
+
+PRIORS = {
+    "gaussian": priors.GaussianPrior(),
+    "laplace": priors.LaplacePrior(lam=4.0),
+    "normal-gamma": priors.NormalGammaPrior(shape=2.0, lam=9.0),
+    "normal-inverse-gaussian": priors.NormalInverseGaussianPrior(alpha=1.5, delta=0.7),
+    "box": priors.BoxPrior(a=1.2),
+    "two-point": priors.TwoPointPrior(a=0.8),
+    "exponential": priors.ExponentialPrior(rate=2.0),
+    "spike-slab": priors.SpikeSlabPrior(pi=0.3, slab_variance=2.0),
+}
+SLACKS = {
+    "linear": slacks.LinearSlack(C=1.3),
+    "quadratic": slacks.QuadraticSlack(C=0.7),
+    "exponential": slacks.ExponentialSlack(c=1.8),
+}
+KINDS = ["chain", "tree types forbidden weights"]
+
+
+def make_data(kind: str, seed: int = 0, n_samples: int = 5) -> LabelledSamples:
+    """Draw samples of 1 to 3 nodes whose labels come from a noisy random model.
+
+    ``kind`` names what is in them: "tree" (else chains), "types" of edges, "forbidden" transitions,
+    sample "weights".
+    """
+    rng = np.random.default_rng(seed)
+    n_types = 2 if "types" in kind else 1
+    allowed = np.ones((n_types, N_LABELS, N_LABELS), dtype=bool)
+    if "forbidden" in kind:
+        allowed[0][FORBIDDEN] = False
+    forests = []
+    for n in rng.integers(1, 4, n_samples):
+        features = rng.normal(size=(n, N_FEATURES)) * (rng.random((n, N_FEATURES)) < 0.8)
+        if "tree" in kind:
+            parents = [-1, *(int(rng.integers(-1, t)) for t in range(1, n))]
+        else:
+            parents = list(range(-1, n - 1))
+        forests.append(Forest(features, parents, rng.integers(0, n_types, n)))
+    samples = pack(forests)
+    scores = samples.features @ rng.normal(size=(N_FEATURES, N_LABELS))
+    codes = (scores + rng.normal(size=scores.shape)).argmax(axis=1)
+    for t, parent in enumerate(samples.parents):
+        if parent >= 0 and not allowed[samples.edge_types[t], codes[parent], codes[t]]:
+            codes[t] = codes[parent]
+    weight = rng.uniform(0.5, 2.0, n_samples) if "weights" in kind else None
+    return label_samples(samples, codes, allowed, weight)
+
+
+@cache
+def solved(
+    kind: str, prior: priors.Prior, slack: slacks.LinearSlack, seed: int = 0
+) -> tuple[EnumeratedProblem, ReferenceSolution]:
+    """Enumerate a problem and solve its dual."""
+    problem = enumerate_problem(make_data(kind, seed), prior, slack)
+    return problem, solve_dual(problem)
