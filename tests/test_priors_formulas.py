@@ -1,0 +1,319 @@
+"""Every formula of the gallery against another way to the same number."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose
+from priors_gallery import GALLERY, WITH_DENSITY, names, prior_scale, priors, tilts
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from medn_edu.priors import (
+    BoxPrior,
+    ExponentialPrior,
+    GaussianPrior,
+    LaplacePrior,
+    NormalGammaPrior,
+    NormalInverseGaussianPrior,
+    SpikeSlabPrior,
+    TwoPointPrior,
+)
+
+
+def step(prior, eta):
+    lower, upper = prior.domain
+    return 0.02 * np.minimum(prior_scale(prior), np.minimum(eta - lower, upper - eta))
+
+
+def derivative(prior, function, eta):
+    """Central differences of eighth order."""
+    h = step(prior, eta)
+    weights = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
+    return sum(c * (function(eta + k * h) - function(eta - k * h)) for k, c in weights.items()) / h
+
+
+@given(priors)
+def test_mean_is_the_slope_of_log_mgf(prior):
+    eta = tilts(prior)
+    mean = prior.mean(eta)
+    difference = np.abs(mean - derivative(prior, prior.log_mgf, eta))
+    rounding = 1e-15 * (np.abs(prior.log_mgf(eta)) + np.abs(eta * mean)) / step(prior, eta)
+    assert np.all(difference <= 1e-9 * np.sqrt(prior.variance(eta)) + rounding)
+
+
+@given(priors)
+def test_variance_is_the_slope_of_mean(prior):
+    eta = tilts(prior)
+    variance = prior.variance(eta)
+    difference = np.abs(variance - derivative(prior, prior.mean, eta))
+    rounding = 1e-15 * (np.abs(prior.mean(eta)) + np.abs(eta) * variance) / step(prior, eta)
+    assert np.all(difference <= 1e-8 * variance + rounding)
+
+
+@given(priors)
+def test_kl_is_the_conjugate(prior):
+    """Fenchel and Young: equality at the mean, inequality elsewhere."""
+    eta = tilts(prior)
+    mu = prior.mean(eta)
+    divergence = prior.kl(mu)
+    products = np.outer(mu, eta)
+    bounds = products - prior.log_mgf(eta)
+    scale = np.abs(products) + np.abs(prior.log_mgf(eta))
+    assert_allclose(
+        divergence, np.diag(bounds), rtol=1e-9, atol=1e-15 + 1e-14 * np.diag(scale).max()
+    )
+    assert np.all(bounds <= divergence[:, None] + 1e-13 * scale)
+
+
+@given(priors)
+def test_kl_is_least_at_the_priors_own_mean(prior):
+    own = prior.mean(np.zeros(1))
+    assert prior.kl(own)[0] <= 1e-15
+    steps = np.array([-0.3, -0.2, -0.1, 0.1, 0.2, 0.3]) * np.sqrt(prior.variance(np.zeros(1)))
+    left, right = np.split(prior.kl(own + steps), 2)
+    assert left[0] > left[1] > left[2] > 1e-6
+    assert 1e-6 < right[0] < right[1] < right[2]
+
+
+@pytest.mark.parametrize("prior", GALLERY, ids=names)
+def test_limits_of_small_tilts_are_the_variance(prior):
+    """Parabolas, to the last digits: no formula subtracts what it should not."""
+    variance = float(prior.variance(np.zeros(1))[0])
+    scale = prior_scale(prior)
+    mean = prior.mean(np.zeros(1))
+    for small in (1e-4, 1e-7, 1e-11):
+        eta = small * scale * np.array([-1.0, 1.0])
+        tolerance = 5 * small + 1e-13
+        assert_allclose(prior.variance(eta), variance, rtol=tolerance)
+        if mean[0] == 0:
+            assert_allclose(prior.mean(eta), variance * eta, rtol=tolerance)
+            assert_allclose(prior.log_mgf(eta), variance * eta**2 / 2, rtol=tolerance)
+            mu = small / scale * np.array([-1.0, 1.0])
+            assert_allclose(prior.kl(mu), mu**2 / variance / 2, rtol=tolerance)
+
+
+# -- against quadrature and sums -----------------------------------------------------------------
+
+
+def tilted_integral(prior, eta, integrand):
+    """Integral of ``integrand(w, log_ratio)`` under the tilted density, by quadrature."""
+    log_mgf = float(prior.log_mgf(np.array(eta)))
+    mean, variance = float(prior.mean(np.array(eta))), float(prior.variance(np.array(eta)))
+    reach = abs(mean) + 45 * math.sqrt(variance)  # where exponential tails hold no more
+
+    def density(t, sign):
+        w = sign * t**3  # smooths a peak at 0
+        log_ratio = eta * w - log_mgf
+        p = math.exp(float(prior.log_density(np.array(w))) + log_ratio)
+        return integrand(w, log_ratio) * p * 3 * t * t if p > 0 else 0.0
+
+    inner = [abs(mean), abs(mean) + 5 * math.sqrt(variance), getattr(prior, "a", reach)]
+    knots = sorted({0.0, reach, *(x for x in inner if 0 < x < reach)})
+    total = 0.0
+    for sign in (-1, 1):
+        for a, b in itertools.pairwise(knots):
+            total += quad(density, np.cbrt(a) + 1e-12, np.cbrt(b), args=(sign,), epsabs=1e-10)[0]
+    return total
+
+
+@pytest.mark.parametrize("share", [-0.9, -0.4, 0.0, 0.6])
+@pytest.mark.parametrize("prior", WITH_DENSITY, ids=names)
+def test_against_quadrature_of_the_tilted_density(prior, share):
+    _lower, upper = prior.domain
+    eta = share * (upper if np.isfinite(upper) else 3 * prior_scale(prior))
+    mean = prior.mean(np.array(eta))
+    variance = prior.variance(np.array(eta))
+    assert tilted_integral(prior, eta, lambda w, _: 1.0) == pytest.approx(1, abs=1e-7)
+    assert tilted_integral(prior, eta, lambda w, _: w) == pytest.approx(mean, abs=1e-6)
+    assert tilted_integral(prior, eta, lambda w, _: (w - mean) ** 2) == pytest.approx(
+        variance, 1e-6
+    )
+    divergence = tilted_integral(prior, eta, lambda _, log_ratio: log_ratio)
+    assert divergence == pytest.approx(float(prior.kl(mean)), abs=1e-6)
+
+
+@pytest.mark.parametrize("eta", [-3.0, -0.2, 0.0, 1.0, 2.5])
+def test_two_point_against_the_sum(eta):
+    prior = TwoPointPrior(a=0.7)
+    w = np.array([-0.7, 0.7])
+    p = np.exp(eta * w) / np.exp(eta * w).sum()
+    assert float(prior.log_mgf(eta)) == pytest.approx(math.log(np.mean(np.exp(eta * w))))
+    assert float(prior.mean(eta)) == pytest.approx(p @ w)
+    assert float(prior.variance(eta)) == pytest.approx(p @ (w - p @ w) ** 2)
+    assert float(prior.kl(p @ w)) == pytest.approx(p @ np.log(p / 0.5), abs=1e-15)
+
+
+@pytest.mark.parametrize("eta", [-6.0, -0.2, 0.0, 1.0, 2.5])
+@pytest.mark.parametrize("pi", [0.01, 0.5, 0.9, 1.0])
+def test_spike_and_slab_against_the_mixture(eta, pi):
+    """Tilting a mixture tilts its parts and their shares."""
+    v = 2.0
+    prior = SpikeSlabPrior(pi, v)
+    evidence = np.array([1.0, math.exp(v * eta**2 / 2)])  # E exp(eta w) in spike and slab
+    shares = np.array([1 - pi, pi])
+    total = shares @ evidence
+    posterior = shares * evidence / total
+    means = np.array([0.0, v * eta])
+    mean = posterior @ means
+    squares = np.array([0.0, v + (v * eta) ** 2])
+    assert float(prior.log_mgf(eta)) == pytest.approx(math.log(total), abs=1e-15)
+    assert float(prior.mean(eta)) == pytest.approx(mean)
+    assert float(prior.variance(eta)) == pytest.approx(posterior @ squares - mean**2)
+    within = np.array([0.0, v * eta**2 / 2])  # KL(N(v eta, v), N(0, v))
+    kept = posterior > 0
+    divergence = posterior[kept] @ (np.log(posterior[kept] / shares[kept]) + within[kept])
+    assert float(prior.kl(mean)) == pytest.approx(divergence, abs=1e-14)
+
+
+def test_densities_known_to_scipy():
+    w = np.linspace(-3, 3, 13)
+    assert_allclose(GaussianPrior(2.0).log_density(w), norm(scale=math.sqrt(2)).logpdf(w))
+    assert_allclose(
+        NormalGammaPrior(1.0, 4.0).log_density(w), LaplacePrior(4.0).log_density(w), atol=1e-12
+    )
+    assert_allclose(NormalGammaPrior(2.0, 9.0).log_density(np.zeros(1)), math.log(3 / 4))
+    assert NormalGammaPrior(0.5, 1.0).log_density(np.zeros(1)) == np.inf
+
+
+@pytest.mark.parametrize("prior", [TwoPointPrior(), SpikeSlabPrior()], ids=names)
+def test_no_density(prior):
+    with pytest.raises(TypeError, match=f"{type(prior).__name__} has no density"):
+        prior.log_density(np.zeros(1))
+
+
+# -- the papers' statements, and how priors are related --------------------------------------------
+
+
+def test_laplace_is_the_papers():
+    """Corollaries 6 and 7."""
+    lam, mu = 6.0, np.array([-3.0, 0.2, 50.0])
+    prior = LaplacePrior(lam)
+    norm_kl = np.sqrt(mu**2 + 1 / lam) - np.log((np.sqrt(lam * mu**2 + 1) + 1) / 2) / math.sqrt(lam)
+    assert_allclose(prior.kl(mu), math.sqrt(lam) * norm_kl - 1)
+    eta = np.array([-2.4, 0.1, 1.0])
+    assert_allclose(prior.mean(eta), 2 * eta / (lam - eta**2))
+    assert_allclose(prior.log_mgf(eta), np.log(lam / (lam - eta**2)))
+
+
+def test_normal_gamma_of_shape_1_is_laplace():
+    one, other = NormalGammaPrior(1.0, 5.0), LaplacePrior(5.0)
+    eta = tilts(other, 0.9999)
+    for method in ("log_mgf", "mean", "variance"):
+        assert_allclose(getattr(one, method)(eta), getattr(other, method)(eta), rtol=1e-14)
+    assert_allclose(one.kl(eta), other.kl(eta), rtol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [1e2, 1e4, 1e6])
+def test_normal_gamma_of_large_shape_is_gaussian(shape):
+    v = 0.7
+    one, other = NormalGammaPrior(shape, 2 * shape / v), GaussianPrior(v)
+    eta = np.linspace(-3, 3, 13)
+    for method in ("log_mgf", "mean", "variance", "kl", "log_density"):
+        expected = getattr(other, method)(eta)
+        assert_allclose(getattr(one, method)(eta), expected, rtol=50 / shape, atol=20 / shape)
+
+
+def test_spike_and_slab_without_spike_is_gaussian():
+    eta = np.array([-40.0, -1.0, 0.0, 1e-6, 3.0])
+    one, other = SpikeSlabPrior(1.0, 2.0), GaussianPrior(2.0)
+    for method in ("log_mgf", "mean", "variance", "kl"):
+        assert_allclose(getattr(one, method)(eta), getattr(other, method)(eta), rtol=1e-14)
+
+
+@given(priors)
+def test_who_shrinks_more_than_a_gaussian_of_the_same_variance(prior):
+    """Tails heavier than the normal's push large weights out; bounds hold them in."""
+    eta = tilts(prior, 0.999)
+    moved = np.abs(prior.mean(eta) - prior.mean(np.zeros(1)))
+    line = float(prior.variance(np.zeros(1))[0]) * np.abs(eta)
+    if isinstance(prior, BoxPrior | TwoPointPrior):
+        assert np.all(moved <= line * (1 + 1e-12))
+    elif isinstance(prior, ExponentialPrior):
+        assert np.all(np.where(eta > 0, moved >= line * (1 - 1e-9), moved <= line * (1 + 1e-9)))
+    else:
+        assert np.all(moved >= line * (1 - 1e-12))
+
+
+def test_shrinkage_is_ordered_between_laplace_and_gaussian():
+    """At one variance, the smaller the shape, the more a large weight is let out."""
+    v = 0.5
+    eta = np.linspace(0.1, 1.9, 10)
+    shapes = [1.0, 1.5, 4.0, 40.0]
+    curves = [NormalGammaPrior(a, 2 * a / v).mean(eta) for a in shapes] + [v * eta]
+    for more, less in itertools.pairwise(curves):
+        assert np.all(more > less)
+    between = NormalInverseGaussianPrior(2.0, 2 * v).mean(eta)  # the same variance and domain
+    assert np.all((between < curves[0]) & (between > v * eta))
+
+
+# -- far out, and beyond ---------------------------------------------------------------------------
+
+
+def test_large_tilts():
+    far = np.array([-1e200, -1e5, 1e5, 1e200])
+    assert_allclose(BoxPrior(2.0).log_mgf(far[1:3]), 2e5 - math.log(4e5), rtol=1e-14)
+    assert_allclose(BoxPrior(2.0).mean(far), np.sign(far) * 2, rtol=1e-5)
+    assert_allclose(BoxPrior(2.0).variance(far[1:3]), 1e-10, rtol=1e-12)
+    assert_allclose(TwoPointPrior(2.0).log_mgf(far[1:3]), 2e5 - math.log(2), rtol=1e-14)
+    assert_allclose(TwoPointPrior(2.0).variance(np.array([20.0])), 16 * math.exp(-80), rtol=1e-14)
+    assert_allclose(SpikeSlabPrior(0.1, 2.0).log_mgf(far[1:3]), 1e10 + math.log(0.1), rtol=1e-14)
+    assert_allclose(SpikeSlabPrior(0.1, 2.0).mean(far), 2 * far)
+    assert_allclose(ExponentialPrior(2.0).mean(far[:2]), -1 / far[:2], rtol=1e-4)
+
+
+@pytest.mark.parametrize("prior", GALLERY, ids=names)
+def test_ends_of_the_domain(prior):
+    lower, upper = prior.domain
+    assert lower < 0 < upper
+    for end in (lower, upper):
+        if np.isinf(end):
+            assert np.all(np.isfinite(prior.mean(np.array([np.sign(end) * 1e10]))))
+            continue
+        last = np.nextafter(end, 0)
+        beyond = np.array([end, 2 * end])
+        assert np.isfinite(prior.log_mgf(np.array(last)))
+        assert np.sign(end) * prior.mean(np.array(last)) > 1e6 / abs(end)
+        assert np.all(prior.log_mgf(beyond) == np.inf)
+        assert np.all(prior.mean(beyond) == np.sign(end) * np.inf)
+        assert np.all(prior.variance(beyond) == np.inf)
+
+
+@pytest.mark.parametrize(
+    ("prior", "reach"),
+    [
+        (BoxPrior(2.0), (-2.0, 2.0)),
+        (TwoPointPrior(2.0), (-2.0, 2.0)),
+        (ExponentialPrior(2.0), (0.0, math.inf)),
+    ],
+    ids=["box", "two-point", "exponential"],
+)
+def test_means_out_of_reach_are_infinitely_dear(prior, reach):
+    low, high = reach
+    inside = low + 1e-9, min(high - 1e-9, 1e100)
+    assert np.all(np.isfinite(prior.kl(np.array(inside))))
+    assert np.all(prior.kl(np.array([low - 1e-9, -np.inf, np.inf])) == np.inf)
+    if np.isfinite(high):
+        assert prior.kl(np.array(high + 1e-9)) == np.inf
+
+
+def test_ends_of_the_reach():
+    assert_allclose(TwoPointPrior(2.0).kl(np.array([-2.0, 2.0])), math.log(2))
+    assert np.all(BoxPrior(2.0).kl(np.array([-2.0, 2.0])) == np.inf)
+    assert_allclose(BoxPrior(1.0).kl(np.array([1 - 1e-6])), math.log(2e6) - 1, rtol=1e-6)
+    assert ExponentialPrior().kl(np.array([0.0])) == np.inf
+
+
+@pytest.mark.parametrize("prior", GALLERY, ids=names)
+def test_nothing_warns_and_nan_stays_nan(prior):
+    odd = np.array([np.nan, 0.0, -np.inf, np.inf, 1e200, -1e200, 1e-320])
+    for method in (prior.log_mgf, prior.mean, prior.variance, prior.kl):
+        values = method(odd)
+        assert values.shape == odd.shape
+        assert not np.any(np.isnan(values[1:2]))
+    for method in (prior.log_mgf, prior.mean, prior.kl):
+        assert np.array_equal(np.isnan(method(odd)), np.isnan(odd))

@@ -1,0 +1,227 @@
+"""Priors of one's own: what the base class computes, stretching, compiled names, equality."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose
+from priors_gallery import GALLERY, WITH_DENSITY, Own, names, priors, tilts
+
+from medn_edu.priors import (
+    BoxPrior,
+    ExponentialPrior,
+    GaussianPrior,
+    LaplacePrior,
+    NormalGammaPrior,
+    NormalInverseGaussianPrior,
+    Prior,
+    SpikeSlabPrior,
+    TwoPointPrior,
+)
+
+
+@given(priors)
+def test_numbers_agree_with_formulas(prior):
+    """A prior that tells only domain, log_mgf and mean has the same variance and divergence."""
+    own, eta = Own(prior), tilts(prior, 0.99)
+    assert_allclose(own.variance(eta), prior.variance(eta), rtol=1e-6, atol=1e-12)
+    mu = prior.mean(eta)
+    expected = prior.kl(mu)
+    assert_allclose(own.kl(mu), expected, rtol=1e-9, atol=1e-13 * np.max(np.abs(eta * mu)))
+
+
+@pytest.mark.parametrize("prior", GALLERY, ids=names)
+def test_numbers_reach_as_far_as_formulas(prior):
+    far = np.array([-1e9, -1e-12, 1e-12, 1e9])
+    expected = prior.kl(far)
+    assert_allclose(Own(prior).kl(far), expected, rtol=1e-6, atol=1e-20)
+    assert_allclose(Prior.kl(prior, far), expected, rtol=1e-6, atol=1e-20)
+
+
+def test_formulas_that_overflow_are_no_obstacle():
+    """Written without care, log_mgf and mean are nan from a tilt of 40 on."""
+
+    class Careless(Prior):
+        domain = (-np.inf, np.inf)
+
+        def log_mgf(self, eta, index=None):
+            return np.log(0.9 + 0.1 * np.exp(eta**2 / 2))
+
+        def mean(self, eta, index=None):
+            slab = 0.1 * np.exp(eta**2 / 2)
+            return slab / (0.9 + slab) * eta
+
+    mu = np.array([-30.0, -0.5, 0.01, 8.0])
+    assert_allclose(Careless().kl(mu), SpikeSlabPrior(0.1).kl(mu), rtol=1e-9)
+    assert Careless().kl(np.array([1e3])) == np.inf  # not known, and not made up
+
+
+def test_no_density_unless_told():
+    with pytest.raises(TypeError, match="Own has no density"):
+        Own(LaplacePrior()).log_density(np.zeros(1))
+
+
+# -- stretching ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prior", GALLERY, ids=names)
+def test_stretched(prior):
+    """By parameters or by the base class: the prior of ``factor * w``."""
+    factor = 3.0
+    own = type(prior)
+    for wide in (prior.stretched(factor), Prior.stretched(prior, factor)):
+        assert_allclose(wide.domain, np.array(prior.domain) / factor)
+        eta = tilts(prior) / factor
+        mu = wide.mean(eta)
+        assert_allclose(wide.log_mgf(eta), prior.log_mgf(factor * eta), rtol=1e-12)
+        assert_allclose(mu, factor * prior.mean(factor * eta), rtol=1e-12)
+        assert_allclose(wide.variance(eta), 9 * prior.variance(factor * eta), rtol=1e-12)
+        assert_allclose(wide.kl(mu), prior.kl(mu / factor), rtol=1e-12, atol=1e-15)
+        if prior in WITH_DENSITY:
+            w = np.array([-2.0, 0.5, 1.0])
+            expected = prior.log_density(w / 3) - np.log(3)
+            assert_allclose(wide.log_density(w), expected, rtol=1e-12)
+    assert type(prior.stretched(factor)) is own
+
+
+@pytest.mark.parametrize("prior", [*GALLERY, Own(LaplacePrior(3.0))], ids=names)
+def test_with_variance(prior):
+    assert_allclose(prior.with_variance(0.3).variance(np.zeros(2)), 0.3, rtol=1e-9)
+
+
+def test_stretching_twice_is_stretching_once():
+    twice = Own(LaplacePrior()).stretched(2.0).stretched(3.0)
+    assert twice.factor == 6
+    assert not isinstance(twice.prior, type(twice))
+
+
+@pytest.mark.parametrize("prior", [*GALLERY, Own(LaplacePrior(3.0))], ids=names)
+@pytest.mark.parametrize("factor", [0.0, -1.0, np.inf])
+def test_wrong_factor(prior, factor):
+    with pytest.raises(ValueError, match="factor is"):
+        prior.stretched(factor)
+    with pytest.raises(ValueError, match="variance is"):
+        prior.with_variance(factor)
+
+
+# -- compiled names --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("prior", "compiled"),
+    [
+        (GaussianPrior(2.0), ("gaussian", (2.0, 0.0))),
+        (LaplacePrior(4.0), ("normal_gamma", (1.0, 4.0))),
+        (NormalGammaPrior(0.7, 3.0), ("normal_gamma", (0.7, 3.0))),
+        (NormalInverseGaussianPrior(2.0, 0.5), ("normal_inverse_gaussian", (2.0, 0.5))),
+        (BoxPrior(1.5), ("box", (1.5, 0.0))),
+        (TwoPointPrior(0.7), ("two_point", (0.7, 0.0))),
+        (ExponentialPrior(3.0), ("exponential", (3.0, 0.0))),
+        (SpikeSlabPrior(0.1, 2.0), ("spike_slab", (0.1, 2.0))),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_compiled(prior, compiled):
+    assert prior.compiled == compiled
+    assert Own(prior).compiled is None
+    assert Prior.stretched(prior, 2.0).compiled is None
+
+
+@pytest.mark.parametrize("prior", GALLERY, ids=names)
+def test_a_subclass_does_not_inherit_compiled_formulas(prior):
+    parent = type(prior)
+
+    class Changed(parent):
+        def mean(self, eta, index=None):
+            return 2 * super().mean(eta, index)
+
+    class ChangedAgain(Changed):
+        pass
+
+    class Renamed(parent):
+        compiled = parent.compiled
+
+    for child in (Changed, ChangedAgain):
+        assert child().compiled is None
+    assert Renamed().compiled == parent().compiled
+    assert parent().compiled is not None
+
+
+# -- variances that differ from weight to weight -----------------------------------------------------
+
+
+def test_a_variance_for_every_weight():
+    variances = np.array([0.5, 1.0, 4.0])
+    prior = GaussianPrior(variances)
+    eta, index = np.array([1.0, -2.0, 3.0]), np.array([2, 0])
+    for method in ("log_mgf", "mean", "variance", "kl"):
+        each = [getattr(GaussianPrior(v), method)(e) for v, e in zip(variances, eta, strict=True)]
+        assert_allclose(getattr(prior, method)(eta), each)
+        assert_allclose(getattr(prior, method)(eta[index], index), np.array(each)[index])
+        by_numbers = getattr(Prior, method, None)
+        if method in ("variance", "kl"):
+            assert_allclose(by_numbers(prior, eta[index], index), np.array(each)[index], rtol=1e-9)
+    assert_allclose(prior.stretched(2.0).prior_variance, 4 * variances)
+    assert prior.with_variance(2.0) == GaussianPrior(2.0)
+    variances[:] = 7  # the prior has its own copy, and keeps it
+    assert prior.prior_variance[0] == 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        prior.prior_variance[0] = 1
+    with pytest.raises(ValueError, match="each of 3 weights"):
+        prior.mean(np.zeros(2))
+
+
+def test_equality():
+    assert GaussianPrior() == GaussianPrior(1) == GaussianPrior(np.float64(1.0))
+    assert GaussianPrior([1.0, 2.0]) == GaussianPrior((1, 2))
+    assert hash(GaussianPrior([1.0, 2.0])) == hash(GaussianPrior((1, 2)))
+    different = [GaussianPrior(), GaussianPrior(2.0), GaussianPrior([1.0, 2.0]), *GALLERY[1:]]
+    assert len(set(different)) == len(different)
+    assert LaplacePrior(2.0) != NormalGammaPrior(1.0, 2.0)
+
+    @dataclass(frozen=True, eq=False)
+    class Mine(GaussianPrior):
+        pass
+
+    assert Mine() != GaussianPrior()
+
+
+@pytest.mark.parametrize("prior", [*GALLERY, GaussianPrior([1.0, 2.0])], ids=names)
+def test_copies_are_equal(prior):
+    assert copy.deepcopy(prior) == prior
+    assert pickle.loads(pickle.dumps(prior)) == prior
+
+
+@pytest.mark.parametrize(
+    ("cls", "parameters", "message"),
+    [
+        (GaussianPrior, {"prior_variance": 0}, "prior_variance is 0; expected a finite number > 0"),
+        (GaussianPrior, {"prior_variance": [1.0, -1.0]}, "prior_variance is an array of shape"),
+        (GaussianPrior, {"prior_variance": np.ones((2, 2))}, r"shape \(2, 2\); expected"),
+        (GaussianPrior, {"prior_variance": []}, r"shape \(0,\); expected"),
+        (LaplacePrior, {"lam": -1.0}, "lam is -1.0"),
+        (NormalGammaPrior, {"shape": 0.0}, "shape is 0.0"),
+        (NormalGammaPrior, {"lam": np.inf}, "lam is inf"),
+        (NormalInverseGaussianPrior, {"alpha": 0}, "alpha is 0"),
+        (NormalInverseGaussianPrior, {"delta": np.nan}, "delta is nan"),
+        (BoxPrior, {"a": -2}, "a is -2"),
+        (TwoPointPrior, {"a": 0}, "a is 0"),
+        (ExponentialPrior, {"rate": 0}, "rate is 0"),
+        (SpikeSlabPrior, {"pi": 0.0}, "pi is 0.0"),
+        (SpikeSlabPrior, {"pi": 1.5}, "pi is 1.5; expected a probability"),
+        (SpikeSlabPrior, {"slab_variance": 0}, "slab_variance is 0"),
+    ],
+)
+def test_wrong_parameters(cls, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        cls(**parameters)
+
+
+def test_what_is_no_number():
+    with pytest.raises(TypeError, match="lam is 'four'; expected a number"):
+        LaplacePrior("four")
