@@ -1,20 +1,24 @@
-"""The soft-max problem against enumeration, finite differences, CRFsuite and its own duality."""
+"""The soft-max problem against enumeration, finite differences and its own duality."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
+import tracemalloc
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import entr
 
 from medn_edu import Forest
 from medn_edu.packing import label_samples, pack
 from medn_edu.problems import SoftMaxProblem
-from medn_edu.results import Iterate
+from medn_edu.results import DualVariables, Iterate
 from medn_edu.structures import LabelledSamples
 
 
@@ -74,22 +78,45 @@ def features_of(data: LabelledSamples, i: int, y: tuple[int, ...]) -> np.ndarray
     return data.weight_shape.join(coef, transitions)
 
 
-def enumerated(data: LabelledSamples, weights: np.ndarray, lam: float):
-    """Objective, gradient and dual value by listing all labellings."""
-    objective, tilt, entropy = 0.5 * lam * weights @ weights, np.zeros_like(weights), 0.0
+def enumerated(
+    data: LabelledSamples,
+    weights: np.ndarray,
+    lam: float,
+    epsilon: float = 1.0,
+    loss_augmented: bool = False,
+):
+    """Objective, gradient, dual value, entropies and sizes by listing all labellings."""
+    objective, tilt, gain = 0.5 * lam * weights @ weights, np.zeros_like(weights), 0.0
+    entropies, sizes = [], []
     for i, s in enumerate(data.sample_weight):
         nodes = slice(data.samples.offsets[i], data.samples.offsets[i + 1])
         truth = features_of(data, i, tuple(data.labels[nodes]))
-        labellings = itertools.product(range(data.n_labels), repeat=int(data.samples.lengths[i]))
-        f = np.array([f for y in labellings if (f := features_of(data, i, y)) is not None])
-        scores = f @ weights
-        log_z = np.logaddexp.reduce(scores)
-        p = np.exp(scores - log_z)
-        objective += s * (log_z - truth @ weights)
+        listed = itertools.product(range(data.n_labels), repeat=int(data.samples.lengths[i]))
+        pairs = [(y, f) for y in listed if (f := features_of(data, i, y)) is not None]
+        f = np.array([f for _, f in pairs])
+        loss = np.array([np.sum(np.array(y) != data.labels[nodes]) for y, _ in pairs])
+        loss = loss * float(loss_augmented)
+        scores = f @ weights + loss
+        soft = epsilon * np.logaddexp.reduce(scores / epsilon)
+        p = np.exp((scores - soft) / epsilon)
+        objective += s * (soft - truth @ weights)
         tilt += s * (truth - p @ f)
-        entropy -= s * np.sum(p * (scores - log_z))
-    dual = entropy - tilt @ tilt / (2 * lam) if lam > 0 else -math.inf
-    return objective, lam * weights - tilt, dual
+        entropies.append(entr(p).sum())
+        sizes.append(len(pairs))
+        gain += s * (epsilon * entropies[-1] + p @ loss)
+    dual = gain - tilt @ tilt / (2 * lam) if lam > 0 else -math.inf
+    return Enumerated(objective, lam * weights - tilt, dual, np.array(entropies), np.array(sizes))
+
+
+@dataclass
+class Enumerated:
+    """What listing all labellings yields."""
+
+    objective: float
+    gradient: np.ndarray
+    dual: float
+    entropies: np.ndarray
+    sizes: np.ndarray
 
 
 CASES = {
@@ -100,42 +127,77 @@ CASES = {
 }
 
 
+FAMILY = [(1.0, False), (1.0, True), (0.3, True), (0.01, True), (0.05, False), (7.0, True)]
+
+
 @pytest.mark.parametrize("lam", [0.0, 0.3])
 @pytest.mark.parametrize("case", CASES)
-def test_agrees_with_enumeration(case, lam):
-    for seed in range(4):
+@pytest.mark.parametrize(("epsilon", "loss_augmented"), FAMILY)
+def test_agrees_with_enumeration(case, lam, epsilon, loss_augmented):
+    for seed in range(3):
         data = random_data(seed, **CASES[case])
         weights = random_weights(data, seed + 100)
-        problem = SoftMaxProblem(data, lam)
-        objective, gradient, dual = enumerated(data, weights, lam)
+        problem = SoftMaxProblem(data, lam, epsilon=epsilon, loss_augmented=loss_augmented)
+        expected = enumerated(data, weights, lam, epsilon, loss_augmented)
         value, slope = problem.objective_and_gradient(weights)
-        assert value == pytest.approx(objective, rel=1e-12)
-        assert problem.primal(weights) == pytest.approx(objective, rel=1e-12)
-        np.testing.assert_allclose(slope, gradient, atol=1e-11)
-        assert problem.dual(weights) == pytest.approx(dual, rel=1e-10)
+        assert value == pytest.approx(expected.objective, rel=1e-12)
+        assert problem.primal(weights) == pytest.approx(expected.objective, rel=1e-12)
+        np.testing.assert_allclose(slope, expected.gradient, atol=1e-10)
+        assert problem.dual(weights) == pytest.approx(expected.dual, rel=1e-10)
+        expected_features, entropies = problem.moments(weights)
+        np.testing.assert_allclose(entropies, expected.entropies, rtol=1e-10, atol=1e-11)
+        np.testing.assert_allclose(
+            lam * weights + expected_features - problem.observed, expected.gradient, atol=1e-10
+        )
+        softness = epsilon * data.sample_weight @ np.log(expected.sizes)
+        assert problem.softness == pytest.approx(softness, rel=1e-12, abs=1e-14)
 
 
-@given(seed=st.integers(0, 10**6), size=st.sampled_from([0.1, 1.0, 30.0]))
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("size", [10.0, 200.0, 1e4])
+def test_entropies_where_potentials_are_far_apart(case, size):
+    """Both ways of the sweeps, the scaled one and the log domain, and what is flushed in between."""
+    for seed in range(4):
+        data = random_data(seed, **CASES[case])
+        weights = np.round(random_weights(data, seed, 2.0)) * size  # with ties, so with entropy
+        problem = SoftMaxProblem(data, 1.0, epsilon=0.5)
+        expected = enumerated(data, weights, 1.0, 0.5)
+        _, entropies = problem.moments(weights)
+        np.testing.assert_allclose(entropies, expected.entropies, atol=1e-11 * size)
+        assert (entropies >= 0).all()
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    size=st.sampled_from([0.1, 1.0, 30.0]),
+    epsilon=st.sampled_from([0.2, 1.0, 3.0]),
+    loss_augmented=st.booleans(),
+)
 @settings(max_examples=25, deadline=None)
-def test_gradient_is_the_slope_of_the_objective(seed, size):
+def test_gradient_is_the_slope_of_the_objective(seed, size, epsilon, loss_augmented):
     data = random_data(seed)
-    problem = SoftMaxProblem(data, 0.1)
+    problem = SoftMaxProblem(data, 0.1, epsilon=epsilon, loss_augmented=loss_augmented)
     weights = random_weights(data, seed, size)
     direction = random_weights(data, seed + 1)
-    h = 1e-5
+    h = 1e-5 * epsilon
     ahead = problem.primal(weights + h * direction)
     behind = problem.primal(weights - h * direction)
     _, gradient = problem.objective_and_gradient(weights)
     assert gradient @ direction == pytest.approx(
-        (ahead - behind) / (2 * h), rel=1e-4, abs=1e-6 * (1 + abs(ahead))
+        (ahead - behind) / (2 * h), rel=1e-4, abs=1e-6 * (1 + abs(ahead)) / epsilon
     )
 
 
-@given(seed=st.integers(0, 10**6), lam=st.sampled_from([1e-3, 1.0, 1e3]))
-@settings(max_examples=25, deadline=None)
-def test_gap_is_the_squared_gradient(seed, lam):
+@given(
+    seed=st.integers(0, 10**6),
+    lam=st.sampled_from([1e-3, 1.0, 1e3]),
+    epsilon=st.sampled_from([1e-3, 0.1, 1.0, 10.0]),
+    loss_augmented=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_gap_is_the_squared_gradient(seed, lam, epsilon, loss_augmented):
     data = random_data(seed)
-    problem = SoftMaxProblem(data, lam)
+    problem = SoftMaxProblem(data, lam, epsilon=epsilon, loss_augmented=loss_augmented)
     weights = random_weights(data, seed, 0.5)
     objective, gradient = problem.objective_and_gradient(weights)
     certificate = problem.certify(Iterate(weights, 0.0, 0.0, 0))
@@ -146,6 +208,102 @@ def test_gap_is_the_squared_gradient(seed, lam):
     # Weak duality, at weights that have nothing to do with each other:
     other = problem.dual(random_weights(data, seed + 1, 2.0))
     assert other <= objective + 1e-11 * abs(objective)
+
+
+@given(seed=st.integers(0, 10**6), size=st.sampled_from([0.1, 1.0, 10.0]))
+@settings(max_examples=25, deadline=None)
+def test_soft_max_falls_to_the_max_within_its_bound(seed, size):
+    """With the temperature the objective falls, to that of M3N, never further off than softness."""
+    data = random_data(seed)
+    weights = random_weights(data, seed, size)
+    problems = [
+        SoftMaxProblem(data, 0.5, epsilon=epsilon, loss_augmented=True)
+        for epsilon in (10.0, 1.0, 0.1, 1e-2, 1e-4)
+    ]
+    hard = 0.5 * problems[0].hard().primal(weights)
+    values = np.array([problem.primal(weights) for problem in problems])
+    slack = 1e-12 * abs(values[0])
+    assert (np.diff(values) <= slack).all()
+    assert (values >= hard - slack).all()
+    assert (values - hard <= [problem.softness + slack for problem in problems]).all()
+
+
+def masses_of(data: LabelledSamples, labellings: list[list[tuple[int, ...]]], seed: int):
+    """Put random masses that sum to the sample's weight on labellings of each sample."""
+    rng = np.random.default_rng(seed)
+    shares = [rng.dirichlet(np.ones(len(of_sample))) for of_sample in labellings]
+    values = [s * share for s, share in zip(data.sample_weight, shares, strict=True)]
+    lengths = [len(y) for of_sample in labellings for y in of_sample]
+    return DualVariables(
+        sample=np.repeat(np.arange(len(labellings)), [len(x) for x in labellings]),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        labels=np.array([a for of_sample in labellings for y in of_sample for a in y]),
+        values=np.concatenate(values),
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_dual_of_masses_by_definition(seed):
+    """Sparse dual variables: their dual value is Claim 1, and a lower bound as any other."""
+    data = random_data(seed)
+    problem = SoftMaxProblem(data, 0.7, epsilon=0.4, loss_augmented=True)
+    rng = np.random.default_rng(seed)
+    labellings = []
+    for n in data.samples.lengths:
+        found = rng.integers(0, 3, size=(4, n))
+        labellings.append([tuple(y) for y in found] + [tuple(found[0])])  # one comes twice
+    alpha = masses_of(data, labellings, seed)
+    expected, tilt, j = 0.0, np.zeros(data.weight_shape.size), 0
+    everything = dataclasses.replace(data, allowed=np.ones_like(data.allowed))
+    for i, of_sample in enumerate(labellings):
+        s, total = data.sample_weight[i], {}
+        truth = data.labels[data.samples.offsets[i] : data.samples.offsets[i + 1]]
+        for y in of_sample:
+            a, j = alpha.values[j], j + 1
+            total[y] = total.get(y, 0.0) + a
+            difference = features_of(everything, i, tuple(truth)) - features_of(everything, i, y)
+            tilt += a * difference
+            expected += a * np.sum(np.array(y) != truth)
+        expected += 0.4 * s * entr(np.array(list(total.values())) / s).sum()
+    expected -= tilt @ tilt / (2 * 0.7)
+    assert problem.dual_of_masses(alpha) == pytest.approx(expected, rel=1e-11)
+    heavier = dataclasses.replace(alpha, values=1.01 * alpha.values)
+    assert problem.dual_of_masses(heavier) == -math.inf
+    values = alpha.values.copy()
+    values[:2] += [-values[0] - 0.1, values[0] + 0.1]
+    assert problem.dual_of_masses(dataclasses.replace(alpha, values=values)) == -math.inf
+
+
+@given(seed=st.integers(0, 10**6), epsilon=st.sampled_from([1e-3, 0.1, 1.0]))
+@settings(max_examples=25, deadline=None)
+def test_masses_bound_the_primal_from_below(seed, epsilon):
+    data = random_data(seed, forbid=False)
+    problem = SoftMaxProblem(data, 0.3, epsilon=epsilon, loss_augmented=True)
+    rng = np.random.default_rng(seed)
+    labellings = [[tuple(y) for y in rng.integers(0, 3, size=(3, n))] for n in data.samples.lengths]
+    alpha = masses_of(data, labellings, seed)
+    weights = random_weights(data, seed, 0.5)
+    certificate = problem.certify(Iterate(weights, 0.0, 0.0, 0, dual=lambda: alpha))
+    assert certificate.alpha is alpha
+    assert certificate.dual == problem.dual_of_masses(alpha)
+    assert certificate.primal == problem.primal(weights)
+    assert certificate.gap >= -1e-11 * abs(certificate.primal)
+
+
+def test_certificate_of_a_long_chain_with_many_labels_stays_small():
+    """It makes no table of edge marginals, which would take 320 MB here."""
+    n_nodes, n_labels = 4000, 100
+    X = np.random.default_rng(0).normal(size=(n_nodes, 2))
+    labels = np.arange(n_nodes) % n_labels
+    allowed = np.ones((1, n_labels, n_labels), dtype=bool)
+    problem = SoftMaxProblem(label_samples(pack([X]), labels, allowed), 1.0)
+    weights = random_weights(problem.data, 0)
+    tracemalloc.start()
+    certificate = problem.certify(Iterate(weights, 0.0, 0.0, 0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert certificate.gap > 0
+    assert peak < 60e6
 
 
 def test_forbidden_transitions_have_no_gradient():
@@ -184,13 +342,30 @@ def test_results_do_not_depend_on_workers(small_groups):
     data = random_data(7, n_samples=40)
     assert small_groups(data.samples) > 1
     weights = random_weights(data, 2)
-    one, two = SoftMaxProblem(data, 1.0, n_jobs=1), SoftMaxProblem(data, 1.0, n_jobs=2)
+    one, two = (
+        SoftMaxProblem(data, 1.0, n_jobs, epsilon=0.3, loss_augmented=True) for n_jobs in (1, 2)
+    )
     value_one, gradient_one = one.objective_and_gradient(weights)
     value_two, gradient_two = two.objective_and_gradient(weights)
     assert value_one == value_two
     assert (gradient_one == gradient_two).all()
     assert one.primal(weights) == two.primal(weights)
     assert one.dual(weights) == two.dual(weights)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
+def test_bad_temperature_is_named(epsilon):
+    with pytest.raises(ValueError, match="epsilon is"):
+        SoftMaxProblem(random_data(0), 1.0, epsilon=epsilon)
+
+
+def test_no_hard_problem_without_loss_or_penalty():
+    for problem in (
+        SoftMaxProblem(random_data(0), 0.0, loss_augmented=True),
+        SoftMaxProblem(random_data(0), 1.0),
+    ):
+        with pytest.raises(ValueError, match="needs a penalty and a loss"):
+            problem.hard()
 
 
 @pytest.mark.parametrize("lam", [-1.0, math.nan, math.inf])

@@ -44,7 +44,8 @@ edge marginals: on a forest the entropy is the sum of ``H(root)`` and, over the 
 parent)``.  For that choice ``P(w) - D = ||grad P(w)||^2 / (2 lam)``: a small gradient *proves*
 closeness to the optimum when the penalty is strong.  The identity is convenient for deciding when
 to stop; the certificate does not use it but computes ``P`` and ``D`` apart: ``P`` from the
-log-partitions, ``D`` from the marginals.
+log-partitions, ``D`` from the marginals.  A solver that keeps ``alpha`` itself, as masses on a few
+labellings of each sample, is certified by these.
 
 With ``lam = 0`` there is no dual, and there may be no optimum: if the samples can be labelled
 without error, weights grow without bound.
@@ -56,10 +57,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import entr
 
 from medn_edu import inference
 from medn_edu.checks import check_positive
-from medn_edu.results import Certificate, Iterate
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems.max_margin import MaxMarginProblem
+from medn_edu.results import Certificate, DualVariables, Iterate
+from medn_edu.slacks import LinearSlack
 from medn_edu.structures import LabelledSamples, WeightShape
 
 __all__ = ["Curvature", "SoftMaxProblem"]
@@ -166,6 +171,31 @@ class SoftMaxProblem:
         return self.lam > 0
 
     @property
+    def softness(self) -> float:
+        """By how much soft-max and max can differ, ``epsilon sum_i s_i log |Y_i|``."""
+        samples, data = self.data.samples, self.data
+        node = np.zeros((samples.n_nodes, data.n_labels))
+        edge = inference.edge_potentials(np.zeros(data.allowed.shape), data.allowed)
+        log_numbers = inference.log_partition(samples, node, edge, n_jobs=self.n_jobs)
+        return self.epsilon * math.fsum(data.sample_weight * log_numbers)
+
+    def hard(self) -> MaxMarginProblem:
+        """Return the problem with the loss at temperature 0, divided by ``lam``: M3N.
+
+        Raises
+        ------
+        ValueError
+            If there is no penalty or no loss; the hard problem then has no solution, or only 0.
+        """
+        if not (self.has_dual and self.loss_augmented):
+            raise ValueError(
+                f"the hard problem needs a penalty and a loss; this one has lam={self.lam:g} and "
+                f"loss_augmented={self.loss_augmented}."
+            )
+        slack = LinearSlack(1.0 / self.lam)
+        return MaxMarginProblem(self.data, GaussianPrior(), slack, self.n_jobs)
+
+    @property
     def weight_shape(self) -> WeightShape:
         """Shape of the weights."""
         return self.data.weight_shape
@@ -230,10 +260,51 @@ class SoftMaxProblem:
             terms += found.losses
         return math.fsum(self.data.sample_weight * terms) - float(eta @ eta) / (2 * self.lam), eta
 
+    def dual_of_masses(self, alpha: DualVariables) -> float:
+        """Dual value of distributions that are kept as masses on labellings.
+
+        Parameters
+        ----------
+        alpha : DualVariables
+            Masses, which sum to ``s_i`` for each sample.
+
+        Returns
+        -------
+        float
+            ``D(alpha)``; minus infinity where masses are negative or of another sum.
+        """
+        return self._dual_of_masses(alpha)[0]
+
+    def _dual_of_masses(self, alpha: DualVariables) -> tuple[float, np.ndarray]:
+        hard = self.hard()
+        eta = hard.eta(alpha)
+        mass = np.bincount(alpha.sample, weights=alpha.values, minlength=self.n_samples)
+        if (alpha.values < 0).any() or not np.allclose(mass, self.data.sample_weight, rtol=1e-9):
+            return -math.inf, eta
+        node = np.arange(len(alpha.labels)) + np.repeat(
+            self.data.samples.offsets[alpha.sample] - alpha.offsets[:-1], np.diff(alpha.offsets)
+        )
+        wrong = alpha.labels != self.data.labels[node]
+        losses = np.add.reduceat(wrong, alpha.offsets[:-1], dtype=np.int64)
+        return (
+            math.fsum(alpha.values * losses)
+            + self.epsilon * _entropy_of_masses(alpha, mass)
+            - float(eta @ eta) / (2 * self.lam)
+        ), eta
+
     def certify(self, iterate: Iterate) -> Certificate:
-        """Compute primal and dual value at an iterate's weights, apart and from scratch."""
+        """Compute primal and dual value at an iterate, apart and from scratch.
+
+        The dual value is that of the iterate's dual variables, if the solver keeps any, and
+        otherwise that of the distributions at its weights.
+        """
+        primal = self.primal(iterate.weights)
+        if iterate.dual is not None:
+            alpha = iterate.dual()
+            dual, eta = self._dual_of_masses(alpha)
+            return Certificate(primal, dual, alpha, eta)
         dual, eta = self._dual_and_eta(iterate.weights)
-        return Certificate(self.primal(iterate.weights), dual, eta=eta)
+        return Certificate(primal, dual, eta=eta)
 
     def curvature(self, weights: np.ndarray) -> Curvature:
         """Return the parts of an approximate Hessian, for `medn_edu.solvers.lbfgs`."""
@@ -303,3 +374,21 @@ class SoftMaxProblem:
         found = self._expected(weights, want_entropies=True)
         assert found.entropies is not None
         return self.weight_shape.join(found.feature_sums, found.edge_counts), found.entropies
+
+
+def _entropy_of_masses(alpha: DualVariables, mass: np.ndarray) -> float:
+    """Return ``sum_i mass_i H(alpha_i / mass_i)``; a labelling that comes twice counts once."""
+    total: dict[tuple[int, bytes], float] = {}
+    labels = np.ascontiguousarray(alpha.labels)
+    for i, a, b, value in zip(
+        alpha.sample.tolist(),
+        alpha.offsets[:-1].tolist(),
+        alpha.offsets[1:].tolist(),
+        alpha.values.tolist(),
+        strict=True,
+    ):
+        key = i, labels[a:b].tobytes()
+        total[key] = total.get(key, 0.0) + value
+    sample = np.array([i for i, _ in total])
+    values = np.array(list(total.values()))
+    return math.fsum(mass[sample] * entr(values / mass[sample]))

@@ -1,0 +1,109 @@
+r"""From the hard problem to the soft one: block-coordinate Frank-Wolfe first, then L-BFGS.
+
+The soft-max problem at a temperature ``epsilon`` is smooth, but the cooler it is, the sharper it
+bends: its gradient changes at a rate of ``1 / epsilon``, and L-BFGS, started at 0, needs more and
+more iterations.  Its limit at ``epsilon = 0``, M3N, is not smooth at all, and yet is solved quickly
+on the dual, to moderate accuracy, by `block_frank_wolfe`.  The two optima are close:
+
+    0 <= min P_epsilon - min P_0 <= epsilon sum_i s_i log |Y_i|,
+
+the *softness* of the problem.  So we let M3N do the rough work.  Its dual variables, masses on a few
+labellings of each sample, are feasible for the soft problem as well, and their entropy is a plain sum:
+they carry a certificate, and at low temperatures it is all that is needed.  Once the gap of M3N is a
+small share of the softness, what is left is the difference between the two problems, which no pass
+over M3N removes.  Then L-BFGS takes over, with the weights found so far: near its optimum the smooth
+problem is easy.  At high temperatures that is the case from the start.
+
+On the OCR letters this is three to ten times faster than L-BFGS by itself at ``epsilon = 0.01``, and
+the only one of the two to finish at ``epsilon = 0.001``.  Lowering the temperature step by step, each
+problem started from the one before, needs no other solver and lies between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from medn_edu.problems.soft_max import SoftMaxProblem
+from medn_edu.results import DualVariables, Iterate
+from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
+from medn_edu.solvers.lbfgs import lbfgs
+
+__all__ = ["softening"]
+
+SHARE = 0.1  # of the softness, at which a gap of the hard problem is small
+
+
+def softening(
+    problem: SoftMaxProblem,
+    *,
+    rng: np.random.Generator,
+    warm_start: DualVariables | None = None,
+) -> Iterator[Iterate]:
+    """Minimise a loss-augmented soft-max problem of any temperature.
+
+    Parameters
+    ----------
+    problem : SoftMaxProblem
+        A problem with penalty and loss.
+    rng : numpy.random.Generator
+        Draws the order in which `block_frank_wolfe` visits samples.
+    warm_start : DualVariables, optional
+        Where to start, as masses on labellings; see `block_frank_wolfe`.
+
+    Yields
+    ------
+    Iterate
+        Those of `block_frank_wolfe` on the hard problem, with dual variables, then those of
+        `lbfgs`, without.
+
+    Raises
+    ------
+    ValueError
+        If the problem has no penalty or no loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.problems import SoftMaxProblem
+    >>> from medn_edu.results import run
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> for epsilon in (1.0, 0.1, 0.001):
+    ...     problem = SoftMaxProblem(data, lam=1.0, epsilon=epsilon, loss_augmented=True)
+    ...     iterates = softening(problem, rng=np.random.default_rng(0))
+    ...     print(round(run(iterates, problem, tol=1e-6, max_iter=100).primal, 3))
+    1.496
+    0.462
+    0.334
+    """
+    hard = problem.hard()
+    enough = SHARE * problem.softness
+    weights, n_oracle_calls = None, 0
+    if warm_start is not None or enough < float(problem.node_weight.sum()):  # the gap at 0
+        masses = None if warm_start is None else _scaled(warm_start, 1 / problem.lam)
+        for iterate in block_frank_wolfe(hard, rng=rng, warm_start=masses):
+            weights, n_oracle_calls = iterate.weights, iterate.n_oracle_calls
+            gap = problem.lam * iterate.gap_estimate
+            yield replace(
+                iterate,
+                gap_estimate=gap,
+                objective_estimate=problem.lam * iterate.objective_estimate,
+                dual=partial(_masses, iterate, problem.lam),
+            )
+            if gap <= enough:
+                break
+    for iterate in lbfgs(problem, warm_start=weights):
+        yield replace(iterate, n_oracle_calls=n_oracle_calls + iterate.n_oracle_calls)
+
+
+def _masses(iterate: Iterate, factor: float) -> DualVariables:
+    assert iterate.dual is not None
+    return _scaled(iterate.dual(), factor)
+
+
+def _scaled(alpha: DualVariables, factor: float) -> DualVariables:
+    return replace(alpha, values=factor * alpha.values)
