@@ -11,7 +11,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose
 from priors_gallery import GALLERY, WITH_DENSITY, names, prior_scale, priors, tilts
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.stats import gamma, norm
 
 from medn_edu.priors import (
     BoxPrior,
@@ -97,6 +97,13 @@ def test_limits_of_small_tilts_are_the_variance(prior):
             assert_allclose(prior.kl(mu), mu**2 / variance / 2, rtol=tolerance)
 
 
+@pytest.mark.parametrize("small", [1e-3, 1e-5, 1e-7])
+def test_exponential_near_its_own_mean(small):
+    t = np.array([-small, small])
+    expected = t**2 / 2 - t**3 / 3
+    assert_allclose(ExponentialPrior(3.0).kl((1 + t) / 3), expected, rtol=small**2 + 1e-8)
+
+
 # -- against quadrature and sums -----------------------------------------------------------------
 
 
@@ -178,6 +185,28 @@ def test_densities_known_to_scipy():
     )
     assert_allclose(NormalGammaPrior(2.0, 9.0).log_density(np.zeros(1)), math.log(3 / 4))
     assert NormalGammaPrior(0.5, 1.0).log_density(np.zeros(1)) == np.inf
+
+
+@pytest.mark.parametrize("w", [1e-3, 0.3, 2.0])
+@pytest.mark.parametrize("shape", [0.8, 35.0, 300.0])
+def test_density_of_normal_gamma_against_its_mixture(shape, w):
+    """With shape 300 the Bessel function overflows; the density does not."""
+    variances = gamma(shape, scale=1 / shape)  # of mean 1
+
+    def integrand(variance):
+        return norm.pdf(w, scale=math.sqrt(variance)) * variances.pdf(variance)
+
+    low, high = variances.ppf([1e-14, 1 - 1e-14])
+    inner = np.geomspace(low, high, 12)
+    expected = sum(quad(integrand, a, b, epsrel=1e-11)[0] for a, b in itertools.pairwise(inner))
+    found = NormalGammaPrior(shape, 2 * shape).log_density(np.array(w))
+    assert float(found) == pytest.approx(math.log(expected), abs=1e-7)
+
+
+@pytest.mark.parametrize("shape", [1.5, 3.0, 30.6, 200.0])
+def test_density_of_normal_gamma_is_continuous_at_zero(shape):
+    near, at = NormalGammaPrior(shape, 2.0).log_density(np.array([1e-250, 0.0]))
+    assert near == pytest.approx(at, abs=1e-7)
 
 
 @pytest.mark.parametrize("prior", [TwoPointPrior(), SpikeSlabPrior()], ids=names)
