@@ -9,9 +9,11 @@ carry everything else, and on chains and trees both are answered exactly:
 * which labelling scores best?          dynamic programming over ``max``;
 * how much score is there altogether?   dynamic programming over ``log sum exp``.
 
-From the first come max-margin Markov networks (`M3N`), from the second conditional random fields
-(`CRF`).  Both are convex problems, so training ends with a *certificate*: a lower bound on the
-optimum, and the gap to it (``model.result_.relative_gap``).
+From the first come max-margin Markov networks (`M3N`) and maximum entropy discrimination (`MEDN`,
+`LaplaceMEDN`), which learns a distribution over weights under a prior of your choice; from the second
+conditional random fields (`CRF`); `EpsilonMarkovNetwork` joins the two.  All are convex problems, so
+training ends with a *certificate*: a lower bound on the optimum, and the gap to it
+(``model.result_.relative_gap``).
 
 A first model, on sequences of two kinds of nodes that are told apart by one feature:
 
@@ -54,15 +56,25 @@ if TYPE_CHECKING:
         theory,
     )
     from medn_edu.datasets import DataError, load_digit_words, load_ocr, make_chain_crf
-    from medn_edu.estimators import CRF, M3N, load_model
+    from medn_edu.estimators import (
+        CRF,
+        M3N,
+        MEDN,
+        EpsilonMarkovNetwork,
+        LaplaceMEDN,
+        load_model,
+    )
     from medn_edu.results import SolveResult
     from medn_edu.structures import Forest
 
 __all__ = [
     "CRF",
     "M3N",
+    "MEDN",
     "DataError",
+    "EpsilonMarkovNetwork",
     "Forest",
+    "LaplaceMEDN",
     "SolveResult",
     "__version__",
     "datasets",
@@ -84,7 +96,10 @@ __all__ = [
 
 _HOME = {
     "CRF": "estimators",
+    "EpsilonMarkovNetwork": "estimators",
+    "LaplaceMEDN": "estimators",
     "M3N": "estimators",
+    "MEDN": "estimators",
     "load_model": "estimators",
     "Forest": "structures",
     "SolveResult": "results",

@@ -130,7 +130,7 @@ class Iterate:
     stopped : str
         Why the solver cannot go on, or the empty string.
     variance : ndarray of float64, shape (n_weights,), or None
-        Posterior variances of the weights, where they do not follow from ``eta``.
+        Posterior variances of the weights, where there is a posterior.
     """
 
     weights: np.ndarray
@@ -253,7 +253,7 @@ class SolveResult:
         Distance of the subdifferential to zero in the largest entry, where the problem has a penalty
         with kinks.
     variance : ndarray or None
-        Posterior variances of the weights, where they do not follow from ``eta``.
+        Posterior variances of the weights, where there is a posterior.
     """
 
     weights: np.ndarray

@@ -23,13 +23,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from medn_edu.checks import check_positive
 
-__all__ = ["ExponentialSlack", "LinearSlack", "QuadraticSlack", "Slack"]
+__all__ = ["ExponentialSlack", "LinearSlack", "QuadraticSlack", "Slack", "check_slack"]
 
 
 class Slack(Protocol):
@@ -207,3 +207,33 @@ class ExponentialSlack:
         inside = share < 1
         values = -np.log1p(-np.where(inside, np.maximum(share, 0.0), 0.0))
         return np.where(inside, values, math.inf)
+
+
+def check_slack(slack: Any) -> Slack:
+    """Return ``slack`` if it is one that the compiled code knows.
+
+    Parameters
+    ----------
+    slack : Slack
+        What somebody handed in.
+
+    Returns
+    -------
+    Slack
+        The slack itself.
+
+    Raises
+    ------
+    TypeError
+        If it is none of those above.
+
+    Examples
+    --------
+    >>> check_slack(LinearSlack(C=2.0))
+    LinearSlack(C=2.0)
+    """
+    if type(slack) not in (LinearSlack, QuadraticSlack, ExponentialSlack):
+        raise TypeError(
+            f"slack is {slack!r}; expected LinearSlack(C), QuadraticSlack(C) or ExponentialSlack(c)."
+        )
+    return slack

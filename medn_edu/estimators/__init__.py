@@ -7,7 +7,13 @@ transitions along the edges.  All models predict by ``argmax_y F``; they differ 
 ============  ===========================================================================
 `M3N`         maximum margin Markov network: ``|w|^2 / 2 + C sum_i xi_i``, with the largest
               violation ``xi_i = max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))]``
-`CRF`         conditional random field: ``-sum_i log p(y_i | x_i; w)``, plus ``lam |w|^2 / 2``
+`MEDN`        maximum entropy discrimination: the same with any prior in the place of ``|w|^2 / 2``, a
+              posterior distribution over weights, and other slacks
+`LaplaceMEDN` MEDN with a Laplace prior, exact or by the papers' variational method
+`CRF`         conditional random field: ``-sum_i log p(y_i | x_i; w)``, plus ``lam |w|^2 / 2`` or
+              ``lam |w|_1``
+epsilon       `EpsilonMarkovNetwork`: both, and all between: M3N with ``epsilon log sum_y exp(. /
+              epsilon)`` in place of ``max_y``; without the loss and at 1 the CRF
 ============  ===========================================================================
 
 Samples are arrays, one row per node, for chains, or `Forest` objects.  An estimator works in
@@ -19,7 +25,17 @@ from __future__ import annotations
 
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.estimators.crf import CRF
+from medn_edu.estimators.epsilon import EpsilonMarkovNetwork
 from medn_edu.estimators.loading import load_model
 from medn_edu.estimators.m3n import M3N
+from medn_edu.estimators.medn import MEDN, LaplaceMEDN
 
-__all__ = ["CRF", "M3N", "MarkovNetwork", "load_model"]
+__all__ = [
+    "CRF",
+    "M3N",
+    "MEDN",
+    "EpsilonMarkovNetwork",
+    "LaplaceMEDN",
+    "MarkovNetwork",
+    "load_model",
+]

@@ -96,17 +96,9 @@ class MarkovNetwork(BaseEstimator):
         data = label_samples(samples, codes, allowed, sample_weight)
         problem = self._problem(data, n_jobs)
         start = self._start(data, classes)
-        with GapProgress(type(self).__name__, self.tol, shown=bool(self.verbose)) as progress:
-            result = run(
-                self._iterates(problem, start),
-                problem,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                callback=progress,
-            )
+        result = self._solve(problem, start)
         self._learn(result, data, classes)
-        name = type(self).__name__
-        warn_unless_converged(result, name, self.tol, self.max_iter, has_dual=problem.has_dual)
+        self._warn(result, problem)
         return self
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
@@ -116,6 +108,22 @@ class MarkovNetwork(BaseEstimator):
     def _iterates(self, problem: Any, start: SolveResult | None) -> Iterator[Iterate]:
         """Return the solver at work."""
         raise TypeError(f"{type(self).__name__} cannot be trained; use M3N or CRF.")
+
+    def _solve(self, problem: Any, start: SolveResult | None) -> SolveResult:
+        """Run the solver until its gap is small enough."""
+        with GapProgress(type(self).__name__, self.tol, shown=bool(self.verbose)) as progress:
+            return run(
+                self._iterates(problem, start),
+                problem,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                callback=progress,
+            )
+
+    def _warn(self, result: SolveResult, problem: Any) -> None:
+        """Warn when training ended early."""
+        name = type(self).__name__
+        warn_unless_converged(result, name, self.tol, self.max_iter, has_dual=problem.has_dual)
 
     def _start(self, data: LabelledSamples, classes: np.ndarray) -> SolveResult | None:
         """Return the last solution if training is to go on from it and it fits these data."""
@@ -139,6 +147,7 @@ class MarkovNetwork(BaseEstimator):
         self.classes_ = classes
         self._allowed = data.allowed
         self._offsets = data.samples.offsets
+        self._labels = data.labels
         self._set_weights(data.samples.n_features)
 
     def _set_weights(self, n_features: int) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.estimators.crf import CRF
+from medn_edu.estimators.epsilon import EpsilonMarkovNetwork
 from medn_edu.estimators.m3n import M3N
+from medn_edu.estimators.medn import MEDN, LaplaceMEDN
 from medn_edu.estimators.saving import load_state
 from medn_edu.packing import class_array
 
@@ -24,7 +26,8 @@ def load_model(path: str | Path) -> MarkovNetwork:
     Returns
     -------
     MarkovNetwork
-        The trained estimator, with its certificate and history.
+        The trained estimator, with its certificate and history.  A prior of your own is not saved: the
+        model predicts, and wants the prior again before it is trained further.
 
     Raises
     ------
@@ -45,7 +48,8 @@ def load_model(path: str | Path) -> MarkovNetwork:
     array(['a', 'b'], dtype='<U1')
     """
     state = load_state(path)
-    estimators = {"M3N": M3N, "CRF": CRF}
+    kinds = (CRF, EpsilonMarkovNetwork, LaplaceMEDN, M3N, MEDN)
+    estimators = {kind.__name__: kind for kind in kinds}
     if state["estimator"] not in estimators:
         raise ValueError(
             f"{path} holds a model of the kind {state['estimator']!r}; this version of medn_edu knows "
@@ -58,6 +62,7 @@ def load_model(path: str | Path) -> MarkovNetwork:
     model.classes_ = class_array(state["classes"])
     model._allowed = state["allowed"]
     model._offsets = state["offsets"]
+    model._labels = state["labels"]
     model.result_ = state["result"]
     model._set_weights(state["n_features"])
     return model

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from medn_edu.checks import random_generator
-from medn_edu.estimators.base import MarkovNetwork
+from medn_edu.estimators.max_margin import MaxMarginNetwork
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import MaxMarginProblem
-from medn_edu.results import Iterate, SolveResult
 from medn_edu.slacks import LinearSlack
-from medn_edu.solvers import block_frank_wolfe
-from medn_edu.structures import LabelledSamples
 
 __all__ = ["M3N"]
 
 
-class M3N(MarkovNetwork):
+class M3N(MaxMarginNetwork):
     """Maximum margin Markov network (Taskar et al. 2003; MEDN P0).
 
     Minimises ``|w|^2 / 2 + C sum_i xi_i``, where ``xi_i`` is the largest violation of the margins
@@ -77,9 +71,8 @@ class M3N(MarkovNetwork):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _problem(self, data: LabelledSamples, n_jobs: int) -> MaxMarginProblem:
-        return MaxMarginProblem(data, GaussianPrior(), LinearSlack(self.C), n_jobs)
+    def _prior(self) -> GaussianPrior:
+        return GaussianPrior()
 
-    def _iterates(self, problem: MaxMarginProblem, start: SolveResult | None) -> Iterator[Iterate]:
-        rng = random_generator(self.random_state)
-        return block_frank_wolfe(problem, rng=rng, warm_start=start.alpha if start else None)
+    def _slack(self) -> LinearSlack:
+        return LinearSlack(self.C)

@@ -12,7 +12,7 @@ from tqdm.auto import tqdm
 
 from medn_edu.results import SolveResult, TracePoint
 
-__all__ = ["GapProgress", "warn_unless_converged"]
+__all__ = ["GapProgress", "StepProgress", "warn_unless_converged"]
 
 
 class GapProgress:
@@ -63,6 +63,41 @@ class GapProgress:
         self.bar.update(max(0.0, min(100.0, 100 * share) - self.bar.n))
 
 
+class StepProgress:
+    """Shows how many of a known number of steps are done, once training takes over two seconds.
+
+    Parameters
+    ----------
+    name : str
+        What is being trained.
+    n_steps : int
+        Number of steps.
+    shown : bool
+        Whether to show anything.
+    """
+
+    def __init__(self, name: str, n_steps: int, *, shown: bool) -> None:
+        self.bar = tqdm(
+            total=n_steps,
+            desc=f"Training {name}",
+            unit="iteration",
+            delay=2,
+            leave=False,
+            disable=None if shown and not os.environ.get("TQDM_DISABLE") else True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.bar.close()
+
+    def __call__(self, point: TracePoint) -> None:
+        """Move the bar by one step."""
+        del point
+        self.bar.update(1)
+
+
 def warn_unless_converged(
     result: SolveResult, name: str, tol: float, max_iter: int, *, has_dual: bool
 ) -> None:
@@ -95,4 +130,4 @@ def warn_unless_converged(
         )
     else:
         return  # without a gap there is nothing to converge to; it stopped as it should
-    warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    warnings.warn(message, ConvergenceWarning, stacklevel=4)

@@ -8,23 +8,32 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from medn_edu import priors, slacks
 from medn_edu.files import write_atomically
 from medn_edu.results import DualVariables, SolveResult, TracePoint
 
 __all__ = ["load_state", "save_model"]
 
 FORMAT = "medn_edu model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _ARRAYS = ("weights", "eta", "alpha", "trace", "variance")
 _SCALARS = [f.name for f in fields(SolveResult) if f.name not in _ARRAYS]
 _TRACE = [f.name for f in fields(TracePoint)]
 _ALPHA = [f.name for f in fields(DualVariables)]
+# Parameters that are objects of ours: their class and constants are saved, nothing else is made from a
+# file.  The array that a Gaussian prior may hold is written as a list.
+_KNOWN: dict[str, Any] = {
+    name: kind
+    for room in (priors, slacks)
+    for name, kind in vars(room).items()
+    if name in room.__all__ and is_dataclass(kind)
+}
 
 
 def save_model(model: Any, path: str | Path) -> None:
@@ -62,6 +71,7 @@ def save_model(model: Any, path: str | Path) -> None:
         "eta": model.eta_,
         "allowed": model._allowed,
         "offsets": model._offsets,
+        "labels": model._labels,
         "trace": np.array([[getattr(p, name) for name in _TRACE] for p in result.trace], float),
     }
     if result.variance is not None:
@@ -85,7 +95,7 @@ def load_state(path: str | Path) -> dict[str, Any]:
     -------
     dict
         ``estimator``, ``parameters``, ``classes``, ``n_features``, ``weights``, ``eta``, ``allowed``,
-        ``offsets`` and ``result``.
+        ``offsets``, ``labels`` and ``result``.
 
     Raises
     ------
@@ -128,8 +138,8 @@ def _read_arrays(content: bytes) -> dict[str, np.ndarray]:
 def _state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if header["format"] != FORMAT:
         raise ValueError(f"its format is {header['format']!r}")
-    if header["format_version"] > FORMAT_VERSION:
-        raise ValueError("it was written by a newer version of medn_edu")
+    if header["format_version"] != FORMAT_VERSION:
+        raise ValueError("it was written by another version of medn_edu")
     classes = [_decode(label) for label in header["classes"]]
     allowed = arrays["allowed"]
     _require(allowed.dtype == bool and allowed.ndim == 3, "allowed")
@@ -162,6 +172,7 @@ def _state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, A
         "n_features": n_features,
         "allowed": allowed,
         "offsets": arrays["offsets"],
+        "labels": arrays["labels"],
         "result": result,
     }
 
@@ -182,6 +193,11 @@ def _encode(value: Any, name: str) -> Any:
         return {type(value).__name__: items}
     if isinstance(value, dict):
         return {"dict": [[_encode(k, name), _encode(v, name)] for k, v in value.items()]}
+    if type(value) is _KNOWN.get(type(value).__name__):
+        constants = {f.name: getattr(value, f.name) for f in fields(value)}
+        return {type(value).__name__: _encode(constants, name)}
+    if hasattr(value, "log_mgf"):  # a prior of somebody's own: the model will predict, not train
+        return f"{type(value).__name__}, a prior that is not saved with the model"
     raise TypeError(
         f"{name} is a {type(value).__name__}, which cannot be saved; expected numbers, strings, "
         "booleans, or tuples, lists, sets and dicts of them."
@@ -194,5 +210,7 @@ def _decode(value: Any) -> Any:
     ((kind, items),) = value.items()
     if kind == "dict":
         return {_decode(k): _decode(v) for k, v in items}
+    if kind in _KNOWN:
+        return _KNOWN[kind](**_decode(items))
     make = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}[kind]
     return make(_decode(item) for item in items)

@@ -11,7 +11,8 @@ function, so the primal is a function of the mean alone,
 
     P(w) = sum_k Lambda*(w_k) + sum_i U(max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))]),
 
-(``U`` at its least slack, where it rises only beyond that; `medn_edu.slacks`) and its dual (Theorem 2) is, with ``eta = sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))``,
+where the slack is never below that at which ``U`` is lowest.  The dual (Theorem 2) is, with ``eta =
+sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))``,
 
     D(alpha) = sum_i,y alpha_i(y) loss_i(y) - sum_k Lambda(eta_k) - sum_i U*(sum_y alpha_i(y)).
 
@@ -57,6 +58,7 @@ class MaxMarginProblem:
     --------
     >>> import numpy as np
     >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.slacks import LinearSlack
     >>> from medn_edu.packing import label_samples, pack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
@@ -163,15 +165,18 @@ class MaxMarginProblem:
     def _dual(self, alpha: DualVariables, eta: np.ndarray) -> float:
         if np.any(alpha.values < 0):
             return -math.inf
-        _, node = _positions(alpha, self.data.samples.offsets)
-        wrong = alpha.labels != self.data.labels[node]
-        loss = np.add.reduceat(wrong, alpha.offsets[:-1], dtype=np.int64)
         mass = np.bincount(alpha.sample, weights=alpha.values, minlength=self.n_samples)
         return (
-            math.fsum(alpha.values * loss)
+            math.fsum(alpha.values * self.losses(alpha))
             - math.fsum(self.prior.log_mgf(eta))
             - math.fsum(self.conjugates(mass))
         )
+
+    def losses(self, alpha: DualVariables) -> np.ndarray:
+        """Hamming loss of each labelling of ``alpha``."""
+        _, node = _positions(alpha, self.data.samples.offsets)
+        wrong = alpha.labels != self.data.labels[node]
+        return np.add.reduceat(wrong, alpha.offsets[:-1], dtype=np.int64)
 
     def conjugates(self, mass: np.ndarray) -> np.ndarray:
         """Conjugates ``U*`` at the samples' masses; infinite where a mass is not feasible."""

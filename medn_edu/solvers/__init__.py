@@ -14,11 +14,15 @@ decide when to stop, print or draw: whoever pulls the iterates does that, in pro
 Because a solver stops between two passes at the will of its caller, anything can be watched,
 recorded or interrupted, and no algorithm is written a second time for the sake of an animation.
 
-* `block_frank_wolfe`: maximum margin Markov networks, on the dual.
+* `block_frank_wolfe`: maximum entropy discrimination with any prior, on the dual.
 * `lbfgs`: conditional random fields, on the primal.
+* `softening`: the family between the two, first the one, then the other.
+* `variational_laplace`: Algorithm 1 of MEDN, a bound for the Laplace prior.
 """
 
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.lbfgs import lbfgs
+from medn_edu.solvers.softening import softening
+from medn_edu.solvers.variational import variational_bound, variational_laplace
 
-__all__ = ["block_frank_wolfe", "lbfgs"]
+__all__ = ["block_frank_wolfe", "lbfgs", "softening", "variational_bound", "variational_laplace"]

@@ -68,9 +68,11 @@ class DualState:
 
     def weights(self) -> np.ndarray:
         """Return the posterior means as a flat vector in the public order, a copy."""
-        weights = np.empty(self.shape.size)
-        weights[self.order] = self.model.mean
-        return weights
+        return self._in_public_order(self.model.mean)
+
+    def variances(self) -> np.ndarray:
+        """Return the posterior variances as a flat vector in the public order, a copy."""
+        return self._in_public_order(self.model.variance)
 
     def dual_value(self) -> float:
         """Return the value of the dual."""
@@ -143,6 +145,11 @@ class DualState:
             self._tilt(self.model.eta + step * delta)
 
     # -- shared pieces ----------------------------------------------------------------------
+
+    def _in_public_order(self, cells: np.ndarray) -> np.ndarray:
+        values = np.empty(self.shape.size)
+        values[self.order] = cells
+        return values
 
     def _tilt(self, eta: np.ndarray) -> None:
         """Tilt the prior by eta: means, variances, and the tables the oracle reads."""

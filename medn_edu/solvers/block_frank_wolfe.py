@@ -151,4 +151,5 @@ def block_frank_wolfe(
             objective_estimate=state.dual_value(),
             n_oracle_calls=n_oracle_calls,
             dual=state.dual_variables,
+            variance=state.variances(),
         )

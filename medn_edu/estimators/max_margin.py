@@ -1,0 +1,78 @@
+"""What all max-margin estimators share: a prior, a slack, and a sparse dual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from medn_edu.checks import random_generator
+from medn_edu.estimators.base import MarkovNetwork
+from medn_edu.priors import Prior
+from medn_edu.problems import MaxMarginProblem
+from medn_edu.results import Iterate, SolveResult
+from medn_edu.slacks import Slack
+from medn_edu.solvers import block_frank_wolfe
+from medn_edu.structures import LabelledSamples
+
+__all__ = ["MaxMarginNetwork"]
+
+
+class MaxMarginNetwork(MarkovNetwork):
+    """What all max-margin estimators share.
+
+    A subclass says which prior and which slack it has (``_prior`` and ``_slack``).
+
+    Attributes
+    ----------
+    posterior_mean_ : ndarray of shape (n_weights,)
+        Mean of the posterior over weights, ``Lambda'(eta)``; the same as ``weights_``.
+    posterior_variance_ : ndarray of shape (n_weights,)
+        Variances of the posterior, ``Lambda''(eta)``, in the order of ``weights_``.
+    support_labellings_ : list of list of (labels, alpha)
+        For each training sample its wrong labellings that carry dual mass, heaviest first.
+    """
+
+    random_state: Any
+
+    def _prior(self) -> Prior:
+        raise TypeError(f"{type(self).__name__} cannot be trained; use M3N or MEDN.")
+
+    def _slack(self) -> Slack:
+        raise TypeError(f"{type(self).__name__} cannot be trained; use M3N or MEDN.")
+
+    def _problem(self, data: LabelledSamples, n_jobs: int) -> MaxMarginProblem:
+        return MaxMarginProblem(data, self._prior(), self._slack(), n_jobs)
+
+    def _iterates(self, problem: MaxMarginProblem, start: SolveResult | None) -> Iterator[Iterate]:
+        rng = random_generator(self.random_state)
+        return block_frank_wolfe(problem, rng=rng, warm_start=start.alpha if start else None)
+
+    @property
+    def posterior_mean_(self) -> np.ndarray:
+        """Mean of the posterior over weights, a copy; the same as ``weights_``."""
+        return self.weights_
+
+    @property
+    def posterior_variance_(self) -> np.ndarray:
+        """Variances of the posterior over weights, a copy."""
+        check_is_fitted(self, "coef_")
+        assert self.result_.variance is not None
+        return self.result_.variance.copy()
+
+    @property
+    def support_labellings_(self) -> list[list[tuple[np.ndarray, float]]]:
+        """For each training sample its wrong labellings with dual mass, as (labels, alpha)."""
+        check_is_fitted(self, "coef_")
+        found: list[list[tuple[np.ndarray, float]]] = [[] for _ in self._offsets[1:]]
+        alpha = self.result_.alpha
+        assert alpha is not None
+        for j in np.argsort(-alpha.values, kind="stable"):
+            i = alpha.sample[j]
+            codes = alpha.labels[alpha.offsets[j] : alpha.offsets[j + 1]]
+            true = self._labels[self._offsets[i] : self._offsets[i + 1]]
+            if alpha.values[j] > 0 and (codes != true).any():
+                found[i].append((self.classes_[codes], float(alpha.values[j])))
+        return found
