@@ -332,11 +332,9 @@ class ExponentialPrior(_ClosedForm):
         return np.square(1 / (self.rate - eta))
 
     def _kl(self, mu: np.ndarray) -> np.ndarray:
-        t = self.rate * mu - 1
-        small = np.clip(t, -0.01, 0.01)
-        series = sum((-small) ** k / k for k in range(2, 10))
-        values = np.where(np.abs(t) < 0.01, series, t - np.log(self.rate * mu))
-        return np.where(mu == np.inf, np.inf, np.where(mu <= 0, np.inf, values))
+        scaled = self.rate * mu
+        values = np.maximum(scaled - 1 - np.log(scaled), 0.0)
+        return np.where((mu <= 0) | np.isinf(mu), np.inf, values)
 
     def log_density(self, w: np.ndarray) -> np.ndarray:
         """Logarithm of the prior density at ``w``."""
