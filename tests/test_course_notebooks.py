@@ -139,6 +139,7 @@ def test_solutions_pass_their_checks(
     assert source is not None
     assert stub.outputs[0].text.startswith("Not yet")
     here: dict[str, Any] = {}
+    exec("import numpy as np", here)  # as every notebook does at its top
     exec(f"from medn_edu.course.exercises import {name}\n{source[1]}", here)
     if name not in source[1]:
         exec(check, here)
