@@ -5,19 +5,19 @@ the gradient and ``H`` the matrix of second derivatives, which has far too many 
 (Liu and Nocedal 1989) keeps the last few steps ``s`` and the changes ``y`` of the gradient along
 them.  As ``H s = y`` nearly holds, they say how curved ``P`` is where the method has been;
 everywhere else a first guess ``H_0`` has to do.  The usual guess is a multiple of the identity.
-The log-loss of a random field lets us do better.
+The log-loss of a random field, and soft-max at any temperature ``epsilon``, lets us do better.
 
-Were the nodes independent, the Hessian of the log-loss for the weights of labels and features
-would be
+Were the nodes independent, the Hessian of the loss for the weights of labels and features would be
 
-    sum_t (diag(p_t) - p_t p_t^T) (x) x_t x_t^T,
+    sum_t (diag(p_t) - p_t p_t^T) (x) x_t x_t^T / epsilon,
 
 ``(x)`` being the Kronecker product, ``x_t`` the features of node ``t`` and ``p_t`` the marginals
 of its label.  The product of the averages stands in for the average of the products,
 
-    H_0 = M (x) G + lam I,  M = sum_t (diag(p_t) - p_t p_t^T),  G = sum_t u_t x_t x_t^T / sum_t u_t,
+    H_0 = M (x) G + lam I,  with
+    M = sum_t (diag(p_t) - p_t p_t^T) / epsilon  and  G = sum_t u_t x_t x_t^T / sum_t u_t,
 
-with ``u_t = 1 - ||p_t||^2``, the doubt left at a node: nodes already decided bend nothing.
+``u_t = 1 - ||p_t||^2`` being the doubt left at a node: nodes already decided bend nothing.
 Boehning (1992) bounds the Hessian in this form; Martens and Grosse (2015) use it for neural
 networks.  With the eigenvectors ``M = V diag(m) V^T`` and ``G = U diag(g) U^T`` its inverse is
 four small products and a division by ``m_a g_k + lam``.  Transition weights get a diagonal, and
@@ -26,7 +26,9 @@ weights is stored.
 
 ``M`` and ``G`` depend on the weights.  They are computed at the start and once more after some
 iterations; pairs ``(s, y)`` stay valid, only the guess underneath them is exchanged.  On the OCR
-letters this takes about a third of the iterations of plain L-BFGS.
+letters this takes about a third of the iterations of plain L-BFGS.  At low temperatures the bends
+are sharp and many iterations are needed, unless it starts near the optimum
+(`medn_edu.solvers.softening`).
 
 Step lengths are found by the bisection of Lewis and Overton (2013) for the two Wolfe conditions:
 enough decrease, and a slope that has flattened; nearly always the first length, 1, is taken.

@@ -1,0 +1,91 @@
+"""From M3N to the soft-max problem: optima, certificates on both legs, warm starts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from test_solvers_lbfgs import chains
+
+from medn_edu.problems import SoftMaxProblem
+from medn_edu.results import run
+from medn_edu.solvers import lbfgs, softening
+
+
+def solve(problem: SoftMaxProblem, tol: float = 1e-6, **options):
+    rng = np.random.default_rng(0)
+    return run(softening(problem, rng=rng, **options), problem, tol=tol, max_iter=3000)
+
+
+@pytest.mark.parametrize("lam", [0.5, 20.0])
+@pytest.mark.parametrize("epsilon", [2.0, 0.3, 0.03])
+def test_reaches_the_optimum_of_a_library(lam, epsilon):
+    problem = SoftMaxProblem(chains(), lam, epsilon=epsilon, loss_augmented=True)
+    result = solve(problem)
+    peer = minimize(
+        problem.objective_and_gradient,
+        np.zeros(problem.weight_shape.size),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-15, "gtol": 1e-7},
+    )
+    assert result.converged
+    assert result.primal == pytest.approx(peer.fun, rel=2e-6)
+    assert result.dual <= peer.fun * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("lam", [0.2, 1.0, 5.0])
+def test_masses_certify_where_it_is_cold(lam):
+    """M3N's own dual variables prove the soft optimum; with less patience than that, L-BFGS does."""
+    cold = SoftMaxProblem(chains(), lam, epsilon=1e-4, loss_augmented=True)
+    result = solve(cold, tol=1e-2)
+    assert result.converged
+    assert result.alpha is not None
+    assert result.dual == cold.dual_of_masses(result.alpha)
+    np.testing.assert_allclose(result.weights, result.eta / lam, atol=1e-9)
+    warm = SoftMaxProblem(chains(), lam, epsilon=0.5, loss_augmented=True)
+    result = solve(warm, tol=1e-2)
+    assert result.converged
+    assert result.alpha is None
+    assert result.dual == warm.dual(result.weights)
+
+
+@pytest.mark.parametrize("epsilon", [10.0, 0.1, 0.01])
+def test_every_iterate_of_both_legs_has_an_honest_gap(epsilon):
+    problem = SoftMaxProblem(chains(2), 0.5, epsilon=epsilon, loss_augmented=True)
+    best = solve(problem, tol=1e-7)
+    n_passes, calls = {True: 0, False: 0}, 0
+    for iterate in softening(problem, rng=np.random.default_rng(1)):
+        certificate = problem.certify(iterate)
+        slack = 1e-10 * abs(best.primal)
+        assert certificate.dual <= best.primal + slack
+        assert certificate.primal >= best.dual - slack
+        assert iterate.n_oracle_calls > calls
+        calls = iterate.n_oracle_calls
+        n_passes[iterate.dual is not None] += 1
+        if n_passes[False] == 20 or n_passes[True] == 500:
+            break
+    assert n_passes[False] == 20  # it came to L-BFGS,
+    assert (n_passes[True] > 0) == (epsilon < 1)  # and had begun with M3N where it is cold
+
+
+def test_the_cold_problem_is_easier_from_the_hard_one():
+    """The reason for this solver, as numbers of passes."""
+    problem = SoftMaxProblem(chains(3, n_samples=150), 0.5, epsilon=0.01, loss_augmented=True)
+    straight = run(lbfgs(problem), problem, tol=1e-2, max_iter=3000)
+    assert straight.converged
+    assert solve(problem, tol=1e-2).n_passes < straight.n_passes / 2
+
+
+def test_warm_start_at_the_optimum():
+    problem = SoftMaxProblem(chains(), 0.5, epsilon=1e-3, loss_augmented=True)
+    first = solve(problem, tol=1e-2)
+    again = solve(problem, tol=1e-2, warm_start=first.alpha)
+    assert again.converged
+    assert again.n_passes < first.n_passes
+
+
+def test_needs_penalty_and_loss():
+    for problem in (SoftMaxProblem(chains(), 1.0), SoftMaxProblem(chains(), 0.0, 1, 1.0, True)):
+        with pytest.raises(ValueError, match="needs a penalty and a loss"):
+            next(softening(problem, rng=np.random.default_rng(0)))
