@@ -28,7 +28,14 @@ from __future__ import annotations
 import numpy as np
 
 from medn_edu.kernels._compile import kernel
-from medn_edu.kernels.block_atoms import drop_atoms, find_atom, keep_atom, labels_of, make_room
+from medn_edu.kernels.block_atoms import (
+    drop_atoms,
+    find_atom,
+    keep_atom,
+    labels_of,
+    make_room,
+    products_of,
+)
 from medn_edu.kernels.block_masses import (
     extrapolate,
     free_mass,
@@ -102,8 +109,9 @@ def visit_blocks(
             i, blocks, model, terms, atoms, work, gaps, with_oracle, n_steps, accuracy
         )
         if n_cells >= 0:
-            step = 1.0
-            if not terms.unit:
+            if terms.unit:
+                step = search_parabola(blocks, i, terms, atoms)
+            else:
                 step = search(blocks, i, model, terms, atoms, work, n_cells, loss, mass)
                 tilt_cells(model, terms, work, n_cells, step)
             accept(blocks, i, model, terms, atoms, work, n_cells, step)
@@ -207,6 +215,29 @@ def touch(work, n_cells, cell, value):
 
 
 @kernel
+def search_parabola(blocks, i, terms, atoms):
+    """Do what `search` does where the dual is the parabola: pairwise steps may overshoot together."""
+    first, count = atoms.first[i], atoms.count[i]
+    moved = atoms.moved[first : first + count]
+    products = products_of(atoms, i)
+    end, bend, mass = 0.0, 0.0, 0.0  # slope at the end of the way, and how fast it falls
+    for j in range(count):
+        if moved[j] != 0.0:
+            end += moved[j] * atoms.violation[first + j]
+            mass += moved[j] if j > 0 else 0.0
+            for k in range(count):
+                bend += moved[j] * moved[k] * products[j, k]
+    _, curvature = slack_slopes(
+        terms.slack, terms.constant, blocks.mass[i], free_mass(i, terms, atoms)
+    )
+    bend += mass * mass * curvature
+    start = end + bend
+    if not start > 0.0:
+        return 0.0
+    return 1.0 if end >= -SEARCH_ACCURACY * start else start / bend
+
+
+@kernel
 def search(blocks, i, model, terms, atoms, work, n_cells, loss, mass):
     """Share of the way along ``delta`` at which the dual stops growing, at most all of it.
 
@@ -270,7 +301,7 @@ def accept(blocks, i, model, terms, atoms, work, n_cells, step):
     """Go the share ``step`` of the way: masses, and the weights as the oracle wants them."""
     settle(blocks, i, terms, atoms, step)
     if terms.unit:
-        write_moves(blocks, i, model, atoms, work.augmented)
+        write_moves(blocks, i, model, atoms, work.augmented, step)
         return
     n_coef, n_labels = model.coef.size, model.coef.shape[1]
     for j in range(n_cells):
@@ -285,16 +316,16 @@ def accept(blocks, i, model, terms, atoms, work, n_cells, step):
 
 
 @kernel
-def write_moves(blocks, i, model, atoms, change):
-    """Write moved mass into the weights, ``W -= sum_j moved_j f(x_i, y_j)``, where they are eta."""
+def write_moves(blocks, i, model, atoms, change, step):
+    """Write moved mass into the weights where they are eta, ``W -= step sum_j moved_j f(x_i, y_j)``."""
     lo = blocks.offsets[i]
     n_nodes = blocks.offsets[i + 1] - lo
     n_labels = model.coef.shape[1]
     change[:n_nodes] = 0.0
     for k in range(atoms.count[i]):
-        moved = atoms.moved[atoms.first[i] + k]
-        if moved != 0.0:
-            write_labelling(blocks, i, model, labels_of(blocks, i, atoms, k), -moved, change)
+        mass = -step * atoms.moved[atoms.first[i] + k]
+        if mass != 0.0:
+            write_labelling(blocks, i, model, labels_of(blocks, i, atoms, k), mass, change)
     for t in range(n_nodes):
         row = change[t]
         largest = 0.0

@@ -94,13 +94,14 @@ def move_mass(blocks, i, terms, atoms, n_steps, accuracy):
     )
     moved[:] = 0.0
     anything = False
+    tie = 1e-6 * accuracy  # a step makes two violations equal: let rounding not choose between them
     for _ in range(n_steps):
         best, worst = 0, -1
         for k in range(count):
-            if violation[k] > violation[best]:
+            if violation[k] > violation[best] + tie:
                 best = k
             has_mass = alpha[k] + moved[k] > 0.0 or (has_source and k == 0)
-            if has_mass and (worst < 0 or violation[k] < violation[worst]):
+            if has_mass and (worst < 0 or violation[k] < violation[worst] - tie):
                 worst = k
         gain = violation[best] - violation[worst] if worst >= 0 else 0.0
         if not gain > accuracy:  # also true of NaN, which comes of numbers that overflow
