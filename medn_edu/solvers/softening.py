@@ -14,9 +14,9 @@ small share of the softness, what is left is the difference between the two prob
 over M3N removes.  Then L-BFGS takes over, with the weights found so far: near its optimum the smooth
 problem is easy.  At high temperatures that is the case from the start.
 
-On the OCR letters this is three to ten times faster than L-BFGS by itself at ``epsilon = 0.01``, and
-the only one of the two to finish at ``epsilon = 0.001``.  Lowering the temperature step by step, each
-problem started from the one before, needs no other solver and lies between them.
+On the OCR letters, with ``lam = 10`` and ``epsilon = 0.01``, this reaches a gap of 1 % in 2 seconds.
+L-BFGS, started at 0, is not there after 400 iterations and 40 seconds.  Lowering the temperature in
+three steps, from 0.1, each problem started at the solution of the one before, takes 11.
 """
 
 from __future__ import annotations
