@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from test_estimators import labellings, make_words
 
 from medn_edu import CRF, M3N, EpsilonMarkovNetwork, load_model
@@ -177,6 +179,25 @@ def test_bad_parameters(parameters, words):
     with pytest.raises((TypeError, ValueError), match=words) as error:
         EpsilonMarkovNetwork(**parameters).fit(X, Y)
     assert str(error.value).endswith(".")
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e20, 1e90, 1e160, 1e308])
+@pytest.mark.parametrize("epsilon", [1.0, 0.01, 1e-300])
+@pytest.mark.parametrize("loss", ["hamming", None])
+def test_huge_numbers_get_a_model_or_a_sentence(size, epsilon, loss):
+    huge = [np.array([[size, -size], [size, size]])]
+    model = EpsilonMarkovNetwork(epsilon=epsilon, loss=loss, max_iter=20)
+    for C in (1.0, 1e-300, 1e300):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.set_params(C=C).fit(huge, ["ab"])
+        except ValueError as error:
+            assert str(error).endswith(".")
+        else:
+            assert np.isfinite(model.weights_).all()
+            assert model.result_.primal >= model.result_.dual * (1 - 1e-9) - 1e-12
 
 
 def test_ocr_letters_at_a_low_temperature(ocr):

@@ -110,7 +110,8 @@ class Sweeps:
             belief, self._message, edge.exp_t, *forest, first, last, log_norm, self._lost
         )
         if self._lost.any():
-            self._centre(node, offset, first, last, self._lost, shift, everyone)
+            low = everyone  # who is low does not matter here
+            self._centre(node, offset, first, last, self._lost, shift, low)
             kernels.log_up(belief, edge.log, *forest, first, last, self._lost, log_norm)
         with np.errstate(over="ignore", invalid="ignore"):
             return shift + edge.epsilon * log_norm
