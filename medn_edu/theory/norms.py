@@ -18,8 +18,8 @@ even, and grows with every :math:`|\mu_k|`.
 
 **Between two norms.**  Near 0 it is :math:`K/\sqrt\lambda + \sqrt\lambda \|\mu\|_2^2 / 4`, round like
 the squared :math:`L_2`-norm; far out it grows like the :math:`L_1`-norm, which it becomes everywhere
-as :math:`\lambda \to \infty`.  Its ball turns smoothly where it meets the axes, in a curve the narrower the larger
-:math:`\lambda`: weights become small and never exactly zero.
+as :math:`\lambda \to \infty`.  Its ball turns smoothly where it meets the axes, in a curve the
+narrower the larger :math:`\lambda`: weights become small and never exactly zero.
 
 **A ball** is the set of means that cost no more than a given point costs.  Every cost here is convex
 with its least value at the prior's own mean, so that each ray from there leaves the ball once, and
