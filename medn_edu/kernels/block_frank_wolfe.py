@@ -56,6 +56,7 @@ __all__ = [
     "load_atoms",
     "propose",
     "shrink",
+    "sum_losses",
     "sum_up",
     "visit_blocks",
 ]
@@ -301,7 +302,8 @@ def accept(blocks, i, model, terms, atoms, work, n_cells, step):
     """Go the share ``step`` of the way: masses, and the weights as the oracle wants them."""
     settle(blocks, i, terms, atoms, step)
     if terms.unit:
-        write_moves(blocks, i, model, atoms, work.augmented, step)
+        add_moves(blocks, i, model, atoms, step, work.augmented, model.coef, model.eta)
+        write_transitions(blocks, i, model, atoms, step)
         return
     n_coef, n_labels = model.coef.size, model.coef.shape[1]
     for j in range(n_cells):
@@ -316,53 +318,32 @@ def accept(blocks, i, model, terms, atoms, work, n_cells, step):
 
 
 @kernel
-def write_moves(blocks, i, model, atoms, change, step):
-    """Write moved mass into the weights where they are eta, ``W -= step sum_j moved_j f(x_i, y_j)``."""
+def write_transitions(blocks, i, model, atoms, step):
+    """Write moved mass into the tables of transitions, where they are eta."""
     lo = blocks.offsets[i]
-    n_nodes = blocks.offsets[i + 1] - lo
-    n_labels = model.coef.shape[1]
-    change[:n_nodes] = 0.0
     for k in range(atoms.count[i]):
-        mass = -step * atoms.moved[atoms.first[i] + k]
-        if mass != 0.0:
-            write_labelling(blocks, i, model, labels_of(blocks, i, atoms, k), mass, change)
-    for t in range(n_nodes):
-        row = change[t]
-        largest = 0.0
-        for a in range(n_labels):
-            largest = max(largest, abs(row[a]))
-        if largest <= ROUNDING * blocks.mass[i]:
-            continue  # all moves agree on this node's label: what is left is rounding
-        for p in range(blocks.indptr[lo + t], blocks.indptr[lo + t + 1]):
-            value = blocks.data[p]
-            weight = model.coef[blocks.indices[p]]
-            for a in range(n_labels):
-                weight[a] += value * row[a]
+        mass = step * atoms.moved[atoms.first[i] + k]
+        if mass == 0.0:
+            continue
+        labelling = labels_of(blocks, i, atoms, k)
+        for t in range(labelling.size):
+            parent = blocks.parents[lo + t] - lo
+            if parent >= 0:
+                kind, above, label = blocks.edge_types[lo + t], labelling[parent], labelling[t]
+                model.edge[kind, above, label] -= mass
+                model.edge_by_child[kind, label, above] -= mass
 
 
 @kernel
-def write_labelling(blocks, i, model, labelling, mass, change):
-    """Add ``mass`` to a labelling's transition weights and to its entries of ``change``."""
-    lo = blocks.offsets[i]
-    for t in range(labelling.size):
-        change[t, labelling[t]] += mass
-        parent = blocks.parents[lo + t]
-        if parent >= 0:
-            kind, above = blocks.edge_types[lo + t], labelling[parent - lo]
-            model.eta[edge_cell(model, kind, above, labelling[t])] += mass
-            model.edge[kind, above, labelling[t]] += mass
-            model.edge_by_child[kind, labelling[t], above] += mass
-
-
-@kernel
-def aim(blocks, model, terms, atoms, factor, delta, loss, mass):
+def aim(blocks, model, terms, atoms, work, factor, delta, loss, mass):
     """Extrapolate all blocks (see `extrapolate`), and see where that leads.
 
     Adds the effect on eta to ``delta`` and writes the loss and the free mass of each block's move.
     """
+    coef = delta[: model.coef.size].reshape(model.coef.shape)
     for i in range(atoms.count.size):
         extrapolate(blocks, i, terms, atoms, factor)
-        add_moves(blocks, i, model, atoms, delta)
+        add_moves(blocks, i, model, atoms, 1.0, work.augmented, coef, delta)
         loss[i], mass[i] = moved_loss(blocks, i, terms, atoms)
 
 
@@ -379,46 +360,75 @@ def shrink(blocks, terms, atoms, share):
     for i in range(atoms.count.size):
         first, count = atoms.first[i], atoms.count[i]
         for slot in range(first + 1, first + count):
-            atoms.alpha[slot] *= share
+            left = (1.0 - share) * atoms.alpha[slot]
+            atoms.alpha[slot] -= left
             if terms.slack == LINEAR:
-                atoms.alpha[first] += atoms.alpha[slot] / share * (1.0 - share)
+                atoms.alpha[first] += left
         atoms.previous[first : first + count] = atoms.alpha[first : first + count]
 
 
 @kernel
-def sum_up(blocks, model, terms, atoms, eta, loss, mass):
-    """Add up ``eta`` from the masses, and write each block's loss and free mass."""
+def sum_up(blocks, model, terms, atoms, work, eta):
+    """Add up ``eta`` from the masses."""
+    coef = eta[: model.coef.size].reshape(model.coef.shape)
     for i in range(atoms.count.size):
-        first, count = atoms.first[i], atoms.count[i]
-        atoms.moved[first : first + count] = atoms.alpha[first : first + count]
-        if terms.slack != LINEAR:
-            atoms.moved[first] = 0.0  # the source
-        add_moves(blocks, i, model, atoms, eta)
+        move_all(i, terms, atoms)
+        add_moves(blocks, i, model, atoms, 1.0, work.augmented, coef, eta)
+
+
+@kernel
+def sum_losses(blocks, terms, atoms, loss, mass):
+    """Write the loss and the free mass of each block."""
+    for i in range(atoms.count.size):
+        move_all(i, terms, atoms)
         loss[i], mass[i] = moved_loss(blocks, i, terms, atoms)
 
 
 @kernel
-def add_moves(blocks, i, model, atoms, eta):
-    """Add ``sum_j moved_j (f(x_i, y_i) - f(x_i, y_j))`` to ``eta``."""
-    total = 0.0
-    for k in range(atoms.count[i]):
-        moved = atoms.moved[atoms.first[i] + k]
-        total += moved
-        if moved != 0.0:
-            add_labelling(blocks, i, model, labels_of(blocks, i, atoms, k), -moved, eta)
-    if total != 0.0:
-        lo, hi = blocks.offsets[i], blocks.offsets[i + 1]
-        add_labelling(blocks, i, model, blocks.labels[lo:hi], total, eta)
+def move_all(i, terms, atoms):
+    """Let all mass of block ``i`` count as moved."""
+    first, count = atoms.first[i], atoms.count[i]
+    atoms.moved[first : first + count] = atoms.alpha[first : first + count]
+    if terms.slack != LINEAR:
+        atoms.moved[first] = 0.0  # the source
 
 
 @kernel
-def add_labelling(blocks, i, model, labelling, mass, eta):
-    """Add ``mass f(x_i, labelling)`` to ``eta``."""
+def add_moves(blocks, i, model, atoms, factor, change, coef, eta):
+    """Add ``factor sum_j moved_j (f(x_i, y_i) - f(x_i, y_j))`` to ``eta``; ``coef`` is a view of it."""
     lo = blocks.offsets[i]
+    n_nodes = blocks.offsets[i + 1] - lo
     n_labels = model.coef.shape[1]
-    for t in range(labelling.size):
+    change[:n_nodes] = 0.0
+    total = 0.0
+    for k in range(atoms.count[i]):
+        mass = factor * atoms.moved[atoms.first[i] + k]
+        total += mass
+        if mass != 0.0:
+            add_labelling(blocks, i, model, labels_of(blocks, i, atoms, k), -mass, change, eta)
+    if abs(total) > ROUNDING * blocks.mass[i]:
+        true_labels = blocks.labels[lo : lo + n_nodes]
+        add_labelling(blocks, i, model, true_labels, total, change, eta)
+    for t in range(n_nodes):
+        row = change[t]
+        largest = 0.0
+        for a in range(n_labels):
+            largest = max(largest, abs(row[a]))
+        if largest <= ROUNDING * blocks.mass[i]:
+            continue  # all moves agree on this node's label: what is left is rounding
         for p in range(blocks.indptr[lo + t], blocks.indptr[lo + t + 1]):
-            eta[blocks.indices[p] * n_labels + labelling[t]] += mass * blocks.data[p]
+            value = blocks.data[p]
+            cells = coef[blocks.indices[p]]
+            for a in range(n_labels):
+                cells[a] += value * row[a]
+
+
+@kernel
+def add_labelling(blocks, i, model, labelling, mass, change, eta):
+    """Add ``mass`` to a labelling's entries of ``change`` and to its transitions in ``eta``."""
+    lo = blocks.offsets[i]
+    for t in range(labelling.size):
+        change[t, labelling[t]] += mass
         parent = blocks.parents[lo + t] - lo
         if parent >= 0:
             kind = blocks.edge_types[lo + t]

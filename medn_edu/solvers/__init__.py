@@ -16,13 +16,24 @@ recorded or interrupted, and no algorithm is written a second time for the sake 
 
 * `block_frank_wolfe`: maximum entropy discrimination with any prior, on the dual.
 * `lbfgs`: conditional random fields, on the primal.
+* `owlqn`, `proximal_lbfgs`: the same with an L1 penalty; the second is faster.
 * `softening`: the family between the two, first the one, then the other.
 * `variational_laplace`: Algorithm 1 of MEDN, a bound for the Laplace prior.
 """
 
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.lbfgs import lbfgs
+from medn_edu.solvers.owlqn import owlqn
+from medn_edu.solvers.proximal_lbfgs import proximal_lbfgs
 from medn_edu.solvers.softening import softening
 from medn_edu.solvers.variational import variational_bound, variational_laplace
 
-__all__ = ["block_frank_wolfe", "lbfgs", "softening", "variational_bound", "variational_laplace"]
+__all__ = [
+    "block_frank_wolfe",
+    "lbfgs",
+    "owlqn",
+    "proximal_lbfgs",
+    "softening",
+    "variational_bound",
+    "variational_laplace",
+]

@@ -76,7 +76,7 @@ class DualState:
 
     def dual_value(self) -> float:
         """Return the value of the dual."""
-        _, loss, mass = self._sums()
+        loss, mass = self._losses()
         prior = self.problem.prior.log_mgf(self.model.eta, self.order)
         return float(loss.sum() - np.sum(prior) - self.problem.conjugates(mass).sum())
 
@@ -109,16 +109,17 @@ class DualState:
             )
             if done < len(alpha):
                 self._enlarge()
-        eta, loss, mass = self._sums()
+        eta = self._sum_eta()
         if not eta.any():
             return
+        loss, mass = self._losses()
         share = self._search(np.zeros_like(eta), eta, loss, np.zeros_like(mass), mass)
         kernels.shrink(self.blocks, self.terms, self.atoms, max(share, 1e-300))
         self._tilt(share * eta)
 
     def rebuild(self) -> None:
         """Compute everything afresh from the masses: steps add rounding to eta."""
-        self._tilt(self._sums()[0])
+        self._tilt(self._sum_eta())
 
     def visit(self, order: np.ndarray, *, with_oracle: bool) -> None:
         """Visit blocks in this order."""
@@ -133,11 +134,17 @@ class DualState:
         """Go on in the direction in which the masses moved since the last call, as far as it pays."""
         delta = np.zeros(self.shape.size)
         loss, change = np.zeros_like(self.gaps), np.zeros_like(self.gaps)
-        mass = np.zeros_like(self.gaps)
-        if self.terms.slack != LINEAR:
-            mass = self._sums()[2]
+        _, mass = self._losses()
         kernels.aim(
-            self.blocks, self.model, self.terms, self.atoms, _EXTRAPOLATION, delta, loss, change
+            self.blocks,
+            self.model,
+            self.terms,
+            self.atoms,
+            self.work,
+            _EXTRAPOLATION,
+            delta,
+            loss,
+            change,
         )
         step = self._search(self.model.eta, delta, loss, mass, change)
         if step > 0:
@@ -168,12 +175,17 @@ class DualState:
             variance=variance,
         )
 
-    def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return eta, and each block's loss and free mass, from the masses."""
+    def _sum_eta(self) -> np.ndarray:
+        """Return what the masses tilt the prior by."""
         eta = np.zeros(self.shape.size)
+        kernels.sum_up(self.blocks, self.model, self.terms, self.atoms, self.work, eta)
+        return eta
+
+    def _losses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return each block's loss and free mass."""
         loss, mass = np.zeros_like(self.gaps), np.zeros_like(self.gaps)
-        kernels.sum_up(self.blocks, self.model, self.terms, self.atoms, eta, loss, mass)
-        return eta, loss, mass
+        kernels.sum_losses(self.blocks, self.terms, self.atoms, loss, mass)
+        return loss, mass
 
     def _search(
         self,
