@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
 
 from medn_edu.checks import check_count, random_generator
 from medn_edu.estimators.max_margin import MaxMarginNetwork
@@ -12,10 +15,12 @@ from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import SolveResult, run
 from medn_edu.slacks import LinearSlack, Slack, check_slack
 from medn_edu.solvers import variational_laplace
+from medn_edu.structures import LabelledSamples
 
 __all__ = ["MEDN", "LaplaceMEDN"]
 
-_NEVER = 1e-300  # a gap at which no run ends
+_NEVER = 1e-300  # a gap at which no run ends, unless nothing is left of it
+_VARIATIONAL = "variational method: "  # how the status of such a solution begins
 
 
 class MEDN(MaxMarginNetwork):
@@ -85,8 +90,18 @@ class MEDN(MaxMarginNetwork):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def _problem(self, data: LabelledSamples, n_jobs: int) -> MaxMarginProblem:
+        problem = super()._problem(data, n_jobs)
+        check_prior(problem.prior, problem.weight_shape.size)
+        return problem
+
     def _prior(self) -> Prior:
-        return LaplacePrior() if self.prior is None else check_prior(self.prior)
+        if isinstance(self.prior, str):
+            raise TypeError(
+                f"prior is {self.prior!r}; expected a Prior, such as LaplacePrior(lam=1.0); for a "
+                "loaded model set_params(prior=...) sets it again."
+            )
+        return LaplacePrior() if self.prior is None else self.prior
 
     def _slack(self) -> Slack:
         return LinearSlack() if self.slack is None else check_slack(self.slack)
@@ -172,7 +187,8 @@ class LaplaceMEDN(MaxMarginNetwork):
     @property
     def bounds_(self) -> list[float]:
         """Bound on the primal value after each iteration of the variational method; else empty."""
-        if self.method != "variational":
+        check_is_fitted(self, "coef_")
+        if not self.result_.status.startswith(_VARIATIONAL):
             return []
         return [point.objective_estimate for point in self.result_.trace]
 
@@ -198,7 +214,9 @@ class LaplaceMEDN(MaxMarginNetwork):
         )
         with StepProgress("LaplaceMEDN", self.n_iterations, shown=bool(self.verbose)) as progress:
             # Algorithm 1 ends when its iterations are done, however close it is.
-            return run(passes, problem, tol=_NEVER, max_iter=self.n_iterations, callback=progress)
+            n_iterations = self.n_iterations
+            result = run(passes, problem, tol=_NEVER, max_iter=n_iterations, callback=progress)
+        return replace(result, status=_VARIATIONAL + result.status)
 
     def _warn(self, result: SolveResult, problem: MaxMarginProblem) -> None:
         if self.method == "exact":

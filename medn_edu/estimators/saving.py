@@ -26,6 +26,7 @@ _ARRAYS = ("weights", "eta", "alpha", "trace", "variance")
 _SCALARS = [f.name for f in fields(SolveResult) if f.name not in _ARRAYS]
 _TRACE = [f.name for f in fields(TracePoint)]
 _ALPHA = [f.name for f in fields(DualVariables)]
+_CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
 # Parameters that are objects of ours: their class and constants are saved, nothing else is made from a
 # file.  The array that a Gaussian prior may hold is written as a list.
 _KNOWN: dict[str, Any] = {
@@ -188,9 +189,9 @@ def _encode(value: Any, name: str) -> Any:
         value = value.tolist()
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, list | tuple | set | frozenset):
-        items = [_encode(item, name) for item in value]
-        return {type(value).__name__: items}
+    for kind in _CONTAINERS:  # a named tuple becomes a tuple, which is equal to it
+        if isinstance(value, kind):
+            return {kind.__name__: [_encode(item, name) for item in value]}
     if isinstance(value, dict):
         return {"dict": [[_encode(k, name), _encode(v, name)] for k, v in value.items()]}
     if type(value) is _KNOWN.get(type(value).__name__):
@@ -212,5 +213,5 @@ def _decode(value: Any) -> Any:
         return {_decode(k): _decode(v) for k, v in items}
     if kind in _KNOWN:
         return _KNOWN[kind](**_decode(items))
-    make = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}[kind]
+    make = {container.__name__: container for container in _CONTAINERS}[kind]
     return make(_decode(item) for item in items)

@@ -35,7 +35,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems.max_margin import MaxMarginProblem
-from medn_edu.results import DualVariables, Iterate, SolveResult, run
+from medn_edu.results import OVERFLOW, DualVariables, Iterate, SolveResult, run
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.line_search import highest_point
 
@@ -79,6 +79,8 @@ def variational_laplace(
     ------
     TypeError
         If the problem's prior is not a Laplace prior.
+    ValueError
+        If numbers overflow.
 
     Examples
     --------
@@ -141,11 +143,12 @@ def variational_bound(problem: MaxMarginProblem, mean: np.ndarray, variance: np.
         At least the primal value at ``mean``, which is that of the best posterior with this mean.
     """
     lam = problem.prior.lam  # type: ignore[attr-defined]
-    second_moment = np.square(mean) + variance
     divergence = (
-        np.sqrt(lam * second_moment)
-        - 0.5 * np.log(2 * np.pi * np.e * variance)
-        - 0.5 * math.log(lam / 4)
+        math.sqrt(lam) * np.hypot(mean, np.sqrt(variance))
+        - 0.5 * np.log(2 * np.pi * np.e)
+        - 0.5 * np.log(variance)
+        - 0.5 * math.log(lam)
+        + math.log(2)
     )
     penalties = problem.data.sample_weight * problem.slack.penalty(problem.xi(mean))
     return math.fsum(divergence) + math.fsum(penalties)
@@ -153,7 +156,11 @@ def variational_bound(problem: MaxMarginProblem, mean: np.ndarray, variance: np.
 
 def _next_variance(result: SolveResult, variance: np.ndarray, lam: float) -> np.ndarray:
     """Step 2 of Algorithm 1: ``sqrt(<w^2> / lam)``."""
-    return np.sqrt((np.square(result.weights) + variance) / lam)
+    with np.errstate(over="ignore"):
+        new = np.hypot(result.weights, np.sqrt(variance)) / math.sqrt(lam)
+    if not np.all(np.isfinite(new) & (new > 0)):
+        raise ValueError(OVERFLOW)
+    return new
 
 
 def _feasible(problem: MaxMarginProblem, alpha: DualVariables) -> DualVariables:
