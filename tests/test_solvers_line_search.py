@@ -1,0 +1,140 @@
+"""Line search on concave functions, on the whole line and with barriers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from medn_edu.solvers.line_search import highest_point
+
+positive = st.integers(-300, 300).map(lambda hundredths: 10.0 ** (hundredths / 100))
+accuracies = st.floats(-6, -1).map(lambda exponent: 10.0**exponent)
+
+
+class Barriers:
+    """``gain t - bend t^2 / 2 + sum_j heights_j log(1 - t / ends_j)``; beyond an end it is not asked."""
+
+    def __init__(self, gain, bend, heights, ends):
+        self.gain, self.bend = gain, bend
+        self.heights, self.ends = np.array(heights), np.array(ends)
+        self.limit = float(np.min(self.ends, initial=np.inf))
+        self.asked = []
+
+    @property
+    def start(self):
+        return float(self.gain - np.sum(self.heights / self.ends))
+
+    def __call__(self, step):
+        assert 0 < step <= 1
+        assert step < self.limit
+        self.asked.append(step)
+        room = self.ends - step
+        slope = self.gain - self.bend * step - np.sum(self.heights / room)
+        return float(slope), float(self.bend + np.sum(self.heights / room**2))
+
+
+barriers = st.integers(0, 4).flatmap(
+    lambda n: st.builds(
+        Barriers,
+        gain=positive,
+        bend=st.just(0.0) | positive,
+        heights=st.lists(positive, min_size=n, max_size=n),
+        ends=st.lists(positive, min_size=n, max_size=n),
+    )
+)
+
+
+@given(barriers, accuracies)
+def test_slope_is_small_or_the_whole_way_pays(function, accuracy):
+    """Inside the domain, and where the slope has all but vanished; never past step 1."""
+    start = function.start
+    assume(start > 1e-6 * function.gain)
+    step = highest_point(function, start, function.limit, accuracy)
+    assert 0 < step <= 1
+    assert step < function.limit
+    slope, _ = function(step)
+    assert abs(slope) <= accuracy * start * (1 + 1e-9) or (step == 1.0 and slope > 0)
+    assert len(function.asked) <= 31
+
+
+@given(barriers, accuracies)
+def test_function_has_grown(function, accuracy):
+    """By concavity it may end below its start by no more than the slope that is left."""
+    start = function.start
+    assume(start > 1e-6 * function.gain)
+    step = highest_point(function, start, function.limit, accuracy)
+    grown = function.gain * step - function.bend * step**2 / 2
+    grown += float(np.sum(function.heights * np.log1p(-step / function.ends)))
+    rounding = 1e-12 * (function.gain + np.sum(function.heights))
+    assert grown >= -accuracy * start * step - rounding
+
+
+@given(positive, positive, accuracies)
+def test_parabola_takes_one_newton_step(gain, bend, accuracy):
+    asked = []
+
+    def slope(step):
+        asked.append(step)
+        return gain - bend * step, bend
+
+    step = highest_point(slope, gain, math.inf, accuracy)
+    assert len(asked) <= 2
+    assert abs(gain - bend * step) <= accuracy * gain or step == 1.0
+    if gain >= bend:
+        assert step == 1.0
+
+
+@given(st.floats(max_value=0.0) | st.just(math.nan), positive)
+def test_where_nothing_is_to_be_gained_nothing_moves(start, limit):
+    """Without asking for another slope."""
+    assert highest_point(pytest.fail, start, limit) == 0.0
+
+
+@given(st.floats(0.01, 0.99), st.floats(1, 8))
+def test_slope_that_jumps(where, height):
+    """As with a two-point prior far out: saturated slopes, curvature zero nearly everywhere."""
+
+    def slope(step):
+        return (1.0 if step < where else -(10.0**height)), 0.0
+
+    step = highest_point(slope, 1.0, math.inf, 1e-3)
+    assert step < where
+    assert where - step < 1e-6
+
+
+@given(st.floats(0.05, 0.95))
+def test_infinite_answers_past_the_end_of_the_domain(end):
+    """A domain whose end is not known beforehand: slope minus infinity, bend infinite or nan."""
+    for bend in (math.inf, math.nan):
+
+        def slope(step, bend=bend):
+            if step >= end:
+                return -math.inf, bend
+            return 1.0 - 0.1 * end / (end - step), 0.1 * end / (end - step) ** 2
+
+        step = highest_point(slope, 0.9, math.inf, 1e-6)
+        assert step == pytest.approx(0.9 * end, rel=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
+def test_scale_of_the_function_does_not_matter(scale):
+    def slope(step):
+        return scale * (4 - 1 / (1 - step)), scale / (1 - step) ** 2
+
+    assert highest_point(slope, 3 * scale, 1.0, 1e-9) == pytest.approx(0.75, abs=1e-6)
+
+
+@pytest.mark.parametrize("end", [1e-300, 1e-12, 0.5, 1.0, 1 + 1e-6, 7.0])
+def test_ends_of_every_size(end):
+    """A barrier at ``end``; the maximum lies at 0.9 of the way to it, or at 1."""
+
+    def slope(step):
+        room = 1 - step / end
+        return 10.0 - 1 / room, 1 / (end * room**2)
+
+    step = highest_point(slope, 9.0, end, 1e-6)
+    assert step == pytest.approx(min(0.9 * end, 1.0), rel=1e-4)
