@@ -191,29 +191,47 @@ def _report(study: Any, rows: list[dict[str, Any]], store: Any, folder: Path) ->
 
 def _summary(rows: list[dict[str, Any]], seconds: dict[str, float]) -> str:
     """Return means over folds, one line per data set and model."""
+    from medn_edu.experiments.models import MODELS
     from medn_edu.experiments.tables import text_table
 
+    place = {name: number for number, name in enumerate(MODELS)}
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: (row["data"], place[row["model"]])):
         groups.setdefault((row["data"], row["model"]), []).append(row)
-    headers = ["data", "training", "model", "test error", "fits", "largest gap", "time a fit"]
+    headers = [
+        "data", "words", "model", "test error", "fits", "non-zero", "large", "support", "gap", "time",
+    ]  # fmt: skip
     cells = [_summary_line(*key, group, seconds) for key, group in groups.items()]
-    return text_table(headers, cells, right=[1, 3, 4, 5, 6])
+    note = (
+        "non-zero, large: weights that are not zero, and that are at least 1 % of the largest.  "
+        "support: wrong labellings per training word that carry dual mass.  gap: the largest; "
+        "time: the median."
+    )
+    table = text_table(headers, cells, right=[1, 3, 4, 5, 6, 7, 8, 9])
+    return f"{table}\n\n{textwrap.fill(note, 96)}"
 
 
 def _summary_line(
     data: str, model: str, group: list[dict[str, Any]], seconds: dict[str, float]
 ) -> list[str]:
-    errors = [row["error"] for row in group]
+    def values(column: str) -> list[float]:
+        return [row[column] for row in group if row.get(column) is not None]
+
+    def share(column: str) -> str:
+        return f"{100 * sum(values(column)) / sum(values('n_weights')):.0f} %"
+
+    errors, gaps, support = values("error"), values("relative_gap"), values("n_support")
     spread = f" ± {statistics.stdev(errors):.3f}" if len(errors) > 1 else ""
-    gaps = [row["relative_gap"] for row in group if row["relative_gap"] is not None]
     times = [seconds[row["key"]] for row in group if row["key"] in seconds]
     return [
         data,
-        f"{round(statistics.mean(row['n_train'] for row in group))} words",
+        str(round(statistics.mean(values("n_train")))),
         model,
         f"{statistics.mean(errors):.3f}{spread}",
         str(len(group)),
+        share("n_nonzero"),
+        share("n_large"),
+        f"{statistics.mean(support):.1f}" if support else "–",
         f"{100 * max(gaps):.2g} %" if gaps else "–",
         f"{statistics.median(times):.2f} s" if times else "–",
     ]

@@ -17,11 +17,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu.datasets import load_digit_words
-from medn_edu.experiments.models import MODELS, make_model
+from medn_edu.experiments.models import MODELS, make_model, sparsity
 from medn_edu.experiments.runner import label_error
 from medn_edu.plots import (
     draw_error_bars,
-    draw_transitions,
     draw_weight_images,
     draw_words,
     new_figure,
@@ -33,13 +32,16 @@ from medn_edu.plots import (
 __all__ = ["COLUMNS", "DemoRow", "draw_demo", "run_demo"]
 
 COLUMNS = (
-    "model", "error", "train_error", "seconds", "relative_gap", "n_nonzero", "n_weights", "status",
+    "model", "error", "train_error", "seconds", "relative_gap", "n_weights", "n_nonzero", "n_large",
+    "n_support", "status",
 )  # fmt: skip
 """Columns of the demo's table."""
 
 _N_SHOWN = 8
 _LETTERS_PER_LINE = 22
-_WIDTH, _LOWER_HEIGHT = 10.0, 2.6
+_WIDTH, _LOWER_HEIGHT = 10.0, 2.7
+_READERS = ("per letter", "CRF", "M3N", "LapMEDN")  # more would hide the handwriting
+_LEARNED = ("M3N", "LapMEDN")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +60,8 @@ class DemoRow:
         Time that training took.
     relative_gap : float or None
         Certified distance to the optimum, relative to it; None where there is no certificate.
-    n_nonzero, n_weights : int
-        Weights that are not zero, and all.
+    n_weights, n_nonzero, n_large, n_support
+        What `medn_edu.experiments.models.sparsity` returns.
     status : str
         Why training ended.
     predicted : ndarray of object
@@ -73,8 +75,10 @@ class DemoRow:
     train_error: float
     seconds: float
     relative_gap: float | None
-    n_nonzero: int
     n_weights: int
+    n_nonzero: int
+    n_large: int
+    n_support: float | None
     status: str
     predicted: np.ndarray
     trained: Any
@@ -128,8 +132,7 @@ def _train(name: str, words: Any, seed: int, n_jobs: int) -> DemoRow:
         train_error=label_error(model.predict(X), y),
         seconds=seconds,
         relative_gap=float(gap) if np.isfinite(gap) else None,
-        n_nonzero=int(np.count_nonzero(model.weights_)),
-        n_weights=len(model.weights_),
+        **sparsity(model),
         status=getattr(result, "status", ""),
         predicted=predicted,
         trained=model,
@@ -137,7 +140,7 @@ def _train(name: str, words: Any, seed: int, n_jobs: int) -> DemoRow:
 
 
 def draw_demo(words: Any, rows: Sequence[DemoRow], path: Path) -> Path:
-    """Draw the demo's figure: words as read by the models, errors, and what M3N learned.
+    """Draw the demo's figure: words as some models read them, errors, and what two have learned.
 
     Parameters
     ----------
@@ -154,26 +157,29 @@ def draw_demo(words: Any, rows: Sequence[DemoRow], path: Path) -> Path:
         The file.
     """
     images = [words.images[i] for i in words.test[:_N_SHOWN]]
-    read = {row.model: list(row.predicted[:_N_SHOWN]) for row in rows}
-    learned = next(row.trained for row in rows if row.model == "M3N")
+    by_name = {row.model: row for row in rows}
+    read = {name: list(by_name[name].predicted[:_N_SHOWN]) for name in _READERS}
+    learned = [by_name[name].trained for name in _LEARNED]
     height = words_height(images, read, _LETTERS_PER_LINE, _WIDTH) + 0.3  # and a title
     figure = new_figure(_WIDTH, height + _LOWER_HEIGHT)
     grid = figure.add_gridspec(
-        2, 3, height_ratios=[height, _LOWER_HEIGHT], width_ratios=[1, 1.2, 1.2]
+        2, 3, height_ratios=[height, _LOWER_HEIGHT], width_ratios=[1, 1.2, 1.3]
     )
     top = figure.add_subplot(grid[0, :])
-    left, middle, right = (figure.add_subplot(grid[1, column]) for column in range(3))
+    left, *panels = (figure.add_subplot(grid[1, column]) for column in range(3))
+    limit = max(float(np.abs(model.coef_).max()) for model in learned)
     with styled():
         true = [words.target[i] for i in words.test[:_N_SHOWN]]
         draw_words(top, images, true, read, letters_per_line=_LETTERS_PER_LINE)
-        top.set_title("The first test words as the models read them (wrong labels are struck out)")
+        top.set_title("The first test words as four models read them (wrong labels struck out)")
         draw_error_bars(left, [row.model for row in rows], [row.error for row in rows])
         left.set_xlabel("test error (% of labels)")
         left.set_title("Errors on all test words")
-        draw_weight_images(middle, learned.coef_, learned.classes_, (8, 8), n_columns=4)
-        middle.set_title("M3N's pixel weights")
-        draw_transitions(right, learned.transitions_[0], learned.classes_)
-        right.set_title("M3N's transitions")
-        for ax in (middle, right):
+        for ax, model, name in zip(panels, learned, _LEARNED, strict=True):
+            draw_weight_images(
+                ax, model.coef_, model.classes_, (8, 8),
+                n_columns=5, limit=limit, colorbar=name == _LEARNED[-1],
+            )  # fmt: skip
+            ax.set_title(f"{name}'s pixel weights")
             ax.set_anchor("N")  # squares under their titles, these in a line with the first
     return save_figure(figure, path)

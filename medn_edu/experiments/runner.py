@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu import __version__
-from medn_edu.experiments.models import make_model
+from medn_edu.experiments.models import make_model, sparsity
 from medn_edu.experiments.specs import FitSpec, Split, Study
 from medn_edu.experiments.tables import csv_text, read_csv
 from medn_edu.files import write_atomically
@@ -32,7 +32,7 @@ __all__ = ["RESULT_COLUMNS", "ResultStore", "evaluate", "label_error", "run_stud
 RESULT_COLUMNS = (
     "key", "data", "fold", "model", "parameters", "seed", "n_train", "n_test",
     "error", "train_error", "primal", "dual", "relative_gap", "n_passes", "n_weights", "n_nonzero",
-    "status", "failure", "settings", "version",
+    "n_large", "n_support", "status", "failure", "settings", "version",
 )  # fmt: skip
 """Columns of ``results.csv``."""
 
@@ -283,8 +283,7 @@ def _measure(model: Any, data: Split) -> dict[str, Any]:
         "dual": _finite(getattr(result, "dual", None)),
         "relative_gap": _finite(getattr(result, "relative_gap", None)),
         "n_passes": getattr(result, "n_passes", None),
-        "n_weights": len(model.weights_),
-        "n_nonzero": int(np.count_nonzero(model.weights_)),
+        **sparsity(model),
         "status": getattr(result, "status", ""),
         "failure": "",
     }

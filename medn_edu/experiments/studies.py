@@ -37,7 +37,7 @@ __all__ = ["STUDIES"]
 
 _FOLDS = range(10)
 _DRAWN = (100, 150, 200, 250)
-_OCR_MODELS = ("CRF", "L2-CRF", "M3N")
+_OCR_MODELS = tuple(name for name in MODELS if name != "per letter")
 _MEMORY = (
     "only 55 different words occur in these data, each in every fold, so that a chain can learn "
     "them by heart; errors on new words would be larger."
@@ -103,15 +103,25 @@ def _drawn_words(fold: np.ndarray, n_words: int, seed: int) -> np.ndarray:
     return kept
 
 
+def _in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows in the order of the models, as figures show them."""
+    place = {name: number for number, name in enumerate(MODELS)}
+    return sorted(rows, key=lambda row: place[row["model"]])
+
+
 def _draw_ocr(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    rows = _in_order(rows)
     drawn = [row for row in rows if row["data"] != "ocr-rest"]
     whole = [row for row in rows if row["data"] == "ocr-rest"]
-    figure = new_figure(9, 3.8)
-    left, right = figure.subplots(1, 2, width_ratios=[1.5, 1])
+    figure = new_figure(10, 4.4)
+    left, right = figure.subplots(1, 2, width_ratios=[1.3, 1])
     with styled():
         curves = error_curves(drawn)
         draw_errors(left, curves)
         left.set_xlabel(f"training words, {_fits(curves)}")
+        left.get_legend().remove()
+        handles, names = left.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside upper left", ncols=4)
         _draw_bars(right, whole)
         left.set_title("One fold trains, nine test")
         right.set_title("Nine folds train, one tests")
@@ -121,7 +131,8 @@ def _draw_ocr(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 def _draw_ocr_full(rows: Sequence[dict[str, Any]], path: Path) -> None:
     titles = {"ocr-rest": "Folds 1-9 train, 0 tests", "ocr-one": "Fold 0 trains, 1-9 test"}
-    figure = new_figure(9, 3.2)
+    rows = _in_order(rows)
+    figure = new_figure(10, 3.6)
     with styled():
         for ax, (data, title) in zip(figure.subplots(1, 2), titles.items(), strict=True):
             _draw_bars(ax, [row for row in rows if row["data"] == data])

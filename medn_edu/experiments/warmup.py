@@ -17,12 +17,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu import inference, kernels
-from medn_edu.estimators import CRF, M3N
+from medn_edu.estimators import CRF, M3N, MEDN, EpsilonMarkovNetwork, LaplaceMEDN
 from medn_edu.kernels._cache import cache_folder
 from medn_edu.packing import encode_labels, forbidden_to_allowed, label_samples, pack
-from medn_edu.priors import GaussianPrior
+from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import MaxMarginProblem
-from medn_edu.slacks import LinearSlack
+from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.solvers import block_frank_wolfe
 from medn_edu.structures import Forest
 
@@ -110,8 +110,30 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "inference", inference.warm_up
     yield "training M3N", lambda: m3n.fit(X, y).fit(X, y)
     yield "growing", lambda: _grow(X, y)
-    yield "training a CRF", lambda: CRF(max_iter=3, verbose=0).fit(X, y)
+    yield "training with other priors", lambda: _train_medn(X, y)
+    yield "training CRFs", lambda: _train_crfs(X, y)
     yield "decoding", lambda: (m3n.predict(X), m3n.decode(X, 2), m3n.predict_marginals(X))
+
+
+class _OwnPrior(LaplacePrior):
+    """A prior that kernels do not know, as any of a user's own."""
+
+
+def _train_medn(X: list[Forest], y: list[list[int]]) -> None:
+    """Take the compiled way and the one that asks the prior in Python; every slack."""
+    few: dict[str, Any] = {"max_iter": 3, "tol": 1e-9, "verbose": 0}
+    for method in ("exact", "variational"):
+        LaplaceMEDN(lam=4.0, method=method, **few).fit(X, y)
+    for prior in (LaplacePrior(4.0), _OwnPrior(4.0)):
+        for slack in (LinearSlack(1.0), ExponentialSlack(1.0)):
+            MEDN(prior, slack, warm_start=True, **few).fit(X, y).fit(X, y)
+
+
+def _train_crfs(X: list[Forest], y: list[list[int]]) -> None:
+    """Train what sums over labellings."""
+    for penalty in ("l2", "l1", None):
+        CRF(penalty, max_iter=3, verbose=0).fit(X, y)
+    EpsilonMarkovNetwork(epsilon=0.1, max_iter=3, verbose=0).fit(X, y)
 
 
 def _grow(X: list[Forest], y: list[list[int]]) -> None:

@@ -27,7 +27,8 @@ __all__ = ["warm_up"]
 def warm_up() -> None:
     """Run every question once on two tiny samples, so that no later call waits for the compiler.
 
-    The second sample's potentials are so far apart that it takes the way through the log domain.
+    In the second sample the nodes insist on labels that the transition all but forbids, so that it
+    takes the way through the log domain.
     Kernels have one signature each, so this compiles all there is.
 
     Examples
@@ -40,9 +41,10 @@ def warm_up() -> None:
         parents=np.array([-1, 0, -1, 2]),
         edge_types=np.zeros(4, dtype=np.int64),
     )
-    coef, edge, rng = np.zeros((2, 1)), np.zeros((1, 2, 2)), np.random.default_rng(0)
+    coef, rng = np.zeros((2, 1)), np.random.default_rng(0)
+    edge = np.array([[[0.0, -1e4], [-1e4, 0.0]]])
     node = node_potentials(samples, coef)
-    node[3, 0] = 1e4
+    node[2, 1] = node[3, 0] = 1e4
     labels = gibbs_labellings(samples, node, edge, 1, rng=rng)  # asks for the best labelling first
     labelling_scores(samples, node, edge, labels)
     k_best(samples, node, edge, 2)

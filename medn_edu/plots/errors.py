@@ -132,7 +132,7 @@ def draw_errors(
 def _draw_curve(ax: Axes, curve: ErrorCurve, shift: float, logarithmic: bool) -> None:
     """Draw one curve, moved aside a little so that the spreads of several stay apart."""
     n = curve.n_train.astype(float)
-    x = n * 1.012**shift if logarithmic else n + shift * 0.008 * max(float(np.ptp(n)), 1.0)
+    x = n * 1.02**shift if logarithmic else n + shift * 0.015 * max(float(np.ptp(n)), 1.0)
     style = series_style(curve.model)
     spread = curve.deviation if (curve.n_fits > 1).any() else None
     ax.errorbar(x, curve.mean, yerr=spread, label=curve.model, elinewidth=1.2, **style)

@@ -63,6 +63,7 @@ _SERIES: dict[str, dict[str, Any]] = {
     "L1-M3N": {"color": "#56B4E9", "linestyle": (0, (8, 2)), "marker": "P"},
     "LapMEDN": {"color": "#009E73", "linestyle": "-.", "marker": "D"},
     "LapMEDN variational": {"color": "#8A6FB0", "linestyle": (0, (3, 1)), "marker": "X"},
+    "epsilon-M3N": {"color": "#A05A2C", "linestyle": (0, (1, 0.6)), "marker": "p"},
     "per letter": {"color": "#A9B1B9", "linestyle": (0, (2, 2)), "marker": "d"},
 }
 _LOCK = threading.RLock()
