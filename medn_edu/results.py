@@ -33,6 +33,7 @@ __all__ = [
     "run",
 ]
 
+MAX_WAIT = 10  # passes without a certificate although the solver's estimate is below the tolerance
 OVERFLOW = (
     "the weights cannot be computed in double precision: features, sample weights or constants are "
     "too large; rescale the features, to about 1."
@@ -368,12 +369,17 @@ class _Judge:
         self.problem = problem
         self.tol = tol
         self.threshold = tol
+        self.n_waited = 0
         self.n_oracle_calls = 0
 
     def __call__(self, iterate: Iterate, *, at_all_costs: bool) -> Certificate | None:
-        promising = iterate.gap_estimate <= self.threshold * abs(iterate.objective_estimate)
-        if not (promising or at_all_costs):
+        size = abs(iterate.objective_estimate)
+        promising = iterate.gap_estimate <= self.threshold * size
+        # An estimate may flatter for good, by chance: do not wait for ever.
+        self.n_waited += iterate.gap_estimate <= self.tol * size
+        if not (promising or at_all_costs or self.n_waited > MAX_WAIT):
             return None
+        self.n_waited = 0
         certificate = self.problem.certify(iterate)
         self.n_oracle_calls += self.problem.n_samples
         if certificate.relative_gap > self.tol:

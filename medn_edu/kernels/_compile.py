@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 
 import numba
 
-__all__ = ["kernel"]
+__all__ = ["inlined_kernel", "kernel"]
 
 _Function = TypeVar("_Function", bound=Callable)
 
@@ -21,4 +21,13 @@ _Function = TypeVar("_Function", bound=Callable)
 def kernel(function: _Function) -> _Function:
     """Compile a function with numba, or leave it plain Python under ``NUMBA_DISABLE_JIT=1``."""
     compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return cast(_Function, compiled)
+
+
+def inlined_kernel(function: _Function) -> _Function:
+    """Compile a function into its callers: for small ones that are handed bundles of many arrays.
+
+    Passing on such a bundle costs more than a short loop.
+    """
+    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
     return cast(_Function, compiled)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels._compile import inlined_kernel, kernel
 
 __all__ = [
     "Atoms",
@@ -58,7 +58,7 @@ class Atoms(NamedTuple):
     products: np.ndarray  # Q, row by row
 
 
-@kernel
+@inlined_kernel
 def labels_of(blocks, i, atoms, k):
     """Labels of atom ``k`` of sample ``i``, a view."""
     n_nodes = blocks.offsets[i + 1] - blocks.offsets[i]
@@ -66,7 +66,7 @@ def labels_of(blocks, i, atoms, k):
     return atoms.labels[start : start + n_nodes]
 
 
-@kernel
+@inlined_kernel
 def products_of(atoms, i):
     """Inner products of the atoms of sample ``i``, a view of shape (capacity, capacity)."""
     capacity = atoms.capacity[i]
@@ -74,7 +74,7 @@ def products_of(atoms, i):
     return atoms.products[start : start + capacity * capacity].reshape(capacity, capacity)
 
 
-@kernel
+@inlined_kernel
 def find_atom(blocks, i, atoms, labelling):
     """Number of the atom with these labels, or -1."""
     for k in range(atoms.count[i]):
@@ -89,7 +89,7 @@ def find_atom(blocks, i, atoms, labelling):
     return -1
 
 
-@kernel
+@inlined_kernel
 def keep_atom(blocks, i, atoms, labelling):
     """Keep a labelling as an atom without mass; there is room.  Returns its number."""
     k = atoms.count[i]
@@ -102,7 +102,7 @@ def keep_atom(blocks, i, atoms, labelling):
     return k
 
 
-@kernel
+@inlined_kernel
 def drop_atoms(blocks, i, atoms):
     """Drop atoms without mass, but never all; the last atom takes the place of each."""
     alpha = atoms.alpha[atoms.first[i] :]

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels._compile import inlined_kernel, kernel
 from medn_edu.kernels.block_atoms import (
     drop_atoms,
     find_atom,
@@ -61,8 +61,9 @@ __all__ = [
     "visit_blocks",
 ]
 
-# The line search takes at most so many looks, until the slope is this share of what it was.
-SEARCH_LOOKS, SEARCH_ACCURACY = 30, 0.1
+# The line search takes at most so many looks, until the slope is this share of what it was, and stays
+# within this share of the way to the end of the domain, where rounding would be without bounds.
+SEARCH_LOOKS, SEARCH_ACCURACY, INSIDE = 30, 0.1, 0.99
 
 
 @kernel
@@ -84,7 +85,7 @@ def load_atoms(start, sample, offsets, labels, values, blocks, model, terms, ato
     return sample.size
 
 
-@kernel
+@inlined_kernel
 def new_atom(blocks, i, model, terms, atoms, labelling, work):
     """Keep a labelling as an atom without mass; there is room.  Returns its number."""
     k = keep_atom(blocks, i, atoms, labelling)
@@ -120,7 +121,7 @@ def visit_blocks(
     return order.size
 
 
-@kernel
+@inlined_kernel
 def propose(i, blocks, model, terms, atoms, work, gaps, with_oracle, n_steps, accuracy):
     """Find a direction for block ``i`` and leave it in ``atoms.moved`` and ``work.delta``.
 
@@ -178,11 +179,12 @@ def collect(blocks, i, model, atoms, work):
     n_labels = model.coef.shape[1]
     change = work.augmented
     change[:n_nodes] = 0.0
-    n_cells = 0
+    n_cells, scale = 0, 0.0
     for k in range(atoms.count[i]):
         moved = atoms.moved[atoms.first[i] + k]
         if moved == 0.0:
             continue
+        scale += abs(moved)
         labelling = labels_of(blocks, i, atoms, k)
         for t in range(n_nodes):
             parent = blocks.parents[lo + t] - lo
@@ -196,7 +198,7 @@ def collect(blocks, i, model, atoms, work):
         if not work.differs[t]:
             continue
         for a in range(n_labels):
-            if abs(change[t, a]) <= ROUNDING * blocks.mass[i]:
+            if abs(change[t, a]) <= ROUNDING * scale:
                 continue  # moves that cancel: what is left is rounding
             for p in range(blocks.indptr[lo + t], blocks.indptr[lo + t + 1]):
                 cell = blocks.indices[p] * n_labels + a
@@ -215,7 +217,7 @@ def touch(work, n_cells, cell, value):
     return n_cells
 
 
-@kernel
+@inlined_kernel
 def search_parabola(blocks, i, terms, atoms):
     """Do what `search` does where the dual is the parabola: pairwise steps may overshoot together."""
     first, count = atoms.first[i], atoms.count[i]
@@ -262,8 +264,9 @@ def search(blocks, i, model, terms, atoms, work, n_cells, loss, mass):
             limit = min(limit, (terms.lower - model.eta[cell]) / delta)
     if not start > 0.0:
         return 0.0
-    low, high = 0.0, min(limit, 1.0)
-    step = 1.0 if limit > 1.0 else 0.5 * limit
+    end = min(INSIDE * limit, 1.0)
+    low, high = 0.0, np.inf
+    step = end if end == 1.0 else 0.5 * end
     for _ in range(SEARCH_LOOKS):
         now, bend = slack_slopes(terms.slack, terms.constant, largest, before + step * mass)
         now, bend = loss - mass * now, mass * mass * bend
@@ -274,15 +277,15 @@ def search(blocks, i, model, terms, atoms, work, n_cells, loss, mass):
             mean, variance = tilt(terms.prior, terms.p, terms.q, eta, model.variance[cell])
             now -= delta * mean
             bend += delta * delta * variance
-        if abs(now) <= SEARCH_ACCURACY * start or (now > 0.0 and step == 1.0):
+        if abs(now) <= SEARCH_ACCURACY * start or (now > 0.0 and step == end):
             return step
         if now > 0.0:
             low = step
         else:
             high = step
-        step += now / bend
+        step = min(step + now / bend, end) if bend > 0.0 else end
         if not low < step < high:
-            step = 0.5 * (low + high)
+            step = 0.5 * (low + min(high, end))
     return low
 
 
@@ -297,10 +300,10 @@ def tilt_cells(model, terms, work, n_cells, step):
         )
 
 
-@kernel
+@inlined_kernel
 def accept(blocks, i, model, terms, atoms, work, n_cells, step):
     """Go the share ``step`` of the way: masses, and the weights as the oracle wants them."""
-    settle(blocks, i, terms, atoms, step)
+    settle(i, terms, atoms, step)
     if terms.unit:
         add_moves(blocks, i, model, atoms, step, work.augmented, model.coef, model.eta)
         write_transitions(blocks, i, model, atoms, step)
@@ -317,7 +320,7 @@ def accept(blocks, i, model, terms, atoms, work, n_cells, step):
             model.edge_by_child[kind, child, parent] = model.mean[cell]
 
 
-@kernel
+@inlined_kernel
 def write_transitions(blocks, i, model, atoms, step):
     """Write moved mass into the tables of transitions, where they are eta."""
     lo = blocks.offsets[i]
@@ -348,10 +351,10 @@ def aim(blocks, model, terms, atoms, work, factor, delta, loss, mass):
 
 
 @kernel
-def follow(blocks, terms, atoms, step):
+def follow(terms, atoms, step):
     """Go the share ``step`` of the way that `aim` has left in ``moved``."""
     for i in range(atoms.count.size):
-        settle(blocks, i, terms, atoms, step)
+        settle(i, terms, atoms, step)
 
 
 @kernel
@@ -393,20 +396,21 @@ def move_all(i, terms, atoms):
         atoms.moved[first] = 0.0  # the source
 
 
-@kernel
+@inlined_kernel
 def add_moves(blocks, i, model, atoms, factor, change, coef, eta):
     """Add ``factor sum_j moved_j (f(x_i, y_i) - f(x_i, y_j))`` to ``eta``; ``coef`` is a view of it."""
     lo = blocks.offsets[i]
     n_nodes = blocks.offsets[i + 1] - lo
     n_labels = model.coef.shape[1]
     change[:n_nodes] = 0.0
-    total = 0.0
+    total, scale = 0.0, 0.0
     for k in range(atoms.count[i]):
         mass = factor * atoms.moved[atoms.first[i] + k]
         total += mass
+        scale += abs(mass)
         if mass != 0.0:
             add_labelling(blocks, i, model, labels_of(blocks, i, atoms, k), -mass, change, eta)
-    if abs(total) > ROUNDING * blocks.mass[i]:
+    if abs(total) > ROUNDING * scale:
         true_labels = blocks.labels[lo : lo + n_nodes]
         add_labelling(blocks, i, model, true_labels, total, change, eta)
     for t in range(n_nodes):
@@ -414,7 +418,7 @@ def add_moves(blocks, i, model, atoms, factor, change, coef, eta):
         largest = 0.0
         for a in range(n_labels):
             largest = max(largest, abs(row[a]))
-        if largest <= ROUNDING * blocks.mass[i]:
+        if largest <= ROUNDING * scale:
             continue  # all moves agree on this node's label: what is left is rounding
         for p in range(blocks.indptr[lo + t], blocks.indptr[lo + t + 1]):
             value = blocks.data[p]
@@ -423,7 +427,7 @@ def add_moves(blocks, i, model, atoms, factor, change, coef, eta):
                 cells[a] += value * row[a]
 
 
-@kernel
+@inlined_kernel
 def add_labelling(blocks, i, model, labelling, mass, change, eta):
     """Add ``mass`` to a labelling's entries of ``change`` and to its transitions in ``eta``."""
     lo = blocks.offsets[i]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels._compile import inlined_kernel, kernel
 from medn_edu.kernels.block_atoms import labels_of, products_of
 from medn_edu.kernels.block_model import ROUNDING
 from medn_edu.kernels.block_oracle import score_of
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-@kernel
+@inlined_kernel
 def free_mass(i, terms, atoms):
     """Mass of block ``i`` that the slack counts; 0 with a linear slack, which does not ask."""
     total = 0.0
@@ -47,7 +47,7 @@ def free_mass(i, terms, atoms):
     return total
 
 
-@kernel
+@inlined_kernel
 def violations(blocks, i, model, terms, atoms, scores):
     """Compute ``H_j`` of all atoms, up to a constant if the mass is fixed.
 
@@ -76,7 +76,7 @@ def violations(blocks, i, model, terms, atoms, scores):
     return max(gap, 0.0), best - worst
 
 
-@kernel
+@inlined_kernel
 def move_mass(blocks, i, terms, atoms, n_steps, accuracy):
     """Pairwise steps from the worst atom that has mass to the best one, left in ``moved``.
 
@@ -119,7 +119,7 @@ def move_mass(blocks, i, terms, atoms, n_steps, accuracy):
         if not (step > 0.0 and step < np.inf):
             break
         moved[best] += step
-        if limit - step <= ROUNDING * blocks.mass[i]:
+        if limit < np.inf and limit - step <= ROUNDING * limit:
             moved[worst] = -alpha[worst]
         else:
             moved[worst] -= step
@@ -133,7 +133,7 @@ def move_mass(blocks, i, terms, atoms, n_steps, accuracy):
     return anything
 
 
-@kernel
+@inlined_kernel
 def moved_loss(blocks, i, terms, atoms):
     """Hamming loss of the moved mass, ``sum_j moved_j loss_i(y_j)``, and its free mass."""
     lo = blocks.offsets[i]
@@ -151,15 +151,16 @@ def moved_loss(blocks, i, terms, atoms):
     return loss, mass
 
 
-@kernel
-def settle(blocks, i, terms, atoms, step):
+@inlined_kernel
+def settle(i, terms, atoms, step):
     """Go the share ``step`` of the way left in ``moved``."""
     for k in range(atoms.count[i]):
         if k == 0 and terms.slack != LINEAR:
             continue  # the source
         slot = atoms.first[i] + k
-        mass = atoms.alpha[slot] + step * atoms.moved[slot]
-        atoms.alpha[slot] = mass if mass > ROUNDING * blocks.mass[i] else 0.0
+        before = atoms.alpha[slot]
+        mass = before + step * atoms.moved[slot]
+        atoms.alpha[slot] = mass if mass > ROUNDING * before else 0.0
 
 
 @kernel

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels._compile import inlined_kernel
 
 __all__ = ["ROUNDING", "Terms", "Tilted", "Workspace", "edge_cell"]
 
-# Mass below this share of a block's mass is what rounding leaves behind.  Taken for mass, it would
-# make an atom without mass the worst that has some.
+# What is left of a mass below this share of it is what rounding leaves behind.  Taken for mass, it
+# would make an atom without mass the worst that has some.
 ROUNDING = 1e-13
 
 
@@ -57,7 +57,7 @@ class Workspace(NamedTuple):
     seen: np.ndarray  # (n_weights,), whether it has; False between uses
 
 
-@kernel
+@inlined_kernel
 def edge_cell(model, edge_type, parent_label, label):
     """Cell of a transition."""
     n_features, n_labels = model.coef.shape

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels._compile import inlined_kernel, kernel
 from medn_edu.kernels.maximize import max_message
 from medn_edu.kernels.scores import node_scores
 
 __all__ = ["block_scores", "most_violating", "score_of"]
 
 
-@kernel
+@inlined_kernel
 def block_scores(blocks, i, model, scores):
     """Scores ``E = X_i W`` of every label at every node of sample ``i``."""
     lo, hi = blocks.offsets[i], blocks.offsets[i + 1]
@@ -72,7 +72,7 @@ def best_sum(left, right):
     return best
 
 
-@kernel
+@inlined_kernel
 def score_of(blocks, i, model, scores, labelling):
     """Hamming loss plus score of one labelling of sample ``i``."""
     lo = blocks.offsets[i]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels._compile import inlined_kernel, kernel
 
 __all__ = [
     "EXPONENTIAL_SLACK",
@@ -89,7 +89,7 @@ def _spike_slab(pi, variance, eta):
     return slab * mean, slab * variance + slab * (1.0 - slab) * mean * mean
 
 
-@kernel
+@inlined_kernel
 def slack_slopes(code, constant, largest, mass):
     """First and second derivative of ``U*`` at a sample's mass.
 
@@ -105,7 +105,7 @@ def slack_slopes(code, constant, largest, mass):
     return weight / left, weight / (left * left)
 
 
-@kernel
+@inlined_kernel
 def slack_gap(code, constant, largest, mass, violation):
     """``s (U(xi) + U*(mass / s))`` at the least slack that covers the largest violation."""
     if code == LINEAR:

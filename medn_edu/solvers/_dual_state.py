@@ -64,6 +64,15 @@ class DualState:
         self.gaps = np.full(n_samples, np.inf)
         self._tilt(np.zeros(self.shape.size))
 
+    @property
+    def passes_between_rebuilds(self) -> int:
+        """How often everything is to be computed afresh from the masses.
+
+        With the standard normal prior rounding errors of eta stay as small as they are.  Near the end of
+        a domain means magnify them.
+        """
+        return 20 if self.terms.unit else 1
+
     # -- reading ----------------------------------------------------------------------------
 
     def weights(self) -> np.ndarray:
@@ -119,7 +128,9 @@ class DualState:
 
     def rebuild(self) -> None:
         """Compute everything afresh from the masses: steps add rounding to eta."""
-        self._tilt(self._sum_eta())
+        eta = self._sum_eta()
+        if self._room(np.zeros_like(eta), eta) > 1.0:  # or else rounding has left the domain
+            self._tilt(eta)
 
     def visit(self, order: np.ndarray, *, with_oracle: bool) -> None:
         """Visit blocks in this order."""
@@ -148,7 +159,7 @@ class DualState:
         )
         step = self._search(self.model.eta, delta, loss, mass, change)
         if step > 0:
-            kernels.follow(self.blocks, self.terms, self.atoms, step)
+            kernels.follow(self.terms, self.atoms, step)
             self._tilt(self.model.eta + step * delta)
 
     # -- shared pieces ----------------------------------------------------------------------

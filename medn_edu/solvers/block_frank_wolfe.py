@@ -60,7 +60,6 @@ __all__ = ["block_frank_wolfe"]
 # All measured on the OCR letters; results do not depend on them, times do, and only mildly.
 _SMALL = 0.3  # gaps below this share of the average are small,
 _REFRESH = 3  # and blocks with small gaps are visited every so many passes
-_REBUILD = 20  # passes after which everything is computed afresh from the masses
 _LEFT = 0.75  # share of the gaps, seen before each visit, that is left at the end of a pass
 
 
@@ -133,8 +132,6 @@ def block_frank_wolfe(
     n_oracle_calls = 0
     age = np.zeros(n_samples, dtype=np.int64)
     for n_passes in count(1):
-        if n_passes % _REBUILD == 0:
-            state.rebuild()
         age += 1
         due = (state.gaps >= _SMALL * state.gaps.mean()) | (age >= _REFRESH)
         age[due] = 0
@@ -145,6 +142,8 @@ def block_frank_wolfe(
         for _ in range(n_cached_rounds):
             state.extrapolate()
             state.visit(rng.permutation(n_samples), with_oracle=False)
+        if n_passes % state.passes_between_rebuilds == 0:
+            state.rebuild()
         yield Iterate(
             weights=state.weights(),
             gap_estimate=_LEFT * float(state.gaps.sum()),

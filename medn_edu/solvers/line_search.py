@@ -7,12 +7,13 @@ the slope, with bisection where it would leave the interval known to hold it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 __all__ = ["highest_point"]
 
 # The same in the compiled search, `medn_edu.kernels.block_frank_wolfe`.
-LOOKS, ACCURACY = 30, 0.1
+LOOKS, ACCURACY, INSIDE = 30, 0.1, 0.99
 
 
 def highest_point(
@@ -22,6 +23,9 @@ def highest_point(
     accuracy: float = ACCURACY,
 ) -> float:
     """Return how far to go along a direction until a concave function stops growing, at most 1.
+
+    Nor does it go nearer to the end of the domain than a hundredth of the way, where rounding would be
+    without bounds; a next search can go on from there.
 
     Parameters
     ----------
@@ -49,17 +53,18 @@ def highest_point(
     """
     if not start > 0:
         return 0.0
-    low, high = 0.0, min(limit, 1.0)
-    step = 1.0 if limit > 1.0 else 0.5 * limit
+    end = min(INSIDE * limit, 1.0)
+    low, high = 0.0, math.inf
+    step = end if end == 1.0 else 0.5 * end
     for _ in range(LOOKS):
         now, bend = slope(step)
-        if abs(now) <= accuracy * start or (now > 0 and step == 1.0):
+        if abs(now) <= accuracy * start or (now > 0 and step == end):
             return step
         if now > 0:
             low = step
         else:
             high = step
-        step = step + now / bend if bend > 0 else high
+        step = min(step + now / bend, end) if bend > 0 else end
         if not low < step < high:
-            step = 0.5 * (low + high)
+            step = 0.5 * (low + min(high, end))
     return low
