@@ -17,12 +17,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["OCR_OPTIMUM", "TASKS", "peak_megabytes"]
+__all__ = ["OCR_OPTIMUM", "OCR_SPARSE_TARGET", "TASKS", "peak_megabytes"]
 
 OCR_OPTIMUM = 18067.45
 """Optimum of the L2-CRF with ``lam = 1`` on folds 1-9 of the OCR letters, to all digits shown."""
 
+OCR_SPARSE_TARGET = 17218.0
+"""Objective of the L1-CRF with ``lam = 1`` to come down to there; the optimum is 17214.25."""
+
 _CLOSENESS = 1e-4  # relative distance to the optimum at which CRF training counts as done
+_GOES = 5  # how often what takes parts of a second is done; the best go counts
 _WINDOW = 2.0  # seconds over which speeds are measured
 
 
@@ -63,49 +67,93 @@ def _packed(name: str) -> tuple[Any, list[Any]]:
     return pack(X), [labels.copy() for labels in y]
 
 
-def _timed_fit(model: Any, X: Any, y: list[Any]) -> dict[str, Any]:
-    """Fit a model whose kernels are loaded, and say what it took."""
+def _n_loaded() -> int:
+    """Return how many variants of kernels this process has compiled or loaded so far."""
+    from medn_edu import kernels
+
+    rooms = (getattr(kernels, name) for name in kernels.__all__)
+    found = {id(item): item for room in rooms for item in vars(room).values()}
+    return sum(len(getattr(item, "signatures", ())) for item in found.values())
+
+
+def _timed_fit(model: Any, X: Any, y: list[Any], n_goes: int = 1) -> dict[str, Any]:
+    """Fit a model whose kernels are loaded, and say what the best go took."""
     from sklearn.base import clone
 
     few = np.arange(5)
-    clone(model).set_params(max_iter=3).fit(X.take(few), [y[i] for i in few])
-    start, begin = time.perf_counter(), time.process_time()
-    result = model.fit(X, y).result_
+    clone(model).fit(X.take(few), [y[i] for i in few])  # to the end: solvers change on their way
+    n_loaded, times = _n_loaded(), []
+    for _ in range(n_goes):
+        start, begin = time.perf_counter(), time.process_time()
+        result = model.fit(X, y).result_
+        times.append((time.perf_counter() - start, time.process_time() - begin))
+    seconds, processor_seconds = min(times)
     return {
-        "seconds": time.perf_counter() - start,
-        "processor_seconds": time.process_time() - begin,
+        "seconds": seconds,
+        "processor_seconds": processor_seconds,
+        "goes": n_goes,
+        "loaded": _n_loaded() - n_loaded,
         "primal": result.primal,
+        "dual": result.dual,
         "gap": result.relative_gap,
         "passes": result.n_passes,
         "megabytes": peak_megabytes(),
     }
 
 
-def _crf(name: str) -> dict[str, Any]:
+def _crf(name: str, penalty: str, tol: float) -> dict[str, Any]:
     from medn_edu import CRF
 
     X, y = _packed(name)
-    model = CRF(lam=1.0, tol=_CLOSENESS, verbose=0)
+    target = _crf_target(name, penalty)
+    model = CRF(penalty, lam=1.0, tol=tol, verbose=0)
     found = _timed_fit(model, X, y)
-    target = _optimum(name, X, y) * (1 + _CLOSENESS)
     overhead = found["seconds"] - model.result_.seconds  # checking the labels
     reached = [p.seconds for p in model.result_.trace if p.objective_estimate <= target]
     to_target = overhead + min(reached) if reached else None
     return {**found, "to_target": to_target, "target": target}
 
 
-def _optimum(name: str, X: Any, y: list[Any]) -> float:
+def _crf_target(name: str, penalty: str) -> float:
+    """Return the objective at which training counts as done."""
     if name == "ocr":
-        return OCR_OPTIMUM
+        return OCR_OPTIMUM * (1 + _CLOSENESS) if penalty == "l2" else OCR_SPARSE_TARGET
     from medn_edu import CRF
 
-    return float(CRF(lam=1.0, tol=1e-6, verbose=0).fit(X, y).result_.primal)
+    model = CRF(penalty, lam=1.0, tol=1e-6 if penalty == "l2" else 1e-3, verbose=0)
+    return float(model.fit(*_packed(name)).result_.primal) * (1 + _CLOSENESS)
 
 
 def _m3n(name: str, C: float) -> dict[str, Any]:
     from medn_edu import M3N
 
     return _timed_fit(M3N(C=C, tol=1e-2, verbose=0), *_packed(name))
+
+
+def _epsilon(name: str) -> dict[str, Any]:
+    from medn_edu import EpsilonMarkovNetwork
+
+    model = EpsilonMarkovNetwork(C=0.1, epsilon=0.1, tol=1e-2, verbose=0)
+    return _timed_fit(model, *_packed(name))
+
+
+def _laplace(name: str, method: str) -> dict[str, Any]:
+    from medn_edu import LaplaceMEDN
+
+    model = LaplaceMEDN(C=1.0, lam=36.0, method=method, n_iterations=3, tol=1e-2, verbose=0)
+    return {**_timed_fit(model, *_packed(name)), "bound": min(model.bounds_, default=None)}
+
+
+def _synthetic(name: str, lam: float) -> dict[str, Any]:
+    """Train on the papers' synthetic sequences, whatever the other data are."""
+    del name
+    from medn_edu import LaplaceMEDN
+    from medn_edu.datasets import make_chain_crf
+    from medn_edu.packing import pack
+
+    chains = make_chain_crf(n_samples=150)
+    model = LaplaceMEDN(C=1.0, lam=lam, tol=1e-2, verbose=0)
+    return _timed_fit(model, pack(chains.data), chains.target, _GOES)
 
 
 def _speed(work: Callable[[], Any], n_letters: int) -> dict[str, Any]:
@@ -179,7 +227,10 @@ def _crfsuite_items(X: list[Any]) -> list[Any]:
 
 
 def _crfsuite_trainer(name: str, **parameters: Any) -> Any:
-    """Return a trainer with the data and the very model of `CRF`: all features, all transitions."""
+    """Return a trainer with the data and the very model of `CRF`: all features, all transitions.
+
+    The loss in its log has the penalty in it, as our objective has.
+    """
     import pycrfsuite
 
     X, y, _, _ = _data(name)
@@ -195,7 +246,7 @@ def _crfsuite_trainer(name: str, **parameters: Any) -> Any:
     trainer.history = history
     for items, labels in zip(_crfsuite_items(X), y, strict=True):
         trainer.append(items, [str(label) for label in labels])
-    # CRFsuite's penalty is c2 |w|^2, ours lam/2 |w|^2
+    # CRFsuite's penalty is c1 |w|_1 + c2 |w|^2, ours lam |w|_1 or lam/2 |w|^2.
     trainer.set_params(
         {"c1": 0.0, "c2": 0.5, "feature.possible_states": 1, "feature.possible_transitions": 1}
         | parameters
@@ -203,10 +254,12 @@ def _crfsuite_trainer(name: str, **parameters: Any) -> Any:
     return trainer
 
 
-def _crfsuite_train(name: str) -> dict[str, Any]:
-    X, y, _, _ = _data(name)
-    target = _optimum(name, X, y) * (1 + _CLOSENESS)
-    trainer = _crfsuite_trainer(name, max_iterations=1000, epsilon=1e-6, delta=1e-6)
+def _crfsuite_train(name: str, penalty: str) -> dict[str, Any]:
+    target = _crf_target(name, penalty)
+    settings: dict[str, Any] = {"max_iterations": 1000}
+    if penalty == "l1":  # by OWL-QN; on the OCR letters iteration 426 is the first below the target
+        settings = {"max_iterations": 500, "c1": 1.0, "c2": 0.0}
+    trainer = _crfsuite_trainer(name, **settings, epsilon=1e-6, delta=1e-6)
     start = time.perf_counter()
     with _temporary_model() as path:
         trainer.train(path)
@@ -294,14 +347,22 @@ def _warm(name: str) -> dict[str, Any]:
 
 TASKS: dict[str, Callable[[str], dict[str, Any]]] = {
     "warm": _warm,
-    "crf": _crf,
+    "crf": lambda name: _crf(name, "l2", _CLOSENESS),
+    "crf-l1": lambda name: _crf(name, "l1", 1e-2),  # the target comes long before that gap
     "m3n-1": lambda name: _m3n(name, 1.0),
     "m3n-0.1": lambda name: _m3n(name, 0.1),
+    "epsilon": _epsilon,
+    "laplace": lambda name: _laplace(name, "exact"),
+    "laplace-variational": lambda name: _laplace(name, "variational"),
+    "laplace-1": lambda name: _synthetic(name, 1.0),
+    "laplace-36": lambda name: _synthetic(name, 36.0),
+    "laplace-268": lambda name: _synthetic(name, 268.0),
     "viterbi": lambda name: _inference(name, "best_labelling"),
     "marginals": lambda name: _inference(name, "marginals"),
     "import": _import,
     "first-fit": _first_fit,
-    "crfsuite-train": _crfsuite_train,
+    "crfsuite-train": lambda name: _crfsuite_train(name, "l2"),
+    "crfsuite-l1": lambda name: _crfsuite_train(name, "l1"),
     "crfsuite-viterbi": _crfsuite_decode,
     "hmmlearn-viterbi": lambda name: _hmmlearn(name, "decode"),
     "hmmlearn-marginals": lambda name: _hmmlearn(name, "predict_proba"),
