@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from medn_edu.plots.shrinkage import Tilting, TiltingFrame, prior_gallery, tilting_frame
+from medn_edu.plots.shrinkage import prior_gallery
+from medn_edu.plots.tilting import Tilting, TiltingFrame, tilting_frame
 from medn_edu.widgets.controls import Check, Choice, Slider, Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
@@ -16,7 +17,7 @@ def shrinkage() -> Explorer:
 
     On the left the prior and the posterior that ``exp(eta w)`` makes of it; on the right the
     posterior's mean against ``eta``, with the rest of the gallery behind.  Drawn by
-    `medn_edu.plots.shrinkage`.
+    `medn_edu.plots.tilting`.
 
     Returns
     -------

@@ -1,0 +1,325 @@
+r"""A prior, tilted, beside the curve that its mean draws: the figure behind the shrinkage explorer.
+
+`tilting_frame` computes what one position of the controls shows: the prior and the tilted prior
+:math:`p_0(w) e^{\eta w} / Z` as densities, or as bars where there is no density, their mean and their
+mode.  `Tilting` is the figure; it updates its lines in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from medn_edu.plots.shrinkage import (
+    STYLES,
+    ShrinkageCurve,
+    draw_cross,
+    prior_gallery,
+    shrinkage_curve,
+)
+from medn_edu.plots.style import INK, MUTED, new_figure, styled
+from medn_edu.priors import GaussianPrior, Prior, SpikeSlabPrior, TwoPointPrior
+
+__all__ = ["Tilting", "TiltingFrame", "tilting_frame"]
+
+_ETA, _WEIGHT = 3.0, 4.0  # how far the axes reach
+
+
+@dataclass(frozen=True, eq=False)
+class TiltingFrame:
+    """A prior of the gallery, tilted.
+
+    Parameters
+    ----------
+    name : str
+        Name of the prior.
+    prior : Prior
+        The prior.
+    eta : float
+        By how much it is tilted.
+    curves : mapping of str to ShrinkageCurve
+        The curves of the whole gallery.
+    w : ndarray of float, shape (n_points,)
+        Weights at which densities are given.
+    before, after : ndarray of float, shape (n_points,)
+        Density of the prior and of the posterior; zero where all lies on single points.
+    points : ndarray of float, shape (n_atoms,)
+        Single points that have a probability of their own.
+    mass_before, mass_after : ndarray of float, shape (n_atoms,)
+        Their probabilities in prior and posterior.
+    peak : float
+        The highest density that this prior reaches on the way of the explorer's ``eta``.
+    mean : float
+        Mean of the posterior; not a number outside the domain, where there is none.
+    """
+
+    name: str
+    prior: Prior
+    eta: float
+    curves: Mapping[str, ShrinkageCurve]
+    w: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    points: np.ndarray
+    mass_before: np.ndarray
+    mass_after: np.ndarray
+    peak: float
+    mean: float
+
+    @property
+    def exists(self) -> bool:
+        """Whether the prior can be tilted so far."""
+        return bool(np.isfinite(self.mean))
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the posterior."""
+        return float(np.sqrt(self.prior.variance(np.array([self.eta]))[0]))
+
+    @property
+    def mode(self) -> float | None:
+        """Where the posterior's density is highest; None where single points have probability."""
+        if self.points.size or not self.exists:
+            return None
+        return float(self.w[self.after.argmax()])
+
+
+def tilting_frame(
+    name: str, eta: float, lam: float = 4.0, *, matched: bool = False
+) -> TiltingFrame:
+    """Tilt a prior of the gallery.
+
+    Parameters
+    ----------
+    name : str
+        Name of the prior, one of `prior_gallery`.
+    eta : float
+        By how much.
+    lam : float
+        Constant of the Laplace prior and its relatives.
+    matched : bool
+        Whether all priors have the Laplace prior's variance.
+
+    Returns
+    -------
+    TiltingFrame
+        What the explorer shows.
+
+    Examples
+    --------
+    >>> frame = tilting_frame("Laplace", 1.5)
+    >>> round(frame.mean, 4), frame.mode
+    (1.7143, 0.0)
+    """
+    prior, curves = _gallery(lam, matched)[name], _curves(lam, matched)
+    w = np.linspace(-_WEIGHT, _WEIGHT, 801)
+    before, points, mass = _density(prior, w), *_atoms(prior)
+    low, high = prior.domain
+    inside = low < eta < high
+    tilt = np.array([eta if inside else 0.0])
+    normaliser = prior.log_mgf(tilt)
+    return TiltingFrame(
+        name, prior, eta, curves, w,
+        before,
+        before * np.exp(eta * w - normaliser) if inside else 0 * w,
+        points,
+        mass,
+        mass * np.exp(eta * points - normaliser) if inside else 0 * mass,
+        _peak(name, lam, matched),
+        float(prior.mean(tilt)[0]) if inside else float("nan"),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _gallery(lam: float, matched: bool) -> Mapping[str, Prior]:
+    return MappingProxyType(prior_gallery(lam, matched=matched))
+
+
+@lru_cache(maxsize=64)
+def _curves(lam: float, matched: bool) -> Mapping[str, ShrinkageCurve]:
+    gallery = _gallery(lam, matched)
+    return MappingProxyType(
+        {name: shrinkage_curve(name, prior, -_ETA, _ETA, 161) for name, prior in gallery.items()}
+    )
+
+
+@lru_cache(maxsize=512)
+def _peak(name: str, lam: float, matched: bool) -> float:
+    """Return the highest density on the way, so that the axis can stand still."""
+    prior = _gallery(lam, matched)[name]
+    w = np.linspace(-_WEIGHT, _WEIGHT, 801)
+    low, high = max(-_ETA, prior.domain[0]), min(_ETA, prior.domain[1])
+    etas = np.linspace(low, high, 31)[1:-1]
+    tilted = _density(prior, w) * np.exp(np.outer(etas, w) - prior.log_mgf(etas)[:, None])
+    return float(tilted.max()) or 1.0
+
+
+def _atoms(prior: Prior) -> tuple[np.ndarray, np.ndarray]:
+    """Return the single points that have a probability of their own, and their probabilities."""
+    if isinstance(prior, TwoPointPrior):
+        return np.array([-prior.a, prior.a]), np.array([0.5, 0.5])
+    if isinstance(prior, SpikeSlabPrior):
+        return np.zeros(1), np.array([1 - prior.pi])
+    return np.zeros(0), np.zeros(0)
+
+
+def _density(prior: Prior, w: np.ndarray) -> np.ndarray:
+    """Return the part of the prior that has a density."""
+    if isinstance(prior, TwoPointPrior):
+        return np.zeros_like(w)
+    if isinstance(prior, SpikeSlabPrior):
+        slab = GaussianPrior(prior_variance=prior.slab_variance)
+        return prior.pi * np.exp(slab.log_density(w))
+    return np.exp(prior.log_density(w))
+
+
+class Tilting:
+    """A figure of a tilted prior, and of the shrinkage curve that its mean draws.
+
+    `show` changes it in place.
+    """
+
+    def __init__(self) -> None:
+        self.figure = new_figure(9.0, 4.3)
+        axes = self.figure.subplot_mosaic(
+            [["left", "right"], ["names", "names"]], width_ratios=[1, 1.15], height_ratios=[1, 0.14]
+        )
+        with styled():
+            self._draw_density(axes["left"])
+            self._draw_curves(axes["right"])
+            self._draw_names(axes["names"])
+
+    def show(self, frame: TiltingFrame) -> None:
+        """Show a tilted prior.
+
+        Parameters
+        ----------
+        frame : TiltingFrame
+            What to show.
+        """
+        self._show_density(frame)
+        self._show_atoms(frame)
+        self._show_mean(frame)
+        self._show_curves(frame)
+
+    # -- the density, on the left --------------------------------------------------------------
+
+    def _draw_density(self, ax: Axes) -> None:
+        nowhere = np.zeros(2)
+        (self._before,) = ax.plot(nowhere, nowhere, "--", color=MUTED, lw=1.5, label="prior $p_0$")
+        (self._after,) = ax.plot(
+            nowhere, nowhere, "-", color="#0072B2", label=r"posterior $p_0\,e^{\eta w}/Z$"
+        )
+        self._area = ax.fill_between(nowhere, nowhere, color="#0072B2", alpha=0.15, lw=0)
+        bars = {"lw": 6, "alpha": 0.9, "capstyle": "butt"}
+        self._bars_before = ax.vlines([0, 0], 0, 0, color="#C3CAD1", **{**bars, "lw": 14})
+        self._bars_after = ax.vlines([0, 0], 0, 0, color="#0072B2", **bars)
+        (self._mean_line,) = ax.plot([0, 0], [0, 0.9], "-", color=INK, lw=1.5)
+        (self._mean_dot,) = ax.plot([0], [0], "^", color=INK, ms=9, clip_on=False, zorder=5)
+        (self._mode_dot,) = ax.plot([0], [0], "v", mfc="white", mec=INK, ms=7, clip_on=False)
+        self._mean_text = ax.text(0, 0.92, "", ha="center", va="bottom")
+        self._mode_text = ax.text(0, 0, "", va="center", fontsize=9)
+        self._no_text = ax.text(
+            0.56 * _WEIGHT, 0.55, "no posterior:\n$\\int p_0(w)\\,e^{\\eta w}\\,dw = \\infty$",
+            ha="center", va="center", fontsize=12,
+        )  # fmt: skip
+        ax.set(xlim=(-_WEIGHT, _WEIGHT), ylim=(0, 1.2), xlabel="weight $w$", yticks=[])
+        ax.spines["left"].set_visible(False)
+        ax.set_title("The prior, tilted")
+        legend = ax.legend(loc="upper left", bbox_to_anchor=(-0.02, 1.02), handlelength=2)
+        self._after_key = legend.legend_handles[1]
+
+    def _show_density(self, frame: TiltingFrame) -> None:
+        unit = 0.82 / frame.peak
+        self._before.set_data(frame.w, unit * frame.before)
+        self._after.set_data(frame.w, unit * frame.after)
+        vertices = np.column_stack([frame.w, unit * frame.after])
+        closed = np.vstack([vertices, [[frame.w[-1], 0.0], [frame.w[0], 0.0]]])
+        self._area.set_verts([closed])
+        colour = STYLES[frame.name]["color"]
+        for artist in (self._after, self._after_key, self._area, self._bars_after):
+            artist.set_color(colour)
+        mode = frame.mode
+        for artist in (self._mode_dot, self._mode_text):
+            artist.set_visible(mode is not None)
+        if mode is not None:
+            top = unit * frame.after.max()
+            self._mode_dot.set_data([mode], [top + 0.025])
+            self._mode_text.set_position((mode, top + 0.03))
+            before_mean = frame.mean >= mode  # the text stands aside on the other side
+            self._mode_text.set_text("mode   " if before_mean else "   mode")
+            self._mode_text.set_ha("right" if before_mean else "left")
+        self._no_text.set_visible(not frame.exists)
+        self._after.set_visible(frame.exists)
+        self._area.set_visible(frame.exists)
+
+    def _show_atoms(self, frame: TiltingFrame) -> None:
+        """Show probabilities of single points as bars; probability 1 has the height 0.82."""
+        masses = (frame.mass_before, frame.mass_after)
+        for bars, mass in zip((self._bars_before, self._bars_after), masses, strict=True):
+            tops = zip(frame.points, 0.82 * mass, strict=True)
+            bars.set_segments([np.array([[point, 0.0], [point, top]]) for point, top in tops])
+
+    def _show_mean(self, frame: TiltingFrame) -> None:
+        for artist in (self._mean_line, self._mean_dot, self._mean_text):
+            artist.set_visible(frame.exists)
+        if not frame.exists:
+            return
+        at = float(np.clip(frame.mean, -_WEIGHT, _WEIGHT))
+        self._mean_line.set_data([at, at], [0, 0.9])
+        self._mean_line.set_visible(at == frame.mean)
+        arrow = ">" if frame.mean > at else "<" if frame.mean < at else "^"
+        self._mean_dot.set_marker(arrow)
+        self._mean_dot.set_data([at], [0.0])
+        near = float(np.clip(at, -0.72 * _WEIGHT, 0.72 * _WEIGHT))
+        self._mean_text.set_position((near, 0.92))
+        self._mean_text.set_text(f"mean {frame.mean:.2f}")
+
+    # -- the curves, on the right --------------------------------------------------------------
+
+    def _draw_curves(self, ax: Axes) -> None:
+        draw_cross(ax)
+        nowhere = np.zeros(2)
+        self._lines = {
+            name: ax.plot(nowhere, nowhere, label=name, **style)[0]
+            for name, style in STYLES.items()
+        }
+        self._ends = [ax.axvline(0, linestyle=":", lw=1.5, color=MUTED) for _ in range(2)]
+        (self._now,) = ax.plot([0], [0], "o", color=INK, ms=9, zorder=6, clip_on=False)
+        (self._drop,) = ax.plot(nowhere, nowhere, "-", color=INK, lw=1, zorder=0)
+        ax.set(xlim=(-_ETA, _ETA), ylim=(-_WEIGHT, _WEIGHT), xlabel="η", ylabel="posterior mean")
+        ax.set_title("Its mean draws the shrinkage curve")
+
+    def _draw_names(self, ax: Axes) -> None:
+        """Name the curves: plain artists, a third of the time that a legend takes in each frame."""
+        self._names = {}
+        for k, (name, style) in enumerate(STYLES.items()):
+            x, y = (0.0, 0.85, 2.15, 3.1)[k // 2], 1 - k % 2
+            ax.plot([x, x + 0.18], [y, y], **style)
+            self._names[name] = ax.text(x + 0.22, y, name, va="center", fontsize=9)
+        ax.set(xlim=(0, 4), ylim=(-0.5, 1.5))
+        ax.set_axis_off()
+
+    def _show_curves(self, frame: TiltingFrame) -> None:
+        for name, line in self._lines.items():
+            curve, chosen = frame.curves[name], name == frame.name
+            line.set_data(curve.eta, curve.mean)
+            line.set(alpha=1.0 if chosen else 0.4, linewidth=3.0 if chosen else 1.3)
+            line.set_zorder(4 if chosen else 2)
+            self._names[name].set_fontweight("bold" if chosen else "normal")
+        for line, end in zip(self._ends, frame.prior.domain, strict=True):
+            line.set_visible(bool(np.isfinite(end)))
+            if np.isfinite(end):
+                line.set_xdata([end, end])
+        self._now.set_visible(frame.exists)
+        self._drop.set_data([frame.eta] * 2, [0 if frame.exists else -_WEIGHT, _WEIGHT])
+        if frame.exists:
+            at = float(np.clip(frame.mean, -_WEIGHT, _WEIGHT))
+            self._now.set_data([frame.eta], [at])
+            self._now.set_marker("^" if frame.mean > at else "v" if frame.mean < at else "o")
+            self._drop.set_data([frame.eta] * 2, [0, at])
