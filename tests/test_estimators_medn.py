@@ -87,7 +87,7 @@ def test_corollary_7(lam, trees):
 
 def test_posterior_is_a_copy():
     model = LaplaceMEDN().fit(X, Y)
-    mean, variance = model.posterior_mean_, model.posterior_variance_
+    mean, variance = model.posterior_mean_.copy(), model.posterior_variance_.copy()
     model.posterior_mean_[:] = model.posterior_variance_[:] = 7.0
     np.testing.assert_array_equal(model.posterior_mean_, mean)
     np.testing.assert_array_equal(model.posterior_variance_, variance)
@@ -510,7 +510,8 @@ def tampered(path, change):
     "value",
     [
         {"check_prior": {"dict": [["prior", 3]]}},
-        {"check_slack": {"dict": [["slack", 3]]}},
+        {"check_prior": {"dict": [["prior", {"LaplacePrior": {"dict": [["lam", 1.0]]}}]]}},
+        {"check_slack": {"dict": [["slack", {"LinearSlack": {"dict": [["C", 1.0]]}}]]}},
         {"Prior": {"dict": []}},
         {"Slack": {"dict": []}},
         {"_Stretched": {"dict": [["prior", 1.0], ["factor", 1.0]]}},

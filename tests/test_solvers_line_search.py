@@ -129,7 +129,7 @@ def test_scale_of_the_function_does_not_matter(scale):
     assert highest_point(slope, 3 * scale, 1.0, 1e-9) == pytest.approx(0.75, abs=1e-6)
 
 
-@pytest.mark.parametrize("end", [1e-300, 1e-12, 0.5, 1.0, 1 + 1e-6, 7.0])
+@pytest.mark.parametrize("end", [1e-300, 1e-12, 0.5, 1.0, 1 + 1e-6, 1 + 1e-12, 7.0])
 def test_ends_of_every_size(end):
     """A barrier at ``end``; the maximum lies at 0.9 of the way to it, or at 1."""
 

@@ -148,6 +148,19 @@ def test_a_quadratic_program_cut_short_is_told():
         assert text.endswith("raise max_iter or tol.")
 
 
+def test_every_quadratic_program_starts_where_the_one_before_ended():
+    """From their labellings and masses, and so with less work than from nothing."""
+    problem = make_problem(lam=36.0, price=5.0, n_samples=40)
+    points = copies(problem, 6, tol=1e-3)
+    warm = np.diff([point.iterate.n_oracle_calls for point in points])
+    cold = []
+    for point in points[1:]:
+        quadratic = MaxMarginProblem(problem.data, GaussianPrior(point.variance), problem.slack)
+        iterates = block_frank_wolfe(quadratic, rng=np.random.default_rng(0))
+        cold.append(run(iterates, quadratic, tol=1e-3, max_iter=5000).n_oracle_calls)
+    assert warm.sum() < 0.8 * sum(cold)
+
+
 # -- the bound ----------------------------------------------------------------------------------------
 
 
