@@ -174,7 +174,7 @@ STUDIES: dict[str, Study] = {
             _ocr_split,
             _draw_ocr,
             _MEMORY,
-            "quick 10 s, paper 90 s",
+            "quick 45 s, paper 10 min",
         ),
         Study(
             "ocr-full",
@@ -183,7 +183,7 @@ STUDIES: dict[str, Study] = {
             _ocr_split,
             _draw_ocr_full,
             _MEMORY,
-            "20 s at either scale",
+            "40 s at either scale",
         ),
     )
 }
