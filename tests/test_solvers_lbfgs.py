@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
 import numpy as np
@@ -128,8 +127,7 @@ def test_wide_sparse_features_stay_sparse(monkeypatch):
 def test_the_diagonal_factor_leads_to_the_same_optimum(monkeypatch):
     problem = SoftMaxProblem(chains(5), 0.3)
     full = solve(problem)
-    module = importlib.import_module("medn_edu.solvers.lbfgs")  # the package has its function
-    monkeypatch.setattr(module, "MAX_GRAM_FEATURES", 3)
+    monkeypatch.setattr("medn_edu.solvers._quasi_newton.MAX_GRAM_FEATURES", 3)
     reduced = solve(problem)
     assert [p.objective_estimate for p in full.trace] != [
         p.objective_estimate for p in reduced.trace

@@ -16,6 +16,7 @@ from medn_edu.packing import label_samples, pack
 from medn_edu.problems import L1SoftMaxProblem
 from medn_edu.results import run
 from medn_edu.solvers import owlqn, proximal_lbfgs
+from medn_edu.solvers._quasi_newton import FirstGuess, Pair, Point
 
 # With an odd number of labels the optimum is unique: adding a constant to a feature's weights of all
 # labels leaves the loss as it is, and of all such constants the penalty prefers the median.
@@ -164,10 +165,11 @@ def test_the_model_and_its_inverse_belong_together():
     module = importlib.import_module("medn_edu.solvers.proximal_lbfgs")
     problem = L1SoftMaxProblem(chains(1), 1.0)
     rng = np.random.default_rng(0)
-    history = module._History(module._Guess(problem, np.zeros(problem.weight_shape.size)), 5)
-    points = [module._evaluate(problem, 0.1 * rng.normal(size=64)) for _ in range(8)]
+    curvature = problem.curvature(np.zeros(problem.weight_shape.size))
+    history = module._History(FirstGuess(problem.data, curvature, floor_share=1e-3), 5)
+    points = [Point.of(problem.loss_and_gradient, 0.1 * rng.normal(size=64)) for _ in range(8)]
     for old, new in itertools.pairwise(points):
-        history.append(module._Pair.between(old, new))
+        history.append(Pair.between(old, new))
     model = history.model()
     assert len(history.pairs) == 5
     last = history.pairs[-1]
@@ -183,7 +185,7 @@ def test_the_model_and_its_inverse_belong_together():
 def test_many_features_get_a_diagonal_factor(monkeypatch):
     problem = L1SoftMaxProblem(chains(5, **ODD), 0.7)
     full = solve(proximal_lbfgs, problem)
-    monkeypatch.setattr(importlib.import_module("medn_edu.solvers.lbfgs"), "MAX_GRAM_FEATURES", 3)
+    monkeypatch.setattr("medn_edu.solvers._quasi_newton.MAX_GRAM_FEATURES", 3)
     reduced = solve(proximal_lbfgs, problem)
     assert reduced.converged
     assert reduced.n_passes != full.n_passes

@@ -43,7 +43,7 @@ from medn_edu.problems.soft_max import Curvature, SoftMaxProblem
 from medn_edu.results import Certificate, Iterate
 from medn_edu.structures import LabelledSamples, WeightShape
 
-__all__ = ["L1SoftMaxProblem"]
+__all__ = ["L1SoftMaxProblem", "shortest_subgradient"]
 
 
 class L1SoftMaxProblem:

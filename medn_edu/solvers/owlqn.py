@@ -26,7 +26,13 @@ import numpy as np
 
 from medn_edu.problems.sparse_soft_max import L1SoftMaxProblem
 from medn_edu.results import Iterate
-from medn_edu.solvers.lbfgs import _history_length, _Pair, _Point, _start, _two_loops
+from medn_edu.solvers._quasi_newton import (
+    Pair,
+    Point,
+    history_length,
+    starting_weights,
+    two_loops,
+)
 
 __all__ = ["owlqn"]
 
@@ -74,9 +80,9 @@ def owlqn(
     >>> iterate.weights.round(2)
     array([0. , 0. , 0. , 0. , 0. , 1.5, 0. , 0. ])
     """
-    point = _evaluate(problem, _start(problem, warm_start))  # type: ignore[arg-type]
+    point = Point.of(problem.loss_and_gradient, starting_weights(problem.data, warm_start))
     n_evaluations = 1
-    pairs: deque[_Pair] = deque(maxlen=_history_length(memory, point.weights.size))
+    pairs: deque[Pair] = deque(maxlen=history_length(memory, point.weights.size))
     stopped = ""
     while True:
         slope = problem.subgradient(point.weights, point.gradient)
@@ -100,22 +106,17 @@ def owlqn(
         if found is None:
             stopped = "the objective can no longer be lowered in floating point"
             continue
-        pair = _Pair.between(point, found)
+        pair = Pair.between(point, found)
         if pair is not None:
             pairs.append(pair)
         point = found
 
 
-def _evaluate(problem: L1SoftMaxProblem, weights: np.ndarray) -> _Point:
-    """Evaluate the smooth part; the point's objective is without the penalty."""
-    return _Point(weights, *problem.loss_and_gradient(weights))
-
-
 def _step(
-    problem: L1SoftMaxProblem, point: _Point, slope: np.ndarray, pairs: deque[_Pair]
-) -> tuple[_Point | None, int]:
+    problem: L1SoftMaxProblem, point: Point, slope: np.ndarray, pairs: deque[Pair]
+) -> tuple[Point | None, int]:
     """Search along the direction within the orthant; return the point and the trials it took."""
-    direction = -_two_loops(slope, pairs, lambda vector: vector)
+    direction = -two_loops(slope, pairs, lambda vector: vector)
     direction[direction * slope >= 0] = 0.0
     if not direction.any():
         return None, 0
@@ -125,7 +126,7 @@ def _step(
     for n_trials in range(1, MAX_TRIALS + 1):
         weights = point.weights + length * direction
         weights[weights * orthant <= 0] = 0.0
-        trial = _evaluate(problem, weights)
+        trial = Point.of(problem.loss_and_gradient, weights)
         expected = float(slope @ (weights - point.weights))
         after = trial.objective + problem.penalty(weights)
         if after <= before + ENOUGH_DECREASE * expected and after < before:

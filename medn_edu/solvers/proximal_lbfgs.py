@@ -12,8 +12,8 @@ samples is needed to minimise ``q`` and much care can be taken: the curvature st
 
 The matrix
 ----------
-``B_0``, the guess below the pairs ``(s, y)``, is ``scale (M (x) G)``, the Kronecker-factored
-curvature of `medn_edu.solvers.lbfgs`.  The pairs add matrices of low rank.  With steps as columns of
+``B_0``, the guess below the pairs ``(s, y)``, is ``scale (M (x) G + floor I)``, the Kronecker-factored
+curvature of `medn_edu.solvers._quasi_newton`.  The pairs add matrices of low rank.  With steps as columns of
 ``S``, changes as columns of ``Y``, and ``S^T Y = L + D + U`` cut into its triangles, L-BFGS amounts
 to (Byrd, Nocedal and Schnabel 1994)
 
@@ -23,13 +23,14 @@ and its inverse has the same form: two small products more than ``B_0`` itself c
 
 Minimising the model
 --------------------
-As in OWL-QN an orthant is chosen by the shortest subgradient of ``q``, and in it the weights that
-are free to move are found, most of them with every third weight at 0.  On these, ``q`` is quadratic and
-conjugate gradients minimise it, with the same entries of ``B^{-1}`` as preconditioner, which would
-be the solution at once if all weights were free.  Weights that cross 0 are left there, and the next
-round chooses another orthant.  After a few rounds the model is near its minimum.
+As in OWL-QN the shortest subgradient of ``q`` chooses an orthant.  Weights at 0 whose slope is within
+the penalty stay there; the others are free to move.  On the free ones ``q`` is quadratic, and
+conjugate gradients minimise it.  Their preconditioner is the part of ``B^{-1}`` that belongs to the
+free weights: it would give the solution at once if all weights were free.  Weights that cross 0 are
+left there, and the next round chooses another orthant.  After a few rounds the model is near its
+minimum.
 
-On the OCR letters it takes about 90 evaluations of ``L`` to come where OWL-QN comes in about 500.
+On the OCR letters it takes about 90 evaluations of ``L`` to come as far as OWL-QN comes in about 500.
 """
 
 from __future__ import annotations
@@ -40,17 +41,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from medn_edu.problems.sparse_soft_max import L1SoftMaxProblem, shortest_subgradient
-from medn_edu.results import OVERFLOW, Iterate
-from medn_edu.solvers.lbfgs import (
+from medn_edu.results import Iterate
+from medn_edu.solvers._quasi_newton import (
     REFRESH_AT,
+    FirstGuess,
     Operator,
-    _feature_factor,
-    _history_length,
-    _Pair,
-    _Point,
-    _start,
+    Pair,
+    Point,
+    history_length,
+    starting_weights,
 )
-from medn_edu.solvers.owlqn import _evaluate
 
 __all__ = ["proximal_lbfgs"]
 
@@ -105,7 +105,7 @@ def proximal_lbfgs(
     >>> iterate.weights.round(2)
     array([0. , 0. , 0. , 0. , 0. , 1.5, 0. , 0. ])
     """
-    point = _evaluate(problem, _start(problem, warm_start))  # type: ignore[arg-type]
+    point = Point.of(problem.loss_and_gradient, starting_weights(problem.data, warm_start))
     n_evaluations = 1
     history: _History | None = None
     iteration, stopped = 0, ""
@@ -122,11 +122,12 @@ def proximal_lbfgs(
         if stopped:
             return
         if history is None or iteration in REFRESH_AT:
-            guess = _Guess(problem, point.weights)
+            curvature = problem.curvature(point.weights)
+            guess = FirstGuess(problem.data, curvature, floor_share=FLOOR)
             n_evaluations += 1
             if history is None:
                 history = _History(
-                    guess, _history_length(memory, LARGER_HISTORY * point.weights.size)
+                    guess, history_length(memory, LARGER_HISTORY * point.weights.size)
                 )
             else:
                 history.exchange(guess)
@@ -140,13 +141,13 @@ def proximal_lbfgs(
         if found is None:
             stopped = "the objective can no longer be lowered in floating point"
             continue
-        pair = _Pair.between(point, found)
+        pair = Pair.between(point, found)
         if pair is not None:
             history.append(pair)
         point = found
 
 
-def _step(problem: L1SoftMaxProblem, point: _Point, history: _History) -> tuple[_Point | None, int]:
+def _step(problem: L1SoftMaxProblem, point: Point, history: _History) -> tuple[Point | None, int]:
     """Search towards the model's minimiser; return the point and the trials it took."""
     try:
         model = history.model()
@@ -161,7 +162,7 @@ def _step(problem: L1SoftMaxProblem, point: _Point, history: _History) -> tuple[
         return None, 0
     length = 1.0
     for n_trials in range(1, MAX_TRIALS + 1):
-        trial = _evaluate(problem, point.weights + length * direction)
+        trial = Point.of(problem.loss_and_gradient, point.weights + length * direction)
         after = trial.objective + problem.penalty(trial.weights)
         if after <= before + ENOUGH_DECREASE * length * decrease and after < before:
             return trial, n_trials
@@ -239,56 +240,11 @@ def _move_within(
     return None
 
 
-class _Guess:
-    """``M (x) G`` for labels and features and a diagonal for transitions, and their inverse."""
-
-    def __init__(self, problem: L1SoftMaxProblem, weights: np.ndarray) -> None:
-        curvature = problem.curvature(weights)
-        self.shape = problem.weight_shape
-        self.labels = curvature.labels
-        try:
-            values, self.label_vectors = np.linalg.eigh(self.labels)
-            by_feature, self.feature_vectors = _feature_factor(problem.smooth, curvature.doubt)
-        except np.linalg.LinAlgError:  # there are infinite entries
-            raise ValueError(OVERFLOW) from None
-        by_feature = np.maximum(by_feature, 0.0)
-        self.coef_values = np.maximum(values, 0.0)[:, None] * by_feature
-        largest = max(self.coef_values.max(), curvature.transitions.max())
-        floor = max(FLOOR * largest, np.finfo(float).tiny)
-        self.coef_values += floor
-        self.transitions = curvature.transitions + floor
-        diagonal = by_feature
-        if self.feature_vectors is not None:
-            diagonal = (self.feature_vectors**2) @ by_feature
-        coef_diagonal = np.maximum(np.diag(self.labels), 0.0)[:, None] * diagonal + floor
-        self.diagonal = self.shape.join(coef_diagonal, self.transitions)
-
-    def multiply(self, vector: np.ndarray) -> np.ndarray:
-        """Multiply by the guess."""
-        coef, transitions = self.shape.split(vector)
-        return self.shape.join(self._turned(coef, self.coef_values), transitions * self.transitions)
-
-    def solve(self, vector: np.ndarray) -> np.ndarray:
-        """Multiply by its inverse."""
-        coef, transitions = self.shape.split(vector)
-        return self.shape.join(
-            self._turned(coef, 1.0 / self.coef_values), transitions / self.transitions
-        )
-
-    def _turned(self, coef: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Multiply by the matrix with the guess's eigenvectors and these eigenvalues."""
-        turned = self.label_vectors.T @ coef
-        if self.feature_vectors is None:
-            return self.label_vectors @ (turned * values)
-        turned = ((turned @ self.feature_vectors) * values) @ self.feature_vectors.T
-        return self.label_vectors @ turned
-
-
 @dataclass(frozen=True, eq=False)
 class _Model:
     """``B`` and its inverse, each the guess and a matrix of low rank."""
 
-    guess: _Guess
+    guess: FirstGuess
     scale: float
     outer: np.ndarray  # rows of W^T
     inner: np.ndarray  # -N^{-1}
@@ -328,23 +284,23 @@ class _Model:
 class _History:
     """The pairs, and their products with the guess and its inverse."""
 
-    def __init__(self, guess: _Guess, length: int) -> None:
+    def __init__(self, guess: FirstGuess, length: int) -> None:
         self.guess, self.length = guess, length
         self.clear()
 
     def clear(self) -> None:
         """Forget all pairs."""
-        self.pairs: list[_Pair] = []
+        self.pairs: list[Pair] = []
         self.bent: list[np.ndarray] = []  # guess times step
         self.unbent: list[np.ndarray] = []  # inverse of the guess times change
 
-    def exchange(self, guess: _Guess) -> None:
+    def exchange(self, guess: FirstGuess) -> None:
         """Put another guess below the pairs."""
         self.guess = guess
         self.bent = [guess.multiply(pair.step) for pair in self.pairs]
         self.unbent = [guess.solve(pair.change) for pair in self.pairs]
 
-    def append(self, pair: _Pair) -> None:
+    def append(self, pair: Pair) -> None:
         """Add the latest pair; drop the oldest if there are too many."""
         self.pairs.append(pair)
         self.bent.append(self.guess.multiply(pair.step))
