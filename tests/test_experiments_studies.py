@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from medn_edu.experiments.models import MODELS, make_model, sparsity
 from medn_edu.experiments.runner import ResultStore, run_study
 from medn_edu.experiments.specs import FitSpec
 from medn_edu.experiments.studies import STUDIES
+from medn_edu.plots import series_style
 
 
 def words(samples):
@@ -68,6 +70,29 @@ def test_quick_study_finds_what_is_known(ocr, tmp_path):
     assert all(row["relative_gap"] <= 0.01 for row in rows if row["model"] not in without)
     study.draw(rows, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_models_look_different():
+    styles = [series_style(name) for name in MODELS]
+    for key in ("color", "linestyle", "marker"):
+        assert len({style[key] for style in styles}) == len(MODELS)
+
+
+def test_counts_of_weights_and_support_labellings():
+    X, y = [np.eye(3), np.eye(3)[::-1]], ["abc", "cba"]
+    for name, model in MODELS.items():
+        fitted = make_model(name, **dict(model.parameters)).fit(X, y)
+        counts = sparsity(fitted)
+        sizes = np.sort(np.abs(fitted.weights_))
+        assert counts["n_nonzero"] == (sizes > 0).sum()
+        assert (sizes[-counts["n_large"] :] >= sizes[-1] / 100).all()
+        assert (sizes[: -counts["n_large"]] < sizes[-1] / 100).all()
+        if counts["n_support"] is not None:
+            alpha = fitted.result_.alpha
+            words = np.split(alpha.labels, alpha.offsets[1:-1])
+            true = [[0, 1, 2], [2, 1, 0]]
+            wrong = [list(w) != true[i] for w, i in zip(words, alpha.sample, strict=True)]
+            assert counts["n_support"] == np.sum(wrong & (alpha.values > 0)) / 2 > 0
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -39,7 +39,7 @@ COLUMNS = (
 
 _N_SHOWN = 8
 _LETTERS_PER_LINE = 22
-_WIDTH, _LOWER_HEIGHT = 10.0, 2.7
+_WIDTH, _LOWER_HEIGHT = 10.0, 2.9
 _READERS = ("per letter", "CRF", "M3N", "LapMEDN")  # more would hide the handwriting
 _LEARNED = ("M3N", "LapMEDN")
 
@@ -163,7 +163,7 @@ def draw_demo(words: Any, rows: Sequence[DemoRow], path: Path) -> Path:
     height = words_height(images, read, _LETTERS_PER_LINE, _WIDTH) + 0.3  # and a title
     figure = new_figure(_WIDTH, height + _LOWER_HEIGHT)
     grid = figure.add_gridspec(
-        2, 3, height_ratios=[height, _LOWER_HEIGHT], width_ratios=[1, 1.2, 1.3]
+        2, 3, height_ratios=[height, _LOWER_HEIGHT], width_ratios=[1, 1.2, 1.2]
     )
     top = figure.add_subplot(grid[0, :])
     left, *panels = (figure.add_subplot(grid[1, column]) for column in range(3))
@@ -177,9 +177,8 @@ def draw_demo(words: Any, rows: Sequence[DemoRow], path: Path) -> Path:
         left.set_title("Errors on all test words")
         for ax, model, name in zip(panels, learned, _LEARNED, strict=True):
             draw_weight_images(
-                ax, model.coef_, model.classes_, (8, 8),
-                n_columns=5, limit=limit, colorbar=name == _LEARNED[-1],
-            )  # fmt: skip
-            ax.set_title(f"{name}'s pixel weights")
+                ax, model.coef_, model.classes_, (8, 8), n_columns=4, limit=limit, colorbar=False
+            )
+            ax.set_title(f"{name}'s pixel weights" if ax is panels[0] else f"{name}'s, same scale")
             ax.set_anchor("N")  # squares under their titles, these in a line with the first
     return save_figure(figure, path)
