@@ -139,3 +139,20 @@ def test_ends_of_every_size(end):
 
     step = highest_point(slope, 9.0, end, 1e-6)
     assert step == pytest.approx(min(0.9 * end, 1.0), rel=1e-4)
+
+
+@given(st.floats(0.02, 0.98), st.floats(0, 4), st.floats(-0.9, 0.9), accuracies)
+def test_saturated_slopes(where, steepness, tilt, accuracy):
+    """As with a two-point prior: Newton's steps from the flat parts would lead out of the interval."""
+    rate = 10.0**steepness
+
+    def slope(step):
+        assert 0 < step <= 1
+        bent = math.tanh(rate * (step - where))
+        return tilt - bent, rate * (1 - bent**2)
+
+    start = tilt + math.tanh(rate * where)
+    assume(start > 0.01)
+    step = highest_point(slope, start, math.inf, accuracy)
+    left = slope(step)[0]
+    assert abs(left) <= accuracy * start or (step == 1.0 and left > 0)
