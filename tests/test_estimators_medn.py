@@ -379,7 +379,7 @@ def test_bounds_belong_to_the_fit_not_to_the_parameters(tmp_path):
         (lambda: MEDN(prior=scipy.stats.laplace()), TypeError, "distribution 'laplace' of scipy"),
         (lambda: MEDN(prior=scipy.stats.t(3)), TypeError, "such as a Student-t, does not have"),
         (lambda: MEDN(prior="laplace"), TypeError, "prior is 'laplace'; expected a Prior"),
-        (lambda: MEDN(prior=3.0), TypeError, "prior is a float without domain"),
+        (lambda: MEDN(prior=3.0), TypeError, "prior is 3.0, of type float, and lacks domain"),
         (lambda: MEDN(prior=NotSteep()), ValueError, "mean of NotSteep stays finite"),
         (lambda: MEDN(prior=GaussianPrior(np.ones(5))), ValueError, "each of 5 weights.*21"),
         (lambda: MEDN(prior=GaussianPrior(np.ones(22))), ValueError, "each of 22 weights.*21"),

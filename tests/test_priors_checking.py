@@ -180,7 +180,7 @@ def test_a_class():
 
 @pytest.mark.parametrize("thing", ["laplace", None, 1.0])
 def test_something_else(thing):
-    with pytest.raises(TypeError, match=r"without domain, log_mgf, mean, .* subclass of"):
+    with pytest.raises(TypeError, match=r"lacks domain, log_mgf, mean, .* subclass of"):
         check_prior(thing)
 
 

@@ -95,6 +95,11 @@ def test_where_nothing_is_to_be_gained_nothing_moves(start, limit):
     assert highest_point(pytest.fail, start, limit) == 0.0
 
 
+@pytest.mark.parametrize("limit", [0.0, -1e-3, -np.inf])
+def test_past_the_end_of_the_domain_nothing_moves(limit):
+    assert highest_point(pytest.fail, 1.0, limit) == 0.0
+
+
 @given(st.floats(0.01, 0.99), st.floats(1, 8))
 def test_slope_that_jumps(where, height):
     """As with a two-point prior far out: saturated slopes, curvature zero nearly everywhere."""

@@ -85,6 +85,30 @@ def test_warm_start_at_the_optimum():
     assert again.n_passes < first.n_passes
 
 
+def test_weights_to_start_from_are_used_if_they_are_near_and_dropped_if_they_are_far():
+    data = chains()
+    warm, cool, cold = (
+        SoftMaxProblem(data, 0.5, epsilon=epsilon, loss_augmented=True)
+        for epsilon in (1.0, 0.9, 1e-3)
+    )
+    weights = solve(warm, tol=1e-4).weights
+    again = solve(warm, tol=1e-4, warm_start=weights)
+    assert again.converged
+    assert again.n_passes == 1
+    near = solve(cool, warm_start=weights)
+    assert near.converged
+    assert near.alpha is None
+    far = solve(cold, tol=1e-2, warm_start=weights)
+    assert far.converged
+    assert far.alpha is not None  # of M3N, which is where the cold problem is solved
+    assert far.n_passes == solve(cold, tol=1e-2).n_passes + 1
+
+
+def test_no_posterior_variances():
+    problem = SoftMaxProblem(chains(), 1.0, epsilon=1e-3, loss_augmented=True)
+    assert solve(problem, tol=1e-2).variance is None
+
+
 def test_needs_penalty_and_loss():
     for problem in (SoftMaxProblem(chains(), 1.0), SoftMaxProblem(chains(), 0.0, 1, 1.0, True)):
         with pytest.raises(ValueError, match="needs a penalty and a loss"):

@@ -122,6 +122,7 @@ class EpsilonMarkovNetwork(MarkovNetwork):
         alpha = start.alpha if start else None
         if isinstance(problem, MaxMarginProblem):
             return block_frank_wolfe(problem, rng=rng, warm_start=alpha)
-        if not problem.loss_augmented or (start and alpha is None):
-            return lbfgs(problem, warm_start=start.weights if start else None)
-        return softening(problem, rng=rng, warm_start=alpha)
+        weights = start.weights if start else None
+        if not problem.loss_augmented:
+            return lbfgs(problem, warm_start=weights)
+        return softening(problem, rng=rng, warm_start=weights if alpha is None else alpha)

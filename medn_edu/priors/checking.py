@@ -80,8 +80,8 @@ def _check_interface(prior: Any, name: str) -> None:
     missing = [needed for needed in _NEEDED if not hasattr(prior, needed)]
     if missing:
         raise TypeError(
-            f"prior is a {name} without {', '.join(missing)}; expected a subclass of "
-            "medn_edu.priors.Prior with domain, log_mgf and mean, which gets the rest for nothing."
+            f"prior is {prior!r}, of type {name}, and lacks {', '.join(missing)}; expected a subclass "
+            "of medn_edu.priors.Prior with domain, log_mgf and mean, which inherits the rest."
         )
 
 

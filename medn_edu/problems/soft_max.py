@@ -60,7 +60,7 @@ import numpy as np
 from scipy.special import entr
 
 from medn_edu import inference
-from medn_edu.checks import check_positive
+from medn_edu.checks import check_nonnegative, check_positive
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.results import Certificate, DualVariables, Iterate
@@ -142,12 +142,10 @@ class SoftMaxProblem:
         epsilon: float = 1.0,
         loss_augmented: bool = False,
     ) -> None:
-        if not (math.isfinite(lam) and lam >= 0):
-            raise ValueError(f"lam is {lam!r}; expected a finite number >= 0.")
+        self.lam = check_nonnegative("lam", lam)
         self.epsilon = check_positive("epsilon", epsilon)
         self.loss_augmented = loss_augmented
         self.data = data
-        self.lam = float(lam)
         self.n_jobs = n_jobs
         samples, labels, weight = data.samples, data.labels, data.sample_weight
         self.node_weight = weight[samples.sample_of_node]
@@ -279,15 +277,11 @@ class SoftMaxProblem:
         hard = self.hard()
         eta = hard.eta(alpha)
         mass = np.bincount(alpha.sample, weights=alpha.values, minlength=self.n_samples)
-        if (alpha.values < 0).any() or not np.allclose(mass, self.data.sample_weight, rtol=1e-9):
+        fits = np.allclose(mass, self.data.sample_weight, rtol=1e-9, atol=0.0)
+        if (alpha.values < 0).any() or not fits:
             return -math.inf, eta
-        node = np.arange(len(alpha.labels)) + np.repeat(
-            self.data.samples.offsets[alpha.sample] - alpha.offsets[:-1], np.diff(alpha.offsets)
-        )
-        wrong = alpha.labels != self.data.labels[node]
-        losses = np.add.reduceat(wrong, alpha.offsets[:-1], dtype=np.int64)
         return (
-            math.fsum(alpha.values * losses)
+            math.fsum(alpha.values * hard.losses(alpha))
             + self.epsilon * _entropy_of_masses(alpha, mass)
             - float(eta @ eta) / (2 * self.lam)
         ), eta

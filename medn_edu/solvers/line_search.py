@@ -34,14 +34,14 @@ def highest_point(
     start : float
         Slope at step 0.
     limit : float
-        Step at which the domain ends; positive, perhaps infinite.
+        Step at which the domain ends, perhaps infinite.
     accuracy : float, default=0.1
         Share of the first slope at which the search ends.
 
     Returns
     -------
     float
-        The step; 0 if the function does not grow at all.
+        The step; 0 if the function does not grow at all, or the domain has ended already.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def highest_point(
     >>> round(step, 6)
     0.75
     """
-    if not start > 0:
+    if not (start > 0 and limit > 0):
         return 0.0
     end = min(INSIDE * limit, 1.0)
     low, high = 0.0, math.inf

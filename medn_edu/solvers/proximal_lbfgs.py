@@ -12,10 +12,10 @@ samples is needed to minimise ``q`` and much care can be taken: the curvature st
 
 The matrix
 ----------
-``B_0``, the guess below the pairs ``(s, y)``, is ``scale (M (x) G + floor I)``, the Kronecker-factored
-curvature of `medn_edu.solvers._quasi_newton`.  The pairs add matrices of low rank.  With steps as columns of
-``S``, changes as columns of ``Y``, and ``S^T Y = L + D + U`` cut into its triangles, L-BFGS amounts
-to (Byrd, Nocedal and Schnabel 1994)
+``B_0``, the guess below the pairs ``(s, y)``, is ``scale (M (x) G + floor I)``, the
+Kronecker-factored curvature of `medn_edu.solvers._quasi_newton`.  The pairs add matrices of low
+rank.  With steps as columns of ``S``, changes as columns of ``Y``, and ``S^T Y = L + D + U`` cut
+into its triangles, L-BFGS amounts to (Byrd, Nocedal and Schnabel 1994)
 
     B = B_0 - W N^{-1} W^T,   W = [B_0 S, Y],   N = [[S^T B_0 S, L], [L^T, -D]],
 

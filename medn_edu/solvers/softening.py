@@ -41,7 +41,7 @@ def softening(
     problem: SoftMaxProblem,
     *,
     rng: np.random.Generator,
-    warm_start: DualVariables | None = None,
+    warm_start: DualVariables | np.ndarray | None = None,
 ) -> Iterator[Iterate]:
     """Minimise a loss-augmented soft-max problem of any temperature.
 
@@ -51,19 +51,21 @@ def softening(
         A problem with penalty and loss.
     rng : numpy.random.Generator
         Draws the order in which `block_frank_wolfe` visits samples.
-    warm_start : DualVariables, optional
-        Where to start, as masses on labellings; see `block_frank_wolfe`.
+    warm_start : DualVariables or ndarray of shape (n_weights,), optional
+        Where to start: masses on labellings, from which `block_frank_wolfe` goes on, or weights, from
+        which `lbfgs` does if their gap is small against the softness.  Weights that are farther away,
+        such as those of a much warmer problem, are no help; they are looked at once and dropped.
 
     Yields
     ------
     Iterate
         Those of `block_frank_wolfe` on the hard problem, with dual variables, then those of
-        `lbfgs`, without.
+        `lbfgs`, without.  Weights to start from are yielded first.
 
     Raises
     ------
     ValueError
-        If the problem has no penalty or no loss.
+        If the problem has no penalty or no loss, or ``warm_start`` does not fit it.
 
     Examples
     --------
@@ -82,17 +84,30 @@ def softening(
     """
     hard = problem.hard()
     enough = SHARE * problem.softness
-    weights, n_oracle_calls = None, 0
-    if warm_start is not None or enough < float(problem.node_weight.sum()):  # the gap at 0
-        masses = None if warm_start is None else _scaled(warm_start, 1 / problem.lam)
+    masses, weights, n_oracle_calls = None, None, 0
+    gap = float(problem.node_weight.sum())  # of the hard problem at 0
+    if isinstance(warm_start, DualVariables):
+        masses, gap = _scaled(warm_start, 1 / problem.lam), np.inf
+    elif warm_start is not None:
+        smooth = lbfgs(problem, warm_start=warm_start)
+        first = next(smooth)
+        yield first
+        if first.gap_estimate <= enough:
+            yield from smooth
+            return
+        n_oracle_calls = first.n_oracle_calls
+    if gap > enough:
+        before = n_oracle_calls
         for iterate in block_frank_wolfe(hard, rng=rng, warm_start=masses):
-            weights, n_oracle_calls = iterate.weights, iterate.n_oracle_calls
+            weights, n_oracle_calls = iterate.weights, before + iterate.n_oracle_calls
             gap = problem.lam * iterate.gap_estimate
             yield replace(
                 iterate,
                 gap_estimate=gap,
+                n_oracle_calls=n_oracle_calls,
                 objective_estimate=problem.lam * iterate.objective_estimate,
                 dual=partial(_masses, iterate, problem.lam),
+                variance=None,  # of a posterior that only the hard problem has
             )
             if gap <= enough:
                 break
