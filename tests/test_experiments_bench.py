@@ -117,6 +117,13 @@ def test_repeated_measurements_say_so():
     assert row.remark.endswith("best of 5 goes")
 
 
+def test_compiling_says_what_the_processor_did():
+    found = {"cold": {"seconds": 70.0, "processor_seconds": 42.0, "compiled": 84}}
+    row = next(row for row in bench.report(found, "ocr") if "from cold" in row.work)
+    assert (row.value, row.reached) == (70.0, False)
+    assert row.remark == "84 variants of kernels, 42 s of processor time"
+
+
 def test_quick_leaves_out_what_takes_long(monkeypatch):
     monkeypatch.setattr(bench, "_run", lambda task, data, **environment: {"task": task})
     everything = bench.measure("ocr")

@@ -210,16 +210,19 @@ def _problem(found: Mapping[str, Mapping[str, Any]], task: str, name: str = "") 
     return f"{name} failed: {measured['failure']}".strip() if "failure" in measured else ""
 
 
-def _training_remark(found: Mapping[str, Mapping[str, Any]], task: str) -> str:
+def _remark(found: Mapping[str, Mapping[str, Any]], task: str) -> str:
     measured = found.get(task, {})
-    if "primal" not in measured:
-        return _problem(found, task)
-    goes = measured.get("goes", 1)
-    return (
-        f"primal {measured['primal']:.2f} after {measured['passes']} passes, "
-        f"gap {measured['gap']:.2g}, {measured['processor_seconds']:.3g} s of processor time"
-        + (f", best of {goes} goes" if goes > 1 else "")
-    )
+    parts = [_problem(found, task)]
+    if "primal" in measured:
+        parts.append(f"primal {measured['primal']:.2f} after {measured['passes']} passes")
+        parts.append(f"gap {measured['gap']:.2g}")
+    if "compiled" in measured:
+        parts.append(f"{measured['compiled']} variants of kernels")
+    if "processor_seconds" in measured:  # far less than what passed: a busy machine
+        parts.append(f"{measured['processor_seconds']:.3g} s of processor time")
+    if measured.get("goes", 1) > 1:
+        parts.append(f"best of {measured['goes']} goes")
+    return ", ".join(filter(None, parts))
 
 
 def _limited(
@@ -236,7 +239,7 @@ def _limited(
         work, value, unit,
         target="" if limit is None else f"≤ {limit:g} {unit}",
         reached=None if value is None or limit is None else value <= limit,
-        remark=_training_remark(found, task),
+        remark=_remark(found, task),
     )  # fmt: skip
 
 
@@ -273,7 +276,7 @@ def _compared(
     name, peer_task = peers[0]
     peer_value = _get(found, peer_task, key)
     ratio = None if value is None or peer_value is None else peer_value / value
-    remarks = [_training_remark(found, task), _problem(found, peer_task, name)]
+    remarks = [_remark(found, task), _problem(found, peer_task, name)]
     if not remarks[1] and peer_value is None:
         remarks[1] = f"{name} stopped at {_get(found, peer_task, 'primal'):.2f}"
     return BenchRow(
