@@ -9,12 +9,8 @@ import numpy as np
 from medn_edu import priors, slacks
 from medn_edu.packing import label_samples, pack
 from medn_edu.structures import Forest, LabelledSamples
-from medn_edu.theory.medn import (
-    EnumeratedProblem,
-    ReferenceSolution,
-    enumerate_problem,
-    solve_dual,
-)
+from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
+from medn_edu.theory.medn_solvers import ReferenceSolution, solve_dual
 
 N_LABELS, N_FEATURES = 3, 3
 FORBIDDEN = (0, 2)

@@ -18,7 +18,8 @@ from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import DualVariables, Iterate, SolveResult, run
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 from medn_edu.solvers import block_frank_wolfe
-from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem, solve_dual
+from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
+from medn_edu.theory.medn_solvers import solve_dual
 
 
 def make_problem(kind: str, prior: Prior, slack: LinearSlack, **options) -> MaxMarginProblem:

@@ -24,15 +24,8 @@ from medn_edu.priors import (
 from medn_edu.results import DualVariables
 from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.structures import Forest
-from medn_edu.theory.medn import (
-    EnumeratedProblem,
-    enumerate_problem,
-    legendre,
-    p1_value,
-    solve_dual,
-    solve_primal,
-    tilt,
-)
+from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem, p1_value, tilt
+from medn_edu.theory.medn_solvers import legendre, solve_dual, solve_primal
 
 LINEAR = LinearSlack(C=1.3)
 

@@ -65,10 +65,8 @@ nothing, and what it takes from the others turns their ":math:`\le C`" into ":ma
 the others it is wrong as soon as a sample has its margin with room to spare; the tests have an
 example.  With the other two slacks :math:`\alpha_i(y^i) = 0`.
 
-**Two solvers** that share nothing with the package's own and nothing with each other: `solve_primal`
-hands P1 to a general solver of scipy, `solve_dual` climbs D1 by Newton's method with a logarithmic
-barrier (Boyd and Vandenberghe 2004, chapter 11).  No value of D1 exceeds one of P1, so where the two
-agree, both are right.  Enumeration needs ``n_labels ** n_nodes`` rows a sample: small ones only.
+Enumeration needs ``n_labels ** n_nodes`` rows a sample: small ones only.  `medn_edu.theory.medn_solvers`
+has two ways to solve such a problem.
 """
 
 from __future__ import annotations
@@ -78,7 +76,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from medn_edu.priors import Prior
@@ -88,12 +85,9 @@ from medn_edu.structures import LabelledSamples
 
 __all__ = [
     "EnumeratedProblem",
-    "ReferenceSolution",
+    "ShippedSlack",
     "enumerate_problem",
-    "legendre",
     "p1_value",
-    "solve_dual",
-    "solve_primal",
     "tilt",
 ]
 
@@ -310,16 +304,6 @@ def _penalty(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
             return slack.c * xi - 1 - np.log(slack.c * xi)
 
 
-def _penalty_slope(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
-    match slack:
-        case LinearSlack():
-            return np.full_like(xi, slack.C)
-        case QuadraticSlack():
-            return slack.C * xi
-        case ExponentialSlack():
-            return slack.c - 1 / xi
-
-
 def _conjugate(slack: ShippedSlack, mass: np.ndarray) -> np.ndarray:
     match slack:
         case LinearSlack():
@@ -330,247 +314,6 @@ def _conjugate(slack: ShippedSlack, mass: np.ndarray) -> np.ndarray:
             share = np.minimum(mass / slack.c, 1.0)
             with np.errstate(divide="ignore"):
                 return -np.log1p(-share)
-
-
-def _conjugate_slopes(slack: ShippedSlack, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """First and second derivative of the conjugate."""
-    match slack:
-        case LinearSlack():
-            return np.zeros_like(mass), np.zeros_like(mass)
-        case QuadraticSlack():
-            return mass / slack.C, np.full_like(mass, 1 / slack.C)
-        case ExponentialSlack():
-            return 1 / (slack.c - mass), 1 / (slack.c - mass) ** 2
-
-
-# -- solving ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class ReferenceSolution:
-    """A solution of one of the two problems.
-
-    Parameters
-    ----------
-    value : float
-        Value of P1 or D1 there.
-    w : ndarray of shape (n_weights,)
-        Posterior mean.
-    alpha : ndarray of shape (n_rows,) or None
-        Dual variables, if D1 was solved.
-    """
-
-    value: float
-    w: np.ndarray
-    alpha: np.ndarray | None = None
-
-
-def solve_dual(problem: EnumeratedProblem, *, accuracy: float = 1e-9) -> ReferenceSolution:
-    """Solve D1 by Newton's method with a logarithmic barrier.
-
-    The barrier adds ``sum log(alpha) / t`` to D1, which keeps all masses positive.  Where the sum is
-    largest, D1 is at most ``n_rows / t`` from its own maximum, and that is how large ``t`` is made.
-    The sums ``sum_y alpha_i(y) = C_i`` of the linear slack are kept by steps that do not change them.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        What to solve.
-    accuracy : float, default=1e-9
-        Largest distance from the maximum, relative to it.
-
-    Returns
-    -------
-    ReferenceSolution
-        Value, posterior mean and dual variables, all of them feasible.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = enumerate_problem(data, GaussianPrior(), LinearSlack(C=1.0))
-    >>> round(solve_dual(problem).value, 6), round(solve_primal(problem).value, 6)
-    (0.333333, 0.333333)
-    """
-    start = problem.primal_value(problem.prior.mean(np.zeros(problem.n_weights)))
-    if start < 1e-15:  # nothing can be better than the prior itself
-        alpha = np.zeros(len(problem.losses))
-        return ReferenceSolution(0.0, problem.posterior_mean(alpha), alpha)
-    alpha, rows = _interior_point(problem), np.flatnonzero(problem.free)
-    t = len(rows) / start
-    for _ in range(60):
-        alpha = _centre(problem, rows, alpha, t)
-        if len(rows) / t <= accuracy * problem.dual_value(alpha):
-            break
-        t *= 5
-    return ReferenceSolution(problem.dual_value(alpha), problem.posterior_mean(alpha), alpha)
-
-
-def _interior_point(problem: EnumeratedProblem) -> np.ndarray:
-    """Return positive masses, small enough for the domain of eta and of the slack."""
-    free, true = problem.free, problem.losses == 0
-    share = problem.sample_weight / np.bincount(problem.sample, minlength=problem.n_samples)
-    alpha = np.where(free & ~true, share[problem.sample], 0.0)
-    bound = problem.slack.C if isinstance(problem.slack, LinearSlack) else 1.0
-    alpha *= 0.5 * min(bound, getattr(problem.slack, "c", bound))
-    while problem.dual_value(alpha) == -math.inf:
-        alpha /= 2
-    alpha /= 2  # not on the edge of the domain
-    if isinstance(problem.slack, LinearSlack):
-        alpha[true] = problem.slack.C * problem.sample_weight - problem.mass(alpha)
-    return alpha
-
-
-def _centre(
-    problem: EnumeratedProblem, rows: np.ndarray, alpha: np.ndarray, t: float
-) -> np.ndarray:
-    """Maximise ``D1 + sum log(alpha) / t`` over the rows by Newton's method."""
-
-    def value(alpha: np.ndarray) -> float:
-        if np.any(alpha[rows] <= 0):
-            return -math.inf
-        return problem.dual_value(alpha) + float(np.log(alpha[rows]).sum()) / t
-
-    for _ in range(100):
-        step, slope = _newton_step(problem, rows, alpha, t)
-        if slope <= 1e-6 / t:
-            break
-        length, here = 1.0, value(alpha)
-        while not value(alpha + length * step) >= here + 0.1 * length * slope:
-            length /= 2
-            if length < 1e-12:
-                return alpha  # no more digits
-        alpha = alpha + length * step
-    return alpha
-
-
-def _newton_step(
-    problem: EnumeratedProblem, rows: np.ndarray, alpha: np.ndarray, t: float
-) -> tuple[np.ndarray, float]:
-    """Return the step, and how fast the value rises along it at first.
-
-    In units in which the barrier's Hessian is the identity, minus the whole Hessian is ``I + A A'``
-    with one column of ``A`` for each weight and each sample.
-    """
-    F, sample, unit = problem.differences[rows], problem.sample[rows], np.sqrt(t) * alpha[rows]
-    eta, weight = problem.eta(alpha), problem.sample_weight
-    slope, curvature = _conjugate_slopes(problem.slack, problem.mass(alpha) / weight)
-    gradient = problem.losses[rows] - F @ problem.prior.mean(eta) - slope[sample]
-    g = unit * gradient + 1 / np.sqrt(t)
-    A = unit[:, None] * F * np.sqrt(problem.prior.variance(eta))
-    member = unit[:, None] * (sample[:, None] == np.arange(problem.n_samples))
-    if isinstance(problem.slack, LinearSlack):
-        # Masses stay: nothing of the step may point along a column of `member`.
-        member /= np.linalg.norm(member, axis=0)
-        g -= member @ (member.T @ g)
-        A -= member @ (member.T @ A)
-    else:
-        A = np.hstack([A, member * np.sqrt(curvature / weight)])
-    # (I + A A')^-1 g: unchanged across the columns of A, divided by 1 + s^2 along them.
-    U, s, _ = np.linalg.svd(A, full_matrices=False)
-    along = U.T @ g
-    scaled = (g - U @ along) + U @ (along / (1 + s**2))
-    if isinstance(problem.slack, LinearSlack):
-        scaled -= member @ (member.T @ scaled)  # what rounding left of it
-    step = np.zeros_like(alpha)
-    step[rows] = unit * scaled
-    return step, float(g @ scaled)
-
-
-def legendre(prior: Prior, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``Lambda*(w)`` and its slope, from its definition ``max_eta w eta - Lambda(eta)``.
-
-    The best ``eta`` is where the mean of the tilted prior is ``w``; it is found by bisection.
-
-    Parameters
-    ----------
-    prior : Prior
-        The prior.
-    w : ndarray
-        Means.
-
-    Returns
-    -------
-    value : ndarray
-        ``Lambda*(w)``; infinite where no tilted prior has this mean.
-    slope : ndarray
-        The best ``eta``; NaN where there is none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.priors import GaussianPrior
-    >>> value, slope = legendre(GaussianPrior(), np.array([-2.0, 3.0]))
-    >>> value.round(6), slope.round(6)
-    (array([2. , 4.5]), array([-2.,  3.]))
-    """
-    ends = []
-    for end, sign in zip(prior.domain, (-1.0, 1.0), strict=True):
-        eta = np.full(np.shape(w), end if math.isfinite(end) else sign)
-        if math.isinf(end):
-            for _ in range(60):
-                eta = np.where(sign * (w - prior.mean(eta)) > 0, 2 * eta, eta)
-        ends.append(eta)
-    low, high = ends
-    for _ in range(200):
-        middle = (low + high) / 2
-        above = prior.mean(middle) > w
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
-    eta = (low + high) / 2
-    reached = np.isclose(prior.mean(eta), w, rtol=1e-6, atol=1e-12)
-    value = np.where(reached, w * eta - prior.log_mgf(eta), math.inf)
-    return value, np.where(reached, eta, math.nan)
-
-
-def solve_primal(problem: EnumeratedProblem, *, max_iter: int = 1000) -> ReferenceSolution:
-    """Solve P1 in the mean and the slacks by scipy's sequential quadratic programming (SLSQP).
-
-    The divergence and its slope come from `legendre`, not from the prior's own formula.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        What to solve.
-    max_iter : int, default=1000
-        Largest number of iterations.
-
-    Returns
-    -------
-    ReferenceSolution
-        Value and posterior mean.
-    """
-    K, weight = problem.n_weights, problem.sample_weight
-    member = (problem.sample[:, None] == np.arange(problem.n_samples)).astype(float)
-    A = np.hstack([problem.differences, member])
-
-    def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
-        w, xi = z[:K], z[K:]
-        kl, slope = legendre(problem.prior, w)
-        outside = isinstance(problem.slack, ExponentialSlack) and np.any(xi <= 0)
-        if outside or not np.isfinite(kl).all():
-            return 1e30, np.zeros_like(z)
-        gradient = np.concatenate([slope, weight * _penalty_slope(problem.slack, xi)])
-        return kl.sum() + problem.penalty(xi), gradient
-
-    w = problem.prior.mean(np.zeros(K))
-    result = minimize(
-        objective,
-        np.concatenate([w, problem.xi(w)]),
-        jac=True,
-        constraints={
-            "type": "ineq",
-            "fun": lambda z: A @ z - problem.losses,
-            "jac": lambda z: A,
-        },
-        method="SLSQP",
-        options={"maxiter": max_iter, "ftol": 1e-14},
-    )
-    w = result.x[:K]
-    value = legendre(problem.prior, w)[0].sum() + problem.penalty(problem.xi(w))
-    return ReferenceSolution(float(value), w)
 
 
 # -- distributions, one or two weights ----------------------------------------------------------
