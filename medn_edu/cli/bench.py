@@ -14,8 +14,8 @@ Measure speed and memory beside python-crfsuite and hmmlearn, on one thread, in 
 
 Trains on folds 1-9 of the OCR letters; without them on digit words, where only the targets for
 synthetic sequences apply.  Takes four to six minutes on a quiet machine, two with --quick, which
-leaves out CRFsuite's trainings and compiling everything from cold.  Peers that are not installed are
-left out (pip install 'medn_edu[bench]').  The table says how busy your machine was.
+leaves out CRFsuite's trainings and compiling everything from cold.  Peers that are not installed
+are left out (pip install 'medn_edu[bench]').  The table says how busy your machine was.
 
 writes into the results folder:
   bench.csv, bench.md   the table, with the facts about the machine in the second
