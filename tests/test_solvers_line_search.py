@@ -58,20 +58,20 @@ def test_slope_is_small_or_the_whole_way_pays(function, accuracy):
     assert step < function.limit
     slope, _ = function(step)
     end = min(0.99 * function.limit, 1.0)
-    assert abs(slope) <= accuracy * start * (1 + 1e-9) or (step == end and slope > 0)
-    assert len(function.asked) <= 31
+    assert -1e-8 * start <= slope <= accuracy * start * (1 + 1e-9) or (step == end and slope > 0)
+    assert len(function.asked) <= 61
 
 
 @given(barriers, accuracies)
 def test_function_has_grown(function, accuracy):
-    """By concavity it may end below its start by no more than the slope that is left."""
+    """It ends before the highest point, so it never ends below its start."""
     start = function.start
     assume(start > 1e-6 * function.gain)
     step = highest_point(function, start, function.limit, accuracy)
     grown = function.gain * step - function.bend * step**2 / 2
     grown += float(np.sum(function.heights * np.log1p(-step / function.ends)))
     rounding = 1e-12 * (function.gain + np.sum(function.heights))
-    assert grown >= -accuracy * start * step - rounding
+    assert grown >= -rounding
 
 
 @given(positive, positive, accuracies)

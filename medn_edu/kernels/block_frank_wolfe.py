@@ -61,9 +61,10 @@ __all__ = [
     "visit_blocks",
 ]
 
-# The line search takes at most so many looks, until the slope is this share of what it was, and stays
-# within this share of the way to the end of the domain, where rounding would be without bounds.
-SEARCH_LOOKS, SEARCH_ACCURACY, INSIDE = 30, 0.1, 0.99
+# The line search takes at most so many looks, until it is before the highest point, so that the dual
+# has grown, and the slope is this share of what it was; it stays within this share of the way to the
+# end of the domain, where rounding would be without bounds.
+SEARCH_LOOKS, SEARCH_ACCURACY, SEARCH_ROUNDING, INSIDE = 60, 0.1, 1e-9, 0.99
 
 
 @kernel
@@ -237,7 +238,7 @@ def search_parabola(blocks, i, terms, atoms):
     start = end + bend
     if not start > 0.0:
         return 0.0
-    return 1.0 if end >= -SEARCH_ACCURACY * start else start / bend
+    return 1.0 if end >= -SEARCH_ROUNDING * start else start / bend
 
 
 @kernel
@@ -277,7 +278,9 @@ def search(blocks, i, model, terms, atoms, work, n_cells, loss, mass):
             mean, variance = tilt(terms.prior, terms.p, terms.q, eta, model.variance[cell])
             now -= delta * mean
             bend += delta * delta * variance
-        if abs(now) <= SEARCH_ACCURACY * start or (now > 0.0 and step == end):
+        if -SEARCH_ROUNDING * start <= now <= SEARCH_ACCURACY * start or (
+            now > 0.0 and step == end
+        ):
             return step
         if now > 0.0:
             low = step

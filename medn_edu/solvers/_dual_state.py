@@ -145,7 +145,9 @@ class DualState:
         """Go on in the direction in which the masses moved since the last call, as far as it pays."""
         delta = np.zeros(self.shape.size)
         loss, change = np.zeros_like(self.gaps), np.zeros_like(self.gaps)
-        _, mass = self._losses()
+        mass = np.zeros_like(self.gaps)
+        if self.terms.slack != LINEAR:
+            _, mass = self._losses()
         kernels.aim(
             self.blocks,
             self.model,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 __all__ = ["highest_point"]
 
 # The same in the compiled search, `medn_edu.kernels.block_frank_wolfe`.
-LOOKS, ACCURACY, INSIDE = 30, 0.1, 0.99
+LOOKS, ACCURACY, INSIDE, ROUNDING = 60, 0.1, 0.99, 1e-9
 
 
 def highest_point(
@@ -24,8 +24,9 @@ def highest_point(
 ) -> float:
     """Return how far to go along a direction until a concave function stops growing, at most 1.
 
-    Nor does it go nearer to the end of the domain than a hundredth of the way, where rounding would be
-    without bounds; a next search can go on from there.
+    It ends before the highest point, where the slope is a small share of what it was, so that the
+    function has grown.  Nor does it go nearer to the end of the domain than a hundredth of the way, where
+    rounding would be without bounds; a next search can go on from there.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def highest_point(
     step = end if end == 1.0 else 0.5 * end
     for _ in range(LOOKS):
         now, bend = slope(step)
-        if abs(now) <= accuracy * start or (now > 0 and step == end):
+        if -ROUNDING * start <= now <= accuracy * start or (now > 0 and step == end):
             return step
         if now > 0:
             low = step
