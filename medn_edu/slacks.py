@@ -16,7 +16,7 @@ The linear price fixes the mass, with the true labelling among those that may ca
 the equality hold): no sample can weigh more than ``C``, however wrong it is.  The other two leave
 the mass free, and only wrong labellings carry any.
 
-Prices are convex and never fall; slacks below the least one are priced like it.
+Prices are convex and never fall.  A slack below the least one costs what the least one costs.
 """
 
 from __future__ import annotations

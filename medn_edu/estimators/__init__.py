@@ -4,17 +4,18 @@ Every model of the family scores a labelling ``y`` of a sample ``x`` by ``F(x, y
 where the joint feature vector ``f`` sums the features of the nodes, per label, and counts the
 transitions along the edges.  All models predict by ``argmax_y F``; they differ in how they choose ``w``:
 
-============  ===========================================================================
-`M3N`         maximum margin Markov network: ``|w|^2 / 2 + C sum_i xi_i``, with the largest
-              violation ``xi_i = max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))]``
-`MEDN`        maximum entropy discrimination: the same with any prior in the place of ``|w|^2 / 2``, a
-              posterior distribution over weights, and other slacks
-`LaplaceMEDN` MEDN with a Laplace prior, exact or by the papers' variational method
-`CRF`         conditional random field: ``-sum_i log p(y_i | x_i; w)``, plus ``lam |w|^2 / 2`` or
-              ``lam |w|_1``
-epsilon       `EpsilonMarkovNetwork`: both, and all between: M3N with ``epsilon log sum_y exp(. /
-              epsilon)`` in place of ``max_y``; without the loss and at 1 the CRF
-============  ===========================================================================
+======================  =====================================================================
+`M3N`                   maximum margin Markov network: ``|w|^2 / 2 + C sum_i xi_i``, with the
+                        largest violation
+                        ``xi_i = max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))]``
+`MEDN`                  maximum entropy discrimination: the same with any prior in the place of
+                        ``|w|^2 / 2``, a posterior distribution over weights, and other slacks
+`LaplaceMEDN`           MEDN with a Laplace prior, exact or by the papers' variational method
+`CRF`                   conditional random field: ``-sum_i log p(y_i | x_i; w)``, plus
+                        ``lam |w|^2 / 2`` or ``lam |w|_1``
+`EpsilonMarkovNetwork`  from M3N to the CRF: M3N with ``epsilon log sum_y exp(. / epsilon)`` in place
+                        of ``max_y``; at ``epsilon = 1`` and without the loss it is the CRF
+======================  =====================================================================
 
 Samples are arrays, one row per node, for chains, or `Forest` objects.  An estimator works in
 `sklearn.base.clone`, `GridSearchCV` and `cross_val_score`; it is no `ClassifierMixin`, whose checks

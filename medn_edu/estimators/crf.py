@@ -41,8 +41,7 @@ class CRF(MarkovNetwork):
         likelihood per pass.
     max_iter : int, default=1000
         Largest number of iterations of L-BFGS (with ``"l1"`` of proximal L-BFGS), the start counted as
-        one; nearly all of them take
-        a single sweep over the samples.
+        one; nearly all of them take a single sweep over the samples.
     warm_start : bool, default=False
         Go on from the last solution when fitted again to the same samples.
     n_jobs : int, default=1

@@ -113,7 +113,8 @@ class LaplaceMEDN(MaxMarginNetwork):
     The prior has the density ``sqrt(lam) / 2 exp(-sqrt(lam) |w|)``.  It shrinks the weights of features
     that hardly matter and keeps few support labellings at once.  ``method="exact"`` solves the dual
     of Theorem 5 to a duality gap.  ``method="variational"`` runs Algorithm 1, which lowers a bound; its
-    posterior is normal, and the gap it is reported with is its distance from the exact optimum.
+    posterior is normal.  ``result_`` then has the gap of the exact problem at that posterior's mean,
+    which more iterations need not close, so that it counts as done and not as converged.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from typing import Self
+from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
@@ -35,13 +35,11 @@ class GapProgress:
     def __init__(self, name: str, tol: float, *, shown: bool) -> None:
         self.tol = tol
         self.first_gap = math.nan
-        self.bar = tqdm(
+        self.bar = _bar(
+            name,
+            shown=shown,
             total=100,
-            desc=f"Training {name}",
             unit="%",
-            delay=2,
-            leave=False,
-            disable=None if shown and not os.environ.get("TQDM_DISABLE") else True,
             bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed} (left {remaining}){postfix}",
         )
 
@@ -77,14 +75,7 @@ class StepProgress:
     """
 
     def __init__(self, name: str, n_steps: int, *, shown: bool) -> None:
-        self.bar = tqdm(
-            total=n_steps,
-            desc=f"Training {name}",
-            unit="iteration",
-            delay=2,
-            leave=False,
-            disable=None if shown and not os.environ.get("TQDM_DISABLE") else True,
-        )
+        self.bar = _bar(name, shown=shown, total=n_steps, unit="iteration")
 
     def __enter__(self) -> Self:
         return self
@@ -96,6 +87,14 @@ class StepProgress:
         """Move the bar by one step."""
         del point
         self.bar.update(1)
+
+
+def _bar(name: str, *, shown: bool, **options: Any) -> tqdm:
+    """Return a bar that appears after two seconds, where somebody watches, if it is to be shown."""
+    hidden = (
+        None if shown and not os.environ.get("TQDM_DISABLE") else True
+    )  # None: ask the terminal
+    return tqdm(desc=f"Training {name}", delay=2, leave=False, disable=hidden, **options)
 
 
 def warn_unless_converged(

@@ -30,7 +30,7 @@ def starting_masses(
     Returns
     -------
     DualVariables
-        Labellings and masses, perhaps with repetitions.
+        Labellings and masses, perhaps with repetitions; the true labellings of all samples come first.
 
     Raises
     ------
