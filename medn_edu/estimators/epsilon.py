@@ -24,9 +24,9 @@ class EpsilonMarkovNetwork(MarkovNetwork):
     Minimises ``|w|^2 / 2 + C sum_i [epsilon log sum_y exp((loss_i(y) + F(x_i, y)) / epsilon) -
     F(x_i, y_i)]``, with ``F(x, y) = w . f(x, y)``.  With ``epsilon = 0`` the soft-max becomes the
     maximum, and this is `M3N`; with ``epsilon = 1`` and without the loss it is the `CRF` with ``lam =
-    1 / C``.  The optimum is never below that of M3N, and above it by at most ``C epsilon sum_i log
-    |Y_i|``, where ``|Y_i|`` is the number of labellings of sample ``i``.  For every temperature
-    training ends with a duality gap.
+    1 / C``.  With the loss the optimum is never below that of M3N, and above it by at most ``C epsilon
+    sum_i log |Y_i|``, where ``|Y_i|`` is the number of labellings of sample ``i``.  At every temperature
+    the solution comes with its duality gap.
 
     Parameters
     ----------

@@ -17,7 +17,9 @@ With the best ``q`` for it, the bound at ``p = N(mu, diag(sigma))`` is
 
     sum_k [sqrt(lam (mu_k^2 + sigma_k)) - log(2 pi e sigma_k) / 2 - log(sqrt(lam) / 2)] + C sum_i xi_i.
 
-It never rises, but for the gap that a quadratic program is left with.  The first variances are 1.
+It never rises, but for the gap that a quadratic program is left with.  The first variances are 1.  The
+paper expects the variances of irrelevant features to go to zero.  They do not: with ``mu_k = 0`` step 2
+reads ``sigma_k = sqrt(sigma_k / lam)``, which goes to ``1 / lam``, half the prior's variance.
 
 The exact solution needs none of this (`medn_edu.solvers.block_frank_wolfe`); what the bound costs is
 told by the duality gap of the exact problem at the solution found here.
@@ -56,7 +58,7 @@ def variational_laplace(
     Parameters
     ----------
     problem : MaxMarginProblem
-        A problem with a `LaplacePrior` and a linear slack.
+        A problem with a `LaplacePrior`; the papers' slack is linear, but only step 1 knows of it.
     rng : numpy.random.Generator
         Draws the order of the visits.
     n_iterations : int, default=3
@@ -164,9 +166,11 @@ def _next_variance(result: SolveResult, variance: np.ndarray, lam: float) -> np.
 
 
 def _feasible(problem: MaxMarginProblem, alpha: DualVariables) -> DualVariables:
-    """Return that share of ``alpha`` at which the dual of the exact problem is largest.
+    """Return a share of ``alpha`` that is feasible for the exact problem.
 
-    The true labellings could take the rest, which changes nothing.
+    With a linear slack it is the share at which the dual is largest; the true labellings could take the
+    rest, which changes nothing.  With other slacks it is feasible, perhaps not the best, because
+    their conjugates are left out of the search.
     """
     eta = problem.eta(alpha)
     moved = np.flatnonzero(eta)
