@@ -24,8 +24,9 @@ def starting_masses(
     mass : ndarray of shape (n_samples,)
         Mass of each sample, if it is fixed.
     fixed : bool
-        Whether it is.  Then samples with too much mass are scaled down, and what is missing goes to
-        the true labelling.  Otherwise what the true labelling carries means nothing.
+        Whether it is.  Then all masses grow together until the first sample is full, as they must
+        when ``C`` has grown; samples with too much are scaled down, and what is missing goes to the
+        true labelling.  Otherwise what the true labelling carries means nothing.
 
     Returns
     -------
@@ -44,7 +45,9 @@ def starting_masses(
     scale, missing = np.ones(n_samples), mass
     if fixed:
         total = np.bincount(warm_start.sample, weights=warm_start.values, minlength=n_samples)
-        scale = np.minimum(1.0, mass / np.maximum(total, 1e-300))
+        room = mass / np.maximum(total, 1e-300)
+        growth = np.min(room[total > 0], initial=np.inf)
+        scale = np.where(total > 0, np.minimum(room, max(growth, 1.0)), 1.0)
         missing = np.maximum(mass - scale * total, 0.0)
     kept = np.flatnonzero(warm_start.values)
     lengths = np.diff(warm_start.offsets)

@@ -21,12 +21,13 @@ def highest_point(
     start: float,
     limit: float,
     accuracy: float = ACCURACY,
+    inside: float = INSIDE,
 ) -> float:
     """Return how far to go along a direction until a concave function stops growing, at most 1.
 
     It ends before the highest point, where the slope is a small share of what it was, so that the
-    function has grown.  Nor does it go nearer to the end of the domain than a hundredth of the way, where
-    rounding would be without bounds; a next search can go on from there.
+    function has grown.  Nor does it go all the way to the end of the domain, near which rounding would be
+    without bounds; a next search can go on from there.
 
     Parameters
     ----------
@@ -38,6 +39,8 @@ def highest_point(
         Step at which the domain ends, perhaps infinite.
     accuracy : float, default=0.1
         Share of the first slope at which the search ends.
+    inside : float, default=0.99
+        Share of the way to the end of the domain that it may go at most.
 
     Returns
     -------
@@ -54,7 +57,7 @@ def highest_point(
     """
     if not (start > 0 and limit > 0):
         return 0.0
-    end = min(INSIDE * limit, 1.0)
+    end = min(inside * limit, 1.0)
     low, high = 0.0, math.inf
     step = end if end == 1.0 else 0.5 * end
     for _ in range(LOOKS):

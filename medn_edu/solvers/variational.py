@@ -182,7 +182,7 @@ def _feasible(problem: MaxMarginProblem, alpha: DualVariables) -> DualVariables:
         return loss - float(eta @ mean), float(np.square(eta) @ variance)
 
     limit = float(np.min(prior.domain[1] / np.abs(eta), initial=np.inf))
-    share = highest_point(slope, slope(0.0)[0], limit, accuracy=1e-6)
+    share = highest_point(slope, slope(0.0)[0], limit, accuracy=1e-6, inside=1 - 1e-9)
     return dataclasses.replace(alpha, values=share * alpha.values)
 
 
