@@ -18,6 +18,7 @@ from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import DualVariables, Iterate, SolveResult, run
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 from medn_edu.solvers import block_frank_wolfe
+from medn_edu.solvers._warm_start import starting_masses
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 from medn_edu.theory.medn_solvers import solve_dual
 
@@ -351,6 +352,31 @@ def test_warm_start_between_slacks():
         judge, solution = solved(KINDS[1], prior, SLACKS[b])
         result = solve(make_problem(KINDS[1], prior, SLACKS[b]), warm_start=alpha)
         check_solution(judge, result, solution.value)
+
+
+def test_masses_grow_with_C():
+    """All by the same factor, until the first sample is full; the true labellings take the rest."""
+    data = make_data(KINDS[1])
+    lean, rich = LinearSlack(0.5), LinearSlack(2.0)
+    before = solve(MaxMarginProblem(data, LaplacePrior(4.0), lean)).alpha
+    halved = replace(before, values=before.values * np.where(before.sample == 0, 0.5, 1.0))
+    mass = rich.C * data.sample_weight
+    for alpha, shares in ((before, 1.0), (halved, np.where(np.arange(len(mass)) == 0, 0.5, 1.0))):
+        start = starting_masses(alpha, data, mass, fixed=True)
+        rest, grown = start.values[: len(mass)], start.values[len(mass) :]
+        np.testing.assert_allclose(grown, 4 * alpha.values[alpha.values != 0])
+        np.testing.assert_allclose(rest, (1 - shares) * mass, atol=1e-12)
+
+
+def test_warm_starts_walk_to_the_L1_penalty():
+    """With C = 2 sqrt(lam) and lam growing eta has to grow, too; from eta = 0 it is a long way."""
+    data, alpha = make_data(KINDS[1]), None
+    for lam in 10.0 ** np.arange(2, 7):
+        problem = MaxMarginProblem(data, LaplacePrior(lam), LinearSlack(2 * math.sqrt(lam)))
+        warm = solve(problem, tol=1e-3, warm_start=alpha)
+        assert warm.converged
+        alpha = warm.alpha
+    assert warm.n_passes < 0.5 * solve(problem, tol=1e-3).n_passes
 
 
 def test_warm_start_from_nothing():
