@@ -25,11 +25,11 @@ Max-margin and maximum-entropy Markov networks, exact and fast, and the course t
 
 _EPILOG = """\
 where to start:
-  medn-edu demo                 four models read handwritten digits      (under a minute)
+  medn-edu demo                 all models read handwritten digits       (under a minute)
   medn-edu lab                  the course, in JupyterLab
   medn-edu doctor               is everything there?
   medn-edu data fetch           the OCR letters of the papers            (once, needs a network)
-  medn-edu reproduce ocr        the papers' study of handwritten words   (ten seconds)
+  medn-edu reproduce ocr        the papers' study of handwritten words   (under a minute)
 
 `medn-edu COMMAND --help` says what a command does, how long it takes and what it writes.
 Exit codes: 0 done, 1 done but something is missing or failed, 2 not done, 130 stopped by Ctrl-C.

@@ -263,7 +263,7 @@ def search(blocks, i, model, terms, atoms, work, n_cells, loss, mass):
             limit = min(limit, (terms.upper - model.eta[cell]) / delta)
         elif delta < 0.0:
             limit = min(limit, (terms.lower - model.eta[cell]) / delta)
-    if not start > 0.0:
+    if not (start > 0.0 and limit > 0.0):
         return 0.0
     end = min(INSIDE * limit, 1.0)
     low, high = 0.0, np.inf

@@ -48,16 +48,17 @@ def tilt(code, p, q, eta, variance):
     if code == GAUSSIAN:
         return variance * eta, variance
     if code == NORMAL_GAMMA:  # Lambda = -p log(1 - eta^2 / q); Laplace has p = 1
-        left = q - eta * eta
-        return 2.0 * p * eta / left, 2.0 * p * (q + eta * eta) / (left * left)
+        end = math.sqrt(q)
+        left = (end - eta) * (end + eta)
+        return 2.0 * p * eta / left, 2.0 * p * (q + eta * eta) / left / left
     if code == NORMAL_INVERSE_GAUSSIAN:  # Lambda = q (p - sqrt(p^2 - eta^2))
         left = math.sqrt((p - eta) * (p + eta))
         return q * eta / left, q * p * p / (left * left * left)
     if code == BOX:
         return _box(p, eta)
     if code == TWO_POINT:  # Lambda = log cosh(p eta)
-        slope = math.tanh(p * eta)
-        return p * slope, p * p * (1.0 - slope * slope)
+        spread = p / math.cosh(p * eta)
+        return p * math.tanh(p * eta), spread * spread
     if code == EXPONENTIAL:  # Lambda = -log(1 - eta / p)
         slope = 1.0 / (p - eta)
         return slope, slope * slope
@@ -102,7 +103,7 @@ def slack_slopes(code, constant, largest, mass):
         return mass / largest, 1.0 / largest
     left = largest - mass  # U* = -s log(1 - mass / largest)
     weight = largest / constant
-    return weight / left, weight / (left * left)
+    return weight / left, weight / left / left
 
 
 @inlined_kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -103,12 +104,14 @@ def _answers(prior: Prior, name: str, eta: np.ndarray, index: np.ndarray | None)
     """Return what the prior answers at ``eta``, after a look at its form."""
     answers = {}
     for method in ("log_mgf", "mean", "variance"):
+        function = getattr(prior, method)
+        _check_signature(function, name, method)
         try:
-            values = np.asarray(getattr(prior, method)(eta, index), dtype=float)
-        except TypeError as error:
+            values = np.asarray(function(eta, index), dtype=float)
+        except TypeError as error:  # such as math.tanh of an array
             raise TypeError(
-                f"{method} of {name} cannot be called with eta and index ({error}); expected the "
-                f"signature {method}(self, eta, index=None)."
+                f"{method} of {name} fails on an array of {eta.size} numbers ({error}); expected numpy "
+                "functions, which take whole arrays."
             ) from error
         if values.shape != eta.shape:
             raise ValueError(
@@ -123,6 +126,19 @@ def _answers(prior: Prior, name: str, eta: np.ndarray, index: np.ndarray | None)
             )
         answers[method] = values
     return answers
+
+
+def _check_signature(function: Any, name: str, method: str) -> None:
+    """Refuse a method that does not take ``eta`` and ``index``."""
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError as error:
+        raise TypeError(
+            f"{method} of {name} cannot be called with eta and index ({error}); expected the signature "
+            f"{method}(self, eta, index=None)."
+        ) from error
+    except ValueError:  # a compiled function that does not tell its signature
+        pass
 
 
 def _first(eta: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from medn_edu.kernels.tilting import (
 )
 from medn_edu.priors import GaussianPrior
 from medn_edu.results import DualVariables
+from medn_edu.solvers._warm_start import starting_masses
 from medn_edu.solvers.line_search import highest_point
 from medn_edu.structures import WeightShape
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DualState"]
 
-# Measured on the OCR letters; results do not depend on them, times do, and only mildly.
+# Measured on the OCR letters; the optimum does not depend on them, times do, and only mildly.
 _N_STEPS = 20  # at most so many pairwise steps in a visit,
 _ACCURACY = 0.1  # until violations differ by this share of what they differed by at first
 _EXTRAPOLATION = 1.0  # how far to extrapolate at most, in steps from the round before
@@ -58,7 +59,7 @@ class DualState:
         self.terms = _terms(problem)
         self.order = _kernel_order(self.shape)
         self.blocks = _blocks(problem, gram_budget if self.terms.unit else 0)
-        self.atoms = _empty_atoms(self.blocks, capacity)
+        self.capacity = capacity
         self.work = _workspace(self.blocks, self.shape)
         n_samples = len(self.blocks.mass)
         self.gaps = np.full(n_samples, np.inf)
@@ -105,11 +106,14 @@ class DualState:
 
     # -- moving -----------------------------------------------------------------------------
 
-    def load(self, alpha: DualVariables) -> None:
-        """Start from masses on labellings, or from that share of them at which the dual is largest.
+    def load(self, warm_start: DualVariables | None) -> None:
+        """Start from masses of an earlier solution, or from that share at which the dual is largest.
 
-        The true labellings come first.  A share of 0 is always feasible.
+        A share of 0, all mass on the true labellings, is always feasible.
         """
+        fixed = self.terms.slack == LINEAR
+        alpha = starting_masses(warm_start, self.problem.data, self.problem.mass, fixed=fixed)
+        self.atoms = _empty_atoms(self.blocks, self.capacity)
         arrays = (alpha.sample, alpha.offsets, alpha.labels.astype(np.int32), alpha.values)
         done = 0
         while done < len(alpha):
@@ -120,6 +124,7 @@ class DualState:
                 self._enlarge()
         eta = self._sum_eta()
         if not eta.any():
+            self._tilt(eta)
             return
         loss, mass = self._losses()
         share = self._search(np.zeros_like(eta), eta, loss, np.zeros_like(mass), mass)
@@ -129,8 +134,10 @@ class DualState:
     def rebuild(self) -> None:
         """Compute everything afresh from the masses: steps add rounding to eta."""
         eta = self._sum_eta()
-        if self._room(np.zeros_like(eta), eta) > 1.0:  # or else rounding has left the domain
+        if self._room(np.zeros_like(eta), eta) > 1.0:
             self._tilt(eta)
+        else:  # rounding has left the domain
+            self.load(self.dual_variables())
 
     def visit(self, order: np.ndarray, *, with_oracle: bool) -> None:
         """Visit blocks in this order."""

@@ -10,24 +10,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-__all__ = ["highest_point"]
+from medn_edu.kernels.block_frank_wolfe import (
+    INSIDE,
+    SEARCH_ACCURACY,
+    SEARCH_LOOKS,
+    SEARCH_ROUNDING,
+)
 
-# The same in the compiled search, `medn_edu.kernels.block_frank_wolfe`.
-LOOKS, ACCURACY, INSIDE, ROUNDING = 60, 0.1, 0.99, 1e-9
+__all__ = ["highest_point"]
 
 
 def highest_point(
     slope: Callable[[float], tuple[float, float]],
     start: float,
     limit: float,
-    accuracy: float = ACCURACY,
+    accuracy: float = SEARCH_ACCURACY,
     inside: float = INSIDE,
 ) -> float:
     """Return how far to go along a direction until a concave function stops growing, at most 1.
 
     It ends before the highest point, where the slope is a small share of what it was, so that the
-    function has grown.  Nor does it go all the way to the end of the domain, near which rounding would be
-    without bounds; a next search can go on from there.
+    function has grown.  Nor does it go all the way to the end of the domain, near which rounding would
+    be without bounds; a next search can go on from there.
 
     Parameters
     ----------
@@ -60,9 +64,9 @@ def highest_point(
     end = min(inside * limit, 1.0)
     low, high = 0.0, math.inf
     step = end if end == 1.0 else 0.5 * end
-    for _ in range(LOOKS):
+    for _ in range(SEARCH_LOOKS):
         now, bend = slope(step)
-        if -ROUNDING * start <= now <= accuracy * start or (now > 0 and step == end):
+        if -SEARCH_ROUNDING * start <= now <= accuracy * start or (now > 0 and step == end):
             return step
         if now > 0:
             low = step
