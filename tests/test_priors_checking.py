@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -61,6 +63,13 @@ def test_functions_that_do_not_fit_together(methods, message):
         check_prior(Altered(**methods))
     assert "Altered" in str(caught.value)
     assert "expected" in str(caught.value)
+
+
+def test_functions_for_single_numbers():
+    """The signature is right; what is wrong is said."""
+    prior = Altered(mean=lambda eta, index=None: math.tanh(eta))
+    with pytest.raises(TypeError, match=r"mean of Altered fails on an array of 7 .* whole arrays"):
+        check_prior(prior, n_weights=7)
 
 
 @pytest.mark.parametrize("domain", [(0.0, 1.0), (-1.0, 0.0), (1.0, -1.0), None, 3.0, (-1, 0, 1)])
