@@ -29,7 +29,7 @@ where to start:
   medn-edu lab                  the course, in JupyterLab
   medn-edu doctor               is everything there?
   medn-edu data fetch           the OCR letters of the papers            (once, needs a network)
-  medn-edu reproduce ocr        the papers' study of handwritten words   (under a minute)
+  medn-edu reproduce ocr        the papers' study of handwritten words   (about a minute)
 
 `medn-edu COMMAND --help` says what a command does, how long it takes and what it writes.
 Exit codes: 0 done, 1 done but something is missing or failed, 2 not done, 130 stopped by Ctrl-C.
