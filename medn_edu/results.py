@@ -226,7 +226,7 @@ class Recorder:
             self.alpha.append(iterate.dual() if iterate.dual is not None else None)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SolveResult:
     """A solution with its certificate.
 
@@ -272,6 +272,12 @@ class SolveResult:
     trace: list[TracePoint]
     subgradient_norm: float | None = None
     variance: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<SolveResult: {self.status}; primal {self.primal:.6g}, dual {self.dual:.6g}, "
+            f"{self.n_passes} passes, {self.seconds:.2g} s>"
+        )
 
 
 def run(

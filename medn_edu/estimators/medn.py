@@ -34,7 +34,8 @@ class MEDN(MaxMarginNetwork):
     ----------
     prior : Prior, optional
         Prior of every weight: one of `medn_edu.priors`, or your own subclass of
-        `medn_edu.priors.Prior`.  By default the standard Laplace prior, ``LaplacePrior(lam=1.0)``.
+        `medn_edu.priors.Prior`, which is asked in Python and takes several times as long.  By default
+        the standard Laplace prior, ``LaplacePrior(lam=1.0)``.
     slack : Slack, optional
         Price of violated margins, one of `medn_edu.slacks`; by default ``LinearSlack(C=1.0)``.
     forbidden : collection of pairs, or dict from edge type to pairs, optional
@@ -112,9 +113,11 @@ class LaplaceMEDN(MaxMarginNetwork):
 
     The prior has the density ``sqrt(lam) / 2 exp(-sqrt(lam) |w|)``.  It shrinks the weights of features
     that hardly matter and keeps few support labellings at once.  ``method="exact"`` solves the dual
-    of Theorem 5 to a duality gap.  ``method="variational"`` runs Algorithm 1, which lowers a bound; its
-    posterior is normal.  ``result_`` then has the gap of the exact problem at that posterior's mean,
-    which more iterations need not close, so that it counts as done and not as converged.
+    of Theorem 5 to a duality gap; very large ``C`` or ``lam`` take many passes, fewer when they are
+    approached in steps with ``warm_start=True``.  ``method="variational"`` runs Algorithm 1, which lowers
+    a bound; its posterior is normal.  ``result_`` then has the gap of the exact problem at that
+    posterior's mean, which more iterations need not close, so that it counts as done and not as
+    converged.
 
     Parameters
     ----------
