@@ -29,7 +29,7 @@ Every finished fit is kept at once.  A study that was interrupted, even by a pow
 where it was when the same command is given again; what is done is not done twice, unless --force
 says so.  The tables are the same whatever --jobs is.
 
-On two processors `ocr` takes 45 seconds at quick, 7 minutes at paper scale, `ocr-full` 40 seconds
+On two processors `ocr` takes a minute at quick, 8 minutes at paper scale, `ocr-full` 40 seconds
 at either; a minute more the first time, when kernels are compiled.  `shrinkage` and `kl-norm` fit
 nothing: they compute curves, in a second, the same at every scale.
 

@@ -114,8 +114,8 @@ class LaplaceMEDN(MaxMarginNetwork):
     The prior has the density ``sqrt(lam) / 2 exp(-sqrt(lam) |w|)``.  It shrinks the weights of features
     that hardly matter and keeps few support labellings at once.  ``method="exact"`` solves the dual
     of Theorem 5 to a duality gap; very large ``C`` or ``lam`` take many passes, fewer when they are
-    approached in steps with ``warm_start=True``.  ``method="variational"`` runs Algorithm 1, which lowers
-    a bound; its posterior is normal.  ``result_`` then has the gap of the exact problem at that
+    approached in steps with ``warm_start=True``.  ``method="variational"`` runs Algorithm 1, which
+    lowers a bound; its posterior is normal.  ``result_`` then has the gap of the exact problem at that
     posterior's mean, which more iterations need not close, so that it counts as done and not as
     converged.
 

@@ -174,7 +174,7 @@ STUDIES: dict[str, Study] = {
             _ocr_split,
             _draw_ocr,
             _MEMORY,
-            "quick 45 s, paper 7 min",
+            "quick 1 min, paper 8 min",
         ),
         Study(
             "ocr-full",
