@@ -169,11 +169,14 @@ def test_reproduce_reports_failed_fits(ocr, tmp_path, capsys, monkeypatch):
 
 
 SMALL_STUDY = """
+import signal
 import sys
 from dataclasses import replace
 from medn_edu.cli import main
 from medn_edu.experiments.studies import STUDIES
 
+# Tests in the background of a shell inherit that Ctrl-C is to be ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 study = STUDIES["ocr"]
 models = "CRF", "L2-CRF", "M3N"
 specs = [s for s in study.specs("paper", 0) if s.data != "ocr-rest" and s.model in models]
