@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +24,7 @@ from medn_edu.checks import check_count, check_positive
 
 __all__ = [
     "Certificate",
+    "DualMarginals",
     "DualVariables",
     "Iterate",
     "Problem",
@@ -68,6 +69,34 @@ class DualVariables:
     def __len__(self) -> int:
         return len(self.values)
 
+    def scaled(self, share: float) -> DualVariables:
+        """Return a share of all masses."""
+        return replace(self, values=share * self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class DualMarginals:
+    """Factored dual variables: how much mass lies on each label and on each transition.
+
+    The dual of a margin problem depends on ``alpha_i(y)`` through these sums alone (Taskar et al.
+    2003), so a solver that moves mass on very many labellings at once keeps them instead.
+
+    Parameters
+    ----------
+    node : ndarray of float64, shape (n_nodes, n_labels)
+        Mass of the labellings that give each node each label.
+    edge : ndarray of float64, shape (n_nodes, n_labels, n_labels)
+        At node ``t`` the mass of the labellings with ``[parent's label, child's label]`` on the edge
+        to it; zeros at roots.
+    """
+
+    node: np.ndarray
+    edge: np.ndarray
+
+    def scaled(self, share: float) -> DualMarginals:
+        """Return a share of all masses."""
+        return DualMarginals(share * self.node, share * self.edge)
+
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
@@ -79,8 +108,8 @@ class Certificate:
         Upper bound of the optimum.
     dual : float
         Lower bound of the optimum; minus infinity where the problem has no dual.
-    alpha : DualVariables or None
-        The dual variables behind ``dual``, where they are sparse.
+    alpha : DualVariables, DualMarginals or None
+        The dual variables behind ``dual``, where there are any.
     eta : ndarray or None
         What the prior is tilted by, ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``.
     subgradient_norm : float or None
@@ -90,7 +119,7 @@ class Certificate:
 
     primal: float
     dual: float
-    alpha: DualVariables | None = None
+    alpha: DualVariables | DualMarginals | None = None
     eta: np.ndarray | None = None
     subgradient_norm: float | None = None
 
@@ -127,7 +156,7 @@ class Iterate:
     n_oracle_calls : int
         Calls of the decoding or summing oracle so far, one per sample visited.
     dual : callable or None
-        Returns the `DualVariables` of this iterate when called.
+        Returns the dual variables of this iterate when called.
     stopped : str
         Why the solver cannot go on, or the empty string.
     variance : ndarray of float64, shape (n_weights,), or None
@@ -138,7 +167,7 @@ class Iterate:
     gap_estimate: float
     objective_estimate: float
     n_oracle_calls: int
-    dual: Callable[[], DualVariables] | None = None
+    dual: Callable[[], DualVariables | DualMarginals] | None = None
     stopped: str = ""
     variance: np.ndarray | None = None
 
@@ -203,7 +232,7 @@ class Recorder:
         After how many passes each copy was made.
     weights : list of ndarray
         The weights.
-    alpha : list of DualVariables or None
+    alpha : list of DualVariables, DualMarginals or None
         The dual variables, where the solver has them.
 
     Examples
@@ -216,7 +245,7 @@ class Recorder:
     every: int = 1
     n_passes: list[int] = field(default_factory=list)
     weights: list[np.ndarray] = field(default_factory=list)
-    alpha: list[DualVariables | None] = field(default_factory=list)
+    alpha: list[DualVariables | DualMarginals | None] = field(default_factory=list)
 
     def __call__(self, n_passes: int, iterate: Iterate) -> None:
         """Copy an iterate if it is its turn."""
@@ -237,7 +266,7 @@ class SolveResult:
     eta : ndarray or None
         What the prior is tilted by; for M3N equal to ``weights``.
     alpha : DualVariables or None
-        Labellings that carry dual mass, where the dual is sparse.
+        Labellings that carry dual mass, where the solver keeps them.
     primal, dual, gap, relative_gap : float
         The certificate: upper bound, lower bound, their difference, and that relative to ``primal``.
     n_passes, n_oracle_calls : int
@@ -255,6 +284,8 @@ class SolveResult:
         with kinks.
     variance : ndarray or None
         Posterior variances of the weights, where there is a posterior.
+    marginals : DualMarginals or None
+        Dual mass on labels and transitions, where the solver keeps that instead of labellings.
     """
 
     weights: np.ndarray
@@ -272,6 +303,7 @@ class SolveResult:
     trace: list[TracePoint]
     subgradient_norm: float | None = None
     variance: np.ndarray | None = None
+    marginals: DualMarginals | None = None
 
     def __repr__(self) -> str:
         return (
@@ -344,10 +376,11 @@ def run(
         with clock:
             certificate = judge(iterate, at_all_costs=True)
     assert certificate is not None
+    alpha = certificate.alpha
     return SolveResult(
         weights=iterate.weights.copy(),
         eta=certificate.eta,
-        alpha=certificate.alpha,
+        alpha=alpha if isinstance(alpha, DualVariables) else None,
         primal=certificate.primal,
         dual=certificate.dual,
         gap=certificate.gap,
@@ -360,6 +393,7 @@ def run(
         trace=trace,
         subgradient_norm=certificate.subgradient_norm,
         variance=None if iterate.variance is None else iterate.variance.copy(),
+        marginals=alpha if isinstance(alpha, DualMarginals) else None,
     )
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from medn_edu.checks import random_generator
 from medn_edu.estimators.max_margin import MaxMarginNetwork
 from medn_edu.priors import GaussianPrior
+from medn_edu.problems import MaxMarginProblem
+from medn_edu.results import Iterate, SolveResult
 from medn_edu.slacks import LinearSlack
+from medn_edu.solvers import m3n_iterates
 
 __all__ = ["M3N"]
 
@@ -22,6 +27,9 @@ class M3N(MaxMarginNetwork):
     ----------
     C : float, default=1.0
         Price of margin violations; positive.  Larger values fit the training data harder.
+    solver : str, default="block_frank_wolfe"
+        How to train, one of `medn_edu.solvers.M3N_SOLVERS`.  The default is the fastest; the others are
+        there for study, and start afresh also with ``warm_start=True``.
     forbidden : collection of pairs, or dict from edge type to pairs, optional
         Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=0.01
@@ -53,6 +61,7 @@ class M3N(MaxMarginNetwork):
     def __init__(
         self,
         C: float = 1.0,
+        solver: str = "block_frank_wolfe",
         *,
         forbidden: Any = None,
         tol: float = 1e-2,
@@ -63,6 +72,7 @@ class M3N(MaxMarginNetwork):
         verbose: int = 1,
     ) -> None:
         self.C = C
+        self.solver = solver
         self.forbidden = forbidden
         self.tol = tol
         self.max_iter = max_iter
@@ -76,3 +86,8 @@ class M3N(MaxMarginNetwork):
 
     def _slack(self) -> LinearSlack:
         return LinearSlack(self.C)
+
+    def _iterates(self, problem: MaxMarginProblem, start: SolveResult | None) -> Iterator[Iterate]:
+        rng = random_generator(self.random_state)
+        alpha = start.alpha if start else None
+        return m3n_iterates(problem, self.solver, rng=rng, warm_start=alpha)

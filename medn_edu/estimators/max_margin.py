@@ -32,7 +32,8 @@ class MaxMarginNetwork(MarkovNetwork):
     posterior_variance_ : ndarray of shape (n_weights,)
         Variances of the posterior, ``Lambda''(eta)``, in the order of ``weights_``.
     support_labellings_ : list of list of (labels, alpha)
-        For each training sample its wrong labellings that carry dual mass, heaviest first.
+        For each training sample its wrong labellings that carry dual mass, heaviest first; missing
+        after solvers that keep no labellings.
     """
 
     random_state: Any
@@ -68,7 +69,11 @@ class MaxMarginNetwork(MarkovNetwork):
         check_is_fitted(self, "coef_")
         found: list[list[tuple[np.ndarray, float]]] = [[] for _ in self._offsets[1:]]
         alpha = self.result_.alpha
-        assert alpha is not None
+        if alpha is None:
+            raise AttributeError(
+                f"this {type(self).__name__} has no support_labellings_: its solver spreads mass over "
+                "all labellings; expected a solver that keeps few, such as 'block_frank_wolfe'."
+            )
         for j in np.argsort(-alpha.values, kind="stable"):
             i = alpha.sample[j]
             codes = alpha.labels[alpha.offsets[j] : alpha.offsets[j + 1]]

@@ -14,7 +14,7 @@ from medn_edu.priors import LaplacePrior, Prior, check_prior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import SolveResult, run
 from medn_edu.slacks import LinearSlack, Slack, check_slack
-from medn_edu.solvers import variational_laplace
+from medn_edu.solvers import check_m3n_solver, variational_laplace
 from medn_edu.structures import LabelledSamples
 
 __all__ = ["MEDN", "LaplaceMEDN"]
@@ -129,6 +129,9 @@ class LaplaceMEDN(MaxMarginNetwork):
         How to train.
     n_iterations : int, default=3
         Number of quadratic programs of the variational method.
+    solver : str, default="block_frank_wolfe"
+        What solves these quadratic programs, one of `medn_edu.solvers.M3N_SOLVERS`; the default is the
+        fastest.  The exact method has one solver, the default.
     forbidden : collection of pairs, or dict from edge type to pairs, optional
         Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=0.01
@@ -167,6 +170,7 @@ class LaplaceMEDN(MaxMarginNetwork):
         lam: float = 36.0,
         method: str = "exact",
         n_iterations: int = 3,
+        solver: str = "block_frank_wolfe",
         *,
         forbidden: Any = None,
         tol: float = 1e-2,
@@ -180,6 +184,7 @@ class LaplaceMEDN(MaxMarginNetwork):
         self.lam = lam
         self.method = method
         self.n_iterations = n_iterations
+        self.solver = solver
         self.forbidden = forbidden
         self.tol = tol
         self.max_iter = max_iter
@@ -200,6 +205,12 @@ class LaplaceMEDN(MaxMarginNetwork):
         if self.method not in ("exact", "variational"):
             raise ValueError(f"method is {self.method!r}; expected 'exact' or 'variational'.")
         check_count("n_iterations", self.n_iterations)
+        check_m3n_solver(self.solver)
+        if self.method == "exact" and self.solver != "block_frank_wolfe":
+            raise ValueError(
+                f"solver is {self.solver!r} and method 'exact', whose dual is no quadratic program; "
+                "expected solver='block_frank_wolfe', or method='variational'."
+            )
         return LaplacePrior(self.lam)
 
     def _slack(self) -> LinearSlack:
@@ -215,6 +226,7 @@ class LaplaceMEDN(MaxMarginNetwork):
             tol=self.tol,
             max_iter=self.max_iter,
             warm_start=start,
+            solver=self.solver,
         )
         with StepProgress("LaplaceMEDN", self.n_iterations, shown=bool(self.verbose)) as progress:
             # Algorithm 1 ends when its iterations are done, however close it is.

@@ -22,7 +22,7 @@ __all__ = ["load_state", "save_model"]
 
 FORMAT = "medn_edu model"
 FORMAT_VERSION = 2
-_ARRAYS = ("weights", "eta", "alpha", "trace", "variance")
+_ARRAYS = ("weights", "eta", "alpha", "trace", "variance", "marginals")  # marginals are not saved
 _SCALARS = [f.name for f in fields(SolveResult) if f.name not in _ARRAYS]
 _TRACE = [f.name for f in fields(TracePoint)]
 _ALPHA = [f.name for f in fields(DualVariables)]

@@ -295,6 +295,7 @@ class SoftMaxProblem:
         primal = self.primal(iterate.weights)
         if iterate.dual is not None:
             alpha = iterate.dual()
+            assert isinstance(alpha, DualVariables)  # marginals do not tell the entropy
             dual, eta = self._dual_of_masses(alpha)
             return Certificate(primal, dual, alpha, eta)
         dual, eta = self._dual_and_eta(iterate.weights)

@@ -23,14 +23,18 @@ recorded or interrupted, and no algorithm is written a second time for the sake 
 
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.lbfgs import lbfgs
+from medn_edu.solvers.m3n_solvers import M3N_SOLVERS, check_m3n_solver, m3n_iterates
 from medn_edu.solvers.owlqn import owlqn
 from medn_edu.solvers.proximal_lbfgs import proximal_lbfgs
 from medn_edu.solvers.softening import softening
 from medn_edu.solvers.variational import variational_bound, variational_laplace
 
 __all__ = [
+    "M3N_SOLVERS",
     "block_frank_wolfe",
+    "check_m3n_solver",
     "lbfgs",
+    "m3n_iterates",
     "owlqn",
     "proximal_lbfgs",
     "softening",

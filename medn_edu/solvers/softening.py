@@ -87,7 +87,7 @@ def softening(
     masses, weights, n_oracle_calls = None, None, 0
     gap = float(problem.node_weight.sum())  # of the hard problem at 0
     if isinstance(warm_start, DualVariables):
-        masses, gap = _scaled(warm_start, 1 / problem.lam), np.inf
+        masses, gap = warm_start.scaled(1 / problem.lam), np.inf
     elif warm_start is not None:
         smooth = lbfgs(problem, warm_start=warm_start)
         first = next(smooth)
@@ -117,8 +117,6 @@ def softening(
 
 def _masses(iterate: Iterate, factor: float) -> DualVariables:
     assert iterate.dual is not None
-    return _scaled(iterate.dual(), factor)
-
-
-def _scaled(alpha: DualVariables, factor: float) -> DualVariables:
-    return replace(alpha, values=factor * alpha.values)
+    alpha = iterate.dual()
+    assert isinstance(alpha, DualVariables)
+    return alpha.scaled(factor)

@@ -27,7 +27,6 @@ told by the duality gap of the exact problem at the solution found here.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import warnings
 from collections.abc import Iterator
@@ -37,9 +36,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems.max_margin import MaxMarginProblem
-from medn_edu.results import OVERFLOW, DualVariables, Iterate, SolveResult, run
-from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
+from medn_edu.results import (
+    OVERFLOW,
+    DualMarginals,
+    DualVariables,
+    Iterate,
+    SolveResult,
+    run,
+)
 from medn_edu.solvers.line_search import highest_point
+from medn_edu.solvers.m3n_solvers import m3n_iterates
 
 __all__ = ["variational_bound", "variational_laplace"]
 
@@ -52,6 +58,7 @@ def variational_laplace(
     tol: float = 1e-2,
     max_iter: int = 1000,
     warm_start: SolveResult | None = None,
+    solver: str = "block_frank_wolfe",
 ) -> Iterator[Iterate]:
     """Run Algorithm 1 of MEDN; yield once per quadratic program.
 
@@ -69,6 +76,8 @@ def variational_laplace(
         Largest number of passes for each of them.
     warm_start : SolveResult, optional
         A solution, with its posterior variances, to go on from.
+    solver : str, default="block_frank_wolfe"
+        What solves the quadratic programs, one of `medn_edu.solvers.M3N_SOLVERS`.
 
     Yields
     ------
@@ -110,19 +119,20 @@ def variational_laplace(
         # With variances of 1 it is M3N's own problem, whose visits are cheaper.
         prior = GaussianPrior() if (variance == 1.0).all() else GaussianPrior(variance)
         quadratic = MaxMarginProblem(problem.data, prior, problem.slack, problem.n_jobs)
-        passes = block_frank_wolfe(quadratic, rng=rng, warm_start=alpha)
+        passes = m3n_iterates(quadratic, solver, rng=rng, warm_start=alpha)
         result = run(passes, quadratic, tol=tol, max_iter=max_iter)
         if not result.converged:
             _warn(iteration, result, tol)
         n_oracle_calls += result.n_oracle_calls
         alpha = result.alpha
-        assert alpha is not None
+        dual = result.marginals if alpha is None else alpha
+        assert dual is not None
         yield Iterate(
             weights=result.weights,
             gap_estimate=result.gap,
             objective_estimate=variational_bound(problem, result.weights, variance),
             n_oracle_calls=n_oracle_calls,
-            dual=lambda alpha=alpha: _feasible(problem, alpha),  # type: ignore[misc]
+            dual=lambda dual=dual: _feasible(problem, dual),  # type: ignore[misc]
             stopped="all iterations done" if iteration == n_iterations else "",
             variance=variance,
         )
@@ -152,8 +162,7 @@ def variational_bound(problem: MaxMarginProblem, mean: np.ndarray, variance: np.
         - 0.5 * math.log(lam)
         + math.log(2)
     )
-    penalties = problem.data.sample_weight * problem.slack.penalty(problem.xi(mean))
-    return math.fsum(divergence) + math.fsum(penalties)
+    return math.fsum(divergence) + problem.penalty(mean)
 
 
 def _next_variance(result: SolveResult, variance: np.ndarray, lam: float) -> np.ndarray:
@@ -165,7 +174,9 @@ def _next_variance(result: SolveResult, variance: np.ndarray, lam: float) -> np.
     return new
 
 
-def _feasible(problem: MaxMarginProblem, alpha: DualVariables) -> DualVariables:
+def _feasible(
+    problem: MaxMarginProblem, alpha: DualVariables | DualMarginals
+) -> DualVariables | DualMarginals:
     """Return a share of ``alpha`` that is feasible for the exact problem.
 
     With a linear slack it is the share at which the dual is largest; the true labellings could take the
@@ -175,7 +186,7 @@ def _feasible(problem: MaxMarginProblem, alpha: DualVariables) -> DualVariables:
     eta = problem.eta(alpha)
     moved = np.flatnonzero(eta)
     eta, prior = eta[moved], problem.prior
-    loss = math.fsum(alpha.values * problem.losses(alpha))
+    loss = problem.loss(alpha)
 
     def slope(step: float) -> tuple[float, float]:
         mean, variance = prior.mean(step * eta, moved), prior.variance(step * eta, moved)
@@ -183,7 +194,7 @@ def _feasible(problem: MaxMarginProblem, alpha: DualVariables) -> DualVariables:
 
     limit = float(np.min(prior.domain[1] / np.abs(eta), initial=np.inf))
     share = highest_point(slope, slope(0.0)[0], limit, accuracy=1e-6, inside=1 - 1e-9)
-    return dataclasses.replace(alpha, values=share * alpha.values)
+    return alpha.scaled(share)
 
 
 def _warn(iteration: int, result: SolveResult, tol: float) -> None:

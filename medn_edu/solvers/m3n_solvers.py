@@ -1,0 +1,100 @@
+"""The solvers of M3N by name.
+
+All of them solve one problem, `medn_edu.problems.MaxMarginProblem` with a normal prior, whose variances
+may differ from weight to weight, and a linear slack.  `block_frank_wolfe` is the one to use; the others
+are those of the literature, to study and to compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from medn_edu.problems.max_margin import MaxMarginProblem
+from medn_edu.results import DualVariables, Iterate
+from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
+
+__all__ = ["M3N_SOLVERS", "check_m3n_solver", "m3n_iterates"]
+
+M3N_SOLVERS: dict[str, Callable[..., Iterator[Iterate]]] = {
+    "block_frank_wolfe": block_frank_wolfe,
+}
+"""The solvers there are; each takes a problem and ``rng``."""
+
+
+def check_m3n_solver(name: str) -> str:
+    """Check that there is such a solver of M3N.
+
+    Parameters
+    ----------
+    name : str
+        One of `M3N_SOLVERS`.
+
+    Returns
+    -------
+    str
+        The name.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> check_m3n_solver("block_frank_wolfe")
+    'block_frank_wolfe'
+    """
+    if name not in M3N_SOLVERS:
+        known = ", ".join(map(repr, M3N_SOLVERS))
+        raise ValueError(f"solver is {name!r}; expected one of {known}.")
+    return name
+
+
+def m3n_iterates(
+    problem: MaxMarginProblem,
+    solver: str = "block_frank_wolfe",
+    *,
+    rng: np.random.Generator,
+    warm_start: DualVariables | None = None,
+) -> Iterator[Iterate]:
+    """Return a solver of M3N at work.
+
+    Parameters
+    ----------
+    problem : MaxMarginProblem
+        A problem with a normal prior and a linear slack.
+    solver : str, default="block_frank_wolfe"
+        One of `M3N_SOLVERS`.
+    rng : numpy.random.Generator
+        For whatever the solver draws.
+    warm_start : DualVariables, optional
+        Where to start; only ``"block_frank_wolfe"`` goes on from there, the others start afresh.
+
+    Returns
+    -------
+    iterator of Iterate
+        One iterate per pass.
+
+    Raises
+    ------
+    ValueError
+        If there is no such solver.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.slacks import LinearSlack
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> iterate = next(m3n_iterates(problem, rng=np.random.default_rng(0)))
+    >>> iterate.weights.shape
+    (8,)
+    """
+    make = M3N_SOLVERS[check_m3n_solver(solver)]
+    if make is block_frank_wolfe:
+        return make(problem, rng=rng, warm_start=warm_start)
+    return make(problem, rng=rng)
