@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n, solve_squared_l1
 from medn_edu.theory.medn import enumerate_problem, p1_value
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
 from medn_edu.theory.norms import kl_ball, kl_norm, norm_ball
@@ -13,5 +14,8 @@ __all__ = [
     "norm_ball",
     "p1_value",
     "solve_dual",
+    "solve_l1_ball",
+    "solve_l1m3n",
     "solve_primal",
+    "solve_squared_l1",
 ]

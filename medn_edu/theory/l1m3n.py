@@ -1,0 +1,281 @@
+r"""L1-M3N as the linear program it is, written out over all labellings and solved outright.
+
+The L1-M3N paper (Zhu and Xing 2009) charges for weights by their magnitudes (its problem P1),
+
+.. math:: \min_{w, \xi} \tfrac12 \|w\|_1 + C \sum_i c_i \xi_i
+          \quad\text{s.t.}\quad w^\top \Delta f_i(y) \ge \Delta\ell_i(y) - \xi_i
+          \quad\text{for all } i, y .
+
+Magnitudes are not linear.  But let :math:`w = \mu - v`, a difference of two vectors that are not
+negative, at the price :math:`\tfrac12 \sum_k (\mu_k + v_k)`, which is linear; at the optimum
+:math:`\mu_k` or :math:`v_k` is 0, and the price is the norm.  Thus P1 is a linear program, with one
+row for every labelling.  The true labelling is among them: :math:`\xi_i \ge 0` is its row.
+
+Every row has a multiplier :math:`\alpha_i(y) \ge 0`, and with
+:math:`\eta = \sum_{i,y} \alpha_i(y) \Delta f_i(y)` they solve the dual program
+
+.. math:: \max_\alpha \sum_{i,y} \alpha_i(y) \Delta\ell_i(y)
+          \quad\text{s.t.}\quad |\eta_k| \le \tfrac12 \ \text{for all } k, \qquad
+          \sum_y \alpha_i(y) = C c_i \ \text{for all } i .
+
+**Two more programs** have the same solutions at other constants.  P1' keeps the weights in a ball,
+
+.. math:: V(r) = \min_w C \sum_i c_i \xi_i \quad\text{s.t.}\quad \|w\|_1 \le r ,
+
+where :math:`\max_k |\eta_k|` is free and costs :math:`r` a unit: it is the multiplier of the ball,
+so :math:`V` falls with slope :math:`-\max_k |\eta_k|`.  P4, which the adaptive M3N amounts to,
+charges for the square of the norm.  Its best weights of norm :math:`r` are those of the ball, so
+only one number has to be found,
+
+.. math:: \min_w s \|w\|_1^2 + C \sum_i c_i \xi_i = \min_{r \ge 0} s r^2 + V(r) .
+
+:math:`V` is convex and made of straight pieces.  Every solved ball gives a tangent to it, so the
+lowest point of the parabola plus the higher of two tangents is a lower bound; once :math:`V` itself
+is no higher there, it is the optimum.  In a corner of :math:`V` the multipliers are a mixture of those
+on both sides, mixed so that :math:`\max_k |\eta_k| = 2 s r`, the slope of the parabola.
+
+Rows grow in number like ``n_labels ** n_nodes``: small sets only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
+
+from medn_edu.checks import check_positive
+from medn_edu.slacks import LinearSlack
+from medn_edu.theory.medn import EnumeratedProblem
+
+__all__ = ["ProgramSolution", "solve_l1_ball", "solve_l1m3n", "solve_squared_l1"]
+
+_ROUNDING = 1e-10  # relative; how closely a lower bound counts as reached
+_MOST_BALLS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramSolution:
+    """Solution of one of the programs, on both sides.
+
+    Parameters
+    ----------
+    value : float
+        The optimum.
+    weights : ndarray of shape (n_weights,)
+        Best weights; there may be others.
+    xi : ndarray of shape (n_samples,)
+        Slacks.
+    alpha : ndarray of shape (n_rows,)
+        Multipliers, in the order of the problem's rows; each sample's add up to ``C`` times its weight.
+    eta : ndarray of shape (n_weights,)
+        ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``.
+    """
+
+    value: float
+    weights: np.ndarray
+    xi: np.ndarray
+    alpha: np.ndarray
+    eta: np.ndarray
+
+    @property
+    def l1_norm(self) -> float:
+        """Sum of the magnitudes of the weights."""
+        return float(np.abs(self.weights).sum())
+
+    @property
+    def largest(self) -> float:
+        """Largest ``|eta_k|``: a half in P1, the multiplier of the ball in P1'."""
+        return float(np.abs(self.eta).max(initial=0.0))
+
+
+def solve_l1m3n(problem: EnumeratedProblem) -> ProgramSolution:
+    """Solve P1 of the L1-M3N paper, ``|w|_1 / 2 + C sum_i c_i xi_i``.
+
+    Parameters
+    ----------
+    problem : EnumeratedProblem
+        Rows of `medn_edu.theory.medn.enumerate_problem`, with a linear slack; any prior, which is not
+        used.
+
+    Returns
+    -------
+    ProgramSolution
+        Optimum, weights, slacks and multipliers.
+
+    Raises
+    ------
+    TypeError
+        If the slack is not linear.
+    RuntimeError
+        If the program could not be solved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.slacks import LinearSlack
+    >>> from medn_edu.theory.medn import enumerate_problem
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = enumerate_problem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> solution = solve_l1m3n(problem)
+    >>> [round(each, 9) for each in (solution.value, solution.largest, solution.alpha.sum().item())]
+    [1.0, 0.5, 1.0]
+    """
+    return _solve(problem, price=0.5, radius=None)
+
+
+def solve_l1_ball(problem: EnumeratedProblem, radius: float) -> ProgramSolution:
+    """Solve P1' of the L1-M3N paper, ``C sum_i c_i xi_i`` where ``|w|_1 <= radius``.
+
+    Parameters
+    ----------
+    problem : EnumeratedProblem
+        Rows, with a linear slack; the prior is not used.
+    radius : float
+        Radius of the ball, positive.
+
+    Returns
+    -------
+    ProgramSolution
+        Optimum, weights, slacks and multipliers.
+
+    Raises
+    ------
+    TypeError
+        If the slack is not linear.
+    ValueError
+        If the radius is not positive.
+    RuntimeError
+        If the program could not be solved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.slacks import LinearSlack
+    >>> from medn_edu.theory.medn import enumerate_problem
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = enumerate_problem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> round(solve_l1_ball(problem, radius=1.0).value, 9)
+    1.0
+    """
+    return _solve(problem, price=0.0, radius=check_positive("radius", radius))
+
+
+def solve_squared_l1(problem: EnumeratedProblem, scale: float) -> ProgramSolution:
+    """Solve P4 of the L1-M3N paper, ``scale |w|_1^2 + C sum_i c_i xi_i``.
+
+    Parameters
+    ----------
+    problem : EnumeratedProblem
+        Rows, with a linear slack; the prior is not used.
+    scale : float
+        Price of the square, positive; ``lam / K`` in the paper.
+
+    Returns
+    -------
+    ProgramSolution
+        Optimum, weights, slacks and multipliers.
+
+    Raises
+    ------
+    TypeError
+        If the slack is not linear.
+    ValueError
+        If the scale is not positive.
+    RuntimeError
+        If the program could not be solved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.slacks import LinearSlack
+    >>> from medn_edu.theory.medn import enumerate_problem
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = enumerate_problem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> solution = solve_squared_l1(problem, scale=1.0)
+    >>> round(solution.value, 9), round(solution.l1_norm, 9), round(solution.largest, 9)
+    (1.75, 0.5, 1.0)
+    """
+    scale = check_positive("scale", scale)
+
+    def total(radius: float) -> ProgramSolution:
+        ball = _solve(problem, price=0.0, radius=radius)
+        return replace(ball, value=scale * radius**2 + ball.value)
+
+    # Nobody pays more for weights than the slacks cost without any: that bounds the radius.
+    low, high = 0.0, float(np.sqrt(total(0.0).value / scale))
+    left, right = total(low), total(high)
+    for _ in range(_MOST_BALLS):
+        radius, bound = _lowest(scale, (low, left), (high, right))
+        middle = total(radius)
+        if middle.value <= bound + _ROUNDING * max(1.0, abs(bound)):
+            return _mixed(middle, left, right, 2 * scale * radius)
+        if middle.largest > 2 * scale * radius:
+            low, left = radius, middle
+        else:
+            high, right = radius, middle
+    raise RuntimeError(f"the radius was not found within {_MOST_BALLS} balls.")
+
+
+def _solve(problem: EnumeratedProblem, price: float, radius: float | None) -> ProgramSolution:
+    """Solve ``price |w|_1 + C sum_i c_i xi_i``, in a ball if there is a radius."""
+    if not isinstance(problem.slack, LinearSlack):
+        raise TypeError(f"the slack is {problem.slack!r}; expected a LinearSlack.")
+    n_rows, n_weights, n_samples = len(problem.losses), problem.n_weights, problem.n_samples
+    owner = sp.csr_matrix((np.ones(n_rows), (np.arange(n_rows), problem.sample)))
+    differences = sp.csr_matrix(problem.differences)
+    rows = sp.hstack([-differences, differences, -owner])  # in mu, v and xi
+    right = -problem.losses
+    if radius is not None:
+        ball = np.r_[np.ones(2 * n_weights), np.zeros(n_samples)]
+        rows, right = sp.vstack([rows, ball]), np.r_[right, radius]
+    answer = linprog(
+        np.r_[np.full(2 * n_weights, price), problem.slack.C * problem.sample_weight],
+        A_ub=sp.csr_matrix(rows),
+        b_ub=right,
+        bounds=[(0, None)] * (2 * n_weights) + [(None, None)] * n_samples,
+        method="highs",
+    )
+    if not answer.success:
+        raise RuntimeError(f"the linear program was not solved: {answer.message}")
+    plus, minus, xi = np.split(answer.x, [n_weights, 2 * n_weights])
+    alpha = np.maximum(-answer.ineqlin.marginals[:n_rows], 0.0)  # multipliers of "at most"
+    return ProgramSolution(float(answer.fun), plus - minus, xi, alpha, problem.eta(alpha))
+
+
+def _lowest(
+    scale: float, left: tuple[float, ProgramSolution], right: tuple[float, ProgramSolution]
+) -> tuple[float, float]:
+    """Return where the parabola plus the higher of two tangents of V is lowest, and how low."""
+    lines = [
+        (point.value - scale * radius**2 + point.largest * radius, -point.largest)
+        for radius, point in (left, right)
+    ]
+    radii = [-slope / (2 * scale) for _, slope in lines]
+    if lines[0][1] != lines[1][1]:
+        radii.append((lines[0][0] - lines[1][0]) / (lines[1][1] - lines[0][1]))
+    inside = np.clip(radii, left[0], right[0])
+    heights = [scale * r**2 + max(at + slope * r for at, slope in lines) for r in inside]
+    best = int(np.argmin(heights))
+    return float(inside[best]), float(heights[best])
+
+
+def _mixed(
+    solution: ProgramSolution, left: ProgramSolution, right: ProgramSolution, largest: float
+) -> ProgramSolution:
+    """Return the solution with multipliers mixed so that the largest ``|eta_k|`` is as told."""
+    for one in (left, right):
+        room = one.largest - solution.largest
+        share = (largest - solution.largest) / room if room != 0 else 0.0
+        if 0 < share <= 1:
+            alpha = solution.alpha + share * (one.alpha - solution.alpha)
+            eta = solution.eta + share * (one.eta - solution.eta)
+            return replace(solution, alpha=alpha, eta=eta)
+    return solution
