@@ -14,11 +14,14 @@ import numpy as np
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.results import DualVariables, Iterate
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
+from medn_edu.solvers.cutting_plane import cutting_plane, one_slack_cutting_plane
 
 __all__ = ["M3N_SOLVERS", "check_m3n_solver", "m3n_iterates"]
 
 M3N_SOLVERS: dict[str, Callable[..., Iterator[Iterate]]] = {
     "block_frank_wolfe": block_frank_wolfe,
+    "cutting_plane": cutting_plane,
+    "one_slack_cutting_plane": one_slack_cutting_plane,
 }
 """The solvers there are; each takes a problem and ``rng``."""
 

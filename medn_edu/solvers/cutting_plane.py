@@ -1,0 +1,358 @@
+"""Cutting planes for M3N: margins are enforced only once they are violated.
+
+The quadratic program of M3N, with a variance ``v_k`` for each weight,
+
+    minimise  sum_k w_k^2 / (2 v_k) + sum_i C_i xi_i
+    such that w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y) - xi_i   for all i and y,
+
+has a constraint for each labelling, exponentially many, of which few are tight at the optimum.  So they
+are left out at first.  In each *round* loss-augmented decoding finds every sample's most violated one at
+the present weights; those that are violated by more than the sample's slack join the *working set*, and
+the program is solved again over the working set alone.  What is left out can only raise the optimum, so
+the value of each program is a lower bound, which never falls, and the primal value at its weights an
+upper bound.  When nothing is violated any more they meet.
+
+`cutting_plane` keeps a working set for each sample (Tsochantaridis, Hofmann, Joachims and Altun 2004;
+this is the *n-slack* formulation, because each sample has its slack).  The program is solved in its
+dual, with masses ``alpha_i(y)`` on the labellings of the working set,
+
+    maximise  sum alpha_i(y) loss_i(y) - sum_k v_k eta_k^2 / 2   where  sum_y alpha_i(y) <= C_i,
+
+with ``eta = sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` and ``w_k = v_k eta_k``.  What the masses of a
+sample lack of ``C_i`` belongs to the true labelling.  A labelling that carries no mass may be dropped
+without changing the value; it is, after some rounds without mass, and joins again if it is violated.
+As the lower bound rises in between, no working set is seen twice.
+
+`one_slack_cutting_plane` has one slack for all samples together (Joachims, Finley and Yu 2009).  A round
+adds a single constraint, the sum of the most violated ones,
+
+    w . sum_i C_i (f(x_i, y_i) - f(x_i, y_i')) >= sum_i C_i loss_i(y_i') - xi,
+
+which any choice of one labelling per sample would give as well: the two programs have the same optimum.
+Their dual has one mass ``gamma_c`` per constraint, with sum at most 1, and lays ``gamma_c C_i`` on each
+labelling of the constraint.  Its quadratic programs stay tiny, however many samples there are, but it
+takes many more rounds.
+
+Both are at home where decoding is expensive and the solver of quadratic programs is given.  Here
+decoding is cheap and HiGHS starts each program afresh, so that `medn_edu.solvers.block_frank_wolfe` is
+many times faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count, pairwise
+
+import numpy as np
+import scipy.sparse as sp
+
+from medn_edu.checks import check_count, check_positive
+from medn_edu.problems.max_margin import MaxMarginProblem
+from medn_edu.results import OVERFLOW, DualVariables, Iterate
+from medn_edu.solvers._normal import normal_variances
+from medn_edu.solvers._quadratic_program import CappedProgram, highs_maximiser
+
+__all__ = ["cutting_plane", "one_slack_cutting_plane"]
+
+
+def cutting_plane(
+    problem: MaxMarginProblem,
+    *,
+    rng: np.random.Generator | None = None,
+    precision: float = 1e-6,
+    patience: int = 3,
+    qp_iteration_limit: int | None = None,
+) -> Iterator[Iterate]:
+    """Solve M3N by cutting planes, a slack for each sample (Tsochantaridis et al. 2004, Algorithm 1).
+
+    A pass is a round: decoding of all samples, and the quadratic program over the working set.  Other
+    than the paper's algorithm, which solves a program after each sample, it adds the violated margins of
+    all samples at once, and it drops labellings.
+
+    Parameters
+    ----------
+    problem : MaxMarginProblem
+        A problem with a `GaussianPrior`, whose variances may differ, and a `LinearSlack`.
+    rng : numpy.random.Generator, optional
+        Not used, since nothing is drawn; it is there because all solvers take one.
+    precision : float, default=1e-6
+        By how much a margin must be violated beyond the sample's slack to join, in units of the loss;
+        the paper's ``epsilon``.
+    patience : int, default=3
+        Rounds without mass after which a labelling is dropped.
+    qp_iteration_limit : int, optional
+        Iterations that HiGHS may take for a quadratic program; by default 1000 and ten for each
+        labelling and sample.
+
+    Yields
+    ------
+    Iterate
+        The weights with the lowest primal value so far, the difference to the value of the last program
+        as ``gap_estimate``, which is exact but for rounding, and that value as ``objective_estimate``.
+        It ends, and says why in ``stopped``, when no margin is violated any more, or when HiGHS does
+        not finish a program.
+
+    Raises
+    ------
+    TypeError
+        If the problem is not a quadratic program.
+    ValueError
+        If ``precision`` is not positive, a number of rounds or iterations is below 1, or numbers
+        overflow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.problems import MaxMarginProblem
+    >>> from medn_edu.slacks import LinearSlack
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> for iterate in cutting_plane(problem):
+    ...     print(round(iterate.objective_estimate, 3), len(iterate.dual()))
+    0.333 1
+    0.333 1
+    >>> iterate.stopped
+    'no margin is violated by more than 1e-06 beyond its slack'
+    """
+    return _rounds(_LabellingSet(problem), precision, patience, qp_iteration_limit)
+
+
+def one_slack_cutting_plane(
+    problem: MaxMarginProblem,
+    *,
+    rng: np.random.Generator | None = None,
+    precision: float = 1e-6,
+    patience: int = 50,
+    qp_iteration_limit: int | None = None,
+) -> Iterator[Iterate]:
+    """Solve M3N by cutting planes, one slack for all samples (Joachims et al. 2009, Algorithm 3).
+
+    A pass is a round: decoding of all samples, one constraint, and the program over those kept.
+
+    Parameters
+    ----------
+    problem : MaxMarginProblem
+        A problem with a `GaussianPrior`, whose variances may differ, and a `LinearSlack`.
+    rng : numpy.random.Generator, optional
+        Not used, since nothing is drawn; it is there because all solvers take one.
+    precision : float, default=1e-6
+        By how much a constraint must be violated beyond the slack to join, in units of the loss per
+        sample; the paper's ``epsilon``.
+    patience : int, default=50
+        Rounds without mass after which a constraint is dropped, as in the paper.
+    qp_iteration_limit : int, optional
+        Iterations that HiGHS may take for a quadratic program; by default 1010 and ten for each
+        constraint.
+
+    Yields
+    ------
+    Iterate
+        As from `cutting_plane`; the masses of a constraint are laid on the labellings it consists of.
+
+    Raises
+    ------
+    TypeError
+        If the problem is not a quadratic program.
+    ValueError
+        If ``precision`` is not positive, a number of rounds or iterations is below 1, or numbers
+        overflow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.problems import MaxMarginProblem
+    >>> from medn_edu.results import run
+    >>> from medn_edu.slacks import LinearSlack
+    >>> data = label_samples(pack([np.eye(2)] * 9), np.tile([0, 1], 9), np.ones((1, 2, 2), bool))
+    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> run(one_slack_cutting_plane(problem), problem, tol=1e-6, max_iter=100).n_passes
+    2
+    """
+    return _rounds(_ConstraintSet(problem), precision, patience, qp_iteration_limit)
+
+
+def _rounds(
+    working: _WorkingSet, precision: float, patience: int, qp_iteration_limit: int | None
+) -> Iterator[Iterate]:
+    """Decode, add what is violated, solve; whatever a working set consists of."""
+    check_positive("precision", precision)
+    check_count("patience", patience)
+    if qp_iteration_limit is not None:
+        check_count("qp_iteration_limit", qp_iteration_limit)
+    problem, best, lowest = working.problem, working.weights(), np.inf
+    for n_rounds in count(1):
+        weights = working.weights()
+        labels, violation = problem.violated(weights)
+        primal = float(
+            np.sum(problem.prior.kl(weights)) + problem.mass @ np.maximum(violation, 0.0)
+        )
+        if primal < lowest:
+            best, lowest = weights, primal
+        working.drop(patience)
+        if working.add(labels, violation, precision):
+            trouble = working.solve(qp_iteration_limit)
+            stopped = trouble and (
+                f"HiGHS could not solve the quadratic program of round {n_rounds} ({trouble}); lower C "
+                "or use solver='block_frank_wolfe'"
+            )
+        else:
+            stopped = f"no margin is violated by more than {precision:g} beyond its slack"
+        yield Iterate(
+            weights=best,
+            gap_estimate=lowest - working.value,
+            objective_estimate=working.value,
+            n_oracle_calls=n_rounds * problem.n_samples,
+            dual=working.dual_variables,
+            stopped=stopped,
+            variance=working.variance,
+        )
+        if stopped:
+            return
+
+
+class _WorkingSet:
+    """The constraints that are enforced: gains and rows of the dual, and masses.
+
+    Rows are multiplied by the square roots of the variances, so that their Gram matrix is that of the
+    dual.  It grows with the set and is never computed afresh.
+
+    Parameters
+    ----------
+    problem : MaxMarginProblem
+        The problem.
+    cap : ndarray of shape (n_slacks,)
+        Largest mass of the constraints that share a slack.
+    """
+
+    def __init__(self, problem: MaxMarginProblem, cap: np.ndarray) -> None:
+        self.variance = normal_variances(problem)
+        self.problem = problem
+        self.cap = cap
+        self.scale = np.sqrt(self.variance)
+        self.gain, self.mass = np.zeros(0), np.zeros(0)
+        self.group, self.idle = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        self.labels: list[np.ndarray] = []
+        self.rows = sp.csr_matrix((0, len(self.scale)))
+        self.gram = np.zeros((0, 0))
+        self.value = 0.0
+
+    def weights(self) -> np.ndarray:
+        """Return the weights that the masses make, ``v * eta``."""
+        return self.scale * (self.rows.T @ self.mass)
+
+    def slacks(self) -> np.ndarray:
+        """Return the slacks that the constraints of the set need at these weights."""
+        xi = np.zeros(len(self.cap))
+        np.maximum.at(xi, self.group, self.gain - self.rows @ (self.rows.T @ self.mass))
+        return xi
+
+    def drop(self, patience: int) -> None:
+        """Drop what has been without mass for so many rounds."""
+        self.idle = np.where(self.mass > 0, 0, self.idle + 1)
+        kept = np.flatnonzero(self.idle < patience)
+        if len(kept) < len(self.idle):
+            self.gain, self.mass = self.gain[kept], self.mass[kept]
+            self.group, self.idle = self.group[kept], self.idle[kept]
+            self.labels = [self.labels[j] for j in kept]
+            self.rows = self.rows[kept]
+            self.gram = self.gram[np.ix_(kept, kept)]
+
+    def add(self, labels: np.ndarray, violation: np.ndarray, precision: float) -> bool:
+        """Add what is violated by more than the slack and a precision; say whether anything is."""
+        raise NotImplementedError
+
+    def dual_variables(self) -> DualVariables:
+        """Return the masses of labellings."""
+        raise NotImplementedError
+
+    def solve(self, iteration_limit: int | None) -> str:
+        """Find the best masses; return what went wrong, if anything did."""
+        program = CappedProgram(self.gain, self.gram, self.group, self.cap)
+        self.mass, trouble = highs_maximiser(program, self.mass, iteration_limit)
+        self.value = program.value(self.mass)
+        return trouble
+
+    def _append(
+        self, gain: np.ndarray, rows: sp.spmatrix, group: np.ndarray, labels: list[np.ndarray]
+    ) -> None:
+        rows = sp.csr_matrix(rows @ sp.diags(self.scale))
+        cross, own = (rows @ self.rows.T).toarray(), (rows @ rows.T).toarray()
+        if not np.isfinite(own).all():
+            raise ValueError(OVERFLOW)
+        self.gram = np.block([[self.gram, cross.T], [cross, own]])
+        self.rows = sp.vstack([self.rows, rows], format="csr")
+        self.gain = np.concatenate([self.gain, gain])
+        self.group = np.concatenate([self.group, group])
+        self.mass = np.concatenate([self.mass, np.zeros(len(gain))])
+        self.idle = np.concatenate([self.idle, np.zeros(len(gain), dtype=np.int64)])
+        self.labels += labels
+
+
+class _LabellingSet(_WorkingSet):
+    """Labellings, in groups by sample."""
+
+    def __init__(self, problem: MaxMarginProblem) -> None:
+        super().__init__(problem, problem.mass)
+
+    def add(self, labels: np.ndarray, violation: np.ndarray, precision: float) -> bool:
+        new = np.flatnonzero(violation > self.slacks() + precision)
+        if len(new) == 0:
+            return False
+        offsets = self.problem.data.samples.offsets
+        added = [labels[offsets[i] : offsets[i + 1]] for i in new]
+        alpha = _listed(new, added, np.ones(len(new)))
+        self._append(self.problem.losses(alpha), self.problem.differences(alpha), new, added)
+        return True
+
+    def dual_variables(self) -> DualVariables:
+        order = np.argsort(self.group, kind="stable")
+        return _listed(self.group[order], [self.labels[j] for j in order], self.mass[order])
+
+
+class _ConstraintSet(_WorkingSet):
+    """Constraints, each made of one labelling per sample, that share one slack."""
+
+    def __init__(self, problem: MaxMarginProblem) -> None:
+        super().__init__(problem, np.ones(1))
+
+    def add(self, labels: np.ndarray, violation: np.ndarray, precision: float) -> bool:
+        mass = self.problem.mass
+        if mass @ violation <= self.slacks()[0] + precision * mass.sum():
+            return False
+        samples = self.problem.data.samples
+        cut = DualVariables(np.arange(samples.n_samples), samples.offsets, labels, mass)
+        row = sp.csr_matrix(self.problem.eta(cut))
+        gain = np.array([self.problem.loss(cut)])
+        self._append(gain, row, np.zeros(1, dtype=np.int64), [labels])
+        return True
+
+    def dual_variables(self) -> DualVariables:
+        """Return ``sum_c gamma_c C_i`` on the constraints' wrong labellings, equal ones together."""
+        offsets, true = self.problem.data.samples.offsets, self.problem.data.labels
+        sample: list[int] = []
+        labels: list[np.ndarray] = []
+        values: list[float] = []
+        carrying = [(self.labels[c], self.mass[c]) for c in np.flatnonzero(self.mass)]
+        for i, (first, last) in enumerate(pairwise(offsets)):
+            place = {true[first:last].tobytes(): -1}
+            for cut, gamma in carrying:
+                labelling = cut[first:last]
+                where = place.setdefault(labelling.tobytes(), len(values))
+                if where == len(values):
+                    sample.append(i)
+                    labels.append(labelling)
+                    values.append(0.0)
+                if where >= 0:
+                    values[where] += gamma * self.problem.mass[i]
+        return _listed(np.array(sample, dtype=np.int64), labels, np.array(values))
+
+
+def _listed(sample: np.ndarray, labels: list[np.ndarray], values: np.ndarray) -> DualVariables:
+    """Join labellings to dual variables."""
+    lengths = np.array([len(labelling) for labelling in labels], dtype=np.int64)
+    joined = np.concatenate([np.zeros(0, dtype=np.int64), *labels])
+    return DualVariables(sample, np.concatenate([[0], np.cumsum(lengths)]), joined, values)
