@@ -21,10 +21,11 @@ from medn_edu.estimators import CRF, M3N, MEDN, EpsilonMarkovNetwork, LaplaceMED
 from medn_edu.kernels._cache import cache_folder
 from medn_edu.packing import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.priors import GaussianPrior, LaplacePrior
-from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems import L1Ball, MaxMarginProblem, NormMarginProblem
 from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.solvers import block_frank_wolfe
-from medn_edu.structures import Forest
+from medn_edu.solvers.projected_subgradient import projected_subgradient
+from medn_edu.structures import Forest, LabelledSamples
 
 __all__ = ["WarmUp", "compiled_files", "kernel_cache", "warm_up"]
 
@@ -110,6 +111,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "inference", inference.warm_up
     yield "training M3N", lambda: m3n.fit(X, y).fit(X, y)
     yield "growing", lambda: _grow(X, y)
+    yield "training within a ball", lambda: _project(X, y)
     yield "training with other priors", lambda: _train_medn(X, y)
     yield "training CRFs", lambda: _train_crfs(X, y)
     yield "decoding", lambda: (m3n.predict(X), m3n.decode(X, 2), m3n.predict_marginals(X))
@@ -138,10 +140,21 @@ def _train_crfs(X: list[Forest], y: list[list[int]]) -> None:
 
 def _grow(X: list[Forest], y: list[list[int]]) -> None:
     """Train M3N with room for a single labelling per sample, so that more has to be made."""
-    samples = pack(X)
-    codes, classes = encode_labels(y, samples)
-    data = label_samples(samples, codes, forbidden_to_allowed(None, classes))
-    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(1.0))
+    problem = MaxMarginProblem(_labelled(X, y), GaussianPrior(), LinearSlack(1.0))
     passes = block_frank_wolfe(problem, rng=np.random.default_rng(0), capacity=1)
     for _ in zip(range(5), passes, strict=False):
         pass
+
+
+def _project(X: list[Forest], y: list[list[int]]) -> None:
+    """Take steps that leave a small ball."""
+    problem = NormMarginProblem(_labelled(X, y), L1Ball(0.1), LinearSlack(1.0))
+    passes = projected_subgradient(problem, rng=np.random.default_rng(0))
+    for _ in zip(range(3), passes, strict=False):
+        pass
+
+
+def _labelled(X: list[Forest], y: list[list[int]]) -> LabelledSamples:
+    samples = pack(X)
+    codes, classes = encode_labels(y, samples)
+    return label_samples(samples, codes, forbidden_to_allowed(None, classes))
