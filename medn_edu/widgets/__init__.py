@@ -10,6 +10,7 @@ from medn_edu.widgets.controls import Check, Choice, Control, Slider, Time
 from medn_edu.widgets.explorer import Explorer, Frame, Lesson
 from medn_edu.widgets.lattice import best_path
 from medn_edu.widgets.picture import Picture
+from medn_edu.widgets.projections import projections
 from medn_edu.widgets.reading import read_words
 from medn_edu.widgets.shrinkage import shrinkage
 
@@ -24,6 +25,7 @@ __all__ = [
     "Slider",
     "Time",
     "best_path",
+    "projections",
     "read_words",
     "shrinkage",
 ]
