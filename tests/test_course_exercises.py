@@ -87,12 +87,67 @@ def viterbi(node: np.ndarray, edge: np.ndarray) -> list[int]:
     return path[::-1]
 
 
+def project(v: np.ndarray, radius: float) -> np.ndarray:
+    """Bisect for the threshold: another way than the checks'."""
+    low, high = 0.0, float(np.abs(v).max())
+    if np.abs(v).sum() <= radius:
+        return v
+    for _ in range(200):
+        theta = (low + high) / 2
+        too_much = np.maximum(np.abs(v) - theta, 0).sum() > radius
+        low, high = (theta, high) if too_much else (low, theta)
+    return np.sign(v) * np.maximum(np.abs(v) - high, 0)
+
+
+def project_carelessly(v: np.ndarray, radius: float) -> np.ndarray:
+    """Bisect without a look whether the point is inside: thresholds may be negative."""
+    thetas = (np.abs(v)[:, None] - np.abs(v)).clip(0).sum(axis=0)
+    keep = thetas < radius
+    theta = (np.abs(v)[keep].sum() - radius) / keep.sum()
+    return np.sign(v) * np.maximum(np.abs(v) - theta, 0)
+
+
 def per_word(true: list[str], predicted: list[str]) -> list[float]:
     words = zip(true, predicted, strict=True)
     return [np.mean([a != b for a, b in zip(t, p, strict=True)]) for t, p in words]
 
 
 ANSWERS = {
+    exercises.check_threshold: [0.15, 0.3, 0.769, 0.4, 0.65, 0.75, 0.25],
+    exercises.check_l1_constant: [0.5, 2, 1, 0.1, 2.5, 12.5, 0.0125],
+    exercises.check_weight_bounds: [
+        lambda g, e: 2 * g / (1 - 2 * np.abs(e)),
+        lambda g, e: 2 * g / (1 - 2 * e),
+        lambda g, e: g / (1 - np.abs(e)),
+        lambda g, e: g * (0.5 - np.abs(e)),
+        lambda g, e: g / np.abs(e),
+        lambda g, e: (0.5 - np.abs(e)) / g,
+        lambda g, e: np.full(len(e), g),
+    ],
+    exercises.check_em_update: [
+        lambda w, k: np.abs(w) / np.abs(w).mean() / k,
+        lambda w, k: np.abs(w) / np.abs(w).sum() / k,
+        lambda w, k: w / np.abs(w).mean() / k,
+        lambda w, k: w / w.mean() / k,
+        lambda w, k: w**2 / np.mean(w**2) / k,
+        lambda w, k: np.abs(w) / np.abs(w).sum(),
+        lambda w, k: k * np.abs(w) / np.abs(w).mean(),
+        lambda w, k: np.ones(len(w)) / k,
+    ],
+    exercises.check_l1_projection: [
+        project,
+        lambda v, r: v if np.abs(v).sum() <= r else v * r / np.abs(v).sum(),
+        lambda v, r: v if np.linalg.norm(v) <= r else v * r / np.linalg.norm(v),
+        lambda v, r: project(v, r) if np.abs(v).sum() <= r else v.clip(-r, r),
+        lambda v, r: np.sign(v) * (np.abs(v) - max(np.abs(v).sum() - r, 0) / len(v)).clip(0),
+        lambda v, r: v - np.sign(v) * max(np.abs(v).sum() - r, 0) / len(v),
+        lambda v, r: np.abs(project(v, r)),
+        project_carelessly,
+        lambda v, r: (
+            project(v, r) * (np.abs(v).sum() <= r)
+            + (np.sign(v) * (np.abs(v) - np.abs(v).max() + r).clip(0) * (np.abs(v).sum() > r))
+        ),
+    ],
     exercises.check_count_labellings: [100_000, 50, 5**10, 30240],
     exercises.check_words_right: [0.299, 0.86, 0.70, -0.12, 0.14**8],
     exercises.check_labelling_score: [

@@ -7,6 +7,13 @@ per notebook.
 
 from __future__ import annotations
 
+from medn_edu.course.exercises.l1_m3n import (
+    check_em_update,
+    check_l1_constant,
+    check_l1_projection,
+    check_threshold,
+    check_weight_bounds,
+)
 from medn_edu.course.exercises.ocr_study import (
     check_best_path,
     check_error_share,
@@ -25,11 +32,16 @@ __all__ = [
     "check_best_path",
     "check_conjugate",
     "check_count_labellings",
+    "check_em_update",
     "check_equal_variance",
     "check_error_share",
     "check_eta_for_mean",
+    "check_l1_constant",
+    "check_l1_projection",
     "check_labelling_score",
     "check_posterior_mean",
+    "check_threshold",
     "check_tilted_mean",
+    "check_weight_bounds",
     "check_words_right",
 ]

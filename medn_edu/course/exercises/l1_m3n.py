@@ -1,0 +1,271 @@
+"""Checks of the exercises of l1-m3n."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
+from medn_edu.theory.projection import project_l1_ball, project_l2_ball
+
+__all__ = [
+    "check_em_update",
+    "check_l1_constant",
+    "check_l1_projection",
+    "check_threshold",
+    "check_weight_bounds",
+]
+
+_DIFFERS = "some results differ; try it on two weights, on paper."
+
+
+@check
+def check_threshold(answer: Any) -> Verdict:
+    """Check the threshold that brings (0.9, 0.4) to the L1 ball of radius 1.
+
+    Parameters
+    ----------
+    answer : object
+        The learner's number.
+
+    Examples
+    --------
+    >>> check_threshold(0.3)
+    Not quite: 0.3 is all that must go; two weights share it.
+    """
+    return judge_number(
+        answer,
+        0.15,
+        "0.75 and 0.25 are left, and they add up to 1.",
+        {
+            0.3: "0.3 is all that must go; two weights share it.",
+            1
+            / 1.3: "that is a factor, and factors make no zeros; every weight loses the same amount.",
+            0.4: "a threshold of 0.4 leaves 0.5 and 0, which is deep inside the ball.",
+            0.65: "that is half of all there is; only what exceeds the radius must go.",
+            0.75: "that is what is left of the first weight; how much did it lose?",
+            0.25: "that is what is left of the second weight; how much did it lose?",
+        },
+    )
+
+
+@check
+def check_l1_constant(answer: Any) -> Verdict:
+    """Check the L1-M3N constant of an adaptive M3N with C = 3, lambda = 12, K = 40 and norm 5.
+
+    Parameters
+    ----------
+    answer : object
+        The learner's number.
+
+    Examples
+    --------
+    >>> check_l1_constant(2.0)
+    Not quite: the 4 is missing: a square has a slope of *two* times, and L1-M3N charges a *half*.
+    """
+    return judge_number(
+        answer,
+        0.5,
+        "C K / (4 lambda |w|_1), code name `l1_constant_of_em`. A larger lambda is a smaller C'.",
+        {
+            2.0: "the 4 is missing: a square has a slope of *two* times, and L1-M3N charges a *half*.",
+            1.0: "only one of two factors 2 is there: the slope of the square, or the half of P1.",
+            0.1: "the slope of |w|^2 grows like |w|_1, not like its square.",
+            2.5: "the norm is missing: how steep a square is depends on where one stands.",
+            12.5: "the norm belongs below: the larger the weights, the steeper the square.",
+            0.0125: "K is missing: P4 charges lambda / K for the square.",
+        },
+    )
+
+
+def _bounds(gap: float, eta: np.ndarray) -> np.ndarray:
+    return gap / (0.5 - np.abs(eta))
+
+
+@check
+def check_weight_bounds(answer: Any) -> Verdict:
+    """Check a function ``bounds(gap, eta)``: how large a weight of a solution can be.
+
+    Parameters
+    ----------
+    answer : object
+        The learner's function.
+
+    Examples
+    --------
+    >>> check_weight_bounds(lambda gap, eta: gap / (0.5 - eta))
+    Not quite: evidence against a feature counts as well: take the magnitude of eta.
+    """
+    rng = np.random.default_rng(2)
+    cases = [(gap, 0.49 * rng.uniform(-1, 1, size=4)) for gap in (0.5, 0.02, 3.0)]
+    return judge_function(
+        answer,
+        cases,
+        _bounds,
+        "what a weight costs beyond what it earns cannot be more than the gap.",
+        [
+            (
+                lambda gap, eta: gap / (0.5 - eta),
+                "evidence against a feature counts as well: take the magnitude of eta.",
+            ),
+            (
+                lambda gap, eta: gap / (1 - np.abs(eta)),
+                "a unit of weight costs a *half* in P1, not 1.",
+            ),
+            (
+                lambda gap, eta: gap * (0.5 - np.abs(eta)),
+                "upside down: the smaller the evidence, the tighter the bound.",
+            ),
+            (
+                lambda gap, eta: gap / np.abs(eta),
+                "that divides by what the weight earns; divide by cost less earnings.",
+            ),
+            (
+                lambda gap, eta: (0.5 - np.abs(eta)) / gap,
+                "that falls with the gap; a wider gap knows less.",
+            ),
+        ],
+        _DIFFERS,
+    )
+
+
+def _tau(w: np.ndarray, lam: float) -> np.ndarray:
+    size = np.abs(w)
+    return len(w) * size / (lam * size.sum())
+
+
+@check
+def check_em_update(answer: Any) -> Verdict:
+    """Check a function ``new_tau(w, lam)``, Eq. (4) of the L1-M3N paper.
+
+    Parameters
+    ----------
+    answer : object
+        The learner's function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_em_update(lambda w, lam: np.abs(w) / (lam * np.abs(w).sum()))
+    Not quite: the tau add up to 1/lambda; their *mean* must be that.
+    """
+    rng = np.random.default_rng(3)
+    cases = [(rng.normal(size=k), lam) for k, lam in ((3, 2.0), (5, 0.5), (4, 7.0))]
+    cases.append((np.array([1.5, 0.0, -0.5]), 3.0))
+    return judge_function(
+        answer,
+        cases,
+        _tau,
+        "a weight of 0 gets tau = 0, from which it never returns.",
+        [
+            (
+                lambda w, lam: np.abs(w) / (lam * np.abs(w).sum()),
+                "the tau add up to 1/lambda; their *mean* must be that.",
+            ),
+            (
+                lambda w, lam: len(w) * w / (lam * np.abs(w).sum()),
+                "some of your tau are negative, and they are variances: take magnitudes.",
+            ),
+            (
+                lambda w, lam: len(w) * w / (lam * w.sum()),
+                "magnitudes, above and below: weights of unlike sign must not cancel.",
+            ),
+            (
+                lambda w, lam: len(w) * w**2 / (lam * (w**2).sum()),
+                "that is in proportion to w^2; set the derivative of w^2 / tau + v tau to zero.",
+            ),
+            (
+                lambda w, lam: np.abs(w) / np.abs(w).sum(),
+                "neither K nor lambda is in it: the mean of the tau must be 1/lambda.",
+            ),
+            (
+                lambda w, lam: lam * len(w) * np.abs(w) / np.abs(w).sum(),
+                "the mean of your tau is lambda; it must be 1/lambda.",
+            ),
+        ],
+        _DIFFERS,
+    )
+
+
+def _soft(v: np.ndarray, theta: float) -> np.ndarray:
+    return np.sign(v) * np.maximum(np.abs(v) - theta, 0)
+
+
+def _once(v: np.ndarray, radius: float) -> np.ndarray:
+    return _soft(v, max(np.abs(v).sum() - radius, 0.0) / len(v))
+
+
+def _scaled(v: np.ndarray, radius: float) -> np.ndarray:
+    return v * min(1.0, radius / np.abs(v).sum())
+
+
+def _unclipped(v: np.ndarray, radius: float) -> np.ndarray:
+    theta = max(np.abs(v).sum() - radius, 0.0) / len(v)
+    return np.sign(v) * (np.abs(v) - theta)
+
+
+def _to_sphere(v: np.ndarray, radius: float) -> np.ndarray:
+    """Sorted thresholds without a look whether the point is inside."""
+    u = np.sort(np.abs(v))[::-1]
+    theta = (np.cumsum(u) - radius) / np.arange(1, len(u) + 1)
+    return _soft(v, theta[np.flatnonzero(u > theta)[-1]])
+
+
+def _one_left(v: np.ndarray, radius: float) -> np.ndarray:
+    if np.abs(v).sum() <= radius:
+        return v
+    return _soft(v, np.abs(v).max() - radius)
+
+
+@check
+def check_l1_projection(answer: Any) -> Verdict:
+    """Check a function ``project(v, radius)``: the nearest point of the L1 ball.
+
+    Parameters
+    ----------
+    answer : object
+        The learner's function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_l1_projection(lambda v, radius: v * min(1.0, radius / np.abs(v).sum()))
+    Not quite: scaling ends on the ball, yet not at its nearest point, and it makes no zeros.
+    """
+    rng = np.random.default_rng(4)
+    outside = [(2 * rng.normal(size=k), radius) for k, radius in ((2, 1.0), (5, 1.5), (8, 0.3))]
+    outside += [(np.array([3.0, -2.9, 0.1, 0.0]), 2.0), (np.array([-1.0, 1.0]), 1.0)]
+    inside = [(np.array([0.2, -0.3, 0.1]), 1.0), (np.array([-2.0, 0.5]), 4.0)]
+    return judge_function(
+        answer,
+        outside + inside,
+        project_l1_ball,
+        "sorting costs K log K; the package's kernel finds the threshold without, on average in K.",
+        [
+            (
+                _scaled,
+                "scaling ends on the ball, yet not at its nearest point, and it makes no zeros.",
+            ),
+            (project_l2_ball, "that is the projection onto the *L2* ball."),
+            (
+                _once,
+                "still outside the ball: weights below the threshold cannot lose all of it, so those "
+                "that are left must lose more.",
+            ),
+            (_unclipped, "weights pass through 0 and change their sign; they must stop there."),
+            (
+                lambda v, radius: np.abs(project_l1_ball(v, radius)),
+                "the signs are lost: the projection is in the point's own orthant.",
+            ),
+            (
+                _to_sphere,
+                "right outside; but a point inside the ball is its own projection, and yours moves.",
+            ),
+            (
+                _one_left,
+                "only the largest weight is left of yours; often several remain.",
+            ),
+        ],
+        "some results differ; try (1.5, 0.3) and radius 1, which goes to (1, 0).",
+    )
