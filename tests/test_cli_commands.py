@@ -63,7 +63,14 @@ def test_demo_does_not_depend_on_the_number_of_threads(tmp_path):
 def test_studies_are_listed(capsys):
     assert main(["reproduce", "--list"]) == 0
     listed = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in listed] == ["shrinkage", "kl-norm", "ocr", "ocr-full"]
+    assert [line.split()[0] for line in listed] == [
+        "shrinkage",
+        "kl-norm",
+        "ocr",
+        "ocr-full",
+        "l1m3n-algorithms",
+        "solvers",
+    ]
     assert all(len(line) < 100 for line in listed)
     assert all(line.endswith((" s)", " min)", "scale)")) for line in listed), "how long each takes"
 
@@ -75,7 +82,7 @@ def test_a_study_must_be_named(capsys):
 
 def test_an_unknown_study(tmp_path, capsys):
     assert main(["reproduce", "orc", "--out", str(tmp_path)]) == 2
-    known = "there are shrinkage, kl-norm, ocr, ocr-full."
+    known = "there are shrinkage, kl-norm, ocr, ocr-full, l1m3n-algorithms, solvers."
     assert f"no study named 'orc'; {known}" in capsys.readouterr().err
     assert main(["reproduce", "kl-norm", "orc", "--out", str(tmp_path)]) == 2
     assert not list(tmp_path.iterdir()), "all names are read before anything is done"
@@ -94,9 +101,9 @@ def test_several_studies_one_after_the_other(tmp_path, capsys):
 
 
 def test_a_study_without_its_data(without_ocr, tmp_path, capsys, monkeypatch):
-    from medn_edu.experiments import studies
+    from medn_edu.experiments import splits
 
-    studies._ocr.cache_clear()
+    splits.ocr_letters.cache_clear()
     assert main(["reproduce", "ocr", "--out", str(tmp_path / "out")]) == 2
     error = capsys.readouterr().err
     assert "medn-edu data fetch" in error

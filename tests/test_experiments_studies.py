@@ -99,8 +99,12 @@ def test_counts_of_weights_and_support_labellings():
 def test_figures_of_made_up_rows(name, tmp_path):
     specs = STUDIES[name].specs("paper", 0)
     rows = [
-        {"key": s.key, "data": s.data, "model": s.model, "n_train": 100 + s.fold % 2, "error": 0.3}
+        {
+            "key": s.key, "data": s.data, "model": s.model, "n_train": 100 + s.fold % 2, "error": 0.3,
+            "parameters": " ".join(f"{name}={value:g}" for name, value in s.parameters),
+            "cpu_seconds": 0.1 + s.fold,
+        }
         for s in specs
-    ]
+    ]  # fmt: skip
     STUDIES[name].draw(rows, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 10_000

@@ -7,7 +7,6 @@ import statistics
 import sys
 import textwrap
 from collections.abc import Sized
-from pathlib import Path
 from typing import Any
 
 from medn_edu.cli.console import (
@@ -30,14 +29,17 @@ where it was when the same command is given again; what is done is not done twic
 says so.  The tables are the same whatever --jobs is.
 
 On two processors `ocr` takes a minute at quick, 8 minutes at paper scale, `ocr-full` 40 seconds
-at either; a minute more the first time, when kernels are compiled.  `shrinkage` and `kl-norm` fit
-nothing: they compute curves, in a second, the same at every scale.
+at either, `l1m3n-algorithms` LQ and LP, `solvers` SQ and SP; a minute more the first time, when
+kernels are compiled.  `shrinkage` and `kl-norm` fit nothing: they compute curves, in a second, the
+same at every scale.
 
 writes into medn-results/STUDY-SCALE, with another seed than 0 into medn-results/STUDY-SCALE-seedN
 (--out DIR moves medn-results):
   results.csv   one row per fit, sorted by key
   timings.csv   how long each fit took
   figure.png    the figure
+`l1m3n-algorithms` adds table.csv, means over folds, and caption.md with Table 1 beside the paper's
+numbers; `solvers` writes traces.csv, timings.csv, table.csv, figure.png and caption.md
 studies without fits write curves.csv, figure.png and caption.md into medn-results/STUDY
 
 examples:
@@ -100,15 +102,18 @@ def _studies() -> dict[str, Any]:
     """Return all studies by name."""
     from medn_edu.experiments.curves import CURVES
     from medn_edu.experiments.studies import STUDIES
+    from medn_edu.experiments.traces import TRACES
 
-    return {**CURVES, **STUDIES}
+    return {**CURVES, **STUDIES, **TRACES}
 
 
 def _reproduce(study: Any, arguments: argparse.Namespace) -> int:
-    from medn_edu.experiments.specs import CurveStudy
+    from medn_edu.experiments.specs import CurveStudy, TraceStudy
 
     if isinstance(study, CurveStudy):
         return _compute_curves(study, arguments)
+    if isinstance(study, TraceStudy):
+        return _watch_solvers(study, arguments)
     return _make_fits(study, arguments)
 
 
@@ -121,13 +126,26 @@ def _compute_curves(study: Any, arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _watch_solvers(study: Any, arguments: argparse.Namespace) -> int:
+    from medn_edu.experiments.traces import run_traces
+
+    folder = results_folder(results_folder(arguments.out) / _folder_name(study, arguments))
+    warm_with_progress()
+    with Progress(study.name, "solvers") as progress:
+        report = run_traces(study, folder, arguments.scale, arguments.seed, progress)
+    say(report.text)
+    say()
+    say(f"Tables, figure and caption are in {folder}")
+    return 0
+
+
 def _make_fits(study: Any, arguments: argparse.Namespace) -> int:
     from medn_edu.experiments.runner import ResultStore, run_study
 
     specs = study.specs(arguments.scale, arguments.seed)
     study.split(specs[0])  # without the data, say so before anything is made
     folder = results_folder(results_folder(arguments.out) / _folder_name(study, arguments))
-    store = ResultStore.open(folder, force=arguments.force)
+    store = ResultStore.open(folder, study, force=arguments.force)
     n_done = sum(store.is_done(spec) for spec in specs)
     if n_done:
         say(f"{_fits(n_done, specs)} done already; --force would start over.")
@@ -138,12 +156,12 @@ def _make_fits(study: Any, arguments: argparse.Namespace) -> int:
         try:
             rows = run_study(study, specs, store, n_jobs=n_jobs, progress=progress)
         except KeyboardInterrupt:
-            kept = ResultStore.open(folder)  # what is on disk, whatever was under way
+            kept = ResultStore.open(folder, study)  # what is on disk, whatever was under way
             n_done = sum(kept.is_done(spec) for spec in specs)
             raise KeyboardInterrupt(
                 f"{_fits(n_done, specs)} kept; the same command goes on from there."
             ) from None
-    return _report(study, rows, store, folder)
+    return _report(study, rows, store, arguments.scale)
 
 
 def _folder_name(study: Any, arguments: argparse.Namespace) -> str:
@@ -171,17 +189,23 @@ def _list_studies(*, asked_for: bool) -> int:
     return 0 if asked_for else 2
 
 
-def _report(study: Any, rows: list[dict[str, Any]], store: Any, folder: Path) -> int:
+def _report(study: Any, rows: list[dict[str, Any]], store: Any, scale: str) -> int:
     """Draw the figure, print the summary, and say what failed."""
+    from medn_edu.experiments.runner import write_report
+
     failed = [row for row in rows if row.get("failure")]
     fine = [row for row in rows if not row.get("failure")]
     if fine:
-        study.draw(fine, folder / "figure.png")
-        say(_summary(fine, store.seconds))
+        timed = store.timed(fine)
+        study.draw(timed, store.folder / "figure.png")
+        if study.report is None:
+            say(_summary(fine, store.seconds))
+        else:
+            say(write_report(study, timed, store.folder, scale).text)
         say()
         if study.remarks:
             say(textwrap.fill(f"Mind: {study.remarks}", 96))
-        say(f"Table, times and figure are in {folder}")
+        say(f"Table, times and figure are in {store.folder}")
     for row in failed:
         say(f"{row['key']} failed: {row['failure']}", file=sys.stderr)
     if failed:

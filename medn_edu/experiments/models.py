@@ -24,7 +24,7 @@ not among the models.  The digits were not asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -183,13 +183,17 @@ MODELS: dict[str, Model] = {
 """The models there are, from plain to elaborate."""
 
 
-def make_model(name: str, *, seed: int = 0, **parameters: Any) -> Any:
+def make_model(
+    name: str, models: Mapping[str, Model] | None = None, /, *, seed: int = 0, **parameters: Any
+) -> Any:
     """Return an untrained model.
 
     Parameters
     ----------
     name : str
-        One of `MODELS`.
+        One of the models.
+    models : mapping of str to Model, optional
+        The models there are; `MODELS` unless given.
     seed : int, default=0
         Seed of training, for the models that draw anything.
     **parameters
@@ -210,9 +214,10 @@ def make_model(name: str, *, seed: int = 0, **parameters: Any) -> Any:
     >>> make_model("M3N", C=0.5).C
     0.5
     """
-    if name not in MODELS:
-        raise ValueError(f"model is {name!r}; expected one of {', '.join(MODELS)}.")
-    model = MODELS[name].build(**parameters)
+    known = MODELS if models is None else models
+    if name not in known:
+        raise ValueError(f"model is {name!r}; expected one of {', '.join(known)}.")
+    model = known[name].build(**parameters)
     if hasattr(model, "random_state"):
         model.set_params(random_state=seed)
     return model

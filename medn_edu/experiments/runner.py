@@ -2,14 +2,17 @@
 
 Each finished fit becomes a row of ``results.csv``, sorted by key; the file is replaced in one step
 after every fit, so a killed run resumes where it was.  How long fits took stands in a file of its
-own, ``timings.csv``: times differ from run to run, results do not.  A fit that fails is a row with
-its error; the next run tries it again.  So it does with a row that another version of this package
-or a model with other settings has made.  Rows of fits that a run does not ask for stay as they are.
+own, ``timings.csv``, by the clock and by the processor: times differ from run to run, results do
+not.  A fit that fails is a row with its error; the next run tries it again.  So it does with a row
+that another version of this package or a model with other settings has made.  Rows of fits that a
+run does not ask for stay as they are.
 """
 
 from __future__ import annotations
 
 import contextlib
+import datetime
+import textwrap
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -23,11 +26,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu import __version__
 from medn_edu.experiments.models import make_model, sparsity
-from medn_edu.experiments.specs import FitSpec, Split, Study
+from medn_edu.experiments.specs import FitSpec, Report, Split, Study, TraceStudy
 from medn_edu.experiments.tables import csv_text, read_csv
 from medn_edu.files import write_atomically
 
-__all__ = ["RESULT_COLUMNS", "ResultStore", "evaluate", "label_error", "run_study"]
+__all__ = ["RESULT_COLUMNS", "ResultStore", "evaluate", "label_error", "run_study", "write_report"]
 
 RESULT_COLUMNS = (
     "key", "data", "fold", "model", "parameters", "seed", "n_train", "n_test",
@@ -36,7 +39,8 @@ RESULT_COLUMNS = (
 )  # fmt: skip
 """Columns of ``results.csv``."""
 
-_TIMING_COLUMNS = ("key", "seconds")
+_TIMING_COLUMNS = ("key", "seconds", "cpu_seconds")
+_OLD_TIMING_COLUMNS = ("key", "seconds")  # of folders that the first versions left
 
 
 @dataclass(eq=False)
@@ -47,15 +51,19 @@ class ResultStore:
     ----------
     folder : Path
         Where ``results.csv`` and ``timings.csv`` live.
+    study : Study, optional
+        The study, where it has models or columns of its own.
     rows : dict from key to row
         The results.
-    seconds : dict from key to float
-        How long the fits took.
+    seconds, cpu_seconds : dict from key to float
+        How long the fits took, by the clock and by the processor.
     """
 
     folder: Path
+    study: Study | None = None
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    cpu_seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def results_file(self) -> Path:
@@ -67,14 +75,21 @@ class ResultStore:
         """The table of times."""
         return self.folder / "timings.csv"
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the table of results."""
+        return RESULT_COLUMNS + (self.study.measured if self.study else ())
+
     @classmethod
-    def open(cls, folder: Path, *, force: bool = False) -> ResultStore:
+    def open(cls, folder: Path, study: Study | None = None, *, force: bool = False) -> ResultStore:
         """Open a folder, reading what earlier runs left there.
 
         Parameters
         ----------
         folder : Path
             The folder; made if it is missing.
+        study : Study, optional
+            The study, where it has models or columns of its own.
         force : bool, default=False
             Forget earlier results.
 
@@ -91,15 +106,17 @@ class ResultStore:
             If the folder cannot be made or read.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        store = cls(folder)
+        store = cls(folder, study)
         for leftover in folder.glob(".*.csv.*"):  # of a run that was killed while writing
             leftover.unlink()
         if force or not store.results_file.exists():
             return store
-        store.rows = {row["key"]: row for row in _read(store.results_file, RESULT_COLUMNS)}
+        store.rows = {row["key"]: row for row in _read(store.results_file, store.columns)}
         if store.timings_file.exists():
-            times = _read(store.timings_file, _TIMING_COLUMNS)
-            store.seconds = {row["key"]: row["seconds"] for row in times}
+            for row in _read(store.timings_file, _TIMING_COLUMNS, _OLD_TIMING_COLUMNS):
+                store.seconds[row["key"]] = row["seconds"]
+                if row.get("cpu_seconds") is not None:
+                    store.cpu_seconds[row["key"]] = row["cpu_seconds"]
         return store
 
     def is_done(self, spec: FitSpec) -> bool:
@@ -119,28 +136,49 @@ class ResultStore:
         row = self.rows.get(spec.key)
         if row is None or row.get("failure"):
             return False
-        return str(row.get("version")) == __version__ and row.get("settings") == _settings(spec)
+        return str(row.get("version")) == __version__ and row.get("settings") == _settings(
+            spec, self.study
+        )
 
-    def add(self, row: dict[str, Any], seconds: float) -> None:
+    def add(self, row: dict[str, Any], seconds: float, cpu_seconds: float) -> None:
         """Keep a finished fit.
 
         Parameters
         ----------
         row : dict
             Its result.
-        seconds : float
-            How long it took.
+        seconds, cpu_seconds : float
+            How long it took, by the clock and by the processor.
         """
         self.rows[row["key"]] = row
         self.seconds[row["key"]] = round(seconds, 3)
+        self.cpu_seconds[row["key"]] = round(cpu_seconds, 3)
         self.write()
 
     def write(self) -> None:
         """Write both tables; the times first, as a fit counts as done once its result is there."""
-        times = [{"key": key, "seconds": self.seconds[key]} for key in sorted(self.seconds)]
+        times = [{"key": key, **self._times(key)} for key in sorted(self.seconds)]
         write_atomically(self.timings_file, csv_text(times, _TIMING_COLUMNS))
         ordered = [self.rows[key] for key in sorted(self.rows)]
-        write_atomically(self.results_file, csv_text(ordered, RESULT_COLUMNS))
+        write_atomically(self.results_file, csv_text(ordered, self.columns))
+
+    def timed(self, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return rows of results with the times that training took.
+
+        Parameters
+        ----------
+        rows : iterable of dict
+            Rows of the results.
+
+        Returns
+        -------
+        list of dict
+            Copies with ``seconds`` and ``cpu_seconds``, None where they are not known.
+        """
+        return [{**row, **self._times(row["key"])} for row in rows]
+
+    def _times(self, key: str) -> dict[str, float | None]:
+        return {"seconds": self.seconds.get(key), "cpu_seconds": self.cpu_seconds.get(key)}
 
 
 def run_study(
@@ -171,7 +209,14 @@ def run_study(
     -------
     list of dict
         The rows of these fits, sorted by key.
+
+    Raises
+    ------
+    ValueError
+        If the study has models or columns of its own and the store was opened without it.
     """
+    if (study.measured or study.models) and store.study is not study:
+        raise ValueError(f"the store does not know {study.name}; open it with the study.")
     waiting = [spec for spec in specs if not store.is_done(spec)]
     n_done = len(specs) - len(waiting)
     tell = progress or (lambda n_done, n_all: None)
@@ -185,32 +230,72 @@ def run_study(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the gap stands in the table
         warnings.filterwarnings("ignore", message=".* have been cancelled")  # by Ctrl-C
-        fits = jobs(joblib.delayed(evaluate)(spec, study.split) for spec in waiting)
+        fits = jobs(joblib.delayed(evaluate)(spec, study) for spec in waiting)
         with contextlib.closing(fits):
-            for row, seconds in fits:
-                store.add(row, seconds)
+            for row, seconds, cpu_seconds in fits:
+                store.add(row, seconds, cpu_seconds)
                 n_done += 1
                 tell(n_done, len(specs))
     store.write()
     return [store.rows[key] for key in sorted({spec.key for spec in specs})]
 
 
-def evaluate(spec: FitSpec, split: Callable[[FitSpec], Split]) -> tuple[dict[str, Any], float]:
+def write_report(
+    study: Study | TraceStudy, rows: Sequence[dict[str, Any]], folder: Path, scale: str
+) -> Report:
+    """Sum the results of a study up and save table and caption.
+
+    Parameters
+    ----------
+    study : Study or TraceStudy
+        The study; it must have a report.
+    rows : sequence of dict
+        Its rows, with times.
+    folder : Path
+        Where to; it must exist.
+    scale : str
+        The scale of the run, which the caption names.
+
+    Returns
+    -------
+    Report
+        What was saved.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written.
+    """
+    assert study.report is not None
+    report = study.report(rows, scale)
+    write_atomically(folder / "table.csv", csv_text(report.rows, report.columns))
+    origin = (
+        f"Made by `medn-edu reproduce {study.name} --scale {scale}`, medn_edu {__version__}, "
+        f"{datetime.date.today().isoformat()}."
+    )
+    write_atomically(folder / "caption.md", f"{report.caption}\n{textwrap.fill(origin, 100)}\n")
+    return report
+
+
+def evaluate(spec: FitSpec, study: Study) -> tuple[dict[str, Any], float, float]:
     """Make one fit and measure it.
 
     Parameters
     ----------
     spec : FitSpec
         The fit.
-    split : callable
-        Returns its data.
+    study : Study
+        Its study, which knows the data.
 
     Returns
     -------
     row : dict
-        The result, with the columns `RESULT_COLUMNS`; a failure is a row with its error.
+        The result, with the columns `RESULT_COLUMNS` and those of the study; a failure is a row with
+        its error.
     seconds : float
         Time that training took.
+    cpu_seconds : float
+        The same by the processor, counting this thread alone: other fits may be under way.
     """
     row: dict[str, Any] = {
         "key": spec.key,
@@ -221,19 +306,21 @@ def evaluate(spec: FitSpec, split: Callable[[FitSpec], Split]) -> tuple[dict[str
         "seed": spec.seed,
         "version": __version__,
     }
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.thread_time()
     try:
-        row["settings"] = _settings(spec)
-        data = split(spec)
-        model = make_model(spec.model, seed=spec.seed, **dict(spec.parameters))
-        start = time.perf_counter()
+        row["settings"] = _settings(spec, study)
+        data = study.split(spec)
+        model = _model(spec, study)
+        start, cpu_start = time.perf_counter(), time.thread_time()
         model.fit(data.X_train, data.y_train)
-        seconds = time.perf_counter() - start
+        seconds, cpu_seconds = time.perf_counter() - start, time.thread_time() - cpu_start
         row.update(_measure(model, data))
+        if study.measure is not None:
+            row.update(study.measure(spec, model))
     except Exception as error:
         row["failure"] = f"{type(error).__name__}: {error}"
-        seconds = time.perf_counter() - start
-    return row, seconds
+        seconds, cpu_seconds = time.perf_counter() - start, time.thread_time() - cpu_start
+    return row, seconds, cpu_seconds
 
 
 def label_error(predicted: Iterable[Any], true: Iterable[Any]) -> float:
@@ -262,11 +349,14 @@ def label_error(predicted: Iterable[Any], true: Iterable[Any]) -> float:
     return sum(a != b for a, b in pairs) / len(pairs)
 
 
-def _settings(spec: FitSpec) -> str:
+def _model(spec: FitSpec, study: Study | None) -> Any:
+    models = study.models if study else None
+    return make_model(spec.model, models, seed=spec.seed, **dict(spec.parameters))
+
+
+def _settings(spec: FitSpec, study: Study | None) -> str:
     """Return all that a fit's model is built with: its defaults and tolerance may change."""
-    settings = make_model(spec.model, seed=spec.seed, **dict(spec.parameters)).get_params(
-        deep=False
-    )
+    settings = _model(spec, study).get_params(deep=False)
     kept = {name: value for name, value in settings.items() if name not in ("n_jobs", "verbose")}
     return " ".join(f"{name}={value}" for name, value in sorted(kept.items()))
 
@@ -293,10 +383,11 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and np.isfinite(value) else None
 
 
-def _read(path: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
+def _read(path: Path, *headers: Sequence[str]) -> list[dict[str, Any]]:
+    """Read a table that has one of these headers."""
     try:
         text = path.read_text(encoding="utf-8")
-        if text.partition("\n")[0] != ",".join(columns):
+        if text.partition("\n")[0] not in map(",".join, headers):
             raise ValueError("its columns are not those of this version.")
         return read_csv(text)
     except ValueError as error:  # UnicodeDecodeError is one, too

@@ -1,16 +1,20 @@
 """What a study consists of: specs, one per fit, each with a key that names it for good.
 
-A study without fits, of curves that formulas give, is a `CurveStudy`.
+A study without fits, of curves that formulas give, is a `CurveStudy`; one that watches solvers at
+work on a single problem is a `TraceStudy`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["CurveStudy", "FitSpec", "Split", "Study"]
+if TYPE_CHECKING:
+    from medn_edu.experiments.models import Model
+
+__all__ = ["CurveStudy", "FitSpec", "Report", "Split", "Study", "TraceStudy"]
 
 
 @dataclass(frozen=True, order=True)
@@ -67,6 +71,28 @@ class Split:
 
 
 @dataclass(frozen=True)
+class Report:
+    """What a study says of its fits, beyond the raw results.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Columns of the table.
+    rows : list of dict
+        The table.
+    text : str
+        The same for a console.
+    caption : str
+        What figure and table show, in Markdown.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[dict[str, Any]]
+    text: str
+    caption: str
+
+
+@dataclass(frozen=True)
 class Study:
     """A named study: which fits it makes, on what, and how its figure is drawn.
 
@@ -82,11 +108,20 @@ class Study:
     split : callable
         ``split(spec)`` returns the data of a fit.
     draw : callable
-        ``draw(rows, path)`` draws the figure.
+        ``draw(rows, path)`` draws the figure.  The rows are those of the results, with ``seconds``
+        and ``cpu_seconds`` that training took, where they are known.
     remarks : str
         What readers of the results should know.
     duration : str
         How long it takes at each scale, on two processors.
+    models : mapping of str to Model, optional
+        Models by name; those that are compared everywhere unless given.
+    measured : tuple of str
+        Columns of the results that ``measure`` fills.
+    measure : callable, optional
+        ``measure(spec, model)`` returns what else to keep of a trained model, as a dict.
+    report : callable, optional
+        ``report(rows, scale)`` sums the results up, instead of means over folds; rows as for ``draw``.
     """
 
     name: str
@@ -96,6 +131,10 @@ class Study:
     draw: Callable[[Sequence[dict[str, Any]], Path], None]
     remarks: str = ""
     duration: str = ""
+    models: Mapping[str, Model] | None = None
+    measured: tuple[str, ...] = ()
+    measure: Callable[[FitSpec, Any], dict[str, Any]] | None = None
+    report: Callable[[Sequence[dict[str, Any]], str], Report] | None = None
 
 
 @dataclass(frozen=True)
@@ -126,4 +165,39 @@ class CurveStudy:
     rows: Callable[[], list[dict[str, Any]]]
     draw: Callable[[Sequence[dict[str, Any]], Path], None]
     caption: str
+    duration: str = ""
+
+
+@dataclass(frozen=True)
+class TraceStudy:
+    """A named study of solvers at work: what each has reached after how many passes.
+
+    Parameters
+    ----------
+    name : str
+        Name on the command line.
+    summary : str
+        What it shows, in a line.
+    columns : tuple of str
+        Columns of its table, the same in every run.
+    time_columns : tuple of str
+        Columns of the table of times, which differ from run to run.
+    trace : callable
+        ``trace(scale, seed, progress)`` returns one row per recorded pass, with both kinds of
+        columns; ``progress(n_done, n_all, what)`` is told how far things are.
+    draw : callable
+        ``draw(rows, path)`` draws the figure.
+    report : callable
+        ``report(rows, scale)`` sums the rows up.
+    duration : str
+        How long it takes at each scale.
+    """
+
+    name: str
+    summary: str
+    columns: tuple[str, ...]
+    time_columns: tuple[str, ...]
+    trace: Callable[[str, int, Callable[[int, int, str], Any]], list[dict[str, Any]]]
+    draw: Callable[[Sequence[dict[str, Any]], Path], None]
+    report: Callable[[Sequence[dict[str, Any]], str], Report]
     duration: str = ""

@@ -1,10 +1,11 @@
 """The studies there are.
 
-============  ====================================================================================
-``ocr``       handwritten words: few words of one fold to train on, and nine folds (MEDN Fig. 7,
-              L1-M3N Fig. 4)
-``ocr-full``  the same letters, all words: folds 1-9 to train and 0 to test, and the reverse
-============  ====================================================================================
+====================  ============================================================================
+``ocr``               handwritten words: few words of one fold to train on, and nine folds (MEDN
+                      Fig. 7, L1-M3N Fig. 4)
+``ocr-full``          the same letters, all words: folds 1-9 to train and 0 to test, and the reverse
+``l1m3n-algorithms``  L1-M3N by four algorithms (L1-M3N Table 1, Fig. 5 and 6)
+====================  ============================================================================
 
 Only 55 different words occur in the OCR letters, each of them in every fold: a chain can learn them
 by heart.  Errors on new words would be larger.
@@ -13,15 +14,15 @@ by heart.  Errors on new words would be larger.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from medn_edu.datasets import load_ocr
+from medn_edu.experiments.l1_studies import L1_STUDY
 from medn_edu.experiments.models import MODELS
-from medn_edu.experiments.specs import FitSpec, Split, Study
+from medn_edu.experiments.specs import FitSpec, Study
+from medn_edu.experiments.splits import FOLDS, ocr_split
 from medn_edu.plots import (
     MUTED,
     ErrorCurve,
@@ -35,7 +36,6 @@ from medn_edu.plots import (
 
 __all__ = ["STUDIES"]
 
-_FOLDS = range(10)
 _DRAWN = (100, 150, 200, 250)
 _OCR_MODELS = tuple(name for name in MODELS if name != "per letter")
 _MEMORY = (
@@ -45,9 +45,9 @@ _MEMORY = (
 
 
 def _ocr_specs(scale: str, seed: int) -> list[FitSpec]:
-    sizes, folds = ((100, 250), range(3)) if scale == "quick" else (_DRAWN, _FOLDS)
+    sizes, folds = ((100, 250), range(3)) if scale == "quick" else (_DRAWN, FOLDS)
     drawn = [(f"ocr-{size}", fold) for size in sizes for fold in folds]
-    whole = [("ocr-rest", fold) for fold in ((0,) if scale == "quick" else _FOLDS)]
+    whole = [("ocr-rest", fold) for fold in ((0,) if scale == "quick" else FOLDS)]
     return _ocr_fits([*drawn, *whole], seed)
 
 
@@ -62,45 +62,6 @@ def _ocr_fits(splits: Iterable[tuple[str, int]], seed: int) -> list[FitSpec]:
         for data, fold in splits
         for model in _OCR_MODELS
     ]
-
-
-@lru_cache(maxsize=1)
-def _ocr() -> Any:
-    return load_ocr(download=False)
-
-
-def _ocr_split(spec: FitSpec) -> Split:
-    """Return the words of a fit.
-
-    ``ocr-N``: of each fold N words are drawn; those of one fold train, those of the others test.
-    ``ocr-rest``: all words of the other folds train, those of the fold test.  ``ocr-one``: the
-    reverse.
-    """
-    bunch = _ocr()
-    kind = spec.data.removeprefix("ocr-")
-    if kind == "rest":
-        train, test = bunch.fold != spec.fold, bunch.fold == spec.fold
-    else:
-        kept = np.ones(len(bunch.fold), dtype=bool)
-        if kind != "one":
-            kept = _drawn_words(bunch.fold, int(kind), spec.seed)
-        train, test = kept & (bunch.fold == spec.fold), kept & (bunch.fold != spec.fold)
-    train, test = np.flatnonzero(train), np.flatnonzero(test)
-    return Split(
-        [bunch.data[i] for i in train],
-        [bunch.target[i] for i in train],
-        [bunch.data[i] for i in test],
-        [bunch.target[i] for i in test],
-    )
-
-
-def _drawn_words(fold: np.ndarray, n_words: int, seed: int) -> np.ndarray:
-    """Draw words of each fold; smaller draws are part of larger ones."""
-    kept = np.zeros(len(fold), dtype=bool)
-    for number in _FOLDS:
-        order = np.random.default_rng([seed, number]).permutation(np.flatnonzero(fold == number))
-        kept[order[:n_words]] = True
-    return kept
 
 
 def _in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -171,7 +132,7 @@ STUDIES: dict[str, Study] = {
             "ocr",
             "handwritten words: 100 to 250 of them train, and nine folds",
             _ocr_specs,
-            _ocr_split,
+            ocr_split,
             _draw_ocr,
             _MEMORY,
             "quick 1 min, paper 8 min",
@@ -180,11 +141,12 @@ STUDIES: dict[str, Study] = {
             "ocr-full",
             "all handwritten words: folds 1-9 train, 0 tests; the reverse",
             _ocr_full_specs,
-            _ocr_split,
+            ocr_split,
             _draw_ocr_full,
             _MEMORY,
             "40 s at either scale",
         ),
+        L1_STUDY,
     )
 }
 """The studies by name."""

@@ -1,0 +1,260 @@
+"""Solvers at work: what each has reached, against passes or seconds.
+
+`solver_traces` turns rows of a table into curves, `draw_traces` draws them, and `label_traces` writes
+each solver's name at its curve, where there is most room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.transforms import IdentityTransform
+
+from medn_edu.plots.style import styled
+
+__all__ = ["SolverTrace", "draw_traces", "label_traces", "solver_title", "solver_traces"]
+
+_STYLES: dict[str, dict[str, Any]] = {
+    "block_frank_wolfe": {"color": "#0072B2", "linestyle": "-", "marker": "o"},
+}
+_COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#5D6B78", "#8A6FB0", "#A05A2C", "#22303C")
+_LINES = ("--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (3, 1)), ":", (0, (1, 0.6)), "-")
+_MARKERS = "s^vDPXpd"
+_TITLES = {
+    "n_passes": "passes over the training words",
+    "cpu_seconds": "processor seconds",
+    "relative_gap": "relative duality gap",
+    "error": "test error (% of labels)",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class SolverTrace:
+    """What a solver has reached on its way.
+
+    Parameters
+    ----------
+    solver : str
+        Its name.
+    n_passes, cpu_seconds : ndarray of float, shape (n_points,)
+        Work done and time spent so far.
+    relative_gap, error : ndarray of float, shape (n_points,)
+        Certified relative duality gap and test error; NaN where they are not known.
+    """
+
+    solver: str
+    n_passes: np.ndarray
+    cpu_seconds: np.ndarray
+    relative_gap: np.ndarray
+    error: np.ndarray
+
+
+def solver_traces(rows: Iterable[Mapping[str, Any]]) -> list[SolverTrace]:
+    """Collect rows of a table to curves.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        Each with ``solver``, ``n_passes``, ``cpu_seconds``, ``relative_gap`` and ``error``.
+
+    Returns
+    -------
+    list of SolverTrace
+        One per solver, in order of appearance.
+
+    Examples
+    --------
+    >>> row = {"solver": "a", "n_passes": 1, "cpu_seconds": 0.1, "relative_gap": 0.5, "error": None}
+    >>> solver_traces([row, {**row, "n_passes": 2}])[0].n_passes
+    array([1., 2.])
+    """
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row["solver"], []).append(row)
+
+    def column(group: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
+        values = [row.get(name) for row in group]
+        return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+    names = ("n_passes", "cpu_seconds", "relative_gap", "error")
+    return [
+        SolverTrace(solver, *(column(group, name) for name in names))
+        for solver, group in groups.items()
+    ]
+
+
+def solver_title(solver: str) -> str:
+    """Return how a solver is called in figures.
+
+    Parameters
+    ----------
+    solver : str
+        Its name in the code.
+
+    Returns
+    -------
+    str
+        The name with spaces.
+
+    Examples
+    --------
+    >>> solver_title("block_frank_wolfe")
+    'block Frank-Wolfe'
+    """
+    return solver.replace("_", " ").replace("frank wolfe", "Frank-Wolfe")
+
+
+def draw_traces(
+    ax: Axes, traces: Iterable[SolverTrace], x: str = "n_passes", y: str = "relative_gap"
+) -> None:
+    """Draw one curve per solver.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    traces : iterable of SolverTrace
+        The solvers.
+    x : {"n_passes", "cpu_seconds"}, default="n_passes"
+        What runs to the right.
+    y : {"relative_gap", "error"}, default="relative_gap"
+        What is shown.
+
+    Examples
+    --------
+    >>> from medn_edu.plots import new_figure
+    >>> ax = new_figure().add_subplot()
+    >>> row = {"solver": "a", "n_passes": 1, "cpu_seconds": 0.1, "relative_gap": 0.5, "error": 0.2}
+    >>> draw_traces(ax, solver_traces([row, {**row, "n_passes": 2}]), y="error")
+    >>> ax.get_xlabel()
+    'passes over the training words'
+    """
+    with styled():
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        for number, trace in enumerate(traces):
+            line = {"linewidth": 1.6, "markersize": 4, "markevery": 0.12, **_style(trace, number)}
+            ax.plot(getattr(trace, x), getattr(trace, y), label=solver_title(trace.solver), **line)
+        ax.set_xlabel(_TITLES[x])
+        ax.set_ylabel(_TITLES[y])
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.4g}")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
+        if y == "relative_gap":
+            ax.set_ylim(top=1.5)  # a gap of more than everything says nothing
+        else:
+            ax.yaxis.set_major_locator(FixedLocator([0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]))
+            ax.yaxis.set_minor_locator(NullLocator())
+        ax.grid(axis="y")
+
+
+def _style(trace: SolverTrace, number: int) -> dict[str, Any]:
+    k = (number - 1) % len(_COLOURS)
+    other = {"color": _COLOURS[k], "linestyle": _LINES[k], "marker": _MARKERS[k]}
+    return dict(_STYLES.get(trace.solver, other))
+
+
+def label_traces(figure: Figure, axes: Iterable[Axes]) -> None:
+    """Write the label of each curve beside it, in its colour, where other curves are far away.
+
+    Call it when all has been drawn: later changes of limits or layout would move the curves away from
+    their labels.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    axes : iterable of matplotlib.axes.Axes
+        Axes whose lines to label.
+
+    Examples
+    --------
+    >>> from medn_edu.plots import new_figure
+    >>> figure = new_figure()
+    >>> ax = figure.add_subplot()
+    >>> _ = ax.plot([0, 1], [0, 1], label="up"), ax.plot([0, 1], [1, 0], label="down")
+    >>> label_traces(figure, [ax])
+    >>> [text.get_text() for text in ax.texts]
+    ['up', 'down']
+    """
+    with styled():
+        figure.draw_without_rendering()  # now every point has its place
+        figure.set_layout_engine("none")
+        for ax in axes:
+            _label_lines(ax)
+
+
+def _label_lines(ax: Axes) -> None:
+    lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
+    paths = [_dense(ax, line) for line in lines]
+    frame = ax.get_window_extent().padded(-2).extents
+    taken: list[np.ndarray] = []
+    for k, line in enumerate(lines):
+        if not len(paths[k]):
+            continue
+        text = ax.text(
+            0, 0, line.get_label(), transform=IdentityTransform(), color=line.get_color(),
+            fontsize=9, ha="center", va="center",
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+        )  # fmt: skip
+        text.set_in_layout(False)
+        extent = text.get_window_extent()
+        half = np.array([extent.width, extent.height]) / 2
+        others = np.concatenate([path for j, path in enumerate(paths) if j != k] or [paths[k][:0]])
+        place = _roomiest(paths[k], half, others, taken, frame)
+        # In the units of the axes the label stays where it is at any resolution.
+        text.set_transform(ax.transAxes)
+        text.set_position(ax.transAxes.inverted().transform(place))
+        taken.append(np.concatenate([place - half, place + half]))
+
+
+def _dense(ax: Axes, line: Line2D, step: float = 6.0) -> np.ndarray:
+    """Return points along a line, in pixels, at most a few apart, as far as it can be seen."""
+    points = ax.transData.transform(np.column_stack(line.get_data()).astype(float))
+    points = points[np.isfinite(points).all(axis=1)]
+    if len(points) < 2:
+        return points
+    length = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+    at = np.arange(0.0, length[-1] + step, step)
+    dense = np.column_stack([np.interp(at, length, points[:, d]) for d in (0, 1)])
+    low, high = ax.get_window_extent().get_points()
+    return dense[((dense >= low - 1) & (dense <= high + 1)).all(axis=1)]
+
+
+def _roomiest(
+    path: np.ndarray,
+    half: np.ndarray,
+    others: np.ndarray,
+    taken: list[np.ndarray],
+    frame: np.ndarray,
+) -> np.ndarray:
+    """Return the middle of the label that is farthest from other curves and from other labels."""
+    gap = 5.0
+    sides = [(0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0)]
+    shifts = np.array([(dx * (half[0] + gap), dy * (half[1] + gap)) for dx, dy in sides])
+    places = (path[:, None, :] + shifts).reshape(-1, 2)
+    low, high = places - half, places + half
+    inside = (low >= frame[:2]).all(axis=1) & (high <= frame[2:]).all(axis=1)
+    if not inside.any():
+        return np.clip(path[-1], frame[:2] + half, frame[2:] - half)
+    places, low, high = places[inside], low[inside], high[inside]
+
+    def clearance(points: np.ndarray) -> np.ndarray:
+        """Distance of each candidate's box to the nearest of some points."""
+        if not len(points):
+            return np.full(len(places), np.inf)
+        away = np.maximum(low[:, None] - points, points - high[:, None]).clip(min=0)
+        return np.hypot(*np.moveaxis(away, 2, 0)).min(axis=1)
+
+    room = np.minimum(clearance(others), clearance(path) * 4)
+    for box in taken:
+        away = np.maximum(low - box[2:], box[:2] - high).clip(min=0)
+        room = np.minimum(room, np.hypot(*away.T))
+    return places[np.argmax(np.minimum(room, 40.0))]
