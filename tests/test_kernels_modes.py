@@ -32,8 +32,10 @@ def run(args: list[str], **environment: str) -> subprocess.CompletedProcess:
 @pytest.mark.parametrize("mode", ["NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"])
 def test_oracles_hold_in_every_mode(mode, tmp_path):
     arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    oracles = TESTS / "test_inference_oracles.py"
-    done = run([*arguments, str(oracles)], **{mode: "1", "NUMBA_CACHE_DIR": str(tmp_path)})
+    oracles = [
+        str(TESTS / f"test_{name}.py") for name in ("inference_oracles", "kernels_projection")
+    ]
+    done = run([*arguments, *oracles], **{mode: "1", "NUMBA_CACHE_DIR": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr
     kept = list(tmp_path.rglob("*.nbi"))
     assert bool(kept) == (mode == "NUMBA_BOUNDSCHECK")

@@ -46,32 +46,36 @@ def project_l1_ball(point, radius, distance, projected):
     entry that is not finite has no projection: then all entries become NaN.
     """
     total, largest = 0.0, 0.0
-    for value in point:
-        total += abs(value)
-        largest = max(largest, abs(value))
+    for k in range(point.size):
+        total += abs(point[k])
+        largest = max(largest, abs(point[k]))
+    inside = total <= radius
     if np.isnan(total) or np.isinf(largest):
-        projected[:] = np.nan
-    elif total <= radius:
-        projected[:] = point
+        tau = np.nan
+    elif inside:
+        tau = 0.0
     else:
         tau = _find_tau(point, largest, radius, distance)
-        for k in range(point.size):
-            left = tau - (largest - abs(point[k]))
-            if left > 0.0:
-                projected[k] = left if point[k] > 0.0 else -left
-            else:
-                projected[k] = 0.0
+    for k in range(point.size):
+        left = tau - (largest - abs(point[k]))
+        if inside:
+            projected[k] = point[k]
+        elif left <= 0.0:
+            projected[k] = 0.0
+        else:
+            projected[k] = left if point[k] > 0.0 else -left
 
 
 @kernel
 def _find_tau(point, largest, radius, distance):
     """Find the ``tau`` at which ``sum max(tau - d_k, 0)`` is the radius."""
-    end = 0
-    for value in point:
-        distance[end] = largest - abs(value)
+    # A plain 0 would be a type of its own to numba, and `_split` be compiled once more for it.
+    first = end = np.int64(0)
+    for k in range(point.size):
+        distance[end] = largest - abs(point[k])
         end += distance[end] < radius
     # Those in distance[first:end] are undecided; `n_in` that add up to `sum_in` are in for good.
-    first, n_in, sum_in, state = 0, 0, 0.0, _START
+    n_in, sum_in, state = 0, 0.0, _START
     while first < end:
         state = (_A * state + _B) % (1 << _BITS)
         pivot = distance[first + ((state * (end - first)) >> _BITS)]

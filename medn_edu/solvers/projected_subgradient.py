@@ -255,7 +255,7 @@ def _all_mass(problem: MarginProblem, labels: np.ndarray) -> DualVariables:
 def _sum_of_squares(problem: MarginProblem, found: _Found) -> float:
     """Return ``sum_i |eta_i|^2``."""
     rows = problem.differences(_all_mass(problem, found.labels))
-    return float(problem.mass**2 @ rows.power(2).sum(axis=1).A1)
+    return float(problem.mass**2 @ np.asarray(rows.power(2).sum(axis=1)).ravel())
 
 
 def _finite(number: Any) -> Any:

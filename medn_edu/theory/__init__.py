@@ -6,6 +6,7 @@ from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n, solve_squared_l1
 from medn_edu.theory.medn import enumerate_problem, p1_value
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
 from medn_edu.theory.norms import kl_ball, kl_norm, norm_ball
+from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
 __all__ = [
     "enumerate_problem",
@@ -13,6 +14,8 @@ __all__ = [
     "kl_norm",
     "norm_ball",
     "p1_value",
+    "project_l1_ball",
+    "project_l2_ball",
     "solve_dual",
     "solve_l1_ball",
     "solve_l1m3n",

@@ -1,0 +1,136 @@
+"""Projections onto balls: the kernel, its twin by sorting, and what makes a point the nearest one.
+
+This file also runs with bounds checked and as plain Python (tests/test_kernels_modes.py).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from medn_edu.solvers._projection import project_l1, project_l2
+from medn_edu.theory.projection import project_l1_ball, project_l2_ball
+
+few = settings(max_examples=80, deadline=None, derandomize=True)
+L1 = pytest.param(project_l1, project_l1_ball, 1, id="L1")
+L2 = pytest.param(project_l2, project_l2_ball, 2, id="L2")
+both = pytest.mark.parametrize(("project", "twin", "order"), [L1, L2])
+
+
+@st.composite
+def points(draw):
+    """A point, often with ties and zeros, of any magnitude, and a radius from tiny to beyond it."""
+    size = draw(st.integers(1, 40))
+    entries = draw(
+        st.sampled_from(
+            [
+                st.floats(-1, 1, allow_subnormal=False),
+                st.integers(-3, 3).map(float),
+                st.sampled_from([0.0, -0.0, 1e-9, -1.0, 1 - 1e-15]),
+            ]
+        )
+    )
+    point = draw(hnp.arrays(np.float64, size, elements=entries))
+    scale = 10.0 ** draw(st.integers(-100, 100))
+    share = draw(st.sampled_from([1e-13, 1e-6, 0.1, 0.5, 0.9, 1.1]))
+    return scale * point, share * max(np.abs(scale * point).sum(), scale * 1e-3)
+
+
+def dual_norm(vector: np.ndarray, order: int) -> float:
+    return float(np.linalg.norm(vector, np.inf if order == 1 else 2))
+
+
+@both
+@few
+@given(points())
+def test_kernel_equals_its_twin(project, twin, order, case):
+    v, radius = case
+    assert np.abs(project(v, radius) - twin(v, radius)).max() <= 1e-12 * radius
+
+
+@both
+@few
+@given(points(), st.integers(0, 2**32 - 1))
+def test_nothing_in_the_ball_is_nearer(project, twin, order, case, seed):
+    """(v - Pv) . (z - Pv) <= 0 for all z in the ball: at random ones, and at the worst one."""
+    v, radius = case
+    nearest = project(v, radius)
+    allowance = 1e-12 * radius * max(np.abs(v).max(), radius) * len(v)
+    z = np.random.default_rng(seed).laplace(size=(20, len(v)))
+    z *= radius / np.linalg.norm(z, order, axis=1)[:, None]
+    assert ((z - nearest) @ (v - nearest)).max() <= allowance
+    worst = radius * dual_norm(v - nearest, order)
+    assert worst - (v - nearest) @ nearest <= allowance
+
+
+@both
+@few
+@given(points())
+def test_within_the_ball_nothing_moves(project, twin, order, case):
+    v, radius = case
+    nearest = project(v, radius)
+    length = np.linalg.norm(v, order)
+    if length < radius * (1 - 1e-12):
+        np.testing.assert_array_equal(nearest, v)
+    else:
+        assert np.linalg.norm(nearest, order) == pytest.approx(radius, rel=1e-12)
+    again = project(nearest, radius)
+    assert np.abs(again - nearest).max() <= 1e-12 * radius
+    assert (nearest * np.sign(v) >= 0).all()
+
+
+@pytest.mark.parametrize("radius", [1e-9, 1.0, 100.0, 1000.0])
+@pytest.mark.parametrize("kind", ["normal", "rising", "falling", "few values", "equal"])
+def test_every_order_of_entries(kind, radius):
+    rng = np.random.default_rng(0)
+    v = {
+        "normal": rng.normal(size=4004),
+        "rising": np.linspace(-2, 2, 4004),
+        "falling": np.geomspace(1, 1e-6, 4004),
+        "few values": rng.integers(-2, 3, 4004).astype(float),
+        "equal": np.full(4004, -0.3),
+    }[kind]
+    nearest = project_l1(v, radius)
+    assert np.abs(nearest - project_l1_ball(v, radius)).max() <= 1e-12 * radius
+    order = rng.permutation(len(v))
+    assert np.abs(project_l1(v[order], radius) - nearest[order]).max() <= 1e-12 * radius
+
+
+def test_a_small_radius_keeps_its_digits():
+    """With theta itself the two weights left would be off by their own size."""
+    v = np.array([1e6, 1e6 - 2**-33, -1.0])
+    nearest = project_l1(v, 1e-9)
+    np.testing.assert_allclose(nearest, [(1e-9 + 2**-33) / 2, (1e-9 - 2**-33) / 2, 0], rtol=1e-14)
+
+
+def test_sums_too_large_for_a_number():
+    v = np.array([1e308, -1e308, 1e308, 1.0])
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(project_l1(v, 3.0), [1, -1, 1, 0])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_what_has_no_projection_is_not_hidden(bad):
+    assert np.isnan(project_l1(np.array([1.0, bad, 0.0]), 1.0)).all()
+
+
+@both
+def test_the_argument_is_left_alone(project, twin, order):
+    v = np.array([3, -4])
+    for function in (project, twin):
+        nearest = function(v, 10.0)
+        assert nearest is not v
+        assert nearest.dtype == np.float64
+        function(v[::-1], 1.0)
+    assert v.tolist() == [3, -4]
+
+
+@both
+@pytest.mark.parametrize("radius", [0, -1.0, np.nan, np.inf])
+def test_bad_radius(project, twin, order, radius):
+    for function in (project, twin):
+        with pytest.raises(ValueError, match=r"radius is .*; expected a finite number > 0"):
+            function(np.ones(2), radius)

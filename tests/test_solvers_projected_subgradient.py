@@ -1,0 +1,203 @@
+"""Projected sub-gradient against the programs solved outright, and its steps against plain ones."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from enumerated import KINDS, make_data, solved
+
+from medn_edu.packing import label_samples, pack
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems import L1Ball, L1Norm, L2Ball, NormMarginProblem, l1_constant
+from medn_edu.results import DualMarginals, run
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers.projected_subgradient import projected_subgradient
+from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n
+from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
+from medn_edu.theory.projection import project_l1_ball, project_l2_ball
+
+online_too = pytest.mark.parametrize("online", [False, True], ids=["batch", "online"])
+
+
+def rows(kind: str, price: float, seed: int = 1) -> EnumeratedProblem:
+    return enumerate_problem(make_data(kind, seed), GaussianPrior(), LinearSlack(price))
+
+
+def ball(kind: str, norm: L1Ball | L2Ball, price: float = 1.0, seed: int = 1) -> NormMarginProblem:
+    return NormMarginProblem(make_data(kind, seed), norm, LinearSlack(price))
+
+
+def at_work(problem, **options):
+    return projected_subgradient(problem, rng=np.random.default_rng(0), **options)
+
+
+@pytest.mark.parametrize(("C", "online"), [(0.2, False), (0.6, False), (0.2, True)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_solves_l1m3n(kind, C, online):
+    """At the radius of the solution of P1, both P1' and P1 are solved, at the constant that belongs."""
+    expected = solve_l1m3n(rows(kind, C))
+    radius = expected.l1_norm
+    optimum = solve_l1_ball(rows(kind, 1.0), radius).value
+    problem = ball(kind, L1Ball(radius))
+    result = run(at_work(problem, online=online), problem, tol=0.01, max_iter=2000)
+    assert result.converged
+    assert isinstance(result.marginals, DualMarginals)
+    assert result.dual <= optimum * (1 + 1e-9)
+    assert optimum * (1 - 1e-9) <= result.primal <= 1.01 * optimum
+    # P1 at its constant ...
+    in_p1 = np.abs(result.weights).sum() / 2 + C * result.primal
+    assert expected.value * (1 - 1e-9) <= in_p1 <= 1.01 * expected.value
+    # ... and at that which the dual variables tell.  It may be another one: P1 has the same solution
+    # in an interval of constants.
+    own = l1_constant(1.0, result.eta)
+    in_p1 = np.abs(result.weights).sum() / 2 + own * result.primal
+    assert in_p1 - solve_l1m3n(rows(kind, own)).value <= own * result.gap + 1e-9
+
+
+def test_the_constant_comes_near():
+    kind, C = KINDS[0], 0.6
+    problem = ball(kind, L1Ball(solve_l1m3n(rows(kind, C)).l1_norm))
+    result = run(at_work(problem), problem, tol=0.002, max_iter=3000)
+    assert result.converged
+    own = l1_constant(1.0, result.eta)
+    same = [solve_l1m3n(rows(kind, each)).l1_norm for each in (0.9 * own, C, 1.1 * own)]
+    assert same[0] * (1 - 1e-9) <= same[1] <= same[2] * (1 + 1e-9)
+
+
+@online_too
+def test_it_solves_m3n(online):
+    """The L2 ball through the solution of M3N."""
+    kind, slack = KINDS[1], LinearSlack(0.3)
+    reference, solution = solved(kind, GaussianPrior(), slack)
+    mean = solution.w
+    problem = ball(kind, L2Ball(np.linalg.norm(mean)), 0.3, seed=0)
+    result = run(at_work(problem, online=online), problem, tol=0.003, max_iter=2000)
+    assert result.converged
+    optimum = reference.penalty(reference.xi(mean))
+    assert optimum * 0.999 <= result.primal <= 1.01 * optimum
+    assert np.linalg.norm(result.weights - mean) < 0.2 * np.linalg.norm(mean)
+
+
+@online_too
+@pytest.mark.parametrize("norm", [L1Ball(5.0), L2Ball(2.0)])
+def test_the_gap_it_tells_is_the_gap(norm, online):
+    problem = ball(KINDS[1], norm, price=0.7)
+    best, bounds = np.inf, []
+    for iterate in itertools.islice(at_work(problem, online=online), 40):
+        certificate = problem.certify(iterate)
+        assert certificate.primal == pytest.approx(iterate.objective_estimate)
+        assert certificate.gap == pytest.approx(iterate.gap_estimate)
+        assert certificate.primal <= best
+        best = certificate.primal
+        bounds.append(certificate.dual)
+        np.testing.assert_allclose(problem.masses(iterate.dual()), problem.mass)
+    assert iterate.n_oracle_calls == (2 if online else 1) * 40 * problem.n_samples
+    assert bounds[-1] > max(bounds[:5])
+
+
+def plain(reference, project, online, beta, n_passes):
+    """Algorithm 2 over enumerated rows, as printed."""
+    w, t, weight = np.zeros(reference.n_weights), 0, reference.sample_weight
+    yield w
+    rng = np.random.default_rng(0)
+    for _ in range(n_passes):
+        order = rng.permutation(reference.n_samples) if online else [range(reference.n_samples)]
+        for block in order:
+            g, block = np.zeros_like(w), np.atleast_1d(block)
+            for i in block:
+                mine = np.flatnonzero(reference.sample == i)
+                worst = mine[np.argmax(reference.losses[mine] - reference.differences[mine] @ w)]
+                g -= weight[i] / weight.mean() * reference.differences[worst] / len(block)
+            t += 1
+            w = project(w - g / (2 * beta * np.sqrt(t)))
+        yield w
+
+
+@online_too
+@pytest.mark.parametrize(
+    ("norm", "project"),
+    [
+        (L1Ball(1.5), lambda v: project_l1_ball(v, 1.5)),
+        (L2Ball(0.8), lambda v: project_l2_ball(v, 0.8)),
+    ],
+)
+def test_steps_of_the_papers(norm, project, online):
+    """Whatever C is: the steps are for the mean."""
+    kind, beta = KINDS[1], 0.7
+    expected = list(plain(rows(kind, 1.0), project, online, beta, 6))
+    problem = ball(kind, norm, price=3.0)
+    iterates = at_work(problem, online=online, beta=beta)
+    for w in expected[1:] if online else expected:
+        iterate = next(iterates)
+        np.testing.assert_allclose(iterate.weights, w, atol=1e-12)
+        assert problem.certify(iterate).dual <= problem.primal(w)
+        if not online:
+            assert iterate.objective_estimate == pytest.approx(problem.primal(w))
+
+
+@online_too
+def test_steps_of_the_papers_get_there_too(online):
+    kind = KINDS[0]
+    optimum = solve_l1_ball(rows(kind, 1.0), 1.0).value
+    problem = ball(kind, L1Ball(1.0))
+    n_passes = 60 if online else 400
+    *_, last = itertools.islice(at_work(problem, online=online, beta=2.0), n_passes)
+    assert problem.primal(last.weights) <= 1.02 * optimum
+    assert problem.certify(last).dual >= 0.97 * optimum
+
+
+def test_weights_of_no_use_keep_a_tail():
+    """Zeros are exact, but there are fewer of them than at the vertex that solves the program."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 40)
+    features = rng.normal(size=(40, 12))
+    features[:, :2] += 2.0 * codes[:, None]
+    data = label_samples(pack(np.split(features, 20)), codes, np.ones((1, 2, 2), bool))
+    enumerated = enumerate_problem(data, GaussianPrior(), LinearSlack(1.0))
+    vertex = solve_l1_ball(enumerated, 1.0).weights
+    problem = NormMarginProblem(data, L1Ball(1.0), LinearSlack(1.0))
+    result = run(at_work(problem), problem, tol=0.01, max_iter=1000)
+    assert result.converged
+    n_zeros = np.sum(result.weights == 0)
+    assert 0 < n_zeros < np.sum(np.abs(vertex) < 1e-9)
+
+
+@online_too
+def test_separable_samples_end_the_run(online):
+    data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    problem = NormMarginProblem(data, L1Ball(10.0), LinearSlack(1.0))
+    result = run(at_work(problem, online=online), problem, tol=1e-6, max_iter=500)
+    assert (result.primal, result.dual, result.converged) == (0, 0, True)
+
+
+@pytest.mark.parametrize("beta", [None, 1.0])
+@online_too
+def test_features_that_say_nothing(online, beta):
+    data = label_samples(
+        pack([np.zeros((1, 2))] * 3), np.array([0, 1, 1]), np.ones((1, 2, 2), bool)
+    )
+    problem = NormMarginProblem(data, L1Ball(1.0), LinearSlack(2.0))
+    result = run(at_work(problem, online=online, beta=beta), problem, tol=1e-9, max_iter=5)
+    assert (result.primal, result.dual, result.converged) == (6, 6, True)
+    assert result.weights.tolist() == [0] * 8
+
+
+def test_bad_input():
+    problem = ball(KINDS[0], L1Norm())
+    with pytest.raises(TypeError, match=r"the norm is L1Norm\(\); .* an L1Ball or an L2Ball"):
+        next(at_work(problem))
+    with pytest.raises(ValueError, match="radius is 0; expected a finite number > 0"):
+        L1Ball(0)
+    for beta in (0, -1.0, np.inf):
+        with pytest.raises(ValueError, match=r"beta is .*; expected a finite number > 0"):
+            next(at_work(ball(KINDS[0], L1Ball(1.0)), beta=beta))
+
+
+@online_too
+def test_squares_beyond_all_bounds(online):
+    data = label_samples(pack([1e90 * np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    problem = NormMarginProblem(data, L1Ball(1.0), LinearSlack(1e80))
+    with pytest.raises(ValueError, match="rescale the features"):
+        run(at_work(problem, online=online), problem, tol=0.01, max_iter=5)
