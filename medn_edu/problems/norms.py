@@ -19,6 +19,16 @@ for the dual reads ``max_alpha  sum alpha_i(y) loss_i(y) - R*(eta)``:
 
 and infinity elsewhere.  Masses that are not the best can be scaled down, the rest going to the true
 labellings; ``share`` says how much of them is best.
+
+The first two are also the least that squares can cost when their prices are free to adapt,
+
+    |w|_1 / 2     = min_v        sum_k w_k^2 / (2 v_k) + v_k / 8        at v_k = 2 |w_k|,
+    scale |w|_1^2 = min_v        sum_k w_k^2 / (2 v_k)                  at v_k = |w_k| / (2 scale |w|_1),
+                    where sum_k v_k = 1 / (2 scale)
+
+the first because a number and its inverse are best where both terms cost the same, the second by the
+inequality of Cauchy and Schwarz.  ``variances`` returns the best ``v``; with these fixed what remains is
+M3N with normal priors of these variances (`medn_edu.solvers.adaptive_m3n`).
 """
 
 from __future__ import annotations
@@ -48,7 +58,15 @@ class Norm(Protocol):
         ...
 
     def share(self, loss: float, eta: np.ndarray) -> float:
-        """Return the ``s`` between 0 and 1 at which ``s * loss - R*(s * eta)`` is largest."""
+        """Return the ``s`` between 0 and 1 at which ``s * loss - R*(s * eta)`` is largest.
+
+        Parameters
+        ----------
+        loss : float
+            ``sum alpha_i(y) loss_i(y)``.
+        eta : ndarray of shape (n_weights,)
+            ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``.
+        """
         ...
 
 
@@ -72,9 +90,21 @@ class L1Norm:
         return 0.0 if _largest(eta) <= 0.5 * (1 + _ROUNDING) else math.inf
 
     def share(self, loss: float, eta: np.ndarray) -> float:
-        """Return the largest share that is feasible."""
+        """Return the largest share that is feasible.
+
+        Parameters
+        ----------
+        loss : float
+            ``sum alpha_i(y) loss_i(y)``.
+        eta : ndarray of shape (n_weights,)
+            ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``.
+        """
         del loss
         return 0.5 / max(0.5, _largest(eta))
+
+    def variances(self, weights: np.ndarray) -> np.ndarray:
+        """Return the variances at which squares cost as much as this charge: ``2 |w_k|``."""
+        return 2 * np.abs(weights)
 
 
 @dataclass(frozen=True)
@@ -108,9 +138,25 @@ class SquaredL1Norm:
         return _largest(eta) ** 2 / (4 * self.scale)
 
     def share(self, loss: float, eta: np.ndarray) -> float:
-        """Return where the parabola ``s * loss - s^2 R*(eta)`` is highest, at most 1."""
+        """Return where the parabola ``s * loss - s^2 R*(eta)`` is highest, at most 1.
+
+        Parameters
+        ----------
+        loss : float
+            ``sum alpha_i(y) loss_i(y)``.
+        eta : ndarray of shape (n_weights,)
+            ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``.
+        """
         conjugate = self.conjugate(eta)
         return min(1.0, max(loss, 0.0) / (2 * conjugate)) if conjugate > 0 else 1.0
+
+    def variances(self, weights: np.ndarray) -> np.ndarray:
+        """Return the variances at which squares cost as much: ``|w_k| / (2 scale |w|_1)``.
+
+        Half the paper's ``tau_k``, which charges ``w_k^2 / tau_k`` (its Eq. 4).  Weights of 0 have none.
+        """
+        magnitudes = np.abs(weights)
+        return magnitudes / (2 * self.scale * math.fsum(magnitudes))
 
 
 @dataclass(frozen=True)
@@ -145,7 +191,15 @@ class L1Ball:
         return self.radius * _largest(eta)
 
     def share(self, loss: float, eta: np.ndarray) -> float:
-        """Return all or nothing: the dual grows in proportion to the share."""
+        """Return all or nothing: the dual grows in proportion to the share.
+
+        Parameters
+        ----------
+        loss : float
+            ``sum alpha_i(y) loss_i(y)``.
+        eta : ndarray of shape (n_weights,)
+            ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``.
+        """
         return float(loss > self.conjugate(eta))
 
 
@@ -181,7 +235,15 @@ class L2Ball:
         return self.radius * float(np.linalg.norm(eta))
 
     def share(self, loss: float, eta: np.ndarray) -> float:
-        """Return all or nothing: the dual grows in proportion to the share."""
+        """Return all or nothing: the dual grows in proportion to the share.
+
+        Parameters
+        ----------
+        loss : float
+            ``sum alpha_i(y) loss_i(y)``.
+        eta : ndarray of shape (n_weights,)
+            ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``.
+        """
         return float(loss > self.conjugate(eta))
 
 

@@ -15,29 +15,46 @@ Because a solver stops between two passes at the will of its caller, anything ca
 recorded or interrupted, and no algorithm is written a second time for the sake of an animation.
 
 * `block_frank_wolfe`: maximum entropy discrimination with any prior, on the dual.
+* `cutting_plane`, `one_slack_cutting_plane`: M3N with the margins that are violated, for study.
 * `lbfgs`: conditional random fields, on the primal.
 * `owlqn`, `proximal_lbfgs`: the same with an L1 penalty; the second is faster.
+* `projected_subgradient`: L1-M3N as steps within a ball.
 * `softening`: the family between the two, first the one, then the other.
+* `smo`: M3N on marginals, pair by pair of labellings.
+* `subgradient`, `online_subgradient`: M3N on the primal, with a dual point for free.
 * `variational_laplace`: Algorithm 1 of MEDN, a bound for the Laplace prior.
+* `adaptive_m3n`: L1-M3N by M3N with variances that adapt.
 """
 
+from medn_edu.solvers.adaptive_m3n import adaptive_m3n
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
+from medn_edu.solvers.cutting_plane import cutting_plane, one_slack_cutting_plane
 from medn_edu.solvers.lbfgs import lbfgs
 from medn_edu.solvers.m3n_solvers import M3N_SOLVERS, check_m3n_solver, m3n_iterates
 from medn_edu.solvers.owlqn import owlqn
+from medn_edu.solvers.projected_subgradient import projected_subgradient
 from medn_edu.solvers.proximal_lbfgs import proximal_lbfgs
+from medn_edu.solvers.smo import smo
 from medn_edu.solvers.softening import softening
+from medn_edu.solvers.subgradient import online_subgradient, subgradient
 from medn_edu.solvers.variational import variational_bound, variational_laplace
 
 __all__ = [
     "M3N_SOLVERS",
+    "adaptive_m3n",
     "block_frank_wolfe",
     "check_m3n_solver",
+    "cutting_plane",
     "lbfgs",
     "m3n_iterates",
+    "one_slack_cutting_plane",
+    "online_subgradient",
     "owlqn",
+    "projected_subgradient",
     "proximal_lbfgs",
+    "smo",
     "softening",
+    "subgradient",
     "variational_bound",
     "variational_laplace",
 ]

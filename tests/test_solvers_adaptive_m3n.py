@@ -1,0 +1,213 @@
+"""The EM-style algorithm of L1-M3N: its steps by hand, and the program that it goes to."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from enumerated import KINDS, make_data
+from sklearn.exceptions import ConvergenceWarning
+
+from medn_edu.packing import label_samples, pack
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems import (
+    L1Ball,
+    L1Norm,
+    MaxMarginProblem,
+    Norm,
+    NormMarginProblem,
+    SquaredL1Norm,
+)
+from medn_edu.results import Iterate, run
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers import adaptive_m3n
+from medn_edu.theory.l1m3n import solve_l1m3n, solve_squared_l1
+from medn_edu.theory.medn import enumerate_problem
+
+C, SCALE = 1.3, 0.7
+NORMS = {"L1-M3N": L1Norm(), "adaptive M3N": SquaredL1Norm(SCALE)}
+
+
+def make_problem(norm: Norm, kind: str = KINDS[1], price: float = C, seed: int = 0):
+    return NormMarginProblem(make_data(kind, seed), norm, LinearSlack(price))
+
+
+def iterates(problem: NormMarginProblem, n_iterations: int = 8, **options) -> list[Iterate]:
+    """All iterates; every one has arrays of its own."""
+    options = {"tol": 1e-9, "max_iter": 5000, **options}
+    rng = np.random.default_rng(0)
+    return list(adaptive_m3n(problem, rng=rng, n_iterations=n_iterations, **options))
+
+
+def optimum(problem: NormMarginProblem):
+    rows = enumerate_problem(problem.data, GaussianPrior(), problem.slack)
+    if isinstance(problem.norm, L1Norm):
+        return solve_l1m3n(rows)
+    return solve_squared_l1(rows, problem.norm.scale)
+
+
+# -- steps --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_of_algorithm_3(norm, kind):
+    """Weights solve the quadratic program of the variances that follow from the weights before."""
+    problem = make_problem(NORMS[norm], kind)
+    points = iterates(problem)
+    assert len(points) == 8
+    for before, point in itertools.pairwise(points):
+        size = np.abs(before.weights)
+        beta_squared = len(size) * size / size.sum()  # Eq. 6
+        if norm == "L1-M3N":
+            variance = 2 * size
+        else:
+            lam = SCALE * len(size)
+            variance = beta_squared / lam / 2  # tau / 2
+        live = beta_squared > 1e-8
+        quadratic = MaxMarginProblem(
+            problem.data, GaussianPrior(np.where(live, variance, 1e-12)), problem.slack
+        )
+        alpha = point.dual()
+        eta = problem.eta(alpha)
+        np.testing.assert_allclose(point.weights[live], (variance * eta)[live], atol=1e-8)
+        gap = quadratic.primal(point.weights) - quadratic.dual(alpha)
+        assert abs(gap) <= 1e-8 * point.objective_estimate
+        assert not point.weights[~live].any()
+
+
+@pytest.mark.parametrize("scale", [0.05, SCALE])
+def test_scaled_features_are_the_same_as_variances(scale):
+    """Eq. 5: gamma, on features scaled by beta, is w / beta."""
+    problem = make_problem(SquaredL1Norm(scale), KINDS[0])
+    first, second = iterates(problem, 2)
+    rows = enumerate_problem(problem.data, GaussianPrior(), problem.slack)
+    lam = scale * rows.n_weights
+    beta = np.sqrt(rows.n_weights * np.abs(first.weights) / np.abs(first.weights).sum())
+    gamma = np.divide(second.weights, beta, out=np.zeros_like(beta), where=beta > 0)
+    short = (rows.losses - rows.differences @ (beta * gamma)).clip(0)
+    hinge = [short[rows.sample == i].max() for i in range(rows.n_samples)]
+    value = lam * gamma @ gamma + C * rows.sample_weight @ hinge
+    alpha = rows.dense(second.dual())
+    dual = alpha @ rows.losses - np.sum((beta * rows.eta(alpha)) ** 2) / (4 * lam)
+    assert value == pytest.approx(dual, rel=1e-7)
+
+
+@pytest.mark.parametrize("lam", [0.5, 40.0])
+def test_start_is_feasible(lam):
+    """The first program is M3N with the sum of tau that P2 asks for."""
+    n_weights = make_problem(L1Norm()).weight_shape.size
+    problem = make_problem(SquaredL1Norm(lam / n_weights))
+    (point,) = iterates(problem, 1)
+    eta = problem.eta(point.dual())
+    np.testing.assert_allclose(point.weights, eta / lam / 2, atol=1e-8)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("price", [0.3, C, 20.0])
+def test_objective_never_rises(norm, price):
+    problem = make_problem(NORMS[norm], price=price)
+    values = [point.objective_estimate for point in iterates(problem, 20)]
+    assert values[-1] < values[0]
+    assert np.diff(values).max() <= 2e-8 * values[0]
+
+
+# -- where it goes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("price", [0.3, C, 20.0])
+def test_goes_to_the_linear_program(norm, kind, price):
+    """One part in a thousand of the optimum, which the certificate encloses from both sides."""
+    problem = make_problem(NORMS[norm], kind, price)
+    best = optimum(problem).value
+    points = adaptive_m3n(problem, rng=np.random.default_rng(0), n_iterations=60, max_iter=5000)
+    result = run(points, problem, tol=1e-3, max_iter=60)
+    assert result.dual <= best + 1e-9
+    assert best - 1e-9 <= result.primal <= best * (1 + 1e-3)
+    assert result.converged
+
+
+def test_irrelevant_features_die():
+    """Noise gets weights of 0, not small ones, and the status tells how many."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 60)
+    features = np.c_[2.0 * labels - 1, rng.normal(size=(60, 6))]
+    data = label_samples(pack(np.split(features, 20)), labels, np.ones((1, 2, 2), bool))
+    problem = NormMarginProblem(data, L1Norm(), LinearSlack(0.05))
+    last = iterates(problem, 15)[-1]
+    coef, _ = problem.weight_shape.split(last.weights)
+    assert coef[:, 0].all()
+    assert not coef[:, 1:].any()
+    n_dead = np.count_nonzero(last.weights == 0)
+    assert last.stopped == f"all iterations done; {n_dead} of 18 features died"
+
+
+def test_the_dead_stay_dead():
+    problem = make_problem(NORMS["L1-M3N"])
+    points = iterates(problem, threshold=0.5)
+    for before, after in itertools.pairwise(points):
+        assert not after.weights[before.weights == 0].any()
+    size = np.abs(points[-1].weights)
+    assert np.count_nonzero(size == 0) > 0
+    assert np.count_nonzero(iterates(problem, threshold=0.0)[-1].weights) > np.count_nonzero(size)
+
+
+def test_estimates_are_the_certificates():
+    problem = make_problem(NORMS["L1-M3N"])
+    for point in iterates(problem, 3):
+        certificate = problem.certify(point)
+        assert point.objective_estimate == certificate.primal
+        assert point.gap_estimate == pytest.approx(certificate.gap)
+
+
+# -- nothing left, and bad input --------------------------------------------------------------------
+
+
+def test_no_weight_worth_its_price():
+    """With a tiny C the solution is 0, exactly; a sentence says so."""
+    problem = make_problem(L1Norm(), price=1e-3)
+    with pytest.warns(ConvergenceWarning, match=r"every feature died in iteration \d+: .* raise C"):
+        last = iterates(problem)[-1]
+    assert not last.weights.any()
+    assert last.objective_estimate == pytest.approx(optimum(problem).value)
+    assert last.gap_estimate <= 1e-9
+    assert "raise C" in last.stopped
+
+
+def test_no_feature_says_anything():
+    data = label_samples(pack([np.zeros((1, 2))] * 2), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    problem = NormMarginProblem(data, SquaredL1Norm(0.1), LinearSlack(1.0))
+    with pytest.warns(ConvergenceWarning, match="check features and labels"):
+        (last,) = iterates(problem)
+    assert not last.weights.any()
+
+
+def test_threshold_that_kills_all():
+    """The weights are the best there have been."""
+    problem = make_problem(L1Norm())
+    with pytest.warns(ConvergenceWarning, match="iteration 1: no beta is above .* lower it"):
+        (last,) = iterates(problem, threshold=100.0)
+    assert "lower it" in last.stopped
+    (first,) = iterates(problem, 1)
+    np.testing.assert_array_equal(last.weights, first.weights)
+
+
+def test_quadratic_programs_that_stop_early_are_told():
+    with pytest.warns(ConvergenceWarning, match=r"iteration 1 reached .* raise max_iter or tol"):
+        iterates(make_problem(L1Norm()), 1, max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        iterates(make_problem(L1Norm()), 1)
+
+
+def test_bad_input():
+    with pytest.raises(TypeError, match="expected an L1Norm or a SquaredL1Norm"):
+        iterates(make_problem(L1Ball(1.0)))
+    with pytest.raises(ValueError, match="threshold"):
+        iterates(make_problem(L1Norm()), threshold=-1.0)
+    with pytest.raises(ValueError, match="expected one of"):
+        iterates(make_problem(L1Norm()), solver="simplex")
