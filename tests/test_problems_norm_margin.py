@@ -1,0 +1,333 @@
+"""Norm-regularised margin problems against their definition, by enumeration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from enumerated import KINDS, make_data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems import (
+    L1Ball,
+    L1Norm,
+    L2Ball,
+    Norm,
+    NormMarginProblem,
+    SquaredL1Norm,
+    weight_bounds,
+)
+from medn_edu.results import DualMarginals, DualVariables, Iterate
+from medn_edu.slacks import LinearSlack
+from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n, solve_squared_l1
+from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
+
+C = 1.3
+NORMS: dict[str, Norm] = {
+    "L1": L1Norm(),
+    "squared L1": SquaredL1Norm(0.7),
+    "L1 ball": L1Ball(1.5),
+    "L2 ball": L2Ball(0.9),
+}
+# The charges once more, from their formulas.
+CHARGE = {
+    "L1": lambda w: 0.5 * np.abs(w).sum(),
+    "squared L1": lambda w: 0.7 * np.abs(w).sum() ** 2,
+    "L1 ball": lambda w: 0.0 if np.abs(w).sum() <= 1.5 else np.inf,
+    "L2 ball": lambda w: 0.0 if np.sqrt(w @ w) <= 0.9 else np.inf,
+}
+
+
+def make(norm: str, kind: str = KINDS[1], seed: int = 0):
+    data = make_data(kind, seed)
+    slack = LinearSlack(C)
+    return (
+        NormMarginProblem(data, NORMS[norm], slack),
+        enumerate_problem(data, GaussianPrior(), slack),
+    )
+
+
+def random_alpha(rows: EnumeratedProblem, rng: np.random.Generator) -> DualVariables:
+    """Feasible masses on all labellings, some of them 0."""
+    values = rng.exponential(size=len(rows.losses)) * (rng.random(len(rows.losses)) < 0.5)
+    values += rows.losses == 0
+    values *= (C * rows.sample_weight / rows.mass(values))[rows.sample]
+    offsets = np.cumsum([0, *map(len, rows.labellings)])
+    return DualVariables(rows.sample, offsets, np.concatenate(rows.labellings), values)
+
+
+def even_alpha(rows: EnumeratedProblem) -> DualVariables:
+    """The same mass on all labellings of a sample."""
+    even = np.ones(len(rows.losses))
+    values = (C * rows.sample_weight / rows.mass(even))[rows.sample]
+    return replace(random_alpha(rows, np.random.default_rng(0)), values=values)
+
+
+def marginals(problem: NormMarginProblem, alpha: DualVariables) -> DualMarginals:
+    """Sum masses up by node and edge, labelling by labelling."""
+    samples, n_labels = problem.data.samples, problem.data.n_labels
+    node = np.zeros((samples.n_nodes, n_labels))
+    edge = np.zeros((samples.n_nodes, n_labels, n_labels))
+    for j, i in enumerate(alpha.sample):
+        y = alpha.labels[alpha.offsets[j] : alpha.offsets[j + 1]]
+        first = samples.offsets[i]
+        for t, label in enumerate(y):
+            node[first + t, label] += alpha.values[j]
+            parent = samples.parents[first + t]
+            if parent >= 0:
+                edge[first + t, y[parent - first], label] += alpha.values[j]
+    return DualMarginals(node, edge)
+
+
+def inside(norm: str, weights: np.ndarray) -> np.ndarray:
+    """Weights that a ball does not charge infinity for."""
+    size = {"L1 ball": np.abs(weights).sum() / 1.5, "L2 ball": np.linalg.norm(weights) / 0.9}
+    return weights / max(1.0, size.get(norm, 0.0))
+
+
+# -- values --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_primal_value(norm, kind):
+    problem, rows = make(norm, kind)
+    rng = np.random.default_rng(1)
+    for scale in (0.01, 0.1, 1.0):
+        weights = scale * rng.normal(size=rows.n_weights)
+        expected = CHARGE[norm](weights) + rows.penalty(rows.xi(weights))
+        assert problem.primal(weights) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_dual_value(norm, kind):
+    """The best value on the way from the true labellings to alpha, searched for."""
+    problem, rows = make(norm, kind)
+    for seed in range(3):
+        alpha = random_alpha(rows, np.random.default_rng(seed))
+        eta, loss = rows.eta(alpha.values), alpha.values @ rows.losses
+        shares = np.linspace(0, 1, 2001)
+        values = [s * loss - problem.norm.conjugate(s * eta) for s in shares]
+        best = max(values)
+        assert best - 1e-9 <= problem.dual(alpha) <= best + 1e-3 * loss
+        np.testing.assert_allclose(problem.eta(alpha), eta, atol=1e-12)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("scale", [0.3, 3.0])
+def test_share_is_the_best(norm, scale):
+    """Against a bounded search, for gains that are worth it and gains that are not."""
+    charge, rng = NORMS[norm], np.random.default_rng(2)
+    for _ in range(10):
+        eta, loss = scale * rng.normal(size=4), float(rng.exponential(2 * scale))
+
+        def value(s, eta=eta, loss=loss):
+            return s * loss - charge.conjugate(s * eta)
+
+        share = charge.share(loss, eta)
+        assert 0 <= share <= 1
+        highest = 1.0 if norm != "L1" else min(1.0, 0.5 / np.abs(eta).max())
+        found = minimize_scalar(lambda s: -value(s), bounds=(0, highest), method="bounded")
+        assert value(share) >= max(-found.fun, value(0.0)) - 1e-9
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_conjugate_is_a_maximum(norm):
+    """``max_w eta . w - R(w)``: no direction does better, and the best ones do as well."""
+    charge, rng = NORMS[norm], np.random.default_rng(3)
+    eta = rng.normal(size=3)
+    if norm == "L1":
+        eta *= 0.5 / np.abs(eta).max()
+    corner = np.where(np.arange(3) == np.abs(eta).argmax(), np.sign(eta), 0.0)
+    directions = np.array([*rng.normal(size=(50, 3)), corner, eta])
+    directions /= np.abs(directions).sum(axis=1, keepdims=True)
+    points = [inside(norm, length * d) for d in directions for length in np.linspace(0, 3, 61)]
+    best = max(eta @ w - CHARGE[norm](w) for w in points)
+    assert charge.conjugate(eta) == pytest.approx(best, rel=1e-2, abs=1e-12)
+    assert charge.conjugate(eta) >= best - 1e-12
+
+
+def test_conjugate_of_the_norm_is_infinite_outside():
+    assert L1Norm().conjugate(np.array([0.1, -0.51])) == np.inf
+    assert L1Norm().conjugate(np.array([0.5, -0.5])) == 0.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), norm=st.sampled_from(sorted(NORMS)))
+def test_weak_duality(seed, norm):
+    """No dual value exceeds any primal value, of labellings or of marginals."""
+    problem, rows = make(norm, KINDS[seed % 2], seed % 5)
+    rng = np.random.default_rng(seed)
+    weights = inside(norm, rng.normal(scale=rng.uniform(0, 1), size=rows.n_weights))
+    alpha = random_alpha(rows, rng).scaled(rng.uniform(0, 1))
+    primal = problem.primal(weights)
+    assert np.isfinite(primal)
+    assert problem.dual(alpha) <= primal + 1e-9
+    assert problem.dual(marginals(problem, alpha)) <= primal + 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("norm", "solve"),
+    [
+        ("L1", solve_l1m3n),
+        ("squared L1", lambda rows: solve_squared_l1(rows, 0.7)),
+        ("L1 ball", lambda rows: solve_l1_ball(rows, 1.5)),
+    ],
+)
+def test_certificate_of_the_solution(norm, solve, kind):
+    """At the program's solution there is no gap."""
+    problem, rows = make(norm, kind)
+    solution = solve(rows)
+    alpha = replace(random_alpha(rows, np.random.default_rng(0)), values=solution.alpha)
+    iterate = Iterate(solution.weights, 0.0, 0.0, 0, dual=lambda: alpha)
+    certificate = problem.certify(iterate)
+    assert certificate.primal == pytest.approx(solution.value, rel=1e-8)
+    assert certificate.dual == pytest.approx(solution.value, rel=1e-8)
+    np.testing.assert_allclose(certificate.eta, solution.eta, atol=1e-7)
+    np.testing.assert_allclose(certificate.eta, problem.eta(certificate.alpha), atol=1e-12)
+
+
+# -- dual variables in two forms -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_marginals_have_the_sums_of_the_labellings(kind):
+    problem, rows = make("L1", kind)
+    alpha = random_alpha(rows, np.random.default_rng(4))
+    summed = marginals(problem, alpha)
+    np.testing.assert_allclose(problem.eta(summed), problem.eta(alpha), atol=1e-12)
+    np.testing.assert_allclose(problem.masses(summed), problem.masses(alpha))
+    np.testing.assert_allclose(problem.masses(alpha), problem.mass)
+    assert problem.loss(summed) == pytest.approx(problem.loss(alpha))
+    assert problem.dual(summed) == pytest.approx(problem.dual(alpha))
+    assert problem.is_feasible(summed)
+    np.testing.assert_allclose(problem.differences(alpha).toarray(), rows.differences)
+    np.testing.assert_array_equal(problem.losses(alpha), rows.losses)
+
+
+def _break(name: str, problem: NormMarginProblem, good: DualMarginals) -> DualMarginals:
+    node, edge = good.node.copy(), good.edge.copy()
+    child = int(np.flatnonzero(problem.data.samples.parents >= 0)[0])
+    if name == "negative node":
+        node[0] += [-1.0 - node[0, 0], 1.0 + node[0, 0], 0.0]
+    elif name == "negative edge":  # its sums are right
+        edge[child] += 9.0 * np.array([[1, -1, 0], [-1, 1, 0], [0, 0, 0]])
+    elif name == "edge and child disagree":
+        edge[child] += [[0.1, -0.1, 0], [0, 0, 0], [0, 0, 0]]
+    elif name == "edge and parent disagree":
+        edge[child] += [[0.1, 0, 0], [-0.1, 0, 0], [0, 0, 0]]
+    elif name == "too much":
+        return good.scaled(1.01)
+    return DualMarginals(node, edge)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "negative node",
+        "negative edge",
+        "edge and child disagree",
+        "edge and parent disagree",
+        "too much",
+    ],
+)
+def test_infeasible_marginals_bound_nothing(name):
+    problem, rows = make("squared L1", KINDS[0])
+    alpha = even_alpha(rows)
+    good = marginals(problem, alpha)
+    assert np.isfinite(problem.dual(good))
+    bad = _break(name, problem, good)
+    if name == "too much":
+        share = problem.norm.share(problem.loss(bad), problem.eta(bad))
+        assert share < 1  # a share of it is feasible: no harm
+        assert problem.dual(bad) == pytest.approx(problem.dual(good))
+        wide = NormMarginProblem(problem.data, L1Ball(1e-6), problem.slack)
+        assert np.isfinite(wide.dual(good))
+        assert wide.dual(bad) == -np.inf
+    else:
+        assert not problem.is_feasible(bad)
+        assert problem.dual(bad) == -np.inf
+
+
+def test_forbidden_transitions_carry_no_mass():
+    problem, rows = make("L1", "chain forbidden")
+    good = marginals(problem, even_alpha(rows))
+    assert problem.is_feasible(good)
+    assert not problem.data.allowed[0, 0, 2]
+    child = int(np.flatnonzero(problem.data.samples.parents >= 0)[0])
+    edge = good.edge.copy()
+    # Mass moved round a square of transitions: all sums stay right, and no mass is negative.
+    edge[child] += 1e-3 * np.array([[-1, 0, 1], [0, 0, 0], [1, 0, -1]])
+    assert edge.min() >= 0
+    assert not problem.is_feasible(DualMarginals(good.node, edge))
+
+
+def test_negative_masses_bound_nothing():
+    problem, rows = make("L1")
+    alpha = random_alpha(rows, np.random.default_rng(0))
+    assert problem.dual(replace(alpha, values=-alpha.values)) == -np.inf
+
+
+# -- bounds of weights ---------------------------------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_weight_bounds_hold_for_the_solution(seed):
+    """Whatever feasible pair the gap comes from."""
+    problem, rows = make("L1", KINDS[seed % 2], seed % 5)
+    rng = np.random.default_rng(seed)
+    solution = solve_l1m3n(rows)
+    mixture = rng.uniform(0, 1)
+    other = random_alpha(rows, rng)
+    alpha = replace(other, values=(1 - mixture) * solution.alpha + mixture * other.values)
+    weights = solution.weights + mixture * rng.normal(scale=0.1, size=rows.n_weights)
+    certificate = problem.certify(Iterate(weights, 0.0, 0.0, 0, dual=lambda: alpha))
+    bound = weight_bounds(certificate.gap, certificate.eta)
+    assert np.all(np.abs(solution.weights) <= bound + 1e-7)
+
+
+def test_weight_bounds_at_the_solution_are_zero_or_infinite():
+    _, rows = make("L1")
+    solution = solve_l1m3n(rows)
+    bound = weight_bounds(0.0, np.where(solution.weights == 0, 0.9, 1.0) * solution.eta)
+    assert not bound[solution.weights == 0].any()
+
+
+def test_certificate_needs_dual_variables():
+    problem, rows = make("L1")
+    with pytest.raises(TypeError, match="dual variables"):
+        problem.certify(Iterate(np.zeros(rows.n_weights), 1.0, 1.0, 0))
+
+
+@pytest.mark.parametrize("norm", [SquaredL1Norm, L1Ball, L2Ball])
+@pytest.mark.parametrize("value", [0.0, -1.0, np.inf])
+def test_constants_are_positive(norm, value):
+    with pytest.raises(ValueError, match="expected"):
+        norm(value)
+
+
+# -- squares that adapt --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_variances_make_squares_cost_as_much(seed):
+    """At the variances squares cost the norm; at others, with the same sum, more."""
+    rng = np.random.default_rng(seed)
+    w = rng.normal(size=5)
+    half, square = L1Norm(), SquaredL1Norm(0.7)
+    for charge, price in ((half, 1 / 8), (square, 0.0)):
+        v = charge.variances(w)
+        cost = np.sum(w**2 / (2 * v)) + price * v.sum()
+        assert cost == pytest.approx(charge.value(w))
+        other = v * rng.uniform(0.5, 2, size=5)
+        if charge is square:
+            assert v.sum() == pytest.approx(1 / (2 * 0.7))
+            other *= v.sum() / other.sum()
+        assert np.sum(w**2 / (2 * other)) + price * other.sum() > cost
