@@ -1,0 +1,268 @@
+"""Cutting planes for M3N: bounds, working sets, and what happens when HiGHS does not finish."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from itertools import islice
+
+import numpy as np
+import pytest
+from enumerated import KINDS, make_data
+from sklearn.exceptions import ConvergenceWarning
+
+from medn_edu import M3N
+from medn_edu.packing import label_samples, pack
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems import MaxMarginProblem
+from medn_edu.results import run
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers import _quadratic_program, cutting_plane, one_slack_cutting_plane
+from medn_edu.solvers._quadratic_program import CappedProgram, highs_maximiser
+from medn_edu.solvers.cutting_plane import _ConstraintSet, _LabellingSet
+
+BOTH = [cutting_plane, one_slack_cutting_plane]
+
+
+def make_problem(kind: str = KINDS[1], C: float = 1.3, n_samples: int = 12) -> MaxMarginProblem:
+    data = make_data(kind, seed=1, n_samples=n_samples)
+    variance = np.random.default_rng(0).uniform(0.1, 2.0, data.weight_shape.size)
+    return MaxMarginProblem(data, GaussianPrior(variance), LinearSlack(C=C))
+
+
+def keys(alpha) -> set[tuple[int, ...]]:
+    ends = zip(alpha.sample, alpha.offsets[:-1], alpha.offsets[1:], strict=True)
+    return {(int(i), *map(int, alpha.labels[first:last])) for i, first, last in ends}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("solver", BOTH)
+def test_bounds_close_in_and_are_those_of_the_problem(solver, kind):
+    problem = make_problem(kind)
+    lower, upper = 0.0, np.inf
+    for n_rounds, iterate in enumerate(solver(problem), start=1):
+        alpha = iterate.dual()
+        assert (problem.masses(alpha) <= problem.mass * (1 + 1e-12)).all()
+        assert len(keys(alpha)) == len(alpha)
+        assert iterate.objective_estimate == pytest.approx(problem.dual(alpha), rel=1e-9)
+        primal = iterate.objective_estimate + iterate.gap_estimate
+        assert primal == pytest.approx(problem.primal(iterate.weights), rel=1e-9)
+        assert iterate.objective_estimate >= lower * (1 - 1e-12)
+        assert primal <= upper * (1 + 1e-12)
+        assert iterate.n_oracle_calls == n_rounds * problem.n_samples
+        lower, upper = iterate.objective_estimate, primal
+    # It ends by itself, because nothing is violated by more than the precision any more.
+    assert iterate.stopped == "no margin is violated by more than 1e-06 beyond its slack"
+    assert upper - lower <= 1e-5 * upper
+
+
+@pytest.mark.parametrize("solver", BOTH)
+def test_precision_bounds_the_gap_at_the_end(solver):
+    problem = make_problem()
+    *_, coarse = solver(problem, precision=0.3)
+    *_, fine = solver(problem, precision=1e-3)
+    for iterate, precision in ((coarse, 0.3), (fine, 1e-3)):
+        assert iterate.gap_estimate <= precision * problem.mass.sum() + 1e-9
+        assert iterate.stopped.startswith(f"no margin is violated by more than {precision}")
+    assert coarse.gap_estimate > fine.gap_estimate
+    assert coarse.n_oracle_calls < fine.n_oracle_calls
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [_LabellingSet, _ConstraintSet])
+def test_working_set_keeps_its_sums(make, kind):
+    problem = make_problem(kind)
+    working = make(problem)
+    n_dropped = 0
+    for _ in range(15):
+        labels, violation = problem.violated(working.weights())
+        before = len(working.gain)
+        working.drop(1)
+        n_dropped += before - len(working.gain)
+        if not working.add(labels, violation, 1e-6):
+            break
+        # What has just joined is violated at the old weights: it needs all of the slack.
+        slack = working.slacks()
+        if make is _LabellingSet:
+            np.testing.assert_allclose(slack, np.maximum(violation, 0), atol=2e-6)
+        else:
+            np.testing.assert_allclose(slack, [problem.mass @ violation])
+        assert working.solve(None) == ""
+        rows = working.rows.toarray()
+        np.testing.assert_allclose(working.gram, rows @ rows.T, atol=1e-9)
+        sizes = {len(each) for each in (working.gain, working.mass, working.idle, working.labels)}
+        assert sizes == {rows.shape[0]} == {len(working.group)}
+        # At the optimum of the program the weights are those of its masses, and bounds meet.
+        program = CappedProgram(working.gain, working.gram, working.group, working.cap)
+        assert program.upper_bound(working.mass) == pytest.approx(working.value, rel=1e-6)
+        eta = problem.eta(working.dual_variables())
+        np.testing.assert_allclose(working.weights(), working.variance * eta, atol=1e-9)
+    assert n_dropped > 0
+
+
+def test_what_was_dropped_comes_back():
+    problem = make_problem(C=3.0)
+    seen, gone, back = set(), set(), set()
+    for hasty in cutting_plane(problem, patience=1):
+        present = keys(hasty.dual())
+        back |= present & gone
+        seen |= present
+        gone = seen - present
+    *_, patient = cutting_plane(problem, patience=10**6)
+    assert back
+    assert len(hasty.dual()) < len(patient.dual())
+    assert hasty.objective_estimate == pytest.approx(patient.objective_estimate, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", BOTH)
+@pytest.mark.parametrize(("C", "size"), [(1e-6, 1.0), (1e4, 1.0), (1.0, 1e2), (1.0, 1e-4)])
+def test_any_scale_of_constant_and_features(solver, C, size):
+    data = make_data(KINDS[0])
+    data.samples.data[:] *= size
+    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=C))
+    result = run(solver(problem), problem, tol=1e-3, max_iter=300)
+    assert result.converged, result.status
+
+
+@pytest.mark.parametrize("solver", BOTH)
+def test_no_features_and_nothing_to_choose(solver):
+    samples = pack([np.zeros((2, 2)), np.zeros((1, 2))])
+    codes, allowed = np.array([0, 1, 1]), np.ones((1, 2, 2), dtype=bool)
+    problem = MaxMarginProblem(
+        label_samples(samples, codes, allowed), GaussianPrior(), LinearSlack(C=1.0)
+    )
+    assert run(solver(problem), problem, tol=1e-6, max_iter=20).converged
+    allowed = np.array([[[False, True], [False, False]]])  # so that there is one labelling
+    only = label_samples(pack([np.eye(2)]), np.array([0, 1]), allowed)
+    problem = MaxMarginProblem(only, GaussianPrior(), LinearSlack(C=1.0))
+    (iterate,) = solver(problem)
+    assert iterate.stopped.startswith("no margin is violated")
+    assert not iterate.weights.any()
+    assert len(iterate.dual()) == 0
+
+
+def test_numbers_that_overflow():
+    data = make_data(KINDS[0])
+    data.samples.data[:] *= 1e200
+    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    for solver in BOTH:
+        with pytest.raises(ValueError, match="rescale the features"):
+            run(solver(problem), problem, tol=1e-3, max_iter=10)
+
+
+@pytest.mark.parametrize("solver", BOTH)
+@pytest.mark.parametrize("option", [{"precision": 0.0}, {"patience": 0}, {"qp_iteration_limit": 0}])
+def test_bad_options(solver, option):
+    (name,) = option
+    with pytest.raises(ValueError, match=name):
+        next(solver(make_problem(), **option))
+
+
+# -- HiGHS ----------------------------------------------------------------------------------------
+
+
+def random_program(n_masses: int = 40, n_weights: int = 6, seed: int = 0) -> CappedProgram:
+    """A program whose Gram matrix is singular, and whose rows come twice."""
+    rng = np.random.default_rng(seed)
+    rows = np.tile(rng.normal(size=(n_masses // 2, n_weights)), (2, 1))
+    gain = np.tile(rng.integers(1, 5, n_masses // 2).astype(float), 2)
+    group = np.tile(rng.integers(0, 4, n_masses // 2), 2)
+    return CappedProgram(gain, rows @ rows.T, group, rng.uniform(0.1, 2.0, 4))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_singular_programs(seed, capfd):
+    program = random_program(seed=seed)
+    mass, trouble = highs_maximiser(program, np.zeros(40))
+    assert trouble == ""
+    assert mass.min() >= 0
+    assert (np.bincount(program.group, mass, 4) <= program.cap * (1 + 1e-12)).all()
+    assert program.upper_bound(mass) == pytest.approx(program.value(mass), rel=1e-6)
+    assert capfd.readouterr() == ("", "")  # HiGHS keeps quiet
+
+
+def test_masses_are_clipped():
+    program = CappedProgram(np.ones(3), np.eye(3), np.array([0, 0, 1]), np.array([1.0, 2.0]))
+    clipped = program.clipped(np.array([3.0, 1.0, -1e-9]))
+    np.testing.assert_allclose(clipped, [0.75, 0.25, 0.0])
+    np.testing.assert_array_equal(program.clipped(np.array([np.nan, 0.5, np.inf])), [0, 0.5, 0])
+
+
+def test_nothing_is_worse_than_the_start():
+    program = random_program()
+    best, _ = highs_maximiser(program, np.zeros(40))
+    mass, trouble = highs_maximiser(program, 0.999 * best, iteration_limit=1)
+    assert program.value(mass) >= program.value(0.999 * best)
+    assert "limit" in trouble
+    # What is good enough is good enough, whatever HiGHS says.
+    assert highs_maximiser(program, best, iteration_limit=1)[1] == ""
+
+
+def test_a_second_try_with_regularisation(monkeypatch):
+    real, asked = _quadratic_program._solve, []
+
+    def first_fails(program, regularisation, limit):
+        asked.append(regularisation)
+        if regularisation == 0:
+            return np.full(len(program.gain), np.nan), "Unknown"
+        return real(program, regularisation, limit)
+
+    monkeypatch.setattr(_quadratic_program, "_solve", first_fails)
+    program = random_program()
+    mass, trouble = highs_maximiser(program, np.zeros(40))
+    assert (trouble, asked) == ("", [0.0, 1e-7])
+    assert program.upper_bound(mass) == pytest.approx(program.value(mass), rel=1e-4)
+
+
+@pytest.mark.parametrize("solver", BOTH)
+def test_best_so_far_is_kept_when_highs_does_not_finish(solver, monkeypatch):
+    problem = make_problem()
+    third = list(islice(solver(problem), 3))[-1].objective_estimate
+    real, rounds = _quadratic_program.highs_maximiser, []
+
+    def fourth_fails(program, start, limit):
+        rounds.append(1)
+        return (
+            real(program, start, limit) if len(rounds) < 4 else (start, "Iteration limit reached")
+        )
+
+    module = importlib.import_module(
+        "medn_edu.solvers.cutting_plane"
+    )  # not the function of its name
+    monkeypatch.setattr(module, "highs_maximiser", fourth_fails)
+    result = run(solver(problem), problem, tol=1e-9, max_iter=100)
+    assert not result.converged
+    assert result.status == (
+        "HiGHS could not solve the quadratic program of round 4 (Iteration limit reached); lower C or "
+        "use solver='block_frank_wolfe'"
+    )
+    assert result.n_passes == 4
+    assert result.dual == pytest.approx(third)
+    assert np.isfinite(result.gap)
+
+
+@pytest.mark.parametrize("name", ["cutting_plane", "one_slack_cutting_plane"])
+def test_estimator_warns_when_highs_does_not_finish(name, monkeypatch):
+    def fails(program, regularisation, limit):
+        return np.zeros(len(program.gain)), "Time limit reached"
+
+    monkeypatch.setattr(_quadratic_program, "_solve", fails)
+    X, y = [np.eye(2), np.eye(2)[1:]], [["a", "b"], ["b"]]
+    with pytest.warns(ConvergenceWarning, match=r"HiGHS could not solve .* round 1 \(Time limit"):
+        model = M3N(solver=name).fit(X, y)
+    assert np.isfinite(model.result_.gap)
+    assert model.result_.gap > 0
+
+
+@pytest.mark.parametrize("solver", BOTH)
+def test_an_iteration_limit_is_obeyed(solver):
+    problem = make_problem()
+    result = run(solver(problem, qp_iteration_limit=1), problem, tol=1e-9, max_iter=100)
+    assert "Iteration limit" in result.status
+    assert result.primal >= result.dual >= 0
+
+
+def test_highs_is_loaded_only_when_it_works():
+    code = "import medn_edu.solvers, sys; assert 'highspy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

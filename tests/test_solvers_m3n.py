@@ -1,0 +1,177 @@
+"""All solvers of M3N on the same problems: enumerated ones, digit words, and inside the estimators."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from enumerated import KINDS, make_data, solved
+
+from medn_edu import M3N, LaplaceMEDN, load_digit_words, load_model
+from medn_edu.packing import label_samples, pack
+from medn_edu.priors import GaussianPrior, LaplacePrior
+from medn_edu.problems import MaxMarginProblem
+from medn_edu.results import SolveResult, run
+from medn_edu.slacks import LinearSlack, QuadraticSlack
+from medn_edu.solvers import M3N_SOLVERS, block_frank_wolfe, m3n_iterates
+
+SOLVERS = list(M3N_SOLVERS)
+OTHERS = [name for name in SOLVERS if name != "block_frank_wolfe"]
+# Relative gap that each is run to: first-order methods with fixed or decreasing steps crawl at the end.
+WITHIN = {"subgradient": 1e-2, "online_subgradient": 1e-2, "extragradient": 1e-2}
+MOST = 5000
+
+X = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 1.0]]), np.array([[1.0, 0.2]])]
+Y = [["noun", "verb"], ["verb"], ["noun"]]
+
+
+def within(solver: str) -> float:
+    return WITHIN.get(solver, 1e-3)
+
+
+def variances(kind: str) -> GaussianPrior:
+    """Prior variances that differ from weight to weight, by more than a factor of ten."""
+    size = make_data(kind).weight_shape.size
+    return GaussianPrior(np.random.default_rng(0).uniform(0.1, 2.0, size))
+
+
+CONFIGURATIONS = [
+    (kind, prior, C)
+    for kind in KINDS
+    for prior, C in [(GaussianPrior(), 0.2), (GaussianPrior(), 3.0), (variances(kind), 1.3)]
+]
+
+
+def solve(problem: MaxMarginProblem, solver: str, tol: float) -> SolveResult:
+    iterates = m3n_iterates(problem, solver, rng=np.random.default_rng(0))
+    return run(iterates, problem, tol=tol, max_iter=MOST)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("kind", "prior", "C"), CONFIGURATIONS)
+def test_optimum_of_the_enumeration(solver, kind, prior, C):
+    slack = LinearSlack(C=C)
+    _, reference = solved(kind, prior, slack)
+    problem = MaxMarginProblem(make_data(kind), prior, slack)
+    result = solve(problem, solver, within(solver))
+    assert result.converged, result.status
+    assert result.dual <= reference.value * (1 + 1e-8)
+    assert reference.value * (1 - 1e-8) <= result.primal
+    assert result.primal <= reference.value * (1 + 1.01 * within(solver))
+    # What is certified is what the result holds.
+    dual = result.marginals if result.alpha is None else result.alpha
+    assert problem.is_feasible(dual)
+    assert (problem.masses(dual) <= problem.mass * (1 + 1e-9)).all()
+    assert result.primal == pytest.approx(problem.primal(result.weights), rel=1e-12)
+    assert result.dual == pytest.approx(problem.dual(dual), rel=1e-12)
+    np.testing.assert_allclose(
+        result.variance, np.broadcast_to(prior.prior_variance, result.weights.shape), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_labellings_come_in_the_order_of_samples(solver):
+    data = make_data(KINDS[1])
+    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.3))
+    result = solve(problem, solver, 0.1)
+    alpha = result.alpha
+    if alpha is None:  # it keeps marginals, which have the order of the nodes
+        assert result.marginals.node.shape == (data.samples.n_nodes, data.n_labels)
+        return
+    assert (np.diff(alpha.sample) >= 0).all()
+    keys = [
+        (i, *alpha.labels[first:last])
+        for i, first, last in zip(alpha.sample, alpha.offsets[:-1], alpha.offsets[1:], strict=True)
+    ]
+    assert len(set(keys)) == len(keys)
+    np.testing.assert_array_equal(np.diff(alpha.offsets), data.samples.lengths[alpha.sample])
+
+
+@pytest.mark.parametrize("solver", OTHERS)
+def test_other_priors_and_slacks_are_refused(solver):
+    data = make_data(KINDS[0])
+    for prior, slack, message in [
+        (LaplacePrior(), LinearSlack(C=1.0), "prior is LaplacePrior.* expects a GaussianPrior"),
+        (GaussianPrior(), QuadraticSlack(C=1.0), "slack is QuadraticSlack.* expects a LinearSlack"),
+    ]:
+        problem = MaxMarginProblem(data, prior, slack)
+        with pytest.raises(TypeError, match=message):
+            next(m3n_iterates(problem, solver, rng=np.random.default_rng(0)))
+
+
+@cache
+def digit_words() -> tuple[MaxMarginProblem, SolveResult]:
+    """Digit words, and M3N's optimum for them."""
+    words = load_digit_words(n_train=20, n_test=1)
+    codes = np.concatenate([words.target[i] for i in words.train])
+    allowed = np.ones((1, 10, 10), dtype=bool)
+    data = label_samples(pack([words.data[i] for i in words.train]), codes, allowed)
+    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=0.1))
+    iterates = block_frank_wolfe(problem, rng=np.random.default_rng(0))
+    return problem, run(iterates, problem, tol=1e-6, max_iter=MOST)
+
+
+@pytest.mark.parametrize("solver", OTHERS)
+def test_optimum_of_the_digit_words(solver):
+    problem, best = digit_words()
+    assert best.converged
+    result = solve(problem, solver, within(solver))
+    assert result.converged, result.status
+    assert result.primal <= best.primal * (1 + 1.01 * within(solver))
+    assert result.dual >= best.dual * (1 - 1.01 * within(solver))
+
+
+# -- inside the estimators ------------------------------------------------------------------------
+
+
+def test_a_solver_that_there_is_not():
+    message = "solver is 'nonsense'; expected one of 'block_frank_wolfe', .*'cutting_plane'"
+    for model in (M3N(solver="nonsense"), LaplaceMEDN(method="variational", solver="nonsense")):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, Y)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_m3n_is_the_same_model_saved_and_loaded(solver, tmp_path):
+    tol = within(solver)
+    model = M3N(solver=solver, tol=tol, max_iter=MOST).fit(X, Y)
+    best = M3N(tol=1e-8).fit(X, Y)
+    assert model.result_.relative_gap <= tol
+    assert model.result_.primal <= best.result_.primal * (1 + 1.01 * tol)
+    # |w - w*|^2 / 2 is at most the distance of the primal value, because the primal bends that much.
+    distance = np.linalg.norm(model.weights_ - best.weights_)
+    assert distance <= np.sqrt(2 * model.result_.gap) + 1e-3
+    model.save(tmp_path / "model.npz")
+    loaded = load_model(tmp_path / "model.npz")
+    assert loaded.solver == solver
+    assert loaded.result_.relative_gap == model.result_.relative_gap
+    np.testing.assert_array_equal(loaded.weights_, model.weights_)
+    for one, other, true in zip(model.predict(X), loaded.predict(X), Y, strict=True):
+        assert list(one) == list(other) == true
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_fitting_again_with_a_warm_start(solver):
+    tol = within(solver)
+    model = M3N(solver=solver, tol=tol, max_iter=MOST, warm_start=True).fit(X, Y)
+    model.set_params(C=2.0).fit(X, Y)
+    best = M3N(C=2.0, tol=1e-8).fit(X, Y)
+    assert model.result_.relative_gap <= tol
+    assert model.result_.primal == pytest.approx(best.result_.primal, rel=1.1 * tol)
+
+
+@pytest.mark.parametrize("solver", OTHERS)
+def test_variational_method_with_any_solver(solver):
+    tol = within(solver)
+    options = {"C": 1.0, "lam": 4.0, "method": "variational", "max_iter": MOST}
+    model = LaplaceMEDN(solver=solver, tol=tol, **options).fit(X, Y)
+    usual = LaplaceMEDN(tol=1e-6, **options).fit(X, Y)
+    assert len(model.bounds_) == len(usual.bounds_) == 3
+    np.testing.assert_allclose(model.bounds_, usual.bounds_, rtol=2 * tol)
+
+
+@pytest.mark.parametrize("solver", OTHERS)
+def test_exact_method_has_one_solver(solver):
+    with pytest.raises(ValueError, match=f"solver is '{solver}' and method 'exact'"):
+        LaplaceMEDN(method="exact", solver=solver).fit(X, Y)
