@@ -58,9 +58,10 @@ good one.  With our own steps the weights are the best iterate, whose value a sw
 ``beta`` they are the last iterate, which is what Algorithm 2 returns.  They are never an average,
 because of the zeros: an iterate on the sphere is exactly zero wherever it was below the threshold of
 its projection, and an average only where all its iterates are.  Still, every step moves all weights
-that a wrong labelling touches, and those of irrelevant features come back to zero by chance: at any
-finite time a tail of small weights is left, which solvers that find vertices of the linear program
-do not have.
+that a wrong labelling touches, and those of irrelevant features come back to zero only if the next
+threshold is above what they were moved by.  Short steps of single samples, online, keep thresholds
+low, so that small weights survive in numbers; in batch there are fewer.  Solvers that find vertices
+of the linear program do not have this tail.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def projected_subgradient(
         Draws the order in which samples are visited online.
     online : bool, default=False
         Take a step after each sample instead of one after all of them.  Samples are decoded one by one
-        then, in Python: a pass over a hundred takes as long as some fifty in batch.
+        then, in Python: a pass over a hundred takes as long as some thirty in batch.
     beta : float, optional
         Constant of the papers' steps ``1 / (2 beta sqrt(t))`` along the sub-gradient of the mean hinge
         loss; ``t`` counts steps.  By default the steps are our own, without a constant.
