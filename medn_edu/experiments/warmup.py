@@ -110,6 +110,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     m3n = M3N(max_iter=5, tol=1e-9, warm_start=True, verbose=0)
     yield "inference", inference.warm_up
     yield "training M3N", lambda: m3n.fit(X, y).fit(X, y)
+    yield "training M3N on marginals", lambda: _train_on_marginals(X, y)
     yield "growing", lambda: _grow(X, y)
     yield "training within a ball", lambda: _project(X, y)
     yield "training with other priors", lambda: _train_medn(X, y)
@@ -129,6 +130,12 @@ def _train_medn(X: list[Forest], y: list[list[int]]) -> None:
     for prior in (LaplacePrior(4.0), _OwnPrior(4.0)):
         for slack in (LinearSlack(1.0), ExponentialSlack(1.0)):
             MEDN(prior, slack, warm_start=True, **few).fit(X, y).fit(X, y)
+
+
+def _train_on_marginals(X: list[Forest], y: list[list[int]]) -> None:
+    """Train M3N by the solvers that have kernels of their own."""
+    for solver in ("smo", "online_subgradient"):
+        M3N(solver=solver, max_iter=2, verbose=0).fit(X, y)
 
 
 def _train_crfs(X: list[Forest], y: list[list[int]]) -> None:

@@ -26,9 +26,11 @@ with kept_in(cache_folder(Path(__file__).parent)):
         k_best,
         marginalize,
         maximize,
+        online_subgradient,
         projection,
         sampling,
         scores,
+        smo,
         tilting,
     )
 
@@ -43,8 +45,10 @@ __all__ = [
     "k_best",
     "marginalize",
     "maximize",
+    "online_subgradient",
     "projection",
     "sampling",
     "scores",
+    "smo",
     "tilting",
 ]

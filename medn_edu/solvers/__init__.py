@@ -20,6 +20,8 @@ recorded or interrupted, and no algorithm is written a second time for the sake 
 * `owlqn`, `proximal_lbfgs`: the same with an L1 penalty; the second is faster.
 * `projected_subgradient`: L1-M3N as steps within a ball.
 * `softening`: the family between the two, first the one, then the other.
+* `smo`: M3N on marginals, pair by pair of labellings.
+* `subgradient`, `online_subgradient`: M3N on the primal, with a dual point for free.
 * `variational_laplace`: Algorithm 1 of MEDN, a bound for the Laplace prior.
 * `adaptive_m3n`: L1-M3N by M3N with variances that adapt.
 """
@@ -32,7 +34,9 @@ from medn_edu.solvers.m3n_solvers import M3N_SOLVERS, check_m3n_solver, m3n_iter
 from medn_edu.solvers.owlqn import owlqn
 from medn_edu.solvers.projected_subgradient import projected_subgradient
 from medn_edu.solvers.proximal_lbfgs import proximal_lbfgs
+from medn_edu.solvers.smo import smo
 from medn_edu.solvers.softening import softening
+from medn_edu.solvers.subgradient import online_subgradient, subgradient
 from medn_edu.solvers.variational import variational_bound, variational_laplace
 
 __all__ = [
@@ -44,10 +48,13 @@ __all__ = [
     "lbfgs",
     "m3n_iterates",
     "one_slack_cutting_plane",
+    "online_subgradient",
     "owlqn",
     "projected_subgradient",
     "proximal_lbfgs",
+    "smo",
     "softening",
+    "subgradient",
     "variational_bound",
     "variational_laplace",
 ]

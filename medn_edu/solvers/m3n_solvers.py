@@ -15,6 +15,8 @@ from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.results import DualVariables, Iterate
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.cutting_plane import cutting_plane, one_slack_cutting_plane
+from medn_edu.solvers.smo import smo
+from medn_edu.solvers.subgradient import online_subgradient, subgradient
 
 __all__ = ["M3N_SOLVERS", "check_m3n_solver", "m3n_iterates"]
 
@@ -22,6 +24,9 @@ M3N_SOLVERS: dict[str, Callable[..., Iterator[Iterate]]] = {
     "block_frank_wolfe": block_frank_wolfe,
     "cutting_plane": cutting_plane,
     "one_slack_cutting_plane": one_slack_cutting_plane,
+    "subgradient": subgradient,
+    "online_subgradient": online_subgradient,
+    "smo": smo,
 }
 """The solvers there are; each takes a problem and ``rng``."""
 

@@ -1,0 +1,144 @@
+"""Sub-gradient descent against enumeration, and the dual point that it carries along."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from enumerated import KINDS, SLACKS, make_data, solved
+
+from medn_edu.priors import GaussianPrior, LaplacePrior
+from medn_edu.problems import MaxMarginProblem
+from medn_edu.results import run
+from medn_edu.slacks import LinearSlack, QuadraticSlack
+from medn_edu.solvers import M3N_SOLVERS, online_subgradient, subgradient
+
+METHODS = [subgradient, online_subgradient]
+SLACK = SLACKS["linear"]
+
+
+def make_problem(kind: str, prior=None, seed: int = 0) -> MaxMarginProblem:
+    return MaxMarginProblem(make_data(kind, seed), prior or GaussianPrior(), SLACK)
+
+
+def iterates(method, problem, n, seed=0, **options):
+    return list(islice(method(problem, rng=np.random.default_rng(seed), **options), n))
+
+
+def varied(kind: str) -> GaussianPrior:
+    """Return a prior with a variance of its own for each weight."""
+    size = make_data(kind).weight_shape.size
+    return GaussianPrior(np.random.default_rng(5).uniform(0.2, 3.0, size))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("own_variances", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_optimum_of_the_enumeration(method, kind, own_variances):
+    prior = varied(kind) if own_variances else GaussianPrior()
+    problem = make_problem(kind, prior)
+    _, reference = solved(kind, prior, SLACK)
+    result = run(method(problem, rng=np.random.default_rng(0)), problem, tol=0.01, max_iter=3000)
+    assert result.converged
+    assert reference.value * (1 - 1e-8) <= result.primal <= reference.value * 1.01
+    assert reference.value * 0.99 <= result.dual <= reference.value * (1 + 1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("beta", [None, 0.05, 2.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_pass_has_a_dual_point_and_an_honest_gap(method, beta, kind):
+    problem = make_problem(kind, varied(kind), seed=1)
+    passes = method(problem, rng=np.random.default_rng(0), beta=beta)
+    for iterate in islice(passes, 40):
+        alpha = iterate.dual()
+        assert problem.is_feasible(alpha)
+        np.testing.assert_allclose(problem.masses(alpha), problem.mass, rtol=1e-9)
+        primal, dual = problem.primal(iterate.weights), problem.dual(alpha)
+        assert primal >= dual - 1e-9 * abs(primal)
+        assert iterate.objective_estimate == pytest.approx(primal, rel=1e-9)
+        assert iterate.gap_estimate == pytest.approx(primal - dual, rel=1e-7, abs=1e-9)
+        np.testing.assert_array_equal(iterate.variance, problem.prior.prior_variance)
+
+
+def test_batch_weights_belong_to_the_dual_point_throughout():
+    """The docstring's line: each step changes the gap of the averages in one way only."""
+    problem = make_problem(KINDS[1], varied(KINDS[1]))
+    variances = problem.prior.prior_variance
+    passes = subgradient(problem, rng=np.random.default_rng(0))
+    weights, average, value, gap = np.zeros(len(variances)), np.zeros(len(variances)), 0.0, 0.0
+    for t, iterate in enumerate(islice(passes, 30), start=1):
+        step = 2.0 / (t + 1)
+        value = (1 - step) * value + step * problem.primal(weights)
+        average = (1 - step) * average + step * weights
+        alpha = iterate.dual()
+        following = variances * problem.eta(alpha)
+        target = weights + (following - weights) / step
+        distance = np.sum((target - weights) ** 2 / variances)
+        gap = (1 - step) * gap + step**2 * distance / 2
+        assert value - problem.dual(alpha) == pytest.approx(gap, rel=1e-9)
+        assert problem.primal(average) <= value * (1 + 1e-12)
+        weights = following
+    assert problem.primal(iterate.weights) <= min(value, problem.primal(np.zeros_like(weights)))
+
+
+@pytest.mark.parametrize("beta", [None, 0.02, 3.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_online_pass_is_that_of_its_definition(kind, beta):
+    prior = varied(kind)
+    problem = make_problem(kind, prior)
+    enumerated, _ = solved(kind, prior, SLACK)
+    variances, n = prior.prior_variance, problem.n_samples
+    weights, average, t = np.zeros(len(variances)), np.zeros(len(variances)), 0
+    rng = np.random.default_rng(3)
+    for iterate in iterates(online_subgradient, problem, 4, seed=3, beta=beta):
+        for i in rng.permutation(n):
+            t += 1
+            step = 2 / (t + 2 * n - 1) if beta is None else 1 / (2 * beta * np.sqrt(t))
+            step = min(step, 0.999)
+            rows = np.flatnonzero(enumerated.sample == i)
+            violation = enumerated.losses[rows] - enumerated.differences[rows] @ weights
+            best = rows[np.argmax(violation)]
+            target = variances * n * problem.mass[i] * enumerated.differences[best]
+            average = (1 - step) * average + step * weights
+            weights = (1 - step) * weights + step * target
+        np.testing.assert_allclose(iterate.weights, average, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_gap_falls_like_one_over_time(method):
+    problem = make_problem("chain")
+    gaps = [iterate.gap_estimate for iterate in iterates(method, problem, 800)]
+    assert gaps[799] < 0.25 * gaps[99]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_same_generator_same_iterates(method):
+    problem = make_problem(KINDS[1])
+    first, second = (iterates(method, problem, 5, seed=2)[-1] for _ in range(2))
+    np.testing.assert_array_equal(first.weights, second.weights)
+    np.testing.assert_array_equal(first.dual().edge, second.dual().edge)
+
+
+def test_order_of_samples_is_drawn():
+    problem = make_problem(KINDS[1])
+    first, other = (iterates(online_subgradient, problem, 1, seed=seed)[0] for seed in (0, 1))
+    assert not np.array_equal(first.weights, other.weights)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_bad_input_is_refused(method):
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="beta"):
+        next(method(make_problem("chain"), rng=rng, beta=0.0))
+    data = make_data("chain")
+    with pytest.raises(TypeError, match="GaussianPrior"):
+        next(method(MaxMarginProblem(data, LaplacePrior(4.0), LinearSlack(1.0)), rng=rng))
+    with pytest.raises(TypeError, match="LinearSlack"):
+        next(method(MaxMarginProblem(data, GaussianPrior(), QuadraticSlack(1.0)), rng=rng))
+
+
+def test_they_are_found_by_name():
+    assert M3N_SOLVERS["subgradient"] is subgradient
+    assert M3N_SOLVERS["online_subgradient"] is online_subgradient
