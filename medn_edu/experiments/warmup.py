@@ -134,7 +134,7 @@ def _train_medn(X: list[Forest], y: list[list[int]]) -> None:
 
 def _train_on_marginals(X: list[Forest], y: list[list[int]]) -> None:
     """Train M3N by the solvers that have kernels of their own."""
-    for solver in ("smo", "online_subgradient"):
+    for solver in ("smo", "online_subgradient", "block_exponentiated_gradient"):
         M3N(solver=solver, max_iter=2, verbose=0).fit(X, y)
 
 

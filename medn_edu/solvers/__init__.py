@@ -16,6 +16,8 @@ recorded or interrupted, and no algorithm is written a second time for the sake 
 
 * `block_frank_wolfe`: maximum entropy discrimination with any prior, on the dual.
 * `cutting_plane`, `one_slack_cutting_plane`: M3N with the margins that are violated, for study.
+* `exponentiated_gradient`, `block_exponentiated_gradient`: M3N by multiplicative steps on masses.
+* `extragradient`: M3N as a game between weights and masses.
 * `lbfgs`: conditional random fields, on the primal.
 * `owlqn`, `proximal_lbfgs`: the same with an L1 penalty; the second is faster.
 * `projected_subgradient`: L1-M3N as steps within a ball.
@@ -29,6 +31,11 @@ recorded or interrupted, and no algorithm is written a second time for the sake 
 from medn_edu.solvers.adaptive_m3n import adaptive_m3n
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.cutting_plane import cutting_plane, one_slack_cutting_plane
+from medn_edu.solvers.exponentiated_gradient import (
+    block_exponentiated_gradient,
+    exponentiated_gradient,
+)
+from medn_edu.solvers.extragradient import extragradient
 from medn_edu.solvers.lbfgs import lbfgs
 from medn_edu.solvers.m3n_solvers import M3N_SOLVERS, check_m3n_solver, m3n_iterates
 from medn_edu.solvers.owlqn import owlqn
@@ -42,9 +49,12 @@ from medn_edu.solvers.variational import variational_bound, variational_laplace
 __all__ = [
     "M3N_SOLVERS",
     "adaptive_m3n",
+    "block_exponentiated_gradient",
     "block_frank_wolfe",
     "check_m3n_solver",
     "cutting_plane",
+    "exponentiated_gradient",
+    "extragradient",
     "lbfgs",
     "m3n_iterates",
     "one_slack_cutting_plane",

@@ -15,6 +15,11 @@ from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.results import DualVariables, Iterate
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.cutting_plane import cutting_plane, one_slack_cutting_plane
+from medn_edu.solvers.exponentiated_gradient import (
+    block_exponentiated_gradient,
+    exponentiated_gradient,
+)
+from medn_edu.solvers.extragradient import extragradient
 from medn_edu.solvers.smo import smo
 from medn_edu.solvers.subgradient import online_subgradient, subgradient
 
@@ -27,6 +32,9 @@ M3N_SOLVERS: dict[str, Callable[..., Iterator[Iterate]]] = {
     "subgradient": subgradient,
     "online_subgradient": online_subgradient,
     "smo": smo,
+    "exponentiated_gradient": exponentiated_gradient,
+    "block_exponentiated_gradient": block_exponentiated_gradient,
+    "extragradient": extragradient,
 }
 """The solvers there are; each takes a problem and ``rng``."""
 

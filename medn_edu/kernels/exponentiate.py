@@ -1,0 +1,234 @@
+"""Visits of single samples for exponentiated gradient: potentials go up the gradient, masses follow.
+
+The masses of sample ``i`` are ``alpha_i(y) = C_i exp(theta_i(y)) / sum_y' exp(theta_i(y'))``, where
+``theta_i`` adds up potentials on the sample's nodes and one table of potentials per edge type on its
+edges.  A visit
+
+1. computes the gradient of the dual, which is each labelling's score plus its loss, and as such made
+   of potentials again: ``X_i W`` and one more at wrong labels, and the transition weights;
+2. tries ``theta_i + step * gradient``: sums over labellings in the log domain give the new masses of
+   labels and transitions.  Along the chord from the old masses to the new ones the dual is a
+   parabola, so ``gained - bent / 2`` is its change, exactly;
+3. takes them if the dual has not fallen, and else tries a shorter step.
+
+The next step is longer or shorter by ``gained / bent``, which says where on the chord, or how far
+beyond its end, that parabola is highest.  Weights are kept as ``(n_features, n_labels)`` and follow
+each visit.  Forbidden transitions are kept apart, ``barred``, ``-inf`` there and 0 elsewhere, so that
+potentials stay finite and can be extrapolated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from medn_edu.kernels._compile import kernel
+from medn_edu.kernels.marginalize import log_down, log_up
+from medn_edu.kernels.scores import add_feature_sums, node_scores
+
+__all__ = ["climb_blocks", "spread_masses"]
+
+N_TRIALS = 30  # in one visit
+SHORTER, LONGER = 0.5, 1.5  # by how much a step may change at a time
+LONGEST = 1e6  # potentials that differ by less than the inverse of this count as the same
+ROUNDING = 1e-13  # changes of the dual below this share of the mass say nothing
+
+
+@kernel
+def spread_masses(
+    node, edge, barred, parents, edge_types, offsets, mass, node_mass, counts, pairs, want_pairs
+):
+    """Write the masses of labels and of transitions that belong to potentials, for all samples.
+
+    ``edge`` and ``counts`` hold a table per sample and edge type.  If they are wanted, the
+    probabilities of single edges are written into ``pairs``, zeros before, a table per node.
+    """
+    table = np.empty_like(barred)
+    belief = node.copy()
+    for i in range(mass.size):
+        lo, hi = offsets[i], offsets[i + 1]
+        _step(edge[i], 0.0, barred, barred, table)
+        found = pairs[lo:hi] if want_pairs else pairs
+        _sum(
+            i,
+            belief[lo:hi],
+            table,
+            parents,
+            edge_types,
+            offsets,
+            mass,
+            node_mass[lo:hi],
+            counts[i],
+            found,
+            want_pairs,
+        )
+
+
+@kernel
+def climb_blocks(
+    order,
+    data,
+    indices,
+    indptr,
+    parents,
+    edge_types,
+    offsets,
+    labels,
+    mass,
+    barred,
+    coef_variance,
+    edge_variance,
+    coef,
+    transitions,
+    node,
+    edge,
+    node_mass,
+    counts,
+    step,
+):
+    """Visit the samples ``order``; return how many sums over labellings that took.
+
+    Parameters
+    ----------
+    order : ndarray of int
+        Samples in the order of their visits.
+    data, indices, indptr : ndarray
+        Node features.
+    parents, edge_types, offsets, labels : ndarray of int64
+        Forests and true labels.
+    mass : ndarray of shape (n_samples,)
+        Mass of each sample.
+    barred : ndarray of shape (n_edge_types, n_labels, n_labels)
+        ``-inf`` where a transition is forbidden, else 0.
+    coef_variance, coef : ndarray of shape (n_features, n_labels)
+        Prior variances and weights; the latter are updated.
+    edge_variance, transitions : ndarray of shape (n_edge_types, n_labels, n_labels)
+        Those of transitions.
+    node : ndarray of shape (n_nodes, n_labels)
+        Node potentials, updated.
+    edge : ndarray of shape (n_samples, n_edge_types, n_labels, n_labels)
+        Edge potentials, updated.
+    node_mass, counts : ndarray
+        Masses of labels and transitions, shaped like the potentials, updated.
+    step : ndarray of shape (n_samples,)
+        Step size of each sample, updated.
+    """
+    n_labels = coef.shape[1]
+    slope, belief, moved = np.empty_like(node), np.empty_like(node), np.empty_like(node)
+    table, moved_edge = np.empty_like(barred), np.empty_like(barred)
+    change = np.zeros_like(coef)
+    no_pairs = np.empty((0, n_labels, n_labels))
+    n_sums = 0
+    for i in order:
+        lo, hi = offsets[i], offsets[i + 1]
+        n = hi - lo
+        node_scores(data, indices, indptr, coef, lo, hi, slope)
+        for t in range(n):
+            for a in range(n_labels):
+                slope[t, a] += 1.0 if a != labels[lo + t] else 0.0
+        for _ in range(N_TRIALS):
+            n_sums += 1
+            for t in range(n):
+                for a in range(n_labels):
+                    belief[t, a] = node[lo + t, a] + step[i] * slope[t, a]
+            _step(edge[i], step[i], transitions, barred, table)
+            moved_edge[:] = 0.0
+            _sum(
+                i,
+                belief,
+                table,
+                parents,
+                edge_types,
+                offsets,
+                mass,
+                moved[:n],
+                moved_edge,
+                no_pairs,
+                False,
+            )
+            gained, bent = 0.0, 0.0
+            for t in range(n):
+                for a in range(n_labels):
+                    moved[t, a] -= node_mass[lo + t, a]
+                    gained += moved[t, a] * slope[t, a]
+            for k in range(len(transitions)):
+                for a in range(n_labels):
+                    for b in range(n_labels):
+                        x = moved_edge[k, a, b] - counts[i, k, a, b]
+                        moved_edge[k, a, b] = x
+                        gained += x * transitions[k, a, b]
+                        bent += x * x * edge_variance[k, a, b]
+            add_feature_sums(data, indices, indptr, moved, lo, hi, change)
+            bent += _curvature(indices[indptr[lo] : indptr[hi]], change, coef_variance)
+            nothing = ROUNDING * mass[i]
+            taken = gained - 0.5 * bent >= -nothing
+            if taken:
+                for t in range(n):
+                    for a in range(n_labels):
+                        node[lo + t, a] += step[i] * slope[t, a]
+                        node_mass[lo + t, a] += moved[t, a]
+                    for j in range(indptr[lo + t], indptr[lo + t + 1]):
+                        v, row = coef_variance[indices[j]], coef[indices[j]]
+                        for a in range(n_labels):
+                            row[a] -= v[a] * data[j] * moved[t, a]
+                for k in range(len(transitions)):
+                    for a in range(n_labels):
+                        for b in range(n_labels):
+                            edge[i, k, a, b] += step[i] * transitions[k, a, b]
+                            counts[i, k, a, b] += moved_edge[k, a, b]
+                            transitions[k, a, b] -= edge_variance[k, a, b] * moved_edge[k, a, b]
+            if not taken or (gained > nothing and bent > 0.0):
+                factor = max(gained / bent, SHORTER) if bent > 0.0 else SHORTER
+                step[i] = min(step[i] * min(factor, LONGER), LONGEST)
+            if taken:
+                break
+    return n_sums
+
+
+@kernel
+def _sum(
+    i, belief, table, parents, edge_types, offsets, mass, node_mass, counts, pairs, want_pairs
+):
+    """Write the masses of sample ``i``; its node potentials, ``belief``, are used up."""
+    everyone, unused = np.ones(1, dtype=np.bool_), np.empty(1)
+    log_up(belief, table, parents, edge_types, offsets, i, i + 1, everyone, unused)
+    log_down(
+        belief,
+        table,
+        parents,
+        edge_types,
+        offsets,
+        i,
+        i + 1,
+        everyone,
+        mass,
+        node_mass,
+        counts,
+        pairs,
+        want_pairs,
+        unused,
+    )
+    for t in range(offsets[i + 1] - offsets[i]):
+        for a in range(node_mass.shape[1]):
+            node_mass[t, a] *= mass[i]
+
+
+@kernel
+def _step(edge, step, slope, barred, out):
+    """Write ``edge + step * slope``, and ``-inf`` where transitions are forbidden."""
+    for k in range(len(out)):
+        for a in range(out.shape[1]):
+            for b in range(out.shape[2]):
+                allowed = barred[k, a, b] == 0.0
+                out[k, a, b] = edge[k, a, b] + step * slope[k, a, b] if allowed else -np.inf
+
+
+@kernel
+def _curvature(columns, change, variance):
+    """Return ``sum_k v_k change_k^2`` over the columns named, perhaps repeatedly; leave zeros."""
+    total = 0.0
+    for j in columns:
+        row, v = change[j], variance[j]
+        for a in range(row.size):
+            total += v[a] * row[a] * row[a]
+            row[a] = 0.0
+    return total

@@ -1,0 +1,129 @@
+"""Masses whose logarithms are made of scores and losses, as multiplicative updates leave them.
+
+The gradient of the dual of M3N by ``alpha_i(y)`` is the loss of ``y`` plus its score, less the score of
+the truth, which is the same for all ``y``.  Steps ``alpha_i(y) <- alpha_i(y) exp(step * gradient) / Z``
+from equal masses add up in the exponent,
+
+    log alpha_i(y) = S loss_i(y) + W . f(x_i, y) - log Z_i,
+
+``S`` the sum of the steps and ``W`` the sum of the weights at each, times the step.  So masses on
+exponentially many labellings are told by one number and one vector: a conditional random field with
+the *average* weights ``W / S``, the loss added, at temperature ``1 / S``.  All that a solver asks of
+them comes from sums over labellings, the two sweeps of `medn_edu.inference.marginals`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from medn_edu import inference
+from medn_edu.problems.max_margin import MaxMarginProblem
+from medn_edu.results import DualMarginals
+from medn_edu.solvers._normal import normal_variances
+
+__all__ = ["LogLinearMasses", "MassSums", "sample_scales"]
+
+
+@dataclass(frozen=True, eq=False)
+class MassSums:
+    """What the dual needs to know of masses, and what it makes of it.
+
+    Parameters
+    ----------
+    loss : float
+        ``sum alpha_i(y) loss_i(y)``.
+    eta : ndarray of shape (n_weights,)
+        ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``.
+    dual : float
+        Dual value.
+    log_norm : float
+        ``sum_i C_i log Z_i``.
+    """
+
+    loss: float
+    eta: np.ndarray
+    dual: float
+    log_norm: float
+
+
+class LogLinearMasses:
+    """The masses that belong to ``(S, W)``, given as one vector with ``S`` first.
+
+    Parameters
+    ----------
+    problem : MaxMarginProblem
+        A problem with a normal prior and a linear slack.
+    """
+
+    def __init__(self, problem: MaxMarginProblem) -> None:
+        self.problem = problem
+        self.variance = normal_variances(problem)
+        data = problem.data
+        self._mass = problem.mass[data.samples.sample_of_node]
+        self._of_truth = inference.edge_counts(
+            data.samples,
+            data.labels,
+            data.n_labels,
+            problem.mass,
+            n_edge_types=len(data.allowed),
+        )
+        # sum_i C_i f(x_i, y_i)
+        nothing = np.zeros((data.samples.n_nodes, data.n_labels))
+        self.truth = self.eta(nothing, np.zeros_like(self._of_truth))
+
+    def sums(self, exponent: np.ndarray) -> MassSums:
+        """Sum over all labellings; one call of the oracle per sample."""
+        problem, data = self.problem, self.problem.data
+        node, edge = self._potentials(exponent)
+        found = inference.marginals(
+            data.samples, node, edge, sample_weight=problem.mass, n_jobs=problem.n_jobs
+        )
+        node_mass = found.node * self._mass[:, None]
+        eta, loss = self.eta(node_mass, found.edge_counts), self.loss(node_mass)
+        log_norm = float(problem.mass @ found.log_partition)
+        return MassSums(loss, eta, self.dual(loss, eta), log_norm)
+
+    def marginals(self, exponent: np.ndarray) -> DualMarginals:
+        """Return the masses of labels and transitions."""
+        data, n_jobs = self.problem.data, self.problem.n_jobs
+        node, edge = self._potentials(exponent)
+        of_edges = inference.edge_marginals(data.samples, node, edge, n_jobs=n_jobs)
+        of_nodes = inference.marginals(data.samples, node, edge, n_jobs=n_jobs).node
+        return DualMarginals(of_nodes * self._mass[:, None], of_edges * self._mass[:, None, None])
+
+    def eta(self, node_mass: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Return ``eta`` of masses of labels at nodes and of transitions by edge type."""
+        data = self.problem.data
+        difference = -node_mass
+        difference[np.arange(len(node_mass)), data.labels] += self._mass
+        coef = inference.feature_sums(data.samples, difference, n_jobs=self.problem.n_jobs)
+        return self.problem.weight_shape.join(coef, self._of_truth - counts)
+
+    def loss(self, node_mass: np.ndarray) -> float:
+        """Return the loss of masses of labels at nodes."""
+        true = node_mass[np.arange(len(node_mass)), self.problem.data.labels]
+        return float(np.sum(self._mass - true))
+
+    def dual(self, loss: float, eta: np.ndarray) -> float:
+        """Return the dual value ``loss - sum_k v_k eta_k^2 / 2``."""
+        return loss - 0.5 * float(eta @ (self.variance * eta))
+
+    def _potentials(self, exponent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        data = self.problem.data
+        coef, transitions = self.problem.weight_shape.split(exponent[1:])
+        node = inference.node_potentials(data.samples, coef, n_jobs=self.problem.n_jobs)
+        node = inference.add_loss(node, data.labels, exponent[0])
+        return node, inference.edge_potentials(transitions, data.allowed)
+
+
+def sample_scales(problem: MaxMarginProblem) -> np.ndarray:
+    """Return, for each sample, how fast the gradient of its block changes with its masses, roughly.
+
+    That is ``C_i`` times the square of a typical ``f(x_i, y_i) - f(x_i, y)``, for first step sizes.
+    """
+    samples = problem.data.samples
+    of_node = np.asarray(samples.features.multiply(samples.features).sum(axis=1)).ravel() + 1.0
+    largest = float(normal_variances(problem).max())
+    return problem.mass * largest * np.add.reduceat(of_node, samples.offsets[:-1])

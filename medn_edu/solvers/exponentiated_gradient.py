@@ -1,0 +1,343 @@
+"""Exponentiated gradient for maximum margin Markov networks: multiplicative steps on the dual.
+
+The dual of M3N is a parabola over simplices, one per sample, with a coordinate per labelling,
+
+    maximise  sum_i,y alpha_i(y) loss_i(y) - sum_k v_k eta_k^2 / 2,
+    with      eta = sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y)),  sum_y alpha_i(y) = C_i.
+
+A gradient step would leave the simplices, and there are too many coordinates to project them back.
+Exponentiated gradient (Kivinen and Warmuth 1997; Bartlett, Collins, Taskar and McAllester 2004) steps
+in the logarithm instead,
+
+    alpha_i(y) <- alpha_i(y) exp(step * g_i(y)) / Z_i,
+    g_i(y) = loss_i(y) - w . (f(x_i, y_i) - f(x_i, y)),
+
+with ``w = v * eta`` the weights that belong to ``alpha``: it is the gradient step whose distances are
+relative entropies.  Masses stay positive and are normalised by a sum.  And the exponent ``g`` is made
+of parts that belong to nodes and edges.  So if ``log alpha_i`` is, it remains so, and a sum over
+exponentially many labellings is a sweep over the forest.  That is the whole trick: potentials grow by
+``step * g``, and marginals, which are all that ``eta`` and the loss need, come from sum-product.
+
+`exponentiated_gradient` steps on all samples at once.  All of them then have taken the same steps, and
+their potentials are told by one number and one weight vector (`medn_edu.solvers._log_linear`).
+`block_exponentiated_gradient` (Collins, Globerson, Koo, Carreras and Bartlett 2008) visits the samples
+in random order, each with a step size of its own, and the weights follow at once
+(`medn_edu.kernels.exponentiate`).  A sample by itself bears far longer steps than all together.
+
+The optimum of M3N lies on faces of the simplices: nearly all labellings have no mass.  Their logarithms
+have to go to minus infinity, at a speed of ``step`` times what a labelling's violation lacks of the
+largest, so the last stretch is slow.  Two remedies keep within the family, as any step in the
+potentials does.  Step sizes grow as long as the dual does.  And the last movement is repeated in part
+(*momentum*; Polyak 1964), ever more so the longer all goes well; where the dual would fall, a step is
+not taken, and the movement is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from medn_edu.checks import check_positive
+from medn_edu.inference._common import Packed
+from medn_edu.kernels import exponentiate as kernels
+from medn_edu.results import DualMarginals, Iterate
+from medn_edu.solvers._log_linear import LogLinearMasses, sample_scales
+
+if TYPE_CHECKING:
+    from medn_edu.problems.max_margin import MaxMarginProblem
+
+__all__ = ["block_exponentiated_gradient", "exponentiated_gradient"]
+
+_GROWTH = 1.01  # of the common step size while the dual rises; more costs more steps not taken
+_ROUNDING = 1e-14  # relative; a dual that falls by less has not fallen
+
+_Pair = tuple[np.ndarray, np.ndarray]  # of nodes and labels, and of transitions
+
+
+def exponentiated_gradient(
+    problem: MaxMarginProblem,
+    *,
+    rng: np.random.Generator,
+    step: float | None = None,
+    momentum: bool = True,
+) -> Iterator[Iterate]:
+    """Maximise the dual of M3N by multiplicative steps on all samples (Bartlett et al. 2004).
+
+    A pass tries one step.  Where the dual would fall, nothing is taken: the movement so far is
+    forgotten, and if there was none the step size is halved.  Otherwise it grows by a hundredth.
+
+    Parameters
+    ----------
+    problem : MaxMarginProblem
+        A problem with a normal prior, whose variances may differ, and a linear slack.
+    rng : numpy.random.Generator
+        Not used: nothing is drawn.
+    step : float, optional
+        First step size.  By default about the inverse of the curvature of a single sample's block.
+    momentum : bool, default=True
+        Whether to repeat the last movement in part; without it this is the method as published.
+
+    Yields
+    ------
+    Iterate
+        The weights ``v * eta`` of the masses, the gap and the dual value there.  A pass costs two
+        oracle calls per sample, a sum over labellings and the decoding of the gap.
+
+    Raises
+    ------
+    TypeError
+        If the prior is not normal or the slack not linear.
+    ValueError
+        If ``step`` is not positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.problems import MaxMarginProblem
+    >>> from medn_edu.results import run
+    >>> from medn_edu.slacks import LinearSlack
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> iterates = exponentiated_gradient(problem, rng=np.random.default_rng(0))
+    >>> run(iterates, problem, tol=1e-3, max_iter=200).converged
+    True
+    """
+    masses = LogLinearMasses(problem)
+    size = check_positive("step", step) if step is not None else _common_step(problem)
+    exponent = np.zeros(1 + problem.weight_shape.size)  # S and W: equal masses
+    movement = np.zeros_like(exponent)
+    age = 0  # steps since the movement was last forgotten
+    now = masses.sums(exponent)
+    weights = masses.variance * now.eta
+    gap = problem.primal(weights) - now.dual
+    n_calls = 2 * problem.n_samples
+    while True:
+        share = age / (age + 3) if momentum else 0.0
+        trial = size * np.concatenate([[1.0], weights]) + share * movement
+        found = masses.sums(exponent + trial)
+        n_calls += problem.n_samples
+        if found.dual >= now.dual - _ROUNDING * abs(now.dual):
+            exponent, movement, now = exponent + trial, trial, found
+            weights = masses.variance * now.eta
+            gap = problem.primal(weights) - now.dual
+            n_calls += problem.n_samples
+            age += 1
+            size *= _GROWTH
+        elif share > 0.0:
+            age = 0
+        else:
+            size *= 0.5
+        yield Iterate(
+            weights=weights,
+            gap_estimate=gap,
+            objective_estimate=now.dual,
+            n_oracle_calls=n_calls,
+            dual=partial(masses.marginals, exponent),
+            variance=masses.variance,
+        )
+
+
+def block_exponentiated_gradient(
+    problem: MaxMarginProblem,
+    *,
+    rng: np.random.Generator,
+    step: float | None = None,
+    momentum: bool = True,
+) -> Iterator[Iterate]:
+    """Maximise the dual of M3N by multiplicative steps, sample by sample (Collins et al. 2008).
+
+    A pass visits all samples in random order.  Each has a step size of its own, which is shortened
+    until the dual does not fall and follows what the visits have shown.  Before the visits all
+    potentials are moved on together, by a part of how far the last pass has taken them, unless that
+    lowers the dual.
+
+    Parameters
+    ----------
+    problem : MaxMarginProblem
+        A problem with a normal prior, whose variances may differ, and a linear slack.
+    rng : numpy.random.Generator
+        Draws the order of the visits.
+    step : float, optional
+        First step size of all samples.  By default about the inverse of the curvature of each block.
+    momentum : bool, default=True
+        Whether to move on before the visits; without it this is the method as published.
+
+    Yields
+    ------
+    Iterate
+        The weights ``v * eta`` of the masses, the gap and the dual value there.  Oracle calls are
+        sums over labellings, of steps not taken too, and the decoding of the gap.
+
+    Raises
+    ------
+    TypeError
+        If the prior is not normal or the slack not linear.
+    ValueError
+        If ``step`` is not positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.problems import MaxMarginProblem
+    >>> from medn_edu.results import run
+    >>> from medn_edu.slacks import LinearSlack
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> iterates = block_exponentiated_gradient(problem, rng=np.random.default_rng(0))
+    >>> run(iterates, problem, tol=1e-3, max_iter=200).converged
+    True
+    """
+    if step is not None:
+        check_positive("step", step)
+    blocks = _Blocks(problem, 1.0 / sample_scales(problem), step)
+    n_calls = problem.n_samples
+    for n_passes in count():
+        if momentum and n_passes > 0:
+            n_calls += blocks.extrapolate()
+        n_calls += blocks.climb(rng.permutation(problem.n_samples))
+        weights = blocks.variance * blocks.eta
+        gap = problem.primal(weights) - blocks.dual
+        n_calls += problem.n_samples
+        yield Iterate(
+            weights=weights,
+            gap_estimate=gap,
+            objective_estimate=blocks.dual,
+            n_oracle_calls=n_calls,
+            dual=blocks.marginals,
+            variance=blocks.variance,
+        )
+
+
+def _common_step(problem: MaxMarginProblem) -> float:
+    """Return a first step size for all samples together."""
+    return float(1.0 / sample_scales(problem).mean())
+
+
+class _Blocks:
+    """Potentials of every sample, the masses that belong to them, and a step size each.
+
+    Parameters
+    ----------
+    problem : MaxMarginProblem
+        The problem.
+    steps : ndarray of shape (n_samples,)
+        First step sizes.
+    step : float or None
+        One for all, instead.
+
+    Attributes
+    ----------
+    eta : ndarray of shape (n_weights,)
+        What the weights are made of.
+    dual : float
+        Dual value.
+    variance : ndarray of shape (n_weights,)
+        Prior variances.
+    """
+
+    def __init__(self, problem: MaxMarginProblem, steps: np.ndarray, step: float | None) -> None:
+        data, shape = problem.data, problem.weight_shape
+        self._problem, self._totals = problem, LogLinearMasses(problem)
+        self._packed = Packed.of(data.samples)
+        self._barred = np.where(data.allowed, 0.0, -np.inf)
+        self._mass = np.array(problem.mass, dtype=np.float64)
+        self._labels = np.array(data.labels, dtype=np.int64)
+        self.variance = self._totals.variance
+        coef, edge = shape.split(np.array(self.variance))
+        self._variances = np.array(coef.T, order="C"), np.array(edge)
+        self._steps = steps if step is None else np.full(problem.n_samples, float(step))
+        node = np.zeros((data.samples.n_nodes, shape.n_labels))
+        edges = np.zeros((problem.n_samples, *data.allowed.shape))
+        self._theta: _Pair = (node, edges)  # potentials: equal masses
+        self._before: _Pair = (node.copy(), edges.copy())  # those a pass ago
+        self._masses: _Pair = (np.empty_like(node), np.empty_like(edges))
+        self._spare_theta: _Pair = (np.empty_like(node), np.empty_like(edges))
+        self._spare_masses: _Pair = (np.empty_like(node), np.empty_like(edges))
+        self._age = 0  # passes since movements were last forgotten
+        self._spread(self._theta, self._masses)
+        self.eta, self.dual = self._value(self._masses)
+
+    def extrapolate(self) -> int:
+        """Move on by a part of the last pass' movement unless the dual falls; return oracle calls."""
+        share = self._age / (self._age + 3)
+        if share == 0.0:
+            self._keep_potentials()
+            self._age += 1
+            return 0
+        theta, masses = self._spare_theta, self._spare_masses
+        for new, now, before in zip(theta, self._theta, self._before, strict=True):
+            np.subtract(now, before, out=new)
+            new *= share
+            new += now
+        self._spread(theta, masses)
+        eta, dual = self._value(masses)
+        self._keep_potentials()
+        if dual >= self.dual:
+            self._theta, self._spare_theta = theta, self._theta
+            self._masses, self._spare_masses = masses, self._masses
+            self.eta, self.dual = eta, dual
+            self._age += 1
+        else:
+            self._age = 0
+        return self._problem.n_samples
+
+    def climb(self, order: np.ndarray) -> int:
+        """Visit samples; return oracle calls."""
+        coef, transitions = self._problem.weight_shape.split(self.variance * self.eta)
+        n_sums = kernels.climb_blocks(
+            order,
+            *self._packed.features,
+            *self._packed.forest,
+            self._labels,
+            self._mass,
+            self._barred,
+            *self._variances,
+            np.array(coef.T, order="C"),
+            transitions,
+            *self._theta,
+            *self._masses,
+            self._steps,
+        )
+        self.eta, self.dual = self._value(self._masses)
+        return n_sums
+
+    def marginals(self) -> DualMarginals:
+        """Return the masses of labels and transitions."""
+        node, edges = self._theta
+        n_labels = node.shape[1]
+        pairs = np.zeros((len(node), n_labels, n_labels))
+        found = np.empty_like(node), np.empty_like(edges)
+        self._spread(self._theta, found, pairs)
+        pairs *= self._mass[self._problem.data.samples.sample_of_node][:, None, None]
+        return DualMarginals(found[0], pairs)
+
+    def _keep_potentials(self) -> None:
+        for now, before in zip(self._theta, self._before, strict=True):
+            before[:] = now
+
+    def _spread(self, theta: _Pair, masses: _Pair, pairs: np.ndarray | None = None) -> None:
+        """Write the masses of potentials."""
+        masses[1][:] = 0.0
+        n_labels = masses[0].shape[1]
+        kernels.spread_masses(
+            *theta,
+            self._barred,
+            *self._packed.forest,
+            self._mass,
+            *masses,
+            np.empty((0, n_labels, n_labels)) if pairs is None else pairs,
+            pairs is not None,
+        )
+
+    def _value(self, masses: _Pair) -> tuple[np.ndarray, float]:
+        node_mass, counts = masses
+        eta = self._totals.eta(node_mass, counts.sum(axis=0))
+        return eta, self._totals.dual(self._totals.loss(node_mass), eta)

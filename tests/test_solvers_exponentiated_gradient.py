@@ -1,0 +1,170 @@
+"""Exponentiated gradient: its steps written out over all labellings, and where they lead."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from enumerated import KINDS, make_data, solved
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medn_edu.priors import GaussianPrior, LaplacePrior
+from medn_edu.problems import MaxMarginProblem
+from medn_edu.results import DualMarginals, run
+from medn_edu.slacks import LinearSlack, QuadraticSlack
+from medn_edu.solvers import block_exponentiated_gradient, exponentiated_gradient
+from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
+
+SOLVERS = [exponentiated_gradient, block_exponentiated_gradient]
+SLACK = LinearSlack(C=1.3)
+
+
+def make_problem(kind: str, prior: GaussianPrior | None = None, **kwargs) -> MaxMarginProblem:
+    """Return a problem on enumerable data."""
+    return MaxMarginProblem(make_data(kind, **kwargs), prior or GaussianPrior(), SLACK)
+
+
+def uneven_prior(problem: MaxMarginProblem) -> GaussianPrior:
+    """Return a prior with a variance of its own for each weight."""
+    rng = np.random.default_rng(3)
+    return GaussianPrior(rng.uniform(0.2, 2.0, problem.weight_shape.size))
+
+
+def marginals_of(problem: MaxMarginProblem, listed: EnumeratedProblem, alpha: np.ndarray):
+    """Sum masses of labellings up by node and label, and by edge and transition."""
+    samples, n_labels = problem.data.samples, problem.data.n_labels
+    node = np.zeros((samples.n_nodes, n_labels))
+    edge = np.zeros((samples.n_nodes, n_labels, n_labels))
+    for i, y, mass in zip(listed.sample, listed.labellings, alpha, strict=True):
+        first = samples.offsets[i]
+        for t, label in enumerate(y):
+            node[first + t, label] += mass
+            parent = samples.parents[first + t]
+            if parent >= 0:
+                edge[first + t, y[parent - first], label] += mass
+    return DualMarginals(node, edge)
+
+
+def written_out(problem: MaxMarginProblem, listed: EnumeratedProblem, alpha, eta, step):
+    """Take one step of one exponent at a time: ``alpha exp(step * gradient)``, normalised."""
+    violation = listed.losses - listed.differences @ (problem.prior.prior_variance * eta)
+    grown = alpha * np.exp(step * violation)
+    return grown * (problem.mass / listed.mass(grown))[listed.sample]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10_000), step=st.floats(1e-3, 0.02), kind=st.sampled_from(KINDS))
+def test_steps_are_multiplicative_on_labellings(solver, seed, step, kind):
+    # A single sample per problem: then a pass of either is one step at the old weights.
+    problem = make_problem(kind, seed=seed, n_samples=1)
+    problem = MaxMarginProblem(problem.data, uneven_prior(problem), SLACK)
+    listed = enumerate_problem(problem.data, problem.prior, SLACK)
+    alpha = (problem.mass / listed.mass(np.ones(len(listed.losses))))[listed.sample]
+    alpha = written_out(problem, listed, alpha, listed.eta(alpha), step)
+    iterate = next(solver(problem, rng=np.random.default_rng(0), step=step))
+    found, expected = iterate.dual(), marginals_of(problem, listed, alpha)
+    np.testing.assert_allclose(found.node, expected.node, atol=1e-10)
+    np.testing.assert_allclose(found.edge, expected.edge, atol=1e-10)
+    np.testing.assert_allclose(
+        iterate.weights, problem.prior.prior_variance * listed.eta(alpha), atol=1e-10
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_batch_steps_on_all_samples_at_once(kind):
+    problem = make_problem(kind)
+    listed = enumerate_problem(problem.data, problem.prior, SLACK)
+    alpha = (problem.mass / listed.mass(np.ones(len(listed.losses))))[listed.sample]
+    step = 1e-3
+    passes = exponentiated_gradient(
+        problem, rng=np.random.default_rng(0), step=step, momentum=False
+    )
+    for k, iterate in enumerate(islice(passes, 3)):
+        alpha = written_out(problem, listed, alpha, listed.eta(alpha), step * 1.01**k)
+        found, expected = iterate.dual(), marginals_of(problem, listed, alpha)
+        np.testing.assert_allclose(found.node, expected.node, atol=1e-10)
+        np.testing.assert_allclose(found.edge, expected.edge, atol=1e-10)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_reaches_the_enumerated_optimum(solver, kind):
+    problem = make_problem(kind)
+    _, reference = solved(kind, problem.prior, SLACK)
+    result = run(solver(problem, rng=np.random.default_rng(0)), problem, tol=1e-3, max_iter=1000)
+    assert result.converged
+    assert result.primal == pytest.approx(reference.value, rel=1e-3)
+    assert result.dual <= reference.value + 1e-8
+    np.testing.assert_allclose(result.weights, reference.w, atol=0.1)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_variances_may_differ(solver):
+    problem = make_problem(KINDS[1])
+    problem = MaxMarginProblem(problem.data, uneven_prior(problem), SLACK)
+    listed = enumerate_problem(problem.data, GaussianPrior(), SLACK)
+    result = run(solver(problem, rng=np.random.default_rng(0)), problem, tol=1e-3, max_iter=1000)
+    assert result.converged
+    w, v = result.weights, problem.prior.prior_variance
+    assert result.primal == pytest.approx(0.5 * np.sum(w**2 / v) + listed.penalty(listed.xi(w)))
+    np.testing.assert_allclose(w, v * problem.eta(result.marginals), atol=1e-9)
+
+
+@pytest.mark.parametrize("momentum", [True, False])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_pass_is_feasible_and_no_worse(solver, kind, momentum):
+    problem = make_problem(kind)
+    last = -np.inf
+    for iterate in islice(solver(problem, rng=np.random.default_rng(0), momentum=momentum), 40):
+        alpha = iterate.dual()
+        assert problem.is_feasible(alpha)
+        np.testing.assert_allclose(problem.masses(alpha), problem.mass)
+        certificate = problem.certify(iterate)
+        assert certificate.dual == pytest.approx(iterate.objective_estimate, abs=1e-9)
+        assert certificate.gap == pytest.approx(iterate.gap_estimate, abs=1e-9)
+        assert certificate.gap >= 0
+        assert iterate.objective_estimate >= last - 1e-10
+        last = iterate.objective_estimate
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_long_after_the_optimum_nothing_breaks(solver):
+    problem = make_problem(KINDS[1], n_samples=2)
+    iterate = next(islice(solver(problem, rng=np.random.default_rng(0)), 400, None))
+    assert 0 <= problem.certify(iterate).relative_gap < 1e-4
+    assert problem.is_feasible(iterate.dual())
+
+
+def test_momentum_pays():
+    problem = make_problem(KINDS[0], n_samples=12)
+    gaps = []
+    for momentum in (True, False):
+        passes = exponentiated_gradient(problem, rng=np.random.default_rng(0), momentum=momentum)
+        gaps.append(next(islice(passes, 100, None)).gap_estimate)
+    assert gaps[0] < 0.5 * gaps[1]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_same_seed_same_weights(solver):
+    problem = make_problem(KINDS[1])
+    one, two = (
+        next(islice(solver(problem, rng=np.random.default_rng(5)), 10, None)) for _ in range(2)
+    )
+    np.testing.assert_array_equal(one.weights, two.weights)
+    assert one.n_oracle_calls == two.n_oracle_calls
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_bad_input(solver):
+    problem = make_problem(KINDS[0])
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="step"):
+        next(solver(problem, rng=rng, step=0.0))
+    with pytest.raises(TypeError, match="GaussianPrior"):
+        next(solver(MaxMarginProblem(problem.data, LaplacePrior(4.0), SLACK), rng=rng))
+    with pytest.raises(TypeError, match="LinearSlack"):
+        next(solver(MaxMarginProblem(problem.data, GaussianPrior(), QuadraticSlack(1.0)), rng=rng))
