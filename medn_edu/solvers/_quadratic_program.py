@@ -17,7 +17,8 @@ reliable.
 * The Gram matrix is singular when there are more labellings than weights.  HiGHS adds a small multiple
   of the identity to it, and may then creep for thousands of iterations along directions in which
   hardly anything changes.  So that is left out at first, and put back only where HiGHS does not
-  finish; now and then it is the other way round.
+  finish or is not accurate; now and then it is the other way round.  Then it is put around the best
+  masses so far instead of 0 (a *proximal* step), so that a few steps lead to the true optimum.
 * Whatever comes back is clipped to be feasible.  If HiGHS says that it is not optimal, it is judged by
   its own duality gap.
 """
@@ -32,8 +33,9 @@ import scipy.sparse as sp
 
 __all__ = ["CappedProgram", "highs_maximiser"]
 
-_CLOSE = 1e-6  # relative gap at which a solution that HiGHS is not content with is good enough
-_REGULARISATION = (0.0, 1e-7)  # multiples of the identity to try; the second is HiGHS' own
+_CLOSE = 1e-6  # relative gap at which a solution is good enough, whatever HiGHS says of it
+_OWN = 1e-7  # the multiple of the identity that HiGHS adds
+_REGULARISATION = (0.0, _OWN, _OWN)  # what is tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,21 +108,22 @@ def highs_maximiser(
     """
     if iteration_limit is None:
         iteration_limit = 1000 + 10 * (len(program.gain) + len(program.cap))
-    best, value, trouble = start, program.value(start), ""
+    best, value, troubles = start, program.value(start), []
     for regularisation in _REGULARISATION:
-        found, trouble = _solve(program, regularisation, iteration_limit)
+        found, trouble = _solve(program, best, regularisation, iteration_limit)
+        troubles.append(trouble)
         found = program.clipped(found)
         if program.value(found) >= value:
             best, value = found, program.value(found)
-        if not trouble or program.upper_bound(best) - value <= _CLOSE * value:
+        if program.upper_bound(best) - value <= _CLOSE * value:
             return best, ""
-    return best, trouble
+    return best, troubles[-1] if all(troubles) else ""
 
 
 def _solve(
-    program: CappedProgram, regularisation: float, iteration_limit: int
+    program: CappedProgram, centre: np.ndarray, regularisation: float, iteration_limit: int
 ) -> tuple[np.ndarray, str]:
-    """Return what HiGHS makes of a program, and its complaint, if it has one."""
+    """Return what HiGHS makes of a program, regularised around a centre, and its complaint if any."""
     import highspy
 
     gain, gram = program.gain, program.gram
@@ -128,14 +131,13 @@ def _solve(
     alone = gain / np.maximum(gram.diagonal(), 1e-300)
     unit, price = min(float(np.median(alone)), float(program.cap.mean())), float(gain.mean())
     highs = highspy.Highs()
-    options = {
-        "output_flag": False,
-        "qp_iteration_limit": iteration_limit,
-        "qp_regularization_value": regularisation,  # unknown to HiGHS 1.10, which adds 1e-7
-    }
-    for name, setting in options.items():
-        highs.setOptionValue(name, setting)
-    highs.passModel(_model(gain / price, gram * (unit / price), program.group, program.cap / unit))
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("qp_iteration_limit", iteration_limit)
+    known = highs.setOptionValue("qp_regularization_value", regularisation)
+    if known != highspy.HighsStatus.kOk:  # HiGHS 1.10 has no such option
+        regularisation = _OWN
+    slope = gain / price + regularisation * (centre / unit)
+    highs.passModel(_model(slope, gram * (unit / price), program.group, program.cap / unit))
     highs.run()
     status = highs.getModelStatus()
     trouble = (
