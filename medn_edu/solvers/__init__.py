@@ -36,6 +36,8 @@ from medn_edu.solvers.exponentiated_gradient import (
     exponentiated_gradient,
 )
 from medn_edu.solvers.extragradient import extragradient
+from medn_edu.solvers.l1_cutting_plane import l1_cutting_plane
+from medn_edu.solvers.l1_path import l1_path
 from medn_edu.solvers.lbfgs import lbfgs
 from medn_edu.solvers.m3n_solvers import M3N_SOLVERS, check_m3n_solver, m3n_iterates
 from medn_edu.solvers.owlqn import owlqn
@@ -55,6 +57,8 @@ __all__ = [
     "cutting_plane",
     "exponentiated_gradient",
     "extragradient",
+    "l1_cutting_plane",
+    "l1_path",
     "lbfgs",
     "m3n_iterates",
     "one_slack_cutting_plane",

@@ -1,0 +1,244 @@
+"""The linear program of L1-M3N over some labellings and some features, kept warm in HiGHS.
+
+With ``w = mu - nu`` and ``mu, nu >= 0`` the problem P1 of the L1-M3N paper over a *working set* of
+labellings reads
+
+    minimise  sum_k (mu_k + nu_k) / 2 + sum_i C_i xi_i
+    such that (mu - nu) . (f(x_i, y_i) - f(x_i, y)) + xi_i >= loss_i(y)   for y in the working set,
+
+and the multipliers of its rows are the masses ``alpha_i(y)``.  Rows come and go, and features may come;
+HiGHS goes on from its last basis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from medn_edu.problems.norm_margin import NormMarginProblem
+from medn_edu.results import DualVariables
+
+__all__ = ["LinearProgram", "ProgramError", "ProgramSolution", "select"]
+
+_MOST_ITERATIONS = 1_000_000  # of the simplex method, for one program: a bound on patience
+
+
+class ProgramError(Exception):
+    """HiGHS did not find the optimum of a program that has one."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramSolution:
+    """A vertex of the program, and the masses that prove it best.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_weights,)
+        The weights; exactly 0 where HiGHS left both parts of a weight out.
+    alpha : DualVariables
+        The labellings of the working set that carry mass.
+    active : ndarray of bool, shape (n_rows,)
+        Which labellings of the working set they are.
+    value : float
+        The optimum.
+    """
+
+    weights: np.ndarray
+    alpha: DualVariables
+    active: np.ndarray
+    value: float
+
+
+class LinearProgram:
+    """A working set of labellings, and the program over it.
+
+    Parameters
+    ----------
+    problem : NormMarginProblem
+        L1-M3N.
+    features : ndarray of int, optional
+        Weights that may differ from 0; by default all.
+    labellings : DualVariables, optional
+        The working set at first; by default empty.
+    """
+
+    def __init__(
+        self,
+        problem: NormMarginProblem,
+        features: np.ndarray | None = None,
+        labellings: DualVariables | None = None,
+    ) -> None:
+        import highspy
+
+        self.problem = problem
+        self._infinity = highspy.kHighsInf
+        self._highs = highspy.Highs()
+        for option, value in {
+            "output_flag": False,
+            "threads": 1,
+            "random_seed": 0,
+            "simplex_iteration_limit": _MOST_ITERATIONS,
+            "primal_feasibility_tolerance": 1e-9,
+            "dual_feasibility_tolerance": 1e-9,
+        }.items():
+            self._highs.setOptionValue(option, value)
+        n_samples, n_weights = problem.n_samples, problem.weight_shape.size
+        self.rows = sp.csr_matrix((0, n_weights))
+        self.labellings = _no_labellings()
+        self._column = np.full(n_weights, -1, dtype=np.int64)  # of mu_k; that of nu_k is the next
+        self._add_columns(problem.mass, sp.csc_matrix((0, n_samples)))
+        self.add_features(np.arange(n_weights) if features is None else features)
+        if labellings is not None:
+            self.add(labellings)
+
+    def __len__(self) -> int:
+        return self.rows.shape[0]
+
+    def add_features(self, features: np.ndarray) -> None:
+        """Let further weights differ from 0."""
+        features = features[self._column[features] < 0]
+        self._column[features] = self._n_columns + 2 * np.arange(len(features))
+        entries = _paired(self.rows[:, features])
+        self._add_columns(np.full(2 * len(features), 0.5), entries)
+
+    @property
+    def _n_columns(self) -> int:
+        return self._highs.getNumCol()
+
+    def _add_columns(self, cost: np.ndarray, entries: sp.csc_matrix) -> None:
+        n = len(cost)
+        self._highs.addCols(
+            n, cost, np.zeros(n), np.full(n, self._infinity), entries.nnz,
+            entries.indptr[:-1].astype(np.int32), entries.indices.astype(np.int32), entries.data,
+        )  # fmt: skip
+
+    def add(self, labellings: DualVariables) -> None:
+        """Add labellings to the working set; the true ones say nothing and are left out."""
+        losses = self.problem.losses(labellings)
+        labellings, losses = select(labellings, losses > 0), losses[losses > 0]
+        n = len(labellings)
+        if n == 0:
+            return
+        new = self.problem.differences(labellings).tocsr()
+        new.eliminate_zeros()
+        known = np.flatnonzero(self._column >= 0)
+        paired = _paired(new[:, known]).tocoo()
+        column = np.stack([self._column[known], self._column[known] + 1], axis=1).ravel()
+        entries = sp.csr_matrix(
+            (
+                np.concatenate([paired.data, np.ones(n)]),
+                (
+                    np.concatenate([paired.row, np.arange(n)]),
+                    np.concatenate([column[paired.col], labellings.sample]),
+                ),
+            ),
+            shape=(n, self._n_columns),
+        )
+        self._highs.addRows(
+            n, losses.astype(float), np.full(n, self._infinity), entries.nnz,
+            entries.indptr[:-1].astype(np.int32), entries.indices.astype(np.int32), entries.data,
+        )  # fmt: skip
+        self.rows = sp.vstack([self.rows, new]).tocsr()
+        self.labellings = _join(self.labellings, labellings)
+
+    def drop(self, gone: np.ndarray) -> None:
+        """Take labellings out of the working set."""
+        index = np.flatnonzero(gone).astype(np.int32)
+        if len(index):
+            self._highs.deleteRows(len(index), index)
+            self.rows = self.rows[~gone]
+            self.labellings = select(self.labellings, ~gone)
+
+    def slack(self, weights: np.ndarray) -> np.ndarray:
+        """Return the slack that each sample needs for the working set alone, shape (n_samples,)."""
+        xi = np.zeros(self.problem.n_samples)
+        violation = self.problem.losses(self.labellings) - self.rows @ weights
+        np.maximum.at(xi, self.labellings.sample, violation)
+        return xi
+
+    def solve(self) -> ProgramSolution:
+        """Solve the program, from the last basis.
+
+        Returns
+        -------
+        ProgramSolution
+            An optimal vertex.
+
+        Raises
+        ------
+        ProgramError
+            If HiGHS ends with anything but an optimum.
+        """
+        self._highs.run()
+        status = self._highs.modelStatusToString(self._highs.getModelStatus())
+        if status != "Optimal":
+            raise ProgramError(
+                f"HiGHS ended a linear program of {len(self)} labellings with the status {status!r}; "
+                "scale the features to about 1, lower C, or raise tol."
+            )
+        solution = self._highs.getSolution()
+        values: Any = np.array(solution.col_value)
+        weights = np.zeros(len(self._column))
+        known = self._column >= 0
+        weights[known] = values[self._column[known]] - values[self._column[known] + 1]
+        mass = np.maximum(np.array(solution.row_dual), 0.0)
+        mass *= self._fit(mass)[self.labellings.sample]
+        active = mass > 0
+        alpha = _with_masses(self.labellings, mass, active)
+        value = self._highs.getInfo().objective_function_value
+        return ProgramSolution(weights, alpha, active, value)
+
+    def missing_features(self, alpha: DualVariables) -> np.ndarray:
+        """Return the weights left out that are worth their price, ``|eta_k| > 1/2``."""
+        worth = np.abs(self.problem.eta(alpha)) > 0.5 * (1 + 1e-9)
+        return np.flatnonzero(worth & (self._column < 0))
+
+    def _fit(self, mass: np.ndarray) -> np.ndarray:
+        """Return by how much to scale each sample's masses for their sum not to exceed its own."""
+        total = np.bincount(self.labellings.sample, mass, self.problem.n_samples)
+        return np.minimum(1.0, self.problem.mass / np.maximum(total, 1e-300))
+
+
+def select(labellings: DualVariables, chosen: np.ndarray) -> DualVariables:
+    """Return some of the labellings; ``chosen`` is a mask."""
+    lengths = np.diff(labellings.offsets)
+    return DualVariables(
+        sample=labellings.sample[chosen],
+        offsets=np.concatenate([[0], np.cumsum(lengths[chosen])]),
+        labels=labellings.labels[np.repeat(chosen, lengths)],
+        values=labellings.values[chosen],
+    )
+
+
+def _with_masses(labellings: DualVariables, mass: np.ndarray, active: np.ndarray) -> DualVariables:
+    """Return the active labellings with their masses, in the order of the samples."""
+    found = select(labellings, active)
+    order = np.argsort(found.sample, kind="stable")
+    lengths = np.diff(found.offsets)[order]
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    position = np.arange(offsets[-1]) + np.repeat(found.offsets[order] - offsets[:-1], lengths)
+    return DualVariables(found.sample[order], offsets, found.labels[position], mass[active][order])
+
+
+def _no_labellings() -> DualVariables:
+    nothing = np.zeros(0, dtype=np.int64)
+    return DualVariables(nothing, np.zeros(1, dtype=np.int64), nothing, np.zeros(0))
+
+
+def _join(first: DualVariables, second: DualVariables) -> DualVariables:
+    return DualVariables(
+        sample=np.concatenate([first.sample, second.sample]),
+        offsets=np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]]),
+        labels=np.concatenate([first.labels, second.labels]),
+        values=np.concatenate([first.values, second.values]),
+    )
+
+
+def _paired(rows: sp.csr_matrix) -> sp.csc_matrix:
+    """Return each column followed by its negative: the entries of ``mu_k`` and ``nu_k``."""
+    columns = sp.hstack([rows, -rows]).tocsc()
+    n = rows.shape[1]
+    return columns[:, np.arange(2 * n).reshape(2, n).T.ravel()]

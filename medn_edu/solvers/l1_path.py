@@ -1,0 +1,178 @@
+r"""L1-M3N as the end of a path of Laplace MEDNs, and the step that gets there exactly.
+
+Divide the problem of Laplace MEDN with ``C_medn = 2 C sqrt(lam)`` by ``2 sqrt(lam)``.  On the primal
+side ``sqrt(lam) |w|_KL - K`` becomes half a norm that tends to ``|w|_1 / 2`` as ``lam`` grows
+(MEDN, Corollary 6); on the dual side the masses add up to ``C`` and ``|eta_k| < sqrt(lam)`` becomes
+``|eta_k| < 1/2``, which is all that the dual of L1-M3N asks.  So every solution along the path gives
+
+* an *upper* bound: the objective ``|w|_1 / 2 + C sum xi`` at the posterior mean ``w``, and
+* a *lower* bound: ``sum alpha_i(y) loss_i(y)`` with the masses divided by ``2 sqrt(lam)``,
+
+and their gap closes.  The logarithms that keep ``eta`` inside its domain are a barrier, and ``lam`` is
+its parameter: this is an interior-point method for the linear program, in which
+`medn_edu.solvers.block_frank_wolfe` takes the place of Newton's method.  Where the barrier is what is
+left, the gap is at most ``K / (2 sqrt(lam))``, for each weight contributes ``w_k / 2 - w_k eta_k / (2
+sqrt(lam))``, and ``2 sqrt(lam)`` times that is ``w_k (sqrt(lam) - eta_k) <= 1``.
+
+The path stops at the gap that is asked for.  All weights are then small or large, but none is 0.  Two
+steps find the zeros.
+
+* *Rounding.*  Weights below a threshold become 0, the largest threshold at which the gap is still
+  small enough.  Cheap, and no proof.
+* *Clean-up.*  Weights whose ``|eta_k|`` came near a half, and labellings with mass, make a linear
+  program of moderate size, which HiGHS solves to a vertex (a *crossover*).  Labellings that this vertex
+  violates are found by decoding, weights left out that are worth their price by their ``|eta_k|``;
+  both join the program until the gap is closed.  Weights of a vertex are 0 or they are not.
+
+When the gap is closed up to rounding, ``|eta_k| < 1/2`` proves that ``w_k`` is 0 in every solution; at
+any other gap `medn_edu.problems.weight_bounds` says how large it can be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from medn_edu.priors import LaplacePrior
+from medn_edu.problems.max_margin import MaxMarginProblem
+from medn_edu.problems.norm_margin import NormMarginProblem
+from medn_edu.results import DualVariables, Iterate, run
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers._l1_bounds import Bounds, check_l1_problem
+from medn_edu.solvers._linear_program import LinearProgram
+from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
+from medn_edu.solvers.l1_cutting_plane import cut
+
+__all__ = ["l1_path"]
+
+# Measured on 100 words of the OCR letters; the solution does not depend on them, times do.
+_START = 10.0  # the first lam, as a multiple of (K / objective at w = 0)^2
+_GROWTH = 4.0  # by which lam grows
+_SHARE = 0.5  # of the tolerance; the gap to which each MEDN is solved
+_MOST_PASSES = 200  # for each of them
+_PROGRESS = 0.01  # by how much at least the gap should shrink in a step,
+_MOST_VAIN = 3  # and how often it may fail to
+_FINEST = 2e-3  # smallest gap that is left to the path when there is a clean-up
+_NEAR = 0.4  # weights with a smaller |eta_k| are left out of the program at first
+_MOST_CELLS = 1_000_000  # rows times features of a program that takes seconds, not minutes
+
+
+def l1_path(
+    problem: NormMarginProblem,
+    *,
+    rng: np.random.Generator,
+    tol: float = 1e-2,
+    clean_up: bool | None = None,
+) -> Iterator[Iterate]:
+    """Solve L1-M3N along a path of Laplace MEDNs; yield once per value of ``lam``.
+
+    Parameters
+    ----------
+    problem : NormMarginProblem
+        L1-M3N: a problem with an `L1Norm`.
+    rng : numpy.random.Generator
+        Draws the order of the visits.
+    tol : float, default=0.01
+        Relative gap of the linear program at which to end.
+    clean_up : bool, optional
+        Whether to end at a vertex of the linear program; by default where the program has at most a
+        million cells.  Without it weights are rounded to 0 where the gap allows it.
+
+    Yields
+    ------
+    Iterate
+        Of all posterior means so far (then of all vertices) the one with the smallest objective; the
+        masses behind the largest lower bound; the distance of the two as ``gap_estimate``.
+
+    Raises
+    ------
+    TypeError
+        If the problem is not L1-M3N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.problems import L1Norm, NormMarginProblem
+    >>> from medn_edu.results import run
+    >>> from medn_edu.slacks import LinearSlack
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = NormMarginProblem(data, L1Norm(), LinearSlack(C=1.0))
+    >>> path = l1_path(problem, rng=np.random.default_rng(0), tol=1e-9)
+    >>> result = run(path, problem, tol=1e-9, max_iter=100)
+    >>> round(result.primal, 6), result.converged
+    (1.0, True)
+    """
+    check_l1_problem(problem)
+    bounds = Bounds(problem)
+    bounds.visit(np.zeros(problem.weight_shape.size))
+    yield bounds.iterate()
+    finest = max(tol, _FINEST)
+    for scaled_eta in _follow(problem, bounds, rng, tol if clean_up is False else finest):
+        if clean_up is not False and bounds.closed(finest):
+            near = np.flatnonzero(np.abs(scaled_eta) > _NEAR)
+            if clean_up or len(near) * len(bounds.alpha) <= _MOST_CELLS:
+                program = LinearProgram(problem, near, bounds.alpha)
+                yield from _finish(bounds, program)
+                return
+        if bounds.closed(tol):
+            _round(bounds, tol)
+        yield bounds.iterate()
+    yield bounds.iterate("the gap does not shrink any more, because of rounding")
+
+
+def _follow(
+    problem: NormMarginProblem, bounds: Bounds, rng: np.random.Generator, target: float
+) -> Iterator[np.ndarray]:
+    """Solve MEDN after MEDN; yield each ``eta``, scaled so that a half is its bound."""
+    _, C = problem.slack.compiled
+    lam = _START * (problem.weight_shape.size / bounds.upper) ** 2
+    alpha: DualVariables | None = None
+    gap, n_vain = bounds.gap, 0
+    while n_vain < _MOST_VAIN:
+        slack = LinearSlack(2 * C * math.sqrt(lam))
+        medn = MaxMarginProblem(problem.data, LaplacePrior(lam), slack, problem.n_jobs)
+        passes = block_frank_wolfe(medn, rng=rng, warm_start=alpha)
+        result = run(passes, medn, tol=_SHARE * target, max_iter=_MOST_PASSES)
+        alpha = result.alpha
+        assert alpha is not None
+        assert result.eta is not None
+        scale = 1 / (2 * math.sqrt(lam))
+        bounds.n_oracle_calls += result.n_oracle_calls
+        bounds.visit(result.weights)
+        bounds.prove(alpha.scaled(scale))
+        yield scale * result.eta
+        n_vain = 0 if bounds.gap < (1 - _PROGRESS) * gap else n_vain + 1
+        gap = bounds.gap
+        lam *= _GROWTH
+
+
+def _finish(bounds: Bounds, program: LinearProgram) -> Iterator[Iterate]:
+    """Go from vertex to vertex, beginning with what the path has found."""
+    vertices = bounds.without_weights()  # a mean has no zeros, however good it is
+    for iterate in cut(program, vertices, bounds.weights):
+        if not math.isfinite(vertices.upper):  # no vertex was found: keep the mean
+            iterate = bounds.iterate(iterate.stopped)
+        yield iterate
+
+
+def _round(bounds: Bounds, tol: float) -> None:
+    """Set small weights to 0, as many as the gap allows."""
+    weights, lower = bounds.weights, bounds.lower
+    order = np.argsort(np.abs(weights))
+    least, most = 0, len(order)  # how many can go for certain, and how many cannot
+    rounded = bounds
+    while most - least > max(1, len(order) // 1000):
+        middle = (least + most) // 2
+        fewer = weights.copy()
+        fewer[order[:middle]] = 0.0
+        trial = bounds.without_weights()
+        trial.visit(fewer)
+        bounds.n_oracle_calls = trial.n_oracle_calls
+        if trial.upper - lower <= tol * trial.upper:
+            least, rounded = middle, trial
+        else:
+            most = middle
+    bounds.weights, bounds.upper = rounded.weights, rounded.upper
