@@ -28,6 +28,15 @@ _STYLES: dict[str, dict[str, Any]] = {
 _COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#5D6B78", "#8A6FB0", "#A05A2C", "#22303C")
 _LINES = ("--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (3, 1)), ":", (0, (1, 0.6)), "-")
 _MARKERS = "s^vDPXpd"
+_GAPS = (5.0, 15.0, 25.0, 40.0, 60.0)  # between a curve and its label, in pixels
+_NAMES = {
+    "block_frank_wolfe": "block Frank-Wolfe",
+    "one_slack_cutting_plane": "one-slack cutting plane",
+    "subgradient": "sub-gradient",
+    "online_subgradient": "online sub-gradient",
+    "smo": "SMO",
+    "block_exponentiated_gradient": "block exp. gradient",
+}
 _TITLES = {
     "n_passes": "passes over the training words",
     "cpu_seconds": "processor seconds",
@@ -102,18 +111,23 @@ def solver_title(solver: str) -> str:
     Returns
     -------
     str
-        The name with spaces.
+        The name as one writes it.
 
     Examples
     --------
     >>> solver_title("block_frank_wolfe")
     'block Frank-Wolfe'
     """
-    return solver.replace("_", " ").replace("frank wolfe", "Frank-Wolfe")
+    return _NAMES.get(solver, solver.replace("_", " "))
 
 
 def draw_traces(
-    ax: Axes, traces: Iterable[SolverTrace], x: str = "n_passes", y: str = "relative_gap"
+    ax: Axes,
+    traces: Iterable[SolverTrace],
+    x: str = "n_passes",
+    y: str = "relative_gap",
+    *,
+    floor: float = 0.0,
 ) -> None:
     """Draw one curve per solver.
 
@@ -127,6 +141,8 @@ def draw_traces(
         What runs to the right.
     y : {"relative_gap", "error"}, default="relative_gap"
         What is shown.
+    floor : float, default=0.0
+        Gaps far below this are not shown.
 
     Examples
     --------
@@ -137,18 +153,21 @@ def draw_traces(
     >>> ax.get_xlabel()
     'passes over the training words'
     """
+    shown = list(traces)
     with styled():
         ax.set_xscale("log")
         ax.set_yscale("log")
-        for number, trace in enumerate(traces):
+        for number, trace in enumerate(shown):
             line = {"linewidth": 1.6, "markersize": 4, "markevery": 0.12, **_style(trace, number)}
             ax.plot(getattr(trace, x), getattr(trace, y), label=solver_title(trace.solver), **line)
         ax.set_xlabel(_TITLES[x])
         ax.set_ylabel(_TITLES[y])
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.4g}")
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.5g}")
         ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
         if y == "relative_gap":
-            ax.set_ylim(top=1.5)  # a gap of more than everything says nothing
+            low = min((np.nanmin(trace.relative_gap) for trace in shown), default=1e-2)
+            # A gap of more than everything says nothing; below there must be room for labels.
+            ax.set_ylim(max(low, floor) / 12, 1.5)
         else:
             ax.yaxis.set_major_locator(FixedLocator([0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]))
             ax.yaxis.set_minor_locator(NullLocator())
@@ -192,27 +211,43 @@ def label_traces(figure: Figure, axes: Iterable[Axes]) -> None:
 
 
 def _label_lines(ax: Axes) -> None:
-    lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
+    lines = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
     paths = [_dense(ax, line) for line in lines]
     frame = ax.get_window_extent().padded(-2).extents
-    taken: list[np.ndarray] = []
-    for k, line in enumerate(lines):
-        if not len(paths[k]):
-            continue
+    texts, halves = [], []
+    for line in lines:
         text = ax.text(
             0, 0, line.get_label(), transform=IdentityTransform(), color=line.get_color(),
-            fontsize=9, ha="center", va="center",
+            fontsize=9, ha="center", va="center", zorder=5,
             path_effects=[withStroke(linewidth=2.5, foreground="white")],
         )  # fmt: skip
         text.set_in_layout(False)
         extent = text.get_window_extent()
-        half = np.array([extent.width, extent.height]) / 2
+        texts.append(text)
+        halves.append(np.array([extent.width, extent.height]) / 2)
+
+    def best(k: int, taken: list[np.ndarray]) -> tuple[float, np.ndarray, np.ndarray]:
         others = np.concatenate([path for j, path in enumerate(paths) if j != k] or [paths[k][:0]])
-        place = _roomiest(paths[k], half, others, taken, frame)
+        return _roomiest(paths[k], halves[k], others, taken, frame)
+
+    seen = [k for k in range(len(lines)) if len(paths[k])]
+    taken: list[np.ndarray] = []
+    for k in sorted(seen, key=lambda k: best(k, [])[0]):  # who has little choice goes first
+        _, place, point = best(k, taken)
+        taken.append(np.concatenate([place - halves[k], place + halves[k]]))
         # In the units of the axes the label stays where it is at any resolution.
-        text.set_transform(ax.transAxes)
-        text.set_position(ax.transAxes.inverted().transform(place))
-        taken.append(np.concatenate([place - half, place + half]))
+        to_axes = ax.transAxes.inverted()
+        texts[k].set_transform(ax.transAxes)
+        texts[k].set_position(to_axes.transform(place))
+        foot = np.clip(point, place - halves[k], place + halves[k])
+        if np.hypot(*(point - foot)) > 12:
+            ends = to_axes.transform([foot, point])
+            ax.plot(
+                *ends.T, transform=ax.transAxes, color=lines[k].get_color(), linewidth=0.8,
+                linestyle="-", zorder=4, label="_leader", scalex=False, scaley=False,
+            )  # fmt: skip
+    for k in set(range(len(lines))) - set(seen):
+        texts[k].remove()
 
 
 def _dense(ax: Axes, line: Line2D, step: float = 6.0) -> np.ndarray:
@@ -234,17 +269,21 @@ def _roomiest(
     others: np.ndarray,
     taken: list[np.ndarray],
     frame: np.ndarray,
-) -> np.ndarray:
-    """Return the middle of the label that is farthest from other curves and from other labels."""
-    gap = 5.0
-    sides = [(0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0)]
-    shifts = np.array([(dx * (half[0] + gap), dy * (half[1] + gap)) for dx, dy in sides])
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Find the label's place that is far from other curves and labels, yet close to its own curve.
+
+    Returns how good it is, the middle of the label, and the point of the curve that it belongs to.
+    """
+    sides = [(0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0)]
+    shifts = np.array([np.multiply(side, half + gap) for gap in _GAPS for side in sides])
+    distance = np.tile(np.repeat(_GAPS, len(sides)), len(path))
     places = (path[:, None, :] + shifts).reshape(-1, 2)
+    points = np.repeat(path, len(shifts), axis=0)
     low, high = places - half, places + half
     inside = (low >= frame[:2]).all(axis=1) & (high <= frame[2:]).all(axis=1)
     if not inside.any():
-        return np.clip(path[-1], frame[:2] + half, frame[2:] - half)
-    places, low, high = places[inside], low[inside], high[inside]
+        return -np.inf, np.clip(path[-1], frame[:2] + half, frame[2:] - half), path[-1]
+    places, points, low, high = places[inside], points[inside], low[inside], high[inside]
 
     def clearance(points: np.ndarray) -> np.ndarray:
         """Distance of each candidate's box to the nearest of some points."""
@@ -253,8 +292,14 @@ def _roomiest(
         away = np.maximum(low[:, None] - points, points - high[:, None]).clip(min=0)
         return np.hypot(*np.moveaxis(away, 2, 0)).min(axis=1)
 
-    room = np.minimum(clearance(others), clearance(path) * 4)
+    room = np.minimum(clearance(others), 4 * clearance(path))
     for box in taken:
         away = np.maximum(low - box[2:], box[:2] - high).clip(min=0)
         room = np.minimum(room, np.hypot(*away.T))
-    return places[np.argmax(np.minimum(room, 40.0))]
+    away_at_curve = np.full(len(path), np.inf)
+    if len(others):  # a label says most where its curve runs alone
+        away_at_curve = np.hypot(*np.moveaxis(path[:, None] - others, 2, 0)).min(axis=1)
+    alone = np.repeat(away_at_curve, len(shifts))[inside]
+    worth = 3 * np.minimum(room, 8.0) + np.minimum(alone, 15.0) - 0.35 * distance[inside]
+    chosen = int(np.argmax(worth))
+    return float(worth[chosen]), places[chosen], points[chosen]
