@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from medn_edu.widgets import projections
+from medn_edu.plots.l1_path import l1_path_frames
+from medn_edu.plots.working_sets import cutting_plane_rounds
+from medn_edu.widgets import l1_path, projections, working_sets
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +48,73 @@ def test_projections_go_once_around(balls):
     first = balls.frame().png
     assert balls.set(angle=360).frame().png == first
     assert balls.set(angle=180).frame().png != first
+
+
+# -- working sets ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cuts():
+    return working_sets()
+
+
+def test_lessons_of_working_sets(cuts):
+    assert len(cuts.lessons) == 4
+    for lesson in cuts.lessons:
+        assert cuts.check(lesson), lesson.fact
+
+
+def test_lessons_of_working_sets_can_fail(cuts):
+    overshoots, few_are_enough, sticks, stays_empty = cuts.lessons
+    assert not overshoots.holds(1, 1.0)
+    assert not few_are_enough.holds(2, 1.0)
+    assert not few_are_enough.holds(9, 0.3)
+    assert not sticks.holds(9, 1.0)
+    assert not stays_empty.holds(9, 0.3)
+
+
+def test_working_sets_says_both_bounds(cuts):
+    here = cutting_plane_rounds(1.0)[1]
+    cuts.set(rounds=1, C=1.0)
+    assert "2 of 62 labellings" in cuts.summary
+    assert f"lower bound {here.lower:.3f}, upper bound {here.upper:.3f}, gap" in cuts.summary
+    cuts.set(rounds=cuts.controls["rounds"].values[-1], C=0.05)
+    assert "weights (0.00, 0.00)" in cuts.summary
+    assert cuts.summary.endswith("the optimum. The method ended with round 1.")
+    assert "bounds 0.500 and 0.500 after 1 rounds" in cuts.frame().alt
+    assert cuts.controls["rounds"].kind == "time"
+
+
+# -- the path -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def path():
+    return l1_path()
+
+
+def test_lessons_of_the_path(path):
+    assert len(path.lessons) == 4
+    for lesson in path.lessons:
+        assert path.check(lesson), lesson.fact
+
+
+def test_lessons_of_the_path_can_fail(path):
+    nothing_is_zero, those_below_die, exact_zeros, noise_is_gone = path.lessons
+    last = path.controls["step"].values[-1]
+    assert not nothing_is_zero.holds(last, 0.05)
+    assert not those_below_die.holds(0, 0.05)
+    assert not exact_zeros.holds(last - 5, 0.05)
+    assert not noise_is_gone.holds(last, 0.1)
+
+
+def test_the_path_says_its_bounds(path):
+    path.set(step=0, C=0.05)
+    first = l1_path_frames(0.05)[0]
+    assert f"cost {first.primal:.3f}, dual value {first.dual:.3f}, gap" in path.summary
+    assert ", 0 exactly 0;" in path.summary
+    path.set(step=path.controls["step"].values[-1])
+    assert "after the clean-up" in path.summary
+    assert path.summary.endswith("no gap.")
+    assert "at the line of one half" in path.frame().alt
+    assert path.controls["step"].kind == "time"

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from medn_edu.widgets.controls import Check, Choice, Control, Slider, Time
 from medn_edu.widgets.explorer import Explorer, Frame, Lesson
+from medn_edu.widgets.l1_path import l1_path
 from medn_edu.widgets.lattice import best_path
 from medn_edu.widgets.picture import Picture
 from medn_edu.widgets.projections import projections
 from medn_edu.widgets.reading import read_words
 from medn_edu.widgets.shrinkage import shrinkage
+from medn_edu.widgets.working_sets import working_sets
 
 __all__ = [
     "Check",
@@ -25,7 +27,9 @@ __all__ = [
     "Slider",
     "Time",
     "best_path",
+    "l1_path",
     "projections",
     "read_words",
     "shrinkage",
+    "working_sets",
 ]

@@ -1,0 +1,325 @@
+r"""Weights that switch off along the path to L1-M3N.
+
+The Laplace MEDN with constant :math:`2 C \sqrt\lambda` becomes L1-M3N with constant :math:`C` as
+:math:`\lambda` grows.  At every :math:`\lambda` the posterior means are weights, which cost no less
+than the optimum of the linear program; and the evidence, divided by :math:`2\sqrt\lambda`, is a point
+of its dual, for the Laplace prior never lets it reach a half.  So there are two bounds all the way, and
+at their distance ``g`` no solution has a weight larger than
+:math:`g / (\tfrac12 - |\eta_k|)`: weights whose evidence stays below a half die.
+
+`l1_path_frames` follows this on a small synthetic set with correlated features;
+`WeightsOnPath` is the figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from medn_edu.datasets import make_chain_crf
+from medn_edu.packing import label_samples, pack
+from medn_edu.plots.style import INK, new_figure, styled
+from medn_edu.priors import LaplacePrior
+from medn_edu.problems.max_margin import MaxMarginProblem
+from medn_edu.problems.norm_margin import NormMarginProblem, weight_bounds
+from medn_edu.problems.norms import L1Norm
+from medn_edu.results import DualVariables, run
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
+from medn_edu.solvers.l1_path import l1_path
+
+__all__ = [
+    "PRICES",
+    "PathFrame",
+    "WeightsOnPath",
+    "correlated_problem",
+    "draw_sorted_weights",
+    "group_slices",
+    "l1_path_frames",
+]
+
+PRICES = (0.02, 0.05, 0.1)
+"""Constants C that the explorer offers."""
+
+_LAMS = 10.0 ** np.arange(0, 7, 0.5)
+N_LABELS, N_RELEVANT, N_FEATURES = 3, 6, 9
+GROUPS = {
+    "relevant": ("#0072B2", N_RELEVANT * N_LABELS),
+    "irrelevant": ("#D55E00", (N_FEATURES - N_RELEVANT) * N_LABELS),
+    "transitions": ("#5D6B78", N_LABELS**2),
+}
+"""Colour and number of the weights of each group, in the order drawn."""
+
+_MARKS = {"relevant": "o", "irrelevant": "s", "transitions": "^"}
+_SORTED: tuple[dict[str, Any], ...] = (
+    {"color": "#0072B2", "linestyle": "-", "marker": "o"},
+    {"color": INK, "linestyle": "none", "marker": "+"},
+    {"color": "#009E73", "linestyle": "-.", "marker": "D"},
+    {"color": "#E69F00", "linestyle": "--", "marker": "s"},
+)
+_FLOOR, _TOP = 1e-5, 4.0
+_ZERO = _FLOOR / 4  # height at which exact zeros are drawn
+
+
+def correlated_problem(C: float) -> NormMarginProblem:
+    """Return the L1-M3N of 30 chains with two groups of correlated features and three of noise.
+
+    Parameters
+    ----------
+    C : float
+        Price of violated margins.
+
+    Returns
+    -------
+    NormMarginProblem
+        The problem, of 36 weights.
+
+    Examples
+    --------
+    >>> correlated_problem(C=0.1).weight_shape.size
+    36
+    """
+    chains = make_chain_crf(
+        30, N_FEATURES, N_RELEVANT, N_LABELS, 5, correlated=True, sampler="exact", random_state=0
+    )
+    allowed = np.ones((1, N_LABELS, N_LABELS), dtype=bool)
+    data = label_samples(pack(chains.data), np.concatenate(chains.target), allowed)
+    return NormMarginProblem(data, L1Norm(), LinearSlack(C))
+
+
+def in_order(weights: np.ndarray) -> np.ndarray:
+    """Return weights feature by feature, so that those of one feature and one group are neighbours."""
+    n = N_LABELS * N_FEATURES
+    return np.concatenate([weights[:n].reshape(N_LABELS, N_FEATURES).T.ravel(), weights[n:]])
+
+
+@dataclass(frozen=True, eq=False)
+class PathFrame:
+    """Where the path is after a step.
+
+    Parameters
+    ----------
+    step : int
+        Number of the step, from 0.
+    lam : float
+        Constant of the Laplace prior; infinite after the clean-up.
+    weights : ndarray of float, shape (36,)
+        Magnitudes of the weights: relevant features, irrelevant ones, transitions.
+    evidence : ndarray of float, shape (36,)
+        Magnitudes ``|eta_k| / (2 sqrt(lam))``, at most a half.
+    primal, dual : float
+        What these weights cost and what that evidence promises: bounds of the optimum.
+    """
+
+    step: int
+    lam: float
+    weights: np.ndarray
+    evidence: np.ndarray
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        """Primal less dual, 0 where nothing but rounding is left."""
+        gap = self.primal - self.dual
+        return gap if gap > 1e-9 * abs(self.primal) else 0.0
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """What the weights of a solution cannot exceed."""
+        tight = self.evidence > 0.5 * (1 - 1e-9)  # but for rounding
+        return weight_bounds(self.gap, np.where(tight, 0.5, self.evidence))
+
+    @property
+    def zeros(self) -> int:
+        """Number of weights that are exactly 0."""
+        return int(np.sum(self.weights == 0))
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether this is the solution after the clean-up."""
+        return not np.isfinite(self.lam)
+
+
+@cache
+def l1_path_frames(C: float) -> tuple[PathFrame, ...]:
+    """Solve the Laplace MEDN for growing lambda, and then clean up by `medn_edu.solvers.l1_path`.
+
+    The solver itself begins where the weights are of the right size, and takes larger steps.
+
+    Parameters
+    ----------
+    C : float
+        Price of violated margins.
+
+    Returns
+    -------
+    tuple of PathFrame
+        The steps; the last one is the solution after the clean-up.
+
+    Examples
+    --------
+    >>> frames = l1_path_frames(0.05)
+    >>> frames[0].zeros, frames[-1].zeros > 18, frames[-1].gap
+    (0, True, 0.0)
+    """
+    problem = correlated_problem(C)
+    frames: list[PathFrame] = []
+    alpha: DualVariables | None = None
+    for lam in _LAMS:
+        scale = 1 / (2 * np.sqrt(lam))
+        medn = MaxMarginProblem(problem.data, LaplacePrior(lam), LinearSlack(C / scale))
+        passes = block_frank_wolfe(medn, rng=np.random.default_rng(0), warm_start=alpha)
+        result = run(passes, medn, tol=1e-6, max_iter=2000)
+        alpha = result.alpha
+        assert alpha is not None
+        frames.append(_frame(problem, len(frames), lam, result.weights, alpha.scaled(scale)))
+    vertices = l1_path(problem, rng=np.random.default_rng(0), tol=1e-9, clean_up=True)
+    clean = run(vertices, problem, tol=1e-9, max_iter=200)
+    assert clean.alpha is not None
+    frames.append(_frame(problem, len(frames), np.inf, clean.weights, clean.alpha))
+    return tuple(frames)
+
+
+def _frame(
+    problem: NormMarginProblem, step: int, lam: float, weights: np.ndarray, alpha: DualVariables
+) -> PathFrame:
+    return PathFrame(
+        step=step,
+        lam=lam,
+        weights=np.abs(in_order(weights)),
+        evidence=np.minimum(np.abs(in_order(problem.eta(alpha))), 0.5),
+        primal=problem.primal(weights),
+        dual=problem.dual(alpha),
+    )
+
+
+class WeightsOnPath:
+    """The figure: magnitudes of the weights, and below them the evidence for them.
+
+    Examples
+    --------
+    >>> drawn = WeightsOnPath()
+    >>> drawn.show(l1_path_frames(0.05)[0])
+    >>> len(drawn.figure.axes)
+    2
+    """
+
+    def __init__(self) -> None:
+        self.figure = new_figure(7.8, 5.2)
+        top, bottom = self.figure.subplots(2, 1, sharex=True, height_ratios=[1.7, 1])
+        with styled():
+            self._draw_weights(top)
+            self._draw_evidence(bottom)
+
+    def show(self, frame: PathFrame) -> None:
+        """Show a step.
+
+        Parameters
+        ----------
+        frame : PathFrame
+            What to show.
+        """
+        at = np.arange(len(frame.weights))
+        height = np.where(frame.weights > 0, np.clip(frame.weights, _FLOOR, _TOP), _ZERO)
+        stems = [np.array([[x, _ZERO], [x, y]]) for x, y in zip(at, height, strict=True)]
+        self._stems.set_segments(stems)
+        gone = frame.weights == 0
+        for name, part in group_slices().items():
+            self._dots[name].set_data(at[part][~gone[part]], height[part][~gone[part]])
+            self._gone[name].set_data(at[part][gone[part]], height[part][gone[part]])
+        shown = (frame.bounds > _FLOOR) & (frame.bounds < 2 * _TOP)
+        self._caps.set_data(at[shown], frame.bounds[shown])
+        for bar, value in zip(self._bars, frame.evidence, strict=True):
+            bar.set_height(value)
+        self._title.set_text(_title(frame))
+
+    def _draw_weights(self, ax: Axes) -> None:
+        colours = np.concatenate([[colour] * size for colour, size in GROUPS.values()])
+        n = len(colours)
+        self._stems = ax.vlines(np.arange(n), _ZERO, _ZERO, colors=colours, lw=2, alpha=0.5)
+        self._dots, self._gone = {}, {}
+        for name, (colour, size) in GROUPS.items():
+            style = {"ls": "none", "marker": _MARKS[name], "color": colour, "zorder": 4}
+            (self._dots[name],) = ax.plot([], [], ms=6, label=f"{name} ({size})", **style)
+            (self._gone[name],) = ax.plot([], [], ms=6, mfc="white", clip_on=False, **style)
+            self._gone[name].set_in_layout(False)  # while it is empty it would be in a corner
+        (self._caps,) = ax.plot([], [], "_", color=INK, ms=9, mew=1.5, label="bound of $|w_k^*|$")
+        _draw_scale(ax)
+        ax.set_xlim(-0.8, n - 0.2)
+        ax.tick_params(axis="x", length=0)
+        self._title = ax.set_title("λ = 1", pad=24)
+        ax.legend(
+            loc="lower left",
+            bbox_to_anchor=(-0.02, 0.99),
+            ncols=4,
+            handletextpad=0.1,
+            columnspacing=1,
+        )
+
+    def _draw_evidence(self, ax: Axes) -> None:
+        colours = np.concatenate([[colour] * size for colour, size in GROUPS.values()])
+        self._bars = ax.bar(np.arange(len(colours)), 0, 0.72, color=colours, alpha=0.8)
+        ax.axhline(0.5, color=INK, lw=1.2, ls="--")
+        ax.set(ylim=(0, 0.56), yticks=(0, 0.25, 0.5), ylabel="evidence")
+        ax.set_yticks([0, 0.25, 0.5], ["0", "¼", "½"])
+        middles = [(part.start + part.stop - 1) / 2 for part in group_slices().values()]
+        ax.set_xticks(middles, list(GROUPS))
+        ax.tick_params(axis="x", length=0)
+
+
+def draw_sorted_weights(ax: Axes, weights: Mapping[str, np.ndarray]) -> None:
+    """Draw the magnitudes of several solutions, the largest first, exact zeros below all others.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    weights : mapping of str to ndarray
+        Weights by the name of what found them; at most four.
+
+    Examples
+    --------
+    >>> ax = new_figure(6, 3).add_subplot()
+    >>> draw_sorted_weights(ax, {"a few": np.array([1.0, 0.0]), "all": np.array([0.5, 0.01])})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['a few: 1 of 2 exactly 0', 'all: 0 of 2 exactly 0']
+    """
+    with styled():
+        _draw_scale(ax)
+        for (name, found), style in zip(weights.items(), _SORTED, strict=False):
+            size = np.sort(np.abs(found))[::-1]
+            height = np.where(size > 0, np.clip(size, _FLOOR, _TOP), _ZERO)
+            label = f"{name}: {np.sum(size == 0)} of {len(size)} exactly 0"
+            ax.plot(
+                np.arange(1, len(size) + 1), height, lw=1.2, ms=6, mfc="none", label=label, **style
+            )
+        ax.set_xlabel("weights, the largest first")
+        ax.legend(loc="upper right")
+
+
+def _draw_scale(ax: Axes) -> None:
+    """Make a logarithmic scale of magnitudes, with a strip for exact zeros below it."""
+    powers = range(-4, 1)
+    names = [f"$10^{{{power}}}$" for power in powers]
+    ax.set(yscale="log", ylim=(_ZERO / 1.6, 2 * _TOP), ylabel="$|w_k|$")
+    ax.set_yticks([_ZERO, *(10.0**power for power in powers)], ["0", *names])
+    ax.minorticks_off()
+    ax.axhspan(_ZERO / 1.6, _FLOOR / 1.5, color="#F2F4F5", lw=0, zorder=0)
+
+
+@cache
+def group_slices() -> dict[str, slice]:
+    """Return where each group of `GROUPS` stands among the weights."""
+    ends = np.cumsum([0, *(size for _, size in GROUPS.values())]).tolist()
+    return {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(GROUPS)}
+
+
+def _title(frame: PathFrame) -> str:
+    where = "After the clean-up" if frame.is_clean else f"λ = {frame.lam:,.0f}"
+    return f"{where}: cost {frame.primal:.3f} ≥ optimum ≥ {frame.dual:.3f}"
