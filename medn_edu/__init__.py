@@ -9,11 +9,11 @@ carry everything else, and on chains and trees both are answered exactly:
 * which labelling scores best?          dynamic programming over ``max``;
 * how much score is there altogether?   dynamic programming over ``log sum exp``.
 
-From the first come max-margin Markov networks (`M3N`) and maximum entropy discrimination (`MEDN`,
-`LaplaceMEDN`), which learns a distribution over weights under a prior of your choice; from the second
-conditional random fields (`CRF`); `EpsilonMarkovNetwork` joins the two.  All are convex problems, so
-training ends with a *certificate*: a lower bound on the optimum, and the gap to it
-(``model.result_.relative_gap``).
+From the first come max-margin Markov networks (`M3N`; `L1M3N`, which selects features) and maximum
+entropy discrimination (`MEDN`, `LaplaceMEDN`), which learns a distribution over weights under a prior
+of your choice; from the second conditional random fields (`CRF`); `EpsilonMarkovNetwork` joins the
+two.  All are convex problems, so training ends with a *certificate*: a lower bound on the optimum, and
+the gap to it (``model.result_.relative_gap``).
 
 A first model, on sequences of two kinds of nodes that are told apart by one feature:
 
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from medn_edu.datasets import DataError, load_digit_words, load_ocr, make_chain_crf
     from medn_edu.estimators import (
         CRF,
+        L1M3N,
         M3N,
         MEDN,
         EpsilonMarkovNetwork,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CRF",
+    "L1M3N",
     "M3N",
     "MEDN",
     "DataError",
@@ -97,6 +99,7 @@ __all__ = [
 _HOME = {
     "CRF": "estimators",
     "EpsilonMarkovNetwork": "estimators",
+    "L1M3N": "estimators",
     "LaplaceMEDN": "estimators",
     "M3N": "estimators",
     "MEDN": "estimators",

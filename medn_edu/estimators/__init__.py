@@ -11,6 +11,7 @@ transitions along the edges.  All models predict by ``argmax_y F``; they differ 
 `MEDN`                  maximum entropy discrimination: the same with any prior in the place of
                         ``|w|^2 / 2``, a posterior distribution over weights, and other slacks
 `LaplaceMEDN`           MEDN with a Laplace prior, exact or by the papers' variational method
+`L1M3N`                 ``|w|_1 / 2 + C sum_i xi_i``, which selects features, in four ways
 `CRF`                   conditional random field: ``-sum_i log p(y_i | x_i; w)``, plus
                         ``lam |w|^2 / 2`` or ``lam |w|_1``
 `EpsilonMarkovNetwork`  from M3N to the CRF: M3N with ``epsilon log sum_y exp(. / epsilon)`` in place
@@ -27,12 +28,14 @@ from __future__ import annotations
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.estimators.crf import CRF
 from medn_edu.estimators.epsilon import EpsilonMarkovNetwork
+from medn_edu.estimators.l1m3n import L1M3N
 from medn_edu.estimators.loading import load_model
 from medn_edu.estimators.m3n import M3N
 from medn_edu.estimators.medn import MEDN, LaplaceMEDN
 
 __all__ = [
     "CRF",
+    "L1M3N",
     "M3N",
     "MEDN",
     "EpsilonMarkovNetwork",

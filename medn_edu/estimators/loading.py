@@ -7,6 +7,7 @@ from pathlib import Path
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.estimators.crf import CRF
 from medn_edu.estimators.epsilon import EpsilonMarkovNetwork
+from medn_edu.estimators.l1m3n import L1M3N
 from medn_edu.estimators.m3n import M3N
 from medn_edu.estimators.medn import MEDN, LaplaceMEDN
 from medn_edu.estimators.saving import load_state
@@ -48,7 +49,7 @@ def load_model(path: str | Path) -> MarkovNetwork:
     array(['a', 'b'], dtype='<U1')
     """
     state = load_state(path)
-    kinds = (CRF, EpsilonMarkovNetwork, LaplaceMEDN, M3N, MEDN)
+    kinds = (CRF, EpsilonMarkovNetwork, L1M3N, LaplaceMEDN, M3N, MEDN)
     estimators = {kind.__name__: kind for kind in kinds}
     if state["estimator"] not in estimators:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What all max-margin estimators share: a prior, a slack, and a sparse dual."""
+"""What all max-margin estimators share: a sparse dual, and mostly a prior and a slack."""
 
 from __future__ import annotations
 
@@ -17,11 +17,41 @@ from medn_edu.slacks import Slack
 from medn_edu.solvers import block_frank_wolfe
 from medn_edu.structures import LabelledSamples
 
-__all__ = ["MaxMarginNetwork"]
+__all__ = ["MarginNetwork", "MaxMarginNetwork"]
 
 
-class MaxMarginNetwork(MarkovNetwork):
-    """What all max-margin estimators share.
+class MarginNetwork(MarkovNetwork):
+    """What all estimators share that are trained on margins: a sparse dual.
+
+    Attributes
+    ----------
+    support_labellings_ : list of list of (labels, alpha)
+        For each training sample its wrong labellings that carry dual mass, heaviest first; missing
+        after solvers that keep no labellings.
+    """
+
+    @property
+    def support_labellings_(self) -> list[list[tuple[np.ndarray, float]]]:
+        """For each training sample its wrong labellings with dual mass, as (labels, alpha)."""
+        check_is_fitted(self, "coef_")
+        found: list[list[tuple[np.ndarray, float]]] = [[] for _ in self._offsets[1:]]
+        alpha = self.result_.alpha
+        if alpha is None:
+            raise AttributeError(
+                f"this {type(self).__name__} has no support_labellings_: its solver spreads mass over "
+                "all labellings; expected a solver that keeps few, such as 'block_frank_wolfe'."
+            )
+        for j in np.argsort(-alpha.values, kind="stable"):
+            i = alpha.sample[j]
+            codes = alpha.labels[alpha.offsets[j] : alpha.offsets[j + 1]]
+            true = self._labels[self._offsets[i] : self._offsets[i + 1]]
+            if alpha.values[j] > 0 and (codes != true).any():
+                found[i].append((self.classes_[codes], float(alpha.values[j])))
+        return found
+
+
+class MaxMarginNetwork(MarginNetwork):
+    """What all estimators share that weigh margins against a prior.
 
     A subclass says which prior and which slack it has (``_prior`` and ``_slack``).
 
@@ -31,9 +61,6 @@ class MaxMarginNetwork(MarkovNetwork):
         Mean of the posterior over weights, ``Lambda'(eta)``; the same as ``weights_``.
     posterior_variance_ : ndarray of shape (n_weights,)
         Variances of the posterior, ``Lambda''(eta)``, in the order of ``weights_``.
-    support_labellings_ : list of list of (labels, alpha)
-        For each training sample its wrong labellings that carry dual mass, heaviest first; missing
-        after solvers that keep no labellings.
     """
 
     random_state: Any
@@ -62,22 +89,3 @@ class MaxMarginNetwork(MarkovNetwork):
         check_is_fitted(self, "coef_")
         assert self.result_.variance is not None
         return self.result_.variance.copy()
-
-    @property
-    def support_labellings_(self) -> list[list[tuple[np.ndarray, float]]]:
-        """For each training sample its wrong labellings with dual mass, as (labels, alpha)."""
-        check_is_fitted(self, "coef_")
-        found: list[list[tuple[np.ndarray, float]]] = [[] for _ in self._offsets[1:]]
-        alpha = self.result_.alpha
-        if alpha is None:
-            raise AttributeError(
-                f"this {type(self).__name__} has no support_labellings_: its solver spreads mass over "
-                "all labellings; expected a solver that keeps few, such as 'block_frank_wolfe'."
-            )
-        for j in np.argsort(-alpha.values, kind="stable"):
-            i = alpha.sample[j]
-            codes = alpha.labels[alpha.offsets[j] : alpha.offsets[j + 1]]
-            true = self._labels[self._offsets[i] : self._offsets[i + 1]]
-            if alpha.values[j] > 0 and (codes != true).any():
-                found[i].append((self.classes_[codes], float(alpha.values[j])))
-        return found

@@ -54,7 +54,7 @@ _SHARE = 0.5  # of the tolerance; the gap to which each MEDN is solved
 _MOST_PASSES = 200  # for each of them
 _PROGRESS = 0.01  # by how much at least the gap should shrink in a step,
 _MOST_VAIN = 3  # and how often it may fail to
-_FINEST = 2e-3  # smallest gap that is left to the path when there is a clean-up
+_FINEST = 1e-2  # smallest gap that is left to the path when there is a clean-up
 _NEAR = 0.4  # weights with a smaller |eta_k| are left out of the program at first
 _MOST_CELLS = 1_000_000  # rows times features of a program that takes seconds, not minutes
 

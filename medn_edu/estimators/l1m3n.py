@@ -1,0 +1,272 @@
+"""The L1-norm maximum margin Markov network as an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from medn_edu.checks import check_count, check_positive, random_generator
+from medn_edu.estimators.max_margin import MarginNetwork
+from medn_edu.estimators.progress import StepProgress
+from medn_edu.problems import (
+    L1Ball,
+    L1Norm,
+    Norm,
+    NormMarginProblem,
+    SquaredL1Norm,
+    l1_constant,
+    weight_bounds,
+)
+from medn_edu.results import Iterate, SolveResult, run
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers import adaptive_m3n, l1_cutting_plane, l1_path, projected_subgradient
+from medn_edu.structures import LabelledSamples
+
+__all__ = ["L1M3N"]
+
+_NEVER = 1e-300  # a gap at which no run ends, unless nothing is left of it
+_ROUNDING = 1e-6  # weights bounded by this share of the largest are zeros
+# Constants that only some of the solvers know.
+_KNOWN_BY = {
+    "path": ("clean_up",),
+    "cutting_plane": (),
+    "subgradient": ("radius", "beta"),
+    "online_subgradient": ("radius", "beta"),
+    "em": ("lam",),
+}
+
+
+class L1M3N(MarginNetwork):
+    """Maximum margin Markov network that selects features (Zhu, Xing and Zhang, KDD 2009).
+
+    Minimises ``|w|_1 / 2 + C sum_i xi_i``, where ``xi_i`` is the largest violation of the margins
+    ``w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y) - xi_i`` (P1 of the paper), a linear program.  Few
+    weights differ from 0, and few labellings carry dual mass.  Four ways to solve it:
+
+    ``"path"``
+        Laplace MEDNs with ``lam`` growing, then a vertex of the linear program; with a duality gap.
+    ``"cutting_plane"``
+        Algorithm 1 of the paper, stabilised; with a duality gap.
+    ``"subgradient"``, ``"online_subgradient"``
+        Algorithm 2, in batch or sample by sample: sub-gradient steps on ``sum_i xi_i`` within the ball
+        ``|w|_1 <= radius``; the gap is that of this other problem.
+    ``"em"``
+        Algorithm 3: M3Ns whose variances adapt.  It ends when its iterations are done, which counts
+        as done and not as converged.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of margin violations; positive.  Smaller values leave fewer weights.  Does not matter
+        where ``radius`` is given; with ``lam`` it is the ``C`` of the adaptive M3N.
+    solver : {"path", "cutting_plane", "subgradient", "online_subgradient", "em"}, default="path"
+        How to train.
+    radius : float, optional
+        Largest ``|w|_1`` for the sub-gradient methods; by default that of the solution with this ``C``,
+        which the path finds first.
+    beta : float, optional
+        Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient methods, as in the papers; by default steps
+        of our own.
+    lam : float, optional
+        Constant of the adaptive M3N (P2 of the paper) for EM, ``w . diag(1/tau) w + C sum_i xi_i`` with
+        ``mean(tau) = 1 / lam``; by default it adapts so that L1-M3N is solved with this ``C``.
+    n_iterations : int, default=15
+        Number of quadratic programs of EM.
+    clean_up : bool, optional
+        Whether the path ends at a vertex, whose zeros are exact; by default where that takes seconds.
+        Otherwise small weights are rounded to 0 as far as ``tol`` allows.
+    forbidden : collection of pairs, or dict from edge type to pairs, optional
+        Transitions ``(parent's label, child's label)`` that never occur.
+    tol : float, default=0.01
+        Relative duality gap at which to stop; with EM that of each quadratic program.
+    max_iter : int, default=1000
+        Largest number of passes; with EM of each quadratic program.
+    random_state : int, numpy.random.Generator or None, default=0
+        Order in which samples are visited.
+    n_jobs : int, default=1
+        Threads for sweeps over all samples; results do not depend on it.
+    verbose : int, default=1
+        Whether to show progress when training takes over two seconds.
+
+    Attributes
+    ----------
+    l1_constant_ : float
+        Constant of the L1-M3N that the solution belongs to: ``C``, or what ``radius`` or ``lam`` stand
+        for (`medn_edu.problems.constants`).
+    weight_bounds_ : ndarray of shape (n_weights,)
+        How large each weight can be in any solution, in the order of ``weights_``.
+    certified_zeros_ : ndarray of bool, shape (n_weights,)
+        Which weights are 0 in every solution.
+    dead_features_ : ndarray of bool, shape (n_weights,)
+        Which weights are exactly 0; with EM those that died.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu import L1M3N
+    >>> X = [np.array([[1.0, 0.0, 0.2], [0.0, 1.0, 0.1]]), np.array([[0.0, 1.0, 0.3]])]
+    >>> y = [["noun", "verb"], ["verb"]]
+    >>> model = L1M3N(C=1.0, tol=1e-9).fit(X, y)
+    >>> model.predict(X)[0]
+    array(['noun', 'verb'], dtype='<U4')
+    >>> round(model.result_.primal, 6), model.dead_features_[[2, 5]]  # nobody needs the third feature
+    (1.0, array([ True,  True]))
+
+    The same solution, by another way and another constant:
+
+    >>> radius = float(np.abs(model.weights_).sum())
+    >>> ball = L1M3N(solver="subgradient", radius=radius, tol=1e-3).fit(X, y)
+    >>> bool(np.abs(ball.weights_).sum() <= radius * (1 + 1e-9))
+    True
+    """
+
+    warm_start = False
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        solver: str = "path",
+        *,
+        radius: float | None = None,
+        beta: float | None = None,
+        lam: float | None = None,
+        n_iterations: int = 15,
+        clean_up: bool | None = None,
+        forbidden: Any = None,
+        tol: float = 1e-2,
+        max_iter: int = 1000,
+        random_state: Any = 0,
+        n_jobs: int = 1,
+        verbose: int = 1,
+    ) -> None:
+        self.C = C
+        self.solver = solver
+        self.radius = radius
+        self.beta = beta
+        self.lam = lam
+        self.n_iterations = n_iterations
+        self.clean_up = clean_up
+        self.forbidden = forbidden
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # -- what was learned -----------------------------------------------------------------------
+
+    @property
+    def l1_constant_(self) -> float:
+        """Constant of the L1-M3N that the solution belongs to."""
+        check_is_fitted(self, "coef_")
+        if self._solves_l1m3n:
+            return float(self.C)
+        assert self.eta_ is not None
+        return l1_constant(1.0 if self._steps_in_a_ball else self.C, self.eta_)
+
+    @property
+    def weight_bounds_(self) -> np.ndarray:
+        """How large each weight can be in any solution (`medn_edu.problems.weight_bounds`)."""
+        check_is_fitted(self, "coef_")
+        if not self._solves_l1m3n:
+            raise AttributeError(
+                "weight_bounds_ are known for solutions of L1-M3N with its own C; expected no radius "
+                f"and no lam, and another solver than {self.solver!r}, such as 'path'."
+            )
+        assert self.eta_ is not None
+        return weight_bounds(self.result_.gap, self.eta_)
+
+    @property
+    def certified_zeros_(self) -> np.ndarray:
+        """Which weights are 0 in every solution, up to a millionth of the largest."""
+        return self.weight_bounds_ <= _ROUNDING * np.abs(self.weights_).max(initial=0.0)
+
+    @property
+    def dead_features_(self) -> np.ndarray:
+        """Which weights are exactly 0."""
+        return self.weights_ == 0
+
+    # -- training -------------------------------------------------------------------------------
+
+    @property
+    def _steps_in_a_ball(self) -> bool:
+        return self.solver in ("subgradient", "online_subgradient")
+
+    @property
+    def _solves_l1m3n(self) -> bool:
+        return not self._steps_in_a_ball and self.lam is None
+
+    def _problem(self, data: LabelledSamples, n_jobs: int) -> NormMarginProblem:
+        self._check_constants()
+        slack = LinearSlack(1.0 if self._steps_in_a_ball else self.C)
+        return NormMarginProblem(data, self._norm(data, n_jobs), slack, n_jobs)
+
+    def _check_constants(self) -> None:
+        if self.solver not in _KNOWN_BY:
+            known = ", ".join(map(repr, _KNOWN_BY))
+            raise ValueError(f"solver is {self.solver!r}; expected one of {known}.")
+        for name in ("radius", "beta", "lam", "clean_up"):
+            if getattr(self, name) is not None and name not in _KNOWN_BY[self.solver]:
+                takers = " or ".join(repr(s) for s, names in _KNOWN_BY.items() if name in names)
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}, which the solver {self.solver!r} does not "
+                    f"know; expected None, or the solver {takers}."
+                )
+        for name in ("radius", "beta", "lam"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name))
+        check_positive("C", self.C)
+        check_count("n_iterations", self.n_iterations)
+
+    def _norm(self, data: LabelledSamples, n_jobs: int) -> Norm:
+        """Return what weights cost: the constant in the terms of the solver."""
+        if self._steps_in_a_ball:
+            return L1Ball(self._radius(data, n_jobs) if self.radius is None else self.radius)
+        if self.lam is not None:
+            return SquaredL1Norm(self.lam / data.weight_shape.size)
+        return L1Norm()
+
+    def _radius(self, data: LabelledSamples, n_jobs: int) -> float:
+        """Find the ball on whose boundary the solution with this ``C`` lies."""
+        problem = NormMarginProblem(data, L1Norm(), LinearSlack(self.C), n_jobs)
+        path = l1_path(problem, rng=random_generator(self.random_state), tol=self.tol)
+        weights = run(path, problem, tol=self.tol, max_iter=self.max_iter).weights
+        if not weights.any():
+            raise ValueError(
+                f"C is {self.C:g}, at which every weight is 0 and so is the radius; raise C, or give "
+                "a radius."
+            )
+        return float(np.abs(weights).sum())
+
+    def _iterates(self, problem: NormMarginProblem, start: SolveResult | None) -> Iterator[Iterate]:
+        rng = random_generator(self.random_state)
+        if self.solver == "path":
+            return l1_path(problem, rng=rng, tol=self.tol, clean_up=self.clean_up)
+        if self.solver == "cutting_plane":
+            return l1_cutting_plane(problem)
+        if self.solver == "em":
+            return adaptive_m3n(
+                problem,
+                rng=rng,
+                n_iterations=self.n_iterations,
+                tol=self.tol,
+                max_iter=self.max_iter,
+            )
+        online = self.solver == "online_subgradient"
+        return projected_subgradient(problem, rng=rng, online=online, beta=self.beta)
+
+    def _solve(self, problem: NormMarginProblem, start: SolveResult | None) -> SolveResult:
+        if self.solver != "em":
+            return super()._solve(problem, start)
+        passes = self._iterates(problem, start)
+        with StepProgress("L1M3N", self.n_iterations, shown=bool(self.verbose)) as progress:
+            # EM ends when its iterations are done, however close it is.
+            n_iterations = self.n_iterations
+            return run(passes, problem, tol=_NEVER, max_iter=n_iterations, callback=progress)
+
+    def _warn(self, result: SolveResult, problem: NormMarginProblem) -> None:
+        if self.solver != "em":
+            super()._warn(result, problem)
