@@ -308,7 +308,8 @@ def _draw_scale(ax: Axes) -> None:
     powers = range(-4, 1)
     names = [f"$10^{{{power}}}$" for power in powers]
     ax.set(yscale="log", ylim=(_ZERO / 1.6, 2 * _TOP), ylabel="$|w_k|$")
-    ax.set_yticks([_ZERO, *(10.0**power for power in powers)], ["0", *names])
+    heights = [_ZERO, _FLOOR, *(10.0**power for power in powers)]
+    ax.set_yticks(heights, ["0", r"$\leq 10^{-5}$", *names])
     ax.minorticks_off()
     ax.axhspan(_ZERO / 1.6, _FLOOR / 1.5, color="#F2F4F5", lw=0, zorder=0)
 

@@ -204,7 +204,8 @@ class Projections:
             self._scaled[k].set_height(abs(frame.on_l2[k]))
             kept = abs(frame.on_l1[k])
             self._values[k].set_text("0" if kept == 0 else f"{kept:.2f}")
-            self._values[k].set_position((k, size[k] + 0.02))
+            hidden = 0 < theta - size[k] < 0.15  # the text would lie across the line
+            self._values[k].set_position((k, (theta if hidden else size[k]) + 0.02))
             self._values[k].set_color(_L1)
             self._values[k].set_fontweight("bold" if kept == 0 else "normal")
         self._line.set_ydata([theta, theta])
