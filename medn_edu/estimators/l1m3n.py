@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -160,11 +161,13 @@ class L1M3N(MarginNetwork):
 
     @property
     def l1_constant_(self) -> float:
-        """Constant of the L1-M3N that the solution belongs to."""
+        """Constant of the L1-M3N that the solution belongs to; NaN without dual variables yet."""
         check_is_fitted(self, "coef_")
         if self._solves_l1m3n:
             return float(self.C)
         assert self.eta_ is not None
+        if not self.eta_.any():
+            return math.nan
         return l1_constant(1.0 if self._steps_in_a_ball else self.C, self.eta_)
 
     @property

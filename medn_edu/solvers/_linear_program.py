@@ -81,8 +81,8 @@ class LinearProgram:
             "threads": 1,
             "random_seed": 0,
             "simplex_iteration_limit": _MOST_ITERATIONS,
-            "primal_feasibility_tolerance": 1e-9,
-            "dual_feasibility_tolerance": 1e-9,
+            "primal_feasibility_tolerance": 1e-8,
+            "dual_feasibility_tolerance": 1e-8,
         }.items():
             self._highs.setOptionValue(option, value)
         n_samples, n_weights = problem.n_samples, problem.weight_shape.size
@@ -172,8 +172,10 @@ class LinearProgram:
         ProgramError
             If HiGHS ends with anything but an optimum.
         """
-        self._highs.run()
-        status = self._highs.modelStatusToString(self._highs.getModelStatus())
+        status = self._run()
+        if status != "Optimal":  # a basis that has come a long way may be ill-conditioned
+            self._highs.clearSolver()
+            status = self._run()
         if status != "Optimal":
             raise ProgramError(
                 f"HiGHS ended a linear program of {len(self)} labellings with the status {status!r}; "
@@ -195,6 +197,10 @@ class LinearProgram:
         """Return the weights left out that are worth their price, ``|eta_k| > 1/2``."""
         worth = np.abs(self.problem.eta(alpha)) > 0.5 * (1 + 1e-9)
         return np.flatnonzero(worth & (self._column < 0))
+
+    def _run(self) -> str:
+        self._highs.run()
+        return self._highs.modelStatusToString(self._highs.getModelStatus())
 
     def _fit(self, mass: np.ndarray) -> np.ndarray:
         """Return by how much to scale each sample's masses for their sum not to exceed its own."""

@@ -54,9 +54,10 @@ _SHARE = 0.5  # of the tolerance; the gap to which each MEDN is solved
 _MOST_PASSES = 200  # for each of them
 _PROGRESS = 0.01  # by how much at least the gap should shrink in a step,
 _MOST_VAIN = 3  # and how often it may fail to
-_FINEST = 1e-2  # smallest gap that is left to the path when there is a clean-up
-_NEAR = 0.4  # weights with a smaller |eta_k| are left out of the program at first
-_MOST_CELLS = 1_000_000  # rows times features of a program that takes seconds, not minutes
+_NEAR = 0.4  # weights with a smaller |eta_k| are left out of the linear program at first
+_FINE = 1e-2  # gap at which that program takes over,
+_WORTH = 3e3  # or this divided by its rows times its features, if that is more,
+_MOST_CELLS = 1_000_000  # if they are not more than this, so that it takes seconds, not minutes
 
 
 def l1_path(
@@ -109,15 +110,12 @@ def l1_path(
     bounds = Bounds(problem)
     bounds.visit(np.zeros(problem.weight_shape.size))
     yield bounds.iterate()
-    finest = max(tol, _FINEST)
-    for scaled_eta in _follow(problem, bounds, rng, tol if clean_up is False else finest):
-        if clean_up is not False and bounds.closed(finest):
-            near = np.flatnonzero(np.abs(scaled_eta) > _NEAR)
-            if clean_up or len(near) * len(bounds.alpha) <= _MOST_CELLS:
-                program = LinearProgram(problem, near, bounds.alpha)
-                yield from _finish(bounds, program)
-                return
-        if bounds.closed(tol):
+    for scaled_eta in _follow(problem, bounds, rng, tol if clean_up is False else max(tol, _FINE)):
+        near = np.flatnonzero(np.abs(scaled_eta) > _NEAR)
+        if clean_up is not False and _is_time(bounds, len(near), tol, wanted=clean_up is True):
+            yield from _finish(bounds, LinearProgram(problem, near, bounds.alpha))
+            return
+        if bounds.closed(tol) and not clean_up:
             _round(bounds, tol)
         yield bounds.iterate()
     yield bounds.iterate("the gap does not shrink any more, because of rounding")
@@ -147,6 +145,14 @@ def _follow(
         n_vain = 0 if bounds.gap < (1 - _PROGRESS) * gap else n_vain + 1
         gap = bounds.gap
         lam *= _GROWTH
+
+
+def _is_time(bounds: Bounds, n_features: int, tol: float, *, wanted: bool) -> bool:
+    """Say whether the linear program of what has survived is small enough to take over."""
+    n_cells = n_features * len(bounds.alpha)
+    if n_cells > _MOST_CELLS:
+        return wanted and bounds.closed(tol)
+    return bounds.closed(max(_WORTH / max(n_cells, 1), tol, _FINE))
 
 
 def _finish(bounds: Bounds, program: LinearProgram) -> Iterator[Iterate]:
