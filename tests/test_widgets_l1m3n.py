@@ -81,7 +81,7 @@ def test_working_sets_says_both_bounds(cuts):
     cuts.set(rounds=cuts.controls["rounds"].values[-1], C=0.05)
     assert "weights (0.00, 0.00)" in cuts.summary
     assert cuts.summary.endswith("the optimum. The method ended with round 1.")
-    assert "bounds 0.500 and 0.500 after 1 rounds" in cuts.frame().alt
+    assert "bounds 0.500 and 0.500 after round 1" in cuts.frame().alt
     assert cuts.controls["rounds"].kind == "time"
 
 

@@ -48,7 +48,7 @@ def working_sets() -> Explorer:
         return (
             "Left, the plane of two weights with contours of the true cost and of the cost by the "
             f"working sets, and the solutions of the linear programs up to {_text(here)}; right, "
-            f"the bounds {here.lower:.3f} and {here.upper:.3f} after {here.number} rounds, and the "
+            f"the bounds {here.lower:.3f} and {here.upper:.3f} after round {here.number}, and the "
             f"{here.kept.sum()} labellings of the working sets with their masses."
         )
 
