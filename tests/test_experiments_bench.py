@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from medn_edu.cli import main
-from medn_edu.experiments import bench, bench_tasks
+from medn_edu.experiments import accuracy, bench, bench_tasks
 from medn_edu.experiments.tables import read_csv
 
 FOUND = {
@@ -199,3 +199,21 @@ def test_crfsuite_trains_the_same_model(own, peer):
     ours, theirs = bench._run(own, "digits"), bench._run(peer, "digits")
     assert theirs["primal"] == pytest.approx(ours["primal"], rel=2e-4)
     assert theirs["to_target"] > 0
+
+
+def test_accuracy_is_measured_against_the_optimum(tmp_path, capsys, monkeypatch):
+    """Each row is an excess over the optimum; a solver that stops early misses its limit."""
+    monkeypatch.setattr(accuracy, "_SEEDS", range(1))
+    monkeypatch.setattr(accuracy, "_CONSTANTS", (1.0,))
+    monkeypatch.setattr(accuracy, "M3N_SOLVERS", ("block_frank_wolfe", "subgradient"))
+    monkeypatch.setattr(accuracy, "_PASSES", 30)
+    assert main(["bench", "--accuracy", "--out", str(tmp_path)]) == 1
+    rows = {row["work"]: row for row in read_csv((tmp_path / "accuracy.csv").read_text("utf-8"))}
+    ways = ("λ-path", "cutting plane", "EM", "projected sub-gradient")
+    assert all(rows[f"L1-M3N by {way}"]["reached"] is True for way in ways)
+    assert rows["M3N by block_frank_wolfe"]["reached"] is True
+    early = rows["M3N by subgradient"]
+    assert early["reached"] is False
+    assert early["value"] > 0.01
+    assert "M3N by subgradient" in capsys.readouterr().out
+    assert "medn-edu bench --accuracy" in (tmp_path / "accuracy.md").read_text("utf-8")

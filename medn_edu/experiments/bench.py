@@ -30,6 +30,7 @@ _TASKS = (
     "warm", "crf", "crfsuite-train", "crf-l1", "crfsuite-l1",
     "m3n-1", "m3n-0.1", "epsilon", "laplace", "laplace-variational",
     "laplace-1", "laplace-36", "laplace-268",
+    "l1-path", "l1-path-0.1", "l1-path-0.3", "l1-cutting-plane",
     "viterbi", "crfsuite-viterbi", "hmmlearn-viterbi", "marginals", "hmmlearn-marginals",
     "import", "first-fit", "cold",
 )  # fmt: skip
@@ -156,7 +157,7 @@ def _training_rows(found: Mapping[str, Mapping[str, Any]], data: str) -> list[Be
     """Return the lines for training on the OCR letters, or on what stands in for them."""
     l2 = "to 1e-4 of 18067.45" if data == "ocr" else "to 1e-4 of the optimum"
     l1 = "to 17218" if data == "ocr" else "to 1e-4 of the optimum"
-    times = (8.0, "≥ 8x CRFsuite")
+    times, few = (8.0, "≥ 8x CRFsuite"), ", 100 words"
     return [
         _compared(
             f"L2-CRF, Σ NLL + ½‖w‖², {l2}", "s", found, "crf", "to_target",
@@ -172,6 +173,13 @@ def _training_rows(found: Mapping[str, Mapping[str, Any]], data: str) -> list[Be
         _limited("ε = 0.1 between M3N and CRF, C = 0.1, 1 % gap", "s", found, "epsilon", "seconds"),
         _limited("LapMEDN, C = 1, λ = 36, 1 % gap", "s", found, "laplace", "seconds", 30.0),
         _variational(found),
+        _limited("L1-M3N, C = 0.1, λ-path, 2 % gap", "s", found, "l1-path", "seconds"),
+        _limited(f"L1-M3N, C = 0.1, λ-path, 1 % gap{few}", "s", found, "l1-path-0.1", "seconds", 8.0),
+        _limited(f"L1-M3N, C = 0.3, λ-path, 2 % gap{few}", "s", found, "l1-path-0.3", "seconds", 20.0),
+        _limited(
+            f"L1-M3N, C = 0.1, cutting plane, 1 % gap{few}", "s", found, "l1-cutting-plane", "seconds",
+            20.0,
+        ),
     ]  # fmt: skip
 
 

@@ -144,6 +144,30 @@ def _laplace(name: str, method: str) -> dict[str, Any]:
     return {**_timed_fit(model, *_packed(name)), "bound": min(model.bounds_, default=None)}
 
 
+def _l1_path(name: str, C: float, tol: float) -> dict[str, Any]:
+    from medn_edu import L1M3N
+
+    return _timed_fit(L1M3N(C=C, tol=tol, verbose=0), *_packed(name))
+
+
+def _l1_small(name: str, C: float, solver: str, tol: float) -> dict[str, Any]:
+    """Train on a hundred words of one fold, as the study ``ocr`` draws them."""
+    from medn_edu import L1M3N
+    from medn_edu.packing import pack
+
+    if name == "ocr":
+        from medn_edu.experiments.specs import FitSpec
+        from medn_edu.experiments.studies import STUDIES
+
+        split = STUDIES["ocr"].split(FitSpec("ocr-100", 0, "", (), 0))
+        X, y = split.X_train, split.y_train
+    else:
+        X, y, _, _ = _data(name)
+        X, y = X[:100], y[:100]
+    model = L1M3N(C=C, solver=solver, tol=tol, verbose=0)
+    return _timed_fit(model, pack(X), y)
+
+
 def _synthetic(name: str, lam: float) -> dict[str, Any]:
     """Train on the papers' synthetic sequences, whatever the other data are."""
     del name
@@ -358,6 +382,10 @@ TASKS: dict[str, Callable[[str], dict[str, Any]]] = {
     "epsilon": _epsilon,
     "laplace": lambda name: _laplace(name, "exact"),
     "laplace-variational": lambda name: _laplace(name, "variational"),
+    "l1-path": lambda name: _l1_path(name, 0.1, 2e-2),
+    "l1-path-0.1": lambda name: _l1_small(name, 0.1, "path", 1e-2),
+    "l1-path-0.3": lambda name: _l1_small(name, 0.3, "path", 2e-2),
+    "l1-cutting-plane": lambda name: _l1_small(name, 0.1, "cutting_plane", 1e-2),
     "laplace-1": lambda name: _synthetic(name, 1.0),
     "laplace-36": lambda name: _synthetic(name, 36.0),
     "laplace-268": lambda name: _synthetic(name, 268.0),
