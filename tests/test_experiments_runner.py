@@ -16,9 +16,9 @@ import pytest
 
 from medn_edu.estimators import M3N
 from medn_edu.experiments import runner
-from medn_edu.experiments.models import MODELS
-from medn_edu.experiments.runner import ResultStore, run_study
-from medn_edu.experiments.specs import FitSpec, Split, Study
+from medn_edu.experiments.models import MODELS, Model
+from medn_edu.experiments.runner import RESULT_COLUMNS, ResultStore, run_study, write_report
+from medn_edu.experiments.specs import FitSpec, Report, Split, Study
 
 X = [np.eye(2), np.eye(2)[::-1]]
 Y = [["a", "b"], ["b", "a"]]
@@ -49,6 +49,80 @@ def test_every_fit_is_a_row_sorted_by_key(tmp_path):
     assert tables(tmp_path).count(b"\n") == len(SPECS) + 1
     assert "seconds" not in tables(tmp_path).decode(), "times stand in a file of their own"
     assert {path.name for path in tmp_path.iterdir()} == {"results.csv", "timings.csv"}
+
+
+OWN = replace(
+    TOY,
+    models={"twice": Model("twice", lambda C: M3N(2 * C, verbose=0), "M3N with twice the C")},
+    measured=("largest",),
+    measure=lambda spec, model: {"largest": float(np.abs(model.weights_).max()) + spec.fold},
+)
+OWN_SPECS = [FitSpec("toy", fold, "twice", (("C", 0.25),)) for fold in range(2)]
+
+
+def test_a_study_has_models_and_columns_of_its_own(tmp_path):
+    store = ResultStore.open(tmp_path, OWN)
+    rows = run_study(OWN, OWN_SPECS, store)
+    expected = np.abs(M3N(0.5, verbose=0).fit(X, Y).weights_).max()
+    assert [row["largest"] - row["fold"] for row in rows] == pytest.approx([expected] * 2, rel=0.02)
+    assert "C=0.5 " in rows[0]["settings"]
+    header = tables(tmp_path).decode().partition("\n")[0]
+    assert header == ",".join([*RESULT_COLUMNS, "largest"])
+    again = ResultStore.open(tmp_path, OWN)
+    assert all(again.is_done(spec) for spec in OWN_SPECS)
+    written = tables(tmp_path)
+    run_study(OWN, OWN_SPECS, again)
+    assert tables(tmp_path) == written
+    with pytest.raises(ValueError, match="cannot be continued"):
+        ResultStore.open(tmp_path)
+
+
+def test_a_store_must_know_a_study_with_columns_of_its_own(tmp_path):
+    with pytest.raises(ValueError, match="does not know toy"):
+        run_study(OWN, OWN_SPECS, ResultStore.open(tmp_path))
+
+
+def test_times_by_the_clock_and_by_the_processor(tmp_path):
+    def slow(spec, model):
+        time.sleep(0.05)
+        return {"largest": 0.0}
+
+    class Sleeper(M3N):
+        def fit(self, X, y):
+            time.sleep(0.2)
+            return super().fit(X, y)
+
+    models = {"twice": Model("twice", lambda C: Sleeper(C, verbose=0), "")}
+    study = replace(OWN, models=models, measure=slow)
+    M3N(verbose=0).fit(X, Y)  # kernels are loaded
+    store = ResultStore.open(tmp_path, study)
+    [row] = store.timed(run_study(study, OWN_SPECS[:1], store))
+    assert row["seconds"] >= 0.2 > row["cpu_seconds"] >= 0
+    again = ResultStore.open(tmp_path, study)
+    assert again.timed([{"key": row["key"]}])[0]["cpu_seconds"] == row["cpu_seconds"]
+    assert again.timed([{"key": "other"}])[0]["seconds"] is None
+
+
+def test_times_that_the_first_version_left_are_read(tmp_path):
+    run_study(TOY, SPECS, ResultStore.open(tmp_path))
+    lines = (tmp_path / "timings.csv").read_text(encoding="utf-8").splitlines()
+    old = "".join(line.rpartition(",")[0] + "\n" for line in lines)
+    (tmp_path / "timings.csv").write_text(old, encoding="utf-8")
+    store = ResultStore.open(tmp_path)
+    assert len(store.seconds) == len(SPECS)
+    assert not store.cpu_seconds
+
+
+def test_a_report_is_saved_with_the_command_that_made_it(tmp_path):
+    def report(rows, scale):
+        return Report(
+            ("model", "n"), [{"model": "M3N", "n": len(rows)}], "text", f"Caption, {scale}."
+        )
+
+    write_report(replace(TOY, report=report), [{}, {}], tmp_path, "paper")
+    assert (tmp_path / "table.csv").read_text(encoding="utf-8") == "model,n\nM3N,2\n"
+    caption = (tmp_path / "caption.md").read_text(encoding="utf-8")
+    assert caption.startswith("Caption, paper.\nMade by `medn-edu reproduce toy --scale paper`")
 
 
 def test_keys_tell_all_fits_apart():

@@ -4,7 +4,7 @@ The problem is M3N on handwritten digit words.  What a solver has reached is jud
 certificate computes primal and dual value from its weights and dual variables alone, and the words of
 the test part are read with its weights.  A *pass* is as many calls of the decoding or summing oracle as
 there are training words, whatever the solver calls an iteration.  Passes are recorded ever more rarely,
-each about a tenth later than the one before, and a solver is left alone when its gap is small enough
+each at least a tenth later than the one before, and a solver is left alone when its gap is small enough
 or its passes are used up.
 """
 
@@ -120,7 +120,7 @@ def watch(
         is_last = passes >= n_passes or bool(iterate.stopped)
         if passes < due and not is_last:
             continue
-        due = max(passes, _GROWTH * due)
+        due = _GROWTH * passes
         certificate = problem.certify(iterate)
         gap = certificate.relative_gap
         rows.append(
@@ -219,7 +219,7 @@ def _caption(scale: str) -> str:
 
 SOLVER_STUDY = TraceStudy(
     "solvers",
-    "every solver of M3N on one problem, watched pass by pass",
+    "every solver of M3N on one problem, pass by pass",
     ("solver", "iteration", "n_passes", "primal", "dual", "relative_gap", "error"),
     ("solver", "iteration", "cpu_seconds"),
     _trace,

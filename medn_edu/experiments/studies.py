@@ -130,7 +130,7 @@ STUDIES: dict[str, Study] = {
     for study in (
         Study(
             "ocr",
-            "handwritten words: 100 to 250 of them train, and nine folds",
+            "handwritten words: 100 to 250 train, and nine folds",
             _ocr_specs,
             ocr_split,
             _draw_ocr,
@@ -139,7 +139,7 @@ STUDIES: dict[str, Study] = {
         ),
         Study(
             "ocr-full",
-            "all handwritten words: folds 1-9 train, 0 tests; the reverse",
+            "all handwritten words: folds 1-9 train, 0 tests; reverse",
             _ocr_full_specs,
             ocr_split,
             _draw_ocr_full,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, NullLocator
 
 from medn_edu.plots.style import series_style, styled
 
@@ -90,11 +90,16 @@ def draw_against_constant(
         ax.xaxis.set_major_locator(FixedLocator(_thinned(values)))
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.4g}")
+        if len(values) == 1:
+            ax.set_xlim(values[0] / 2, values[0] * 2)
         ax.margins(x=0.08)
         ax.set_xlabel(label)
         if share:
             ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
         elif logarithmic:
+            low, high = ax.get_ylim()
+            ax.yaxis.set_major_locator(LogLocator(subs=(1,) if high > 50 * low else (1, 2, 5)))
+            ax.yaxis.set_minor_formatter(NullFormatter())
             ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.4g}")
         ax.grid(axis="y")
 

@@ -64,6 +64,11 @@ _SERIES: dict[str, dict[str, Any]] = {
     "LapMEDN": {"color": "#009E73", "linestyle": "-.", "marker": "D"},
     "LapMEDN variational": {"color": "#8A6FB0", "linestyle": (0, (3, 1)), "marker": "X"},
     "epsilon-M3N": {"color": "#A05A2C", "linestyle": (0, (1, 0.6)), "marker": "p"},
+    "path": {"color": "#009E73", "linestyle": "-", "marker": "D"},
+    "cutting plane": {"color": "#E69F00", "linestyle": "--", "marker": "s"},
+    "sub-gradient": {"color": "#CC79A7", "linestyle": (0, (5, 1, 1, 1, 1, 1)), "marker": "v"},
+    "online sub-gradient": {"color": "#5D6B78", "linestyle": ":", "marker": "^"},
+    "EM": {"color": "#0072B2", "linestyle": "-", "marker": "o"},
     "per letter": {"color": "#A9B1B9", "linestyle": (0, (2, 2)), "marker": "d"},
 }
 _LOCK = threading.RLock()

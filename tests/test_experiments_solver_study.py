@@ -1,0 +1,123 @@
+"""The study of solvers: what is recorded, what is summed up, and a quick run of all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from medn_edu.experiments.solver_study import SOLVER_STUDY, watch
+from medn_edu.experiments.tables import read_csv
+from medn_edu.experiments.traces import TRACES, run_traces
+from medn_edu.plots import new_figure
+from medn_edu.plots.traces import draw_traces, label_traces, solver_traces
+from medn_edu.results import Certificate, Iterate
+from medn_edu.solvers import M3N_SOLVERS
+
+
+class Halving:
+    """A problem of four samples whose gap is the weight."""
+
+    n_samples = 4
+
+    def certify(self, iterate):
+        return Certificate(primal=1.0, dual=1.0 - iterate.weights[0])
+
+
+def halving(calls_per_pass=4, stop_at=None):
+    for k in range(1, 1000):
+        stopped = "enough" if k == stop_at else ""
+        yield Iterate(np.array([2.0**-k]), 1.0, 1.0, calls_per_pass * k, stopped=stopped)
+
+
+def watched(iterates, **limits):
+    return watch(
+        iterates, Halving(), lambda w: float(w[0]), **{"target": 1e-9, "n_passes": 99, **limits}
+    )
+
+
+def test_passes_are_recorded_ever_more_rarely_until_the_gap_is_small():
+    rows = watched(halving(), target=1e-6)
+    passes = [row["n_passes"] for row in rows]
+    assert passes == [*range(1, 12), 13, 15, 17, 19, 21][: len(passes)]
+    assert rows[-1]["relative_gap"] <= 1e-6 < rows[-2]["relative_gap"]
+    assert all(row["error"] == row["relative_gap"] == 2.0 ** -row["iteration"] for row in rows)
+    seconds = [row["cpu_seconds"] for row in rows]
+    assert seconds == sorted(seconds)
+
+
+def test_passes_are_calls_per_sample_not_iterations():
+    rows = watched(halving(calls_per_pass=1), n_passes=3)
+    assert all(row["iteration"] == 4 * row["n_passes"] for row in rows)
+    assert (rows[0]["n_passes"], rows[-1]["n_passes"]) == (1, 3)
+    rows = watched(halving(calls_per_pass=40), n_passes=30)
+    assert [row["n_passes"] for row in rows] == [10, 20, 30]
+
+
+def test_a_solver_that_ends_is_recorded_at_its_end():
+    assert watched(halving(calls_per_pass=1, stop_at=6))[-1]["iteration"] == 6
+    assert watched(iter(())) == []
+
+
+def planted(name, gaps):
+    return [
+        {
+            "solver": name, "iteration": k, "n_passes": 2.0 * k, "primal": 1.0, "dual": 0.0,
+            "relative_gap": gap, "error": 0.2, "cpu_seconds": 0.1 * k,
+        }
+        for k, gap in enumerate(gaps, start=1)
+    ]  # fmt: skip
+
+
+def test_passes_and_seconds_to_each_goal():
+    rows = planted("one", [0.5, 0.09, 0.2, 0.009]) + planted("two", [None, 0.5])
+    one, two = SOLVER_STUDY.report(rows, "quick").rows
+    assert (one["passes_to_0.1"], one["seconds_to_0.1"]) == (4, pytest.approx(0.2))
+    assert (one["passes_to_0.01"], one["passes_to_0.001"]) == (8, None)
+    assert (two["passes_to_0.1"], two["relative_gap"]) == (None, 0.5)
+
+
+def test_labels_keep_out_of_each_others_way():
+    rows = [
+        {**point, "n_passes": 2.0**k}
+        for shift, name in enumerate(["first", "second", "third", "fourth"])
+        for k, point in enumerate(planted(name, 0.9 ** np.arange(1, 40) / (1 + shift)))
+    ]
+    figure = new_figure(8, 5)
+    axes = figure.subplots(1, 2)
+    for ax, x in zip(axes, ("n_passes", "cpu_seconds"), strict=True):
+        draw_traces(ax, solver_traces(rows), x)
+    label_traces(figure, axes)
+    figure.draw_without_rendering()
+    for ax in axes:
+        boxes = [text.get_window_extent() for text in ax.texts]
+        assert [text.get_text() for text in ax.texts] == ["first", "second", "third", "fourth"]
+        frame = ax.get_window_extent()
+        for k, box in enumerate(boxes):
+            assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+            assert frame.y0 <= box.y0 < box.y1 <= frame.y1
+            assert not any(box.overlaps(other) for other in boxes[:k])
+
+
+def test_a_quick_run_watches_every_solver(tmp_path):
+    said = []
+    report = run_traces(
+        TRACES["solvers"], tmp_path, "quick", 0, lambda n, n_all, what: said.append((n, what))
+    )
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "traces.csv", "timings.csv", "table.csv", "figure.png", "caption.md",
+    }  # fmt: skip
+    assert [what for _, what in said] == [*M3N_SOLVERS, ""]
+    traces = read_csv((tmp_path / "traces.csv").read_text(encoding="utf-8"))
+    times = read_csv((tmp_path / "timings.csv").read_text(encoding="utf-8"))
+    assert "seconds" not in (tmp_path / "traces.csv").read_text(encoding="utf-8").partition("\n")[0]
+    same = ("solver", "iteration")
+    assert [[row[c] for c in same] for row in traces] == [[row[c] for c in same] for row in times]
+    best = min(row["primal"] for row in traces)
+    assert max(row["dual"] for row in traces) <= best * (1 + 1e-9)
+    for name in M3N_SOLVERS:
+        mine = [row for row in traces if row["solver"] == name]
+        assert mine[-1]["relative_gap"] <= 0.01 or mine[-1]["n_passes"] >= 30
+        assert mine[-1]["relative_gap"] < mine[0]["relative_gap"]
+    last = {row["solver"]: row for row in report.rows}
+    assert last["block_frank_wolfe"]["passes_to_0.01"] <= 20
+    assert last["block_frank_wolfe"]["error"] == pytest.approx(0.115, abs=0.02)
