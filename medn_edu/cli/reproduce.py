@@ -39,7 +39,8 @@ writes into medn-results/STUDY-SCALE, with another seed than 0 into medn-results
   timings.csv   how long each fit took
   figure.png    the figure
 `l1m3n-algorithms` adds table.csv, means over folds, and caption.md with Table 1 beside the paper's
-numbers; `solvers` writes traces.csv, timings.csv, table.csv, figure.png and caption.md
+numbers; `solvers` writes traces.csv, timings.csv, table.csv (both together), figure.png and
+caption.md
 studies without fits write curves.csv, figure.png and caption.md into medn-results/STUDY
 
 examples:

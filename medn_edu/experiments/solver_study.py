@@ -32,12 +32,13 @@ from medn_edu.results import Iterate
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import M3N_SOLVERS, m3n_iterates
 
-__all__ = ["SOLVER_STUDY", "watch"]
+__all__ = ["SOLVER_STUDY", "summaries", "watch"]
 
 _C = 0.1
 _TARGETS = {"quick": 1e-2, "paper": 1e-4}
 _N_PASSES = {"quick": 30, "paper": 10_000}
 _GROWTH = 1.1  # of the passes that are recorded
+_COLUMNS = ("solver", "iteration", "n_passes", "primal", "dual", "relative_gap", "error")
 _GOALS = (1e-1, 1e-2, 1e-3, 1e-4)
 
 
@@ -156,11 +157,8 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    table = [_summary(name, group) for name, group in _by_solver(rows).items()]
-    goals = [f"{what}_to_{goal:g}" for goal in _GOALS for what in ("passes", "seconds")]
-    columns = ("solver", "relative_gap", "error", "n_passes", "cpu_seconds", *goals)
     headers = ["solver", *(f"to {_percent(goal)}" for goal in _GOALS), "at the end", "test error"]
-    cells = [_cells(row) for row in table]
+    cells = [_cells(row) for row in summaries(rows)]
     note = textwrap.fill(
         "Passes over the training words, and processor seconds, until the certified relative gap is "
         "at most so much (to within a tenth, as not every pass is looked at); and what was reached at "
@@ -168,20 +166,32 @@ def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
         100,
     )
     return Report(
-        columns,
-        table,
+        (*_COLUMNS, "cpu_seconds"),
+        list(rows),
         f"{text_table(headers, cells, right=range(1, len(headers)))}\n\n{note}",
         f"{_caption(scale)}\n\n{markdown_table(headers, cells)}\n{note}\n",
     )
 
 
-def _by_solver(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def summaries(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return where each solver ended, and when it first reached each goal.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        What has been recorded.
+
+    Returns
+    -------
+    list of dict
+        One per solver: ``relative_gap``, ``error``, ``n_passes`` and ``cpu_seconds`` at the end, and
+        ``passes_to_G`` and ``seconds_to_G`` for gaps G such as 0.01, None where not reached.
+    """
     names = dict.fromkeys(row["solver"] for row in rows)
-    return {name: [row for row in rows if row["solver"] == name] for name in names}
+    return [_summary(name, [row for row in rows if row["solver"] == name]) for name in names]
 
 
 def _summary(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return where a solver ended, and when it first reached each goal."""
     last = rows[-1]
     found = {"solver": name} | {
         key: last[key] for key in ("relative_gap", "error", "n_passes", "cpu_seconds")
@@ -220,7 +230,7 @@ def _caption(scale: str) -> str:
 SOLVER_STUDY = TraceStudy(
     "solvers",
     "every solver of M3N on one problem, pass by pass",
-    ("solver", "iteration", "n_passes", "primal", "dual", "relative_gap", "error"),
+    _COLUMNS,
     ("solver", "iteration", "cpu_seconds"),
     _trace,
     _draw,
