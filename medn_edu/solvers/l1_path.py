@@ -38,7 +38,7 @@ import numpy as np
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.problems.norm_margin import NormMarginProblem
-from medn_edu.results import DualVariables, Iterate, run
+from medn_edu.results import OVERFLOW, DualVariables, Iterate, run
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers._l1_bounds import Bounds, check_l1_problem
 from medn_edu.solvers._linear_program import LinearProgram
@@ -52,7 +52,7 @@ _START = 10.0  # the first lam, as a multiple of (K / objective at w = 0)^2
 _GROWTH = 4.0  # by which lam grows
 _SHARE = 0.5  # of the tolerance; the gap to which each MEDN is solved
 _MOST_PASSES = 200  # for each of them
-_PROGRESS = 0.01  # by how much at least the gap should shrink in a step,
+_PROGRESS = 0.01  # by how much at least the gap should shrink, or the bound grow, in a step,
 _MOST_VAIN = 3  # and how often it may fail to
 _NEAR = 0.4  # weights with a smaller |eta_k| are left out of the linear program at first
 _FINE = 1e-2  # gap at which that program takes over,
@@ -91,6 +91,8 @@ def l1_path(
     ------
     TypeError
         If the problem is not L1-M3N.
+    ValueError
+        If its constant is so small or so large that ``lam`` overflows.
 
     Examples
     --------
@@ -110,7 +112,8 @@ def l1_path(
     bounds = Bounds(problem)
     bounds.visit(np.zeros(problem.weight_shape.size))
     yield bounds.iterate()
-    for scaled_eta in _follow(problem, bounds, rng, tol if clean_up is False else max(tol, _FINE)):
+    coarse = tol if clean_up is False else max(tol, _FINE)
+    for scaled_eta in _follow(problem, bounds, rng, coarse, tol):
         near = np.flatnonzero(np.abs(scaled_eta) > _NEAR)
         if clean_up is not False and _is_time(bounds, len(near), tol, wanted=clean_up is True):
             yield from _finish(bounds, LinearProgram(problem, near, bounds.alpha))
@@ -118,21 +121,34 @@ def l1_path(
         if bounds.closed(tol) and not clean_up:
             _round(bounds, tol)
         yield bounds.iterate()
-    yield bounds.iterate("the gap does not shrink any more, because of rounding")
+    if clean_up or (clean_up is None and len(near) * len(bounds.alpha) <= _MOST_CELLS):
+        yield from _finish(bounds, LinearProgram(problem, near, bounds.alpha))
+    else:
+        yield bounds.iterate("the gap does not shrink any more without a clean-up")
 
 
 def _follow(
-    problem: NormMarginProblem, bounds: Bounds, rng: np.random.Generator, target: float
+    problem: NormMarginProblem,
+    bounds: Bounds,
+    rng: np.random.Generator,
+    coarse: float,
+    fine: float,
 ) -> Iterator[np.ndarray]:
-    """Solve MEDN after MEDN; yield each ``eta``, scaled so that a half is its bound."""
+    """Solve MEDN after MEDN; yield each ``eta``, scaled so that a half is its bound.
+
+    The gap is brought to the coarse tolerance first and, if it is still wanted then, to the fine one.
+    """
     _, C = problem.slack.compiled
-    lam = _START * (problem.weight_shape.size / bounds.upper) ** 2
+    lam = float(_START * np.square(problem.weight_shape.size / bounds.upper))
+    if not (lam > 0 and math.isfinite(lam)):
+        raise ValueError(OVERFLOW)
     alpha: DualVariables | None = None
-    gap, n_vain = bounds.gap, 0
+    gap, lower, n_vain = bounds.gap, bounds.lower, 0
     while n_vain < _MOST_VAIN:
         slack = LinearSlack(2 * C * math.sqrt(lam))
         medn = MaxMarginProblem(problem.data, LaplacePrior(lam), slack, problem.n_jobs)
         passes = block_frank_wolfe(medn, rng=rng, warm_start=alpha)
+        target = fine if bounds.closed(coarse) else coarse
         result = run(passes, medn, tol=_SHARE * target, max_iter=_MOST_PASSES)
         alpha = result.alpha
         assert alpha is not None
@@ -142,8 +158,9 @@ def _follow(
         bounds.visit(result.weights)
         bounds.prove(alpha.scaled(scale))
         yield scale * result.eta
-        n_vain = 0 if bounds.gap < (1 - _PROGRESS) * gap else n_vain + 1
-        gap = bounds.gap
+        # With a large C the lower bound doubles time and again before the gap is seen to shrink.
+        progress = bounds.gap < (1 - _PROGRESS) * gap or bounds.lower > (1 + _PROGRESS) * lower
+        gap, lower, n_vain = bounds.gap, bounds.lower, 0 if progress else n_vain + 1
         lam *= _GROWTH
 
 
@@ -159,8 +176,10 @@ def _finish(bounds: Bounds, program: LinearProgram) -> Iterator[Iterate]:
     """Go from vertex to vertex, beginning with what the path has found."""
     vertices = bounds.without_weights()  # a mean has no zeros, however good it is
     for iterate in cut(program, vertices, bounds.weights):
-        if not math.isfinite(vertices.upper):  # no vertex was found: keep the mean
-            iterate = bounds.iterate(iterate.stopped)
+        if iterate.stopped and bounds.upper < (1 - _FINE) * vertices.upper:
+            # HiGHS has failed, and no vertex is as good as the mean.
+            vertices.weights, vertices.upper = bounds.weights, bounds.upper
+            iterate = vertices.iterate(iterate.stopped)
         yield iterate
 
 
