@@ -29,7 +29,7 @@ where it was when the same command is given again; what is done is not done twic
 says so.  The tables are the same whatever --jobs is.
 
 On two processors `ocr` takes a minute at quick, 8 minutes at paper scale, `ocr-full` 40 seconds
-at either, `l1m3n-algorithms` 20 seconds and 15 minutes, `solvers` 5 and 40 seconds; a minute more
+at either, `l1m3n-algorithms` 20 seconds and 10 minutes, `solvers` 5 and 40 seconds; a minute more
 the first time, when kernels are compiled.  `shrinkage` and `kl-norm` fit nothing: they compute
 curves, in a second, the same at every scale.
 

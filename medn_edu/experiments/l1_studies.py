@@ -517,7 +517,7 @@ L1_STUDY = Study(
     _specs,
     _split,
     _draw,
-    duration="quick 20 s, paper 15 min",
+    duration="quick 20 s, paper 10 min",
     models=_MODELS,
     measured=("l1_norm", "nonzero", "not_small"),
     measure=_measure,

@@ -213,7 +213,9 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 
 def _percent(share: float | None) -> str:
-    return "no gap" if share is None else f"{100 * share:.2g} %"
+    if share is None:
+        return "no gap"
+    return f"{100 * share:.0f} %" if share >= 1 else f"{100 * share:.2g} %"
 
 
 def _caption(scale: str) -> str:

@@ -104,7 +104,7 @@ def draw_against_constant(
         ax.grid(axis="y")
 
 
-def _thinned(values: list[float], apart: float = 0.2) -> list[float]:
+def _thinned(values: list[float], apart: float = 0.25) -> list[float]:
     """Drop values that would stand too close to the one before, on a logarithmic axis."""
     if len(values) < 2:
         return values
