@@ -131,6 +131,8 @@ def cut(
         features = program.missing_features(solution.alpha)
         done = not len(new) and not len(features)
         yield bounds.iterate("no margin is violated any more" if done else "")
+        if done:
+            return
         idle = np.where(solution.active, 0, idle + 1)
         if solution.value > value:  # otherwise labellings might come and go for ever
             program.drop(idle > patience)
