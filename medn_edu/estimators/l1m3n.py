@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from medn_edu.checks import check_count, check_positive, random_generator
 from medn_edu.estimators.max_margin import MarginNetwork
-from medn_edu.estimators.progress import StepProgress
+from medn_edu.estimators.progress import StepProgress, warn_unless_converged
 from medn_edu.problems import (
     L1Ball,
     L1Norm,
@@ -19,6 +19,7 @@ from medn_edu.problems import (
     NormMarginProblem,
     SquaredL1Norm,
     l1_constant,
+    l1_constant_of_em,
     weight_bounds,
 )
 from medn_edu.results import Iterate, SolveResult, run
@@ -161,14 +162,16 @@ class L1M3N(MarginNetwork):
 
     @property
     def l1_constant_(self) -> float:
-        """Constant of the L1-M3N that the solution belongs to; NaN without dual variables yet."""
+        """Constant of the L1-M3N that the solution belongs to; NaN if there is none (yet)."""
         check_is_fitted(self, "coef_")
         if self._solves_l1m3n:
             return float(self.C)
+        if self.lam is not None:
+            # By the norm and not by eta: nothing keeps the |eta_k| of features that died small.
+            n_weights, norm = len(self.weights_), float(np.abs(self.weights_).sum())
+            return l1_constant_of_em(self.C, self.lam, n_weights, norm) if norm > 0 else math.nan
         assert self.eta_ is not None
-        if not self.eta_.any():
-            return math.nan
-        return l1_constant(1.0 if self._steps_in_a_ball else self.C, self.eta_)
+        return l1_constant(1.0, self.eta_) if self.eta_.any() else math.nan
 
     @property
     def weight_bounds_(self) -> np.ndarray:
@@ -221,6 +224,8 @@ class L1M3N(MarginNetwork):
         for name in ("radius", "beta", "lam"):
             if getattr(self, name) is not None:
                 check_positive(name, getattr(self, name))
+        if not isinstance(self.clean_up, bool | np.bool_ | None):
+            raise TypeError(f"clean_up is {self.clean_up!r}; expected True, False or None.")
         check_positive("C", self.C)
         check_count("n_iterations", self.n_iterations)
 
@@ -247,7 +252,8 @@ class L1M3N(MarginNetwork):
     def _iterates(self, problem: NormMarginProblem, start: SolveResult | None) -> Iterator[Iterate]:
         rng = random_generator(self.random_state)
         if self.solver == "path":
-            return l1_path(problem, rng=rng, tol=self.tol, clean_up=self.clean_up)
+            clean_up = None if self.clean_up is None else bool(self.clean_up)
+            return l1_path(problem, rng=rng, tol=self.tol, clean_up=clean_up)
         if self.solver == "cutting_plane":
             return l1_cutting_plane(problem)
         if self.solver == "em":
@@ -271,5 +277,5 @@ class L1M3N(MarginNetwork):
             return run(passes, problem, tol=_NEVER, max_iter=n_iterations, callback=progress)
 
     def _warn(self, result: SolveResult, problem: NormMarginProblem) -> None:
-        if self.solver != "em":
-            super()._warn(result, problem)
+        if self.solver != "em":  # not by way of super(), which would be one caller too many
+            warn_unless_converged(result, "L1M3N", self.tol, self.max_iter, has_dual=True)
