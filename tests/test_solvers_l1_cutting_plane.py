@@ -105,9 +105,7 @@ def bounds_hold(problem: NormMarginProblem, iterates: list[Iterate], best: float
 )
 def test_bounds_on_the_way(seed, kind, price, smoothing, patience):
     problem = make_problem(kind, price, seed)
-    iterates = list(
-        itertools.islice(l1_cutting_plane(problem, smoothing=smoothing, patience=patience), 200)
-    )
+    iterates = list(l1_cutting_plane(problem, smoothing=smoothing, patience=patience))
     best = solve_l1m3n(rows_of(problem)).value
     bounds_hold(problem, iterates, best)
     assert iterates[-1].stopped == "no margin is violated any more"
@@ -258,7 +256,7 @@ def test_highs_gets_a_second_chance(monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_bits_again(kind, small_groups):
-    results = [solve(make_problem(kind, 1.0, 2, n_jobs)) for n_jobs in (1, 1, 2)]
+    results = [solve(make_problem(kind, 0.3, 2, n_jobs)) for n_jobs in (1, 1, 2)]
     for other in results[1:]:
         np.testing.assert_array_equal(other.weights, results[0].weights)
         np.testing.assert_array_equal(other.alpha.values, results[0].alpha.values)

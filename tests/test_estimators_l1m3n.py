@@ -1,0 +1,397 @@
+"""L1M3N, the estimator: four ways to one solution, what it tells of it, and bad input."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from enumerated import FORBIDDEN, KINDS, make_data
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from test_estimators import make_words
+from test_estimators_medn import learned
+
+from medn_edu import L1M3N, load_model
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems import L1Norm, NormMarginProblem, em_constant
+from medn_edu.slacks import LinearSlack
+from medn_edu.theory.l1m3n import solve_l1m3n
+from medn_edu.theory.medn import enumerate_problem
+
+X, Y = make_words()
+TREES, TREE_LABELS = make_words(trees=True, seed=3)
+N_WEIGHTS = 3 * 4 + 3 * 3
+BALL = {"radius": 2.0, "tol": 0.05}
+SOLVERS = {
+    "path": L1M3N(0.2),
+    "path, rounded": L1M3N(0.2, clean_up=False),
+    "cutting_plane": L1M3N(0.2, "cutting_plane"),
+    "subgradient": L1M3N(solver="subgradient", **BALL),
+    "online_subgradient": L1M3N(solver="online_subgradient", **BALL),
+    "em": L1M3N(0.2, "em"),
+    "em, lam": L1M3N(solver="em", lam=5.0),
+}
+WITH_LABELLINGS = [name for name in SOLVERS if "subgradient" not in name]
+OF_L1M3N = ["path", "path, rounded", "cutting_plane", "em"]
+
+
+@pytest.fixture(params=SOLVERS)
+def model(request) -> L1M3N:
+    """Every solver, untrained."""
+    return clone(SOLVERS[request.param])
+
+
+def fit_without_warnings(model: L1M3N, *data, **options) -> L1M3N:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return model.fit(*data, **options)
+
+
+# -- manners ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trees", [False, True])
+def test_every_solver_learns(model, trees):
+    data = (TREES, TREE_LABELS) if trees else (X, Y)
+    fit_without_warnings(model, *data)
+    assert model.score(*data) > 0.6
+    assert model.result_.primal >= model.result_.dual
+    assert model.weights_.shape == model.eta_.shape == (N_WEIGHTS,)
+    np.testing.assert_allclose(
+        model.joint_feature(*data) @ model.weights_, model.decision_scores(*data)
+    )
+    if model.solver == "em":
+        assert model.result_.n_passes == model.n_iterations == 15
+        assert model.result_.status.startswith("all iterations done; ")
+    else:
+        assert model.result_.converged
+        assert model.result_.relative_gap <= model.tol
+
+
+def test_parameters(model):
+    assert clone(model).get_params() == model.get_params()
+    again = L1M3N(**model.get_params())
+    assert repr(again) == repr(model)
+    assert set(L1M3N().get_params()) == {
+        "C", "solver", "radius", "beta", "lam", "n_iterations", "clean_up", "forbidden", "tol",
+        "max_iter", "random_state", "n_jobs", "verbose",
+    }  # fmt: skip
+
+
+def test_grid_search_over_C():
+    search = GridSearchCV(L1M3N(verbose=0), {"C": [1e-4, 0.3]}, cv=2).fit(X, Y)
+    assert search.best_params_ == {"C": 0.3}
+    assert search.best_estimator_.l1_constant_ == 0.3
+
+
+def test_the_same_bits_again(model, small_groups):
+    model.set_params(n_iterations=2, tol=0.2)
+    first = clone(model).fit(X[:4], Y[:4])
+    assert small_groups(first._pack(X[:4])) > 1
+    again = clone(model).set_params(n_jobs=2).fit(X[:4], Y[:4])
+    np.testing.assert_array_equal(again.weights_, first.weights_)
+    assert again.result_.dual == first.result_.dual
+
+
+def test_saved_and_loaded(model, tmp_path):
+    model.fit(X, Y).save(tmp_path / "model.npz")
+    again = load_model(tmp_path / "model.npz")
+    assert type(again) is L1M3N
+    assert again.get_params() == model.get_params()
+    np.testing.assert_array_equal(again.weights_, model.weights_)
+    np.testing.assert_array_equal(again.eta_, model.eta_)
+    np.testing.assert_array_equal(again.dead_features_, model.dead_features_)
+    assert again.l1_constant_ == model.l1_constant_
+    assert again.result_.gap == model.result_.gap
+    for a, b in zip(again.predict(X), model.predict(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+    if hasattr(model, "weight_bounds_"):
+        np.testing.assert_array_equal(again.weight_bounds_, model.weight_bounds_)
+    if hasattr(model, "support_labellings_"):
+        assert [len(found) for found in again.support_labellings_] == [
+            len(found) for found in model.support_labellings_
+        ]
+
+
+# -- what it tells of the solution --------------------------------------------------------------------
+
+
+def test_support_labellings(model):
+    """Few wrong labellings carry mass, at most C a sample; sub-gradients do not list them."""
+    model.fit(X, Y)
+    if "subgradient" in model.solver:
+        with pytest.raises(AttributeError, match=r"this L1M3N has no support_labellings_: .*few"):
+            _ = model.support_labellings_
+        return
+    assert 0 < sum(map(len, model.support_labellings_)) < sum(3 ** len(y) - 1 for y in Y)
+    for found, truth in zip(model.support_labellings_, Y, strict=True):
+        masses = [mass for _, mass in found]
+        assert sum(masses) <= model.C * (1 + 1e-9)
+        assert masses == sorted(masses, reverse=True)
+        assert all((labels != truth).any() for labels, _ in found)
+
+
+def test_support_labellings_are_those_of_the_program():
+    """Where the solution is exact, their differences add up to eta, and their margins are tight."""
+    model = L1M3N(0.5, tol=1e-9).fit(X, Y)
+    eta = np.zeros(N_WEIGHTS)
+    for i, found in enumerate(model.support_labellings_):
+        true = model.decision_scores([X[i]], [Y[i]])[0]
+        hinge = [
+            np.count_nonzero(labels != Y[i]) - true + model.decision_scores([X[i]], [labels])[0]
+            for labels, _ in found
+        ]
+        np.testing.assert_allclose(hinge, hinge[:1] * len(hinge), atol=1e-7)
+        truth = model.joint_feature([X[i]], [Y[i]]).toarray()[0]
+        for labels, mass in found:
+            eta += mass * (truth - model.joint_feature([X[i]], [labels]).toarray()[0])
+    np.testing.assert_allclose(eta, model.eta_, atol=1e-9)
+
+
+def test_certified_zeros():
+    """At a wide gap nothing is certain; once it is closed, every zero with room is."""
+    wide = L1M3N(0.2, tol=1e-2, clean_up=False).fit(X, Y)
+    assert wide.dead_features_.any()
+    assert wide.result_.gap > 0
+    assert not wide.certified_zeros_.any()
+    exact = L1M3N(0.2, tol=1e-9).fit(X, Y)
+    zero = exact.weights_ == 0
+    assert zero.sum() > N_WEIGHTS / 3
+    np.testing.assert_array_equal(exact.dead_features_, zero)
+    assert not (exact.certified_zeros_ & ~zero).any()
+    room = 0.5 - np.abs(exact.eta_)
+    np.testing.assert_array_equal(exact.certified_zeros_, zero & (room > 1e-6))
+    assert exact.certified_zeros_.sum() > 0.5 * zero.sum()
+    # What the one is certain of, every other solution has to respect.
+    for name in OF_L1M3N:
+        other = clone(SOLVERS[name]).fit(X, Y)
+        assert (np.abs(exact.weights_) <= other.weight_bounds_ * (1 + 1e-6)).all()
+
+
+def test_dead_features_of_em():
+    rng = np.random.default_rng(0)
+    noisy = [np.hstack([sample, rng.normal(size=(len(sample), 5))]) for sample in X]
+    model = L1M3N(0.1, "em").fit(noisy, Y)
+    dead = model.dead_features_
+    assert f"; {dead.sum()} of 36 features died" in model.result_.status
+    assert not model.weights_[dead].any()
+    died, _ = model._weight_shape.split(dead)
+    assert died[:, 4:].mean() > died[:, :4].mean()
+    np.testing.assert_array_equal(dead, model.weights_ == 0)
+
+
+@pytest.mark.parametrize(
+    ("solver", "why"), [("subgradient", "subgradient"), ("em, lam", "'em'")], ids=["ball", "lam"]
+)
+def test_no_bounds_of_weights_of_another_problem(solver, why):
+    model = clone(SOLVERS[solver]).fit(X, Y)
+    assert not hasattr(model, "certified_zeros_")
+    with pytest.raises(AttributeError, match=f"own C; expected no radius .*{why}.*'path'"):
+        _ = model.weight_bounds_
+
+
+@pytest.mark.parametrize(
+    "name", ["l1_constant_", "weight_bounds_", "certified_zeros_", "dead_features_"]
+)
+def test_nothing_is_known_before_training(name):
+    with pytest.raises(NotFittedError):
+        getattr(L1M3N(), name)
+
+
+def test_no_constant_belongs_to_a_ball_that_is_too_large():
+    """Within it all margins are kept, whatever slacks cost."""
+    model = L1M3N(solver="subgradient", radius=1e4, tol=0.01, max_iter=300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, Y)
+    assert math.isnan(model.l1_constant_)
+
+
+# -- one solution, four ways --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "price"), [(KINDS[0], 0.15), (KINDS[0], 0.6), (KINDS[1], 0.15)])
+def test_mapped_constants(kind, price):
+    """At constants that belong together all solve the linear program, each as well as it can."""
+    data = make_data(kind, seed=1)
+    assert set(data.labels) == {0, 1, 2}
+    problem = NormMarginProblem(data, L1Norm(), LinearSlack(price))
+    best = solve_l1m3n(enumerate_problem(data, GaussianPrior(), problem.slack))
+    assert best.weights.any()
+    fitted = {}
+
+    def excess(solver: str, **options) -> float:
+        model = L1M3N(solver=solver, **options)
+        if "forbidden" in kind:
+            model.set_params(forbidden={0: [FORBIDDEN]})
+        y = data.samples.split(data.labels)
+        model.fit(data.samples, y, sample_weight=data.sample_weight)
+        fitted[solver] = model
+        np.testing.assert_array_equal(model._allowed, data.allowed)
+        value = problem.primal(model.weights_)
+        assert value >= best.value * (1 - 1e-9)
+        return value / best.value - 1
+
+    assert excess("path", C=price, tol=1e-7) <= 1e-6
+    assert excess("cutting_plane", C=price, tol=1e-7) <= 1e-6
+    quadratic = {"tol": 1e-5, "n_iterations": 60, "max_iter": 5000}
+    assert excess("em", C=price, **quadratic) <= 1e-3
+    assert fitted["em"].l1_constant_ == price
+    lam = em_constant(price, 2.0, len(best.weights), best.l1_norm)
+    assert excess("em", C=2.0, lam=lam, **quadratic) <= 1e-3
+    em = fitted["em"]
+    assert em.l1_constant_ == pytest.approx(price, rel=0.01)
+    steps = {"tol": 0.01, "max_iter": 4000}
+    assert excess("subgradient", radius=best.l1_norm, **steps) <= 1e-2
+    ball = fitted["subgradient"]
+    assert np.abs(ball.weights_).sum() <= best.l1_norm * (1 + 1e-9)
+    # P1 has this solution at the constant that the ball's own dual variables tell, too.
+    own = NormMarginProblem(data, L1Norm(), LinearSlack(ball.l1_constant_))
+    there = solve_l1m3n(enumerate_problem(data, GaussianPrior(), own.slack)).value
+    assert own.primal(ball.weights_) - there <= ball.l1_constant_ * ball.result_.gap + 1e-9
+
+
+def test_the_radius_is_that_of_the_path():
+    """Without one of its own a ball is that of the solution with this C."""
+    path = L1M3N(0.2, tol=0.02).fit(X, Y)
+    ball = L1M3N(0.2, "subgradient", tol=0.02).fit(X, Y)
+    radius = np.abs(path.weights_).sum()
+    given = L1M3N(0.9, "subgradient", radius=radius, tol=0.02).fit(X, Y)
+    np.testing.assert_array_equal(ball.weights_, given.weights_)
+
+
+@pytest.mark.parametrize("name", ["path", "cutting_plane", "em", "em, lam", "subgradient"])
+def test_a_sample_that_counts_twice(name):
+    """A weight of 2 is as good as a repetition."""
+    tight = {"path": 1e-9, "cutting_plane": 1e-9, "subgradient": 0.03}.get(name, 1e-5)
+    model = clone(SOLVERS[name]).set_params(tol=tight, max_iter=5000)
+    weight = np.where(np.arange(6) < 2, 2.0, 1.0)
+    weighted = clone(model).fit(X[:6], Y[:6], sample_weight=weight).result_
+    repeated = clone(model).fit(X[:2] + X[:6], Y[:2] + Y[:6]).result_
+    assert repeated.primal == pytest.approx(weighted.primal, rel=max(1.1 * tight, 1e-8))
+    plain = clone(model).fit(X[:6], Y[:6]).result_
+    assert plain.primal < 0.99 * weighted.primal
+
+
+def test_whether_to_clean_up_may_come_from_a_grid():
+    no, yes = (L1M3N(0.2, clean_up=choice).fit(X, Y) for choice in np.array([False, True]))
+    np.testing.assert_array_equal(no.weights_, clone(SOLVERS["path, rounded"]).fit(X, Y).weights_)
+    assert not np.array_equal(no.weights_, yes.weights_)
+
+
+def test_beta_makes_the_papers_steps():
+    papers = L1M3N(solver="subgradient", radius=2.0, beta=1.0, max_iter=5)
+    with pytest.warns(ConvergenceWarning):
+        a = clone(papers).fit(X, Y)
+    with pytest.warns(ConvergenceWarning):
+        b = clone(papers).set_params(beta=50.0).fit(X, Y)
+    assert np.abs(b.weights_).max() < 0.1 * np.abs(a.weights_).max()
+
+
+# -- training cut short --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["path", "cutting_plane", "subgradient", "online_subgradient"])
+def test_training_cut_short_is_told(name):
+    model = clone(SOLVERS[name]).set_params(max_iter=1, tol=1e-6)
+    with pytest.warns(ConvergenceWarning) as warned:
+        model.fit(X, Y)
+    (warning,) = warned
+    text = str(warning.message)
+    gap = f"{model.result_.relative_gap:.2g}"
+    assert text.startswith(f"L1M3N reached a relative gap of {gap} instead of 1e-06 (")
+    assert text.endswith(".")
+    assert warning.filename == __file__
+    assert not model.result_.converged
+    assert len(model.predict(X)) == len(X)
+
+
+def test_em_that_is_done_is_done():
+    """One iteration that was asked for is no failure; a quadratic program cut short is."""
+    model = fit_without_warnings(L1M3N(0.2, "em", n_iterations=1), X, Y)
+    assert model.result_.n_passes == 1
+    assert not model.result_.converged
+    with pytest.warns(ConvergenceWarning, match="the quadratic program of iteration 1 reached"):
+        L1M3N(5.0, "em", n_iterations=1, max_iter=1, tol=1e-9).fit(X, Y)
+
+
+def test_em_where_everything_dies():
+    model = L1M3N(1e-4, "em")
+    with pytest.warns(ConvergenceWarning, match=r"every feature died in .*; raise C\.$"):
+        model.fit(X, Y)
+    assert model.dead_features_.all()
+    assert model.result_.gap == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["path", "cutting_plane"])
+def test_a_C_at_which_every_weight_is_zero(name):
+    """Is a solution like any other."""
+    model = fit_without_warnings(clone(SOLVERS[name]).set_params(C=1e-5), X, Y)
+    assert model.dead_features_.all()
+    assert model.certified_zeros_.all()
+    assert model.result_.gap == 0.0
+    assert model.l1_constant_ == 1e-5
+
+
+# -- bad input -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"C": 0}, ValueError, "C is 0; expected a finite number > 0"),
+        ({"C": -1.0, "solver": "em"}, ValueError, "C is -1.0; expected"),
+        ({"C": math.nan, "solver": "cutting_plane"}, ValueError, "C is nan; expected"),
+        ({"C": "1"}, TypeError, "C is '1'; expected a number"),
+        ({"C": 0.0, "solver": "subgradient"}, ValueError, "C is 0.0; expected"),
+        ({"C": 1e-6, "solver": "subgradient"}, ValueError, "so is the radius; raise C, or give a"),
+        ({"C": 1e-300}, ValueError, "cannot be computed in double precision"),
+        ({"C": 1e300}, ValueError, "cannot be computed in double precision"),
+        ({"solver": "subgradient", "radius": 0.0}, ValueError, "radius is 0.0; expected a finite"),
+        ({"solver": "subgradient", "radius": -2}, ValueError, "radius is -2; expected a finite"),
+        ({"solver": "online_subgradient", "beta": 0}, ValueError, "beta is 0; expected a finite"),
+        ({"solver": "em", "lam": -1}, ValueError, "lam is -1; expected a finite"),
+        ({"solver": "em", "lam": "5"}, TypeError, "lam is '5'; expected a number"),
+        ({"solver": "em", "n_iterations": 0}, ValueError, "n_iterations is 0; expected a whole"),
+        ({"solver": "em", "n_iterations": 1.5}, TypeError, "n_iterations is 1.5; expected a whole"),
+        ({"solver": "simplex"}, ValueError, "solver is 'simplex'; expected one of 'path', 'cutt"),
+        ({"solver": None}, ValueError, "solver is None; expected one of"),
+        (
+            {"radius": 1.0},
+            ValueError,
+            "radius is 1.0, which the solver 'path' does not know; .*or 'o",
+        ),
+        ({"solver": "em", "radius": 1.0}, ValueError, "radius is 1.0, which the solver 'em'"),
+        ({"solver": "cutting_plane", "lam": 2.0}, ValueError, "lam is 2.0, .* the solver 'em'"),
+        ({"beta": 3.0}, ValueError, "beta is 3.0, which the solver 'path' does not know"),
+        ({"solver": "em", "clean_up": True}, ValueError, "clean_up is True, .* the solver 'path'"),
+        ({"clean_up": "yes"}, TypeError, "clean_up is 'yes'; expected True, False or None"),
+        ({"tol": 0}, ValueError, "tol is 0"),
+        ({"max_iter": 0}, ValueError, "max_iter is 0"),
+        ({"random_state": "x"}, ValueError, "is 'x'"),
+    ],
+)
+def test_bad_parameters(options, kind, words):
+    """One sentence when fit is called, not before; nothing is learned, nothing is lost."""
+    model = L1M3N(**options)
+    with pytest.raises(kind, match=words) as error:
+        model.fit(X, Y)
+    assert str(error.value).endswith(".")
+    assert "\n" not in str(error.value)
+    assert learned(model) == []
+
+
+def test_bad_samples(model):
+    spoilt = [np.where(np.arange(4) == 2, np.nan, X[0]), *X[1:]]
+    with pytest.raises(ValueError, match="sample 0"):
+        model.fit(spoilt, Y)
+    with pytest.raises(ValueError, match="expected"):
+        model.fit([], [])
+    with pytest.raises(ValueError, match="expected"):
+        model.fit(X, Y[:-1])
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(X, Y, sample_weight=np.zeros(len(X)))
+    assert learned(model) == []
