@@ -139,7 +139,7 @@ def test_a_huge_price_is_no_standstill():
 
 def test_a_program_that_is_too_large(monkeypatch):
     """It goes on without, and rounds in the end; who insists gets it once the gap is closed."""
-    problem = make_problem(KINDS[1], 0.3)
+    problem = make_problem(KINDS[1], 0.3, 1)
     monkeypatch.setattr(module, "_MOST_CELLS", -1)
     wanted = solve(problem, 1e-4, clean_up=True)
     assert wanted.converged
