@@ -25,42 +25,12 @@ from medn_edu.kernels._compile import kernel
 from medn_edu.kernels.marginalize import log_down, log_up
 from medn_edu.kernels.scores import add_feature_sums, node_scores
 
-__all__ = ["climb_blocks", "spread_masses"]
+__all__ = ["climb_blocks"]
 
 N_TRIALS = 30  # in one visit
 SHORTER, LONGER = 0.5, 1.5  # by how much a step may change at a time
 LONGEST = 1e6  # potentials that differ by less than the inverse of this count as the same
 ROUNDING = 1e-13  # changes of the dual below this share of the mass say nothing
-
-
-@kernel
-def spread_masses(
-    node, edge, barred, parents, edge_types, offsets, mass, node_mass, counts, pairs, want_pairs
-):
-    """Write the masses of labels and of transitions that belong to potentials, for all samples.
-
-    ``edge`` and ``counts`` hold a table per sample and edge type.  If they are wanted, the
-    probabilities of single edges are written into ``pairs``, zeros before, a table per node.
-    """
-    table = np.empty_like(barred)
-    belief = node.copy()
-    for i in range(mass.size):
-        lo, hi = offsets[i], offsets[i + 1]
-        _step(edge[i], 0.0, barred, barred, table)
-        found = pairs[lo:hi] if want_pairs else pairs
-        _sum(
-            i,
-            belief[lo:hi],
-            table,
-            parents,
-            edge_types,
-            offsets,
-            mass,
-            node_mass[lo:hi],
-            counts[i],
-            found,
-            want_pairs,
-        )
 
 
 @kernel
@@ -116,61 +86,75 @@ def climb_blocks(
     slope, belief, moved = np.empty_like(node), np.empty_like(node), np.empty_like(node)
     table, moved_edge = np.empty_like(barred), np.empty_like(barred)
     change = np.zeros_like(coef)
-    no_pairs = np.empty((0, n_labels, n_labels))
+    everyone, unused = np.ones(1, dtype=np.bool_), np.empty(1)
+    # A plain False would be a type of its own to numba, and `log_down` be compiled once more for it.
+    pairs, want_pairs = np.empty((0, n_labels, n_labels)), np.bool_(False)
     n_sums = 0
     for i in order:
         lo, hi = offsets[i], offsets[i + 1]
-        n = hi - lo
         node_scores(data, indices, indptr, coef, lo, hi, slope)
-        for t in range(n):
+        for t in range(hi - lo):
             for a in range(n_labels):
                 slope[t, a] += 1.0 if a != labels[lo + t] else 0.0
+        nothing = ROUNDING * mass[i]
         for _ in range(N_TRIALS):
             n_sums += 1
-            for t in range(n):
+            for t in range(hi - lo):
                 for a in range(n_labels):
                     belief[t, a] = node[lo + t, a] + step[i] * slope[t, a]
-            _step(edge[i], step[i], transitions, barred, table)
-            moved_edge[:] = 0.0
-            _sum(
-                i,
+            for k in range(len(table)):
+                for a in range(n_labels):
+                    for b in range(n_labels):
+                        x = edge[i, k, a, b] + step[i] * transitions[k, a, b]
+                        table[k, a, b] = x if barred[k, a, b] == 0.0 else -np.inf
+                        moved_edge[k, a, b] = -counts[i, k, a, b]
+            log_up(belief, table, parents, edge_types, offsets, i, i + 1, everyone, unused)
+            log_down(
                 belief,
                 table,
                 parents,
                 edge_types,
                 offsets,
+                i,
+                i + 1,
+                everyone,
                 mass,
-                moved[:n],
+                moved,
                 moved_edge,
-                no_pairs,
-                False,
+                pairs,
+                want_pairs,
+                unused,
             )
             gained, bent = 0.0, 0.0
-            for t in range(n):
+            for t in range(hi - lo):
                 for a in range(n_labels):
-                    moved[t, a] -= node_mass[lo + t, a]
+                    moved[t, a] = mass[i] * moved[t, a] - node_mass[lo + t, a]
                     gained += moved[t, a] * slope[t, a]
-            for k in range(len(transitions)):
+            for k in range(len(table)):
                 for a in range(n_labels):
                     for b in range(n_labels):
-                        x = moved_edge[k, a, b] - counts[i, k, a, b]
-                        moved_edge[k, a, b] = x
+                        x = moved_edge[k, a, b]
                         gained += x * transitions[k, a, b]
                         bent += x * x * edge_variance[k, a, b]
             add_feature_sums(data, indices, indptr, moved, lo, hi, change)
-            bent += _curvature(indices[indptr[lo] : indptr[hi]], change, coef_variance)
-            nothing = ROUNDING * mass[i]
+            # Each column's share once: what has been counted is zero when the column comes again.
+            for j in range(indptr[lo], indptr[hi]):
+                column = indices[j]
+                for a in range(n_labels):
+                    bent += coef_variance[column, a] * change[column, a] ** 2
+                    change[column, a] = 0.0
             taken = gained - 0.5 * bent >= -nothing
             if taken:
-                for t in range(n):
+                for t in range(lo, hi):
                     for a in range(n_labels):
-                        node[lo + t, a] += step[i] * slope[t, a]
-                        node_mass[lo + t, a] += moved[t, a]
-                    for j in range(indptr[lo + t], indptr[lo + t + 1]):
-                        v, row = coef_variance[indices[j]], coef[indices[j]]
+                        node[t, a] += step[i] * slope[t - lo, a]
+                        node_mass[t, a] += moved[t - lo, a]
+                    for j in range(indptr[t], indptr[t + 1]):
+                        column = indices[j]
                         for a in range(n_labels):
-                            row[a] -= v[a] * data[j] * moved[t, a]
-                for k in range(len(transitions)):
+                            x = data[j] * moved[t - lo, a]
+                            coef[column, a] -= coef_variance[column, a] * x
+                for k in range(len(table)):
                     for a in range(n_labels):
                         for b in range(n_labels):
                             edge[i, k, a, b] += step[i] * transitions[k, a, b]
@@ -182,53 +166,3 @@ def climb_blocks(
             if taken:
                 break
     return n_sums
-
-
-@kernel
-def _sum(
-    i, belief, table, parents, edge_types, offsets, mass, node_mass, counts, pairs, want_pairs
-):
-    """Write the masses of sample ``i``; its node potentials, ``belief``, are used up."""
-    everyone, unused = np.ones(1, dtype=np.bool_), np.empty(1)
-    log_up(belief, table, parents, edge_types, offsets, i, i + 1, everyone, unused)
-    log_down(
-        belief,
-        table,
-        parents,
-        edge_types,
-        offsets,
-        i,
-        i + 1,
-        everyone,
-        mass,
-        node_mass,
-        counts,
-        pairs,
-        want_pairs,
-        unused,
-    )
-    for t in range(offsets[i + 1] - offsets[i]):
-        for a in range(node_mass.shape[1]):
-            node_mass[t, a] *= mass[i]
-
-
-@kernel
-def _step(edge, step, slope, barred, out):
-    """Write ``edge + step * slope``, and ``-inf`` where transitions are forbidden."""
-    for k in range(len(out)):
-        for a in range(out.shape[1]):
-            for b in range(out.shape[2]):
-                allowed = barred[k, a, b] == 0.0
-                out[k, a, b] = edge[k, a, b] + step * slope[k, a, b] if allowed else -np.inf
-
-
-@kernel
-def _curvature(columns, change, variance):
-    """Return ``sum_k v_k change_k^2`` over the columns named, perhaps repeatedly; leave zeros."""
-    total = 0.0
-    for j in columns:
-        row, v = change[j], variance[j]
-        for a in range(row.size):
-            total += v[a] * row[a] * row[a]
-            row[a] = 0.0
-    return total

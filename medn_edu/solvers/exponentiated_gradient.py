@@ -44,6 +44,7 @@ import numpy as np
 from medn_edu.checks import check_positive
 from medn_edu.inference._common import Packed
 from medn_edu.kernels import exponentiate as kernels
+from medn_edu.kernels.marginalize import log_down, log_up
 from medn_edu.results import DualMarginals, Iterate
 from medn_edu.solvers._log_linear import LogLinearMasses, sample_scales
 
@@ -324,18 +325,34 @@ class _Blocks:
             before[:] = now
 
     def _spread(self, theta: _Pair, masses: _Pair, pairs: np.ndarray | None = None) -> None:
-        """Write the masses of potentials."""
-        masses[1][:] = 0.0
-        n_labels = masses[0].shape[1]
-        kernels.spread_masses(
-            *theta,
-            self._barred,
-            *self._packed.forest,
+        """Write the masses of potentials, by the sweeps in the log domain."""
+        node, edge = theta
+        node_mass, counts = masses
+        counts[:] = 0.0
+        n_samples, n_types, n_labels, _ = edge.shape
+        samples = self._problem.data.samples
+        # A table for each sample and edge type, as if these were so many edge types.
+        tables = (edge + self._barred).reshape(-1, n_labels, n_labels)
+        types = self._packed.edge_types + n_types * samples.sample_of_node
+        forest = self._packed.parents, types, self._packed.offsets
+        belief, everyone = node.copy(), np.ones(n_samples, dtype=np.bool_)
+        unused = np.empty(n_samples)
+        log_up(belief, tables, *forest, 0, n_samples, everyone, unused)
+        log_down(
+            belief,
+            tables,
+            *forest,
+            0,
+            n_samples,
+            everyone,
             self._mass,
-            *masses,
+            node_mass,
+            counts.reshape(tables.shape),
             np.empty((0, n_labels, n_labels)) if pairs is None else pairs,
             pairs is not None,
+            unused,
         )
+        node_mass *= self._mass[samples.sample_of_node][:, None]
 
     def _value(self, masses: _Pair) -> tuple[np.ndarray, float]:
         node_mass, counts = masses
