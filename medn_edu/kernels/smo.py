@@ -4,8 +4,10 @@
 
 1. two decodings: the labelling ``best`` that violates its margin most, and the one that does so least
    among those that carry mass (`least_violating`), ``worst``;
-2. the step: mass from ``worst`` to ``best``, as much as the dual wants, at most all that can be moved;
-3. bringing marginals, weights and transition tables up to date.
+2. the step: mass from ``worst`` to ``best``, as much as the dual wants, at most all that can be moved,
+   and with it weights, marginals and transition tables.
+
+From the first decoding on ``work.scores`` hold the loss too.
 """
 
 from __future__ import annotations
@@ -52,14 +54,13 @@ def visit_samples(order, blocks, model, work, worst, node, edge, gaps, n_steps, 
         for step in range(n_steps):
             block_scores(blocks, i, model, work.scores)
             most_violating(blocks, i, model, work)
-            augment(blocks, i, work.scores, work.augmented)
+            augment(blocks, i, work.scores, work.scores)
+            highest = score(blocks, i, model, work, work.labelling)
             if step == 0:
-                gaps[i] = sample_gap(blocks, i, model, work.augmented, work.labelling, node, edge)
-            difference = score(blocks, i, model, work.augmented, work.labelling)
+                gaps[i] = sample_gap(blocks, i, model, work, highest, node, edge)
             least_violating(blocks, i, model, work, worst, node, edge)
-            augment(blocks, i, work.scores, work.augmented)
-            difference -= score(blocks, i, model, work.augmented, worst)
             n_decodings += 2
+            difference = highest - score(blocks, i, model, work, worst)
             first = max(first, difference)
             if not difference > accuracy * first:
                 break
@@ -68,12 +69,12 @@ def visit_samples(order, blocks, model, work, worst, node, edge, gaps, n_steps, 
 
 
 @kernel
-def score(blocks, i, model, augmented, labelling):
+def score(blocks, i, model, work, labelling):
     """Loss plus score of a labelling of sample ``i``."""
     lo = blocks.offsets[i]
     total = 0.0
     for t in range(blocks.offsets[i + 1] - lo):
-        total += augmented[t, labelling[t]]
+        total += work.scores[t, labelling[t]]
         parent = blocks.parents[lo + t] - lo
         if parent >= 0:
             total += model.edge[blocks.edge_types[lo + t], labelling[parent], labelling[t]]
@@ -81,13 +82,13 @@ def score(blocks, i, model, augmented, labelling):
 
 
 @kernel
-def sample_gap(blocks, i, model, augmented, best, node, edge):
-    """Violation of the best labelling times the sample's mass, less that of all mass where it is."""
+def sample_gap(blocks, i, model, work, highest, node, edge):
+    """The highest violation times the sample's mass, less that of all mass where it is."""
     lo = blocks.offsets[i]
-    total = blocks.mass[i] * score(blocks, i, model, augmented, best)
+    total = blocks.mass[i] * highest
     for t in range(lo, blocks.offsets[i + 1]):
         for a in range(node.shape[1]):
-            total -= node[t, a] * augmented[t - lo, a]
+            total -= node[t, a] * work.scores[t - lo, a]
         if blocks.parents[t] < 0:
             continue
         table = model.edge[blocks.edge_types[t]]
@@ -102,11 +103,14 @@ def sample_gap(blocks, i, model, augmented, best, node, edge):
 def least_violating(blocks, i, model, work, worst, node, edge):
     """Find the labelling of least loss plus score all of whose marginals are positive.
 
-    Min-product over the support; ``work.augmented`` is used up.
+    Min-product over the support.
     """
     lo = blocks.offsets[i]
     n_labels = node.shape[1]
     low = work.augmented
+    for t in range(blocks.offsets[i + 1] - lo):
+        for a in range(n_labels):
+            low[t, a] = work.scores[t, a]
     for t in range(blocks.offsets[i + 1] - 1, lo - 1, -1):
         parent = blocks.parents[t] - lo
         if parent < 0:
@@ -135,80 +139,66 @@ def least_violating(blocks, i, model, work, worst, node, edge):
 
 @kernel
 def move(blocks, i, model, work, worst, node, edge, difference):
-    """Move mass from ``worst`` to ``work.labelling``, whose violations differ by so much."""
-    best = work.labelling
-    n_cells = touch_difference(blocks, i, model, work, worst, best)
+    """Move mass from ``worst`` to ``work.labelling``, whose violations differ by so much.
+
+    Marginals change where the labellings differ; less than ``ROUNDING`` is what rounding has left.
+    """
+    n_cells, room = touch_difference(blocks, i, model, work, worst, node, edge)
     bend = 0.0
     for j in range(n_cells):
         cell = work.cells[j]
         bend += model.variance[cell] * work.delta[cell] ** 2
-    room = least_marginal(blocks, i, worst, best, node, edge)
     mass = difference / bend if difference < room * bend else room
-    n_coef, n_labels = model.coef.size, model.coef.shape[1]
     for j in range(n_cells):
         cell = work.cells[j]
         model.mean[cell] += mass * model.variance[cell] * work.delta[cell]
         work.delta[cell] = 0.0
         work.seen[cell] = False
-        if cell >= n_coef:
-            rest, child = divmod(cell - n_coef, n_labels)
-            kind, parent = divmod(rest, n_labels)
-            model.edge[kind, parent, child] = model.mean[cell]
-            model.edge_by_child[kind, child, parent] = model.mean[cell]
-    least = ROUNDING * blocks.mass[i]
-    add_mass(blocks, i, best, worst, mass, least, node, edge)
-    add_mass(blocks, i, worst, best, -mass, least, node, edge)
+    lo = blocks.offsets[i]
+    best, least = work.labelling, ROUNDING * blocks.mass[i]
+    for t in range(blocks.offsets[i + 1] - lo):
+        kind, parent = blocks.edge_types[lo + t], blocks.parents[lo + t] - lo
+        differ = best[t] != worst[t]
+        for side in range(2):
+            label = worst[t] if side else best[t]
+            more = -mass if side else mass
+            if differ:
+                value = node[lo + t, label] + more
+                node[lo + t, label] = value if value > least else 0.0
+            if parent >= 0 and (differ or best[parent] != worst[parent]):
+                above = worst[parent] if side else best[parent]
+                value = edge[lo + t, above, label] + more
+                edge[lo + t, above, label] = value if value > least else 0.0
+                weight = model.mean[edge_cell(model, kind, above, label)]
+                model.edge[kind, above, label] = weight
+                model.edge_by_child[kind, label, above] = weight
 
 
 @kernel
-def touch_difference(blocks, i, model, work, plus, minus):
-    """Write the features of one labelling less those of another to ``work.delta``."""
+def touch_difference(blocks, i, model, work, worst, node, edge):
+    """Write the features of ``worst`` less those of ``work.labelling`` to ``work.delta``.
+
+    Returns the number of cells written to, and the least marginal along ``worst`` where it differs.
+    For that edges suffice, and nodes without one: those are the marginals that make up the support.
+    """
     lo = blocks.offsets[i]
-    n_labels = model.coef.shape[1]
-    n_cells = 0
+    best, n_labels = work.labelling, node.shape[1]
+    n_cells, room = 0, np.inf
     for t in range(blocks.offsets[i + 1] - lo):
         parent = blocks.parents[lo + t] - lo
-        differ = plus[t] != minus[t]
+        differ = best[t] != worst[t]
         if differ:
             for p in range(blocks.indptr[lo + t], blocks.indptr[lo + t + 1]):
                 row, value = blocks.indices[p] * n_labels, blocks.data[p]
-                n_cells = touch(work, n_cells, row + plus[t], value)
-                n_cells = touch(work, n_cells, row + minus[t], -value)
-        if parent >= 0 and (differ or plus[parent] != minus[parent]):
+                n_cells = touch(work, n_cells, row + worst[t], value)
+                n_cells = touch(work, n_cells, row + best[t], -value)
+        if parent >= 0 and (differ or best[parent] != worst[parent]):
             kind = blocks.edge_types[lo + t]
-            more = edge_cell(model, kind, plus[parent], plus[t])
-            less = edge_cell(model, kind, minus[parent], minus[t])
+            more = edge_cell(model, kind, worst[parent], worst[t])
+            less = edge_cell(model, kind, best[parent], best[t])
             n_cells = touch(work, n_cells, more, 1.0)
             n_cells = touch(work, n_cells, less, -1.0)
-    return n_cells
-
-
-@kernel
-def least_marginal(blocks, i, labelling, other, node, edge):
-    """Least marginal along a labelling, where it differs from another.
-
-    Edges suffice, and nodes without one: those are the marginals that make up the support.
-    """
-    lo = blocks.offsets[i]
-    least = np.inf
-    for t in range(blocks.offsets[i + 1] - lo):
-        label, parent = labelling[t], blocks.parents[lo + t] - lo
-        if parent < 0 and label != other[t]:
-            least = min(least, node[lo + t, label])
-        if parent >= 0 and (label != other[t] or labelling[parent] != other[parent]):
-            least = min(least, edge[lo + t, labelling[parent], label])
-    return least
-
-
-@kernel
-def add_mass(blocks, i, labelling, other, mass, least, node, edge):
-    """Add mass along a labelling, where it differs from another; less than ``least`` is rounding."""
-    lo = blocks.offsets[i]
-    for t in range(blocks.offsets[i + 1] - lo):
-        label, parent = labelling[t], blocks.parents[lo + t] - lo
-        if label != other[t]:
-            value = node[lo + t, label] + mass
-            node[lo + t, label] = value if value > least else 0.0
-        if parent >= 0 and (label != other[t] or labelling[parent] != other[parent]):
-            value = edge[lo + t, labelling[parent], label] + mass
-            edge[lo + t, labelling[parent], label] = value if value > least else 0.0
+            room = min(room, edge[lo + t, worst[parent], worst[t]])
+        if parent < 0 and differ:
+            room = min(room, node[lo + t, worst[t]])
+    return n_cells, room
