@@ -11,8 +11,8 @@ and the average takes in the weights before the step, so that ``z`` grows by ``c
 
     z + c u_old = r + (b + c) u_old = [r - (b + c) (u_new - u_old)] + (b + c) u_new,
 
-and ``r`` changes only where ``u`` does.  `fold` multiplies everything out: at the end of a pass, and
-whenever the scale has become too small.
+and ``r`` changes only where ``u`` does.  `descend` leaves it to its caller to multiply everything out,
+at the end of a pass and whenever the scale has become too small.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _SMALLEST = 1e-30  # scale below which everything is multiplied out
 
 
 @kernel
-def descend(order, steps, blocks, model, work, average, node, edge):
-    """Make one step for each sample of ``order``, with these steps, all below 1.
+def descend(order, steps, start, blocks, model, work, average, node, edge):
+    """Make one step for each sample of ``order[start:]``, with these steps, all below 1.
 
     Parameters
     ----------
@@ -36,48 +36,54 @@ def descend(order, steps, blocks, model, work, average, node, edge):
         Samples in the order of their steps.
     steps : ndarray of float64, the same shape
         Sizes ``a`` of the steps.
+    start : int
+        Position of the first step.
     blocks, model, work
-        See `Blocks`, `Tilted`, `Workspace`; ``model.mean`` are the weights.
+        See `Blocks`, `Tilted`, `Workspace`; ``model.mean`` are the raw weights ``u``.
     average : ndarray of float64, shape (n_weights,)
-        Average of the weights, updated.
+        What ``r`` is above, updated.
     node, edge : ndarray of float64, shapes (n_nodes, n_labels), (n_nodes, n_labels, n_labels)
-        Dual masses, updated.
+        Raw dual masses, updated.
+
+    Returns
+    -------
+    position : int
+        Where it stopped, ``order.size`` unless the scale has become too small.
+    scale, shares : float
+        ``s`` and ``b`` above: 1 and 0 at the start.
     """
-    scale, shares = 1.0, 0.0
-    for position in range(order.size):
+    scale, shares, position = 1.0, 0.0, start
+    while position < order.size and scale >= _SMALLEST:
         i, step = order[position], steps[position]
+        lo = blocks.offsets[i]
         block_scores(blocks, i, model, work.scores)
-        augment_by(blocks, i, 1.0 / scale, work.scores, work.augmented)
+        for t in range(blocks.offsets[i + 1] - lo):  # the loss, in units of the scale
+            for a in range(node.shape[1]):
+                wrong = a != blocks.labels[lo + t]
+                work.augmented[t, a] = work.scores[t, a] + (1.0 / scale if wrong else 0.0)
         best_labelling(blocks, i, model, work.augmented, work.message, work.labelling)
         scale *= 1.0 - step
         shares += step / (1.0 - step)
         mass = order.size * blocks.mass[i] * step / scale
-        add_features(blocks, i, model, work.labelling, mass, shares, average)
-        add_mass(blocks, i, work.labelling, mass, node, edge)
-        if scale < _SMALLEST:
-            fold(scale, shares, model, average, node, edge)
-            scale, shares = 1.0, 0.0
-    fold(scale, shares, model, average, node, edge)
+        add_labelling(blocks, i, model, work.labelling, mass, shares, average, node, edge)
+        position += 1
+    return position, scale, shares
 
 
 @kernel
-def augment_by(blocks, i, loss, scores, augmented):
-    """Add ``loss`` to the node scores at every wrong label."""
-    lo = blocks.offsets[i]
-    for t in range(blocks.offsets[i + 1] - lo):
-        for a in range(scores.shape[1]):
-            augmented[t, a] = scores[t, a] + loss
-        augmented[t, blocks.labels[lo + t]] -= loss
+def add_labelling(blocks, i, model, labelling, mass, shares, average, node, edge):
+    """Add mass to a labelling, and what its features bring to the raw weights.
 
-
-@kernel
-def add_features(blocks, i, model, labelling, mass, shares, average):
-    """Add ``mass (f(x_i, y_i) - f(x_i, y))``, in units of the variances, to the raw weights."""
+    That is ``mass (f(x_i, y_i) - f(x_i, y))`` in units of the variances.
+    """
     lo = blocks.offsets[i]
-    n_labels = model.coef.shape[1]
+    n_labels = node.shape[1]
     truth = blocks.labels[lo : blocks.offsets[i + 1]]
     for t in range(truth.size):
         parent, kind = blocks.parents[lo + t] - lo, blocks.edge_types[lo + t]
+        node[lo + t, labelling[t]] += mass
+        if parent >= 0:
+            edge[lo + t, labelling[parent], labelling[t]] += mass
         for side in range(2):
             label = labelling[t] if side else truth[t]
             factor = -mass if side else mass
@@ -95,29 +101,3 @@ def add_features(blocks, i, model, labelling, mass, shares, average):
                 average[cell] -= shares * change
                 model.edge[kind, above, label] += change
                 model.edge_by_child[kind, label, above] += change
-
-
-@kernel
-def add_mass(blocks, i, labelling, mass, node, edge):
-    """Add mass to a labelling of sample ``i``."""
-    lo = blocks.offsets[i]
-    for t in range(blocks.offsets[i + 1] - lo):
-        node[lo + t, labelling[t]] += mass
-        parent = blocks.parents[lo + t] - lo
-        if parent >= 0:
-            edge[lo + t, labelling[parent], labelling[t]] += mass
-
-
-@kernel
-def fold(scale, shares, model, average, node, edge):
-    """Multiply the raw numbers out."""
-    for cell in range(average.size):
-        average[cell] = scale * (average[cell] + shares * model.mean[cell])
-        model.mean[cell] *= scale
-    for table in (model.edge, model.edge_by_child, edge):
-        flat = table.reshape(-1)
-        for cell in range(flat.size):
-            flat[cell] *= scale
-    flat = node.reshape(-1)
-    for cell in range(flat.size):
-        flat[cell] *= scale

@@ -190,15 +190,12 @@ def online_subgradient(
     masses = marginals_of(problem, problem.data.labels)
     for n_passes in count(1):
         steps = step_size(np.arange((n_passes - 1) * n_samples, n_passes * n_samples) + 1.0)
-        kernels.descend(
+        _descend(
+            state,
             rng.permutation(n_samples),
             np.minimum(steps, _LONGEST_ONLINE_STEP),
-            state.blocks,
-            state.model,
-            state.work,
             average,
-            masses.node,
-            masses.edge,
+            masses,
         )
         weights = np.empty_like(average)
         weights[state.order] = average
@@ -211,6 +208,24 @@ def online_subgradient(
             dual=lambda: _full(problem, masses),
             variance=variances,
         )
+
+
+def _descend(
+    state: DualState,
+    order: np.ndarray,
+    steps: np.ndarray,
+    average: np.ndarray,
+    masses: DualMarginals,
+) -> None:
+    """Make a pass of online steps, and multiply everything out (`kernels.descend` says what)."""
+    model, done = state.model, 0
+    while done < len(order):
+        done, scale, shares = kernels.descend(
+            order, steps, done, state.blocks, model, state.work, average, masses.node, masses.edge
+        )
+        average += shares * model.mean
+        for raw in (average, model.mean, model.edge, model.edge_by_child, masses.node, masses.edge):
+            raw *= scale
 
 
 class _MixedMasses:
