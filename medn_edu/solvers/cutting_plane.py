@@ -40,6 +40,7 @@ many times faster.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import count, pairwise
 
@@ -214,7 +215,7 @@ def _rounds(
             return
 
 
-class _WorkingSet:
+class _WorkingSet(ABC):
     """The constraints that are enforced: gains and rows of the dual, and masses.
 
     Rows are multiplied by the square roots of the variances, so that their Gram matrix is that of the
@@ -261,13 +262,13 @@ class _WorkingSet:
             self.rows = self.rows[kept]
             self.gram = self.gram[np.ix_(kept, kept)]
 
+    @abstractmethod
     def add(self, labels: np.ndarray, violation: np.ndarray, precision: float) -> bool:
         """Add what is violated by more than the slack and a precision; say whether anything is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def dual_variables(self) -> DualVariables:
         """Return the masses of labellings."""
-        raise NotImplementedError
 
     def solve(self, iteration_limit: int | None) -> str:
         """Find the best masses; return what went wrong, if anything did."""
