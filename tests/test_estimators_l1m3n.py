@@ -76,8 +76,8 @@ def test_parameters(model):
     again = L1M3N(**model.get_params())
     assert repr(again) == repr(model)
     assert set(L1M3N().get_params()) == {
-        "C", "solver", "radius", "beta", "lam", "n_iterations", "clean_up", "forbidden", "tol",
-        "max_iter", "random_state", "n_jobs", "verbose",
+        "C", "solver", "radius", "beta", "lam", "n_iterations", "threshold", "clean_up", "forbidden",
+        "tol", "max_iter", "random_state", "n_jobs", "verbose",
     }  # fmt: skip
 
 
@@ -395,3 +395,19 @@ def test_bad_samples(model):
     with pytest.raises(ValueError, match="sample_weight"):
         model.fit(X, Y, sample_weight=np.zeros(len(X)))
     assert learned(model) == []
+
+
+def test_what_was_learned_does_not_follow_new_parameters():
+    model = L1M3N(C=0.3, tol=1e-6, verbose=0).fit(X[:4], Y[:4])
+    bounds = model.weight_bounds_
+    model.set_params(C=5.0, solver="subgradient", radius=1.0)
+    assert model.l1_constant_ == 0.3
+    np.testing.assert_array_equal(model.weight_bounds_, bounds)
+
+
+def test_a_high_threshold_leaves_fewer_features():
+    strict = L1M3N(C=0.3, solver="em", threshold=0.5, verbose=0).fit(X[:4], Y[:4])
+    mild = L1M3N(C=0.3, solver="em", verbose=0).fit(X[:4], Y[:4])
+    assert strict.dead_features_.sum() > mild.dead_features_.sum()
+    with pytest.raises(ValueError, match="threshold"):
+        L1M3N(solver="path", threshold=0.1).fit(X[:4], Y[:4])

@@ -30,14 +30,16 @@ from medn_edu.structures import LabelledSamples
 __all__ = ["L1M3N"]
 
 _NEVER = 1e-300  # a gap at which no run ends, unless nothing is left of it
+_THRESHOLD = 1e-4  # of beta, as in the paper
 _ROUNDING = 1e-6  # weights bounded by this share of the largest are zeros
+_IN_A_BALL = ("subgradient", "online_subgradient")
 # Constants that only some of the solvers know.
 _KNOWN_BY = {
     "path": ("clean_up",),
     "cutting_plane": (),
     "subgradient": ("radius", "beta"),
     "online_subgradient": ("radius", "beta"),
-    "em": ("lam",),
+    "em": ("lam", "threshold"),
 }
 
 
@@ -77,6 +79,9 @@ class L1M3N(MarginNetwork):
         ``mean(tau) = 1 / lam``; by default it adapts so that L1-M3N is solved with this ``C``.
     n_iterations : int, default=15
         Number of quadratic programs of EM.
+    threshold : float, optional
+        Features with a ``beta_k`` of at most this die in EM; the mean of ``beta_k^2`` is 1.  By default
+        1e-4.
     clean_up : bool, optional
         Whether the path ends at a vertex, whose zeros are exact; by default where that takes seconds.
         Otherwise small weights are rounded to 0 as far as ``tol`` allows.
@@ -136,6 +141,7 @@ class L1M3N(MarginNetwork):
         beta: float | None = None,
         lam: float | None = None,
         n_iterations: int = 15,
+        threshold: float | None = None,
         clean_up: bool | None = None,
         forbidden: Any = None,
         tol: float = 1e-2,
@@ -150,6 +156,7 @@ class L1M3N(MarginNetwork):
         self.beta = beta
         self.lam = lam
         self.n_iterations = n_iterations
+        self.threshold = threshold
         self.clean_up = clean_up
         self.forbidden = forbidden
         self.tol = tol
@@ -164,23 +171,25 @@ class L1M3N(MarginNetwork):
     def l1_constant_(self) -> float:
         """Constant of the L1-M3N that the solution belongs to; NaN if there is none (yet)."""
         check_is_fitted(self, "coef_")
-        if self._solves_l1m3n:
-            return float(self.C)
-        if self.lam is not None:
-            # By the norm and not by eta: nothing keeps the |eta_k| of features that died small.
-            n_weights, norm = len(self.weights_), float(np.abs(self.weights_).sum())
-            return l1_constant_of_em(self.C, self.lam, n_weights, norm) if norm > 0 else math.nan
-        assert self.eta_ is not None
-        return l1_constant(1.0, self.eta_) if self.eta_.any() else math.nan
+        C, lam = self._trained["C"], self._trained["lam"]
+        if self._trained["solver"] in _IN_A_BALL:
+            assert self.eta_ is not None
+            return l1_constant(1.0, self.eta_) if self.eta_.any() else math.nan
+        if lam is None:
+            return float(C)
+        # By the norm and not by eta: nothing keeps the |eta_k| of features that died small.
+        n_weights, norm = len(self.weights_), float(np.abs(self.weights_).sum())
+        return l1_constant_of_em(C, lam, n_weights, norm) if norm > 0 else math.nan
 
     @property
     def weight_bounds_(self) -> np.ndarray:
         """How large each weight can be in any solution (`medn_edu.problems.weight_bounds`)."""
         check_is_fitted(self, "coef_")
-        if not self._solves_l1m3n:
+        solver = self._trained["solver"]
+        if solver in _IN_A_BALL or self._trained["lam"] is not None:
             raise AttributeError(
                 "weight_bounds_ are known for solutions of L1-M3N with its own C; expected no radius "
-                f"and no lam, and another solver than {self.solver!r}, such as 'path'."
+                f"and no lam, and another solver than {solver!r}, such as 'path'."
             )
         assert self.eta_ is not None
         return weight_bounds(self.result_.gap, self.eta_)
@@ -197,31 +206,28 @@ class L1M3N(MarginNetwork):
 
     # -- training -------------------------------------------------------------------------------
 
-    @property
-    def _steps_in_a_ball(self) -> bool:
-        return self.solver in ("subgradient", "online_subgradient")
-
-    @property
-    def _solves_l1m3n(self) -> bool:
-        return not self._steps_in_a_ball and self.lam is None
+    def _set_weights(self, n_features: int) -> None:
+        super()._set_weights(n_features)
+        # What was learned must not change when parameters are set for another fit.
+        self._trained = {name: getattr(self, name) for name in ("C", "lam", "solver")}
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> NormMarginProblem:
         self._check_constants()
-        slack = LinearSlack(1.0 if self._steps_in_a_ball else self.C)
+        slack = LinearSlack(1.0 if self.solver in _IN_A_BALL else self.C)
         return NormMarginProblem(data, self._norm(data, n_jobs), slack, n_jobs)
 
     def _check_constants(self) -> None:
         if self.solver not in _KNOWN_BY:
             known = ", ".join(map(repr, _KNOWN_BY))
             raise ValueError(f"solver is {self.solver!r}; expected one of {known}.")
-        for name in ("radius", "beta", "lam", "clean_up"):
+        for name in ("radius", "beta", "lam", "threshold", "clean_up"):
             if getattr(self, name) is not None and name not in _KNOWN_BY[self.solver]:
                 takers = " or ".join(repr(s) for s, names in _KNOWN_BY.items() if name in names)
                 raise ValueError(
                     f"{name} is {getattr(self, name)!r}, which the solver {self.solver!r} does not "
                     f"know; expected None, or the solver {takers}."
                 )
-        for name in ("radius", "beta", "lam"):
+        for name in ("radius", "beta", "lam", "threshold"):
             if getattr(self, name) is not None:
                 check_positive(name, getattr(self, name))
         if not isinstance(self.clean_up, bool | np.bool_ | None):
@@ -231,7 +237,7 @@ class L1M3N(MarginNetwork):
 
     def _norm(self, data: LabelledSamples, n_jobs: int) -> Norm:
         """Return what weights cost: the constant in the terms of the solver."""
-        if self._steps_in_a_ball:
+        if self.solver in _IN_A_BALL:
             return L1Ball(self._radius(data, n_jobs) if self.radius is None else self.radius)
         if self.lam is not None:
             return SquaredL1Norm(self.lam / data.weight_shape.size)
@@ -263,6 +269,7 @@ class L1M3N(MarginNetwork):
                 n_iterations=self.n_iterations,
                 tol=self.tol,
                 max_iter=self.max_iter,
+                threshold=_THRESHOLD if self.threshold is None else self.threshold,
             )
         online = self.solver == "online_subgradient"
         return projected_subgradient(problem, rng=rng, online=online, beta=self.beta)

@@ -112,17 +112,18 @@ def l1_path(
     bounds = Bounds(problem)
     bounds.visit(np.zeros(problem.weight_shape.size))
     yield bounds.iterate()
-    coarse = tol if clean_up is False else max(tol, _FINE)
+    coarse, allowed = tol if clean_up is False else max(tol, _FINE), False
     for scaled_eta in _follow(problem, bounds, rng, coarse, tol):
-        near = np.flatnonzero(np.abs(scaled_eta) > _NEAR)
-        if clean_up is not False and _is_time(bounds, len(near), tol, wanted=clean_up is True):
-            yield from _finish(bounds, LinearProgram(problem, near, bounds.alpha))
-            return
-        if bounds.closed(tol) and not clean_up:
+        features = np.flatnonzero(np.abs(scaled_eta) > _NEAR)
+        n_cells = len(features) * len(bounds.alpha)
+        allowed = n_cells <= _MOST_CELLS if clean_up is None else clean_up
+        if allowed and bounds.closed(_handover_gap(n_cells, tol)):
+            break
+        if bounds.closed(tol):
             _round(bounds, tol)
         yield bounds.iterate()
-    if clean_up or (clean_up is None and len(near) * len(bounds.alpha) <= _MOST_CELLS):
-        yield from _finish(bounds, LinearProgram(problem, near, bounds.alpha))
+    if allowed:
+        yield from _finish(bounds, LinearProgram(problem, features, bounds.alpha))
     else:
         yield bounds.iterate("the gap does not shrink any more without a clean-up")
 
@@ -164,12 +165,11 @@ def _follow(
         lam *= _GROWTH
 
 
-def _is_time(bounds: Bounds, n_features: int, tol: float, *, wanted: bool) -> bool:
-    """Say whether the linear program of what has survived is small enough to take over."""
-    n_cells = n_features * len(bounds.alpha)
+def _handover_gap(n_cells: int, tol: float) -> float:
+    """Return the gap at which the linear program of what has survived takes over."""
     if n_cells > _MOST_CELLS:
-        return wanted and bounds.closed(tol)
-    return bounds.closed(max(_WORTH / max(n_cells, 1), tol, _FINE))
+        return tol
+    return max(_WORTH / max(n_cells, 1), tol, _FINE)
 
 
 def _finish(bounds: Bounds, program: LinearProgram) -> Iterator[Iterate]:
