@@ -135,7 +135,7 @@ ALGORITHMS = {
             (140, 140, 128, 108, 48, 18, 2, 0, 0),
             (200, 198, 182, 158, 90, 54, 34, 32, 28),
         ),
-        Algorithm("path", "C", "√(100 C)", {_CHAINS: _PRICES, _OCR: (0.1, 0.2, 0.3, 0.5)}, _ROOTS),
+        Algorithm("path", "C", "√(100 C)", {_CHAINS: _PRICES, _OCR: (0.1, 0.15, 0.2, 0.3)}, _ROOTS),
     )
 }
 """The algorithms with their constants and the paper's numbers."""
@@ -204,7 +204,7 @@ def _some(data: str, algorithm: Algorithm) -> slice:
 def _parameters(algorithm: Algorithm, data: str, constant: float) -> tuple[tuple[str, float], ...]:
     varied = (algorithm.parameter, constant)
     if algorithm.name == "path" and data == _OCR:  # closer would take minutes
-        return (varied, ("tol", 2e-2))
+        return (varied, ("tol", 1e-2))
     return (varied,)
 
 
