@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from medn_edu.packing import label_samples, pack
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MaxMarginProblem
-from medn_edu.results import DualVariables, Iterate
+from medn_edu.results import DualMarginals, DualVariables, Iterate
 from medn_edu.slacks import LinearSlack
 from medn_edu.structures import Forest
 
@@ -130,3 +130,29 @@ def test_sweeps_do_not_depend_on_threads(small_groups):
     weights = np.random.default_rng(1).normal(size=case.data.weight_shape.size)
     threaded = MaxMarginProblem(case.data, GaussianPrior(), LinearSlack(case.C), n_jobs=2)
     assert threaded.primal(weights) == case.problem.primal(weights)
+
+
+def test_labellings_that_are_forbidden_bound_nothing():
+    """All mass on a labelling that cannot occur would prove too much."""
+    allowed = np.ones((1, 2, 2), bool)
+    allowed[0, 0, 1] = False
+    data = label_samples(pack([np.eye(2)]), np.array([0, 0]), allowed)
+    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(1.0))
+    for labels, feasible in (([0, 1], False), ([1, 1], True)):
+        alpha = DualVariables(np.array([0]), np.array([0, 2]), np.array(labels), np.array([0.5]))
+        assert problem.is_feasible(alpha) == feasible
+        assert (problem.dual(alpha) > -np.inf) == feasible
+
+
+def test_marginals_are_judged_by_the_mass_of_their_own_sample():
+    """A sample that hardly counts has to be as consistent as the others."""
+    weight = np.array([1.0, 1e-10])
+    data = label_samples(
+        pack([np.eye(1), np.eye(1)]), np.array([0, 1]), np.ones((1, 2, 2), bool), weight
+    )
+    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(1.0))
+    edge = np.zeros((2, 2, 2))
+    fine = DualMarginals(np.array([[0.5, 0.5], [1e-10, 0.0]]), edge)
+    wrong = DualMarginals(np.array([[0.5, 0.5], [2e-10, -1e-10]]), edge)
+    assert problem.is_feasible(fine)
+    assert not problem.is_feasible(wrong)

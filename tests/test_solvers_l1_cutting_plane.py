@@ -108,7 +108,7 @@ def test_bounds_on_the_way(seed, kind, price, smoothing, patience):
     iterates = list(l1_cutting_plane(problem, smoothing=smoothing, patience=patience))
     best = solve_l1m3n(rows_of(problem)).value
     bounds_hold(problem, iterates, best)
-    assert iterates[-1].stopped == "no margin is violated any more"
+    assert iterates[-1].stopped == "no margin is violated any more, to the accuracy of HiGHS"
     assert iterates[-1].gap_estimate <= 1e-8 * best
 
 
@@ -235,8 +235,7 @@ def test_highs_gives_up(monkeypatch, n):
     result = solve(problem)
     assert not result.converged
     assert "ended a linear program of" in result.status
-    assert "with the status 'Iteration limit'; scale the features" in result.status
-    assert result.status.endswith("or raise tol.")
+    assert "with the status 'Iteration limit'" in result.status
     assert result.n_passes == n
     if n == 1:
         assert not result.weights.any()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from medn_edu.checks import check_count, check_positive, random_generator
@@ -31,7 +33,11 @@ __all__ = ["L1M3N"]
 
 _NEVER = 1e-300  # a gap at which no run ends, unless nothing is left of it
 _THRESHOLD = 1e-4  # of beta, as in the paper
-_ROUNDING = 1e-6  # weights bounded by this share of the largest are zeros
+_NEGLIGIBLE = 1e-6  # weights that can cost no more than this share of the objective are zeros
+_ROUNDING = 1e-9  # share of the objective to which gaps are believed
+_CLOSE = 1e-3  # gap at which the path's |w|_1 will do as a radius,
+_MOST_STEPS = 1000  # its steps at most,
+_TINY = 1e-100  # and the radius where that is 0
 _IN_A_BALL = ("subgradient", "online_subgradient")
 # Constants that only some of the solvers know.
 _KNOWN_BY = {
@@ -192,12 +198,12 @@ class L1M3N(MarginNetwork):
                 f"and no lam, and another solver than {solver!r}, such as 'path'."
             )
         assert self.eta_ is not None
-        return weight_bounds(self.result_.gap, self.eta_)
+        return weight_bounds(self.result_.gap, self.eta_, _ROUNDING * self.result_.primal)
 
     @property
     def certified_zeros_(self) -> np.ndarray:
-        """Which weights are 0 in every solution, up to a millionth of the largest."""
-        return self.weight_bounds_ <= _ROUNDING * np.abs(self.weights_).max(initial=0.0)
+        """Which weights are 0 in every solution, or cost less than a millionth of the objective."""
+        return 0.5 * self.weight_bounds_ <= _NEGLIGIBLE * self.result_.primal
 
     @property
     def dead_features_(self) -> np.ndarray:
@@ -217,7 +223,7 @@ class L1M3N(MarginNetwork):
         return NormMarginProblem(data, self._norm(data, n_jobs), slack, n_jobs)
 
     def _check_constants(self) -> None:
-        if self.solver not in _KNOWN_BY:
+        if not isinstance(self.solver, str) or self.solver not in _KNOWN_BY:
             known = ", ".join(map(repr, _KNOWN_BY))
             raise ValueError(f"solver is {self.solver!r}; expected one of {known}.")
         for name in ("radius", "beta", "lam", "threshold", "clean_up"):
@@ -246,14 +252,18 @@ class L1M3N(MarginNetwork):
     def _radius(self, data: LabelledSamples, n_jobs: int) -> float:
         """Find the ball on whose boundary the solution with this ``C`` lies."""
         problem = NormMarginProblem(data, L1Norm(), LinearSlack(self.C), n_jobs)
-        path = l1_path(problem, rng=random_generator(self.random_state), tol=self.tol)
-        weights = run(path, problem, tol=self.tol, max_iter=self.max_iter).weights
-        if not weights.any():
-            raise ValueError(
-                f"C is {self.C:g}, at which every weight is 0 and so is the radius; raise C, or give "
-                "a radius."
+        tol = min(self.tol, _CLOSE)
+        path = l1_path(problem, rng=random_generator(self.random_state), tol=tol)
+        result = run(path, problem, tol=tol, max_iter=_MOST_STEPS)
+        if not result.converged:
+            warnings.warn(
+                f"the path that should find the radius for C = {self.C:g} ended early "
+                f"({result.status}, relative gap {result.relative_gap:.2g}); give a radius.",
+                ConvergenceWarning,
+                stacklevel=5,
             )
-        return float(np.abs(weights).sum())
+        # At a small C no weight is worth its price; a ball must not be empty.
+        return max(float(np.abs(result.weights).sum()), _TINY)
 
     def _iterates(self, problem: NormMarginProblem, start: SolveResult | None) -> Iterator[Iterate]:
         rng = random_generator(self.random_state)

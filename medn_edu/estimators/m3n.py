@@ -20,8 +20,8 @@ class M3N(MaxMarginNetwork):
     """Maximum margin Markov network (Taskar et al. 2003; MEDN P0).
 
     Minimises ``|w|^2 / 2 + C sum_i xi_i``, where ``xi_i`` is the largest violation of the margins
-    ``w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y)``, by block-coordinate Frank-Wolfe on the dual.  The
-    same weights are the mean of the MEDN posterior under a standard normal prior (Theorem 3).
+    ``w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y)``, by default with block-coordinate Frank-Wolfe on the
+    dual.  The same weights are the mean of the MEDN posterior under a standard normal prior (Theorem 3).
 
     Parameters
     ----------

@@ -175,22 +175,33 @@ class MarginProblem:
             On forests marginals that agree along every edge belong to a mass on labellings.
         """
         if isinstance(alpha, DualVariables):
-            return not np.any(alpha.values < 0)
+            return not np.any(alpha.values < 0) and not self._has_forbidden(alpha)
         samples = self.data.samples
-        total = alpha.node.sum(axis=1)
         child = np.flatnonzero(samples.parents >= 0)
         parent, edge = samples.parents[child], alpha.edge[child]
-        kept = edge[~self.data.allowed[samples.edge_types[child]]]
-        off = (
-            -alpha.node.min(axis=1),
-            np.abs(total - self.masses(alpha)[samples.sample_of_node]),
-            _farthest(edge.sum(axis=1), alpha.node[child]),
-            _farthest(edge.sum(axis=2), alpha.node[parent]),
-            -edge.min(axis=(1, 2)),
-            np.abs(kept),
-        )
-        allowance = _ROUNDING * max(float(self.mass.max()), 1e-300)
-        return all(float(np.max(each, initial=0.0)) <= allowance for each in off)
+        forbidden = np.where(self.data.allowed[samples.edge_types[child]], 0.0, np.abs(edge))
+        off = np.zeros(samples.n_nodes)
+        for index, error in (
+            (slice(None), -alpha.node.min(axis=1)),
+            (
+                slice(None),
+                _farthest(alpha.node.sum(axis=1), self.masses(alpha)[samples.sample_of_node]),
+            ),
+            (child, -edge.min(axis=(1, 2))),
+            (child, forbidden.max(axis=(1, 2))),
+            (child, _farthest(edge.sum(axis=1), alpha.node[child])),
+            (child, _farthest(edge.sum(axis=2), alpha.node[parent])),
+        ):
+            off[index] = np.maximum(off[index], error)
+        return bool(np.all(off <= _ROUNDING * self.mass[samples.sample_of_node]))
+
+    def _has_forbidden(self, alpha: DualVariables) -> bool:
+        samples = self.data.samples
+        position, node = _positions(alpha, samples.offsets)
+        child = np.flatnonzero(samples.parents[node] >= 0)
+        above = position[child] - (node[child] - samples.parents[node[child]])
+        edge_type = samples.edge_types[node[child]]
+        return not self.data.allowed[edge_type, alpha.labels[above], alpha.labels[child]].all()
 
     def conjugates(self, mass: np.ndarray) -> np.ndarray:
         """Conjugates ``U*`` at the samples' masses; infinite where a mass is not feasible."""
@@ -254,5 +265,7 @@ def _positions(alpha: DualVariables, offsets: np.ndarray) -> tuple[np.ndarray, n
     return position, position + np.repeat(shift, np.diff(alpha.offsets))
 
 
-def _farthest(sums: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    return np.abs(sums - expected).max(axis=1, initial=0.0)
+def _farthest(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Return, for each node, the largest difference."""
+    difference = np.abs(found - expected)
+    return difference if difference.ndim == 1 else difference.max(axis=1, initial=0.0)

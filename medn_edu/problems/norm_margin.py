@@ -33,6 +33,8 @@ from medn_edu.structures import LabelledSamples
 
 __all__ = ["NormMarginProblem", "weight_bounds"]
 
+_ROUNDING = 1e-8  # to which the masses of a linear program are accurate
+
 
 class NormMarginProblem(MarginProblem):
     """Data, a norm and a linear slack joined into a primal, a dual and a certificate.
@@ -105,7 +107,7 @@ class NormMarginProblem(MarginProblem):
         return value, alpha.scaled(share), share * eta
 
 
-def weight_bounds(gap: float, eta: np.ndarray) -> np.ndarray:
+def weight_bounds(gap: float, eta: np.ndarray, rounding: float = 0.0) -> np.ndarray:
     """Bound the magnitudes of the weights in every solution of L1-M3N.
 
     Parameters
@@ -114,11 +116,13 @@ def weight_bounds(gap: float, eta: np.ndarray) -> np.ndarray:
         Gap between a primal value and the dual value that belongs to ``eta``.
     eta : ndarray of shape (n_weights,)
         ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` of feasible dual variables: no entry beyond a half.
+    rounding : float, default=0.0
+        Least gap that is believed: a computed one may be 0 by rounding.
 
     Returns
     -------
     ndarray of shape (n_weights,)
-        ``gap / (1/2 - |eta_k|)``, infinite where ``|eta_k|`` is a half.
+        ``gap / (1/2 - |eta_k|)``, infinite where ``|eta_k|`` is a half, up to 1e-8.
 
     Examples
     --------
@@ -126,6 +130,8 @@ def weight_bounds(gap: float, eta: np.ndarray) -> np.ndarray:
     >>> weight_bounds(0.1, np.array([0.5, 0.25, 0.0]))
     array([inf, 0.4, 0.2])
     """
-    room = np.maximum(0.5 - np.abs(eta), 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(room > 0, max(gap, 0.0) / room, math.inf)
+    room = 0.5 - np.abs(eta)
+    bounds = np.full(len(eta), math.inf)
+    clear = room > _ROUNDING
+    bounds[clear] = max(gap, rounding) / room[clear]
+    return bounds

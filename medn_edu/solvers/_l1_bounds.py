@@ -22,6 +22,8 @@ def check_l1_problem(problem: NormMarginProblem) -> None:
 class Bounds:
     """The best weights so far with their objective, and the masses behind the largest lower bound.
 
+    At first all weights are 0.
+
     Parameters
     ----------
     problem : NormMarginProblem
@@ -35,6 +37,10 @@ class Bounds:
         nothing = np.zeros(0, dtype=np.int64)
         self.alpha = DualVariables(nothing, np.zeros(1, dtype=np.int64), nothing, np.zeros(0))
         self.n_oracle_calls = 0
+        labels, _ = self.visit(np.zeros(problem.weight_shape.size))
+        # As much mass as there is on what is wrong at w = 0: with a small C this is the optimum.
+        everyone, offsets = np.arange(problem.n_samples), problem.data.samples.offsets
+        self.prove(DualVariables(everyone, offsets, labels, problem.mass))
 
     @property
     def gap(self) -> float:
@@ -65,11 +71,12 @@ class Bounds:
         self.n_oracle_calls += self.problem.n_samples
         return self.problem.violated(weights)
 
-    def prove(self, alpha: DualVariables) -> None:
-        """Keep these masses if they bound better than the last."""
+    def prove(self, alpha: DualVariables) -> float:
+        """Keep these masses if they bound better than the last, and return their bound."""
         lower = self.problem.dual(alpha)
         if lower > self.lower:
             self.alpha, self.lower = alpha, lower
+        return lower
 
     def iterate(self, stopped: str = "") -> Iterate:
         """Return the best of both sides."""

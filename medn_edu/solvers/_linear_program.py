@@ -178,8 +178,7 @@ class LinearProgram:
             status = self._run()
         if status != "Optimal":
             raise ProgramError(
-                f"HiGHS ended a linear program of {len(self)} labellings with the status {status!r}; "
-                "scale the features to about 1, lower C, or raise tol."
+                f"HiGHS ended a linear program of {len(self)} labellings with the status {status!r}"
             )
         solution = self._highs.getSolution()
         values: Any = np.array(solution.col_value)

@@ -50,7 +50,7 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from medn_edu.checks import check_nonnegative
+from medn_edu.checks import check_count, check_nonnegative
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.problems.norm_margin import NormMarginProblem
@@ -107,7 +107,7 @@ def adaptive_m3n(
     TypeError
         If the problem's norm is another one.
     ValueError
-        If ``threshold`` is negative.
+        If ``threshold`` is negative or ``n_iterations`` below 1.
 
     Warns
     -----
@@ -133,6 +133,7 @@ def adaptive_m3n(
     if not isinstance(norm, L1Norm | SquaredL1Norm):
         raise TypeError(f"the norm is {norm!r}; expected an L1Norm or a SquaredL1Norm.")
     check_nonnegative("threshold", threshold)
+    check_count("n_iterations", n_iterations)
     n_weights = problem.weight_shape.size
     without = problem.primal(np.zeros(n_weights))
     # Equal weights that cost P(0); with the squared norm only their proportions count.

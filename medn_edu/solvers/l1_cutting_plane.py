@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from medn_edu.checks import check_count
 from medn_edu.problems.norm_margin import NormMarginProblem
 from medn_edu.results import DualVariables, Iterate
 from medn_edu.solvers._l1_bounds import Bounds, check_l1_problem
@@ -65,6 +66,8 @@ def l1_cutting_plane(
     ------
     TypeError
         If the problem is not L1-M3N.
+    ValueError
+        If ``smoothing`` or ``patience`` is out of its range.
 
     Examples
     --------
@@ -80,9 +83,10 @@ def l1_cutting_plane(
     (1.0, True)
     """
     check_l1_problem(problem)
-    point = np.zeros(problem.weight_shape.size)
-    bounds = Bounds(problem)
-    bounds.visit(point)
+    if not 0 <= smoothing < 1:
+        raise ValueError(f"smoothing is {smoothing!r}; expected a share from 0 to below 1.")
+    check_count("patience", patience, least=0)
+    point, bounds = np.zeros(problem.weight_shape.size), Bounds(problem)
     yield from cut(LinearProgram(problem), bounds, point, smoothing=smoothing, patience=patience)
 
 
@@ -130,7 +134,9 @@ def cut(
             new = _violated(program, point, labels, violation)
         features = program.missing_features(solution.alpha)
         done = not len(new) and not len(features)
-        yield bounds.iterate("no margin is violated any more" if done else "")
+        yield bounds.iterate(
+            "no margin is violated any more, to the accuracy of HiGHS" if done else ""
+        )
         if done:
             return
         idle = np.where(solution.active, 0, idle + 1)

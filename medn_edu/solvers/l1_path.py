@@ -110,7 +110,6 @@ def l1_path(
     """
     check_l1_problem(problem)
     bounds = Bounds(problem)
-    bounds.visit(np.zeros(problem.weight_shape.size))
     yield bounds.iterate()
     coarse, allowed = tol if clean_up is False else max(tol, _FINE), False
     for scaled_eta in _follow(problem, bounds, rng, coarse, tol):
@@ -144,7 +143,7 @@ def _follow(
     if not (lam > 0 and math.isfinite(lam)):
         raise ValueError(OVERFLOW)
     alpha: DualVariables | None = None
-    gap, lower, n_vain = bounds.gap, bounds.lower, 0
+    gap, last, n_vain = bounds.gap, 0.0, 0
     while n_vain < _MOST_VAIN:
         slack = LinearSlack(2 * C * math.sqrt(lam))
         medn = MaxMarginProblem(problem.data, LaplacePrior(lam), slack, problem.n_jobs)
@@ -157,11 +156,11 @@ def _follow(
         scale = 1 / (2 * math.sqrt(lam))
         bounds.n_oracle_calls += result.n_oracle_calls
         bounds.visit(result.weights)
-        bounds.prove(alpha.scaled(scale))
+        lower = bounds.prove(alpha.scaled(scale))
         yield scale * result.eta
         # With a large C the lower bound doubles time and again before the gap is seen to shrink.
-        progress = bounds.gap < (1 - _PROGRESS) * gap or bounds.lower > (1 + _PROGRESS) * lower
-        gap, lower, n_vain = bounds.gap, bounds.lower, 0 if progress else n_vain + 1
+        progress = bounds.gap < (1 - _PROGRESS) * gap or lower > (1 + _PROGRESS) * last
+        gap, last, n_vain = bounds.gap, lower, 0 if progress else n_vain + 1
         lam *= _GROWTH
 
 
