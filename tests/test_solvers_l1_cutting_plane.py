@@ -239,7 +239,8 @@ def test_highs_gives_up(monkeypatch, n):
     assert result.n_passes == n
     if n == 1:
         assert not result.weights.any()
-        assert (result.primal, result.dual) == (problem.primal(np.zeros_like(result.weights)), 0.0)
+        assert result.primal == problem.primal(np.zeros_like(result.weights))
+        assert 0 < result.dual < result.primal
     else:
         np.testing.assert_array_equal(result.weights, plain[-1].weights)
         assert result.primal == pytest.approx(plain[-1].objective_estimate)
