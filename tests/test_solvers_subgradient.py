@@ -62,6 +62,27 @@ def test_every_pass_has_a_dual_point_and_an_honest_gap(method, beta, kind):
         np.testing.assert_array_equal(iterate.variance, problem.prior.prior_variance)
 
 
+@pytest.mark.filterwarnings("error")
+def test_masses_that_vanish_are_those_of_the_true_labellings():
+    # C = 200 beta, as in the papers: all 120 steps are capped, and leave 1e-360 of the first sample.
+    problem = MaxMarginProblem(make_data(KINDS[1], 0, 120), GaussianPrior(), LinearSlack(C=1.0))
+    passes = online_subgradient(problem, rng=np.random.default_rng(0), beta=0.005)
+    for iterate in islice(passes, 3):
+        alpha = iterate.dual()
+        assert problem.is_feasible(alpha)
+        np.testing.assert_allclose(problem.masses(alpha), problem.mass, rtol=1e-9)
+        assert np.isfinite(iterate.gap_estimate)
+        primal, dual = problem.primal(iterate.weights), problem.dual(alpha)
+        assert iterate.gap_estimate == pytest.approx(primal - dual)
+        assert primal >= dual
+    order = np.random.default_rng(0).permutation(120)
+    masses = next(online_subgradient(problem, rng=np.random.default_rng(0), beta=0.005)).dual()
+    for place, true in ((0, True), (-1, False)):
+        nodes = np.flatnonzero(problem.data.samples.sample_of_node == order[place])
+        on_true = masses.node[nodes, problem.data.labels[nodes]]
+        assert (on_true == problem.mass[order[place]]).all() == true
+
+
 def test_batch_weights_belong_to_the_dual_point_throughout():
     """The docstring's line: each step changes the gap of the averages in one way only."""
     problem = make_problem(KINDS[1], varied(KINDS[1]))

@@ -90,8 +90,8 @@ def cutting_plane(
     Iterate
         The weights with the lowest primal value so far, the difference to the value of the last program
         as ``gap_estimate``, which is exact but for rounding, and that value as ``objective_estimate``.
-        It ends, and says why in ``stopped``, when no margin is violated any more, or when HiGHS does
-        not finish a program.
+        It ends, and says why in ``stopped``, when no margin is violated any more, or when neither HiGHS
+        nor the steps between pairs that take over from it finish a program.
 
     Raises
     ------
@@ -197,8 +197,7 @@ def _rounds(
         if working.add(labels, violation, precision):
             trouble = working.solve(qp_iteration_limit)
             stopped = trouble and (
-                f"HiGHS could not solve the quadratic program of round {n_rounds} ({trouble}); lower C "
-                "or use solver='block_frank_wolfe'"
+                f"HiGHS ended the quadratic program of round {n_rounds} with '{trouble}'"
             )
         else:
             stopped = f"no margin is violated by more than {precision:g} beyond its slack"

@@ -63,6 +63,7 @@ __all__ = ["online_subgradient", "subgradient"]
 
 _LONGEST_ONLINE_STEP = 0.999  # 1 would leave nothing of a scale that later steps divide by
 _SMALLEST_SCALE = 1e-100
+_NO_MASS = 1e-300  # the share of its mass below which a sample has none
 
 
 def subgradient(
@@ -266,6 +267,21 @@ def _energy(weights: np.ndarray, variances: np.ndarray) -> float:
 
 
 def _full(problem: MaxMarginProblem, masses: DualMarginals) -> DualMarginals:
-    """Return the masses with each sample's scaled to its share."""
-    factor = (problem.mass / problem.masses(masses))[problem.data.samples.sample_of_node]
+    """Return the masses with each sample's scaled to its share.
+
+    A step of nearly 1 leaves next to nothing of the other samples' masses, and many of them nothing at
+    all.  A sample without mass has all of it on the true labelling, where it adds nothing to ``eta``.
+    """
+    mass = problem.masses(masses)
+    gone = mass <= _NO_MASS * problem.mass
+    factor = np.where(gone, 0.0, problem.mass / np.where(gone, 1.0, mass))
+    of_node = problem.data.samples.sample_of_node
+    full = _times(masses, factor[of_node])
+    if gone.any():
+        true = _times(marginals_of(problem, problem.data.labels), gone[of_node])
+        full = DualMarginals(full.node + true.node, full.edge + true.edge)
+    return full
+
+
+def _times(masses: DualMarginals, factor: np.ndarray) -> DualMarginals:
     return DualMarginals(factor[:, None] * masses.node, factor[:, None, None] * masses.edge)
