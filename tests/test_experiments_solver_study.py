@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from medn_edu.experiments.solver_study import summaries, watch
 from medn_edu.experiments.tables import read_csv
 from medn_edu.experiments.traces import TRACES, run_traces
 from medn_edu.plots import new_figure
-from medn_edu.plots.traces import draw_traces, label_traces, solver_traces
+from medn_edu.plots.traces import draw_traces, label_traces, solver_title, solver_traces
 from medn_edu.results import Certificate, Iterate
 from medn_edu.solvers import M3N_SOLVERS
 
@@ -98,6 +100,26 @@ def test_labels_keep_out_of_each_others_way():
             assert not any(box.overlaps(other) for other in boxes[:k])
 
 
+def test_a_label_without_room_is_left_out():
+    figure = new_figure(1.6, 1.2)
+    ax = figure.add_subplot()
+    heights = np.linspace(0, 1, 12)
+    ax.plot(np.tile([0, 1, 1, 0], 6), np.repeat(heights, 2), label="a")
+    ax.plot([0, 1], [0, 1], label="b")
+    label_traces(figure, [ax])
+    assert not ax.texts
+
+
+def test_no_two_solvers_look_alike():
+    rows = [point for name in M3N_SOLVERS for point in planted(name, [0.5, 0.1])]
+    ax = new_figure().add_subplot()
+    draw_traces(ax, solver_traces(rows))
+    lines = ax.get_lines()
+    assert len(lines) == len(M3N_SOLVERS)
+    for look in ("get_color", "get_marker"):
+        assert len({getattr(line, look)() for line in lines}) == len(lines)
+
+
 def test_a_quick_run_watches_every_solver(tmp_path):
     said = []
     report = run_traces(
@@ -116,11 +138,19 @@ def test_a_quick_run_watches_every_solver(tmp_path):
     assert max(row["dual"] for row in traces) <= best * (1 + 1e-9)
     for name in M3N_SOLVERS:
         mine = [row for row in traces if row["solver"] == name]
-        assert mine[-1]["relative_gap"] <= 0.01 or mine[-1]["n_passes"] >= 30
+        assert mine[-1]["relative_gap"] <= 0.01 or mine[-1]["n_passes"] >= 200
         assert mine[-1]["relative_gap"] < mine[0]["relative_gap"]
     whole = read_csv((tmp_path / "table.csv").read_text(encoding="utf-8"))
     assert [row["n_passes"] for row in whole] == [row["n_passes"] for row in traces]
     assert [row["cpu_seconds"] for row in whole] == [row["cpu_seconds"] for row in times]
+    TRACES["solvers"].draw(whole, tmp_path / "figure.svg")
+    legend = (tmp_path / "figure.svg").read_text(encoding="utf-8").partition('id="legend_1"')[2]
+    entries = re.findall(
+        r"<!-- (.*?) -->", legend
+    )  # text is drawn as shapes, and noted beside them
+    assert sorted(entries) == sorted(map(solver_title, M3N_SOLVERS))
+    for line in summaries(whole):  # in the panel of gaps, which ends at 150 %
+        assert line["relative_gap"] < 1
     last = {row["solver"]: row for row in summaries(whole)}
     assert "block Frank-Wolfe" in report.text
     assert last["block_frank_wolfe"]["passes_to_0.01"] <= 20

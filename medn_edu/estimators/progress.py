@@ -57,7 +57,7 @@ class GapProgress:
         if math.isnan(self.first_gap):
             self.first_gap = max(gap, 2 * self.tol)
         share = math.log(self.first_gap / gap) / math.log(self.first_gap / self.tol)
-        self.bar.set_postfix_str(f", gap {gap:.2g} of {self.tol:.2g}", refresh=False)
+        self.bar.set_postfix_str(f"gap {gap:.2g} of {self.tol:.2g}", refresh=False)
         self.bar.update(max(0.0, min(100.0, 100 * share) - self.bar.n))
 
 

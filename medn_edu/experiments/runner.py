@@ -40,7 +40,6 @@ RESULT_COLUMNS = (
 """Columns of ``results.csv``."""
 
 _TIMING_COLUMNS = ("key", "seconds", "cpu_seconds")
-_OLD_TIMING_COLUMNS = ("key", "seconds")  # of folders that the first versions left
 
 
 @dataclass(eq=False)
@@ -113,7 +112,7 @@ class ResultStore:
             return store
         store.rows = {row["key"]: row for row in _read(store.results_file, store.columns)}
         if store.timings_file.exists():
-            for row in _read(store.timings_file, _TIMING_COLUMNS, _OLD_TIMING_COLUMNS):
+            for row in _read(store.timings_file, _TIMING_COLUMNS):
                 store.seconds[row["key"]] = row["seconds"]
                 if row.get("cpu_seconds") is not None:
                     store.cpu_seconds[row["key"]] = row["cpu_seconds"]
@@ -383,11 +382,11 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and np.isfinite(value) else None
 
 
-def _read(path: Path, *headers: Sequence[str]) -> list[dict[str, Any]]:
-    """Read a table that has one of these headers."""
+def _read(path: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Read a table that has these columns."""
     try:
         text = path.read_text(encoding="utf-8")
-        if text.partition("\n")[0] not in map(",".join, headers):
+        if text.partition("\n")[0] != ",".join(columns):
             raise ValueError("its columns are not those of this version.")
         return read_csv(text)
     except ValueError as error:  # UnicodeDecodeError is one, too

@@ -36,7 +36,7 @@ __all__ = ["SOLVER_STUDY", "summaries", "watch"]
 
 _C = 0.1
 _TARGETS = {"quick": 1e-2, "paper": 1e-4}
-_N_PASSES = {"quick": 30, "paper": 10_000}
+_N_PASSES = {"quick": 200, "paper": 10_000}
 _GROWTH = 1.1  # of the passes that are recorded
 _COLUMNS = ("solver", "iteration", "n_passes", "primal", "dual", "relative_gap", "error")
 _GOALS = (1e-1, 1e-2, 1e-3, 1e-4)
@@ -141,7 +141,7 @@ def watch(
 
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     traces = solver_traces(rows)
-    figure = new_figure(11, 8)
+    figure = new_figure(11, 8.6)
     with styled():
         axes = figure.subplots(2, 2, sharex="col", sharey="row", height_ratios=[1.5, 1])
         for line, y in zip(axes, ("relative_gap", "error"), strict=True):
@@ -152,6 +152,8 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
         axes[0, 1].set_title("… and after so many seconds")
         axes[1, 0].set_title("Test error after so many passes …")
         axes[1, 1].set_title("… and after so many seconds")
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=5, handlelength=4)
         label_traces(figure, axes[0])
     save_figure(figure, path)
 

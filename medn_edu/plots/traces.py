@@ -1,7 +1,8 @@
 """Solvers at work: what each has reached, against passes or seconds.
 
 `solver_traces` turns rows of a table into curves, `draw_traces` draws them, and `label_traces` writes
-each solver's name at its curve, where there is most room.
+each solver's name at its curve, where there is most room.  A curve without room has no label, so a
+figure needs a legend as well.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#5D6B78", "#8A6FB0", "#
 _LINES = ("--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (3, 1)), ":", (0, (1, 0.6)), "-")
 _MARKERS = "s^vDPXpd"
 _GAPS = (5.0, 15.0, 25.0, 40.0, 60.0)  # between a curve and its label, in pixels
+_ROOM = 2.0  # around a label, likewise
 _NAMES = {
     "block_frank_wolfe": "block Frank-Wolfe",
     "one_slack_cutting_plane": "one-slack cutting plane",
@@ -183,6 +185,8 @@ def _style(trace: SolverTrace, number: int) -> dict[str, Any]:
 def label_traces(figure: Figure, axes: Iterable[Axes]) -> None:
     """Write the label of each curve beside it, in its colour, where other curves are far away.
 
+    A label that could not keep clear of curves and of other labels is left out.
+
     Call it when all has been drawn: later changes of limits or layout would move the curves away from
     their labels.
 
@@ -233,7 +237,10 @@ def _label_lines(ax: Axes) -> None:
     seen = [k for k in range(len(lines)) if len(paths[k])]
     taken: list[np.ndarray] = []
     for k in sorted(seen, key=lambda k: best(k, [])[0]):  # who has little choice goes first
-        _, place, point = best(k, taken)
+        worth, place, point = best(k, taken)
+        if worth == -np.inf:
+            texts[k].remove()
+            continue
         taken.append(np.concatenate([place - halves[k], place + halves[k]]))
         # In the units of the axes the label stays where it is at any resolution.
         to_axes = ax.transAxes.inverted()
@@ -272,7 +279,8 @@ def _roomiest(
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Find the label's place that is far from other curves and labels, yet close to its own curve.
 
-    Returns how good it is, the middle of the label, and the point of the curve that it belongs to.
+    Returns how good it is, minus infinity if there is none, the middle of the label, and the point of
+    the curve that it belongs to.
     """
     sides = [(0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0)]
     shifts = np.array([np.multiply(side, half + gap) for gap in _GAPS for side in sides])
@@ -301,5 +309,6 @@ def _roomiest(
         away_at_curve = np.hypot(*np.moveaxis(path[:, None] - others, 2, 0)).min(axis=1)
     alone = np.repeat(away_at_curve, len(shifts))[inside]
     worth = 3 * np.minimum(room, 8.0) + np.minimum(alone, 15.0) - 0.35 * distance[inside]
+    worth[room < _ROOM] = -np.inf
     chosen = int(np.argmax(worth))
     return float(worth[chosen]), places[chosen], points[chosen]
