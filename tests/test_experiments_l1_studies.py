@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -95,7 +97,7 @@ def test_no_sequence_trains_and_tests():
 
 def test_table_and_caption_show_the_papers_numbers_beside_ours():
     rows = [
-        row(name, c, fold, {(0, 0): 1.0, (0, 50): 1.0})
+        row(name, c, fold, {(0, 0): 1.0, (0, 50): 5e-5})
         for name, algorithm in ALGORITHMS.items()
         for c in algorithm.constants[CHAINS]
         for fold in range(2)
@@ -110,22 +112,83 @@ def test_table_and_caption_show_the_papers_numbers_beside_ours():
     )
     assert lines[start + 3] == "| total, paper | 13 | 21 | 26 | 44 | 145 | 169 | 184 | 186 | 189 |"
     assert lines[start + 4] == "| irrelevant | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 1 |"
+    assert lines[start + 6] == (
+        "| irrelevant, 0.0001 or more | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |"
+    )
+    assert lines[start + 7] == "| total, 0.0001 or more | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 1 |"
+    assert "| Synthetic set 1 | path | C = 0.16 | 2 | 0.150 | 1.50 s | 5 | 1 % |" in lines
     assert "16 / 44" in report.text
+    assert "counts are of fewer folds" in " ".join(lines)
     assert set(report.rows[0]) <= set(report.columns)
 
 
-def test_a_figure_of_what_there_is(tmp_path):
-    for number, data in enumerate([(CHAINS,), (OCR,), (CHAINS, OCR)]):
-        rows = [
-            row(name, c, fold, {}, each)
-            for each in data
-            for name, algorithm in ALGORITHMS.items()
-            for c in algorithm.constants[each][:number]
-            for fold in range(2)
-        ]
-        if rows:
-            L1_STUDY.draw(rows, tmp_path / "figure.png")
-            assert (tmp_path / "figure.png").stat().st_size > 10_000
+def counts(name, n_irrelevant, small=0):
+    """Ten folds at each constant, with so many irrelevant weights, some of them small."""
+    places = [(label, feature) for label in (0, 1) for feature in range(30, 100)]
+    return [
+        row(name, c, fold, {p: 5e-5 if k < small else 1.0 for k, p in enumerate(places[:n])})
+        for c, n in zip(ALGORITHMS[name].constants[CHAINS], n_irrelevant, strict=True)
+        for fold in range(10)
+    ]
+
+
+def test_the_caption_says_what_comes_out_and_what_does_not():
+    batch, online = (0, 0, 0, 0, 0, 8, 60, 140, 140), (116, 122, 136, *(140,) * 6)
+    rows = counts("sub-gradient", batch) + counts("online sub-gradient", online, small=3)
+    rows += counts("cutting plane", (0, 0, 1, 13, 62, 101, 119, 136, 139))
+    zero = {"l1_norm": 0.0, "relative_gap": 0.0166}
+    rows += [row("cutting plane", 0.1, fold, {}, OCR, **zero) for fold in range(3)]
+    rows += [row("cutting plane", 0.15, fold, {}, OCR, relative_gap=0.4) for fold in range(4)]
+    caption = " ".join(L1_STUDY.report(rows, "paper").caption.split())
+    assert "the method in batch does *not* show it: 0, 0, 0, 0, 0, 8, 60, 140, 140." in caption
+    assert "the method online shows it: 116, 122, 136, 140, 140, 140, 140, 140, 140." in caption
+    assert "takes at most 3 from any of these counts" in caption
+    assert "62 and 62 instead of 103 and 145 at 1.41" in caption
+    assert "OCR100: cutting plane 40 % (40 %)." in caption
+    assert "weights of zero, which there have a gap of 1.7 % at most" in caption
+    assert "price of the mean slack" in caption
+    swapped = counts("sub-gradient", online) + counts("online sub-gradient", batch)
+    caption = " ".join(L1_STUDY.report(swapped, "paper").caption.split())
+    assert "in batch shows it: 116" in caption
+    assert "online does *not* show it: 0" in caption
+    assert "weights of zero" not in caption
+
+
+def written(path):
+    """The texts of a figure, which matplotlib draws as shapes and notes beside them."""
+    return re.findall(r"<!-- (.*?) -->", path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("folds", "note"),
+    [
+        ({CHAINS: 2}, "Synthetic set 1: mean ± deviation over 2 folds; one thread"),
+        ({OCR: 1}, "OCR100: 1 fold; one thread"),
+        (
+            {CHAINS: 3, OCR: 1},
+            "Synthetic set 1: mean ± deviation over 3 folds; OCR100: 1 fold; one thread",
+        ),
+    ],
+)
+def test_a_figure_of_what_there_is(tmp_path, folds, note):
+    rows = [
+        row(name, c, fold, {}, data)
+        for data, n_folds in folds.items()
+        for name, algorithm in ALGORITHMS.items()
+        for c in algorithm.constants[data][:2]
+        for fold in range(n_folds)
+    ]
+    path = tmp_path / "figure.svg"
+    L1_STUDY.draw(rows, path)
+    texts = written(path)
+    assert f"100 sequences or words train, 900 test; {note}" in texts
+    assert [texts.count(title) for title in ("Synthetic set 1", "OCR100")] == [
+        int(data in folds) for data in (CHAINS, OCR)
+    ]
+    assert [texts.count(name) for name in ALGORITHMS] == [1] * len(ALGORITHMS)
+    labels = {"√radius", "√(100 C)", "λ / 14,000"} if CHAINS in folds else set()
+    labels |= {"radius", "C", "λ"} if OCR in folds else set()
+    assert {"√radius", "√(100 C)", "λ / 14,000", "radius", "C", "λ"} & set(texts) == labels
 
 
 def test_a_quick_run_finds_the_pattern(ocr, tmp_path):
