@@ -114,7 +114,21 @@ def per_word(true: list[str], predicted: list[str]) -> list[float]:
 
 ANSWERS = {
     exercises.check_threshold: [0.15, 0.3, 0.769, 0.4, 0.65, 0.75, 0.25],
-    exercises.check_l1_constant: [0.5, 2, 1, 0.1, 2.5, 12.5, 0.0125],
+    exercises.check_l1_constant: [
+        2 * 60 / (4 * 10 * 5),
+        2 * 60 / (10 * 5),
+        2 * 60 / (2 * 10 * 5),
+        4 * 2 * 60 / (10 * 5),
+        2 * 60 / (4 * 10 * 5**2),
+        2 * 60 / (4 * 10),
+        2 * 60 * 5 / (4 * 10),
+        2 / (4 * 10 * 5),
+        60 / (4 * 10 * 5),
+        2,
+        4 * 10 * 5 / (2 * 60),
+        10 * 5 / (2 * 60),
+        10,
+    ],
     exercises.check_weight_bounds: [
         lambda g, e: 2 * g / (1 - 2 * np.abs(e)),
         lambda g, e: 2 * g / (1 - 2 * e),
@@ -132,6 +146,11 @@ ANSWERS = {
         lambda w, k: w**2 / np.mean(w**2) / k,
         lambda w, k: np.abs(w) / np.abs(w).sum(),
         lambda w, k: k * np.abs(w) / np.abs(w).mean(),
+        lambda w, k: np.abs(w) / np.abs(w).mean(),
+        lambda w, k: len(w) * np.abs(w) / np.sqrt(w @ w) / k,
+        lambda w, k: len(w) * np.abs(w) / k,
+        lambda w, k: np.abs(w) / k,
+        lambda w, k: np.abs(w) / np.sqrt(np.mean(w**2)),
         lambda w, k: np.ones(len(w)) / k,
     ],
     exercises.check_l1_projection: [

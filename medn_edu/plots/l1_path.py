@@ -61,6 +61,7 @@ _SORTED: tuple[dict[str, Any], ...] = (
     {"color": INK, "linestyle": "none", "marker": "+"},
     {"color": "#009E73", "linestyle": "-.", "marker": "D"},
     {"color": "#E69F00", "linestyle": "--", "marker": "s"},
+    {"color": "#D55E00", "linestyle": ":", "marker": "v"},
 )
 _FLOOR, _TOP = 1e-5, 4.0
 _ZERO = _FLOOR / 4  # height at which exact zeros are drawn
@@ -281,7 +282,7 @@ def draw_sorted_weights(ax: Axes, weights: Mapping[str, np.ndarray]) -> None:
     ax : matplotlib.axes.Axes
         Where to draw.
     weights : mapping of str to ndarray
-        Weights by the name of what found them; at most four.
+        Weights by the name of what found them; at most five.
 
     Examples
     --------

@@ -195,7 +195,8 @@ def cutting_plane_rounds(C: float) -> tuple[CuttingPlaneRound, ...]:
                 weights=plane(weights),
                 kept=kept,
                 new=new,
-                mass=planes.masses(alpha),
+                # The solver knows a bound at the start; the program without rows has none.
+                mass=planes.masses(alpha) if rounds else np.zeros(len(kept)),
                 lower=quiet.dual(alpha) if rounds else 0.0,
                 cost=quiet.primal(weights),
                 upper=iterate.objective_estimate,

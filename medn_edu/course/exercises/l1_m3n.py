@@ -52,7 +52,7 @@ def check_threshold(answer: Any) -> Verdict:
 
 @check
 def check_l1_constant(answer: Any) -> Verdict:
-    """Check the L1-M3N constant of an adaptive M3N with C = 3, lambda = 12, K = 40 and norm 5.
+    """Check the L1-M3N constant of an adaptive M3N with C = 2, lambda = 10, K = 60 and norm 5.
 
     Parameters
     ----------
@@ -61,20 +61,25 @@ def check_l1_constant(answer: Any) -> Verdict:
 
     Examples
     --------
-    >>> check_l1_constant(2.0)
+    >>> check_l1_constant(2.4)
     Not quite: the 4 is missing: a square has a slope of *two* times, and L1-M3N charges a *half*.
     """
     return judge_number(
         answer,
-        0.5,
+        0.6,
         "C K / (4 lambda |w|_1), code name `l1_constant_of_em`. A larger lambda is a smaller C'.",
         {
-            2.0: "the 4 is missing: a square has a slope of *two* times, and L1-M3N charges a *half*.",
-            1.0: "only one of two factors 2 is there: the slope of the square, or the half of P1.",
-            0.1: "the slope of |w|^2 grows like |w|_1, not like its square.",
-            2.5: "the norm is missing: how steep a square is depends on where one stands.",
-            12.5: "the norm belongs below: the larger the weights, the steeper the square.",
-            0.0125: "K is missing: P4 charges lambda / K for the square.",
+            2.4: "the 4 is missing: a square has a slope of *two* times, and L1-M3N charges a *half*.",
+            1.2: "only one of two factors 2 is there: the slope of the square, or the half of P1.",
+            9.6: "the 4 belongs below: compare the slope of P4 with the half of P1.",
+            0.12: "the slope of |w|^2 grows like |w|_1, not like its square.",
+            3.0: "the norm is missing: how steep a square is depends on where one stands.",
+            15.0: "the norm belongs below: the larger the weights, the steeper the square.",
+            0.01: "K is missing: P4 charges lambda / K for the square.",
+            0.3: "C is missing: twice the price of slack in P2 is twice that in P1.",
+            2.0: "that is EM's own C; the two charge differently for the norm.",
+            1 / 0.6: "upside down: a larger C of EM is a larger C', a larger lambda a smaller one.",
+            1 / 2.4: "upside down, and the 4 is missing.",
         },
     )
 
@@ -182,6 +187,26 @@ def check_em_update(answer: Any) -> Verdict:
             (
                 lambda w, lam: lam * len(w) * np.abs(w) / np.abs(w).sum(),
                 "the mean of your tau is lambda; it must be 1/lambda.",
+            ),
+            (
+                lambda w, lam: len(w) * np.abs(w) / np.abs(w).sum(),
+                "lambda is missing: the mean of your tau is 1; it must be 1/lambda.",
+            ),
+            (
+                lambda w, lam: len(w) * np.abs(w) / (lam * np.linalg.norm(w)),
+                "that divides by the *L2* norm; the mean is 1/lambda only with the L1 norm.",
+            ),
+            (
+                lambda w, lam: len(w) * np.abs(w) / lam,
+                "the norm is missing: twice the weights must have the same tau.",
+            ),
+            (
+                lambda w, lam: np.abs(w) / lam,
+                "K and the norm are missing: |w_k| / lambda has another mean than 1/lambda.",
+            ),
+            (
+                lambda w, lam: np.sqrt(len(w)) * np.abs(w) / np.linalg.norm(w),
+                "that is Eq. (6), for beta of gamma; Eq. (4) is for tau of w.",
             ),
         ],
         _DIFFERS,
