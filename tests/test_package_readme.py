@@ -20,7 +20,7 @@ def blocks(language: str) -> list[str]:
 
 def test_examples_print_what_they_say():
     codes, outputs, names = blocks("python"), blocks("text"), {}
-    assert len(codes) == 2
+    assert len(codes) == 3
     for code, output in zip(codes, outputs, strict=False):  # the tree of files is text, too
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), warnings.catch_warnings():
@@ -30,10 +30,11 @@ def test_examples_print_what_they_say():
 
 
 def test_examples_are_short():
-    first, prior = blocks("python")
+    first, prior, sparse = blocks("python")
     lines = [line for line in first.splitlines() if line and "import" not in line]
     assert len(lines) <= 10
     assert sum(1 for line in prior.splitlines() if line) <= 15
+    assert sum(1 for line in sparse.splitlines() if line) <= 7
 
 
 def test_powershell_commands_are_twins():
