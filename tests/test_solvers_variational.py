@@ -299,35 +299,16 @@ def test_dual_variables_are_feasible_for_the_exact_problem(lam):
                 assert listed.dual_value(moved) <= dual + 1e-6 * abs(dual)
 
 
-@pytest.mark.parametrize("lam", [1.0, 36.0])
-def test_three_iterations_and_three_more_are_six(lam):
-    problem = make_problem(lam=lam, n_samples=10)
-    six = copies(problem, 6)
-
-    def solve(start: SolveResult | None) -> SolveResult:
-        rng = np.random.default_rng(1)
-        iterates = variational_laplace(
-            problem, rng=rng, n_iterations=3, tol=1e-8, max_iter=5000, warm_start=start
-        )
-        return run(iterates, problem, tol=1e-300, max_iter=3)
-
-    first = solve(None)
-    assert len(first.trace) == 3
-    np.testing.assert_allclose(first.weights, six[2].mean, atol=2e-4)
-    again = solve(first)
-    assert again.trace[0].objective_estimate == pytest.approx(six[3].bound, rel=1e-5)
-    np.testing.assert_allclose(again.weights, six[5].mean, atol=2e-4)
-    np.testing.assert_allclose(again.variance, six[5].variance, rtol=1e-3)
-
-
-def test_warm_start_from_the_exact_solution():
-    """Its means and variances give the first variances, by Eq. 11."""
-    problem = make_problem()
-    exact = exact_optimum(problem)
-    first = copies(problem, 1, warm_start=exact)[0]
-    expected = np.sqrt((exact.weights**2 + exact.variance) / LAM)
-    np.testing.assert_allclose(first.variance, expected)
-    assert first.bound < copies(problem, 1)[0].bound
+def test_programs_go_on_where_they_ended():
+    problem, other = make_problem(lam=36.0), make_problem(lam=49.0)
+    programs = []
+    copies(other, 3, programs=programs)
+    assert len(programs) == 3
+    warm, cold = copies(problem, 3, programs=programs), copies(problem, 3)
+    for one, two in zip(warm, cold, strict=True):
+        assert one.bound == pytest.approx(two.bound, rel=1e-6)
+        np.testing.assert_allclose(one.mean, two.mean, atol=2e-4)
+    assert warm[-1].iterate.n_oracle_calls < cold[-1].iterate.n_oracle_calls
 
 
 def test_only_for_laplace_priors():

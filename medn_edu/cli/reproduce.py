@@ -101,9 +101,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _studies() -> dict[str, Any]:
     """Return all studies by name."""
-    from medn_edu.experiments.curves import CURVES
     from medn_edu.experiments.studies import STUDIES
-    from medn_edu.experiments.traces import TRACES
+    from medn_edu.experiments.studies.curves import CURVES
+    from medn_edu.experiments.studies.traces import TRACES
 
     return {**CURVES, **STUDIES, **TRACES}
 
@@ -119,7 +119,7 @@ def _reproduce(study: Any, arguments: argparse.Namespace) -> int:
 
 
 def _compute_curves(study: Any, arguments: argparse.Namespace) -> int:
-    from medn_edu.experiments.curves import run_curves
+    from medn_edu.experiments.studies.curves import run_curves
 
     folder = results_folder(results_folder(arguments.out) / study.name)
     rows = run_curves(study, folder)
@@ -128,7 +128,7 @@ def _compute_curves(study: Any, arguments: argparse.Namespace) -> int:
 
 
 def _watch_solvers(study: Any, arguments: argparse.Namespace) -> int:
-    from medn_edu.experiments.traces import run_traces
+    from medn_edu.experiments.studies.traces import run_traces
 
     folder = results_folder(results_folder(arguments.out) / _folder_name(study, arguments))
     warm_with_progress()

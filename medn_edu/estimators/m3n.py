@@ -30,6 +30,9 @@ class M3N(MaxMarginNetwork):
     solver : str, default="block_frank_wolfe"
         How to train, one of `medn_edu.solvers.M3N_SOLVERS`.  The default is the fastest; the others are
         there for study, and start afresh also with ``warm_start=True``.
+    beta : float, optional
+        Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient solvers, as in the papers, with
+        ``C = 200 beta``; by default steps that reach the optimum sooner.
     forbidden : collection of pairs, or dict from edge type to pairs, optional
         Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=0.01
@@ -63,6 +66,7 @@ class M3N(MaxMarginNetwork):
         C: float = 1.0,
         solver: str = "block_frank_wolfe",
         *,
+        beta: float | None = None,
         forbidden: Any = None,
         tol: float = 1e-2,
         max_iter: int = 1000,
@@ -73,6 +77,7 @@ class M3N(MaxMarginNetwork):
     ) -> None:
         self.C = C
         self.solver = solver
+        self.beta = beta
         self.forbidden = forbidden
         self.tol = tol
         self.max_iter = max_iter
@@ -90,4 +95,4 @@ class M3N(MaxMarginNetwork):
     def _iterates(self, problem: MaxMarginProblem, start: SolveResult | None) -> Iterator[Iterate]:
         rng = random_generator(self.random_state)
         alpha = start.alpha if start else None
-        return m3n_iterates(problem, self.solver, rng=rng, warm_start=alpha)
+        return m3n_iterates(problem, self.solver, rng=rng, warm_start=alpha, beta=self.beta)

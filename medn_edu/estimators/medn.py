@@ -12,7 +12,7 @@ from medn_edu.estimators.max_margin import MaxMarginNetwork
 from medn_edu.estimators.progress import StepProgress
 from medn_edu.priors import LaplacePrior, Prior, check_prior
 from medn_edu.problems import MaxMarginProblem
-from medn_edu.results import SolveResult, run
+from medn_edu.results import DualVariables, SolveResult, run
 from medn_edu.slacks import LinearSlack, Slack, check_slack
 from medn_edu.solvers import check_m3n_solver, variational_laplace
 from medn_edu.structures import LabelledSamples
@@ -132,6 +132,8 @@ class LaplaceMEDN(MaxMarginNetwork):
     solver : str, default="block_frank_wolfe"
         What solves these quadratic programs, one of `medn_edu.solvers.M3N_SOLVERS`; the default is the
         fastest.  The exact method has one solver, the default.
+    beta : float, optional
+        Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient solvers of these programs, as in the papers.
     forbidden : collection of pairs, or dict from edge type to pairs, optional
         Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=0.01
@@ -141,8 +143,9 @@ class LaplaceMEDN(MaxMarginNetwork):
         Largest number of passes over the samples, for each quadratic program with the variational
         method.
     warm_start : bool, default=False
-        Go on from the last solution when fitted again to the same samples, perhaps with another ``C``
-        or ``lam``.
+        Start from the last solution when fitted again to the same samples, perhaps with another ``C``
+        or ``lam``; with the variational method each quadratic program from the last one of its turn.
+        It saves time and changes the outcome only within ``tol``.
     random_state : int, numpy.random.Generator or None, default=0
         Order in which samples are visited.
     n_jobs : int, default=1
@@ -172,6 +175,7 @@ class LaplaceMEDN(MaxMarginNetwork):
         n_iterations: int = 3,
         solver: str = "block_frank_wolfe",
         *,
+        beta: float | None = None,
         forbidden: Any = None,
         tol: float = 1e-2,
         max_iter: int = 1000,
@@ -185,6 +189,7 @@ class LaplaceMEDN(MaxMarginNetwork):
         self.method = method
         self.n_iterations = n_iterations
         self.solver = solver
+        self.beta = beta
         self.forbidden = forbidden
         self.tol = tol
         self.max_iter = max_iter
@@ -205,7 +210,7 @@ class LaplaceMEDN(MaxMarginNetwork):
         if self.method not in ("exact", "variational"):
             raise ValueError(f"method is {self.method!r}; expected 'exact' or 'variational'.")
         check_count("n_iterations", self.n_iterations)
-        check_m3n_solver(self.solver)
+        check_m3n_solver(self.solver, self.beta)
         if self.method == "exact" and self.solver != "block_frank_wolfe":
             raise ValueError(
                 f"solver is {self.solver!r} and method 'exact', whose dual is no quadratic program; "
@@ -219,19 +224,22 @@ class LaplaceMEDN(MaxMarginNetwork):
     def _solve(self, problem: MaxMarginProblem, start: SolveResult | None) -> SolveResult:
         if self.method == "exact":
             return super()._solve(problem, start)
+        programs: list[DualVariables] = [*getattr(self, "_programs", [])] if start else []
         passes = variational_laplace(
             problem,
             rng=random_generator(self.random_state),
             n_iterations=self.n_iterations,
             tol=self.tol,
             max_iter=self.max_iter,
-            warm_start=start,
+            programs=programs,
             solver=self.solver,
+            beta=self.beta,
         )
         with StepProgress("LaplaceMEDN", self.n_iterations, shown=bool(self.verbose)) as progress:
             # Algorithm 1 ends when its iterations are done, however close it is.
             n_iterations = self.n_iterations
             result = run(passes, problem, tol=_NEVER, max_iter=n_iterations, callback=progress)
+        self._programs = programs
         return replace(result, status=_VARIATIONAL + result.status)
 
     def _warn(self, result: SolveResult, problem: MaxMarginProblem) -> None:

@@ -6,6 +6,10 @@ own, ``timings.csv``, by the clock and by the processor: times differ from run t
 not.  A fit that fails is a row with its error; the next run tries it again.  So it does with a row
 that another version of this package or a model with other settings has made.  Rows of fits that a
 run does not ask for stay as they are.
+
+Fits are independent of each other, but for those that use constants which another fit has chosen:
+these wait for it.  Workers are processes of their own, each with one thread for linear algebra, so
+that a fit gives the same bits whatever runs beside it; with a scheduler they are those of a cluster.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import datetime
 import textwrap
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,9 +27,11 @@ from typing import Any
 import joblib
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from medn_edu import __version__
 from medn_edu.experiments.models import make_model, sparsity
+from medn_edu.experiments.selection import Selected, constants_text, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Split, Study, TraceStudy
 from medn_edu.experiments.tables import csv_text, read_csv
 from medn_edu.files import write_atomically
@@ -33,11 +39,14 @@ from medn_edu.files import write_atomically
 __all__ = ["RESULT_COLUMNS", "ResultStore", "evaluate", "label_error", "run_study", "write_report"]
 
 RESULT_COLUMNS = (
-    "key", "data", "fold", "model", "parameters", "seed", "n_train", "n_test",
+    "key", "data", "fold", "model", "parameters", "seed", "chosen", "n_train", "n_test",
     "error", "train_error", "primal", "dual", "relative_gap", "n_passes", "n_weights", "n_nonzero",
     "n_large", "n_support", "status", "failure", "settings", "version",
 )  # fmt: skip
 """Columns of ``results.csv``."""
+
+Constants = tuple[tuple[str, float], ...]
+Fit = tuple[dict[str, Any], float, float]
 
 _TIMING_COLUMNS = ("key", "seconds", "cpu_seconds")
 
@@ -136,8 +145,24 @@ class ResultStore:
         if row is None or row.get("failure"):
             return False
         return str(row.get("version")) == __version__ and row.get("settings") == _settings(
-            spec, self.study
+            spec, self.study, self.constants(spec)
         )
+
+    def constants(self, spec: FitSpec) -> Constants:
+        """Return the constants of a fit, chosen ones included.
+
+        Parameters
+        ----------
+        spec : FitSpec
+            The fit.
+
+        Returns
+        -------
+        tuple of (name, value)
+            Its own parameters, then those that another fit has chosen for it, where that is done.
+        """
+        chosen = self.rows.get(spec.after, {}).get("chosen") if spec.after else None
+        return spec.parameters + read_constants(chosen)
 
     def add(self, row: dict[str, Any], seconds: float, cpu_seconds: float) -> None:
         """Keep a finished fit.
@@ -186,6 +211,7 @@ def run_study(
     store: ResultStore,
     *,
     n_jobs: int = 1,
+    scheduler: str | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Make the fits of a study that are not done yet.
@@ -200,7 +226,10 @@ def run_study(
     store : ResultStore
         Where results are kept.
     n_jobs : int, default=1
-        Fits at a time; the tables do not depend on it.
+        Fits at a time, each in a process of its own if there are several; the tables do not depend on
+        it.
+    scheduler : str, optional
+        Address of a Dask scheduler, whose workers make the fits instead.
     progress : callable, optional
         Called as ``progress(n_done, n_all)`` at the start and after each fit.
 
@@ -216,27 +245,50 @@ def run_study(
     """
     if (study.measured or study.models) and store.study is not study:
         raise ValueError(f"the store does not know {study.name}; open it with the study.")
-    waiting = [spec for spec in specs if not store.is_done(spec)]
-    n_done = len(specs) - len(waiting)
     tell = progress or (lambda n_done, n_all: None)
+    n_done = sum(store.is_done(spec) for spec in specs)
     tell(n_done, len(specs))
-    if waiting:
-        study.split(waiting[0])  # reads the data before workers start, and fails early without
-    if n_jobs > 1:
-        waiting.reverse()
-    # The kernels let other threads run, and threads share data and compiled code.
-    jobs = joblib.Parallel(n_jobs=n_jobs, backend="threading", return_as="generator_unordered")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap stands in the table
-        warnings.filterwarnings("ignore", message=".* have been cancelled")  # by Ctrl-C
-        fits = jobs(joblib.delayed(evaluate)(spec, study) for spec in waiting)
-        with contextlib.closing(fits):
+    for later in (False, True):  # fits whose constants others choose come later
+        waiting = [spec for spec in specs if bool(spec.after) == later and not store.is_done(spec)]
+        if waiting:
+            study.split(waiting[0])  # reads the data before workers start, and fails early without
+        with contextlib.closing(_fits(study, waiting, store, n_jobs, scheduler)) as fits:
             for row, seconds, cpu_seconds in fits:
                 store.add(row, seconds, cpu_seconds)
                 n_done += 1
                 tell(n_done, len(specs))
     store.write()
     return [store.rows[key] for key in sorted({spec.key for spec in specs})]
+
+
+def _fits(
+    study: Study, specs: Sequence[FitSpec], store: ResultStore, n_jobs: int, scheduler: str | None
+) -> Generator[Fit, None, None]:
+    """Make fits, yielding each when it is done."""
+    if n_jobs == 1 and scheduler is None:
+        for spec in specs:
+            yield evaluate(spec, study, store.constants(spec))
+        return
+    calls = [joblib.delayed(evaluate)(spec, study, store.constants(spec)) for spec in specs[::-1]]
+    if scheduler is None:
+        with joblib.parallel_config("loky", inner_max_num_threads=1):
+            jobs = joblib.Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".* have been cancelled")  # by Ctrl-C
+                with contextlib.closing(jobs(calls)) as fits:
+                    yield from fits
+        return
+    yield from _fits_on_a_cluster(calls, scheduler)
+
+
+def _fits_on_a_cluster(calls: Sequence[Any], scheduler: str) -> Generator[Fit, None, None]:
+    """Make fits with the workers of a Dask scheduler, some at a time: joblib hands over all at once."""
+    from distributed import Client
+
+    with Client(scheduler) as client, joblib.parallel_config("dask", client=client):
+        n_together = 4 * max(1, sum(client.nthreads().values()))
+        for start in range(0, len(calls), n_together):
+            yield from joblib.Parallel(batch_size=1)(calls[start : start + n_together])
 
 
 def write_report(
@@ -276,7 +328,7 @@ def write_report(
     return report
 
 
-def evaluate(spec: FitSpec, study: Study) -> tuple[dict[str, Any], float, float]:
+def evaluate(spec: FitSpec, study: Study, constants: Constants | None = None) -> Fit:
     """Make one fit and measure it.
 
     Parameters
@@ -285,6 +337,8 @@ def evaluate(spec: FitSpec, study: Study) -> tuple[dict[str, Any], float, float]
         The fit.
     study : Study
         Its study, which knows the data.
+    constants : tuple of (name, value), optional
+        What the model is built with; the spec's parameters unless given.
 
     Returns
     -------
@@ -296,22 +350,26 @@ def evaluate(spec: FitSpec, study: Study) -> tuple[dict[str, Any], float, float]
     cpu_seconds : float
         The same by the processor, counting this thread alone: other fits may be under way.
     """
+    constants = spec.parameters if constants is None else constants
     row: dict[str, Any] = {
         "key": spec.key,
         "data": spec.data,
         "fold": spec.fold,
         "model": spec.model,
-        "parameters": " ".join(f"{name}={value:g}" for name, value in spec.parameters),
+        "parameters": constants_text(constants),
         "seed": spec.seed,
         "version": __version__,
     }
     start, cpu_start = time.perf_counter(), time.thread_time()
     try:
-        row["settings"] = _settings(spec, study)
+        row["settings"] = _settings(spec, study, constants)
+        if spec.after and constants == spec.parameters:
+            raise ValueError(f"no constants were chosen by {spec.after}.")
         data = study.split(spec)
-        model = _model(spec, study)
+        model = _model(spec, study, constants)
         start, cpu_start = time.perf_counter(), time.thread_time()
-        model.fit(data.X_train, data.y_train)
+        with _quietly():
+            model.fit(data.X_train, data.y_train)
         seconds, cpu_seconds = time.perf_counter() - start, time.thread_time() - cpu_start
         row.update(_measure(model, data))
         if study.measure is not None:
@@ -320,6 +378,14 @@ def evaluate(spec: FitSpec, study: Study) -> tuple[dict[str, Any], float, float]
         row["failure"] = f"{type(error).__name__}: {error}"
         seconds, cpu_seconds = time.perf_counter() - start, time.thread_time() - cpu_start
     return row, seconds, cpu_seconds
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Train without warnings of early ends, as the gap stands in the table, and with one thread."""
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 def label_error(predicted: Iterable[Any], true: Iterable[Any]) -> float:
@@ -348,14 +414,14 @@ def label_error(predicted: Iterable[Any], true: Iterable[Any]) -> float:
     return sum(a != b for a, b in pairs) / len(pairs)
 
 
-def _model(spec: FitSpec, study: Study | None) -> Any:
+def _model(spec: FitSpec, study: Study | None, constants: Constants) -> Any:
     models = study.models if study else None
-    return make_model(spec.model, models, seed=spec.seed, **dict(spec.parameters))
+    return make_model(spec.model, models, seed=spec.seed, **dict(constants))
 
 
-def _settings(spec: FitSpec, study: Study | None) -> str:
+def _settings(spec: FitSpec, study: Study | None, constants: Constants) -> str:
     """Return all that a fit's model is built with: its defaults and tolerance may change."""
-    settings = _model(spec, study).get_params(deep=False)
+    settings = _model(spec, study, constants).get_params(deep=False)
     kept = {name: value for name, value in settings.items() if name not in ("n_jobs", "verbose")}
     return " ".join(f"{name}={value}" for name, value in sorted(kept.items()))
 
@@ -363,10 +429,12 @@ def _settings(spec: FitSpec, study: Study | None) -> str:
 def _measure(model: Any, data: Split) -> dict[str, Any]:
     """Return the columns of the results that a trained model fills."""
     result = getattr(model, "result_", None)
+    tested = len(data.X_test) > 0
     return {
+        "chosen": constants_text(model.chosen_.items()) if isinstance(model, Selected) else "",
         "n_train": len(data.X_train),
         "n_test": len(data.X_test),
-        "error": label_error(model.predict(data.X_test), data.y_test),
+        "error": label_error(model.predict(data.X_test), data.y_test) if tested else None,
         "train_error": label_error(model.predict(data.X_train), data.y_train),
         "primal": getattr(result, "primal", None),
         "dual": _finite(getattr(result, "dual", None)),

@@ -7,7 +7,7 @@ work on a single problem is a `TraceStudy`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,8 @@ class FitSpec:
         Its parameters.
     seed : int
         Seed of all draws.
+    after : str
+        Key of the fit that chooses this one's constants; none unless given.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class FitSpec:
     model: str
     parameters: tuple[tuple[str, float], ...] = ()
     seed: int = 0
+    after: str = ""
 
     @property
     def key(self) -> str:
@@ -61,7 +64,7 @@ class Split:
     Parameters
     ----------
     X_train, y_train, X_test, y_test : list
-        Samples and label sequences.
+        Samples and label sequences; a fit that only chooses constants has nothing to test.
     """
 
     X_train: list[Any]
@@ -122,6 +125,8 @@ class Study:
         ``measure(spec, model)`` returns what else to keep of a trained model, as a dict.
     report : callable, optional
         ``report(rows, scale)`` sums the results up, instead of means over folds; rows as for ``draw``.
+    more_figures : mapping of str to callable
+        Further figures by name, drawn as by ``draw``.
     """
 
     name: str
@@ -135,6 +140,9 @@ class Study:
     measured: tuple[str, ...] = ()
     measure: Callable[[FitSpec, Any], dict[str, Any]] | None = None
     report: Callable[[Sequence[dict[str, Any]], str], Report] | None = None
+    more_figures: Mapping[str, Callable[[Sequence[dict[str, Any]], Path], None]] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True)

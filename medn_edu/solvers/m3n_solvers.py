@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from medn_edu.checks import check_positive
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.results import DualVariables, Iterate
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
@@ -39,13 +40,18 @@ M3N_SOLVERS: dict[str, Callable[..., Iterator[Iterate]]] = {
 """The solvers there are; each takes a problem and ``rng``."""
 
 
-def check_m3n_solver(name: str) -> str:
-    """Check that there is such a solver of M3N.
+_WITH_STEPS = ("subgradient", "online_subgradient")
+
+
+def check_m3n_solver(name: str, beta: float | None = None) -> str:
+    """Check that there is such a solver of M3N, and that it has steps of this kind.
 
     Parameters
     ----------
     name : str
         One of `M3N_SOLVERS`.
+    beta : float, optional
+        The step sizes' constant, which only sub-gradient methods take.
 
     Returns
     -------
@@ -55,7 +61,7 @@ def check_m3n_solver(name: str) -> str:
     Raises
     ------
     ValueError
-        If there is none of that name.
+        If there is none of that name, or ``beta`` is not for it or not positive.
 
     Examples
     --------
@@ -65,6 +71,13 @@ def check_m3n_solver(name: str) -> str:
     if name not in M3N_SOLVERS:
         known = ", ".join(map(repr, M3N_SOLVERS))
         raise ValueError(f"solver is {name!r}; expected one of {known}.")
+    if beta is not None:
+        check_positive("beta", beta)
+        if name not in _WITH_STEPS:
+            raise ValueError(
+                f"beta is {beta!r} and solver {name!r}; expected beta=None, or one of the solvers "
+                f"{' and '.join(map(repr, _WITH_STEPS))}."
+            )
     return name
 
 
@@ -74,6 +87,7 @@ def m3n_iterates(
     *,
     rng: np.random.Generator,
     warm_start: DualVariables | None = None,
+    beta: float | None = None,
 ) -> Iterator[Iterate]:
     """Return a solver of M3N at work.
 
@@ -87,6 +101,8 @@ def m3n_iterates(
         For whatever the solver draws.
     warm_start : DualVariables, optional
         Where to start; only ``"block_frank_wolfe"`` goes on from there, the others start afresh.
+    beta : float, optional
+        Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient methods; the others have no such steps.
 
     Returns
     -------
@@ -96,7 +112,7 @@ def m3n_iterates(
     Raises
     ------
     ValueError
-        If there is no such solver.
+        If there is no such solver, or ``beta`` is given to one that takes none.
 
     Examples
     --------
@@ -110,7 +126,9 @@ def m3n_iterates(
     >>> iterate.weights.shape
     (8,)
     """
-    make = M3N_SOLVERS[check_m3n_solver(solver)]
+    make = M3N_SOLVERS[check_m3n_solver(solver, beta)]
     if make is block_frank_wolfe:
         return make(problem, rng=rng, warm_start=warm_start)
+    if solver in _WITH_STEPS:
+        return make(problem, rng=rng, beta=beta)
     return make(problem, rng=rng)

@@ -57,8 +57,9 @@ def variational_laplace(
     n_iterations: int = 3,
     tol: float = 1e-2,
     max_iter: int = 1000,
-    warm_start: SolveResult | None = None,
+    programs: list[DualVariables] | None = None,
     solver: str = "block_frank_wolfe",
+    beta: float | None = None,
 ) -> Iterator[Iterate]:
     """Run Algorithm 1 of MEDN; yield once per quadratic program.
 
@@ -74,10 +75,14 @@ def variational_laplace(
         Relative duality gap to which each of them is solved.
     max_iter : int, default=1000
         Largest number of passes for each of them.
-    warm_start : SolveResult, optional
-        A solution, with its posterior variances, to go on from.
+    programs : list of DualVariables, optional
+        Where the quadratic programs of an earlier run ended, perhaps with other constants; those of
+        this run start there, and leave in the list where they end.  It changes what is found only within
+        ``tol``.
     solver : str, default="block_frank_wolfe"
         What solves the quadratic programs, one of `medn_edu.solvers.M3N_SOLVERS`.
+    beta : float, optional
+        Step sizes of the sub-gradient solvers, see `m3n_iterates`.
 
     Yields
     ------
@@ -112,19 +117,21 @@ def variational_laplace(
         )
     lam = problem.prior.lam
     alpha, variance = None, np.ones(problem.weight_shape.size)
-    if warm_start is not None and warm_start.variance is not None:
-        alpha, variance = warm_start.alpha, _next_variance(warm_start, warm_start.variance, lam)
+    known = [] if programs is None else programs
     n_oracle_calls = 0
     for iteration in range(1, n_iterations + 1):
         # With variances of 1 it is M3N's own problem, whose visits are cheaper.
         prior = GaussianPrior() if (variance == 1.0).all() else GaussianPrior(variance)
         quadratic = MaxMarginProblem(problem.data, prior, problem.slack, problem.n_jobs)
-        passes = m3n_iterates(quadratic, solver, rng=rng, warm_start=alpha)
+        start = known[iteration - 1] if iteration <= len(known) else alpha
+        passes = m3n_iterates(quadratic, solver, rng=rng, warm_start=start, beta=beta)
         result = run(passes, quadratic, tol=tol, max_iter=max_iter)
         if not result.converged:
             _warn(iteration, result, tol)
         n_oracle_calls += result.n_oracle_calls
         alpha = result.alpha
+        if alpha is not None:
+            known[iteration - 1 : iteration] = [alpha]
         dual = result.marginals if alpha is None else alpha
         assert dual is not None
         yield Iterate(

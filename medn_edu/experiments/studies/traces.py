@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from medn_edu.experiments.runner import write_report
-from medn_edu.experiments.solver_study import SOLVER_STUDY
 from medn_edu.experiments.specs import Report, TraceStudy
+from medn_edu.experiments.studies.solvers import SOLVER_STUDY
 from medn_edu.experiments.tables import csv_text
 from medn_edu.files import write_atomically
 

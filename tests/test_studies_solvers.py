@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from medn_edu.experiments.solver_study import summaries, watch
+from medn_edu.experiments.studies.solvers import summaries, watch
+from medn_edu.experiments.studies.traces import TRACES, run_traces
 from medn_edu.experiments.tables import read_csv
-from medn_edu.experiments.traces import TRACES, run_traces
 from medn_edu.plots import new_figure
 from medn_edu.plots.traces import draw_traces, label_traces, solver_title, solver_traces
 from medn_edu.results import Certificate, Iterate

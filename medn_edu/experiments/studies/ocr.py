@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.experiments.l1_studies import L1_STUDY
 from medn_edu.experiments.models import MODELS
 from medn_edu.experiments.specs import FitSpec, Study
 from medn_edu.experiments.splits import FOLDS, ocr_split
@@ -34,7 +33,7 @@ from medn_edu.plots import (
     styled,
 )
 
-__all__ = ["STUDIES"]
+__all__ = ["OCR_FULL_STUDY", "OCR_STUDY"]
 
 _DRAWN = (100, 150, 200, 250)
 _OCR_MODELS = tuple(name for name in MODELS if name != "per letter")
@@ -125,28 +124,24 @@ def _fits(curves: Sequence[ErrorCurve]) -> str:
     return "1 fit" if most == 1 else f"mean ± deviation of {most} fits"
 
 
-STUDIES: dict[str, Study] = {
-    study.name: study
-    for study in (
-        Study(
-            "ocr",
-            "handwritten words: 100 to 250 train, and nine folds",
-            _ocr_specs,
-            ocr_split,
-            _draw_ocr,
-            _MEMORY,
-            "quick 1 min, paper 8 min",
-        ),
-        Study(
-            "ocr-full",
-            "all handwritten words: folds 1-9 train, 0 tests; reverse",
-            _ocr_full_specs,
-            ocr_split,
-            _draw_ocr_full,
-            _MEMORY,
-            "40 s at either scale",
-        ),
-        L1_STUDY,
-    )
-}
-"""The studies by name."""
+OCR_STUDY = Study(
+    "ocr",
+    "handwritten words: 100 to 250 train, and nine folds",
+    _ocr_specs,
+    ocr_split,
+    _draw_ocr,
+    _MEMORY,
+    "quick 1 min, paper 8 min",
+)
+"""The study of few words."""
+
+OCR_FULL_STUDY = Study(
+    "ocr-full",
+    "all handwritten words: folds 1-9 train, 0 tests; reverse",
+    _ocr_full_specs,
+    ocr_split,
+    _draw_ocr_full,
+    _MEMORY,
+    "40 s at either scale",
+)
+"""The study of all words."""

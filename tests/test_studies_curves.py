@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from medn_edu import __version__
-from medn_edu.experiments.curves import CURVES, run_curves
+from medn_edu.experiments.studies.curves import CURVES, run_curves
 from medn_edu.experiments.tables import csv_text, read_csv
 from medn_edu.theory import kl_norm
 

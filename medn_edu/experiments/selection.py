@@ -1,0 +1,318 @@
+"""Choosing constants by cross-validation on the training part, along warm-started paths.
+
+The constants of a model are tried on a grid: each part of the training samples in turn tests what the
+others have trained, or, with few to train on, the others test what one part has trained.  The
+constants with the fewest wrong labels win, among equals those that come first; grids therefore list
+strong regularisation before weak.  In this order solutions move slowly, and each is the start of the
+next one's training (``warm_start``), so that twenty constants cost little more than a few.
+The test part of a study is never seen here: all that a `Selected` model is given are samples to train
+on.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from medn_edu.experiments.models import Model, make_model
+
+__all__ = ["Selected", "constants_text", "folds_of", "path_errors", "read_constants"]
+
+Grid = tuple[tuple[str, tuple[float, ...]], ...]
+
+
+class Selected:
+    """A model that chooses its constants on the samples it is trained on.
+
+    Parameters
+    ----------
+    name : str
+        Name of the model.
+    grid : tuple of (parameter, values)
+        The constants to try, all combinations; from strong to weak regularisation.
+    models : mapping of str to Model, optional
+        Models by name.
+    n_folds : int, default=5
+        Number of parts.
+    inverse : bool, default=False
+        Whether one part trains and the others test.
+    n_tried : int, optional
+        How many of the parts take their turn; all unless given.
+    tol : float, default=0.02
+        Gap at which a training of the path ends, if it is larger than the model's own; the last
+        training, on all samples, has the model's.
+    random_state : int, default=0
+        Seed of the draw of the parts and of training.
+    **fixed
+        Constants that are not chosen.
+
+    Attributes
+    ----------
+    chosen_ : dict
+        The constants that won.
+    errors_ : ndarray of shape (n_points,)
+        Share of wrong labels for each point of the grid.
+    model_ : object
+        The model trained with the chosen constants on all samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = [np.eye(2), np.eye(2)[::-1]] * 5, ["ab", "ba"] * 5
+    >>> model = Selected("M3N", (("C", (1e-3, 1.0)),)).fit(X, y)
+    >>> model.chosen_, model.errors_.tolist()
+    ({'C': 0.001}, [0.0, 0.0])
+    """
+
+    def __init__(
+        self,
+        name: str,
+        grid: Grid,
+        models: Mapping[str, Model] | None = None,
+        *,
+        n_folds: int = 5,
+        inverse: bool = False,
+        n_tried: int | None = None,
+        tol: float = 2e-2,
+        random_state: int = 0,
+        **fixed: float,
+    ) -> None:
+        self.name = name
+        self.grid = grid
+        self.models = models
+        self.n_folds = n_folds
+        self.inverse = inverse
+        self.n_tried = n_tried
+        self.tol = tol
+        self.random_state = random_state
+        self.fixed = fixed
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return all that the outcome depends on.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Ignored; scikit-learn's estimators have it.
+
+        Returns
+        -------
+        dict
+            Settings of the selection and of the model, but for the constants that are chosen.
+        """
+        chosen = {name for name, _ in self.grid}
+        settings = self._make().get_params(deep=False)
+        return {
+            **{name: value for name, value in settings.items() if name not in chosen},
+            "model": self.name,
+            "grid": self.grid,
+            "n_folds": self.n_folds,
+            "inverse": self.inverse,
+            "n_tried": self.n_tried,
+            "path_tol": self.tol,
+            "random_state": self.random_state,
+        }
+
+    def set_params(self, random_state: int) -> Self:
+        """Set the seed.
+
+        Parameters
+        ----------
+        random_state : int
+            Seed of the draw of the parts and of training.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        self.random_state = random_state
+        return self
+
+    def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self:
+        """Choose the constants and train with them on all samples.
+
+        Parameters
+        ----------
+        X : sequence of samples
+            The samples.
+        y : sequence of label sequences
+            Their labels.
+
+        Returns
+        -------
+        self
+            The trained model.
+        """
+        points = list(_points(self.grid))
+        folds = folds_of(len(X), self.n_folds, self.random_state, inverse=self.inverse)[
+            : self.n_tried
+        ]
+        trial = self._make()
+        if getattr(trial, "tol", self.tol) < self.tol:
+            trial.set_params(tol=self.tol)
+        self.errors_ = path_errors(trial, points, X, y, folds)
+        self.chosen_ = points[int(np.argmin(self.errors_))]
+        self.model_ = self._make(**self.chosen_).fit(X, y)
+        return self
+
+    def predict(self, X: Sequence[Any]) -> Any:
+        """Return the labels that the trained model predicts.
+
+        Parameters
+        ----------
+        X : sequence of samples
+            The samples.
+
+        Returns
+        -------
+        ndarray of object, shape (n_samples,)
+            One array of labels per sample.
+        """
+        return self.model_.predict(X)
+
+    def __getattr__(self, name: str) -> Any:
+        """Look up what the trained model has learned: ``weights_``, ``result_`` and so on."""
+        if name.endswith("_") and not name.startswith("_") and "model_" in vars(self):
+            return getattr(self.model_, name)
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def _make(self, **constants: float) -> Any:
+        return make_model(
+            self.name, self.models, seed=self.random_state, **{**self.fixed, **constants}
+        )
+
+
+def path_errors(
+    model: Any,
+    points: Sequence[Mapping[str, float]],
+    X: Sequence[Any],
+    y: Sequence[Any],
+    folds: Iterable[tuple[np.ndarray, np.ndarray]],
+) -> np.ndarray:
+    """Return the share of wrong labels over all folds, for each point of a path.
+
+    Parameters
+    ----------
+    model : estimator
+        An untrained model; with ``warm_start`` each of its solutions starts the next training.
+    points : sequence of dict
+        Its constants, point by point.
+    X, y : sequence
+        Samples and label sequences.
+    folds : iterable of (train, test)
+        Indices of the samples that train and of those that test.
+
+    Returns
+    -------
+    ndarray of float, shape (n_points,)
+        Errors, between 0 and 1.
+    """
+    if "warm_start" in model.get_params():
+        model.set_params(warm_start=True)
+    wrong, n_nodes = np.zeros(len(points)), 0
+    for train, test in folds:
+        for attribute in [name for name in vars(model) if name.endswith("_")]:
+            delattr(model, attribute)  # a new fold starts afresh
+        truth = np.concatenate([np.asarray(list(y[i])) for i in test])
+        n_nodes += len(truth)
+        for number, point in enumerate(points):
+            model.set_params(**point)
+            model.fit([X[i] for i in train], [y[i] for i in train])
+            found = np.concatenate(list(model.predict([X[i] for i in test])))
+            wrong[number] += np.sum(found != truth)
+    return wrong / n_nodes
+
+
+def folds_of(
+    n_samples: int, n_folds: int, seed: int, *, inverse: bool = False
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Divide samples into parts of equal size, but for one, each of which tests in turn.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples.
+    n_folds : int
+        Number of parts, at most one per sample.
+    seed : int
+        Seed of the draw.
+    inverse : bool, default=False
+        Whether the part trains and the rest tests.
+
+    Returns
+    -------
+    list of (train, test)
+        Indices, ascending.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two parts, or more parts than samples.
+
+    Examples
+    --------
+    >>> [(len(train), len(test)) for train, test in folds_of(5, 2, seed=0)]
+    [(2, 3), (3, 2)]
+    """
+    if not 2 <= n_folds <= n_samples:
+        raise ValueError(
+            f"n_folds is {n_folds}; expected from 2 to the number of samples, {n_samples}."
+        )
+    part = np.empty(n_samples, dtype=np.int64)
+    order = np.random.default_rng(seed).permutation(n_samples)
+    part[order] = np.arange(n_samples) * n_folds // n_samples
+    pairs = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(n_folds)]
+    return [(test, train) for train, test in pairs] if inverse else pairs
+
+
+def constants_text(constants: Iterable[tuple[str, float]]) -> str:
+    """Write constants for a table.
+
+    Parameters
+    ----------
+    constants : iterable of (name, value)
+        The constants.
+
+    Returns
+    -------
+    str
+        For example ``"C=1 lam=36"``.
+
+    Examples
+    --------
+    >>> constants_text([("C", 1.0), ("lam", 36.0)])
+    'C=1 lam=36'
+    """
+    return " ".join(f"{name}={value:.10g}" for name, value in constants)
+
+
+def read_constants(text: str | None) -> tuple[tuple[str, float], ...]:
+    """Read what `constants_text` wrote.
+
+    Parameters
+    ----------
+    text : str or None
+        Constants; None, an empty cell, for none.
+
+    Returns
+    -------
+    tuple of (name, value)
+        The constants.
+
+    Examples
+    --------
+    >>> read_constants("C=1 lam=36")
+    (('C', 1.0), ('lam', 36.0))
+    """
+    pairs = [word.partition("=") for word in (text or "").split()]
+    return tuple((name, float(value)) for name, _, value in pairs)
+
+
+def _points(grid: Grid) -> Iterator[dict[str, float]]:
+    names = [name for name, _ in grid]
+    for values in itertools.product(*(values for _, values in grid)):
+        yield dict(zip(names, values, strict=True))

@@ -1,0 +1,28 @@
+"""The studies there are, one file each.
+
+========================  ========================================================================
+``shrinkage``             posterior mean against eta: MEDN Fig. 1, then the gallery of priors
+``kl-norm``               balls of the L2-, the L1- and KL-norms: MEDN Fig. 2
+``synthetic-iid``         random CRFs with independent features (MEDN Fig. 3, LapM3N Fig. 2)
+``synthetic-correlated``  features in groups (MEDN Fig. 4-6, L1-M3N Fig. 2-3, LapM3N Fig. 3)
+``ocr``                   handwritten words: few words of one fold to train on, and nine folds
+                          (MEDN Fig. 7, L1-M3N Fig. 4, LapM3N Fig. 4)
+``ocr-full``              the same letters, all words: folds 1-9 to train and 0 to test, and the
+                          reverse
+``l1m3n-algorithms``      L1-M3N by four algorithms (L1-M3N Table 1, Fig. 5 and 6)
+``solvers``               every solver of M3N on one problem
+========================  ========================================================================
+
+`STUDIES` make fits, `TRACES` watch solvers at work, and `CURVES` compute formulas.
+"""
+
+from __future__ import annotations
+
+from medn_edu.experiments.specs import Study
+from medn_edu.experiments.studies.l1_algorithms import L1_STUDY
+from medn_edu.experiments.studies.ocr import OCR_FULL_STUDY, OCR_STUDY
+
+__all__ = ["STUDIES"]
+
+STUDIES: dict[str, Study] = {study.name: study for study in (OCR_STUDY, OCR_FULL_STUDY, L1_STUDY)}
+"""The studies that make fits, by name."""
