@@ -1,10 +1,58 @@
-"""Fixtures shared by all tests: the OCR letters, which the repository may not contain."""
+"""What all tests share: the OCR letters, which the repository may not contain, and who runs what.
+
+With ``pytest -n 2`` two processes share the tests.  The tests of a file stay together, because they
+share what is expensive to make: a JupyterLab, a browser, a trained model.  What takes long is handed
+out first, so that both processes end at about the same time.  Tests that measure time are marked
+``alone`` and run when nothing else does, by ``pytest -m alone``.
+"""
 
 from __future__ import annotations
 
 import os
 
 import pytest
+from hypothesis import settings
+
+# The first compiles all kernels in a folder of its own and passes them on; the files behind it keep
+# the other process away from kernels until then.  The rest follows by name.
+FIRST = (
+    "test_experiments_warmup.py",
+    "test_kernels_modes.py",
+    "test_browser.py",
+    "test_package_docstrings.py",
+    "test_package_build.py",
+    "test_package_import.py",
+    "test_package_layers.py",
+    "test_package_tree.py",
+    "test_priors_formulas.py",
+    "test_cli_console.py",
+    "test_experiments_bench.py",
+    "test_course_notebooks.py",
+    "test_experiments_studies.py",
+)
+
+# A deadline would measure how busy the machine is.
+settings.register_profile("shared machine", settings(), deadline=None)
+settings.load_profile("shared machine")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hand out whole files, in the order of the tests."""
+    if getattr(config.option, "dist", "no") == "load":
+        config.option.dist = "loadfile"
+    config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In one of several processes, order the tests by `FIRST` and leave out those marked ``alone``."""
+    if not hasattr(config, "workerinput"):
+        return
+    rank = {name: number for number, name in enumerate(FIRST)}
+    items.sort(key=lambda item: rank.get(item.path.name, len(FIRST)))
+    reason = "measures time, so it needs the machine for itself: pytest -m alone"
+    for item in items:
+        if item.get_closest_marker("alone"):
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session")

@@ -262,7 +262,7 @@ def latencies(lab: Lab, focus: Any, watched: str, moves: int = 40) -> np.ndarray
     return np.array(taken[5:])
 
 
-@pytest.mark.skipif("PYTEST_XDIST_WORKER" in os.environ, reason="no latencies beside other tests")
+@pytest.mark.alone
 def test_latency_against_a_label(probe: Lab, capsys: pytest.CaptureFixture[str]) -> None:
     page = probe.page
     page.evaluate(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from medn_edu.cli import main
@@ -159,10 +161,16 @@ def test_a_failing_task_is_one_line(monkeypatch):
     assert found == {"failure": "KeyError: 'no-such-task'"}
 
 
+@functools.cache
+def on_digit_words(task):
+    """What a task measures; each runs once, in a process of its own."""
+    return bench._run(task, "digits")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["viterbi", "marginals", "import", "first-fit"])
 def test_tasks_on_digit_words(task):
-    found = bench._run(task, "digits")
+    found = on_digit_words(task)
     assert "failure" not in found
     assert found.get("seconds", found.get("letters_per_second")) > 0
     if task == "import":
@@ -172,7 +180,7 @@ def test_tasks_on_digit_words(task):
 @pytest.mark.slow
 @pytest.mark.parametrize("task", [*bench._TRAININGS, "laplace-1", "laplace-36", "laplace-268"])
 def test_trainings_on_digit_words(task):
-    found = bench._run(task, "digits")
+    found = on_digit_words(task)
     assert "failure" not in found
     assert found["seconds"] > 0
     assert found["loaded"] == 0, "kernels are loaded before the clock starts"
@@ -189,14 +197,14 @@ def test_trainings_on_digit_words(task):
 @pytest.mark.parametrize("task", ["crfsuite-viterbi", "hmmlearn-viterbi", "hmmlearn-marginals"])
 def test_peers_on_digit_words(task):
     pytest.importorskip("pycrfsuite" if task.startswith("crfsuite") else "hmmlearn")
-    assert bench._run(task, "digits")["letters_per_second"] > 0
+    assert on_digit_words(task)["letters_per_second"] > 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("own", "peer"), [("crf", "crfsuite-train"), ("crf-l1", "crfsuite-l1")])
 def test_crfsuite_trains_the_same_model(own, peer):
     pytest.importorskip("pycrfsuite")
-    ours, theirs = bench._run(own, "digits"), bench._run(peer, "digits")
+    ours, theirs = on_digit_words(own), on_digit_words(peer)
     assert theirs["primal"] == pytest.approx(ours["primal"], rel=2e-4)
     assert theirs["to_target"] > 0
 
