@@ -36,11 +36,14 @@ def files_under(folder: Path, pattern: str = "*") -> set[str]:
     return {n for n in names if "__pycache__" not in n and ".ipynb_checkpoints" not in n}
 
 
-def test_wheel_holds_the_package_the_notebooks_and_nothing_else(wheel):
+def test_wheel_holds_the_package_the_notebooks_the_tables_and_nothing_else(wheel):
     names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     notebooks = files_under(ROOT / "notebooks")
     assert any(name.endswith(".ipynb") for name in notebooks)
-    expected = {f"medn_edu/course/{name}" for name in notebooks} | files_under(ROOT / "medn_edu")
+    tables = files_under(ROOT / "figures", "*.csv")
+    assert "figures/kl-norm.csv" in tables
+    expected = {f"medn_edu/course/{name}" for name in notebooks}
+    expected |= {f"medn_edu/{name}" for name in tables} | files_under(ROOT / "medn_edu")
     assert names == expected
     assert "medn_edu/py.typed" in names
 
@@ -61,4 +64,5 @@ def test_source_archive_builds_and_tests_itself(built):
         names = {name.removeprefix(f"{STEM}/") for name in archive.getnames()}
     needed = {"pyproject.toml", "README.md", "LICENSE", "LICENSE-text", "CITATION.cff"}
     needed |= {"binder/requirements.txt", "tests/test_package_build.py", "figures/lattice.gif"}
+    needed |= {"hatch_build.py"} | files_under(ROOT / "figures", "*.csv")
     assert needed | files_under(ROOT / "medn_edu") | files_under(ROOT / "notebooks") <= names
