@@ -13,6 +13,7 @@ from medn_edu.widgets.lattice import best_path
 from medn_edu.widgets.picture import Picture
 from medn_edu.widgets.projections import projections
 from medn_edu.widgets.reading import read_words
+from medn_edu.widgets.results import ocr_results, synthetic_results
 from medn_edu.widgets.shrinkage import shrinkage
 from medn_edu.widgets.working_sets import working_sets
 
@@ -28,8 +29,10 @@ __all__ = [
     "Time",
     "best_path",
     "l1_path",
+    "ocr_results",
     "projections",
     "read_words",
     "shrinkage",
+    "synthetic_results",
     "working_sets",
 ]
