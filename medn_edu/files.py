@@ -6,7 +6,9 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["reason", "write_atomically"]
+__all__ = ["reason", "remove_leftovers", "write_atomically"]
+
+_PREFIX = ".medn_edu-"  # of temporary files
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> Path:
@@ -45,6 +47,18 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
     return path
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Remove temporary files that processes left behind which were killed while writing.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder; nobody else may be writing there.
+    """
+    for leftover in folder.glob(f"{_PREFIX}*"):
+        leftover.unlink(missing_ok=True)
+
+
 def reason(error: OSError) -> str:
     """Return in a few words why the system refused something.
 
@@ -68,7 +82,7 @@ def reason(error: OSError) -> str:
 
 def _write(path: Path, content: bytes) -> None:
     path = Path(os.path.realpath(path))  # a link stays, what it points to is replaced
-    handle, name = tempfile.mkstemp(prefix=".medn_edu-", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -17,7 +17,14 @@ import pytest
 from medn_edu.estimators import M3N
 from medn_edu.experiments import runner
 from medn_edu.experiments.models import MODELS, Model
-from medn_edu.experiments.runner import RESULT_COLUMNS, ResultStore, run_study, write_report
+from medn_edu.experiments.runner import (
+    RESULT_COLUMNS,
+    ResultStore,
+    evaluate,
+    run_study,
+    write_report,
+)
+from medn_edu.experiments.selection import Selected, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Split, Study
 
 X = [np.eye(2), np.eye(2)[::-1]]
@@ -185,7 +192,7 @@ def test_what_another_version_or_model_made_is_made_again(tmp_path, monkeypatch,
     assert [spec for spec in SPECS if not store.is_done(spec)] == stale
     rows = run_study(TOY, SPECS, store)
     made = {"version": "99.0", "settings": "tol=0.001"}[change]
-    assert sum(made in row[change] for row in rows) == len(stale)
+    assert sum(made in str(row[change]) for row in rows) == len(stale)
     assert len(rows) == len(store.rows) == len(SPECS), "new rows take the place of old ones"
     assert all(ResultStore.open(tmp_path).is_done(spec) for spec in SPECS)
 
@@ -248,7 +255,7 @@ def test_results_cut_in_the_middle_of_a_line(tmp_path):
 
 
 def test_leftovers_of_a_killed_run_are_removed(tmp_path):
-    (tmp_path / ".results.csv.abc").write_text("half a ta", encoding="utf-8")
+    (tmp_path / ".medn_edu-abc").write_text("half a ta", encoding="utf-8")
     ResultStore.open(tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -260,8 +267,41 @@ def test_progress_counts_what_was_done_before(tmp_path):
     assert seen == [(done, len(SPECS)) for done in range(3, len(SPECS) + 1)]
 
 
+def test_finished_fits_wait_in_the_journal_for_the_next_writing(tmp_path, monkeypatch):
+    store = ResultStore.open(tmp_path)
+    run_study(TOY, SPECS[:2], store)
+    before = tables(tmp_path)
+    assert store._next_write > time.monotonic(), "writing must not take more than a share of time"
+    monkeypatch.setattr(store, "_next_write", float("inf"))
+    store.add(evaluate(SPECS[2], TOY)[0], 1.23456, 1.0)
+    store.add(evaluate(SPECS[3], TOY)[0], 2.0, 1.5)
+    assert tables(tmp_path) == before
+    lines = store.journal_file.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 3
+    store.journal_file.write_bytes(b"".join(lines)[:-7])  # the process was killed while writing
+    again = ResultStore.open(tmp_path)
+    assert [again.is_done(spec) for spec in SPECS[:4]] == [True, True, True, False]
+    assert again.seconds[SPECS[2].key] == 1.235
+    assert not again.journal_file.exists()
+    assert tables(tmp_path).count(b"\n") == 4
+    for torn in (b"", lines[0][:5]):
+        again.journal_file.write_bytes(torn)
+        assert len(ResultStore.open(tmp_path).rows) == 3
+    again.journal_file.write_bytes(b"other,columns\n")
+    with pytest.raises(ValueError, match=r"journal\.csv holds results that cannot be continued"):
+        ResultStore.open(tmp_path)
+    assert not ResultStore.open(tmp_path, force=True).rows
+    assert not list(tmp_path.iterdir())
+
+
+def test_rows_are_those_that_a_resumed_run_would_read(tmp_path):
+    """So what is computed from them, a mean over folds say, is the same to the last digit."""
+    rows = run_study(TOY, SPECS, ResultStore.open(tmp_path))
+    assert rows == run_study(TOY, SPECS, ResultStore.open(tmp_path))
+
+
 SLOW_RUN = """
-import sys, time
+import os, sys, time
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from test_experiments_runner import SPECS, TOY, toy_split
@@ -269,6 +309,7 @@ from medn_edu.experiments.runner import ResultStore, run_study
 from medn_edu.experiments.specs import Study
 
 def split(spec):
+    (Path({folder!r}) / f"pid-{{os.getpid()}}").touch()
     time.sleep(0.2)
     return toy_split(spec)
 
@@ -285,12 +326,123 @@ def test_a_killed_run_resumes_to_identical_tables(tmp_path, n_jobs):
         tests=str(Path(__file__).parent), folder=str(folder), n_jobs=n_jobs
     )
     with subprocess.Popen([sys.executable, "-c", code]) as process:
-        deadline = time.monotonic() + 60
-        while not (folder / "results.csv").exists() and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_until((folder / "journal.csv").exists, 100)
         process.send_signal(signal.SIGKILL)
     n_before = tables(folder).count(b"\n") - 1
     assert 0 < n_before < len(SPECS), "killed in the middle"
+    workers = [int(path.name.removeprefix("pid-")) for path in folder.glob("pid-*")]
+    assert len(workers) == (1 if n_jobs == 1 else 3), "one, or the main process and two workers"
+    wait_until(lambda: not any(map(is_running, workers)), 10)
     run_study(TOY, SPECS, ResultStore.open(folder))
     run_study(TOY, SPECS, ResultStore.open(tmp_path / "whole"))
     assert tables(folder) == tables(tmp_path / "whole")
+
+
+def wait_until(is_so, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_fit_that_breaks_its_process_is_a_failed_fit(tmp_path):
+    """Others that were under way at that time are made all the same."""
+    parent = os.getpid()
+
+    def split(spec):
+        if os.getpid() != parent and spec == SPECS[4]:
+            os._exit(1)
+        return toy_split(spec)
+
+    study = replace(TOY, split=split)
+    rows = run_study(study, SPECS, ResultStore.open(tmp_path / "broken"), n_jobs=2)
+    [failed] = [row for row in rows if row["failure"]]
+    assert failed["key"] == SPECS[4].key
+    assert "WorkerError: its process ended" in failed["failure"]
+    run_study(TOY, SPECS, ResultStore.open(tmp_path / "broken"))
+    run_study(TOY, SPECS, ResultStore.open(tmp_path / "whole"))
+    assert tables(tmp_path / "broken") == tables(tmp_path / "whole")
+
+
+# Six words to choose a constant on, of which the strongest, 0.01, leaves the labels to chance.
+MANY = Split(X * 3, Y * 3, X, Y)
+CHOOSING = replace(
+    TOY,
+    split=lambda spec: MANY,
+    models={
+        **MODELS,
+        "chosen M3N": Model(
+            "chosen M3N",
+            lambda **fixed: Selected("M3N", (("C", (1e-9, 0.5)),), n_folds=2, **fixed),
+            "",
+        ),
+    },
+)
+CHOICE = FitSpec("toy", 0, "chosen M3N")
+LATER = [FitSpec("toy", fold, "M3N", after=CHOICE.key) for fold in range(2)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_constants_that_another_fit_has_chosen(tmp_path, n_jobs):
+    rows = run_study(
+        CHOOSING, [*LATER, CHOICE], ResultStore.open(tmp_path, CHOOSING), n_jobs=n_jobs
+    )
+    by_key = {row["key"]: row for row in rows}
+    chosen = by_key[CHOICE.key]["chosen"]
+    assert chosen in ("C=1e-09", "C=0.5")
+    for spec in LATER:
+        assert by_key[spec.key]["parameters"] == chosen
+        assert f"C={read_constants(chosen)[0][1]} " in by_key[spec.key]["settings"]
+    again = ResultStore.open(tmp_path, CHOOSING)
+    assert all(again.is_done(spec) for spec in LATER)
+    again.rows[CHOICE.key]["chosen"] = "C=7"
+    assert not any(again.is_done(spec) for spec in LATER), "another choice, another fit"
+
+
+def test_a_choice_that_failed_fails_what_waits_for_it(tmp_path):
+    few = replace(CHOOSING, split=lambda spec: Split(X[:1], Y[:1], X, Y))
+    rows = run_study(few, [CHOICE, *LATER], ResultStore.open(tmp_path, few))
+    failures = {row["key"]: row["failure"] for row in rows}
+    assert "n_folds is 2" in failures[CHOICE.key]
+    assert all(f"no constants were chosen by {CHOICE.key}" in failures[s.key] for s in LATER)
+    run_study(CHOOSING, [CHOICE, *LATER], store := ResultStore.open(tmp_path, CHOOSING))
+    assert not any(row["failure"] for row in store.rows.values()), "all are tried again"
+
+
+def test_choosing_never_sees_the_test_part(tmp_path, monkeypatch):
+    """Whoever touches it before training has ended is found out, and training has no way to it."""
+    log = []
+
+    class Guarded(list):
+        def __iter__(self):
+            log.append("test")
+            return super().__iter__()
+
+        def __getitem__(self, index):
+            log.append("test")
+            return super().__getitem__(index)
+
+    def fit(self, words, labels):
+        assert all(any(word is known for known in MANY.X_train) for word in words)
+        result = original(self, words, labels)
+        log.append("trained")
+        return result
+
+    original = Selected.fit
+    monkeypatch.setattr(Selected, "fit", fit)
+    words = [sample.copy() for sample in X]
+    study = replace(
+        CHOOSING, split=lambda spec: Split(MANY.X_train, MANY.y_train, Guarded(words), Guarded(Y))
+    )
+    [row] = run_study(study, [CHOICE], ResultStore.open(tmp_path, study))
+    assert not row["failure"]
+    assert log[0] == "trained"
+    assert "test" in log[1:]

@@ -1,26 +1,38 @@
 """Running a study: every fit once, results kept at once, the same tables however it was run.
 
-Each finished fit becomes a row of ``results.csv``, sorted by key; the file is replaced in one step
-after every fit, so a killed run resumes where it was.  How long fits took stands in a file of its
-own, ``timings.csv``, by the clock and by the processor: times differ from run to run, results do
-not.  A fit that fails is a row with its error; the next run tries it again.  So it does with a row
-that another version of this package or a model with other settings has made.  Rows of fits that a
-run does not ask for stay as they are.
+Each finished fit becomes a row of ``results.csv``, sorted by key.  How long fits took stands in a file
+of its own, ``timings.csv``, by the clock and by the processor: times differ from run to run, results
+do not.  A fit that fails is a row with its error; the next run tries it again.  So it does with a row
+that another version of this package or a model with other settings has made.  Rows of fits that a run
+does not ask for stay as they are.
+
+A killed run resumes where it was.  What is finished goes at once to the end of ``journal.csv``, which
+costs the same however long the tables are; these are replaced in one step, now and then, so that they
+take a hundredth of the time at most, and at the end.  Whoever opens the folder puts the journal's fits
+into the tables first.  Rows are kept in memory as they would be read from the file, rounded, so that
+whatever is computed from them does not depend on interruptions either.
 
 Fits are independent of each other, but for those that use constants which another fit has chosen:
 these wait for it.  Workers are processes of their own, each with one thread for linear algebra, so
 that a fit gives the same bits whatever runs beside it; with a scheduler they are those of a cluster.
+A worker that dies, for want of memory say, takes no other fits with it: those that may have been under
+way are made once more, one at a time, and one that breaks its process again is recorded as failed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
+import os
+import signal
 import textwrap
+import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +46,7 @@ from medn_edu.experiments.models import make_model, sparsity
 from medn_edu.experiments.selection import Selected, constants_text, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Split, Study, TraceStudy
 from medn_edu.experiments.tables import csv_text, read_csv
-from medn_edu.files import write_atomically
+from medn_edu.files import remove_leftovers, write_atomically
 
 __all__ = ["RESULT_COLUMNS", "ResultStore", "evaluate", "label_error", "run_study", "write_report"]
 
@@ -47,8 +59,11 @@ RESULT_COLUMNS = (
 
 Constants = tuple[tuple[str, float], ...]
 Fit = tuple[dict[str, Any], float, float]
+Call = tuple[FitSpec, Study, Constants]
 
 _TIMING_COLUMNS = ("key", "seconds", "cpu_seconds")
+_PATIENCE = 10  # seconds, with a scheduler
+_SHARE_OF_WRITING = 0.01  # of the time, at most, for whole tables
 
 
 @dataclass(eq=False)
@@ -58,7 +73,8 @@ class ResultStore:
     Parameters
     ----------
     folder : Path
-        Where ``results.csv`` and ``timings.csv`` live.
+        Where ``results.csv`` and ``timings.csv`` live, and ``journal.csv`` with the fits that were
+        finished after these were written.
     study : Study, optional
         The study, where it has models or columns of its own.
     rows : dict from key to row
@@ -72,6 +88,7 @@ class ResultStore:
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     cpu_seconds: dict[str, float] = field(default_factory=dict)
+    _next_write: float = field(default=0.0, init=False)
 
     @property
     def results_file(self) -> Path:
@@ -82,6 +99,11 @@ class ResultStore:
     def timings_file(self) -> Path:
         """The table of times."""
         return self.folder / "timings.csv"
+
+    @property
+    def journal_file(self) -> Path:
+        """The fits that are in no table yet."""
+        return self.folder / "journal.csv"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -115,16 +137,20 @@ class ResultStore:
         """
         folder.mkdir(parents=True, exist_ok=True)
         store = cls(folder, study)
-        for leftover in folder.glob(".*.csv.*"):  # of a run that was killed while writing
-            leftover.unlink()
-        if force or not store.results_file.exists():
-            return store
-        store.rows = {row["key"]: row for row in _read(store.results_file, store.columns)}
+        remove_leftovers(folder)  # of a run that was killed while writing
+        if force:
+            for file in (store.journal_file, store.results_file, store.timings_file):
+                file.unlink(missing_ok=True)
+        if store.results_file.exists():
+            store.rows = {row["key"]: row for row in _read(store.results_file, store.columns)}
         if store.timings_file.exists():
             for row in _read(store.timings_file, _TIMING_COLUMNS):
-                store.seconds[row["key"]] = row["seconds"]
-                if row.get("cpu_seconds") is not None:
-                    store.cpu_seconds[row["key"]] = row["cpu_seconds"]
+                store._note_times(row)
+        if store.journal_file.exists():  # of a run that was killed
+            for row in _read(store.journal_file, store._journal_columns, torn=True):
+                store._note_times(row)
+                store.rows[row["key"]] = {name: row[name] for name in store.columns}
+            store.write()
         return store
 
     def is_done(self, spec: FitSpec) -> bool:
@@ -174,17 +200,43 @@ class ResultStore:
         seconds, cpu_seconds : float
             How long it took, by the clock and by the processor.
         """
-        self.rows[row["key"]] = row
-        self.seconds[row["key"]] = round(seconds, 3)
-        self.cpu_seconds[row["key"]] = round(cpu_seconds, 3)
-        self.write()
+        times = {"seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
+        entry = csv_text([{**row, **times}], self._journal_columns)
+        [kept] = read_csv(entry)
+        self._note_times(kept)
+        self.rows[kept["key"]] = {name: kept[name] for name in self.columns}
+        if time.monotonic() >= self._next_write:
+            self.write()
+        else:
+            self._append(entry)
 
     def write(self) -> None:
         """Write both tables; the times first, as a fit counts as done once its result is there."""
+        start = time.monotonic()
         times = [{"key": key, **self._times(key)} for key in sorted(self.seconds)]
         write_atomically(self.timings_file, csv_text(times, _TIMING_COLUMNS))
         ordered = [self.rows[key] for key in sorted(self.rows)]
         write_atomically(self.results_file, csv_text(ordered, self.columns))
+        self.journal_file.unlink(missing_ok=True)
+        end = time.monotonic()
+        self._next_write = end + (end - start) / _SHARE_OF_WRITING
+
+    @property
+    def _journal_columns(self) -> tuple[str, ...]:
+        return self.columns + _TIMING_COLUMNS[1:]
+
+    def _append(self, entry: str) -> None:
+        """Add a fit to the journal, whose first line names the columns."""
+        names, _, line = entry.partition("\n")
+        with self.journal_file.open("ab") as journal:
+            journal.write((line if journal.tell() else f"{names}\n{line}").encode())
+            journal.flush()
+            os.fsync(journal.fileno())
+
+    def _note_times(self, row: Mapping[str, Any]) -> None:
+        for name, times in (("seconds", self.seconds), ("cpu_seconds", self.cpu_seconds)):
+            if row[name] is not None:
+                times[row["key"]] = row[name]
 
     def timed(self, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return rows of results with the times that training took.
@@ -246,18 +298,26 @@ def run_study(
     if (study.measured or study.models) and store.study is not study:
         raise ValueError(f"the store does not know {study.name}; open it with the study.")
     tell = progress or (lambda n_done, n_all: None)
-    n_done = sum(store.is_done(spec) for spec in specs)
-    tell(n_done, len(specs))
-    for later in (False, True):  # fits whose constants others choose come later
-        waiting = [spec for spec in specs if bool(spec.after) == later and not store.is_done(spec)]
-        if waiting:
-            study.split(waiting[0])  # reads the data before workers start, and fails early without
-        with contextlib.closing(_fits(study, waiting, store, n_jobs, scheduler)) as fits:
-            for row, seconds, cpu_seconds in fits:
-                store.add(row, seconds, cpu_seconds)
-                n_done += 1
+    first = [spec for spec in specs if not spec.after]
+    second = [spec for spec in specs if spec.after]  # whose constants others choose
+    undone = [spec for spec in second if not store.is_done(spec)]
+    try:
+        for group, later in ((first, undone), (second, [])):
+            waiting = [spec for spec in group if not store.is_done(spec)]
+            n_done = len(specs) - len(waiting) - len(later)
+            if group is first:
                 tell(n_done, len(specs))
-    store.write()
+            if not waiting:
+                continue
+            study.split(waiting[0])  # reads the data before workers start; fails early without
+            with contextlib.closing(_fits(study, waiting, store, n_jobs, scheduler)) as fits:
+                for fit in fits:
+                    store.add(*fit)
+                    n_done += 1
+                    tell(n_done, len(specs))
+    finally:
+        if store.rows:
+            store.write()
     return [store.rows[key] for key in sorted({spec.key for spec in specs})]
 
 
@@ -269,26 +329,111 @@ def _fits(
         for spec in specs:
             yield evaluate(spec, study, store.constants(spec))
         return
-    calls = [joblib.delayed(evaluate)(spec, study, store.constants(spec)) for spec in specs[::-1]]
+    calls = {spec.key: (spec, study, store.constants(spec)) for spec in specs[::-1]}
     if scheduler is None:
-        with joblib.parallel_config("loky", inner_max_num_threads=1):
-            jobs = joblib.Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message=".* have been cancelled")  # by Ctrl-C
-                with contextlib.closing(jobs(calls)) as fits:
-                    yield from fits
-        return
-    yield from _fits_on_a_cluster(calls, scheduler)
+        yield from _fits_of_processes(calls, n_jobs)
+    else:
+        yield from _fits_of_a_cluster(calls, scheduler)
 
 
-def _fits_on_a_cluster(calls: Sequence[Any], scheduler: str) -> Generator[Fit, None, None]:
-    """Make fits with the workers of a Dask scheduler, some at a time: joblib hands over all at once."""
-    from distributed import Client
+def _fits_of_processes(calls: dict[str, Call], n_jobs: int) -> Generator[Fit, None, None]:
+    """Make fits in processes of their own."""
+    waiting = dict(calls)
+    while waiting:
+        try:
+            with contextlib.closing(_side_by_side(list(waiting.values()), n_jobs)) as fits:
+                for fit in fits:
+                    del waiting[fit[0]["key"]]
+                    yield fit
+        except BrokenProcessPool:
+            for key in list(waiting)[: 2 * n_jobs]:  # as many are handed out at a time
+                yield _alone(waiting.pop(key))
 
-    with Client(scheduler) as client, joblib.parallel_config("dask", client=client):
-        n_together = 4 * max(1, sum(client.nthreads().values()))
-        for start in range(0, len(calls), n_together):
-            yield from joblib.Parallel(batch_size=1)(calls[start : start + n_together])
+
+def _side_by_side(calls: Sequence[Call], n_jobs: int) -> Generator[Fit, None, None]:
+    parent = os.getpid()
+    with joblib.parallel_config("loky", inner_max_num_threads=1), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* have been cancelled")  # by Ctrl-C
+        jobs = joblib.Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
+        work = (joblib.delayed(_evaluate_in_a_worker)(parent, *call) for call in calls)
+        with contextlib.closing(jobs(work)) as fits:
+            yield from fits
+
+
+def _alone(call: Call) -> Fit:
+    """Make a fit with no other beside it, in a process that it may break."""
+    try:
+        [fit] = _side_by_side([call], 2)
+        return fit
+    except BrokenProcessPool:
+        return _broken(call, "its process ended; perhaps memory ran out")
+
+
+def _broken(call: Call, why: str) -> Fit:
+    """Return the row of a fit that no worker could make."""
+    spec, _, constants = call
+    return {**_first_columns(spec, constants), "failure": f"WorkerError: {why}."}, 0.0, 0.0
+
+
+def _evaluate_in_a_worker(parent: int, spec: FitSpec, study: Study, constants: Constants) -> Fit:
+    _tie_to(parent)
+    return evaluate(spec, study, constants)
+
+
+@cache
+def _tie_to(parent: int) -> None:
+    """Let this process end soon after the one that started it, and leave Ctrl-C to that."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _fits_of_a_cluster(calls: Mapping[str, Call], scheduler: str) -> Generator[Fit, None, None]:
+    """Make fits with the workers of a Dask scheduler."""
+    with _client(scheduler) as client:
+        from distributed import as_completed
+
+        futures = {client.submit(evaluate, *call, pure=False): call for call in calls.values()}
+        for future in as_completed(futures):
+            if future.status == "finished":
+                yield future.result()
+            elif future.status == "error":  # evaluate raises nothing: a worker died, repeatedly
+                yield _broken(futures[future], str(future.exception()))
+            else:
+                raise ConnectionError(
+                    f"the Dask scheduler at {scheduler} has gone; start it again."
+                )
+            future.release()
+
+
+def _client(scheduler: str) -> Any:
+    """Return a client of a Dask scheduler that has workers."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError(
+            "Dask's scheduler is missing here; pip install 'medn_edu[distributed]' brings it."
+        ) from None
+    try:
+        client = Client(scheduler, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ConnectionError(
+            f"no Dask scheduler answers at {scheduler!r} ({type(error).__name__}); expected an "
+            "address such as tcp://127.0.0.1:8786, which `dask scheduler` prints."
+        ) from None
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError:
+        client.close()
+        raise ConnectionError(
+            f"the Dask scheduler at {scheduler} has no workers; `dask worker {scheduler}` adds one."
+        ) from None
+    return client
 
 
 def write_report(
@@ -351,15 +496,7 @@ def evaluate(spec: FitSpec, study: Study, constants: Constants | None = None) ->
         The same by the processor, counting this thread alone: other fits may be under way.
     """
     constants = spec.parameters if constants is None else constants
-    row: dict[str, Any] = {
-        "key": spec.key,
-        "data": spec.data,
-        "fold": spec.fold,
-        "model": spec.model,
-        "parameters": constants_text(constants),
-        "seed": spec.seed,
-        "version": __version__,
-    }
+    row = _first_columns(spec, constants)
     start, cpu_start = time.perf_counter(), time.thread_time()
     try:
         row["settings"] = _settings(spec, study, constants)
@@ -378,6 +515,19 @@ def evaluate(spec: FitSpec, study: Study, constants: Constants | None = None) ->
         row["failure"] = f"{type(error).__name__}: {error}"
         seconds, cpu_seconds = time.perf_counter() - start, time.thread_time() - cpu_start
     return row, seconds, cpu_seconds
+
+
+def _first_columns(spec: FitSpec, constants: Constants) -> dict[str, Any]:
+    """Return what is known of a fit before it is made."""
+    return {
+        "key": spec.key,
+        "data": spec.data,
+        "fold": spec.fold,
+        "model": spec.model,
+        "parameters": constants_text(constants),
+        "seed": spec.seed,
+        "version": __version__,
+    }
 
 
 @contextlib.contextmanager
@@ -450,10 +600,14 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and np.isfinite(value) else None
 
 
-def _read(path: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Read a table that has these columns."""
+def _read(path: Path, columns: Sequence[str], *, torn: bool = False) -> list[dict[str, Any]]:
+    """Read a table that has these columns; the end of a torn one may be missing."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8", errors="replace" if torn else "strict")
+        if torn:
+            text = text[: text.rfind("\n") + 1]
+            if not text:
+                return []
         if text.partition("\n")[0] != ",".join(columns):
             raise ValueError("its columns are not those of this version.")
         return read_csv(text)
