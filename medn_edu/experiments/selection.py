@@ -19,7 +19,15 @@ import numpy as np
 
 from medn_edu.experiments.models import Model, make_model
 
-__all__ = ["Selected", "constants_text", "folds_of", "path_errors", "read_constants"]
+__all__ = [
+    "Grid",
+    "Selected",
+    "blocks_of",
+    "constants_text",
+    "folds_of",
+    "path_errors",
+    "read_constants",
+]
 
 Grid = tuple[tuple[str, tuple[float, ...]], ...]
 
@@ -41,6 +49,9 @@ class Selected:
         Whether one part trains and the others test.
     n_tried : int, optional
         How many of the parts take their turn; all unless given.
+    blocks : tuple of int, optional
+        Sizes of the parts that the samples begin with.  Each of them trains in turn, and all other
+        samples test; ``n_folds``, ``inverse`` and ``n_tried`` then do not matter.
     tol : float, default=0.02
         Gap at which a training of the path ends, if it is larger than the model's own; the last
         training, on all samples, has the model's.
@@ -56,7 +67,8 @@ class Selected:
     errors_ : ndarray of shape (n_points,)
         Share of wrong labels for each point of the grid.
     model_ : object
-        The model trained with the chosen constants on all samples.
+        The model trained with the chosen constants on all samples; on the first part, where one part
+        trains.
 
     Examples
     --------
@@ -76,6 +88,7 @@ class Selected:
         n_folds: int = 5,
         inverse: bool = False,
         n_tried: int | None = None,
+        blocks: tuple[int, ...] | None = None,
         tol: float = 2e-2,
         random_state: int = 0,
         **fixed: float,
@@ -86,6 +99,7 @@ class Selected:
         self.n_folds = n_folds
         self.inverse = inverse
         self.n_tried = n_tried
+        self.blocks = blocks
         self.tol = tol
         self.random_state = random_state
         self.fixed = fixed
@@ -112,6 +126,7 @@ class Selected:
             "n_folds": self.n_folds,
             "inverse": self.inverse,
             "n_tried": self.n_tried,
+            "blocks": self.blocks,
             "path_tol": self.tol,
             "random_state": self.random_state,
         }
@@ -133,7 +148,7 @@ class Selected:
         return self
 
     def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self:
-        """Choose the constants and train with them on all samples.
+        """Choose the constants and train with them.
 
         Parameters
         ----------
@@ -148,15 +163,14 @@ class Selected:
             The trained model.
         """
         points = list(_points(self.grid))
-        folds = folds_of(len(X), self.n_folds, self.random_state, inverse=self.inverse)[
-            : self.n_tried
-        ]
+        folds = self._folds(len(X))
         trial = self._make()
         if getattr(trial, "tol", self.tol) < self.tol:
             trial.set_params(tol=self.tol)
         self.errors_ = path_errors(trial, points, X, y, folds)
         self.chosen_ = points[int(np.argmin(self.errors_))]
-        self.model_ = self._make(**self.chosen_).fit(X, y)
+        last = folds[0][0] if self.inverse or self.blocks else range(len(X))
+        self.model_ = self._make(**self.chosen_).fit([X[i] for i in last], [y[i] for i in last])
         return self
 
     def predict(self, X: Sequence[Any]) -> Any:
@@ -179,6 +193,12 @@ class Selected:
         if name.endswith("_") and not name.startswith("_") and "model_" in vars(self):
             return getattr(self.model_, name)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def _folds(self, n_samples: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        if self.blocks:
+            return blocks_of(n_samples, self.blocks)
+        pairs = folds_of(n_samples, self.n_folds, self.random_state, inverse=self.inverse)
+        return pairs[: self.n_tried]
 
     def _make(self, **constants: float) -> Any:
         return make_model(
@@ -267,6 +287,44 @@ def folds_of(
     part[order] = np.arange(n_samples) * n_folds // n_samples
     pairs = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(n_folds)]
     return [(test, train) for train, test in pairs] if inverse else pairs
+
+
+def blocks_of(n_samples: int, sizes: Sequence[int]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Let each of the blocks that samples begin with train in turn, while all others test.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples.
+    sizes : sequence of int
+        Sizes of the blocks.
+
+    Returns
+    -------
+    list of (train, test)
+        Indices, ascending.
+
+    Raises
+    ------
+    ValueError
+        If there are not enough samples to leave some for the test.
+
+    Examples
+    --------
+    >>> [(train.tolist(), test.tolist()) for train, test in blocks_of(4, (1, 2))]
+    [([0], [1, 2, 3]), ([1, 2], [0, 3])]
+    """
+    if min(sizes) < 1 or sum(sizes) > n_samples or max(sizes) == n_samples:
+        raise ValueError(
+            f"blocks are {tuple(sizes)}; expected positive sizes that leave some of {n_samples} "
+            "samples to test."
+        )
+    everything = np.arange(n_samples)
+    ends = np.cumsum(sizes)
+    return [
+        (everything[end - size : end], np.delete(everything, slice(end - size, end)))
+        for size, end in zip(sizes, ends, strict=True)
+    ]
 
 
 def constants_text(constants: Iterable[tuple[str, float]]) -> str:

@@ -21,8 +21,12 @@ from __future__ import annotations
 from medn_edu.experiments.specs import Study
 from medn_edu.experiments.studies.l1_algorithms import L1_STUDY
 from medn_edu.experiments.studies.ocr import OCR_FULL_STUDY, OCR_STUDY
+from medn_edu.experiments.studies.synthetic import CORRELATED_STUDY, IID_STUDY
 
 __all__ = ["STUDIES"]
 
-STUDIES: dict[str, Study] = {study.name: study for study in (OCR_STUDY, OCR_FULL_STUDY, L1_STUDY)}
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (IID_STUDY, CORRELATED_STUDY, OCR_STUDY, OCR_FULL_STUDY, L1_STUDY)
+}
 """The studies that make fits, by name."""
