@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
+from scipy.stats import sem
 
 from medn_edu.course import exercises
 from medn_edu.course.exercises.ocr_study import _best_prefix_ends, _greedy
@@ -112,6 +113,39 @@ def per_word(true: list[str], predicted: list[str]) -> list[float]:
     return [np.mean([a != b for a, b in zip(t, p, strict=True)]) for t, p in words]
 
 
+def paired(a: np.ndarray, b: np.ndarray, t: float, spread: float | None = None) -> tuple:
+    """Return an interval from `scipy`'s standard error, or from another one."""
+    half = t * (sem(a - b) if spread is None else spread)
+    return np.mean(a - b) - half, np.mean(a - b) + half
+
+
+def cross_validation(
+    parts: Any = lambda n, k: [range(n)[i::k] for i in range(k)],
+    *,
+    train: Any = lambda everyone, part: sorted(everyone - part),
+    turns: Any = lambda parts: parts,
+    choose: Any = min,
+) -> Any:
+    """Return a learner's `choose`, with a mistake or without."""
+
+    def answer(n: int, n_folds: int, constants: list[float], error: Any) -> Any:
+        means = {}
+        for c in constants:
+            turn = turns([set(part) for part in parts(n, n_folds)])
+            found = [error(c, train(set(range(n)), part), sorted(part)) for part in turn]
+            means[c] = np.mean(found)
+        return choose(means, key=means.get)
+
+    return answer
+
+
+SHUFFLE = np.random.default_rng(0)
+
+
+def shuffled(n: int, n_folds: int) -> list[Any]:
+    return np.array_split(SHUFFLE.permutation(n), n_folds)
+
+
 ANSWERS = {
     exercises.check_threshold: [0.15, 0.3, 0.769, 0.4, 0.65, 0.75, 0.25],
     exercises.check_l1_constant: [
@@ -166,6 +200,52 @@ ANSWERS = {
             project(v, r) * (np.abs(v).sum() <= r)
             + (np.sign(v) * (np.abs(v) - np.abs(v).max() + r).clip(0) * (np.abs(v).sum() > r))
         ),
+    ],
+    exercises.check_chance: [4.5, 0.05, 0.75, 5.25, 85.5, 0.99, 0.0099, 15.75, 0.3, 90, 17],
+    exercises.check_paired_error: [
+        *(0.506, 1.6, 0.16, 1.789, 2.479, 0.358, 1.315, 0.256, 2.56, 1.265, 0.253, 7),
+    ],
+    exercises.check_paired_interval: [
+        paired,
+        lambda a, b, t: paired(a, b, t, np.hypot(sem(a), sem(b))),
+        lambda a, b, t: paired(a, b, t, np.std(a - b) / len(a) ** 0.5),
+        lambda a, b, t: paired(a, b, t, sem(a - b) * len(a) ** 0.5),
+        lambda a, b, t: paired(a, b, t, sem(a - b) / len(a) ** 0.5),
+        lambda a, b, t: paired(a, b, 1),
+        lambda a, b, t: paired(b, a, t),
+        lambda a, b, t: np.mean(a) - np.mean(b),
+        lambda a, b, t: paired(a, b, 2 * t),
+    ],
+    exercises.check_honest_error: [
+        lambda v, t: t[np.argmin(v)],
+        lambda v, t: np.sort(t)[0],
+        lambda v, t: np.sort(v)[0],
+        lambda v, t: np.argmin(t),
+        lambda v, t: np.argmin(v),
+        lambda v, t: v[np.argmin(t)],
+        lambda v, t: sum(t) / len(t),
+        lambda v, t: t[np.argmax(v)],
+        lambda v, t: t[np.argmin(v + t)],
+        lambda v, t: t[0],
+    ],
+    exercises.check_cross_validation: [
+        cross_validation(),
+        lambda n, k, constants, error: constants[1],
+        cross_validation(lambda n, k: [range(i + 1, n + 1, k) for i in range(k)]),
+        cross_validation(train=lambda everyone, part: sorted(everyone)),
+        lambda n, k, constants, error: cross_validation()(n, k, constants[:3], error),
+        cross_validation(turns=lambda parts: parts[:1]),
+        lambda n, k, constants, error: cross_validation()(
+            n, k, constants, lambda c, train, test: error(c, test, train)
+        ),
+        cross_validation(lambda n, k: [range(i * (n // k), (i + 1) * (n // k)) for i in range(k)]),
+        cross_validation(lambda n, k: [range(n)[i :: k - 1] for i in range(k - 1)]),
+        cross_validation(train=lambda everyone, part: sorted(everyone - part)[1:]),
+        cross_validation(shuffled),
+        cross_validation(lambda n, k: [*([i] for i in range(k - 1)), range(k - 1, n)]),
+        cross_validation(choose=max),
+        lambda n, k, constants, error: min(0.1, cross_validation()(n, k, constants, error) / 100),
+        lambda n, k, constants, error: cross_validation()(n, k, constants, error) and None,
     ],
     exercises.check_count_labellings: [100_000, 50, 5**10, 30240],
     exercises.check_words_right: [0.299, 0.86, 0.70, -0.12, 0.14**8],

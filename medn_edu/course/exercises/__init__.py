@@ -27,18 +27,30 @@ from medn_edu.course.exercises.shrinkage import (
     check_tilted_mean,
 )
 from medn_edu.course.exercises.start_here import check_count_labellings, check_labelling_score
+from medn_edu.course.exercises.synthetic_study import (
+    check_chance,
+    check_cross_validation,
+    check_honest_error,
+    check_paired_error,
+    check_paired_interval,
+)
 
 __all__ = [
     "check_best_path",
+    "check_chance",
     "check_conjugate",
     "check_count_labellings",
+    "check_cross_validation",
     "check_em_update",
     "check_equal_variance",
     "check_error_share",
     "check_eta_for_mean",
+    "check_honest_error",
     "check_l1_constant",
     "check_l1_projection",
     "check_labelling_score",
+    "check_paired_error",
+    "check_paired_interval",
     "check_posterior_mean",
     "check_threshold",
     "check_tilted_mean",
