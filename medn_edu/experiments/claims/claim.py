@@ -1,0 +1,122 @@
+"""A claim: a sentence of a paper in our words, the study that tests it, and the rule that decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from medn_edu.experiments.claims.rules import Untested
+from medn_edu.experiments.claims.verdicts import UNTESTED, Verdict, untested
+
+__all__ = ["PAPERS", "Claim", "at_optimum", "judge"]
+
+PAPERS = {
+    "medn": "MEDN (Zhu and Xing, JMLR 2009)",
+    "lapm3n": "LapM3N (Zhu, Xing and Zhang, ICML 2008)",
+    "l1m3n": "L1-M3N (Zhu, Xing and Zhang, KDD 2009)",
+    "asp": "Approximated structured prediction (Hazan and Urtasun, NIPS 2010)",
+}
+"""The papers, by what begins the ids of their claims."""
+
+_OPTIMA = {
+    "LapMEDN variational": "LapMEDN",
+    "LapMEDN sub-gradient": "LapMEDN",
+    "M3N sub-gradient": "M3N",
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says of its experiments, and how it is decided here.
+
+    Parameters
+    ----------
+    id : str
+        Paper, section and letter, such as ``medn-7.1.1-a``.
+    text : str
+        The claim in our words.
+    study : str
+        Name of the study that tests it.
+    rule : object
+        Decides, with ``decide(rows)`` and ``text()``.
+    """
+
+    id: str
+    text: str
+    study: str
+    rule: Any
+
+    @property
+    def paper(self) -> str:
+        """Which paper says it, a key of `PAPERS`."""
+        return self.id.split("-")[0]
+
+    @property
+    def section(self) -> str:
+        """In which section."""
+        return self.id.split("-")[1]
+
+
+def at_optimum(rule: Any) -> Any:
+    """Return a rule about the same models trained to their optima.
+
+    Parameters
+    ----------
+    rule : object
+        A rule, as the papers' early-stopped or approximate algorithms have it.
+
+    Returns
+    -------
+    object
+        The same rule if it is about no such algorithm.
+
+    Examples
+    --------
+    >>> from medn_edu.experiments.claims.rules import Better
+    >>> at_optimum(Better(("LapMEDN variational",), ("M3N",))).better
+    ('LapMEDN',)
+    """
+    return _renamed(rule)
+
+
+def _renamed(value: Any) -> Any:
+    if isinstance(value, str):
+        return _OPTIMA.get(value, value)
+    if isinstance(value, tuple):
+        return tuple(_renamed(part) for part in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: _renamed(getattr(value, f.name)) for f in fields(value)})
+    return value
+
+
+def judge(claim: Claim, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Verdict:
+    """Decide a claim.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    tables : mapping of str to rows
+        Rows of the studies by name; what is missing was not run.
+
+    Returns
+    -------
+    Verdict
+        Its note says what comes out when the models are trained to their optima, where the papers
+        did not.
+    """
+    if isinstance(claim.rule, Untested):
+        return claim.rule.decide([])
+    rows = tables.get(claim.study)
+    if not rows:
+        return untested(f"no table of {claim.study} is stored.")
+    verdict = claim.rule.decide(rows)
+    rule = at_optimum(claim.rule)
+    if rule == claim.rule or verdict.status == UNTESTED:
+        return verdict
+    optimum = rule.decide(rows)
+    if optimum.status == UNTESTED:
+        return verdict
+    notes = [verdict.note, f"trained to the optimum: {optimum.status}, {optimum.numbers}"]
+    return replace(verdict, note="; ".join(filter(None, notes)))

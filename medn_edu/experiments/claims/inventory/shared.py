@@ -1,0 +1,105 @@
+"""Models and rules that several sentences share, in one paper or in three of them.
+
+Where the papers stop sub-gradient descent early, or solve three quadratic programs of the variational
+bound, so do the models named here; `medn_edu.experiments.claims.claim.judge` adds what the optima say.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from medn_edu.experiments.claims.claim import Claim
+from medn_edu.experiments.claims.rules import (
+    Better,
+    Comparable,
+    Falls,
+    LargestGain,
+    MoreStable,
+    Overfits,
+    Sensitive,
+    Steady,
+    Untested,
+)
+
+IID, CORRELATED, OCR = "synthetic-iid", "synthetic-correlated", "ocr"
+SENSITIVITY, OVERFITTING, ALGORITHMS = "sensitivity", "ocr-overfitting", "l1m3n-algorithms"
+WEB, DENOISING, EPSILON = "web-extraction", "denoising", "epsilon"
+
+CRF, L2, L1, L1_M3N = "CRF", "L2-CRF", "L1-CRF", "L1-M3N"
+M3N, LAP = "M3N", "LapMEDN variational"  # as in the papers' first study
+M3N_S, LAP_S = "M3N sub-gradient", "LapMEDN sub-gradient"  # as in all others
+ALL = (CRF, L2, L1, M3N, L1_M3N, LAP)
+ALL_S = (CRF, L2, L1, M3N_S, L1_M3N, LAP_S)
+WITHOUT_L1_M3N = (CRF, L2, L1, M3N, LAP)
+WITHOUT_L1_M3N_S = (CRF, L2, L1, M3N_S, LAP_S)
+
+MUCH = 2.0
+"""Points of error that "much" or "obviously" stands for."""
+SLIGHTLY = 1.0
+"""Points of error that "slightly" goes up to."""
+
+# independent features
+LAP_BEATS_M3N = Better((LAP,), (M3N,), consistently=True)
+LAP_LIKE_L1_CRF = Comparable((LAP,), (L1,))
+LAP_LIKE_L1_M3N = Comparable((LAP,), (L1_M3N,))
+PENALTIES_HELP = Better((L1, L2), (CRF,))
+PENALTIES_HELP_FEW = LargestGain((L1, L2), (CRF,), "few samples")
+L2_LIKE_M3N = Comparable((L2,), (M3N,))
+SPARSE_BEAT_M3N = Better((L1_M3N, L1), (M3N,))
+CRF_MUCH_WORSE = Better((L2, L1, M3N, L1_M3N, LAP), (CRF,), at_least=MUCH)
+
+# features in groups, and OCR: the papers' sub-gradient descent
+LAP_BEATS_M3N_S = Better((LAP_S,), (M3N_S,), consistently=True)
+LAP_LIKE_L1_CRF_S = Comparable((LAP_S,), (L1,))
+LAP_LIKE_L1_M3N_S = Comparable((LAP_S,), (L1_M3N,))
+L2_LIKE_M3N_S = Comparable((L2,), (M3N_S,))
+SPARSE_BEAT_M3N_S = Better((L1_M3N, L1), (M3N_S,))
+CRF_MUCH_WORSE_S = Better((L2, L1, M3N_S, L1_M3N, LAP_S), (CRF,), at_least=MUCH)
+M3N_BEATS_CRFS = Better((M3N_S,), (CRF, L1))
+L2_BEATS_L1 = Better((L2,), (L1,))
+ERROR_FALLS, SPREAD_FALLS = Falls(ALL_S), Falls(ALL_S, "spread")
+
+# constants, and training
+L1_SENSITIVE = Sensitive((L1,))
+L1_LESS_STABLE_THAN_L2 = MoreStable((L2,), (L1,))
+L1_M3N_MORE_STABLE = MoreStable((L1_M3N,), (L1,), factor=0.5)
+OVERFIT = Overfits((CRF, L1))
+OVERFIT_CRF = Overfits((CRF,))
+L2_STEADY = Steady((L2,))
+
+
+def coming(study: str) -> Untested:
+    """Return the rule on what a study that is still to come will test.
+
+    Parameters
+    ----------
+    study : str
+        Its name.
+
+    Returns
+    -------
+    Untested
+        It decides nothing.
+    """
+    return Untested(f"the study {study} is still to come.")
+
+
+def claims(paper: str, section: str, *entries: tuple[str, str, Any]) -> list[Claim]:
+    """Give the claims of a section their ids, a letter each.
+
+    Parameters
+    ----------
+    paper, section : str
+        Whose they are.
+    *entries : tuple of text, study, rule
+        The claims in the order of the paper.
+
+    Returns
+    -------
+    list of Claim
+        The claims; after ``z`` comes ``za``.
+    """
+    return [
+        Claim(f"{paper}-{section}-{'z' * (n // 25)}{chr(ord('a') + n % 25)}", text, study, rule)
+        for n, (text, study, rule) in enumerate(entries)
+    ]

@@ -1,0 +1,282 @@
+"""The ledger: every claim with its verdict, for a console and for ``figures/claims.md``."""
+
+from __future__ import annotations
+
+import datetime
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medn_edu import __version__
+from medn_edu.experiments.claims.claim import PAPERS, Claim, judge
+from medn_edu.experiments.claims.findings import finding_of
+from medn_edu.experiments.claims.inventory import CLAIMS, COMING, SEEN
+from medn_edu.experiments.claims.rules import Untested
+from medn_edu.experiments.claims.verdicts import FAILS, MIXED, STATUSES, Verdict
+from medn_edu.experiments.stored import stored_rows
+from medn_edu.experiments.studies.l1_algorithms import table_1
+from medn_edu.experiments.tables import markdown_table, read_csv, text_table
+
+__all__ = ["Entry", "details", "entries", "is_late", "ledger_text", "load_tables", "overview"]
+
+Row = Mapping[str, Any]
+Tables = Mapping[str, Sequence[Row]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the ledger.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    verdict : Verdict
+        What the tables say of it.
+    finding : str
+        Why it does not hold, as far as that is known.
+    """
+
+    claim: Claim
+    verdict: Verdict
+    finding: str = ""
+
+
+def load_tables(results: Path | None = None) -> dict[str, list[dict[str, Any]]]:
+    """Read the tables of all studies that claims are about.
+
+    Parameters
+    ----------
+    results : Path, optional
+        A folder of ``medn-edu reproduce``, whose runs at paper scale are read; the published tables
+        that came with the package unless given.
+
+    Returns
+    -------
+    dict
+        Rows by study; studies without a table are left out.
+
+    Raises
+    ------
+    ValueError
+        If a table is damaged.
+    """
+    names = sorted({claim.study for claim in CLAIMS.values()} - set(COMING))
+    found = {}
+    for name in names:
+        rows = _stored(name) if results is None else _results(results / f"{name}-paper")
+        if rows and "algorithm" not in rows[0] and name in SEEN:
+            rows = table_1([row for row in rows if not row.get("failure")])
+        if rows:
+            found[name] = rows
+    return found
+
+
+def _stored(study: str) -> list[dict[str, Any]]:
+    try:
+        return stored_rows(study)
+    except FileNotFoundError:
+        return []
+
+
+def _results(folder: Path) -> list[dict[str, Any]]:
+    """Read the results of a run, with times."""
+    rows, times = (_read(folder / f"{name}.csv") for name in ("results", "timings"))
+    by_key = {row["key"]: row for row in times}
+    return [{**row, **by_key.get(row["key"], {})} for row in rows]
+
+
+def _read(file: Path) -> list[dict[str, Any]]:
+    if not file.is_file():
+        return []
+    try:
+        return read_csv(file.read_text(encoding="utf-8"))
+    except ValueError as error:  # UnicodeDecodeError is one, too
+        raise ValueError(f"{file} is damaged: {error}") from None
+
+
+def entries(tables: Tables, ids: Iterable[str] | None = None) -> list[Entry]:
+    """Judge claims.
+
+    Parameters
+    ----------
+    tables : mapping of str to rows
+        Rows of the studies by name, as `load_tables` returns them.
+    ids : iterable of str, optional
+        Which claims; all unless given.
+
+    Returns
+    -------
+    list of Entry
+        In the order asked for, or that of the papers.
+    """
+    claims = [CLAIMS[name] for name in (CLAIMS if ids is None else ids)]
+    return [_entry(claim, tables) for claim in claims]
+
+
+def _entry(claim: Claim, tables: Tables) -> Entry:
+    verdict = judge(claim, tables)
+    open_question = verdict.status in (MIXED, FAILS)
+    return Entry(claim, verdict, finding_of(claim.id, tables) if open_question else "")
+
+
+def overview(found: Sequence[Entry]) -> str:
+    """Return the verdicts as a table for a console.
+
+    Parameters
+    ----------
+    found : sequence of Entry
+        The ledger.
+
+    Returns
+    -------
+    str
+        Counts, then a line for each claim.
+    """
+    lines = [
+        [entry.claim.id, entry.verdict.status, entry.verdict.numbers or "–", entry.claim.study]
+        for entry in found
+    ]
+    return f"{_counts(found)}\n\n{text_table(['claim', 'verdict', 'effect', 'study'], lines)}"
+
+
+def _counts(found: Sequence[Entry]) -> str:
+    counts = Counter(entry.verdict.status for entry in found)
+    parts = [f"{counts[status]} {status}" for status in STATUSES]
+    return f"{len(found)} claims: {', '.join(parts)}."
+
+
+def details(entry: Entry) -> str:
+    """Return all that is known of a claim, for a console.
+
+    Parameters
+    ----------
+    entry : Entry
+        A line of the ledger.
+
+    Returns
+    -------
+    str
+        Claim, rule, verdict, what stands behind it, and the finding.
+    """
+    claim, verdict = entry.claim, entry.verdict
+    parts = {
+        "paper": f"{PAPERS[claim.paper]}, section {claim.section}",
+        "claim": claim.text,
+        "study": claim.study,
+        "rule": claim.rule.text() + (f" ({_SEEN})" if is_late(claim) else ""),
+        "verdict": ", ".join(filter(None, (verdict.status, verdict.numbers))),
+        "note": verdict.note,
+        "finding": entry.finding,
+    }
+    lines = [
+        textwrap.fill(text, 96, initial_indent=f"  {name:<9}", subsequent_indent=" " * 11)
+        for name, text in parts.items()
+        if text
+    ]
+    return "\n".join([claim.id, *lines])
+
+
+def is_late(claim: Claim) -> bool:
+    """Say whether the rule of a claim was written when its table was there already.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+
+    Returns
+    -------
+    bool
+        False as well for claims that nothing tests.
+    """
+    return claim.study in SEEN and not isinstance(claim.rule, Untested)
+
+
+_SEEN = "fixed when the table was there already"
+
+_HEAD = """\
+# Claims of the papers, and what comes out here
+
+{counts}
+
+Every empirical sentence of the papers' experiments stands here in our words, with a verdict that a
+program reached by a rule. {rules} "Effect" is what the rule looks at, with its 95 % interval: a
+difference in percentage points of wrong labels, positive where it speaks for the claim, unless the
+unit or the rule says otherwise. In synthetic studies it is taken over independent data sets, in
+those of OCR over ten training folds, which share most of their test words.
+
+- **holds**: estimate and interval are as the claim says, in each setting if it says "consistently".
+- **mixed**: right on average, but not surely, not in each setting, or not for each model named.
+- **does not hold here**: the estimate itself is not as the claim says. Much that the papers leave
+  open had to be chosen anew; this is a finding, not a verdict on them.
+- **not tested yet**: the study is still to come or was not run, or no experiment asks the question.
+
+Margins, units and intervals are explained in `medn_edu.experiments.claims`. `medn-edu claims ID`
+prints the rule of a claim, and what stands behind its verdict: how many units, which pairs of
+models, what the optima say where the papers stopped early.
+"""
+_RULES = (
+    "The rules were fixed before the studies ran at paper scale, but for those on "
+    "{seen}, marked *, whose table was there first."
+)
+
+
+def ledger_text(found: Sequence[Entry], date: datetime.date | None = None) -> str:
+    """Return the ledger in Markdown.
+
+    Parameters
+    ----------
+    found : sequence of Entry
+        The ledger.
+    date : date, optional
+        Today unless given.
+
+    Returns
+    -------
+    str
+        Counts, how to read it, then a table for each section, and the findings.
+    """
+    date = datetime.date.today() if date is None else date
+    rules = _RULES.format(seen=" and ".join(f"`{name}`" for name in SEEN))
+    parts = [_HEAD.format(counts=_counts(found), rules=rules)]
+    for paper, title in PAPERS.items():
+        of_paper = [entry for entry in found if entry.claim.paper == paper]
+        if of_paper:
+            parts.append(f"## {title}\n\n{_counts(of_paper)}\n")
+        for section in dict.fromkeys(entry.claim.section for entry in of_paper):
+            here = [entry for entry in of_paper if entry.claim.section == section]
+            parts.append(f"### Section {section}\n\n{_section(here)}")
+    parts.append(
+        f"Made by `medn-edu claims --write figures/claims.md`, medn_edu {__version__}, "
+        f"{date.isoformat()}.\n"
+    )
+    return "\n".join(parts)
+
+
+def _section(found: Sequence[Entry]) -> str:
+    rows = [
+        [
+            entry.claim.id,
+            entry.claim.text,
+            entry.verdict.status,
+            entry.verdict.numbers or "–",
+            entry.claim.study + ("*" if is_late(entry.claim) else ""),
+        ]
+        for entry in found
+    ]
+    table = markdown_table(["id", "claim", "verdict", "effect", "study"], rows)
+    notes = [
+        f"- **{entry.claim.id}**, {entry.verdict.status}: {_sentence(entry)}\n"
+        for entry in found
+        if entry.verdict.status in (MIXED, FAILS)
+    ]
+    return table + ("\n" + "".join(notes) if notes else "")
+
+
+def _sentence(entry: Entry) -> str:
+    """Return the finding, or what stands behind the verdict."""
+    return entry.finding or (f"{entry.verdict.note}." if entry.verdict.note else "no reason known.")

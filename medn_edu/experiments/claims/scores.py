@@ -1,0 +1,262 @@
+"""From rows of results to what is compared: scores by model, setting and unit; and their intervals.
+
+A *unit* is what was drawn independently: the random CRF with its data set in the synthetic studies,
+the training fold in those of OCR.  A *setting* is what an experimenter turned: how many samples train,
+how many features are relevant, the constant of a model.  Several rows of one unit in one setting, as
+the parts of a data set that train in turn, are averaged first: they are not independent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from medn_edu.experiments.selection import read_constants
+
+__all__ = [
+    "GENERATOR", "Estimate", "Scores", "difference_interval", "jackknife", "mean_interval",
+    "paired", "scores_of",
+]  # fmt: skip
+
+GENERATOR = "generating model"
+"""Stands among the models for the one that made the labels."""
+
+Row = Mapping[str, Any]
+Setting = tuple[int, float]  # relevant features, or 0; training samples or a constant
+Unit = tuple[int, int]
+Scores = dict[str, dict[Setting, dict[Unit, float]]]
+Estimate = tuple[float, float, float]  # and its interval
+
+_MIN_UNITS = 3
+_CHOICE_SET = 10  # constants are chosen on the eleventh data set
+_IID = re.compile(r"iid-(\d+)-(\d+)")
+_CORRELATED = re.compile(r"correlated-(\d+)-(\d+)")
+_OCR = re.compile(r"ocr-(\d+)")
+_N_SEQUENCES = 1000
+
+
+def scores_of(rows: Iterable[Row], quantity: str = "error", *, against: str = "n_train") -> Scores:
+    """Return the scores of each model, by setting and unit, in per cent.
+
+    Parameters
+    ----------
+    rows : iterable of rows
+        Results of a study.
+    quantity : str
+        ``"error"``, of labels, or ``"nonzero"``, the share of weights that are not zero.
+    against : str
+        What makes the settings: ``"n_train"``, or ``"constant"``, the one that varies among the
+        parameters of a model.
+
+    Returns
+    -------
+    dict
+        ``scores[model][setting][unit]``.  The generating model stands among the models where the table
+        knows its error.
+
+    Examples
+    --------
+    >>> rows = [{"data": "ocr-100", "fold": 3, "model": "M3N", "error": 0.25}]
+    >>> scores_of(rows)
+    {'M3N': {(0, 100.0): {(0, 3): 25.0}}}
+    """
+    found: dict[str, dict[Setting, dict[Unit, list[float]]]] = {}
+    rows = list(rows)
+    varied = _varied(rows) if against == "constant" else {}
+    for row in rows:
+        where = _at_constant(row, varied) if against == "constant" else _place(row)
+        if where is None or row.get("failure"):
+            continue
+        setting, unit = where
+        values = {row["model"]: _value(row, quantity)}
+        if quantity == "error":
+            values[GENERATOR] = row.get("truth_error")
+        for model, value in values.items():
+            if value is not None:
+                settings = found.setdefault(model, {})
+                settings.setdefault(setting, {}).setdefault(unit, []).append(100 * value)
+    return {
+        model: {
+            setting: {unit: float(np.mean(values)) for unit, values in sorted(units.items())}
+            for setting, units in sorted(settings.items())
+        }
+        for model, settings in found.items()
+    }
+
+
+def _varied(rows: Iterable[Row]) -> dict[str, str]:
+    """Return for each model the name of the first parameter that takes several values."""
+    values: dict[str, dict[str, set[float]]] = {}
+    for row in rows:
+        for name, value in read_constants(row.get("parameters")):
+            values.setdefault(row["model"], {}).setdefault(name, set()).add(value)
+    return {
+        model: next(name for name, several in parameters.items() if len(several) > 1)
+        for model, parameters in values.items()
+        if any(len(several) > 1 for several in parameters.values())
+    }
+
+
+def _at_constant(row: Row, varied: Mapping[str, str]) -> tuple[Setting, Unit] | None:
+    """Return the constant of a row as its setting, and its fold as its unit."""
+    constants = dict(read_constants(row.get("parameters")))
+    name = varied.get(row["model"])
+    return ((0, constants[name]), (0, int(row["fold"]))) if name in constants else None
+
+
+def _place(row: Row) -> tuple[Setting, Unit] | None:
+    """Return setting and unit of a row; None for rows that no claim is about."""
+    data, fold = str(row["data"]), int(row["fold"])
+    if match := _IID.fullmatch(data):
+        relevant, size = map(int, match.groups())
+        return (relevant, float(size)), (relevant, fold)
+    if match := _CORRELATED.fullmatch(data):
+        n_parts, number = map(int, match.groups())
+        if number == _CHOICE_SET:
+            return None
+        return (0, float(_N_SEQUENCES // n_parts)), (0, number)
+    if match := _OCR.fullmatch(data):
+        return (0, float(match[1])), (0, fold)
+    return None
+
+
+def _value(row: Row, quantity: str) -> float | None:
+    if quantity == "error":
+        return row.get("error")
+    kept, among = row.get("n_nonzero"), row.get("n_weights")
+    return kept / among if kept is not None and among else None
+
+
+def paired(
+    first: Mapping[Setting, Mapping[Unit, float]],
+    second: Mapping[Setting, Mapping[Unit, float]],
+    wanted: Callable[[Setting], bool] = lambda setting: True,
+) -> tuple[dict[Unit, float], dict[Setting, float]]:
+    """Return how much two models differ, second minus first, on the same data.
+
+    Parameters
+    ----------
+    first, second : mapping
+        Scores of the two models by setting and unit.
+    wanted : callable
+        Which settings count.
+
+    Returns
+    -------
+    by_unit : dict
+        The mean over settings for each unit.
+    by_setting : dict
+        The mean over units for each setting.
+    """
+    by_unit: dict[Unit, list[float]] = {}
+    by_setting: dict[Setting, list[float]] = {}
+    for setting in sorted(set(first) & set(second)):
+        if not wanted(setting):
+            continue
+        for unit in sorted(set(first[setting]) & set(second[setting])):
+            difference = second[setting][unit] - first[setting][unit]
+            by_unit.setdefault(unit, []).append(difference)
+            by_setting.setdefault(setting, []).append(difference)
+    return (
+        {unit: float(np.mean(values)) for unit, values in by_unit.items()},
+        {setting: float(np.mean(values)) for setting, values in by_setting.items()},
+    )
+
+
+def mean_interval(values: Sequence[float] | np.ndarray) -> Estimate | None:
+    """Return a mean and where it lies, by Student's t at 95 %.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One value per unit.
+
+    Returns
+    -------
+    tuple of three floats or None
+        Mean, lower and upper end; None for fewer than three units.
+
+    Examples
+    --------
+    >>> mean_interval([1.0, 2.0, 3.0])[0]
+    2.0
+    >>> mean_interval([1.0, 2.0]) is None
+    True
+    """
+    values = np.asarray(values, dtype=float)
+    if len(values) < _MIN_UNITS:
+        return None
+    mean = float(values.mean())
+    half = float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    return mean, mean - half, mean + half
+
+
+def difference_interval(
+    first: tuple[float, float, int], second: tuple[float, float, int]
+) -> Estimate | None:
+    """Return how much two means of independent units differ, second minus first, by Welch's t at 95 %.
+
+    Parameters
+    ----------
+    first, second : tuple of mean, standard deviation, number of units
+        The two groups.
+
+    Returns
+    -------
+    tuple of three floats or None
+        Difference, lower and upper end; None for fewer than three units in a group.
+
+    Examples
+    --------
+    >>> low, high = difference_interval((1.0, 0.1, 10), (2.0, 0.1, 10))[1:]
+    >>> 0.9 < low < 1 < high < 1.1
+    True
+    """
+    if min(first[2], second[2]) < _MIN_UNITS:
+        return None
+    parts = [deviation**2 / number for _, deviation, number in (first, second)]
+    difference = second[0] - first[0]
+    if sum(parts) == 0:
+        return difference, difference, difference
+    freedom = sum(parts) ** 2 / sum(
+        part**2 / (number - 1) for part, (_, _, number) in zip(parts, (first, second), strict=True)
+    )
+    half = float(stats.t.ppf(0.975, freedom) * np.sqrt(sum(parts)))
+    return difference, difference - half, difference + half
+
+
+def jackknife(statistic: Callable[[np.ndarray], float], n_units: int) -> Estimate | None:
+    """Return a statistic that is no mean and where it lies, leaving one unit out at a time.
+
+    Parameters
+    ----------
+    statistic : callable
+        ``statistic(kept)`` computes it from the units whose numbers are given.
+    n_units : int
+        How many there are.
+
+    Returns
+    -------
+    tuple of three floats or None
+        The statistic of all units, lower and upper end at 95 % by Student's t; None for fewer than
+        three units.
+
+    Examples
+    --------
+    >>> values = np.array([1.0, 2.0, 3.0])
+    >>> whole = jackknife(lambda kept: values[kept].mean(), 3)
+    >>> np.allclose(whole, mean_interval(values))  # of a mean it is the same
+    True
+    """
+    if n_units < _MIN_UNITS:
+        return None
+    every = np.arange(n_units)
+    left_out = np.array([statistic(np.delete(every, unit)) for unit in every])
+    spread = np.sqrt((n_units - 1) / n_units * np.sum((left_out - left_out.mean()) ** 2))
+    whole = float(statistic(every))
+    half = float(stats.t.ppf(0.975, n_units - 1) * spread)
+    return whole, whole - half, whole + half

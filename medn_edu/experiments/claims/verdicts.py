@@ -1,0 +1,166 @@
+"""What a rule says of a claim, and how several answers become one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+__all__ = [
+    "FAILS",
+    "HOLDS",
+    "MIXED",
+    "STATUSES",
+    "UNTESTED",
+    "Verdict",
+    "combine",
+    "place",
+    "untested",
+]
+
+HOLDS = "holds"
+MIXED = "mixed"
+FAILS = "does not hold here"
+UNTESTED = "not tested yet"
+STATUSES = (HOLDS, MIXED, FAILS, UNTESTED)
+"""What can be said of a claim."""
+
+_DIFFERENCES = ("points", "doublings", "% of weights", "more of 200 weights")  # shown with a sign
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the data say of a claim.
+
+    Parameters
+    ----------
+    status : str
+        One of `STATUSES`.
+    effect : float, optional
+        What the rule looks at; None where nothing was tested.
+    interval : tuple of two floats, optional
+        Where the effect lies, at 95 %; None where the tables do not tell how it varies.
+    unit : str
+        Unit of both.
+    note : str
+        What stands behind it: how many units, which pairs, which settings.
+    slack : float
+        How far the estimate is on the claim's side, to find the part that comes off worst.
+    """
+
+    status: str
+    effect: float | None = None
+    interval: tuple[float, float] | None = None
+    unit: str = ""
+    note: str = ""
+    slack: float = 0.0
+
+    @property
+    def numbers(self) -> str:
+        """Effect and interval as a text; nothing where nothing was tested.
+
+        Examples
+        --------
+        >>> Verdict(HOLDS, 1.234, (0.5, 2.0), "points").numbers
+        '+1.23 [+0.50, +2.00] points'
+        """
+        if self.effect is None:
+            return ""
+        parts = [self._number(self.effect)]
+        if self.interval is not None:
+            parts.append("[" + ", ".join(map(self._number, self.interval)) + "]")
+        return " ".join([*parts, self.unit]).strip()
+
+    def _number(self, value: float) -> str:
+        sign = "+" if self.unit in _DIFFERENCES else ""
+        return f"{value:{sign}.{2 if abs(value) < 100 else 0}f}"
+
+
+def untested(why: str) -> Verdict:
+    """Return the verdict on what was not tested.
+
+    Parameters
+    ----------
+    why : str
+        What is missing.
+
+    Returns
+    -------
+    Verdict
+        Not tested yet.
+    """
+    return Verdict(UNTESTED, note=why)
+
+
+def place(agrees: bool, surely: bool) -> str:
+    """Return the verdict on one comparison.
+
+    Parameters
+    ----------
+    agrees : bool
+        Whether the estimate is as the claim says.
+    surely : bool
+        Whether the whole interval is, and each of the settings that the claim speaks of.
+
+    Returns
+    -------
+    str
+        One of `STATUSES`.
+
+    Examples
+    --------
+    >>> place(True, False)
+    'mixed'
+    """
+    if not agrees:
+        return FAILS
+    return HOLDS if surely else MIXED
+
+
+def combine(verdicts: Sequence[Verdict], names: Sequence[str] = ()) -> Verdict:
+    """Make one verdict of those on the parts of a claim.
+
+    It holds if all parts hold, and does not hold if none does and at least one clearly does not;
+    anything else is mixed.  Parts that were not tested make the whole untested.  The numbers are those
+    of the part that comes off worst; the note lists the others.
+
+    Parameters
+    ----------
+    verdicts : sequence of Verdict
+        The parts, at least one.
+    names : sequence of str
+        What each part compares, for the note.
+
+    Returns
+    -------
+    Verdict
+        The whole.
+
+    Examples
+    --------
+    >>> combine([Verdict(HOLDS, 2.0), Verdict(FAILS, -1.0)]).status
+    'mixed'
+    """
+    if len(verdicts) == 1:
+        return verdicts[0]
+    for verdict in verdicts:
+        if verdict.status == UNTESTED:
+            return verdict
+    statuses = [verdict.status for verdict in verdicts]
+    if set(statuses) == {HOLDS}:
+        status = HOLDS
+    elif HOLDS not in statuses and FAILS in statuses:
+        status = FAILS
+    else:
+        status = MIXED
+    worst = max(
+        range(len(verdicts)), key=lambda i: (STATUSES.index(statuses[i]), -verdicts[i].slack)
+    )
+    parts = [
+        f"{name}: {verdict.status}, {verdict.numbers}"
+        if verdict.numbers
+        else f"{name}: {verdict.status}"
+        for name, verdict in zip(names or ["part"] * len(verdicts), verdicts, strict=True)
+    ]
+    shown = verdicts[worst]
+    note = "; ".join([*parts, shown.note] if shown.note else parts)
+    return replace(shown, status=status, note=note)
