@@ -8,6 +8,7 @@ whose steps follow each sequence, as in the papers; it is the one that has their
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -556,7 +557,7 @@ class RangeSmaller:
         if ranges[0] is None or ranges[1] is None:
             return untested("fewer than three fits.")
         value = ranges[1][0] - ranges[0][0]
-        half = float(np.hypot(*((high - low) / 2 for _, low, high in ranges)))  # type: ignore[misc]
+        half = math.hypot(*((high - low) / 2 for _, low, high in filter(None, ranges)))
         status = place(value > 0, value - half > 0)
         return Verdict(status, value, (value - half, value + half), "points", "", value)
 

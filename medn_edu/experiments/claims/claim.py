@@ -23,6 +23,8 @@ _OPTIMA = {
     "LapMEDN variational": "LapMEDN",
     "LapMEDN sub-gradient": "LapMEDN",
     "M3N sub-gradient": "M3N",
+    "L1-M3N sub-gradient": "L1-M3N",
+    "L1-M3N EM": "L1-M3N",
 }
 
 

@@ -537,7 +537,7 @@ class Overfits:
 
     models: Names
     at_least: float = 1.0
-    column: str = "test_errors"
+    column: str = "change_errors"
 
     def decide(self, rows: Sequence[Row]) -> Verdict:
         """Compare the end of training with its best moment.
@@ -552,12 +552,14 @@ class Overfits:
         Verdict
             Its effect is the rise.
         """
-        return combine([self._judge(rows, model) for model in self.models], self.models)
+        kinds = [kind for model in self.models for kind in _kinds(rows, model)]
+        names = [" ".join(filter(None, kind)) for kind in kinds]
+        return combine([self._judge(rows, kind) for kind in kinds], names)
 
-    def _judge(self, rows: Sequence[Row], model: str) -> Verdict:
-        found = mean_interval(_rises(rows, model, self.column))
+    def _judge(self, rows: Sequence[Row], kind: tuple[str, str]) -> Verdict:
+        found = mean_interval(_rises(rows, kind, self.column))
         if found is None:
-            return untested(f"no errors along training of {model}.")
+            return untested(f"no errors along training of {kind[0]}.")
         mean, low, high = found
         status = place(mean > self.at_least, low > self.at_least)
         return Verdict(status, mean, (low, high), POINTS, "", mean - self.at_least)
@@ -586,7 +588,7 @@ class Steady:
 
     models: Names
     at_most: float = 1.0
-    column: str = "test_errors"
+    column: str = "change_errors"
 
     def decide(self, rows: Sequence[Row]) -> Verdict:
         """Compare the end of training with its best moment.
@@ -601,12 +603,14 @@ class Steady:
         Verdict
             Its effect is the rise.
         """
-        return combine([self._judge(rows, model) for model in self.models], self.models)
+        kinds = [kind for model in self.models for kind in _kinds(rows, model)]
+        names = [" ".join(filter(None, kind)) for kind in kinds]
+        return combine([self._judge(rows, kind) for kind in kinds], names)
 
-    def _judge(self, rows: Sequence[Row], model: str) -> Verdict:
-        found = mean_interval(_rises(rows, model, self.column))
+    def _judge(self, rows: Sequence[Row], kind: tuple[str, str]) -> Verdict:
+        found = mean_interval(_rises(rows, kind, self.column))
         if found is None:
-            return untested(f"no errors along training of {model}.")
+            return untested(f"no errors along training of {kind[0]}.")
         mean, low, high = found
         status = place(mean <= self.at_most, high <= self.at_most)
         return Verdict(status, mean, (low, high), POINTS, "", self.at_most - mean)
@@ -676,18 +680,37 @@ def _range(settings: Mapping[Any, Mapping[Any, float]]) -> tuple[dict[Any, float
     return {unit: settings[worst][unit] - settings[best][unit] for unit in units}, note
 
 
-def _rises(rows: Sequence[Row], model: str, column: str) -> list[float]:
-    """Return for each fold the last error along training minus that where the mean is lowest."""
+def _kinds(rows: Sequence[Row], model: str) -> list[tuple[str, str]]:
+    """Return a model with each of the constants that it is trained with."""
+    constants = {str(row.get("parameters") or "") for row in rows if row["model"] == model}
+    return [(model, constant) for constant in sorted(constants) or [""]]
+
+
+def _rises(rows: Sequence[Row], kind: tuple[str, str], column: str) -> list[float]:
+    """Return for each fold the last error along training minus that where the mean is lowest.
+
+    The texts have an error for each mark on the way, or "nan" for marks that were not reached: from the
+    end of training on, the error stays.
+    """
     curves = [
-        [100 * float(value) for value in str(row[column]).split()]
+        _filled([100 * float(value) for value in str(row[column]).split()])
         for row in rows
-        if row["model"] == model and row.get(column)
+        if (row["model"], str(row.get("parameters") or "")) == kind and row.get(column)
     ]
     if not curves:
         return []
-    longest = max(map(len, curves))  # training that ended early stays where it is
-    table = np.array([curve + [curve[-1]] * (longest - len(curve)) for curve in curves])
+    table = np.array(curves)
     return list(table[:, -1] - table[:, int(np.argmin(table.mean(axis=0)))])
+
+
+def _filled(errors: Sequence[float]) -> list[float]:
+    """Put the last known error where there is none; at the start, the first one."""
+    known = [error for error in errors if not np.isnan(error)]
+    last, found = known[0], []
+    for error in errors:
+        last = last if np.isnan(error) else error
+        found.append(last)
+    return found
 
 
 def _mean(units: Mapping[Any, float]) -> float:

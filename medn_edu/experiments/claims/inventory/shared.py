@@ -12,7 +12,6 @@ from medn_edu.experiments.claims.claim import Claim
 from medn_edu.experiments.claims.rules import (
     Better,
     Comparable,
-    Falls,
     LargestGain,
     MoreStable,
     Overfits,
@@ -28,8 +27,10 @@ WEB, DENOISING, EPSILON = "web-extraction", "denoising", "epsilon"
 CRF, L2, L1, L1_M3N = "CRF", "L2-CRF", "L1-CRF", "L1-M3N"
 M3N, LAP = "M3N", "LapMEDN variational"  # as in the papers' first study
 M3N_S, LAP_S = "M3N sub-gradient", "LapMEDN sub-gradient"  # as in all others
+L1_M3N_S, L1_M3N_EM = "L1-M3N sub-gradient", "L1-M3N EM"  # on OCR, one in each paper
 ALL = (CRF, L2, L1, M3N, L1_M3N, LAP)
 ALL_S = (CRF, L2, L1, M3N_S, L1_M3N, LAP_S)
+ALL_OCR, ALL_EM = (CRF, L2, L1, M3N_S, L1_M3N_S, LAP_S), (CRF, L2, L1, M3N_S, L1_M3N_EM, LAP_S)
 WITHOUT_L1_M3N = (CRF, L2, L1, M3N, LAP)
 WITHOUT_L1_M3N_S = (CRF, L2, L1, M3N_S, LAP_S)
 
@@ -57,7 +58,6 @@ SPARSE_BEAT_M3N_S = Better((L1_M3N, L1), (M3N_S,))
 CRF_MUCH_WORSE_S = Better((L2, L1, M3N_S, L1_M3N, LAP_S), (CRF,), at_least=MUCH)
 M3N_BEATS_CRFS = Better((M3N_S,), (CRF, L1))
 L2_BEATS_L1 = Better((L2,), (L1,))
-ERROR_FALLS, SPREAD_FALLS = Falls(ALL_S), Falls(ALL_S, "spread")
 
 # constants, and training
 L1_SENSITIVE = Sensitive((L1,))
