@@ -24,6 +24,7 @@ _OPTIMA = {
     "LapMEDN sub-gradient": "LapMEDN",
     "M3N sub-gradient": "M3N",
     "L1-M3N sub-gradient": "L1-M3N",
+    "L1-M3N online sub-gradient": "L1-M3N",
     "L1-M3N EM": "L1-M3N",
 }
 
@@ -86,7 +87,7 @@ def _renamed(value: Any) -> Any:
     if isinstance(value, str):
         return _OPTIMA.get(value, value)
     if isinstance(value, tuple):
-        return tuple(_renamed(part) for part in value)
+        return tuple(dict.fromkeys(_renamed(part) for part in value))
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{f.name: _renamed(getattr(value, f.name)) for f in fields(value)})
     return value

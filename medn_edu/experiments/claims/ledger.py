@@ -17,7 +17,6 @@ from medn_edu.experiments.claims.inventory import CLAIMS, COMING, SEEN
 from medn_edu.experiments.claims.rules import Untested
 from medn_edu.experiments.claims.verdicts import FAILS, MIXED, STATUSES, Verdict
 from medn_edu.experiments.stored import stored_rows
-from medn_edu.experiments.studies.l1_algorithms import table_1
 from medn_edu.experiments.tables import markdown_table, read_csv, text_table
 
 __all__ = ["Entry", "details", "entries", "is_late", "ledger_text", "load_tables", "overview"]
@@ -68,11 +67,18 @@ def load_tables(results: Path | None = None) -> dict[str, list[dict[str, Any]]]:
     found = {}
     for name in names:
         rows = _stored(name) if results is None else _results(results / f"{name}-paper")
-        if rows and "algorithm" not in rows[0] and name in SEEN:
-            rows = table_1([row for row in rows if not row.get("failure")])
+        if rows and name in SEEN and "algorithm" not in rows[0]:
+            rows = _summed_up(rows)
         if rows:
             found[name] = rows
     return found
+
+
+def _summed_up(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the means over folds of the study of algorithms."""
+    from medn_edu.experiments.studies.l1_algorithms import table_1  # which imports all models
+
+    return table_1([row for row in rows if not row.get("failure")])
 
 
 def _stored(study: str) -> list[dict[str, Any]]:

@@ -13,9 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
-
-from medn_edu.experiments.selection import read_constants
+from scipy.special import stdtrit
 
 __all__ = [
     "GENERATOR", "Estimate", "Scores", "difference_interval", "jackknife", "mean_interval",
@@ -90,6 +88,8 @@ def scores_of(rows: Iterable[Row], quantity: str = "error", *, against: str = "n
 
 def _varied(rows: Iterable[Row]) -> dict[str, str]:
     """Return for each model the name of the first parameter that takes several values."""
+    from medn_edu.experiments.selection import read_constants  # which imports all models
+
     values: dict[str, dict[str, set[float]]] = {}
     for row in rows:
         for name, value in read_constants(row.get("parameters")):
@@ -103,6 +103,8 @@ def _varied(rows: Iterable[Row]) -> dict[str, str]:
 
 def _at_constant(row: Row, varied: Mapping[str, str]) -> tuple[Setting, Unit] | None:
     """Return the constant of a row as its setting, and its fold as its unit."""
+    from medn_edu.experiments.selection import read_constants
+
     constants = dict(read_constants(row.get("parameters")))
     name = varied.get(row["model"])
     return ((0, constants[name]), (0, int(row["fold"]))) if name in constants else None
@@ -191,7 +193,7 @@ def mean_interval(values: Sequence[float] | np.ndarray) -> Estimate | None:
     if len(values) < _MIN_UNITS:
         return None
     mean = float(values.mean())
-    half = float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    half = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))
     return mean, mean - half, mean + half
 
 
@@ -225,7 +227,7 @@ def difference_interval(
     freedom = sum(parts) ** 2 / sum(
         part**2 / (number - 1) for part, (_, _, number) in zip(parts, (first, second), strict=True)
     )
-    half = float(stats.t.ppf(0.975, freedom) * np.sqrt(sum(parts)))
+    half = float(stdtrit(freedom, 0.975) * np.sqrt(sum(parts)))
     return difference, difference - half, difference + half
 
 
@@ -258,5 +260,5 @@ def jackknife(statistic: Callable[[np.ndarray], float], n_units: int) -> Estimat
     left_out = np.array([statistic(np.delete(every, unit)) for unit in every])
     spread = np.sqrt((n_units - 1) / n_units * np.sum((left_out - left_out.mean()) ** 2))
     whole = float(statistic(every))
-    half = float(stats.t.ppf(0.975, n_units - 1) * spread)
+    half = float(stdtrit(n_units - 1, 0.975) * spread)
     return whole, whole - half, whole + half

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.datasets import make_chain_crf
 from medn_edu.experiments.claims.scores import jackknife
 from medn_edu.experiments.claims.verdicts import Verdict, combine, place, untested
 
@@ -76,6 +75,8 @@ def true_weights(seed: int = 0) -> np.ndarray:
         As `medn_edu.experiments.splits.correlated_chains` has them: one seed gives the same weights
         whatever the number of samples and the sampler.
     """
+    from medn_edu.datasets import make_chain_crf
+
     few = make_chain_crf(n_samples=1, correlated=True, sampler="exact", random_state=1000 * seed)
     return few.coef
 
