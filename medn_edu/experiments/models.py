@@ -32,7 +32,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
-from medn_edu.estimators import CRF, M3N, EpsilonMarkovNetwork, LaplaceMEDN
+from medn_edu.estimators import CRF, L1M3N, M3N, EpsilonMarkovNetwork, LaplaceMEDN
 
 __all__ = ["MODELS", "Model", "PerLetter", "make_model", "sparsity"]
 
@@ -144,6 +144,11 @@ def _epsilon_m3n(**parameters: Any) -> EpsilonMarkovNetwork:
     return EpsilonMarkovNetwork(tol=1e-2, verbose=0, **parameters)
 
 
+def _l1_m3n(**parameters: Any) -> L1M3N:
+    # A gap of 2 %, as its fits are the longest of all.
+    return L1M3N(tol=2e-2, verbose=0, **parameters)
+
+
 def _variational(**parameters: Any) -> LaplaceMEDN:
     # Three quadratic programs, as in the papers.
     return LaplaceMEDN(method="variational", n_iterations=3, tol=1e-2, verbose=0, **parameters)
@@ -171,6 +176,7 @@ MODELS: dict[str, Model] = {
             "half way from M3N to a CRF with a margin",
             (("C", 0.3), ("epsilon", 0.5)),
         ),
+        Model("L1-M3N", _l1_m3n, "M3N with an L1 norm, few weights", (("C", 0.2),)),
         Model(
             "LapMEDN variational",
             _variational,
