@@ -12,12 +12,12 @@ import sys
 from collections.abc import Sequence
 
 from medn_edu import __version__
-from medn_edu.cli import bench, data, demo, doctor, lab, reproduce, warmup
+from medn_edu.cli import bench, claims, data, demo, doctor, lab, reproduce, warmup
 from medn_edu.cli.console import CommandError, make_streams_safe, say
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, lab, reproduce, bench, data, doctor, warmup)
+_COMMANDS = (demo, lab, reproduce, claims, bench, data, doctor, warmup)
 
 _DESCRIPTION = """\
 Max-margin and maximum-entropy Markov networks, exact and fast, and the course that explains them.

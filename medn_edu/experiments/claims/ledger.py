@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -248,7 +249,8 @@ def ledger_text(found: Sequence[Entry], date: datetime.date | None = None) -> st
     """
     date = datetime.date.today() if date is None else date
     rules = _RULES.format(seen=" and ".join(f"`{name}`" for name in SEEN))
-    parts = [_HEAD.format(counts=_counts(found), rules=rules)]
+    head = _HEAD.format(counts=_counts(found), rules=rules)
+    parts = ["\n\n".join(map(_wrapped, head.split("\n\n"))) + "\n"]
     for paper, title in PAPERS.items():
         of_paper = [entry for entry in found if entry.claim.paper == paper]
         if of_paper:
@@ -276,13 +278,34 @@ def _section(found: Sequence[Entry]) -> str:
     ]
     table = markdown_table(["id", "claim", "verdict", "effect", "study"], rows)
     notes = [
-        f"- **{entry.claim.id}**, {entry.verdict.status}: {_sentence(entry)}\n"
+        _wrapped(f"- **{entry.claim.id}**, {entry.verdict.status}: {_sentence(entry)}") + "\n"
         for entry in found
-        if entry.verdict.status in (MIXED, FAILS)
+        if entry.verdict.status in (MIXED, FAILS) or _has_no_rule(entry.claim)
     ]
     return table + ("\n" + "".join(notes) if notes else "")
 
 
 def _sentence(entry: Entry) -> str:
     """Return the finding, or what stands behind the verdict."""
-    return entry.finding or (f"{entry.verdict.note}." if entry.verdict.note else "no reason known.")
+    note = entry.verdict.note.rstrip(".") or "no reason known"
+    return entry.finding or f"{note}."
+
+
+def _has_no_rule(claim: Claim) -> bool:
+    """Say whether no study will ever decide a claim, so that the reason should stand beside it."""
+    return isinstance(claim.rule, Untested) and claim.study not in COMING
+
+
+def _wrapped(text: str) -> str:
+    """Return a paragraph or items of a list, in lines that can be read in the source."""
+    items = re.split(r"\n(?=- )", text.strip())
+    return "\n".join(
+        textwrap.fill(
+            " ".join(item.split()),
+            100,
+            subsequent_indent="  " if item.startswith("- ") else "",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for item in items
+    )

@@ -8,11 +8,11 @@ __all__ = ["CLAIMS"]
 
 _EPSILON = (
     "training takes slightly longer as epsilon shrinks",
-    "and less at epsilon = 0",
+    "training is quickest at epsilon = 0",
     "epsilon = 0 is less accurate than epsilon = 0.01",
     "the gap between primal and dual stays near 1 at epsilon = 0 and vanishes above",
     "with the same epsilon for training and test there are few errors above 0, many at 0",
-    "perhaps because of that gap",
+    "the errors at epsilon = 0 may come from that gap",
     "predicting with a smaller epsilon than in training is marginally worse",
     "predicting with a larger epsilon is significantly worse",
     "weights of each node and edge beat shared ones",
@@ -23,7 +23,7 @@ _DENOISING = (
     "pseudo-likelihood does not work",
     "Gaussian noise: the errors are far below those of loopy belief propagation and mean field",
     "Gaussian noise: on the first image two pixels are wrong, against 112",
-    "even with much noise",
+    "large amounts of noise are removed",
     "bimodal noise: the errors are below those of all baselines",
     "bimodal noise: mean field with stochastic meta-descent does not work",
     "primal and dual meet after few iterations",

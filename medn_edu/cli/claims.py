@@ -1,0 +1,115 @@
+"""``medn-edu claims``: which sentences of the papers hold here."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from medn_edu.cli.console import CommandError, say
+
+__all__ = ["add_parser", "run"]
+
+_DESCRIPTION = """\
+Say which of the papers' empirical sentences hold here.
+
+Each sentence is a claim with a decision rule that was fixed before the studies ran; a program
+applies it to the tables of the studies at paper scale that came with the package.  Takes a few
+seconds, computes no fit and needs no network.
+
+verdicts:
+  holds               the estimate and its 95 % interval are as the claim says
+  mixed               right on average, but not surely, or not in each setting or for each model
+  does not hold here  the estimate itself is not as the claim says
+  not tested yet      the study is still to come or was not run; nobody asks the question
+
+Without a name it prints a line for each claim; with the name of a claim, or what names of several
+begin with, all about these: the claim, its rule, the verdict with effect and interval, what stands
+behind it, and why it does not hold, as far as that is known.  Effects are points of label error on
+the same data, positive where they speak for the claim, unless the unit says otherwise.
+
+--results judges runs of your own, at paper scale, instead of the published ones;
+--write writes the ledger as Markdown, as in figures/claims.md; nothing else is written.
+
+examples:
+  medn-edu claims
+  medn-edu claims medn-7.1.1-a
+  medn-edu claims lapm3n-6.2
+  medn-edu claims --results medn-results --write claims.md
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Where commands are added.
+    """
+    parser = commands.add_parser(
+        "claims",
+        help="which sentences of the papers hold here",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", nargs="*", help="a claim, or what names of claims begin with")
+    parser.add_argument(
+        "--results", type=Path, default=None, metavar="DIR",
+        help="folder of `medn-edu reproduce` (default: the published tables)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--write", type=Path, default=None, metavar="FILE", help="write the ledger as Markdown"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        What the user typed.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    from medn_edu.experiments.claims import entries, ledger_text, load_tables
+    from medn_edu.experiments.claims.ledger import details, overview
+    from medn_edu.files import write_atomically
+
+    wanted = _wanted(arguments.name)
+    if arguments.results is not None and not arguments.results.is_dir():
+        raise CommandError(f"there is no folder {arguments.results}.")
+    tables = load_tables(arguments.results)
+    found = entries(tables, wanted)
+    if arguments.name:
+        say("\n\n".join(map(details, found)))
+    else:
+        say(overview(found))
+    if arguments.write is not None:
+        file = write_atomically(arguments.write, ledger_text(entries(tables)))
+        say(f"\nThe ledger is in {file}")
+    elif not arguments.name:
+        say(f"\nAll about one of them: medn-edu claims {found[0].claim.id}")
+    return 0
+
+
+def _wanted(names: list[str]) -> list[str] | None:
+    """Return the ids of the claims that are meant, in the order asked for; None for all."""
+    from medn_edu.experiments.claims import CLAIMS
+
+    if not names:
+        return None
+    found: dict[str, None] = {}
+    for name in names:
+        meant = [name] if name in CLAIMS else [known for known in CLAIMS if known.startswith(name)]
+        if not meant:
+            raise CommandError(
+                f"there is no claim {name!r}; `medn-edu claims` lists all, from {next(iter(CLAIMS))} on."
+            )
+        found.update(dict.fromkeys(meant))
+    return list(found)
