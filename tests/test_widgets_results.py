@@ -11,7 +11,7 @@ from medn_edu.experiments.stored import stored_studies
 from medn_edu.widgets import Explorer, ocr_results, synthetic_results
 
 SHIFTS = {"CRF": 0.07, "L2-CRF": 0.02, "L1-CRF": -0.03, "M3N": 0.022, "LapMEDN variational": 0.0}
-NONE = "nothing: show errors"
+NONE = "nothing"
 
 
 def planted(prefix: str, sizes: tuple[int, ...]) -> list[dict[str, Any]]:
@@ -106,6 +106,17 @@ def test_summary_counts_on_how_many_repetitions_a_model_errs_less(ocr: Explorer)
     assert "differences to CRF" in ocr.frame().alt
     ocr.set(**dict.fromkeys(everything, False))
     assert ocr.summary.endswith("nothing to show; check another model.")
+
+
+def test_the_papers_constants_are_apart() -> None:
+    table = planted("ocr", (100, 250))
+    stopped = [{**row, "model": "M3N sub-gradient"} for row in table if row["model"] == "M3N"]
+    explorer = ocr_results([*table, *stopped], constants="papers")
+    assert list(explorer.controls) == ["n_train", "reference", "crf", "m3n_sub_gradient"]
+    assert explorer.summary.startswith("OCR letters, constants of the papers, 100 training words")
+    assert "m3n_sub_gradient" not in ocr_results([*table, *stopped]).controls
+    with pytest.raises(ValueError, match="expected one of chosen, papers"):
+        ocr_results(table, constants="mine")
 
 
 def test_pictures_change(ocr: Explorer) -> None:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 from scipy.stats import t as student
 
 from medn_edu.plots.style import INK, MUTED, new_figure, series_style, styled
@@ -404,6 +405,8 @@ class ResultBrowser:
         ax.set_xlim(sizes[0] - 0.08 * span, sizes[-1] + 0.08 * span)
         ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
         ax.set_xlabel(f"training {self._unit}")
+        ax.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
+        ax.yaxis.set_label_coords(-0.125, 0.5)  # room for ticks that need more of it later
         ax.grid(axis="y")
 
     def _draw_single(self, ax: Axes) -> None:
@@ -421,6 +424,7 @@ class ResultBrowser:
         ax.set(ylim=(len(self._models) - 0.4, -0.6))
         ax.set_yticks(range(len(self._models)), [_folded(name) for name in self._models])
         ax.tick_params(axis="y", length=0)
+        ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         ax.spines["left"].set_visible(False)
         ax.grid(axis="x")
 

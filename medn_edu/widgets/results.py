@@ -27,7 +27,11 @@ Rows = Iterable[Mapping[str, Any]]
 _ORDER = (
     "CRF", "L2-CRF", "L1-CRF", "M3N", "L1-M3N", "LapMEDN variational", "LapMEDN", "epsilon-M3N",
 )  # fmt: skip
-_NONE = "nothing: show errors"
+_NONE = "nothing"
+_TITLES = {
+    "chosen": "OCR letters, constants chosen",
+    "papers": "OCR letters, constants of the papers",
+}
 
 
 def synthetic_results(rows: Rows | None = None) -> Explorer:
@@ -62,7 +66,7 @@ def synthetic_results(rows: Rows | None = None) -> Explorer:
     )
 
 
-def ocr_results(rows: Rows | None = None) -> Explorer:
+def ocr_results(rows: Rows | None = None, *, constants: str = "chosen") -> Explorer:
     """Return an explorer of the study ``ocr`` (MEDN Fig. 7).
 
     At the left the errors of the chosen models against the number of training words, or what is left
@@ -73,6 +77,9 @@ def ocr_results(rows: Rows | None = None) -> Explorer:
     ----------
     rows : iterable of mappings, optional
         Rows of the study; those stored at paper scale unless given.
+    constants : {"chosen", "papers"}, default="chosen"
+        Whether to show the models whose constants were chosen on words outside, or those with the
+        constants of the papers.  The CRF without a penalty has none and is in both.
 
     Returns
     -------
@@ -85,10 +92,17 @@ def ocr_results(rows: Rows | None = None) -> Explorer:
     FileNotFoundError
         If no table is stored.
     ValueError
-        If the table holds no errors of this study.
+        If the table holds no errors of this study, or ``constants`` is something else.
     """
-    table = list(stored_rows("ocr") if rows is None else rows)
-    study = study_errors(table, _ocr_place, _ORDER)
+    if constants not in _TITLES:
+        raise ValueError(f"constants is {constants!r}; expected one of {', '.join(_TITLES)}.")
+    table = stored_rows("ocr") if rows is None else rows
+    wanted = [
+        row
+        for row in table
+        if row["model"] == "CRF" or (row["model"] in _ORDER) == (constants == "chosen")
+    ]
+    study = study_errors(wanted, lambda row: _ocr_place(row, _TITLES[constants]), _ORDER)
     return _Browser(study, "", "", "words", "folds").explorer("ocr-results", _penalty_pays(study))
 
 
@@ -98,10 +112,10 @@ def _iid_place(row: Mapping[str, Any]) -> tuple[int, int] | None:
     return (int(parts[1]), int(parts[2])) if parts[0] == "iid" and len(parts) == 3 else None
 
 
-def _ocr_place(row: Mapping[str, Any]) -> tuple[str, int] | None:
+def _ocr_place(row: Mapping[str, Any], title: str) -> tuple[str, int] | None:
     """Read ``ocr-N``: training words; all other data have one size only."""
     size = str(row["data"]).removeprefix("ocr-")
-    return ("OCR letters", int(size)) if size.isdigit() else None
+    return (title, int(size)) if size.isdigit() else None
 
 
 class _Browser:
