@@ -25,7 +25,7 @@ def test_a_study_saves_table_figure_and_caption(name, tmp_path):
         first, second = ((tmp_path / run / file).read_bytes() for run in ("first", "second"))
         assert first == second
     assert {path.name for path in (tmp_path / "first").iterdir()} == {
-        "caption.md", "curves.csv", "figure.png",
+        "caption.md", "curves.csv", "figure.png", "runs.csv",
     }  # fmt: skip
     caption = (tmp_path / "first" / "caption.md").read_text(encoding="utf-8")
     assert f"Made by `medn-edu reproduce {name}`, medn_edu {__version__}," in " ".join(

@@ -126,7 +126,7 @@ def test_a_quick_run_watches_every_solver(tmp_path):
         TRACES["solvers"], tmp_path, "quick", 0, lambda n, n_all, what: said.append((n, what))
     )
     assert {path.name for path in tmp_path.iterdir()} == {
-        "traces.csv", "timings.csv", "table.csv", "figure.png", "caption.md",
+        "traces.csv", "timings.csv", "table.csv", "figure.png", "caption.md", "runs.csv",
     }  # fmt: skip
     assert [what for _, what in said] == [*M3N_SOLVERS, ""]
     traces = read_csv((tmp_path / "traces.csv").read_text(encoding="utf-8"))

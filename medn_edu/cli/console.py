@@ -21,6 +21,12 @@ __all__ = [
     "say",
 ]
 
+# How a progress bar ends: 3/120 fits, 00:10 so far, 06:30 left.
+_BAR = (
+    "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}{unit}, "
+    "{elapsed} so far, {remaining} left{postfix}"
+)
+
 # What a console that lacks a character gets instead.
 _PLAIN = str.maketrans(
     {
@@ -61,7 +67,9 @@ def say(text: str = "", *, file: TextIO | None = None) -> None:
     print(text, file=stream, flush=True)
 
 
-def add_common_options(parser: argparse.ArgumentParser, *names: str) -> None:
+def add_common_options(
+    parser: argparse.ArgumentParser, *names: str, jobs: str = "threads to use"
+) -> None:
     """Add options that several commands have.
 
     Parameters
@@ -70,11 +78,13 @@ def add_common_options(parser: argparse.ArgumentParser, *names: str) -> None:
         The command's parser.
     *names : {"jobs", "seed", "out"}
         Which of them.
+    jobs : str
+        What ``--jobs`` counts.
     """
     if "jobs" in names:
         parser.add_argument(
             "--jobs", type=_count, default=None, metavar="N",
-            help="threads to use (default: all processors); results do not depend on it",
+            help=f"{jobs} (default: all processors); results do not depend on it",
         )  # fmt: skip
     if "seed" in names:
         parser.add_argument(
@@ -95,13 +105,15 @@ def available_cpus() -> int:
     return os.cpu_count() or 1
 
 
-def results_folder(folder: Path) -> Path:
+def results_folder(folder: Path, option: str = "--out") -> Path:
     """Make the folder for results and make sure that it can be written, before any work is done.
 
     Parameters
     ----------
     folder : Path
         The folder.
+    option : str
+        What names another one.
 
     Returns
     -------
@@ -120,7 +132,7 @@ def results_folder(folder: Path) -> Path:
     except OSError as error:
         raise CommandError(
             f"the results folder {folder} cannot be written ({reason(error)}); "
-            "choose another with --out."
+            f"choose another with {option}."
         ) from None
 
 
@@ -159,6 +171,7 @@ class Progress:
             self.bar = tqdm(
                 total=n_all, initial=n_done, desc=self.what, unit=f" {self.unit}",
                 leave=False, delay=self.delay, disable=True if _is_disabled() else None,
+                bar_format=_BAR,
             )  # fmt: skip
         if what:
             self.bar.set_postfix_str(what, refresh=False)

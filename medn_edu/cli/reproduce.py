@@ -6,7 +6,9 @@ import argparse
 import statistics
 import sys
 import textwrap
-from collections.abc import Sized
+import time
+from collections.abc import Callable, Sequence, Sized
+from pathlib import Path
 from typing import Any
 
 from medn_edu.cli.console import (
@@ -21,34 +23,59 @@ from medn_edu.cli.warmup import warm_with_progress
 
 __all__ = ["add_parser", "run"]
 
+_ALL = "all"
+_EVERY = f"  {_ALL}: every one of them, in this order"
+
 _DESCRIPTION = """\
 Run studies of the papers again: their fits, tables and figures.
 
+studies, and how long they take on two processors (a minute more the first time, when kernels are
+compiled):
+{studies}
+
 Every finished fit is kept at once.  A study that was interrupted, even by a power cut, goes on
 where it was when the same command is given again; what is done is not done twice, unless --force
-says so.  The tables are the same whatever --jobs is.
+says so.  The tables are the same whatever --jobs and --backend are.
 
-On two processors `ocr` takes a minute at quick, 8 minutes at paper scale, `ocr-full` 40 seconds
-at either, `l1m3n-algorithms` 20 seconds and 10 minutes, `solvers` 5 and 40 seconds; a minute more
-the first time, when kernels are compiled.  `shrinkage` and `kl-norm` fit nothing: they compute
-curves, in a second, the same at every scale.
-
-writes into medn-results/STUDY-SCALE, with another seed than 0 into medn-results/STUDY-SCALE-seedN
+writes into medn-results/STUDY-SCALE, with another seed than 0 into medn-results/STUDY-SCALE-seedN,
+and for curves, which are the same at every scale, into medn-results/STUDY
 (--out DIR moves medn-results):
-  results.csv   one row per fit, sorted by key
+  results.csv   one row per fit, sorted by key    (traces.csv of solvers, curves.csv of formulas)
   timings.csv   how long each fit took
-  figure.png    the figure
-`l1m3n-algorithms` adds table.csv, means over folds, and caption.md with Table 1 beside the paper's
-numbers; `solvers` writes traces.csv, timings.csv, table.csv (both together), figure.png and
-caption.md
-studies without fits write curves.csv, figure.png and caption.md into medn-results/STUDY
+  journal.csv   fits that are in no table yet, while the study runs
+  table.csv     the results summed up, where the study does that itself
+  figure.png    the figure; others beside it by their names, as SVG too at paper scale where small
+  caption.md    what they show, and what made them
+  runs.csv      how long each run took: by the clock, and the processor's time of training
 
-examples:
-  medn-edu reproduce --list
-  medn-edu reproduce shrinkage kl-norm
-  medn-edu reproduce ocr
-  medn-edu reproduce ocr --scale paper --jobs 4
+one fit and not the others: each has a key, such as ocr-100/fold=3/M3N/C=0.1/seed=0, and --only TEXT
+makes those whose key has the text in it (--only given twice: one text or the other), and those that
+choose constants for them.  Figures and tables are made of all fits that are there.
 """
+
+_EPILOG = """\
+examples:
+  medn-edu reproduce --list                              what there is
+  medn-edu reproduce shrinkage kl-norm                   two studies, one after the other
+  medn-edu reproduce ocr                                 a small version of the study
+  medn-edu reproduce ocr --scale paper --jobs 4          all of it
+  medn-edu reproduce ocr --only fold=3 --only /M3N/      some of its fits
+  medn-edu reproduce ocr --scale paper --publish figures
+                                                         and its figure, table and caption into
+                                                         figures/, with a page that shows them
+  medn-edu reproduce ocr --backend dask --scheduler tcp://127.0.0.1:8786
+                                                         on the machines of a Dask cluster, each
+                                                         with this package and the data
+"""
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Puts the studies into the description, which are imported only if somebody asks for help."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if "{studies}" in text:
+            text = text.replace("{studies}", "\n".join([*_study_lines(), _EVERY]))
+        return super()._fill_text(text, width, indent)
 
 
 def add_parser(commands: Any) -> None:
@@ -63,16 +90,36 @@ def add_parser(commands: Any) -> None:
         "reproduce",
         help="run studies of the papers again",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
+        formatter_class=_HelpFormatter,
     )
-    parser.add_argument("study", nargs="*", help="names of studies; --list shows all")
+    parser.add_argument("study", nargs="*", help="names of studies, or `all`; --list shows them")
     parser.add_argument("--list", action="store_true", help="say what studies there are")
     parser.add_argument(
         "--scale", choices=("quick", "paper"), default="quick",
         help="how much of it: enough to see the result, or all (default: quick)",
     )  # fmt: skip
-    parser.add_argument("--force", action="store_true", help="forget earlier results, start over")
-    add_common_options(parser, "jobs", "seed", "out")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="TEXT",
+        help="make only fits with this text in their key",
+    )  # fmt: skip
+    again = parser.add_mutually_exclusive_group()
+    again.add_argument(
+        "--resume", action="store_true", help="keep what is done and go on (the default)"
+    )
+    again.add_argument("--force", action="store_true", help="forget earlier results, start over")
+    add_common_options(parser, "jobs", "seed", "out", jobs="fits at a time, each a process")
+    parser.add_argument(
+        "--backend", choices=("loky", "dask"), default="loky",
+        help="processes of this machine (the default), or those of a Dask cluster",
+    )  # fmt: skip
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of the Dask cluster, such as tcp://127.0.0.1:8786"
+    )
+    parser.add_argument(
+        "--publish", type=Path, metavar="DIR",
+        help="put figures, tables and captions into this folder, with a page that shows them all",
+    )  # fmt: skip
     parser.set_defaults(run=run)
 
 
@@ -91,12 +138,22 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if arguments.list or not arguments.study:
         return _list_studies(asked_for=arguments.list)
-    studies = _studies()
-    for name in arguments.study:
-        if name not in studies:
-            known = ", ".join(studies)
-            raise CommandError(f"there is no study named {name!r}; there are {known}.")
-    return max(_reproduce(studies[name], arguments) for name in arguments.study)
+    if (arguments.backend == "dask") != (arguments.scheduler is not None):
+        raise CommandError(
+            "--backend dask and --scheduler ADDRESS belong together; `dask scheduler` prints its "
+            "address."
+        )
+    asked = [_Task(study, arguments) for study in _asked_for(arguments)]
+    for task in asked:
+        task.check()
+    if arguments.publish is not None:
+        results_folder(arguments.publish, "--publish")
+    codes = []
+    for task in asked:
+        if len(asked) > 1 and task.specs:
+            say(f"{task.study.name}: {task.study.summary}")
+        codes.append(task.run())
+    return max(codes)
 
 
 def _studies() -> dict[str, Any]:
@@ -108,67 +165,223 @@ def _studies() -> dict[str, Any]:
     return {**CURVES, **STUDIES, **TRACES}
 
 
-def _reproduce(study: Any, arguments: argparse.Namespace) -> int:
-    from medn_edu.experiments.specs import CurveStudy, TraceStudy
+def _asked_for(arguments: argparse.Namespace) -> list[Any]:
+    """Return the studies that are named, each once."""
+    from medn_edu.experiments.specs import Study
 
-    if isinstance(study, CurveStudy):
-        return _compute_curves(study, arguments)
-    if isinstance(study, TraceStudy):
-        return _watch_solvers(study, arguments)
-    return _make_fits(study, arguments)
-
-
-def _compute_curves(study: Any, arguments: argparse.Namespace) -> int:
-    from medn_edu.experiments.studies.curves import run_curves
-
-    folder = results_folder(results_folder(arguments.out) / study.name)
-    rows = run_curves(study, folder)
-    say(f"{study.name}: {len(rows)} points.  Table, figure and caption are in {folder}")
-    return 0
-
-
-def _watch_solvers(study: Any, arguments: argparse.Namespace) -> int:
-    from medn_edu.experiments.studies.traces import run_traces
-
-    folder = results_folder(results_folder(arguments.out) / _folder_name(study, arguments))
-    warm_with_progress()
-    with Progress(study.name, "solvers") as progress:
-        report = run_traces(study, folder, arguments.scale, arguments.seed, progress)
-    say(report.text)
-    say()
-    say(f"Tables, figure and caption are in {folder}")
-    return 0
+    studies = _studies()
+    for name in arguments.study:
+        if name not in studies and name != _ALL:
+            known = ", ".join(studies)
+            raise CommandError(f"there is no study named {name!r}; there are {known}.")
+    everything = _ALL in arguments.study
+    names = studies if everything else dict.fromkeys(arguments.study)
+    if not arguments.only:
+        return [studies[name] for name in names]
+    with_fits = [studies[name] for name in names if isinstance(studies[name], Study)]
+    if len(with_fits) < len(names) and not everything:
+        [name, *_] = [name for name in names if studies[name] not in with_fits]
+        raise CommandError(f"{name} makes no fits, of which --only could choose some.")
+    found = [study for study in with_fits if _chosen(study, arguments)]
+    if not found:
+        example = with_fits[0].specs(arguments.scale, arguments.seed)[0].key
+        texts = " or ".join(map(repr, arguments.only))
+        raise CommandError(f"no fit has {texts} in its key; a key is, for example, {example}")
+    return found
 
 
-def _make_fits(study: Any, arguments: argparse.Namespace) -> int:
-    from medn_edu.experiments.runner import ResultStore, run_study
-
+def _chosen(study: Any, arguments: argparse.Namespace) -> list[Any]:
+    """Return the fits that are asked for, and those that choose constants for them."""
     specs = study.specs(arguments.scale, arguments.seed)
-    study.split(specs[0])  # without the data, say so before anything is made
-    folder = results_folder(results_folder(arguments.out) / _folder_name(study, arguments))
-    store = ResultStore.open(folder, study, force=arguments.force)
-    n_done = sum(store.is_done(spec) for spec in specs)
-    if n_done:
-        say(f"{_fits(n_done, specs)} done already; --force would start over.")
-    if n_done < len(specs):
+    if not arguments.only:
+        return list(specs)
+    keys = {s.key for s in specs if any(text in s.key for text in arguments.only)}
+    keys |= {s.after for s in specs if s.key in keys}
+    return [spec for spec in specs if spec.key in keys]
+
+
+class _Task:
+    """A study to run."""
+
+    def __init__(self, study: Any, arguments: argparse.Namespace) -> None:
+        from medn_edu.experiments.specs import CurveStudy, Study
+
+        self.study = study
+        self.arguments = arguments
+        self.scale, self.seed = arguments.scale, arguments.seed
+        self.specs = _chosen(study, arguments) if isinstance(study, Study) else []
+        self.is_curves = isinstance(study, CurveStudy)
+
+    def check(self) -> None:
+        """Without the data, say so before anything is made."""
+        if self.specs:
+            self.study.split(self.specs[0])
+
+    def run(self) -> int:
+        """Run the study; return the exit code."""
+        self.folder = results_folder(results_folder(self.arguments.out) / self._folder_name())
+        if self.arguments.force:
+            (self.folder / "runs.csv").unlink(missing_ok=True)
+        if self.specs:
+            return self._make_fits()
+        if self.is_curves:
+            return self._compute_curves()
+        return self._watch_solvers()
+
+    def _folder_name(self) -> str:
+        """Return the name of the study's folder; each seed has its own, with its own figure."""
+        if self.is_curves:
+            return self.study.name
+        seed = f"-seed{self.seed}" if self.seed else ""
+        return f"{self.study.name}-{self.scale}{seed}"
+
+    def _vectors(self) -> bool:
+        """Small figures as SVG are for papers: quick runs do without."""
+        return self.scale == "paper"
+
+    def _compute_curves(self) -> int:
+        from medn_edu.experiments.studies.curves import run_curves
+
+        rows = run_curves(self.study, self.folder, vectors=self._vectors())
+        where = f"Table, figure and caption are in {self.folder}"
+        say(f"{self.study.name}: {len(rows)} points.  {where}")
+        self._publish(rows, 0, 0.0)
+        return 0
+
+    def _watch_solvers(self) -> int:
+        from medn_edu.experiments.runs import read_runs
+        from medn_edu.experiments.studies.traces import run_traces
+
         warm_with_progress()
-    with Progress(study.name, "fits") as progress:
-        n_jobs = arguments.jobs or available_cpus()
+        with Progress(self.study.name, "solvers") as progress:
+            report = run_traces(
+                self.study, self.folder, self.scale, self.seed, progress, vectors=self._vectors()
+            )
+        say(report.text)
+        say()
+        say(f"Tables, figure and caption are in {self.folder}")
+        self._publish([], 0, read_runs(self.folder)[-1]["cpu_seconds"])
+        return 0
+
+    def _make_fits(self) -> int:
+        from medn_edu.experiments.runner import ResultStore, run_study
+
+        study, specs = self.study, self.specs
+        store = ResultStore.open(self.folder, study, force=self.arguments.force)
+        undone = [spec for spec in specs if not store.is_done(spec)]
+        if len(undone) < len(specs):
+            done = _fits(len(specs) - len(undone), specs)
+            say(f"{done} done already; --force would start over.")
+        scheduler = self.arguments.scheduler
+        n_jobs = None if scheduler else self.arguments.jobs or available_cpus()
+        if undone and not scheduler:
+            warm_with_progress()
+        start = time.monotonic()
         try:
-            rows = run_study(study, specs, store, n_jobs=n_jobs, progress=progress)
+            with Progress(study.name, "fits") as progress:
+                run_study(
+                    study, specs, store,
+                    n_jobs=n_jobs or 1, scheduler=scheduler, progress=progress,
+                )  # fmt: skip
         except KeyboardInterrupt:
-            kept = ResultStore.open(folder, study)  # what is on disk, whatever was under way
+            kept = ResultStore.open(self.folder, study)  # what is on disk, whatever was under way
             n_done = sum(kept.is_done(spec) for spec in specs)
             raise KeyboardInterrupt(
                 f"{_fits(n_done, specs)} kept; the same command goes on from there."
             ) from None
-    return _report(study, rows, store, arguments.scale)
+        finally:
+            self._note_run(store, undone, n_jobs, time.monotonic() - start)
+        return self._report(store)
+
+    def _note_run(
+        self, store: Any, undone: Sequence[Any], n_jobs: int | None, spent: float
+    ) -> None:
+        from medn_edu.experiments.runs import note_run
+
+        made = [spec.key for spec in undone if store.is_done(spec)]
+        if made or not undone:
+            note_run(
+                self.folder,
+                n_fits=len(made),
+                n_jobs=n_jobs,
+                backend=self.arguments.backend,
+                seconds=spent,
+                cpu_seconds=sum(store.cpu_seconds.get(key, 0.0) for key in made),
+            )
+
+    def _report(self, store: Any) -> int:
+        """Draw the figures, print the summary, and say what failed."""
+        every = self.study.specs(self.scale, self.seed)
+        keys = sorted({spec.key for spec in every if store.is_done(spec)})
+        rows = store.timed(store.rows[key] for key in keys)
+        failed = [store.rows[s.key] for s in self.specs if store.rows[s.key].get("failure")]
+        if rows:
+            self._sum_up(rows, store, len(every))
+        for row in failed:
+            say(f"{row['key']} failed: {row['failure']}", file=sys.stderr)
+        if failed:
+            say(f"{len(failed)} of {_count(len(self.specs))} failed; the same command tries again.")
+        if self.arguments.publish is not None:
+            if len(rows) < len(every):
+                raise CommandError(
+                    f"{self.study.name} is not published: {len(every) - len(rows)} of "
+                    f"{_count(len(every))} are missing."
+                )
+            self._publish(rows, len(rows), sum(row["cpu_seconds"] for row in rows))
+        return 1 if failed else 0
+
+    def _sum_up(self, rows: list[dict[str, Any]], store: Any, n_all: int) -> None:
+        """Draw the figures and print the summary, as far as there are fits for them."""
+        from medn_edu.experiments.gallery import draw_figures
+        from medn_edu.experiments.runner import write_report
+
+        study, folder = self.study, self.folder
+        draw = _if_enough(len(rows) == n_all, draw_figures)
+        drawn = draw(study, rows, folder, vectors=self._vectors())
+        report = _if_enough(len(rows) == n_all, write_report)
+        summed_up = report(study, rows, folder, self.scale, self.seed)
+        if summed_up is _NOT_ENOUGH or summed_up is None:
+            say(_summary(rows, store.seconds))
+        else:
+            say(summed_up.text)
+        say()
+        if study.remarks:
+            say(textwrap.fill(f"Mind: {study.remarks}", 96))
+        if len(rows) < n_all:
+            say(f"{_fits(len(rows), range(n_all))} there; figures and tables show these.")
+        if _NOT_ENOUGH in (drawn, summed_up):
+            say("Some figures or tables wait for more of them.")
+        say(f"Tables, times, figures and caption are in {folder}")
+
+    def _publish(self, rows: list[dict[str, Any]], n_fits: int, cpu_seconds: float) -> None:
+        from medn_edu.experiments.gallery import publish
+        from medn_edu.experiments.runs import summed_up
+
+        target = self.arguments.publish
+        if target is None:
+            return
+        publish(
+            self.study, rows, self.folder, target, scale=self.scale, seed=self.seed,
+            run=summed_up(self.folder, n_fits, cpu_seconds), studies=_studies().values(),
+        )  # fmt: skip
+        say(f"{self.study.name} is published in {target}")
 
 
-def _folder_name(study: Any, arguments: argparse.Namespace) -> str:
-    """Return the name of the study's folder; each seed has its own, with a figure of its own."""
-    seed = f"-seed{arguments.seed}" if arguments.seed else ""
-    return f"{study.name}-{arguments.scale}{seed}"
+_NOT_ENOUGH = object()
+
+
+def _if_enough(is_whole: bool, make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gives up where part of the fits is too little to go by."""
+    if is_whole:
+        return make
+
+    def try_to_make(*arguments: Any, **options: Any) -> Any:
+        try:
+            return make(*arguments, **options)
+        except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError):
+            return _NOT_ENOUGH
+
+    return try_to_make
 
 
 def _fits(number: int, among: Sized) -> str:
@@ -180,38 +393,22 @@ def _count(number: int) -> str:
     return "1 fit" if number == 1 else f"{number} fits"
 
 
-def _list_studies(*, asked_for: bool) -> int:
+def _study_lines() -> list[str]:
+    """Return a line per study, with how long it takes."""
     studies = _studies()
     width = max(map(len, studies))
-    for study in studies.values():
-        say(f"  {study.name.ljust(width)}  {study.summary} ({study.duration})")
+    return [
+        f"  {study.name.ljust(width)}  {study.summary} ({study.duration})"
+        for study in studies.values()
+    ]
+
+
+def _list_studies(*, asked_for: bool) -> int:
+    for line in _study_lines():
+        say(line)
     if not asked_for:
         say("Name one of them: medn-edu reproduce STUDY", file=sys.stderr)
     return 0 if asked_for else 2
-
-
-def _report(study: Any, rows: list[dict[str, Any]], store: Any, scale: str) -> int:
-    """Draw the figure, print the summary, and say what failed."""
-    from medn_edu.experiments.runner import write_report
-
-    failed = [row for row in rows if row.get("failure")]
-    fine = [row for row in rows if not row.get("failure")]
-    if fine:
-        timed = store.timed(fine)
-        study.draw(timed, store.folder / "figure.png")
-        if study.report is None:
-            say(_summary(fine, store.seconds))
-        else:
-            say(write_report(study, timed, store.folder, scale).text)
-        say()
-        if study.remarks:
-            say(textwrap.fill(f"Mind: {study.remarks}", 96))
-        say(f"Table, times and figure are in {store.folder}")
-    for row in failed:
-        say(f"{row['key']} failed: {row['failure']}", file=sys.stderr)
-    if failed:
-        say(f"{len(failed)} of {_count(len(rows))} failed; the same command tries again.")
-    return 1 if failed else 0
 
 
 def _summary(rows: list[dict[str, Any]], seconds: dict[str, float]) -> str:
@@ -221,15 +418,15 @@ def _summary(rows: list[dict[str, Any]], seconds: dict[str, float]) -> str:
 
     place = {name: number for number, name in enumerate(MODELS)}
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in sorted(rows, key=lambda row: (row["data"], place[row["model"]])):
+    for row in sorted(rows, key=lambda row: (row["data"], place.get(row["model"], len(place)))):
         groups.setdefault((row["data"], row["model"]), []).append(row)
     headers = [
-        "data", "words", "model", "test error", "fits", "non-zero", "large", "support", "gap", "time",
+        "data", "train", "model", "test error", "fits", "non-zero", "large", "support", "gap", "time",
     ]  # fmt: skip
     cells = [_summary_line(*key, group, seconds) for key, group in groups.items()]
     note = (
         "non-zero, large: weights that are not zero, and that are at least 1 % of the largest.  "
-        "support: wrong labellings per training word that carry dual mass.  gap: the largest; "
+        "support: wrong labellings per training sample that carry dual mass.  gap: the largest; "
         "time: the median."
     )
     table = text_table(headers, cells, right=[1, 3, 4, 5, 6, 7, 8, 9])

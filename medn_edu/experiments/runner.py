@@ -22,7 +22,6 @@ way are made once more, one at a time, and one that breaks its process again is 
 from __future__ import annotations
 
 import contextlib
-import datetime
 import os
 import signal
 import textwrap
@@ -43,6 +42,7 @@ from threadpoolctl import threadpool_limits
 
 from medn_edu import __version__
 from medn_edu.experiments.models import make_model, sparsity
+from medn_edu.experiments.runs import origin, summed_up
 from medn_edu.experiments.selection import Selected, constants_text, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Split, Study, TraceStudy
 from medn_edu.experiments.tables import csv_text, read_csv
@@ -399,7 +399,7 @@ def _fits_of_a_cluster(calls: Mapping[str, Call], scheduler: str) -> Generator[F
         from distributed import as_completed
 
         futures = {client.submit(evaluate, *call, pure=False): call for call in calls.values()}
-        for future in as_completed(futures):
+        for future in as_completed(futures, loop=client.loop):
             if future.status == "finished":
                 yield future.result()
             elif future.status == "error":  # evaluate raises nothing: a worker died, repeatedly
@@ -437,39 +437,53 @@ def _client(scheduler: str) -> Any:
 
 
 def write_report(
-    study: Study | TraceStudy, rows: Sequence[dict[str, Any]], folder: Path, scale: str
-) -> Report:
+    study: Study | TraceStudy,
+    rows: Sequence[dict[str, Any]],
+    folder: Path,
+    scale: str,
+    seed: int = 0,
+    run: dict[str, Any] | None = None,
+) -> Report | None:
     """Sum the results of a study up and save table and caption.
 
     Parameters
     ----------
     study : Study or TraceStudy
-        The study; it must have a report.
+        The study.
     rows : sequence of dict
         Its rows, with times.
     folder : Path
         Where to; it must exist.
     scale : str
         The scale of the run, which the caption names.
+    seed : int, default=0
+        Seed of all draws, as well.
+    run : dict, optional
+        How long it took, as `medn_edu.experiments.runs.summed_up` says; unless given, only
+        processor times are known.
 
     Returns
     -------
-    Report
-        What was saved.
+    Report or None
+        What was saved; None for a study without a report, which has no table but a caption.
 
     Raises
     ------
     OSError
         If the folder cannot be written.
     """
-    assert study.report is not None
-    report = study.report(rows, scale)
-    write_atomically(folder / "table.csv", csv_text(report.rows, report.columns))
-    origin = (
-        f"Made by `medn-edu reproduce {study.name} --scale {scale}`, medn_edu {__version__}, "
-        f"{datetime.date.today().isoformat()}."
-    )
-    write_atomically(folder / "caption.md", f"{report.caption}\n{textwrap.fill(origin, 100)}\n")
+    report = study.report(rows, scale) if study.report else None
+    if report is not None:
+        write_atomically(folder / "table.csv", csv_text(report.rows, report.columns))
+        caption = report.caption
+    else:
+        assert isinstance(study, Study)
+        sentences = [text[:1].upper() + text[1:] for text in (study.summary, study.remarks) if text]
+        caption = textwrap.fill("  ".join(f"{text.rstrip('.')}." for text in sentences), 100) + "\n"
+    if run is None:
+        run = summed_up(folder, len(rows), sum(row.get("cpu_seconds") or 0.0 for row in rows))
+    made = textwrap.fill(origin(study.name, scale, seed, run), 100)
+    write_atomically(folder / "caption.md", f"{caption}\n{made}\n")
     return report
 
 

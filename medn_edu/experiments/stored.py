@@ -18,6 +18,9 @@ __all__ = ["stored_folder", "stored_rows", "stored_studies"]
 TIMES = "-times"
 """Ends the name of a table of times."""
 
+RUNS = "runs"
+"""Name of the log of how long the studies took."""
+
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FOLDERS = (_PACKAGE / "figures", _PACKAGE.parent / "figures")  # of a wheel, of a checkout
 
@@ -57,7 +60,7 @@ def stored_studies() -> list[str]:
     True
     """
     names = (path.stem for path in stored_folder().glob("*.csv"))
-    return sorted(name for name in names if not name.endswith(TIMES))
+    return sorted(name for name in names if name != RUNS and not name.endswith(TIMES))
 
 
 def stored_rows(study: str, folder: Path | None = None) -> list[dict[str, Any]]:

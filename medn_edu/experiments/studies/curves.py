@@ -11,15 +11,16 @@ point, and the figure is drawn from the table alone.
 
 from __future__ import annotations
 
-import datetime
 import textwrap
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from medn_edu import __version__
+from medn_edu.experiments.gallery import draw_figures
+from medn_edu.experiments.runs import note_run, origin, summed_up
 from medn_edu.experiments.specs import CurveStudy
 from medn_edu.experiments.tables import csv_text
 from medn_edu.files import write_atomically
@@ -39,8 +40,8 @@ _LAM = 4.0  # of the gallery: one of the two of Fig. 1
 _N_POINTS, _N_ANGLES = 121, 241
 
 
-def run_curves(study: CurveStudy, folder: Path) -> list[dict[str, Any]]:
-    """Compute the curves of a study and save table, figure and caption.
+def run_curves(study: CurveStudy, folder: Path, *, vectors: bool = False) -> list[dict[str, Any]]:
+    """Compute the curves of a study and save table, figure and caption, and how long it took.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ def run_curves(study: CurveStudy, folder: Path) -> list[dict[str, Any]]:
         The study.
     folder : Path
         Where to; it must exist.
+    vectors : bool, default=False
+        Whether to draw the figure as SVG, too, where that is small.
 
     Returns
     -------
@@ -59,14 +62,14 @@ def run_curves(study: CurveStudy, folder: Path) -> list[dict[str, Any]]:
     OSError
         If the folder cannot be written.
     """
+    start, cpu_start = time.monotonic(), time.process_time()
     rows = study.rows()
+    spent = {"seconds": time.monotonic() - start, "cpu_seconds": time.process_time() - cpu_start}
+    note_run(folder, n_fits=0, n_jobs=1, backend="none", **spent)
     write_atomically(folder / "curves.csv", csv_text(rows, study.columns))
-    study.draw(rows, folder / "figure.png")
-    origin = (
-        f"Made by `medn-edu reproduce {study.name}`, medn_edu {__version__}, "
-        f"{datetime.date.today().isoformat()}."
-    )
-    write_atomically(folder / "caption.md", textwrap.fill(f"{study.caption}  {origin}", 100) + "\n")
+    draw_figures(study, rows, folder, vectors=vectors)
+    made = origin(study.name, None, 0, summed_up(folder, 0, spent["cpu_seconds"]))
+    write_atomically(folder / "caption.md", textwrap.fill(f"{study.caption}  {made}", 100) + "\n")
     return rows
 
 

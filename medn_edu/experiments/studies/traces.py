@@ -10,11 +10,14 @@ own.  One solver runs at a time, so that the times can be compared.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from medn_edu.experiments.gallery import draw_figures
 from medn_edu.experiments.runner import write_report
+from medn_edu.experiments.runs import note_run, summed_up
 from medn_edu.experiments.specs import Report, TraceStudy
 from medn_edu.experiments.studies.solvers import SOLVER_STUDY
 from medn_edu.experiments.tables import csv_text
@@ -32,8 +35,10 @@ def run_traces(
     scale: str,
     seed: int,
     progress: Callable[[int, int, str], Any] | None = None,
+    *,
+    vectors: bool = False,
 ) -> Report:
-    """Watch the solvers of a study and save tables, figure and caption.
+    """Watch the solvers of a study and save tables, figure and caption, and how long it took.
 
     Parameters
     ----------
@@ -47,6 +52,8 @@ def run_traces(
         Seed of all draws.
     progress : callable, optional
         Called as ``progress(n_done, n_all, what)``.
+    vectors : bool, default=False
+        Whether to draw the figure as SVG, too, where that is small.
 
     Returns
     -------
@@ -59,8 +66,14 @@ def run_traces(
         If the folder cannot be written.
     """
     tell = progress or (lambda n_done, n_all, what: None)
+    start, cpu_start = time.monotonic(), time.process_time()
     rows = study.trace(scale, seed, tell)
+    spent = {"seconds": time.monotonic() - start, "cpu_seconds": time.process_time() - cpu_start}
+    note_run(folder, n_fits=0, n_jobs=1, backend="none", **spent)
     write_atomically(folder / "traces.csv", csv_text(rows, study.columns))
     write_atomically(folder / "timings.csv", csv_text(rows, study.time_columns))
-    study.draw(rows, folder / "figure.png")
-    return write_report(study, rows, folder, scale)
+    draw_figures(study, rows, folder, vectors=vectors)
+    run = summed_up(folder, 0, spent["cpu_seconds"])
+    report = write_report(study, rows, folder, scale, seed, run)
+    assert report is not None
+    return report

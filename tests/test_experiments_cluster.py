@@ -1,0 +1,85 @@
+"""Fits made by the workers of a Dask scheduler: two processes of this machine."""
+
+from __future__ import annotations
+
+import builtins
+
+import pytest
+from test_experiments_runner import CHOICE, CHOOSING, LATER, SPECS, tables
+
+from medn_edu.experiments import runner
+from medn_edu.experiments.runner import ResultStore, run_study
+
+EVERYTHING = [*SPECS, CHOICE, *LATER]
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    """Address of a scheduler with two workers."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+def test_a_cluster_makes_the_same_tables(scheduler, tmp_path):
+    """Fits that wait for the choice of another included."""
+    seen = []
+    alone, together = (ResultStore.open(tmp_path / name, CHOOSING) for name in ("1", "2"))
+    rows = run_study(
+        CHOOSING, EVERYTHING, together, scheduler=scheduler,
+        progress=lambda n_done, n_all: seen.append(n_done),
+    )  # fmt: skip
+    assert not any(row["failure"] for row in rows)
+    assert seen == list(range(len(EVERYTHING) + 1))
+    run_study(CHOOSING, EVERYTHING, alone)
+    assert tables(tmp_path / "1") == tables(tmp_path / "2")
+
+
+def raising(spec, study, constants):
+    raise RuntimeError(f"no more workers for {spec.key}")
+
+
+def test_a_fit_that_no_worker_can_make_is_a_failed_fit(scheduler, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "evaluate", raising)
+    rows = run_study(CHOOSING, SPECS, ResultStore.open(tmp_path, CHOOSING), scheduler=scheduler)
+    assert len(rows) == len(SPECS)
+    for row in rows:
+        assert row["failure"] == f"WorkerError: no more workers for {row['key']}."
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "a b"])
+def test_no_scheduler_answers(tmp_path, monkeypatch, address):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(runner, "_PATIENCE", 0.3)
+    with pytest.raises(
+        ConnectionError, match=r"no Dask scheduler answers at '.*; expected an addr"
+    ):
+        run_study(CHOOSING, SPECS, ResultStore.open(tmp_path, CHOOSING), scheduler=address)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_scheduler_without_workers(tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(runner, "_PATIENCE", 0.3)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0", host="127.0.0.1") as cluster,
+        pytest.raises(ConnectionError, match=r"has no workers; `dask worker tcp://.*` adds one"),
+    ):
+        run_study(
+            CHOOSING, SPECS, ResultStore.open(tmp_path, CHOOSING),
+            scheduler=cluster.scheduler_address,
+        )  # fmt: skip
+
+
+def test_without_the_library(tmp_path, monkeypatch):
+    def refuse(name, *rest, **more):
+        if name.startswith("distributed"):
+            raise ImportError(name)
+        return original(name, *rest, **more)
+
+    original = builtins.__import__
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(ValueError, match=r"pip install 'medn_edu\[distributed\]' brings it"):
+        run_study(CHOOSING, SPECS, ResultStore.open(tmp_path, CHOOSING), scheduler="tcp://x:1")
