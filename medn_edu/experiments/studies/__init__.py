@@ -9,6 +9,8 @@
                           (MEDN Fig. 7, L1-M3N Fig. 4, LapM3N Fig. 4)
 ``ocr-full``              the same letters, all words: folds 1-9 to train and 0 to test, and the
                           reverse
+``ocr-overfitting``       test error of random fields along their training (MEDN Fig. 8)
+``sensitivity``           test error against each model's constant (MEDN Fig. 9, LapM3N Fig. 5)
 ``exact-vs-variational``  the Laplace MEDN by Algorithm 1 of MEDN, and exactly
 ``priors``                the gallery of priors at equal variances
 ``l1m3n-algorithms``      L1-M3N by four algorithms (L1-M3N Table 1, Fig. 5 and 6)
@@ -24,7 +26,9 @@ from medn_edu.experiments.specs import Study
 from medn_edu.experiments.studies.exact_vs_variational import VARIATIONAL_STUDY
 from medn_edu.experiments.studies.l1_algorithms import L1_STUDY
 from medn_edu.experiments.studies.ocr import OCR_FULL_STUDY, OCR_STUDY
+from medn_edu.experiments.studies.overfitting import OVERFITTING_STUDY
 from medn_edu.experiments.studies.priors import PRIOR_STUDY
+from medn_edu.experiments.studies.sensitivity import SENSITIVITY_STUDY
 from medn_edu.experiments.studies.synthetic import CORRELATED_STUDY, IID_STUDY
 
 __all__ = ["STUDIES"]
@@ -36,6 +40,8 @@ STUDIES: dict[str, Study] = {
         CORRELATED_STUDY,
         OCR_STUDY,
         OCR_FULL_STUDY,
+        OVERFITTING_STUDY,
+        SENSITIVITY_STUDY,
         VARIATIONAL_STUDY,
         PRIOR_STUDY,
         L1_STUDY,
