@@ -13,7 +13,7 @@ from medn_edu import __version__, cli
 from medn_edu.cli import console, main
 from medn_edu.datasets import DataError
 
-COMMANDS = ["demo", "lab", "reproduce", "bench", "data", "doctor", "warmup"]
+COMMANDS = ["demo", "lab", "reproduce", "claims", "bench", "data", "doctor", "warmup"]
 
 
 def run_process(*arguments, **environment):

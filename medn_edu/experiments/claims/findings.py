@@ -49,14 +49,23 @@ def finding_of(claim_id: str, tables: Tables) -> str:
     Returns
     -------
     str
-        The finding with its numbers; empty where there is none.
+        The finding with its numbers; empty where there is none, or where tables of one's own lack
+        what it looks at.
     """
     finding = FINDINGS.get(claim_id)
-    return finding.text.format(**finding.numbers(tables)) if finding else ""
+    if finding is None:
+        return ""
+    try:
+        return finding.text.format(**finding.numbers(tables))
+    except LookupError:
+        return ""
 
 
 def _algorithms(tables: Tables, algorithm: str, data: str) -> list[Row]:
-    return algorithm_rows(tables["l1m3n-algorithms"], algorithm, data)
+    lines = algorithm_rows(tables["l1m3n-algorithms"], algorithm, data)
+    if not lines:
+        raise LookupError(f"no {algorithm} on {data}")
+    return lines
 
 
 def _truth(tables: Tables) -> dict[str, str]:
@@ -64,7 +73,9 @@ def _truth(tables: Tables) -> dict[str, str]:
 
     def mean(column: str) -> str:
         values = [row[column] for row in rows if row.get(column) is not None]
-        return f"{100 * np.mean(values):.1f}" if values else "?"
+        if not values:
+            raise LookupError(f"no {column}")
+        return f"{100 * np.mean(values):.1f}"
 
     return {"labels": mean("truth_error"), "sequences": mean("truth_sequences")}
 
@@ -94,12 +105,12 @@ def _percent(row: Row) -> str:
 def _slowness(tables: Tables) -> dict[str, str]:
     planes, path = (_algorithms(tables, name, OCR) for name in ("cutting plane", "path"))
     slowest, best = max(planes, key=lambda row: row["cpu_seconds"]), _best_row(path)
-    same = [row for row in path if row["constant"] == slowest["constant"]]
+    same = {row["constant"]: row for row in path}[slowest["constant"]]
     return {
         "minutes": f"{10 * slowest['cpu_seconds'] / 60:.0f}",
         "C": f"{slowest['constant']:g}",
         "error": _percent(slowest),
-        "optimum": _percent(same[0]) if same else "?",
+        "optimum": _percent(same),
         "gap": f"{100 * slowest['largest_gap']:.1f}",
         "best": _percent(best),
         "best_C": f"{best['constant']:g}",

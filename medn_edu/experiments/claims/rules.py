@@ -27,7 +27,7 @@ from medn_edu.experiments.claims.verdicts import Verdict, combine, place, untest
 
 __all__ = [
     "POINTS", "AllOf", "Better", "Comparable", "Falls", "LargestGain", "MoreStable", "Near",
-    "Overfits", "Rule", "Sensitive", "Steady", "Untested",
+    "Overfits", "Rule", "Sensitive", "Steady", "Untested", "model_names",
 ]  # fmt: skip
 
 POINTS = "points"
@@ -736,8 +736,14 @@ def _where(relevant: tuple[int, ...]) -> str:
     return f" ({' and '.join(map(str, relevant))} relevant features)" if relevant else ""
 
 
+_ROLES = (
+    "model", "models", "better", "worse", "first", "second", "stable", "sensitive", "larger",
+    "smaller", "more", "fewer", "algorithm", "algorithms", "quicker", "slower",
+)  # fmt: skip
+
+
 def model_names(rule: Any) -> Iterator[str]:
-    """Yield the models that a rule reads.
+    """Yield the models, or algorithms, that a rule reads.
 
     Parameters
     ----------
@@ -749,7 +755,9 @@ def model_names(rule: Any) -> Iterator[str]:
     str
         Names, the generating model left out.
     """
-    for name in ("models", "better", "worse", "first", "second", "stable", "sensitive"):
-        yield from (model for model in getattr(rule, name, ()) if model != GENERATOR)
+    for role in _ROLES:
+        names = getattr(rule, role, ())
+        names = (names,) if isinstance(names, str) else names
+        yield from (name for name in names if name != GENERATOR)
     for part in getattr(rule, "rules", ()):
         yield from model_names(part)

@@ -375,7 +375,10 @@ class UnlikeTruth:
         return combine([self._judge(rows, model) for model in self.models], self.models)
 
     def _judge(self, rows: Sequence[Row], model: str) -> Verdict:
-        truth = true_weights(int(next((row.get("seed") or 0 for row in rows), 0)))
+        weights = average_weights(rows, model)
+        if weights is None:
+            return untested(f"no weights of {model} are kept.")
+        truth = true_weights(int(rows[0].get("seed") or 0))
 
         def distance(averages: list[np.ndarray]) -> float:
             return 100 * float(np.linalg.norm(averages[0] - truth) / np.linalg.norm(truth))
@@ -384,8 +387,6 @@ class UnlikeTruth:
         if isinstance(found, Verdict):
             return found
         value, low, high = found
-        weights = average_weights(rows, model)
-        assert weights is not None
         likeness = _correlation(*map(_group_contrasts, (weights.mean(axis=0), truth)))
         return Verdict(
             place(value >= self.at_least, low >= self.at_least), value, (low, high),

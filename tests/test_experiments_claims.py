@@ -1,0 +1,708 @@
+"""Claims: what the rules say of planted tables, what the inventory holds, what the ledger writes."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from medn_edu import __version__
+from medn_edu.experiments import splits
+from medn_edu.experiments.claims import CLAIMS, COMING, PAPERS, SEEN, entries, judge, ledger_text
+from medn_edu.experiments.claims import algorithms as alg
+from medn_edu.experiments.claims.claim import Claim, at_optimum
+from medn_edu.experiments.claims.findings import FINDINGS, finding_of
+from medn_edu.experiments.claims.ledger import details, is_late, load_tables, overview
+from medn_edu.experiments.claims.rules import (
+    AllOf,
+    Better,
+    Comparable,
+    Falls,
+    LargestGain,
+    MoreStable,
+    Near,
+    Overfits,
+    Sensitive,
+    Steady,
+    Untested,
+    model_names,
+)
+from medn_edu.experiments.claims.scores import (
+    GENERATOR,
+    difference_interval,
+    jackknife,
+    mean_interval,
+    scores_of,
+)
+from medn_edu.experiments.claims.verdicts import FAILS, HOLDS, MIXED, UNTESTED, Verdict, combine
+from medn_edu.experiments.claims.weights import (
+    AllNonZero,
+    GroupedVariances,
+    LargerWeights,
+    MoreLargeWeights,
+    SimilarWeights,
+    SmallIrrelevant,
+    UnlikeTruth,
+    true_weights,
+)
+from medn_edu.experiments.runner import RESULT_COLUMNS
+from medn_edu.experiments.studies import STUDIES
+from medn_edu.experiments.tables import csv_text
+
+LATER = ("sensitivity", "ocr-overfitting")  # may be registered or not
+
+
+# ---------------------------------------------------------------------------------------------
+# planted tables
+
+
+def iid(errors, *, relevant=(10, 30, 50), sizes=(30, 50, 150), noise=0.2, seed=0):
+    """Rows of synthetic-iid; ``errors[model](relevant, size)`` in per cent."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for r, size, fold in itertools.product(relevant, sizes, range(10)):
+        common = rng.normal(scale=3)  # of this data set: pairing takes it out
+        for model, error in errors.items():
+            value = error(r, size) + common + noise * rng.standard_normal()
+            rows.append({"data": f"iid-{r}-{size}", "fold": fold, "model": model,
+                         "error": value / 100, "failure": None, "truth_error": 0.07})  # fmt: skip
+    return rows
+
+
+def flat(value):
+    return lambda r, size: value
+
+
+def ocr(errors, *, noise=0.2, seed=0):
+    """Rows of ocr; ``errors[model](size, fold, rng)`` in per cent."""
+    rng = np.random.default_rng(seed)
+    return [
+        {"data": f"ocr-{size}", "fold": fold, "model": model,
+         "error": (error(size, fold) + noise * rng.standard_normal()) / 100}
+        for size, fold, (model, error) in itertools.product(
+            (100, 150, 200, 250), range(10), errors.items())
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------
+# rules about errors
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "options", "status"),
+    [
+        (flat(20), flat(22), {}, HOLDS),
+        (flat(20), flat(22), {"consistently": True}, HOLDS),
+        (lambda r, size: 20 + 3 * (size == 150), flat(22), {}, HOLDS),
+        (lambda r, size: 20 + 3 * (size == 150), flat(22), {"consistently": True}, MIXED),
+        (flat(22), flat(20), {}, FAILS),
+        (flat(20), flat(23), {"at_least": 2.0}, HOLDS),
+        (flat(20), flat(21), {"at_least": 2.0}, FAILS),
+        (flat(20), flat(20.5), {"at_most": 1.0}, HOLDS),
+        (flat(20), flat(23), {"at_most": 1.0}, MIXED),
+        (lambda r, size: 20 + 5 * (r == 10), flat(22), {"relevant": (30, 50)}, HOLDS),
+        (lambda r, size: 20 + 5 * (r == 10), flat(22), {"relevant": (10,)}, FAILS),
+    ],
+)
+def test_better(a, b, options, status):
+    rows = iid({"M3N": a, "CRF": b})
+    assert Better(("M3N",), ("CRF",), **options).decide(rows).status == status
+
+
+def test_better_where_only_the_mean_says_so():
+    rows = iid({"M3N": flat(20), "CRF": flat(20)}, noise=1.0)
+    by_unit = {}
+    for one, other in zip(rows[::2], rows[1::2], strict=True):
+        key = (one["data"].split("-")[1], one["fold"])
+        by_unit.setdefault(key, []).append(100 * (other["error"] - one["error"]))
+    mean, low, high = mean_interval([np.mean(values) for values in by_unit.values()])
+    assert low < 0 < high
+    better = ("M3N", "CRF") if mean > 0 else ("CRF", "M3N")
+    verdict = Better(better[:1], better[1:]).decide(rows)
+    assert verdict.status == MIXED
+    assert verdict.effect == pytest.approx(abs(mean))
+    assert verdict.interval == pytest.approx(sorted((np.sign(mean) * low, np.sign(mean) * high)))
+    assert Better(better[1:], better[:1]).decide(rows).status == FAILS
+    assert "30 units" in verdict.note
+    assert "of 9 settings" in verdict.note
+
+
+def test_of_several_models_all_must_be_better():
+    rows = iid({"M3N": flat(20), "CRF": flat(22), "L2-CRF": flat(19)})
+    verdict = Better(("M3N",), ("CRF", "L2-CRF")).decide(rows)
+    assert verdict.status == MIXED
+    assert verdict.effect == pytest.approx(-1, abs=0.2)
+    assert "M3N against CRF: holds" in verdict.note
+    assert Better(("CRF",), ("M3N", "L2-CRF")).decide(rows).status == FAILS
+    assert Better(("L2-CRF",), ("M3N", "CRF")).decide(rows).effect == pytest.approx(1, abs=0.2)
+
+
+def test_better_than_the_generating_model():
+    rows = iid({"M3N": flat(20)})
+    assert Better(("M3N",), (GENERATOR,)).decide(rows).status == FAILS
+    assert Near(GENERATOR, 7, 1).decide(rows).status == HOLDS
+    assert Near(GENERATOR, 50, 5).decide(rows).status == FAILS
+    spread = [{**row, "truth_error": 0.07 + 0.05 * (row["fold"] > 4)} for row in rows]
+    assert Near(GENERATOR, 10, 1).decide(spread).status == MIXED
+
+
+def test_fewer_weights():
+    rows = iid({"L1-CRF": flat(20), "L2-CRF": flat(20)})
+    for row in rows:
+        row["n_weights"] = 200
+        row["n_nonzero"] = (50 if row["model"] == "L1-CRF" else 180) + row["fold"]
+    assert Better(("L1-CRF",), ("L2-CRF",), quantity="nonzero").decide(rows).status == HOLDS
+    assert Better(("L2-CRF",), ("L1-CRF",), quantity="nonzero").decide(rows).status == FAILS
+
+
+@pytest.mark.parametrize(
+    ("a", "status"),
+    [
+        (flat(20.3), HOLDS),
+        (flat(22), FAILS),
+        (flat(18), FAILS),
+        (lambda r, size: 20 + 2 * (size == 30) - 2 * (size == 150), MIXED),
+    ],
+)
+def test_comparable(a, status):
+    rows = iid({"M3N": a, "CRF": flat(20)})
+    assert Comparable(("M3N",), ("CRF",)).decide(rows).status == status
+
+
+def test_comparable_is_not_what_nobody_can_tell():
+    rows = iid({"M3N": flat(20.8), "CRF": flat(20)}, noise=2.5)
+    verdict = Comparable(("M3N",), ("CRF",)).decide(rows)
+    assert abs(verdict.effect) < 1 < max(map(abs, verdict.interval))
+    assert verdict.status == MIXED
+
+
+@pytest.mark.parametrize(
+    ("curve", "status"),
+    [
+        ({100: 40, 150: 37, 200: 35, 250: 34}, HOLDS),
+        ({100: 40, 150: 37, 200: 38, 250: 34}, MIXED),
+        ({100: 34, 150: 35, 200: 36, 250: 40}, FAILS),
+    ],
+)
+def test_error_falls(curve, status):
+    rows = ocr({"CRF": lambda size, fold: curve[size], "M3N": lambda size, fold: 60 - size / 10})
+    # the fall is the mean of both models, so one that rises must rise by more than the other falls
+    only = [row for row in rows if row["model"] == "CRF"]
+    assert Falls(("CRF",)).decide(only).status == status
+    assert Falls(("CRF", "M3N")).decide(rows).status == (HOLDS if status == HOLDS else MIXED)
+
+
+@pytest.mark.parametrize(
+    ("scale", "status"),
+    [(lambda size: 300 / size, HOLDS), (lambda size: size / 100, FAILS)],
+)
+def test_spread_falls(scale, status):
+    rows = ocr({"CRF": lambda size, fold: 30 + scale(size) * (fold - 4.5)}, noise=0)
+    assert Falls(("CRF",), "spread").decide(rows).status == status
+
+
+def test_spread_that_falls_in_one_of_two_models_is_mixed():
+    rows = ocr({
+        "CRF": lambda size, fold: 30 + 600 / size * (fold - 4.5),
+        "M3N": lambda size, fold: 30 + size / 200 * (fold - 4.5),
+    }, noise=0)  # fmt: skip
+    verdict = Falls(("CRF", "M3N"), "spread").decide(rows)
+    assert verdict.status == MIXED
+    assert verdict.note.endswith("no fall: M3N")
+
+
+def test_largest_gain():
+    few = {"L2-CRF": flat(20), "CRF": lambda r, size: 22 + 4 * (size == 30)}
+    assert LargestGain(("L2-CRF",), ("CRF",), "few samples").decide(iid(few)).status == HOLDS
+    many = {"L2-CRF": flat(20), "CRF": lambda r, size: 22 + 4 * (size == 150)}
+    verdict = LargestGain(("L2-CRF",), ("CRF",), "few samples").decide(iid(many))
+    assert verdict.status == FAILS
+    assert verdict.effect == pytest.approx(-4, abs=0.3)
+    sparse = {"LapMEDN": flat(20), "M3N": lambda r, size: 22 + 4 * (r == 10)}
+    assert LargestGain(("LapMEDN",), ("M3N",), "few relevant").decide(iid(sparse)).status == HOLDS
+    assert LargestGain(("LapMEDN",), ("M3N",), "many relevant").decide(iid(sparse)).status == FAILS
+    noisy = iid({"LapMEDN": flat(20), "M3N": flat(22)}, noise=4)
+    both = [
+        LargestGain(("LapMEDN",), ("M3N",), where).decide(noisy).status
+        for where in ("few relevant", "many relevant")
+    ]
+    assert sorted(both) == sorted([MIXED, FAILS])
+    one = iid(sparse, relevant=(30,))
+    assert LargestGain(("LapMEDN",), ("M3N",), "few relevant").decide(one).status == UNTESTED
+
+
+def constants(ranges, *, fixed="", noise=0.2):
+    """Rows of sensitivity: each model's error rises over its constants by so many points."""
+    rng = np.random.default_rng(0)
+    return [
+        {"data": "ocr-100", "fold": fold, "model": model,
+         "parameters": f"{fixed}lam={constant:g}".strip(),
+         "error": (30 + rise * step / 4 + noise * rng.standard_normal()) / 100}
+        for model, rise in ranges.items() for fold in range(10)
+        for step, constant in enumerate((0.01, 0.1, 1, 4, 9))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("fixed", ["", "C=1 "])
+def test_constants(fixed):
+    rows = constants({"L1-CRF": 12, "L2-CRF": 3, "M3N": 8}, fixed=fixed)
+    assert Sensitive(("L1-CRF",)).decide(rows).status == HOLDS
+    assert Sensitive(("L1-CRF", "L2-CRF")).decide(rows).status == MIXED
+    assert Sensitive(("L2-CRF",)).decide(rows).status == FAILS
+    verdict = MoreStable(("L2-CRF",), ("L1-CRF",)).decide(rows)
+    assert verdict.status == HOLDS
+    assert verdict.effect == pytest.approx(9, abs=0.5)
+    assert "at 0.01" in verdict.note
+    assert "at 9" in verdict.note
+    assert MoreStable(("L2-CRF",), ("L1-CRF",), factor=0.5).decide(rows).status == HOLDS
+    assert MoreStable(("M3N",), ("L1-CRF",), factor=0.5).decide(rows).status == FAILS
+    assert MoreStable(("L2-CRF", "M3N"), ("L1-CRF",), factor=0.5).decide(rows).status == MIXED
+
+
+def curves(ends, *, parameters=""):
+    """Rows of ocr-overfitting: down to 30 %, then up to the end; no mark is reached after that."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for model, fold in itertools.product(ends, range(10)):
+        errors = np.array([0.6, 0.4, 0.3, ends[model]]) + 0.002 * rng.standard_normal(4)
+        text = " ".join(f"{error:.5g}" for error in [*errors, np.nan, np.nan])
+        rows.append({"model": model, "fold": fold, "parameters": parameters, "change_errors": text})
+    return rows
+
+
+def test_overfitting():
+    rows = curves({"CRF": 0.36, "L1-CRF": 0.302, "L2-CRF": 0.30})
+    assert Overfits(("CRF",)).decide(rows).status == HOLDS
+    assert Overfits(("L1-CRF",)).decide(rows).status == FAILS
+    assert Overfits(("CRF", "L1-CRF")).decide(rows).status == MIXED
+    assert Overfits(("CRF",)).decide(rows).effect == pytest.approx(6, abs=0.3)
+    assert Steady(("L2-CRF",)).decide(rows).status == HOLDS
+    assert Steady(("CRF",)).decide(rows).status == FAILS
+    assert Overfits(("M3N",)).decide(rows).status == UNTESTED
+
+
+def test_overfitting_counts_each_constant():
+    rows = [
+        *curves({"L1-CRF": 0.36}, parameters="lam=0.0001"),
+        *curves({"L1-CRF": 0.30}, parameters="lam=1"),
+    ]
+    verdict = Overfits(("L1-CRF",)).decide(rows)
+    assert verdict.status == MIXED
+    assert "lam=0.0001: holds" in verdict.note
+
+
+RULES_ON_ERRORS = [
+    Better(("A",), ("B",)), Comparable(("A",), ("B",)), Falls(("A", "B")), Falls(("A",), "spread"),
+    LargestGain(("A",), ("B",), "few samples"), Near("A", 50, 5), Sensitive(("A",)),
+    MoreStable(("A",), ("B",)), Overfits(("A",)), Steady(("A",)),
+    AllOf((Better(("A",), ("B",)), Near("A", 50, 5))), Untested("nobody asks."),
+    SmallIrrelevant(("A",)), LargerWeights(("A",), ("B",), "all"), MoreLargeWeights(("A",), ("B",)),
+    SimilarWeights(("A",), ("B",)), AllNonZero(("A",)), UnlikeTruth(("A",)), GroupedVariances("A"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES_ON_ERRORS, ids=lambda rule: type(rule).__name__)
+def test_without_rows_or_with_too_few_nothing_is_tested(rule):
+    two = [
+        {"data": data, "fold": fold, "model": model, "error": 0.1 * fold, "parameters": "lam=1"}
+        for data in ("iid-10-30", "iid-10-50")
+        for fold in range(2)
+        for model in "AB"
+    ]
+    two += [{**row, "parameters": "lam=2"} for row in two]
+    for rows in ([], two):
+        verdict = rule.decide(rows)
+        assert verdict.status == UNTESTED
+        assert verdict.note
+        assert verdict.numbers == ""
+    assert rule.text()
+
+
+def test_failed_fits_and_the_choosing_data_set_do_not_count():
+    rows = [
+        {"data": f"correlated-10-{number}", "fold": fold, "model": "CRF", "error": 0.1 * fold}
+        for number in range(11)
+        for fold in (0, 1)
+    ]
+    rows.append(
+        {"data": "correlated-10-0", "fold": 2, "model": "CRF", "error": 0.9, "failure": "E"}
+    )
+    [(setting, units)] = scores_of(rows)["CRF"].items()
+    assert setting == (0, 100.0)
+    assert list(units) == [(0, number) for number in range(10)]
+    assert list(units.values()) == pytest.approx([5.0] * 10)
+
+
+# ---------------------------------------------------------------------------------------------
+# intervals
+
+
+def test_intervals_hold_what_they_promise():
+    rng = np.random.default_rng(1)
+    inside = 0
+    for _ in range(400):
+        _, low, high = mean_interval(rng.standard_normal(10))
+        inside += low < 0 < high
+    assert 0.92 < inside / 400 < 0.98
+    a, b = rng.standard_normal(8), rng.standard_normal(12) + 1
+    moments = [(x.mean(), x.std(ddof=1), len(x)) for x in (a, b)]
+    from scipy import stats
+
+    expected = stats.ttest_ind(b, a, equal_var=False).confidence_interval(0.95)
+    assert difference_interval(*moments)[1:] == pytest.approx((expected.low, expected.high))
+    assert difference_interval((1, 0, 5), (2, 0, 5)) == (1, 1, 1)
+    assert difference_interval((1, 0.1, 2), (2, 0.1, 5)) is None
+    assert jackknife(lambda kept: 0.0, 2) is None
+
+
+def test_parts_combine():
+    def status(*parts):
+        return combine([Verdict(part, 1.0) for part in parts], ["x"] * len(parts)).status
+
+    assert status(HOLDS, HOLDS) == HOLDS
+    assert status(HOLDS, FAILS) == status(HOLDS, MIXED) == status(MIXED, MIXED) == MIXED
+    assert status(MIXED, FAILS) == status(FAILS, FAILS) == FAILS
+    assert status(HOLDS, UNTESTED) == UNTESTED
+    worst = combine([Verdict(HOLDS, 3.0, slack=3.0), Verdict(HOLDS, 2.0, slack=2.0)], ["a", "b"])
+    assert worst.effect == 2.0
+
+
+# ---------------------------------------------------------------------------------------------
+# rules about weights
+
+
+def shown(planted, *, variances=None, noise=0.01, parts=10):
+    """Rows of the data set whose weights are kept: ``planted[model]``, (2, 100), plus noise."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for fold, (model, weights) in itertools.product(range(parts), planted.items()):
+        noisy = np.where(weights == 0, 0, weights + noise * rng.standard_normal(weights.shape))
+        row = {"data": "correlated-10-0", "fold": fold, "model": model, "seed": 0}
+        row["weights"] = " ".join(f"{value:.5g}" for value in noisy.ravel())
+        if variances is not None:
+            drawn = np.exp(np.log(variances) + 0.05 * rng.standard_normal(100))
+            row["variances"] = " ".join(f"{value:.5g}" for value in drawn)
+        rows.append(row)
+    return rows
+
+
+def weights_of(relevant, irrelevant, seed=0):
+    rng = np.random.default_rng(seed)
+    signs = rng.choice([-1, 1], (2, 100))
+    sizes = np.where(np.arange(100) < 30, relevant, irrelevant)
+    return signs * sizes * rng.uniform(0.8, 1.2, (2, 100))
+
+
+def test_weights():
+    rows = shown({
+        "sparse": weights_of(1, 0), "small": weights_of(0.5, 0.01), "large": weights_of(2, 0.5),
+        "other": weights_of(1, 0.5, seed=1),
+    })  # fmt: skip
+    assert SmallIrrelevant(("sparse", "small")).decide(rows).status == HOLDS
+    assert SmallIrrelevant(("large",)).decide(rows).status == FAILS
+    assert SmallIrrelevant(("sparse", "large")).decide(rows).status == MIXED
+    larger = LargerWeights(("large",), ("small",), "irrelevant")
+    assert larger.decide(rows).status == HOLDS
+    assert larger.decide(rows).effect == pytest.approx(np.log2(50), abs=0.4)
+    assert LargerWeights(("small",), ("large",), "relevant").decide(rows).status == FAILS
+    assert LargerWeights(("large",), ("small",), "all", factor=8.0).decide(rows).status == FAILS
+    assert MoreLargeWeights(("large",), ("small",)).decide(rows).status == HOLDS
+    assert MoreLargeWeights(("small",), ("large",)).decide(rows).status == FAILS
+    assert SimilarWeights(("small",), ("large", "sparse")).decide(rows).status == HOLDS
+    assert SimilarWeights(("small",), ("other",)).decide(rows).status == FAILS
+    assert AllNonZero(("small", "large")).decide(rows).status == HOLDS
+    assert AllNonZero(("small", "sparse")).decide(rows).status == MIXED
+    assert AllNonZero(("sparse",), yes=False).decide(rows).status == HOLDS
+    assert AllNonZero(("small",), yes=False).decide(rows).status == FAILS
+    few = np.where(np.arange(100) < 1, 0, weights_of(1, 1))
+    assert AllNonZero(("few",), yes=False).decide(shown({"few": few})).status == MIXED
+
+
+def test_unsure_weights_are_mixed():
+    rows = shown({"a": weights_of(1, 0.09)}, noise=0.12, parts=3)
+    verdict = SmallIrrelevant(("a",), at_most=12).decide(rows)
+    assert verdict.effect < 12 < verdict.interval[1]
+    assert verdict.status == MIXED
+
+
+def test_unlike_the_truth():
+    truth = true_weights()
+    rows = shown({"near": 0.9 * truth, "far": -truth, "half": 0.5 * truth})
+    assert UnlikeTruth(("far",)).decide(rows).status == HOLDS
+    assert UnlikeTruth(("near",)).decide(rows).status == FAILS
+    assert UnlikeTruth(("near", "far")).decide(rows).status == MIXED
+    assert "by 1.00" in UnlikeTruth(("near",)).decide(rows).note
+    assert "by -1.00" in UnlikeTruth(("far",)).decide(rows).note
+
+
+def test_true_weights_are_those_of_the_study(monkeypatch):
+    made = splits.make_chain_crf
+
+    def few(**options):
+        return made(**{**options, "n_samples": 1, "sampler": "exact"})
+
+    monkeypatch.setattr(splits, "make_chain_crf", few)
+    splits.correlated_chains.cache_clear()
+    try:
+        assert np.array_equal(true_weights(3), splits.correlated_chains(3).coef)
+    finally:
+        splits.correlated_chains.cache_clear()
+
+
+def test_variances_in_groups():
+    rng = np.random.default_rng(0)
+    groups = np.exp(np.repeat(rng.standard_normal(10), 3))
+    alone = np.exp(rng.standard_normal(70))
+    rows = shown({"A": weights_of(1, 1)}, variances=np.concatenate([groups, alone]))
+    assert GroupedVariances("A").decide(rows).status == HOLDS
+    assert GroupedVariances("A", irrelevant=True).decide(rows).status == HOLDS
+    mixed = np.concatenate(
+        [np.tile(np.exp([-1.0, 0, 1]), 10), np.exp(np.repeat(range(24), 3))[:70]]
+    )
+    rows = shown({"A": weights_of(1, 1)}, variances=mixed)
+    assert GroupedVariances("A").decide(rows).status == FAILS
+    assert GroupedVariances("A", irrelevant=True).decide(rows).status == FAILS
+    everywhere = np.exp(np.repeat(rng.standard_normal(34), 3))[:100]
+    rows = shown({"A": weights_of(1, 1)}, variances=everywhere)
+    assert GroupedVariances("A").decide(rows).status in (MIXED, FAILS), "others agree as much"
+
+
+# ---------------------------------------------------------------------------------------------
+# rules about algorithms
+
+
+def lines(algorithm, errors, seconds, *, data=alg.CHAINS, deviation=0.005, **counts):
+    return [
+        {"data": data, "algorithm": algorithm, "constant": float(k + 1), "printed": float(k + 1),
+         "fits": 10, "error": error, "error_deviation": deviation, "cpu_seconds": time,
+         **{name: values[k] for name, values in counts.items()}}
+        for k, (error, time) in enumerate(zip(errors, seconds, strict=True))
+    ]  # fmt: skip
+
+
+PLANES = lines(
+    "cutting plane", (0.20, 0.08, 0.075), (1, 5, 20), irrelevant=(0, 50, 139), total=(10, 90, 190),
+    irrelevant_not_small=(0, 50, 139), total_not_small=(10, 90, 190),
+    paper_irrelevant=(0, 55, 140), paper_total=(13, 99, 189),
+)  # fmt: skip
+EM = lines(
+    "EM", (0.073, 0.075, 0.078), (1, 1.2, 1.1), irrelevant=(138, 60, 3), total=(200, 90, 30),
+    irrelevant_not_small=(138, 60, 3), total_not_small=(200, 90, 30),
+    paper_irrelevant=(140, 90, 0), paper_total=(200, 150, 28),
+)  # fmt: skip
+ONLINE = lines(
+    "online sub-gradient", (0.15, 0.08, 0.076), (4, 2, 1), irrelevant=(100, 130, 140),
+    total=(150, 190, 200), irrelevant_not_small=(60, 130, 140), total_not_small=(100, 190, 200),
+    paper_irrelevant=(10, 10, 10), paper_total=(10, 10, 10),
+)  # fmt: skip
+TABLE = PLANES + EM + ONLINE
+PL, SG = "cutting plane", "online sub-gradient"
+
+
+@pytest.mark.parametrize(
+    ("rule", "status"),
+    [
+        (alg.CountsAsPrinted(PL), HOLDS),
+        (alg.CountsAsPrinted("EM"), MIXED),
+        (alg.CountsAsPrinted(SG), FAILS),
+        (alg.SimilarCounts(), HOLDS),
+        (alg.SimilarCounts(within=3.0), MIXED),
+        (alg.SimilarCounts(within=1.0), FAILS),
+        (alg.KeepsTail(SG), HOLDS),
+        (alg.KeepsTail(PL), FAILS),
+        (alg.Truncation(PL), HOLDS),
+        (alg.Truncation(SG), FAILS),
+        (alg.CanDiscard((PL,)), HOLDS),
+        (alg.CanDiscard(("EM",)), MIXED),
+        (alg.CanDiscard((SG,)), FAILS),
+        (alg.BestError("EM", alg.CHAINS, 7, 1), HOLDS),
+        (alg.BestError("EM", alg.CHAINS, 7, 0.5), MIXED),
+        (alg.BestError("EM", alg.CHAINS, 45, 2), FAILS),
+        (alg.BestIsBetter("EM", (SG,), alg.CHAINS), MIXED),
+        (alg.BestIsBetter(SG, ("EM",), alg.CHAINS), FAILS),
+        (alg.BestIsComparable(("EM", SG, PL), alg.CHAINS), HOLDS),
+        (alg.BestIsComparable(("EM", SG), alg.CHAINS, margin=0.1), FAILS),
+        (alg.BestIsComparable(("EM", SG), alg.CHAINS, margin=0.5), MIXED),
+        (alg.ErrorRange((PL, SG), alg.CHAINS, more_than=5.0), HOLDS),
+        (alg.ErrorRange(("EM", PL), alg.CHAINS, more_than=5.0), MIXED),
+        (alg.ErrorRange(("EM",), alg.CHAINS, at_most=2.0), HOLDS),
+        (alg.ErrorRange((PL,), alg.CHAINS, at_most=2.0), FAILS),
+        (alg.RangeSmaller("EM", (PL, SG), alg.CHAINS), HOLDS),
+        (alg.RangeSmaller(PL, ("EM",), alg.CHAINS), FAILS),
+        (alg.RangeSmaller("EM", (PL, SG), alg.CHAINS, "time"), HOLDS),
+        (alg.RangeSmaller(SG, ("EM", PL), alg.CHAINS, "time"), MIXED),
+        (alg.TimeRange(SG, alg.CHAINS, more_than=2.0), HOLDS),
+        (alg.TimeRange("EM", alg.CHAINS, more_than=2.0), FAILS),
+        (alg.TimeRange("EM", alg.CHAINS, at_most=2.0), HOLDS),
+        (alg.TimeTrend(PL, alg.CHAINS, growing=True, factor=10), HOLDS),
+        (alg.TimeTrend(PL, alg.CHAINS, growing=True, factor=100), MIXED),
+        (alg.TimeTrend(PL, alg.CHAINS, growing=False, factor=2), FAILS),
+        (alg.TimeTrend(SG, alg.CHAINS, growing=False, factor=2), HOLDS),
+        (alg.Quicker(("EM",), (PL, SG), alg.CHAINS), HOLDS),
+        (alg.Quicker((SG,), (PL, "EM"), alg.CHAINS), MIXED),
+        (alg.Quicker((PL,), ("EM",), alg.CHAINS), FAILS),
+        (alg.Quicker((PL,), ("EM",), alg.CHAINS, per=0.05), HOLDS),
+        (alg.Quicker(("EM",), (PL,), alg.CHAINS, factor=10, longest=True), HOLDS),
+        (alg.Takes(PL, alg.CHAINS, 0.05), HOLDS),
+        (alg.Takes(PL, alg.CHAINS, 1.0), FAILS),
+    ],
+    ids=repr,
+)
+def test_algorithms(rule, status):
+    assert rule.decide(TABLE).status == status
+    assert rule.decide([]).status == UNTESTED
+    assert rule.text()
+
+
+# ---------------------------------------------------------------------------------------------
+# the inventory
+
+
+def test_inventory():
+    ids = [claim.id for claim in CLAIMS.values()]
+    assert list(CLAIMS) == ids
+    assert len(set(ids)) == len(ids) > 90
+    texts = Counter((claim.paper, claim.section, claim.text) for claim in CLAIMS.values())
+    assert max(texts.values()) == 1
+    assert {claim.paper for claim in CLAIMS.values()} == set(PAPERS)
+    sections = {(claim.paper, claim.section) for claim in CLAIMS.values()}
+    assert sections == {
+        ("medn", "7"), ("medn", "7.1.1"), ("medn", "7.1.2"), ("medn", "7.2"), ("medn", "7.3"),
+        ("medn", "7.4"), ("lapm3n", "6.1.1"), ("lapm3n", "6.1.2"), ("lapm3n", "6.2"),
+        ("lapm3n", "6.3"), ("lapm3n", "7"), ("l1m3n", "5.1"), ("l1m3n", "5.2"),
+        ("l1m3n", "5.3.1"), ("l1m3n", "5.3.2"), ("l1m3n", "5.4"), ("l1m3n", "6"), ("asp", "5"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=list(CLAIMS))
+def test_claim_is_about_what_its_study_has(claim):
+    assert claim.study in {*STUDIES, *COMING, *LATER}
+    assert isinstance(claim.rule, Untested) == (claim.study in COMING) or is_no_question(claim)
+    if claim.study not in STUDIES:
+        return
+    study = STUDIES[claim.study]
+    names = set(model_names(claim.rule)) | set(model_names(at_optimum(claim.rule)))
+    assert names <= set(study.models or ()), "models that the study does not train"
+    assert columns_of(claim.rule) <= {*RESULT_COLUMNS, *study.measured}
+
+
+def is_no_question(claim):
+    return isinstance(claim.rule, Untested) and claim.rule.why
+
+
+def columns_of(rule):
+    if isinstance(rule, AllOf):
+        return set().union(*map(columns_of, rule.rules))
+    if isinstance(rule, Overfits | Steady):
+        return {rule.column}
+    if isinstance(rule, Sensitive | MoreStable):
+        return {"parameters", "error"}
+    if isinstance(rule, GroupedVariances):
+        return {"variances"}
+    if type(rule).__module__ == SmallIrrelevant.__module__:
+        return {"weights"}
+    if GENERATOR in repr(rule):
+        return {"truth_error", "error"}
+    return {"n_nonzero", "n_weights"} if getattr(rule, "quantity", "") == "nonzero" else {"error"}
+
+
+def test_rules_at_the_optimum():
+    rule = AllOf(
+        (Better(("LapMEDN sub-gradient",), ("M3N sub-gradient", "CRF")), Near("CRF", 1, 1))
+    )
+    assert at_optimum(rule).rules[0] == Better(("LapMEDN",), ("M3N", "CRF"))
+    assert at_optimum(rule).rules[1] == rule.rules[1]
+    both = MoreStable(("L1-M3N EM", "L1-M3N online sub-gradient"), ("L1-CRF",))
+    assert at_optimum(both).stable == ("L1-M3N",)
+
+
+def test_the_note_tells_of_the_optimum():
+    claim = Claim("medn-7-z", "text", "synthetic-iid", Better(("LapMEDN variational",), ("M3N",)))
+    rows = iid({"LapMEDN variational": flat(20), "LapMEDN": flat(24), "M3N": flat(22)})
+    verdict = judge(claim, {"synthetic-iid": rows})
+    assert verdict.status == HOLDS
+    assert f"trained to the optimum: {FAILS}, -1.9" in verdict.note
+    without = [row for row in rows if row["model"] != "LapMEDN"]
+    assert "optimum" not in judge(claim, {"synthetic-iid": without}).note
+    assert judge(claim, {}).status == UNTESTED
+
+
+# ---------------------------------------------------------------------------------------------
+# the ledger
+
+
+def test_ledger():
+    found = entries({"l1m3n-algorithms": TABLE})
+    text = ledger_text(found, datetime.date(2030, 1, 2))
+    for claim_id, claim in CLAIMS.items():
+        assert f"| {claim_id} | {claim.text} |" in text
+    counts = Counter(entry.verdict.status for entry in found)
+    assert f"{len(CLAIMS)} claims: {counts[HOLDS]} holds, {counts[MIXED]} mixed" in text
+    assert f"medn_edu {__version__}, 2030-01-02." in text
+    assert "{" not in text
+    for paper in PAPERS.values():
+        assert f"## {paper}" in text
+    for entry in found:
+        assert ("l1m3n-algorithms*" in row_of(text, entry)) == is_late(entry.claim)
+        if entry.verdict.status in (MIXED, FAILS):
+            assert f"- **{entry.claim.id}**, {entry.verdict.status}: " in text
+    assert "medn-7.2-a" in overview(found)
+
+
+def row_of(text, entry):
+    return next(line for line in text.splitlines() if line.startswith(f"| {entry.claim.id} |"))
+
+
+def test_details():
+    [entry] = entries({"l1m3n-algorithms": TABLE}, ["medn-7.2-c"])
+    text = details(entry)
+    for part in ("MEDN (Zhu", "section 7.2", "verdict", UNTESTED, "fixed when the table was there"):
+        assert part in " ".join(text.split())
+
+
+def test_published_tables_and_findings():
+    tables = load_tables()
+    assert set(SEEN) <= set(tables)
+    for claim_id in FINDINGS:
+        assert CLAIMS[claim_id].study in {*STUDIES, *LATER}
+        if CLAIMS[claim_id].study in tables:
+            finding = finding_of(claim_id, tables)
+            assert finding.endswith(".")
+            assert "{" not in finding
+            assert "nan" not in finding
+    assert finding_of("medn-7-a", tables) == ""
+    late = [entry for entry in entries(tables) if entry.claim.study in SEEN]
+    assert any(entry.finding for entry in late)
+    assert all(bool(entry.finding) <= (entry.verdict.status in (MIXED, FAILS)) for entry in late), (
+        "what holds needs no reason"
+    )
+
+
+def test_findings_on_the_generating_model():
+    rows = [{"truth_error": 0.07, "truth_sequences": 0.43}, {"truth_error": None}]
+    finding = finding_of("medn-7.1.2-o", {"synthetic-correlated": rows})
+    assert "7.0 % of labels" in finding
+    assert "43.0 % of sequences" in finding
+
+
+def test_results_of_ones_own(tmp_path):
+    folder = tmp_path / "synthetic-iid-paper"
+    folder.mkdir()
+    rows = iid({"LapMEDN variational": flat(20), "M3N": flat(22)})
+    for number, row in enumerate(rows):
+        row["key"] = f"{number:04}"
+    (folder / "results.csv").write_text(csv_text(rows, rows[0]))
+    (folder / "timings.csv").write_text(
+        csv_text([{"key": "0000", "seconds": 2}], ["key", "seconds"])
+    )
+    tables = load_tables(tmp_path)
+    assert list(tables) == ["synthetic-iid"]
+    assert tables["synthetic-iid"][0]["seconds"] == 2
+    [entry] = entries(tables, ["medn-7.1.1-a"])
+    assert entry.verdict.status == HOLDS
+    (folder / "results.csv").write_text("a,b\n1\n")
+    with pytest.raises(ValueError, match="damaged"):
+        load_tables(tmp_path)
