@@ -139,6 +139,11 @@ def cross_validation(
     return answer
 
 
+def early_stopping(errors: list[float], patience: int) -> int:
+    best = [errors.index(min(errors[: i + 1])) for i in range(len(errors))]
+    return next((b for i, b in enumerate(best) if i - b == patience), best[-1])
+
+
 SHUFFLE = np.random.default_rng(0)
 
 
@@ -269,6 +274,20 @@ ANSWERS = {
         _greedy,
         _best_prefix_ends,
         lambda n, e: viterbi(n, e.T),
+    ],
+    exercises.check_early_stopping: [
+        early_stopping,
+        lambda e, k: e.index(min(e)),
+        lambda e, k: early_stopping(e, 1),
+        lambda e, k: min(early_stopping(e, k) + k, len(e) - 1),
+        lambda e, k: early_stopping(e, k) + 1,
+        lambda e, k: e[early_stopping(e, k)],
+        lambda e, k: next(
+            (i - k for i in range(k, len(e)) if sorted(e[i - k : i + 1]) == e[i - k : i + 1]),
+            e.index(min(e)),
+        ),
+        lambda e, k: len(e) - 1,
+        lambda e, k: 2,
     ],
     exercises.check_posterior_mean: [2 / 3, 1.0, 0.5, 2.0, 0.4, 1 / 3],
     exercises.check_equal_variance: [2, 1, np.sqrt(2), 0.5, 4],

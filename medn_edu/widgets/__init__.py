@@ -15,6 +15,7 @@ from medn_edu.widgets.projections import projections
 from medn_edu.widgets.reading import read_words
 from medn_edu.widgets.results import ocr_results, synthetic_results
 from medn_edu.widgets.shrinkage import shrinkage
+from medn_edu.widgets.weight_images import weight_images
 from medn_edu.widgets.working_sets import working_sets
 
 __all__ = [
@@ -34,5 +35,6 @@ __all__ = [
     "read_words",
     "shrinkage",
     "synthetic_results",
+    "weight_images",
     "working_sets",
 ]

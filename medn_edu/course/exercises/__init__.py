@@ -16,6 +16,7 @@ from medn_edu.course.exercises.l1_m3n import (
 )
 from medn_edu.course.exercises.ocr_study import (
     check_best_path,
+    check_early_stopping,
     check_error_share,
     check_words_right,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "check_conjugate",
     "check_count_labellings",
     "check_cross_validation",
+    "check_early_stopping",
     "check_em_update",
     "check_equal_variance",
     "check_error_share",

@@ -11,7 +11,12 @@ import numpy as np
 from medn_edu.course.exercises._chains import chain_cases, chain_score
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 
-__all__ = ["check_best_path", "check_error_share", "check_words_right"]
+__all__ = [
+    "check_best_path",
+    "check_early_stopping",
+    "check_error_share",
+    "check_words_right",
+]
 
 
 @check
@@ -152,4 +157,91 @@ def check_best_path(answer: Any) -> Verdict:
                 "edge is [label before, label after]; yours is the other way round.",
             ),
         ],
+    )
+
+
+def _stop(errors: Sequence[float], patience: int) -> int:
+    """Return the best of the passes that are made until `patience` in a row are no better."""
+    best = 0
+    for number, error in enumerate(errors):
+        if error < errors[best]:
+            best = number
+        if number - best >= patience:
+            break
+    return best
+
+
+def _where_it_ended(errors: Sequence[float], patience: int) -> int:
+    return min(_stop(errors, patience) + patience, len(errors) - 1)
+
+
+def _falls_in_a_row(errors: Sequence[float], patience: int) -> int:
+    """Count passes that are worse than the one before, instead of worse than the best."""
+    worse = 0
+    for number in range(1, len(errors)):
+        worse = worse + 1 if errors[number] >= errors[number - 1] else 0
+        if worse == patience:
+            return number - patience
+    return int(np.argmin(errors))
+
+
+@check
+def check_early_stopping(answer: Any) -> Verdict:
+    """Check a function ``stop(errors, patience)``: early stopping.
+
+    Parameters
+    ----------
+    answer : object
+        The learner's function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_early_stopping(lambda errors, patience: int(np.argmin(errors)))
+    Not quite: that knows the whole curve; training ends before, and later passes are never made.
+    """
+    cases = [
+        ([0.5, 0.4, 0.42, 0.41, 0.43, 0.3], 3),
+        ([0.5, 0.4, 0.42, 0.39, 0.43, 0.44, 0.45, 0.2], 2),
+        ([0.6, 0.5, 0.4, 0.3, 0.31], 4),
+        ([0.3, 0.35, 0.34, 0.36, 0.33, 0.1], 3),
+        ([0.5, 0.45, 0.46, 0.44, 0.47, 0.43, 0.48, 0.49, 0.3], 2),
+    ]
+    return judge_function(
+        answer,
+        cases,
+        _stop,
+        "a penalty does the same with a constant; both are chosen on words that do not test.",
+        [
+            (
+                lambda errors, patience: int(np.argmin(errors)),
+                "that knows the whole curve; training ends before, and later passes are never made.",
+            ),
+            (
+                lambda errors, patience: _stop(errors, 1),
+                "that loses patience at the first pass that is no better.",
+            ),
+            (
+                _where_it_ended,
+                "that is the pass at which training ends; keep the weights of the best one.",
+            ),
+            (
+                lambda errors, patience: _stop(errors, patience) + 1,
+                "passes are numbered from 0, like the places of a list.",
+            ),
+            (
+                lambda errors, patience: errors[_stop(errors, patience)],
+                "that is the error of the right pass; asked is its number.",
+            ),
+            (
+                _falls_in_a_row,
+                "compare with the best so far, not with the pass before: a curve may go up and down.",
+            ),
+            (
+                lambda errors, patience: len(errors) - 1,
+                "that trains to the end; the curve has risen by then.",
+            ),
+        ],
+        "some results differ; stop([0.3, 0.2, 0.25, 0.1], 1) is 1: pass 2 is no better, pass 3 is not "
+        "made.",
     )
