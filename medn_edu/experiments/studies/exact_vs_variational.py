@@ -28,21 +28,28 @@ above the optimum by its gap.
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from scipy.stats import t
 from sklearn.base import BaseEstimator
 
 from medn_edu import inference
 from medn_edu.experiments.models import Model
 from medn_edu.experiments.runner import label_error
-from medn_edu.experiments.specs import FitSpec, Split, Study
+from medn_edu.experiments.selection import read_constants
+from medn_edu.experiments.specs import FitSpec, Report, Split, Study
 from medn_edu.experiments.splits import correlated_split, ocr_split
+from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.packing import encode_labels, forbidden_to_allowed, label_samples, pack
-from medn_edu.plots.errors import draw_error_bars
-from medn_edu.plots.style import new_figure, save_figure
+from medn_edu.plots.iterations import IterationCurve, draw_iterations
+from medn_edu.plots.shrinkage import draw_cross, shrinkage_curve
+from medn_edu.plots.style import INK, MUTED, new_figure, save_figure, styled
 from medn_edu.priors import LaplacePrior, NormalGammaPrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import SolveResult, run
@@ -58,7 +65,8 @@ _LAMS = (1.0, 9.0, 36.0, 268.0)  # 1 and 268 are the ends of the papers' grid, 3
 _CHAIN_CS = (1.0, 0.1, 10.0)
 _N_SETS, _N_WORD_SETS = 5, 3
 _CHAINS = tuple(f"correlated-10-{number}" for number in range(_N_SETS))
-_OCR = "ocr-100"
+_CHAINS_KIND, _OCR = "correlated", "ocr-100"
+_TITLES = {_CHAINS_KIND: "chains", _OCR: "OCR100"}
 _MODEL = "LapMEDN"
 _SHOWN = (_CHAINS[0], 0, {"C": 1.0, "lam": 36.0})  # the fit whose weights are kept
 
@@ -235,7 +243,7 @@ def _measure(spec: FitSpec, model: BothLaplaceMEDNs) -> dict[str, Any]:
         "limit_distance": _distance(model.limit_.weights, exact),
         "limit_correlation": _correlation(model.limit_.weights, exact),
     }
-    lists = {
+    lists: dict[str, Iterable[float]] = {
         "errors": [error(step.weights) for step in model.trail_],
         "primals": [step.primal for step in model.trail_],
         "gaps": [step.relative_gap for step in model.trail_],
@@ -266,15 +274,348 @@ def _text(values: Iterable[float]) -> str:
     return " ".join(f"{value:.7g}" for value in values)
 
 
+# ---------------------------------------------------------------------------------------------
+# means over sets
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The fits with the same kind of data, the same ``C`` and the same ``lam``."""
+
+    data: str
+    C: float
+    lam: float
+    rows: list[dict[str, Any]]
+
+    def at(self, place: int, name: str) -> np.ndarray:
+        """Return what the fits have at a place of `ITERATIONS`, or behind them, in the limit."""
+        return np.array([_values(row, name)[place] for row in self.rows])
+
+
+def _groups(rows: Iterable[dict[str, Any]]) -> list[_Group]:
+    found: dict[tuple[str, float, float], list[dict[str, Any]]] = {}
+    for row in rows:
+        if row.get("errors"):  # a failed fit has none
+            constants = dict(read_constants(row["parameters"]))
+            kind = _CHAINS_KIND if row["data"].startswith(_CHAINS_KIND) else row["data"]
+            found.setdefault((kind, constants["C"], constants["lam"]), []).append(row)
+    return [_Group(*key, found[key]) for key in sorted(found)]
+
+
+_QUANTITIES = ("excess", "error_difference", "distance", "correlation", "limit_distance", "gap")
+
+
+def _values(row: dict[str, Any], name: str) -> list[float]:
+    """Return a quantity along the iterations, and in the limit."""
+    if name == "excess":
+        primals = [*_numbers(row["primals"]), row["limit_primal"]]
+        return [value / row["primal"] - 1 for value in primals]
+    if name == "error_difference":
+        return [value - row["error"] for value in [*_numbers(row["errors"]), row["limit_error"]]]
+    if name == "limit_distance":
+        return [*_numbers(row["limit_distances"]), 0.0]
+    if name == "gap":
+        return [*_numbers(row["gaps"]), math.nan]
+    return [*_numbers(row[f"{name}s"]), row[f"limit_{name}"]]
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(word) for word in text.split()]
+
+
+_COLUMNS = (
+    "data", "C", "lam", "fits", "iterations", "exact_error", "exact_gap",
+    *(f"{name}{part}" for name in _QUANTITIES for part in ("", "_deviation")),
+)  # fmt: skip
+
+
+def _table(groups: Iterable[_Group]) -> list[dict[str, Any]]:
+    """Return means and deviations, a line for each number of iterations and one for the limit."""
+    lines = []
+    for group in groups:
+        for place, number in enumerate((*ITERATIONS, "limit")):
+            line: dict[str, Any] = {
+                "data": group.data,
+                "C": group.C,
+                "lam": group.lam,
+                "fits": len(group.rows),
+                "iterations": number,
+                "exact_error": float(np.mean([row["error"] for row in group.rows])),
+                "exact_gap": max(row["relative_gap"] for row in group.rows),
+            }
+            for name in _QUANTITIES:
+                values = group.at(place, name)
+                if np.isfinite(values).all():
+                    line[name] = float(values.mean())
+                    line[f"{name}_deviation"] = _deviation(values)
+            lines.append(line)
+    return lines
+
+
+def _deviation(values: np.ndarray) -> float | None:
+    return float(values.std(ddof=1)) if len(values) > 1 else None
+
+
+# ---------------------------------------------------------------------------------------------
+# figures
+
+_ROWS = {
+    "distance": "distance of the weights",
+    "excess": "excess of the objective",
+    "error_difference": "test error, difference",
+}
+
+
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    figure = new_figure(8, 6)
-    names = sorted({row["model"] for row in rows if row.get("error") is not None})
-    errors = [
-        float(np.mean([r["error"] for r in rows if r["model"] == name and r["error"] is not None]))
-        for name in names
-    ]
-    draw_error_bars(figure.add_subplot(), names, errors)
+    """Draw distance, excess and difference of errors against iterations, by data and ``C``."""
+    groups = _groups(rows)
+    panels = sorted({(group.data, group.C) for group in groups}) or [(_OCR, 1.0)]
+    figure = new_figure(max(2.9 * len(panels) + 0.6, 6.5), 8.0)
+    with styled():
+        axes = figure.subplots(len(_ROWS), len(panels), sharex=True, sharey="row", squeeze=False)
+        for column, panel in zip(axes.T, panels, strict=True):
+            members = [group for group in groups if (group.data, group.C) == panel]
+            for ax, name in zip(column, _ROWS, strict=True):
+                curves = [_curve(group, name) for group in members]
+                draw_iterations(ax, curves, logarithmic=name != "error_difference")
+            column[-1].axhline(0, color=MUTED, linewidth=0.8)
+            column[0].set_title(f"{_TITLES[panel[0]]}, C = {panel[1]:g}")
+            column[-1].set_xlabel("iterations")
+        for ax, (name, label) in zip(axes[:, 0], _ROWS.items(), strict=True):
+            ax.set_ylabel(label)
+            ax.yaxis.set_major_formatter(_points if name == "error_difference" else _percent)
+        handles = {
+            label: handle
+            for ax in axes[0]
+            for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(
+            handles.values(), handles.keys(), loc="outside upper center", ncols=len(_LAMS)
+        )
+        figure.supxlabel(_note(groups), fontsize=9, color=MUTED)
     save_figure(figure, path)
+
+
+def _curve(group: _Group, name: str) -> IterationCurve:
+    values = [group.at(place, name) for place in range(len(ITERATIONS) + 1)]
+    return IterationCurve(
+        f"λ = {group.lam:g}",
+        _LAMS.index(group.lam),
+        np.array(ITERATIONS),
+        np.array([value.mean() for value in values]),
+        np.array([_deviation(value) or 0.0 for value in values]),
+    )
+
+
+def _percent(value: float, _: Any = None) -> str:
+    return f"{100 * value:.3g} %"
+
+
+def _points(value: float, _: Any = None) -> str:
+    return f"{100 * value:+.3g} points" if value else "0"
+
+
+def _note(groups: Sequence[_Group]) -> str:
+    parts = []
+    for data, title in _TITLES.items():
+        most = max((len(group.rows) for group in groups if group.data == data), default=0)
+        if most:
+            sets = "one set" if most == 1 else f"mean ± deviation over {most} sets"
+            parts.append(f"{title}: {sets}")
+    texts = ["100 sequences or words train, 900 test", *parts, "0 is the exact solution"]
+    return "; ".join(texts)
+
+
+def _draw_weights(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw one fit's weights: against the exact ones, and against the evidence for them."""
+    shown = [row for row in rows if row.get("exact_weights")]
+    figure = new_figure(10, 4.8)
+    with styled():
+        left, right = figure.subplots(1, 2)
+        for row in shown[:1]:
+            lam = dict(read_constants(row["parameters"]))["lam"]
+            exact = np.array(_numbers(row["exact_weights"]))
+            reach = 1.08 * np.abs(exact).max()
+            draw_cross(left)
+            left.plot([-reach, reach], [-reach, reach], color=MUTED, linewidth=1)
+            draw_cross(right)
+            _draw_limits(right, lam, reach)
+            for number, style in zip(_KEPT, _MARKS, strict=True):
+                weights = np.array(_numbers(row[f"weights_{number}"]))
+                name = "1 iteration (M3N)" if number == 1 else f"{number} iterations"
+                left.plot(exact, weights, label=name, **style)
+                right.plot(_numbers(row[f"etas_{number}"]), weights, label=name, **style)
+            right.set_ylim(-reach, reach)
+            right.set_title(f"Shrinkage, λ = {lam:g}")
+        left.set(xlabel="exact posterior mean", ylabel="variational posterior mean")
+        left.set_title("The same weights, trained in both ways")
+        right.set(xlabel="η, the evidence for a weight", ylabel="posterior mean")
+        for ax in (left, right):
+            ax.legend(loc="upper left")
+        figure.supxlabel(
+            f"one fit: 100 sequences, {len(exact) if shown else 0} weights, C = 1", fontsize=9,
+            color=MUTED,
+        )  # fmt: skip
+    save_figure(figure, path)
+
+
+_MARKS: tuple[dict[str, Any], ...] = (
+    {"color": "#0072B2", "marker": "s", "markersize": 3.5, "linestyle": "", "alpha": 0.55},
+    {"color": "#E69F00", "marker": "^", "markersize": 4.5, "linestyle": "", "alpha": 0.8},
+    {"color": INK, "marker": "o", "markersize": 3, "linestyle": ""},
+)
+
+
+def _draw_limits(ax: Any, lam: float, reach: float) -> None:
+    """Draw the exact shrinkage curve, and the one at which the iterations stand still."""
+    end = math.sqrt(lam)
+    for name, prior, line in (
+        ("exact, 2η / (λ − η²)", LaplacePrior(lam), "-"),
+        ("limit, η / (λ − η²)", NormalGammaPrior(0.5, lam), "--"),
+    ):
+        curve = shrinkage_curve(name, prior, -end, end)
+        near = np.abs(curve.mean) < 2 * reach
+        ax.plot(curve.eta[near], curve.mean[near], label=name, color=INK, linestyle=line)
+
+
+# ---------------------------------------------------------------------------------------------
+# report
+
+
+def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
+    groups = _groups(rows)
+    table = _table(groups)
+    head = (
+        "data", "C", "λ", "iterations", "distance", "to the limit", "correlation", "excess", "own gap",
+        "error", "difference",
+    )  # fmt: skip
+    body = [_cells(line) for line in table]
+    text = text_table(list(head), body, right=range(1, len(head)))
+    paragraphs = (
+        _about(scale),
+        _limits(groups),
+        _excesses(groups),
+        _errors(groups),
+        _exact(groups),
+    )
+    caption = "\n\n".join(
+        textwrap.fill(part, 100, break_on_hyphens=False) for part in paragraphs if part
+    )
+    return Report(
+        _COLUMNS, table, f"{text}\n\n{textwrap.fill(_KEY, 96)}",
+        f"{caption}\n\n{markdown_table(list(head), body)}",
+    )  # fmt: skip
+
+
+_KEY = (
+    "distance: of the variational weights to the exact ones, relative to these; to the limit: to the "
+    "point at which the iterations stand still; excess: of the exact problem's objective over the "
+    "exact solution's; own gap: what the variational solution itself can prove; error: test error, and "
+    "the difference to the exact solution's, in percentage points with its standard deviation over "
+    "the sets."
+)
+
+
+def _cells(line: dict[str, Any]) -> list[str]:
+    def percent(name: str) -> str:
+        value = line.get(name)
+        return "–" if value is None else f"{100 * value:.1f} %"
+
+    difference, spread = line["error_difference"], line["error_difference_deviation"]
+    return [
+        _TITLES[line["data"]],
+        f"{line['C']:g}",
+        f"{line['lam']:g}",
+        str(line["iterations"]),
+        percent("distance"),
+        percent("limit_distance"),
+        f"{line['correlation']:.3f}",
+        percent("excess"),
+        percent("gap"),
+        f"{100 * (line['exact_error'] + difference):.1f} %",
+        f"{100 * difference:+.2f}" + (f" ± {100 * spread:.2f}" if spread is not None else ""),
+    ]
+
+
+def _about(scale: str) -> str:
+    sets = f"{_N_SETS} random CRFs and {_N_WORD_SETS} folds of OCR100"
+    if scale == "quick":
+        sets = "one random CRF and one fold of OCR100"
+    return (
+        "The Laplace MEDN by Algorithm 1 of MEDN after 1 to 20 iterations, beside the exact solution on "
+        f"the same samples: {sets}; 100 sequences or words train, 900 test.  All gaps aimed at are "
+        "0.1 %, the quadratic programs' as well.  Distances are relative to the exact weights; the "
+        "excess is that of the exact problem's objective over its value at the exact solution; test "
+        "errors are those of one minus the other, set by set.  The first iteration is M3N.  *Limit* is "
+        "the exact MEDN with the normal-gamma prior of shape 1/2, at which the iterations stand still: "
+        "its posterior mean is η / (λ − η²), half of the Laplace prior's 2η / (λ − η²)."
+    )
+
+
+def _limits(groups: Sequence[_Group]) -> str:
+    """Say whether the iterations go where the derivation says."""
+    if not groups:
+        return ""
+    last = [value for group in groups for value in group.at(-2, "limit_distance")]
+    away = [value for group in groups for value in group.at(-2, "distance")]
+    third = [value for group in groups for value in group.at(_THIRD, "distance")]
+    return (
+        f"After {ITERATIONS[-1]} iterations the weights are {_percents(last)} away from the limit, and "
+        f"{_percents(away)} from the exact solution (median, and the range over {len(away)} fits); "
+        f"after the papers' three, {_percents(third)}.  More iterations do not make it exact."
+    )
+
+
+_THIRD = ITERATIONS.index(3)
+
+
+def _excesses(groups: Sequence[_Group]) -> str:
+    parts = [
+        f"{_percents([v for group in groups for v in group.at(place, 'excess')])} after {name}"
+        for place, name in ((0, "one iteration"), (_THIRD, "three"), (-2, str(ITERATIONS[-1])))
+    ]
+    shown = [v for group in groups for v in group.at(_THIRD, "gap")]
+    if not groups:
+        return ""
+    return (
+        f"Excess of the objective: {', '.join(parts)}.  By its own dual variables the variational "
+        f"solution would after three iterations prove a gap of {_percents(shown)}."
+    )
+
+
+def _errors(groups: Sequence[_Group]) -> str:
+    """Count the settings in which one way reads clearly better than the other."""
+    sentences = []
+    for data, title in _TITLES.items():
+        members = [group for group in groups if group.data == data and len(group.rows) > 1]
+        for place, name in ((_THIRD, "three iterations"), (-1, "the limit")):
+            means = [group.at(place, "error_difference").mean() for group in members]
+            better = sum(_clear(group.at(place, "error_difference")) < 0 for group in members)
+            worse = sum(_clear(group.at(place, "error_difference")) > 0 for group in members)
+            if members:
+                sentences.append(
+                    f"{title}, {name}: mean difference of test errors from "
+                    f"{_points(min(means))} to {_points(max(means))} by setting; of "
+                    f"{len(members)} settings {better} clearly better and {worse} clearly worse than "
+                    "exact (95 % interval of the mean)."
+                )
+    return "  ".join(sentences)
+
+
+def _clear(differences: np.ndarray) -> int:
+    """Return the sign of the mean where its 95 % interval (Student's t) does not hold 0."""
+    mean, error = differences.mean(), differences.std(ddof=1) / math.sqrt(len(differences))
+    return int(np.sign(mean)) if abs(mean) > t.ppf(0.975, len(differences) - 1) * error else 0
+
+
+def _exact(groups: Sequence[_Group]) -> str:
+    gaps = [row["relative_gap"] for group in groups for row in group.rows]
+    return f"Largest relative gap of an exact solution: {100 * max(gaps):.2g} %." if gaps else ""
+
+
+def _percents(values: Sequence[float]) -> str:
+    median = float(np.median(values))
+    return f"{100 * median:.2g} % ({100 * min(values):.2g} to {100 * max(values):.2g} %)"
 
 
 VARIATIONAL_STUDY = Study(
@@ -287,5 +628,7 @@ VARIATIONAL_STUDY = Study(
     models={_MODEL: Model(_MODEL, BothLaplaceMEDNs, "Laplace prior, exactly and by Algorithm 1")},
     measured=(*_LIMIT, *_LISTS, *_WEIGHTS),
     measure=_measure,
+    report=_report,
+    more_figures={"weights": _draw_weights},
 )
 """The study."""
