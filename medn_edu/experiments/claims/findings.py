@@ -33,7 +33,7 @@ class Finding:
     """
 
     text: str
-    numbers: Callable[[Tables], dict[str, str]] = lambda tables: {}
+    numbers: Callable[[Tables], dict[str, str]]
 
 
 def finding_of(claim_id: str, tables: Tables) -> str:

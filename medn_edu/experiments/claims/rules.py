@@ -693,13 +693,13 @@ def _rises(rows: Sequence[Row], kind: tuple[str, str], column: str) -> list[floa
     end of training on, the error stays.
     """
     curves = [
-        _filled([100 * float(value) for value in str(row[column]).split()])
+        [100 * float(value) for value in str(row[column]).split()]
         for row in rows
         if (row["model"], str(row.get("parameters") or "")) == kind and row.get(column)
     ]
-    if not curves:
+    table = np.array([_filled(curve) for curve in curves if not np.isnan(curve).all()])
+    if not len(table):
         return []
-    table = np.array(curves)
     return list(table[:, -1] - table[:, int(np.argmin(table.mean(axis=0)))])
 
 
