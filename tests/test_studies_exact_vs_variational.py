@@ -1,0 +1,192 @@
+"""The study of Algorithm 1 beside the exact solution: where it goes, what is measured and drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from medn_edu import LaplaceMEDN
+from medn_edu.experiments.runner import evaluate, label_error
+from medn_edu.experiments.specs import FitSpec, Split, Study
+from medn_edu.experiments.studies import exact_vs_variational
+from medn_edu.experiments.studies.exact_vs_variational import (
+    ITERATIONS,
+    VARIATIONAL_STUDY,
+    BothLaplaceMEDNs,
+)
+from medn_edu.experiments.tables import csv_text, read_csv
+from medn_edu.plots import new_figure
+from medn_edu.plots.iterations import IterationCurve, draw_iterations
+
+
+@pytest.fixture(scope="module")
+def samples():
+    rng = np.random.default_rng(0)
+    X = [rng.standard_normal((4, 3)) for _ in range(12)]
+    noise = [rng.standard_normal(4) for _ in X]
+    return X, [(x[:, 0] + e > 0).astype(int) for x, e in zip(X, noise, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def both(samples):
+    return BothLaplaceMEDNs(C=2.0, lam=9.0, tol=1e-6).fit(*samples)
+
+
+def test_the_iterations_go_to_the_limit_and_not_to_the_exact_solution(both):
+    last, exact = both.trail_[-1], both.result_
+    scale = np.abs(exact.weights).max()
+    np.testing.assert_allclose(last.weights, both.limit_.weights, atol=2e-3 * scale)
+    assert np.abs(last.weights - exact.weights).max() > 0.05 * scale
+    assert last.primal > exact.primal * 1.001
+    assert both.limit_primal_ == pytest.approx(last.primal, rel=1e-3)
+
+
+def test_the_limit_has_half_the_exact_shrinkage(both):
+    eta = both.limit_.eta
+    np.testing.assert_allclose(both.limit_.weights, eta / (9.0 - eta**2))
+    sigma = both.trail_[-1].variance
+    np.testing.assert_allclose(sigma, 1 / (9.0 - (both.trail_[-1].weights / sigma) ** 2), rtol=1e-2)
+
+
+def test_the_limit_is_half_of_what_losses_that_count_twice_would_give(samples):
+    # Samples of one node have no transitions, so that halving the features halves all scores: a
+    # loss that counts twice at the price C, halved, is the loss itself at the price 2 C.
+    X, y = (np.concatenate(part)[:20, None] for part in samples)
+    limit = BothLaplaceMEDNs(C=1.5, lam=9.0, tol=1e-9).fit(list(X), list(y)).limit_
+    twice = LaplaceMEDN(C=3.0, lam=9.0, tol=1e-9, verbose=0).fit(list(X / 2), list(y))
+    np.testing.assert_allclose(limit.weights, twice.weights_ / 2, atol=1e-4)
+    assert np.abs(limit.weights).max() > 0.1
+
+
+def test_the_trail_is_that_of_the_estimator(both, samples):
+    for number, step in zip(ITERATIONS[:3], both.trail_, strict=False):
+        model = LaplaceMEDN(
+            C=2.0, lam=9.0, method="variational", n_iterations=number, tol=1e-6, verbose=0
+        ).fit(*samples)
+        np.testing.assert_allclose(step.weights, model.weights_, atol=1e-3)
+        assert step.primal == pytest.approx(model.result_.primal, rel=1e-4)
+
+
+def study_of(samples, monkeypatch, shown):
+    """The study with small data in place of its own."""
+    X, y = samples
+    monkeypatch.setattr(exact_vs_variational, "_split", lambda spec: Split(X[:8], y[:8], X, y))
+    monkeypatch.setattr(exact_vs_variational, "_SHOWN", shown)
+    study = VARIATIONAL_STUDY
+    return Study(
+        study.name, "", study.specs, exact_vs_variational._split, study.draw,
+        models=study.models, measured=study.measured, measure=study.measure,
+    )  # fmt: skip
+
+
+def test_what_is_measured(samples, monkeypatch):
+    spec = FitSpec("ocr-100", 0, "LapMEDN", (("C", 1.0), ("lam", 9.0)))
+    study = study_of(samples, monkeypatch, ("ocr-100", 0, {"C": 1.0, "lam": 9.0}))
+    row, _, _ = evaluate(spec, study)
+    assert not row["failure"]
+    row = read_csv(csv_text([row], list(row)))[0]
+    lists = {
+        name: [float(word) for word in row[name].split()] for name in exact_vs_variational._LISTS
+    }
+    assert {len(values) for values in lists.values()} == {len(ITERATIONS)}
+    exact, last = (
+        np.array([float(word) for word in row[name].split()])
+        for name in ("exact_weights", "weights_20")
+    )
+    distance = np.linalg.norm(last - exact) / np.linalg.norm(exact)
+    assert lists["distances"][-1] == pytest.approx(distance, rel=1e-3)
+    assert lists["correlations"][-1] == pytest.approx(np.corrcoef(last, exact)[0, 1], rel=1e-3)
+    assert min(lists["primals"]) >= row["dual"]
+    gap = 1 - row["dual"] / lists["primals"][2]
+    assert lists["gaps"][2] >= gap - 1e-9  # its own dual value is no better than the exact one
+    assert all(b >= p for b, p in zip(lists["bounds"], lists["primals"], strict=True))
+    X, y = samples
+    model = BothLaplaceMEDNs(C=1.0, lam=9.0).fit(X[:8], y[:8])
+    assert row["error"] == pytest.approx(label_error(model.predict(X), y))
+    first = label_error(model.predict(X, model.trail_[0].weights), y)
+    assert lists["errors"][0] == pytest.approx(first)
+
+
+def planted(data, fold, C, lam, **more):
+    """A row as the runner makes it: the weights pass by the exact ones."""
+    n = len(ITERATIONS)
+    text = {
+        "errors": [0.3, 0.2, 0.1, 0.15, 0.2, 0.2],
+        "primals": [30, 20, 11, 12, 13, 13],
+        "gaps": [0.5, 0.4, 0.1, 0.2, 0.3, 0.3],
+        "bounds": [40] * n,
+        "distances": [1, 0.5, 0.1, 0.2, 0.3, 0.3],
+        "correlations": [0.9] * n,
+        "limit_distances": [2, 1, 0.5, 0.1, 0.01, 0.001],
+    }
+    return {
+        "key": f"{data}{fold}{C}{lam}", "data": data, "fold": fold, "model": "LapMEDN",
+        "parameters": f"C={C:g} lam={lam:g}", "error": 0.1 + 0.01 * fold, "primal": 10.0,
+        "relative_gap": 0.001, "limit_error": 0.25 + 0.02 * fold, "limit_primal": 14.0,
+        "limit_distance": 0.3, "limit_correlation": 0.9,
+        **{name: " ".join(map(str, values)) for name, values in text.items()}, **more,
+    }  # fmt: skip
+
+
+def test_table_and_caption_of_planted_rows():
+    rows = [planted("ocr-100", fold, 1.0, lam) for lam in (1.0, 36.0) for fold in range(3)]
+    rows += [planted(f"correlated-10-{number}", 0, 1.0, 36.0) for number in range(2)]
+    rows.append({"data": "ocr-100", "fold": 0, "parameters": "C=1 lam=9", "failure": "ValueError"})
+    report = VARIATIONAL_STUDY.report(rows, "paper")
+    assert len(report.rows) == 3 * (len(ITERATIONS) + 1)
+    assert set(report.rows[0]) <= set(report.columns)
+    [third] = [
+        line for line in report.rows
+        if (line["data"], line["lam"], line["iterations"]) == ("ocr-100", 36.0, 3)
+    ]  # fmt: skip
+    assert third["fits"] == 3
+    assert third["excess"] == pytest.approx(0.1)
+    assert third["error_difference"] == pytest.approx(-0.01)
+    assert third["error_difference_deviation"] == pytest.approx(0.01)
+    limit = report.rows[-1]
+    assert limit["iterations"] == "limit"
+    assert limit["excess"] == pytest.approx(0.4)
+    assert "gap" not in limit
+    assert limit["error_difference"] == pytest.approx(0.16)
+    caption = " ".join(report.caption.split())
+    assert "weights are 0.1 % (0.1 to 0.1 %) away from the limit, and 30 % (30 to 30 %)" in caption
+    assert (
+        "OCR100, the limit: mean difference of test errors from +16 points to +16 points" in caption
+    )
+    assert "2 settings 0 clearly better and 2 clearly worse" in caption
+    assert "| OCR100 | 1 | 36 | 3 | 10.0 % | 50.0 % | 0.900 | 10.0 % | 10.0 % | 10.0 %" in caption
+
+
+def test_figures_of_planted_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    words = " ".join(f"{value:.3g}" for value in rng.uniform(-1, 1, 9))
+    names = [name for name in VARIATIONAL_STUDY.measured if "weights" in name or "etas" in name]
+    rows = [
+        planted("ocr-100", fold, 1.0, lam, **dict.fromkeys(names, words if lam == 36 else None))
+        for fold in range(2)
+        for lam in (1.0, 36.0)
+    ]
+    VARIATIONAL_STUDY.draw(rows, tmp_path / "figure.png")
+    VARIATIONAL_STUDY.more_figures["weights"](rows, tmp_path / "weights.png")
+    for name in ("figure", "weights"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 20_000
+
+
+def test_a_curve_has_the_same_style_in_every_panel():
+    left, right = new_figure().subplots(1, 2)
+    mean, deviation = np.array([3.0, 2.0, 1.0]), np.array([0.1, 0.1, np.nan])
+    curves = [
+        IterationCurve(f"{place}", place, np.array([1, 4]), mean, deviation) for place in (0, 2)
+    ]
+    draw_iterations(left, curves, logarithmic=True)
+    draw_iterations(right, curves[1:])
+    styles = [
+        (line.get_color(), line.get_marker())
+        for ax in (left, right)
+        for line in ax.get_lines()
+        if len(line.get_xdata()) == 2 and line.get_linestyle() not in ("None", ":")
+        and line.get_marker() not in ("_", "None")
+    ]  # fmt: skip
+    assert styles[-1] in styles[:-1]
+    assert [label.get_text() for label in right.get_xticklabels()] == ["1", "4", "limit"]
+    assert right.get_lines()[0].get_ydata().tolist() == [3.0, 2.0]
