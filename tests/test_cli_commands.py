@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -60,46 +55,6 @@ def test_demo_does_not_depend_on_the_number_of_threads(tmp_path):
     assert (tmp_path / "1" / "demo.png").read_bytes() == (tmp_path / "2" / "demo.png").read_bytes()
 
 
-def test_studies_are_listed(capsys):
-    assert main(["reproduce", "--list"]) == 0
-    listed = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in listed] == [
-        "shrinkage",
-        "kl-norm",
-        "ocr",
-        "ocr-full",
-        "l1m3n-algorithms",
-        "solvers",
-    ]
-    assert all(len(line) < 100 for line in listed)
-    assert all(line.endswith((" s)", " min)", "scale)")) for line in listed), "how long each takes"
-
-
-def test_a_study_must_be_named(capsys):
-    assert main(["reproduce"]) == 2
-    assert "medn-edu reproduce STUDY" in capsys.readouterr().err
-
-
-def test_an_unknown_study(tmp_path, capsys):
-    assert main(["reproduce", "orc", "--out", str(tmp_path)]) == 2
-    known = "there are shrinkage, kl-norm, ocr, ocr-full, l1m3n-algorithms, solvers."
-    assert f"no study named 'orc'; {known}" in capsys.readouterr().err
-    assert main(["reproduce", "kl-norm", "orc", "--out", str(tmp_path)]) == 2
-    assert not list(tmp_path.iterdir()), "all names are read before anything is done"
-
-
-def test_several_studies_one_after_the_other(tmp_path, capsys):
-    assert (
-        main(["reproduce", "shrinkage", "kl-norm", "--scale", "paper", "--out", str(tmp_path)]) == 0
-    )
-    for name in ("shrinkage", "kl-norm"):
-        made = {path.name for path in (tmp_path / name).iterdir()}
-        assert made == {"caption.md", "curves.csv", "figure.png"}
-    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [
-        "shrinkage", "kl-norm",
-    ]  # fmt: skip
-
-
 def test_a_study_without_its_data(without_ocr, tmp_path, capsys, monkeypatch):
     from medn_edu.experiments import splits
 
@@ -109,116 +64,6 @@ def test_a_study_without_its_data(without_ocr, tmp_path, capsys, monkeypatch):
     assert "medn-edu data fetch" in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
-
-
-def small_study():
-    """The OCR study, a few of its fits."""
-    from medn_edu.experiments.studies import STUDIES
-
-    specs = STUDIES["ocr"].specs("quick", 0)
-    return [s for s in specs if s.data == "ocr-100" and s.model in ("L2-CRF", "M3N")]
-
-
-def test_reproduce_resumes_and_is_the_same_for_any_number_of_jobs(
-    ocr, tmp_path, capsys, monkeypatch
-):
-    from dataclasses import replace
-
-    from medn_edu.experiments.studies import STUDIES
-
-    specs = small_study()
-    small = replace(STUDIES["ocr-full"], specs=lambda scale, seed: specs)
-    monkeypatch.setitem(STUDIES, "ocr-full", small)
-    for jobs in ("1", "2"):
-        assert main(["reproduce", "ocr-full", "--out", str(tmp_path / jobs), "--jobs", jobs]) == 0
-    first, second = (tmp_path / jobs / "ocr-full-quick" for jobs in ("1", "2"))
-    assert (first / "results.csv").read_bytes() == (second / "results.csv").read_bytes()
-    assert (first / "figure.png").read_bytes() == (second / "figure.png").read_bytes()
-    text = capsys.readouterr().out
-    assert "55 different words" in " ".join(text.split())
-    assert "M3N" in text
-    times = (first / "timings.csv").read_bytes()
-    assert main(["reproduce", "ocr-full", "--out", str(tmp_path / "1")]) == 0
-    assert "6 of 6 fits are done already" in capsys.readouterr().out
-    assert (first / "timings.csv").read_bytes() == times, "nothing was done again"
-
-
-def test_each_seed_has_its_folder(ocr, tmp_path, monkeypatch):
-    from dataclasses import replace
-
-    from medn_edu.experiments.studies import STUDIES
-
-    [spec, *_] = small_study()
-    study = replace(STUDIES["ocr-full"], specs=lambda scale, seed: [replace(spec, seed=seed)])
-    monkeypatch.setitem(STUDIES, "ocr-full", study)
-    assert main(["reproduce", "ocr-full", "--out", str(tmp_path)]) == 0
-    first = tmp_path / "ocr-full-quick"
-    before = {path.name: path.read_bytes() for path in first.iterdir()}
-    assert main(["reproduce", "ocr-full", "--out", str(tmp_path), "--seed", "1", "--force"]) == 0
-    assert {path.name: path.read_bytes() for path in first.iterdir()} == before
-    [row] = read_csv((tmp_path / "ocr-full-quick-seed1" / "results.csv").read_text())
-    assert row["seed"] == 1
-
-
-def test_reproduce_reports_failed_fits(ocr, tmp_path, capsys, monkeypatch):
-    from dataclasses import replace
-
-    from medn_edu.experiments.studies import STUDIES
-
-    good = small_study()[0]
-    bad = replace(good, parameters=(("C", -1.0), ("lam", -1.0)))
-    study = replace(STUDIES["ocr-full"], specs=lambda scale, seed: [good, bad])
-    monkeypatch.setitem(STUDIES, "ocr-full", study)
-    assert main(["reproduce", "ocr-full", "--out", str(tmp_path)]) == 1
-    output = capsys.readouterr()
-    assert f"{bad.key} failed: TypeError" in output.err
-    assert "1 of 2 fits failed" in output.out
-
-
-SMALL_STUDY = """
-import signal
-import sys
-from dataclasses import replace
-from medn_edu.cli import main
-from medn_edu.experiments.studies import STUDIES
-
-# Tests in the background of a shell inherit that Ctrl-C is to be ignored.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-study = STUDIES["ocr"]
-models = "CRF", "L2-CRF", "M3N"
-specs = [s for s in study.specs("paper", 0) if s.data != "ocr-rest" and s.model in models]
-STUDIES["ocr"] = replace(study, specs=lambda scale, seed: specs)
-sys.exit(main(["reproduce", "ocr", "--jobs", sys.argv[1], "--out", sys.argv[2]]))
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to whole consoles")
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_in_the_middle_of_a_study(require_ocr, tmp_path, jobs):
-    table = tmp_path / "ocr-quick" / "results.csv"
-    with subprocess.Popen(
-        [sys.executable, "-c", SMALL_STUDY, jobs, str(tmp_path)],
-        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        wait_for(table, process)
-        process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert {path.name for path in table.parent.iterdir()} == {"results.csv", "timings.csv"}
-    n_done = len(read_csv(table.read_text(encoding="utf-8")))
-    assert 0 < n_done < 120, "stopped in the middle"
-    verb = "is" if n_done == 1 else "are"
-    assert error.strip() == (
-        f"Stopped. {n_done} of 120 fits {verb} kept; the same command goes on from there."
-    )
-
-
-def wait_for(path: Path, process: subprocess.Popen, seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not path.exists():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline, f"{path} did not appear"
-        time.sleep(0.02)
 
 
 def test_data_status(ocr, capsys):

@@ -419,7 +419,8 @@ def _summary(rows: list[dict[str, Any]], seconds: dict[str, float]) -> str:
     place = {name: number for number, name in enumerate(MODELS)}
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: (row["data"], place.get(row["model"], len(place)))):
-        groups.setdefault((row["data"], row["model"]), []).append(row)
+        if row["error"] is not None:  # others only choose constants
+            groups.setdefault((row["data"], row["model"]), []).append(row)
     headers = [
         "data", "train", "model", "test error", "fits", "non-zero", "large", "support", "gap", "time",
     ]  # fmt: skip

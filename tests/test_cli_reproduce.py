@@ -1,0 +1,342 @@
+"""``medn-edu reproduce``, mostly with a toy study."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_experiments_runner import CHOICE, CHOOSING, LATER, SPECS, TOY
+
+from medn_edu import __version__
+from medn_edu.cli import main
+from medn_edu.experiments import runner
+from medn_edu.experiments.gallery import EXPERIMENTS, PUBLISHED
+from medn_edu.experiments.specs import FitSpec, Report
+from medn_edu.experiments.stored import stored_rows, stored_studies
+from medn_edu.experiments.studies import STUDIES
+from medn_edu.experiments.studies.curves import CURVES
+from medn_edu.experiments.studies.traces import TRACES
+from medn_edu.experiments.tables import read_csv
+from medn_edu.plots import new_figure, save_figure
+
+TESTS = Path(__file__).parent
+
+
+def draw(rows, path):
+    """A figure for which all fits are needed."""
+    assert {"seconds", "cpu_seconds"} <= set(rows[0])
+    figure = new_figure(2, 2)
+    errors = {row["key"]: row["error"] for row in rows}
+    figure.add_subplot().plot([errors[spec.key] for spec in SPECS])
+    save_figure(figure, path)
+
+
+def draw_much(rows, path):
+    """A figure that is too large as SVG."""
+    figure = new_figure(2, 2)
+    ax = figure.add_subplot()
+    for i in range(20):
+        ax.plot([(j * 7919 + i) % 101 for j in range(1500)])
+    save_figure(figure, path)
+
+
+STUDY = replace(
+    TOY,
+    summary="a toy",
+    draw=draw,
+    more_figures={"much": draw_much},
+    remarks="it is a toy.",
+    duration="quick 1 s, paper 2 s",
+    measured=("n_large", "twice"),
+    measure=lambda spec, model: {"twice": 2 / 3},
+)
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    def register(study):
+        monkeypatch.setitem(STUDIES, "toy", study)
+        return study
+
+    register(STUDY)
+    return register
+
+
+def reproduce(*words) -> int:
+    return main(["reproduce", *map(str, words)])
+
+
+def sentence(capsys) -> str:
+    error = capsys.readouterr().err
+    assert error.startswith("medn-edu: ")
+    assert error.count("\n") == 1
+    return error
+
+
+def test_studies_are_listed_with_the_time_they_take(capsys):
+    assert reproduce("--list") == 0
+    listed = capsys.readouterr().out.splitlines()
+    names = [*CURVES, *STUDIES, *TRACES]
+    assert [line.split()[0] for line in listed] == names
+    assert set(EXPERIMENTS) <= set(names)
+    for line in listed:
+        assert len(line) < 110
+        assert line.endswith(("s)", "min)")), line
+    for study in (*STUDIES.values(), *TRACES.values()):
+        assert re.fullmatch(r"quick \d+ (s|min), paper \d+ (s|min)", study.duration), study.name
+    with pytest.raises(SystemExit):
+        reproduce("--help")
+    text = capsys.readouterr().out
+    for line in listed:
+        assert line in text, "the help's durations are the studies' own"
+
+
+def test_a_study_must_be_named(capsys):
+    assert reproduce() == 2
+    assert "medn-edu reproduce STUDY" in capsys.readouterr().err
+
+
+def test_an_unknown_study(tmp_path, capsys):
+    for words in (["orc"], ["kl-norm", "orc"]):
+        assert reproduce(*words, "--out", tmp_path) == 2
+        error = sentence(capsys)
+        assert "no study named 'orc'; there are shrinkage, kl-norm, " in error
+    assert not list(tmp_path.iterdir()), "all names are read before anything is done"
+
+
+def test_several_studies_one_after_the_other(tmp_path, capsys):
+    assert reproduce("shrinkage", "kl-norm", "shrinkage", "--out", tmp_path) == 0
+    for name in ("shrinkage", "kl-norm"):
+        made = {path.name for path in (tmp_path / name).iterdir()}
+        assert made == {"caption.md", "curves.csv", "figure.png", "runs.csv"}
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["shrinkage", "kl-norm"]
+
+
+def test_a_run_makes_tables_figures_and_a_caption(toy, tmp_path, capsys):
+    for jobs in (1, 2):
+        assert reproduce("toy", "--out", tmp_path / str(jobs), "--jobs", jobs) == 0
+    assert "toy: " not in capsys.readouterr().out
+    first, second = (tmp_path / jobs / "toy-quick" for jobs in "12")
+    for name in ("results.csv", "figure.png", "much.png"):
+        assert (first / name).read_bytes() == (second / name).read_bytes()
+    assert {path.name for path in first.iterdir()} == {
+        "results.csv", "timings.csv", "runs.csv", "caption.md", "figure.png", "much.png",
+    }  # fmt: skip
+    caption = " ".join((second / "caption.md").read_text(encoding="utf-8").split())
+    assert caption.startswith(
+        f"A toy. It is a toy. Made by `medn-edu reproduce toy --scale quick`, medn_edu {__version__}, "
+    )
+    assert re.search(r": seed 0, 8 fits in \S+ s with 2 jobs, \S+ s of processor time\.$", caption)
+    times = (first / "timings.csv").read_bytes()
+    assert reproduce("toy", "--out", tmp_path / "1", "--jobs", 1, "--resume") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "8 of 8 fits are done already; --force would start over." in said
+    assert "Mind: it is a toy." in said
+    assert (first / "timings.csv").read_bytes() == times, "nothing was done again"
+    runs = read_csv((first / "runs.csv").read_text(encoding="utf-8"))
+    assert [(run["fits"], run["jobs"], run["backend"]) for run in runs] == [
+        (8, 1, "loky"), (0, 1, "loky"),
+    ]  # fmt: skip
+    assert runs[0]["seconds"] > 0
+    assert reproduce("toy", "--out", tmp_path / "1", "--jobs", 1, "--force") == 0
+    [run] = read_csv((first / "runs.csv").read_text(encoding="utf-8"))
+    assert run["fits"] == 8
+
+
+def test_resuming_and_starting_over_exclude_each_other(capsys):
+    with pytest.raises(SystemExit):
+        reproduce("toy", "--resume", "--force")
+    assert "not allowed with" in capsys.readouterr().err
+
+
+def test_some_of_the_fits(toy, tmp_path, capsys):
+    def keys():
+        text = (tmp_path / "toy-quick" / "results.csv").read_text(encoding="utf-8")
+        return [row["key"] for row in read_csv(text)]
+
+    assert reproduce("toy", "--out", tmp_path, "--only", "fold=1/M3N", "--jobs", 1) == 0
+    assert keys() == sorted(s.key for s in SPECS if s.fold == 1 and s.model == "M3N")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "2 of 8 fits are there; figures and tables show these." in said
+    assert "Some figures or tables wait for more of them." in said
+    assert not (tmp_path / "toy-quick" / "figure.png").exists()
+    assert (
+        reproduce("toy", "--out", tmp_path, "--jobs", 1, "--only", "fold=0", "--only", "1/p") == 0
+    )
+    assert keys() == sorted(s.key for s in SPECS)
+    assert "wait for more" not in capsys.readouterr().out
+    assert (tmp_path / "toy-quick" / "figure.png").exists(), "drawn from all rows that are there"
+
+
+def test_a_fit_brings_the_one_that_chooses_its_constants(toy, tmp_path):
+    toy(replace(CHOOSING, specs=lambda scale, seed: [*SPECS, CHOICE, *LATER]))
+    assert reproduce("toy", "--out", tmp_path, "--only", LATER[1].key, "--jobs", 1) == 0
+    text = (tmp_path / "toy-quick" / "results.csv").read_text(encoding="utf-8")
+    assert {row["key"] for row in read_csv(text)} == {CHOICE.key, LATER[1].key}
+
+
+def test_no_fit_of_that_name(toy, tmp_path, capsys):
+    assert reproduce("toy", "--out", tmp_path, "--only", "L2", "--only", "L1") == 2
+    error = sentence(capsys)
+    assert f"no fit has 'L2' or 'L1' in its key; a key is, for example, {SPECS[0].key}" in error
+    assert reproduce("kl-norm", "--out", tmp_path, "--only", "L2") == 2
+    assert "kl-norm makes no fits, of which --only could choose some." in sentence(capsys)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", [["--backend", "dask"], ["--scheduler", "tcp://127.0.0.1:1"]])
+def test_dask_needs_a_scheduler(toy, tmp_path, capsys, words):
+    assert reproduce("toy", "--out", tmp_path, *words) == 2
+    assert "--backend dask and --scheduler ADDRESS belong together" in sentence(capsys)
+
+
+def test_a_scheduler_that_does_not_answer(toy, tmp_path, capsys, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(runner, "_PATIENCE", 0.3)
+    words = ["--backend", "dask", "--scheduler", "tcp://127.0.0.1:1"]
+    assert reproduce("toy", "--out", tmp_path, *words) == 2
+    assert "no Dask scheduler answers at 'tcp://127.0.0.1:1'" in sentence(capsys)
+
+
+def test_each_seed_has_its_folder(toy, tmp_path):
+    toy(replace(TOY, specs=lambda scale, seed: [replace(spec, seed=seed) for spec in SPECS[:1]]))
+    assert reproduce("toy", "--out", tmp_path, "--jobs", 1) == 0
+    first = tmp_path / "toy-quick"
+    before = {path.name: path.read_bytes() for path in first.iterdir()}
+    assert reproduce("toy", "--out", tmp_path, "--seed", 1, "--jobs", 1, "--force") == 0
+    assert {path.name: path.read_bytes() for path in first.iterdir()} == before
+    other = tmp_path / "toy-quick-seed1"
+    [row] = read_csv((other / "results.csv").read_text(encoding="utf-8"))
+    assert row["seed"] == 1
+    caption = " ".join((other / "caption.md").read_text(encoding="utf-8").split())
+    assert "`medn-edu reproduce toy --scale quick --seed 1`" in caption
+
+
+def test_failed_fits_are_reported(toy, tmp_path, capsys):
+    bad = FitSpec("toy", 0, "M3N", (("C", -1.0), ("lam", -1.0)))
+    toy(replace(STUDY, specs=lambda scale, seed: [*SPECS, bad]))
+    words = ["toy", "--out", tmp_path, "--jobs", 1]
+    assert reproduce(*words) == 1
+    output = capsys.readouterr()
+    assert f"{bad.key} failed: TypeError" in output.err
+    assert "1 of 9 fits failed; the same command tries again." in output.out
+    assert (tmp_path / "toy-quick" / "figure.png").exists()
+    assert reproduce(*words, "--publish", tmp_path / "figures") == 2
+    assert "toy is not published: 1 of 9 fits are missing." in capsys.readouterr().err
+    assert not list((tmp_path / "figures").iterdir())
+
+
+def test_publishing(toy, tmp_path, capsys):
+    """Figures, tables, captions and a page; what is published can be read, with times."""
+    figures = tmp_path / "figures"
+    words = ["toy", "kl-norm", "--out", tmp_path, "--jobs", 1, "--publish", figures]
+    assert reproduce(*words, "--scale", "paper") == 0
+    assert f"toy is published in {figures}" in capsys.readouterr().out
+    names = {
+        "README.md", "runs.csv", "toy.csv", "toy-times.csv", "toy.md", "toy.png", "toy.svg",
+        "toy-much.png", "kl-norm.csv", "kl-norm.md", "kl-norm.png",
+    }  # fmt: skip
+    assert {path.name for path in figures.iterdir()} - {"kl-norm.svg"} == names
+    source = (tmp_path / "toy-paper" / "results.csv").read_text(encoding="utf-8")
+    rows = stored_rows("toy", figures)
+    assert len(rows) == len(SPECS)
+    for row, full in zip(rows, read_csv(source), strict=True):
+        assert list(row) == [*PUBLISHED, "twice", "seconds", "cpu_seconds"]
+        assert row["twice"] == 0.666667
+        assert row["seconds"] is not None
+        for name in ("data", "fold", "model", "parameters", "error", "n_nonzero"):
+            assert row[name] == full[name]
+    page = (figures / "README.md").read_text(encoding="utf-8")
+    assert page.index("## kl-norm") < page.index("## toy") < page.index("## How long it took")
+    assert "![a toy](toy.png)" in page
+    assert "![a toy (toy-much)](toy-much.png)" in page
+    assert "[toy.svg](toy.svg)" in page
+    assert "medn-edu reproduce toy --scale paper  # quick 1 s, paper 2 s" in page
+    assert "A toy.  It is a toy.\n" in page, "the first paragraph of the caption"
+    assert f"| toy | paper | {read_runs(figures)['date']} | {__version__} | 8 | 1 |" in page
+    for link in re.findall(r"\]\((.*?)\)", page):
+        assert (figures / link).exists()
+    before = {path.name: path.read_bytes() for path in figures.iterdir()}
+    assert reproduce(*words, "--scale", "paper") == 0
+    assert {path.name: path.read_bytes() for path in figures.iterdir()} == before
+
+    def report(rows, scale):
+        table = [{"model": "M3N", "n": len(rows)}]
+        return Report(("model", "n"), table, "in short", f"Caption at {scale} scale.\n")
+
+    toy(replace(STUDY, report=report, more_figures={}))
+    assert reproduce(*words, "--scale", "quick") == 0
+    assert stored_rows("toy-summary", figures) == [{"model": "M3N", "n": 8}]
+    names = {path.name for path in figures.iterdir()}
+    assert "toy.svg" not in names, "what belongs to an earlier figure goes"
+    assert set(stored_studies()).isdisjoint({"runs", "toy-times"})
+    assert "Caption at quick scale.\n" in (figures / "README.md").read_text(encoding="utf-8")
+
+
+def read_runs(figures: Path) -> dict:
+    [run] = read_csv((figures / "runs.csv").read_text(encoding="utf-8"))
+    return run
+
+
+def test_where_nothing_can_be_published(toy, tmp_path, capsys):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    words = ["--publish", tmp_path / "file"]
+    assert reproduce("toy", "--out", tmp_path / "out", *words) == 2
+    assert "choose another with --publish." in sentence(capsys)
+    assert not (tmp_path / "out").exists()
+
+
+SLOW_STUDY = """
+import signal, sys, time
+from dataclasses import replace
+sys.path.insert(0, sys.argv[3])
+from test_experiments_runner import SPECS, TOY, toy_split
+from medn_edu.cli import main
+from medn_edu.experiments.studies import STUDIES
+
+def split(spec):
+    time.sleep(0.2)
+    return toy_split(spec)
+
+# Tests in the background of a shell inherit that Ctrl-C is to be ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+specs = [replace(spec, seed=seed) for spec in SPECS for seed in range(15)]
+STUDIES["toy"] = replace(TOY, specs=lambda scale, seed: specs, split=split)
+sys.exit(main(["reproduce", "toy", "--jobs", sys.argv[1], "--out", sys.argv[2]]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to whole consoles")
+@pytest.mark.parametrize(("jobs", "whole_group"), [("1", False), ("2", True)])
+def test_ctrl_c_in_the_middle_of_a_study(tmp_path, jobs, whole_group):
+    """A shell sends it to the workers, too."""
+    table = tmp_path / "toy-quick" / "results.csv"
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW_STUDY, jobs, str(tmp_path), str(TESTS)],
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+    ) as process:  # fmt: skip
+        deadline = time.monotonic() + 120
+        while not table.exists():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        (os.killpg if whole_group else os.kill)(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    made = {path.name for path in table.parent.iterdir()}
+    assert made == {"results.csv", "timings.csv", "runs.csv"}
+    n_done = len(read_csv(table.read_text(encoding="utf-8")))
+    assert 0 < n_done < 120, "stopped in the middle"
+    assert read_csv((table.parent / "runs.csv").read_text())[0]["fits"] == n_done
+    verb = "is" if n_done == 1 else "are"
+    assert error.strip() == (
+        f"Stopped. {n_done} of 120 fits {verb} kept; the same command goes on from there."
+    )
