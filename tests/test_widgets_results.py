@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from medn_edu.experiments.stored import stored_studies
-from medn_edu.widgets import Explorer, ocr_results, synthetic_results
+from medn_edu.plots import new_figure, save_figure
+from medn_edu.widgets import Explorer, ocr_results, results, study_picture, synthetic_results
 
 SHIFTS = {"CRF": 0.07, "L2-CRF": 0.02, "L1-CRF": -0.03, "M3N": 0.022, "LapMEDN variational": 0.0}
 NONE = "nothing"
@@ -129,6 +132,31 @@ def test_pictures_change(ocr: Explorer) -> None:
 def test_other_tables_are_refused() -> None:
     with pytest.raises(ValueError, match="holds no errors"):
         synthetic_results(planted("ocr", (100,)))
+
+
+def test_picture_of_a_stored_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study of one row, drawn in two ways."""
+
+    def draw(rows: Any, path: Any, width: float = 4) -> None:
+        assert rows == [{"error": 0.5}]
+        save_figure(new_figure(width, 2), path)
+
+    study = SimpleNamespace(draw=draw, more_figures={"wide": partial(draw, width=6)})
+    monkeypatch.setitem(results.STUDIES, "planted", study)
+    monkeypatch.setattr(results, "stored_rows", lambda name: [{"error": 0.5}])
+    for figure, width in (("", 384), ("wide", 576)):
+        picture = study_picture("planted", "An empty figure.", figure)
+        data, metadata = picture._repr_mimebundle_()
+        assert data["image/png"].startswith(b"\x89PNG")
+        assert (repr(picture), data["text/plain"]) == ("An empty figure.",) * 2
+        assert metadata["image/png"] == {"alt": "An empty figure.", "width": width}
+    with pytest.raises(ValueError, match="has no figure 'tall'; it has wide"):
+        study_picture("planted", "", "tall")
+
+
+def test_picture_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="study is 'no-such-study'; expected one of"):
+        study_picture("no-such-study", "")
 
 
 @pytest.mark.parametrize(

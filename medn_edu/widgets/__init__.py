@@ -10,10 +10,10 @@ from medn_edu.widgets.controls import Check, Choice, Control, Slider, Time
 from medn_edu.widgets.explorer import Explorer, Frame, Lesson
 from medn_edu.widgets.l1_path import l1_path
 from medn_edu.widgets.lattice import best_path
-from medn_edu.widgets.picture import Picture
+from medn_edu.widgets.picture import Picture, SavedPicture
 from medn_edu.widgets.projections import projections
 from medn_edu.widgets.reading import read_words
-from medn_edu.widgets.results import ocr_results, synthetic_results
+from medn_edu.widgets.results import ocr_results, study_picture, synthetic_results
 from medn_edu.widgets.shrinkage import shrinkage
 from medn_edu.widgets.weight_images import weight_images
 from medn_edu.widgets.working_sets import working_sets
@@ -26,6 +26,7 @@ __all__ = [
     "Frame",
     "Lesson",
     "Picture",
+    "SavedPicture",
     "Slider",
     "Time",
     "best_path",
@@ -34,6 +35,7 @@ __all__ = [
     "projections",
     "read_words",
     "shrinkage",
+    "study_picture",
     "synthetic_results",
     "weight_images",
     "working_sets",

@@ -6,10 +6,13 @@ import io
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Picture"]
+from PIL import Image
+
+__all__ = ["Picture", "SavedPicture"]
 
 CSS_DPI = 96
 DPI = 144
+SAVED_DPI = 150  # of figures in files, as the style sheet has it
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,4 +47,29 @@ class Picture:
         self.figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
         width = round(self.figure.get_figwidth() * CSS_DPI)
         data = {"image/png": buffer.getvalue(), "text/plain": self.alt}
+        return data, {"image/png": {"alt": self.alt, "width": width}}
+
+
+@dataclass(frozen=True, eq=False)
+class SavedPicture:
+    """A figure that was saved as PNG by `medn_edu.plots.save_figure`, and its description.
+
+    Parameters
+    ----------
+    png : bytes
+        The file.
+    alt : str
+        What it shows, for those who cannot see it.
+    """
+
+    png: bytes
+    alt: str
+
+    def __repr__(self) -> str:
+        return self.alt
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        with Image.open(io.BytesIO(self.png)) as picture:
+            width = round(picture.width * CSS_DPI / SAVED_DPI)
+        data = {"image/png": self.png, "text/plain": self.alt}
         return data, {"image/png": {"alt": self.alt, "width": width}}

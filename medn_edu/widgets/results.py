@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from medn_edu.experiments.stored import stored_rows
+from medn_edu.experiments.studies import STUDIES
 from medn_edu.plots.browser import (
     BrowserFrame,
     Interval,
@@ -19,8 +22,9 @@ from medn_edu.plots.browser import (
 )
 from medn_edu.widgets.controls import Check, Choice, Control
 from medn_edu.widgets.explorer import Explorer, Lesson
+from medn_edu.widgets.picture import SavedPicture
 
-__all__ = ["ocr_results", "synthetic_results"]
+__all__ = ["ocr_results", "study_picture", "synthetic_results"]
 
 Rows = Iterable[Mapping[str, Any]]
 
@@ -104,6 +108,41 @@ def ocr_results(rows: Rows | None = None, *, constants: str = "chosen") -> Explo
     ]
     study = study_errors(wanted, lambda row: _ocr_place(row, _TITLES[constants]), _ORDER)
     return _Browser(study, "", "", "words", "folds").explorer("ocr-results", _penalty_pays(study))
+
+
+def study_picture(study: str, alt: str, figure: str = "") -> SavedPicture:
+    """Draw a figure of a study from its stored table.
+
+    Parameters
+    ----------
+    study : str
+        Name of the study.
+    alt : str
+        What the figure shows, for those who cannot see it.
+    figure : str, optional
+        Which of the study's further figures; its main one unless given.
+
+    Returns
+    -------
+    SavedPicture
+        The figure.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no table is stored.
+    ValueError
+        If there is no such study or figure.
+    """
+    if study not in STUDIES:
+        raise ValueError(f"study is {study!r}; expected one of {', '.join(STUDIES)}.")
+    drawings = {"": STUDIES[study].draw, **STUDIES[study].more_figures}
+    if figure not in drawings:
+        raise ValueError(f"{study} has no figure {figure!r}; it has {', '.join(drawings)[2:]}.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "figure.png"
+        drawings[figure](stored_rows(study), path)
+        return SavedPicture(path.read_bytes(), alt)
 
 
 def _iid_place(row: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -269,15 +308,15 @@ def _sparsity_pays(study: StudyErrors) -> list[Lesson]:
         return []
 
     def holds(*, n_train: int, **_: Any) -> bool:
-        gains = [
+        gain, other = (
             browser_frame(study, setting, n_train, ["L1-CRF"], "L2-CRF").here["L1-CRF"]
             for setting in (few, many)
-        ]
-        return gains[0].high < 0 and gains[0].high < gains[1].low
+        )
+        return gain.high < min(0.0, other.mean)
 
     boxes = {_identifier(name): name == "L1-CRF" for name in study.models}
-    move = {"relevant": few, "n_train": study.sizes[-1], "reference": "L2-CRF", **boxes}
-    fact = "The L1 penalty pays where few features matter, and far less where many do."
+    move = {"relevant": few, "n_train": study.sizes[0], "reference": "L2-CRF", **boxes}
+    fact = "The L1 penalty pays where few features matter, and less where many do."
     return [Lesson(move, fact, holds)]
 
 
