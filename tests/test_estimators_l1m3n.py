@@ -77,7 +77,7 @@ def test_parameters(model):
     assert repr(again) == repr(model)
     assert set(L1M3N().get_params()) == {
         "C", "solver", "radius", "beta", "lam", "n_iterations", "threshold", "clean_up", "forbidden",
-        "tol", "max_iter", "random_state", "n_jobs", "verbose",
+        "tol", "max_iter", "warm_start", "random_state", "n_jobs", "verbose",
     }  # fmt: skip
 
 
@@ -334,6 +334,82 @@ def test_a_C_at_which_every_weight_is_zero(name):
     assert model.certified_zeros_.all()
     assert model.result_.gap == 0.0
     assert model.l1_constant_ == 1e-5
+
+
+# -- warm starts ---------------------------------------------------------------------------------------
+
+CHAINS = make_chain_crf(12, 12, 6, 2, 5, random_state=1)
+UP_AND_DOWN = (0.02, 0.05, 0.1, 0.07, 1e-5, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("name", "tol"),
+    [("path", 2e-2), ("path", 1e-8), ("path, rounded", 5e-2), ("cutting_plane", 1e-8)],
+)
+def test_warm_starts_along_a_path_of_constants(name, tol):
+    """They find what fresh ones find, with bounds as good, and with less work."""
+    warm = clone(SOLVERS[name]).set_params(warm_start=True, tol=tol)
+    n_calls = np.zeros(2)
+    for C in UP_AND_DOWN:
+        fit_without_warnings(warm.set_params(C=C), CHAINS.data, CHAINS.target)
+        cold = clone(warm).fit(CHAINS.data, CHAINS.target)
+        assert warm.l1_constant_ == C
+        assert warm.result_.relative_gap <= tol
+        assert warm.result_.primal == pytest.approx(cold.result_.primal, rel=1.1 * tol)
+        allowed = 1e-6 * np.abs(cold.weights_).sum() + 1e-9
+        for one, other in ((warm, cold), (cold, warm)):
+            assert (np.abs(one.weights_) <= other.weight_bounds_ + allowed).all()
+        assert (np.abs(warm.eta_) <= 0.5 * (1 + 1e-9)).all()
+        assert all(sum(m for _, m in s) <= C * (1 + 1e-9) for s in warm.support_labellings_)
+        if tol == 1e-8:
+            assert warm.certified_zeros_.any() == cold.certified_zeros_.any()
+            assert not (warm.certified_zeros_ & (np.abs(cold.weights_) > 1e-6)).any()
+        if C in UP_AND_DOWN[1:4]:
+            n_calls += warm.result_.n_oracle_calls, cold.result_.n_oracle_calls
+    assert n_calls[0] < (1.0 if name == "path, rounded" else 0.8) * n_calls[1]
+
+
+@pytest.mark.parametrize("solver", ["path", "cutting_plane"])
+def test_a_warm_start_where_nothing_is_left_to_do(solver):
+    model = L1M3N(0.1, solver, warm_start=True, tol=1e-8).fit(CHAINS.data, CHAINS.target)
+    first = model.result_
+    again = model.fit(CHAINS.data, CHAINS.target).result_
+    assert again.n_passes <= 3
+    assert again.primal == pytest.approx(first.primal, rel=1e-8)
+
+
+def test_warm_starts_with_other_labels_and_weights():
+    """Masses that are too large now, and labellings that have become true."""
+    rng = np.random.default_rng(0)
+    labels = [rng.permutation(y) for y in CHAINS.target]
+    weight = rng.uniform(0.5, 2.0, len(labels))
+    for solver in ("path", "cutting_plane"):
+        warm = L1M3N(0.1, solver, warm_start=True, tol=1e-6).fit(CHAINS.data, CHAINS.target)
+        warm.fit(CHAINS.data, labels, sample_weight=weight)
+        cold = clone(warm).fit(CHAINS.data, labels, sample_weight=weight)
+        assert warm.result_.primal == pytest.approx(cold.result_.primal, rel=2e-6)
+
+
+@pytest.mark.parametrize("name", ["em", "subgradient"])
+def test_warm_starts_after_other_solvers(name):
+    """From whatever there is; from nothing where no labellings are kept."""
+    model = clone(SOLVERS[name]).fit(X, Y)
+    options = {"radius": None, "lam": None, "clean_up": None, "warm_start": True, "tol": 1e-6}
+    for solver in ("path", "cutting_plane"):
+        model.set_params(C=0.3, solver=solver, **options).fit(X, Y)
+        fresh = L1M3N(0.3, solver, tol=1e-6).fit(X, Y)
+        assert model.result_.primal == pytest.approx(fresh.result_.primal, rel=2e-6)
+    em = model.set_params(solver="em", tol=0.05, n_iterations=2).fit(X, Y)
+    afresh = clone(em).fit(X, Y)
+    np.testing.assert_array_equal(em.weights_, afresh.weights_)
+
+
+@pytest.mark.parametrize("solver", ["path", "cutting_plane"])
+def test_no_warm_start_from_other_samples(solver):
+    model = L1M3N(0.1, solver, warm_start=True).fit(X, Y)
+    with pytest.raises(ValueError, match="warm_start continues from the last fit, but these"):
+        model.fit(X[1:], Y[1:])
+    model.set_params(warm_start=False).fit(X[1:], Y[1:])
 
 
 # -- bad input -----------------------------------------------------------------------------------------

@@ -204,6 +204,32 @@ def test_highs_gives_up(monkeypatch, n, worth):
         assert result.relative_gap <= 0.011
 
 
+# -- warm starts ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("few", [10**5, -1])
+@pytest.mark.parametrize("kind", KINDS)
+def test_warm_starts(monkeypatch, kind, few):
+    """By a small linear program or, where it would be large, by the path: to the same optimum."""
+    monkeypatch.setattr(module, "_FEW_CELLS", few)
+    last = None
+    for price in (0.3, 0.5, 0.1, 1e-6, 20.0):
+        problem = make_problem(kind, price)
+        path = l1_path(problem, rng=np.random.default_rng(0), tol=1e-9, warm_start=last)
+        points = list(path)
+        last = run(points, problem, tol=1e-9, max_iter=200)
+        best = assert_solved(problem, last)
+        bounds_hold(problem, points, best.value)
+        assert is_vertex(rows_of(problem), last.weights)
+
+
+def test_a_warm_start_from_other_samples():
+    last = solve(make_problem(KINDS[0], 0.3))
+    problem = NormMarginProblem(odd_data()["one node"], L1Norm(), LinearSlack(0.3))
+    with pytest.raises(ValueError, match="warm_start"):
+        next(l1_path(problem, rng=np.random.default_rng(0), warm_start=last))
+
+
 # -- manners --------------------------------------------------------------------------------------------
 
 

@@ -98,6 +98,9 @@ class L1M3N(MarginNetwork):
         Relative duality gap at which to stop; with EM that of each quadratic program.
     max_iter : int, default=1000
         Largest number of passes; with EM of each quadratic program.
+    warm_start : bool, default=False
+        Go on from the last solution when fitted again to the same samples, perhaps with another ``C``:
+        the path and the cutting planes do; the other solvers start afresh.
     random_state : int, numpy.random.Generator or None, default=0
         Order in which samples are visited.
     n_jobs : int, default=1
@@ -138,8 +141,6 @@ class L1M3N(MarginNetwork):
     True
     """
 
-    warm_start = False
-
     def __init__(
         self,
         C: float = 1.0,
@@ -154,6 +155,7 @@ class L1M3N(MarginNetwork):
         forbidden: Any = None,
         tol: float = 1e-2,
         max_iter: int = 1000,
+        warm_start: bool = False,
         random_state: Any = 0,
         n_jobs: int = 1,
         verbose: int = 1,
@@ -169,6 +171,7 @@ class L1M3N(MarginNetwork):
         self.forbidden = forbidden
         self.tol = tol
         self.max_iter = max_iter
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -271,9 +274,9 @@ class L1M3N(MarginNetwork):
         rng = random_generator(self.random_state)
         if self.solver == "path":
             clean_up = None if self.clean_up is None else bool(self.clean_up)
-            return l1_path(problem, rng=rng, tol=self.tol, clean_up=clean_up)
+            return l1_path(problem, rng=rng, tol=self.tol, clean_up=clean_up, warm_start=start)
         if self.solver == "cutting_plane":
-            return l1_cutting_plane(problem)
+            return l1_cutting_plane(problem, warm_start=start)
         if self.solver == "em":
             return adaptive_m3n(
                 problem,

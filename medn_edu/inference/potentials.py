@@ -348,14 +348,27 @@ def joint_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> 
     array([[5., 3., 0., 0., 1., 0.]])
     """
     labels = check_labels(samples, labels, shape.n_labels)
-    of_value = np.repeat(np.arange(samples.n_nodes), np.diff(samples.indptr))
-    node_column = labels[of_value] * shape.n_features + samples.indices
+    n_coef = shape.n_labels * shape.n_features
     child = np.flatnonzero(samples.parents >= 0)
     pair = labels[samples.parents[child]] * shape.n_labels + labels[child]
-    edge_column = (
-        shape.n_labels * shape.n_features + samples.edge_types[child] * shape.n_labels**2 + pair
+    edges = sp.csr_matrix(
+        (
+            np.ones(len(child)),
+            (samples.sample_of_node[child], samples.edge_types[child] * shape.n_labels**2 + pair),
+        ),
+        shape=(samples.n_samples, shape.size - n_coef),
     )
-    rows = samples.sample_of_node[np.concatenate([of_value, child])]
-    columns = np.concatenate([node_column, edge_column])
-    values = np.concatenate([samples.data, np.ones(len(child))])
-    return sp.csr_matrix((values, (rows, columns)), shape=(samples.n_samples, shape.size))
+    # One row for each label of each sample: a product adds up what sorting would have to bring together.
+    group = samples.sample_of_node * shape.n_labels + labels
+    n_groups = samples.n_samples * shape.n_labels
+    members = sp.csr_matrix(
+        (np.ones(samples.n_nodes), (group, np.arange(samples.n_nodes))),
+        shape=(n_groups, samples.n_nodes),
+    )
+    sums = (members @ samples.features).sorted_indices()
+    label = np.repeat(np.arange(n_groups) % shape.n_labels, np.diff(sums.indptr))
+    nodes = sp.csr_matrix(
+        (sums.data, sums.indices + label * shape.n_features, sums.indptr[:: shape.n_labels]),
+        shape=(samples.n_samples, n_coef),
+    )
+    return sp.hstack([nodes, edges], format="csr")

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 
 from medn_edu.problems.norm_margin import NormMarginProblem
 from medn_edu.problems.norms import L1Norm
 from medn_edu.results import DualVariables, Iterate
+from medn_edu.solvers._warm_start import check_warm_start
 
-__all__ = ["Bounds", "check_l1_problem"]
+__all__ = ["Bounds", "check_l1_problem", "fitting"]
 
 
 def check_l1_problem(problem: NormMarginProblem) -> None:
     """Refuse a problem that is not L1-M3N."""
     if not isinstance(problem.norm, L1Norm):
         raise TypeError(f"the norm is {problem.norm!r}; this solver expects L1Norm().")
+
+
+def fitting(problem: NormMarginProblem, sample: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Return masses, scaled down where a sample has more than its own."""
+    total = np.bincount(sample, mass, problem.n_samples)
+    return mass * np.minimum(1.0, problem.mass / np.maximum(total, 1e-300))[sample]
 
 
 class Bounds:
@@ -77,6 +85,13 @@ class Bounds:
         if lower > self.lower:
             self.alpha, self.lower = alpha, lower
         return lower
+
+    def start(self, alpha: DualVariables) -> DualVariables:
+        """Return masses found with another constant as they are feasible here; keep their bound."""
+        check_warm_start(alpha, self.problem.data)
+        alpha = replace(alpha, values=fitting(self.problem, alpha.sample, alpha.values))
+        self.prove(alpha)
+        return alpha
 
     def iterate(self, stopped: str = "") -> Iterate:
         """Return the best of both sides."""

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from medn_edu.problems.norm_margin import NormMarginProblem
 from medn_edu.results import DualVariables
+from medn_edu.solvers._l1_bounds import fitting
 
 __all__ = ["LinearProgram", "ProgramError", "ProgramSolution", "select"]
 
@@ -186,7 +187,7 @@ class LinearProgram:
         known = self._column >= 0
         weights[known] = values[self._column[known]] - values[self._column[known] + 1]
         mass = np.maximum(np.array(solution.row_dual), 0.0)
-        mass *= self._fit(mass)[self.labellings.sample]
+        mass = fitting(self.problem, self.labellings.sample, mass)
         active = mass > 0
         alpha = _with_masses(self.labellings, mass, active)
         value = self._highs.getInfo().objective_function_value
@@ -200,11 +201,6 @@ class LinearProgram:
     def _run(self) -> str:
         self._highs.run()
         return self._highs.modelStatusToString(self._highs.getModelStatus())
-
-    def _fit(self, mass: np.ndarray) -> np.ndarray:
-        """Return by how much to scale each sample's masses for their sum not to exceed its own."""
-        total = np.bincount(self.labellings.sample, mass, self.problem.n_samples)
-        return np.minimum(1.0, self.problem.mass / np.maximum(total, 1e-300))
 
 
 def select(labellings: DualVariables, chosen: np.ndarray) -> DualVariables:

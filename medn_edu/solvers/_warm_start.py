@@ -7,7 +7,7 @@ import numpy as np
 from medn_edu.results import DualVariables
 from medn_edu.structures import LabelledSamples
 
-__all__ = ["starting_masses"]
+__all__ = ["check_warm_start", "starting_masses"]
 
 
 def starting_masses(
@@ -41,7 +41,7 @@ def starting_masses(
     samples, n_samples = data.samples, data.samples.n_samples
     if warm_start is None:
         return DualVariables(np.arange(n_samples), samples.offsets, data.labels, mass)
-    _check_warm_start(warm_start, data)
+    check_warm_start(warm_start, data)
     scale, missing = np.ones(n_samples), mass
     if fixed:
         total = np.bincount(warm_start.sample, weights=warm_start.values, minlength=n_samples)
@@ -60,7 +60,8 @@ def starting_masses(
     )
 
 
-def _check_warm_start(alpha: DualVariables, data: LabelledSamples) -> None:
+def check_warm_start(alpha: DualVariables, data: LabelledSamples) -> None:
+    """Refuse masses that do not belong to these samples."""
     samples = data.samples
     if len(alpha) and not (alpha.sample.min() >= 0 and alpha.sample.max() < samples.n_samples):
         raise ValueError(

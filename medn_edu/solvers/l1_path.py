@@ -14,6 +14,10 @@ its parameter: this is an interior-point method for the linear program, in which
 left, the gap is at most ``K / (2 sqrt(lam))``, for each weight contributes ``w_k / 2 - w_k eta_k / (2
 sqrt(lam))``, and ``2 sqrt(lam)`` times that is ``w_k (sqrt(lam) - eta_k) <= 1``.
 
+Each MEDN starts from the masses of the one before.  So can the first, from a solution with another
+constant ``C``; but where the labellings and features of that solution make a small linear program, this
+is solved at once, and the path is not needed.
+
 The path stops at the gap that is asked for.  All weights are then small or large, but none is 0.  Two
 steps find the zeros.
 
@@ -38,12 +42,12 @@ import numpy as np
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.problems.norm_margin import NormMarginProblem
-from medn_edu.results import OVERFLOW, DualVariables, Iterate, run
+from medn_edu.results import OVERFLOW, DualVariables, Iterate, SolveResult, run
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers._l1_bounds import Bounds, check_l1_problem
 from medn_edu.solvers._linear_program import LinearProgram
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
-from medn_edu.solvers.l1_cutting_plane import cut
+from medn_edu.solvers.l1_cutting_plane import WARM_SMOOTHING, cut
 
 __all__ = ["l1_path"]
 
@@ -58,6 +62,9 @@ _NEAR = 0.4  # weights with a smaller |eta_k| are left out of the linear program
 _FINE = 1e-2  # gap at which that program takes over,
 _WORTH = 3e3  # or this divided by its rows times its features, if that is more,
 _MOST_CELLS = 1_000_000  # if they are not more than this, so that it takes seconds, not minutes
+_FEW_CELLS = 100_000  # so many take no longer than a Laplace MEDN: a warm start begins with them,
+_NEARER = 0.2  # and with weights whose |eta_k| was above this,
+_FAR = 0.6  # unless the last solution proves nothing: the relative gap of its dual variables
 
 
 def l1_path(
@@ -66,6 +73,7 @@ def l1_path(
     rng: np.random.Generator,
     tol: float = 1e-2,
     clean_up: bool | None = None,
+    warm_start: SolveResult | None = None,
 ) -> Iterator[Iterate]:
     """Solve L1-M3N along a path of Laplace MEDNs; yield once per value of ``lam``.
 
@@ -80,6 +88,10 @@ def l1_path(
     clean_up : bool, optional
         Whether to end at a vertex of the linear program; by default where the program has at most a
         million cells.  Without it weights are rounded to 0 where the gap allows it.
+    warm_start : SolveResult, optional
+        Solution of a problem of the same samples with another constant.  Its labellings and features
+        are the first linear program, where that is small; otherwise its dual variables are where
+        the first Laplace MEDN begins.
 
     Yields
     ------
@@ -92,7 +104,8 @@ def l1_path(
     TypeError
         If the problem is not L1-M3N.
     ValueError
-        If its constant is so small or so large that ``lam`` overflows.
+        If its constant is so small or so large that ``lam`` overflows, or ``warm_start`` does not
+        belong to its samples.
 
     Examples
     --------
@@ -110,9 +123,22 @@ def l1_path(
     """
     check_l1_problem(problem)
     bounds = Bounds(problem)
+    alpha, upper = None, bounds.upper
+    if warm_start is not None and warm_start.alpha is not None:
+        alpha = bounds.start(warm_start.alpha)
+        last = bounds.without_weights()
+        last.visit(warm_start.weights)
+        bounds.n_oracle_calls, upper = last.n_oracle_calls, min(upper, last.upper)
+        features = np.flatnonzero(np.abs(problem.eta(warm_start.alpha)) > _NEARER)
+        small = len(features) * len(alpha) <= _FEW_CELLS
+        if clean_up is not False and small and last.closed(_FAR):
+            yield bounds.iterate()
+            program = LinearProgram(problem, features, alpha)
+            yield from cut(program, bounds, warm_start.weights, smoothing=WARM_SMOOTHING)
+            return
     yield bounds.iterate()
     coarse, allowed = tol if clean_up is False else max(tol, _FINE), False
-    for scaled_eta in _follow(problem, bounds, rng, coarse, tol):
+    for scaled_eta in _follow(problem, bounds, rng, coarse, tol, alpha, upper):
         features = np.flatnonzero(np.abs(scaled_eta) > _NEAR)
         n_cells = len(features) * len(bounds.alpha)
         allowed = n_cells <= _MOST_CELLS if clean_up is None else clean_up
@@ -133,16 +159,20 @@ def _follow(
     rng: np.random.Generator,
     coarse: float,
     fine: float,
+    alpha: DualVariables | None,
+    upper: float,
 ) -> Iterator[np.ndarray]:
     """Solve MEDN after MEDN; yield each ``eta``, scaled so that a half is its bound.
 
-    The gap is brought to the coarse tolerance first and, if it is still wanted then, to the fine one.
+    They begin at these masses, if there are any, with a ``lam`` that suits this objective.  The gap is
+    brought to the coarse tolerance first and, if it is still wanted then, to the fine one.
     """
     _, C = problem.slack.compiled
-    lam = float(_START * np.square(problem.weight_shape.size / bounds.upper))
+    lam = float(_START * np.square(problem.weight_shape.size / upper))
     if not (lam > 0 and math.isfinite(lam)):
         raise ValueError(OVERFLOW)
-    alpha: DualVariables | None = None
+    if alpha is not None:
+        alpha = alpha.scaled(2 * math.sqrt(lam))
     gap, last, n_vain = bounds.gap, 0.0, 0
     while n_vain < _MOST_VAIN:
         slack = LinearSlack(2 * C * math.sqrt(lam))
