@@ -12,7 +12,14 @@ Examples
 
 from __future__ import annotations
 
-from medn_edu.plots.errors import ErrorCurve, draw_error_bars, draw_errors, error_curves
+from medn_edu.plots.errors import (
+    ErrorCurve,
+    draw_error_bars,
+    draw_errors,
+    draw_grouped_errors,
+    error_curves,
+    error_differences,
+)
 from medn_edu.plots.letters import draw_words, words_figure, words_height
 from medn_edu.plots.norms import NormBall, draw_norm_balls, kl_balls, plain_balls
 from medn_edu.plots.shrinkage import (
@@ -48,12 +55,14 @@ __all__ = [
     "ShrinkageCurve",
     "draw_error_bars",
     "draw_errors",
+    "draw_grouped_errors",
     "draw_norm_balls",
     "draw_shrinkage",
     "draw_transitions",
     "draw_weight_images",
     "draw_words",
     "error_curves",
+    "error_differences",
     "kl_balls",
     "new_figure",
     "plain_balls",

@@ -1,7 +1,8 @@
-"""Errors: one bar per model, or curves against the number of training samples.
+"""Errors: one bar per model, curves against the number of training samples, or groups of markers.
 
 What is drawn is computed apart from the drawing: `error_curves` turns raw rows, one per fit, into
-means and spreads, and `draw_errors` draws those.
+means and spreads, `error_differences` into those of the differences from one of the models, fold by
+fold; `draw_errors` and `draw_grouped_errors` draw them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from medn_edu.plots.style import INK, MUTED, series_style, styled
 
-__all__ = ["ErrorCurve", "draw_error_bars", "draw_errors", "error_curves"]
+__all__ = [
+    "ErrorCurve",
+    "draw_error_bars",
+    "draw_errors",
+    "draw_grouped_errors",
+    "error_curves",
+    "error_differences",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +89,41 @@ def _curve(model: str, by_size: dict[int, list[float]]) -> ErrorCurve:
     )
 
 
+def error_differences(rows: Iterable[Mapping[str, Any]], reference: str) -> list[ErrorCurve]:
+    """Subtract the errors of one model on the same data, then average.
+
+    What makes a fold hard makes it hard for all models, so that differences vary less than errors.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        Each with ``model``, ``data``, ``fold``, ``n_train`` and ``error``.
+    reference : str
+        The model that is subtracted.
+
+    Returns
+    -------
+    list of ErrorCurve
+        One per other model; fits without a counterpart are left out.
+
+    Examples
+    --------
+    >>> same = {"data": "ocr-100", "fold": 0, "n_train": 100}
+    >>> rows = [{**same, "model": "M3N", "error": 0.3}, {**same, "model": "CRF", "error": 0.5}]
+    >>> error_differences(rows, "M3N")[0].mean.round(3)
+    array([0.2])
+    """
+    known = [row for row in rows if row.get("error") is not None]
+    subtracted = {
+        (row["data"], row["fold"]): row["error"] for row in known if row["model"] == reference
+    }
+    return error_curves(
+        {**row, "error": row["error"] - subtracted[row["data"], row["fold"]]}
+        for row in known
+        if row["model"] != reference and (row["data"], row["fold"]) in subtracted
+    )
+
+
 def draw_errors(
     ax: Axes,
     curves: Iterable[ErrorCurve] | Iterable[Mapping[str, Any]],
@@ -132,10 +175,64 @@ def draw_errors(
 def _draw_curve(ax: Axes, curve: ErrorCurve, shift: float, logarithmic: bool) -> None:
     """Draw one curve, moved aside a little so that the spreads of several stay apart."""
     n = curve.n_train.astype(float)
+    spread = curve.deviation if (curve.n_fits > 1).any() else None
+    shift = shift if spread is not None else 0.0
     x = n * 1.02**shift if logarithmic else n + shift * 0.015 * max(float(np.ptp(n)), 1.0)
     style = series_style(curve.model)
-    spread = curve.deviation if (curve.n_fits > 1).any() else None
     ax.errorbar(x, curve.mean, yerr=spread, label=curve.model, elinewidth=1.2, **style)
+
+
+def draw_grouped_errors(
+    ax: Axes, curves: Sequence[ErrorCurve], *, unit: str = "words", reference: str = ""
+) -> None:
+    """Draw errors as a group of markers for each number of training samples.
+
+    Markers stand side by side, in the order of the curves, so that many models can be told apart; a
+    line through each is the standard deviation over the fits.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    curves : sequence of ErrorCurve
+        Errors, or differences from those of a model.
+    unit : str, default="words"
+        What the samples are.
+    reference : str, default=""
+        The model that was subtracted, if the curves are differences.
+
+    Examples
+    --------
+    >>> from medn_edu.plots import new_figure
+    >>> ax = new_figure().add_subplot()
+    >>> rows = [{"model": "M3N", "n_train": n, "error": 1 / n} for n in (10, 20)]
+    >>> draw_grouped_errors(ax, error_curves(rows))
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['10', '20']
+    """
+    sizes = sorted({int(n) for curve in curves for n in curve.n_train})
+    step = 0.84 / max(len(curves), 1)
+    with styled():
+        for place in range(0, len(sizes), 2):
+            ax.axvspan(place - 0.5, place + 0.5, color=MUTED, alpha=0.08, linewidth=0)
+        for k, curve in enumerate(curves):
+            x = [sizes.index(int(n)) + step * (k - (len(curves) - 1) / 2) for n in curve.n_train]
+            style = {**series_style(curve.model), "linestyle": "none", "markersize": 6}
+            spread = 100 * curve.deviation if (curve.n_fits > 1).any() else None
+            y = 100 * curve.mean
+            ax.errorbar(x, y, yerr=spread, label=curve.model, elinewidth=1.2, **style)
+        ax.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
+        ax.set_xlim(-0.5, max(len(sizes) - 0.5, 0.5))
+        ax.tick_params(axis="x", length=0)
+        ax.set_xlabel(f"training {unit}")
+        if reference:
+            ax.axhline(0, color=INK, linewidth=1, zorder=0.5)
+            ax.yaxis.set_major_formatter(lambda value, _: f"{value:+.3g}" if value else "0")
+            ax.set_ylabel(f"points more than {reference}")
+        else:
+            ax.yaxis.set_major_formatter(lambda value, _: f"{value:.3g} %")
+            ax.set_ylabel("test error (% of labels)")
+        ax.grid(axis="y")
 
 
 def draw_error_bars(
