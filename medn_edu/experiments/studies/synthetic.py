@@ -45,6 +45,14 @@ from medn_edu.experiments.splits import (
     iid_chains,
     iid_split,
 )
+from medn_edu.experiments.studies.synthetic_reports import (
+    draw_correlated,
+    draw_correlated_variances,
+    draw_correlated_weights,
+    draw_iid,
+    report_correlated,
+    report_iid,
+)
 from medn_edu.inference import best_labelling
 from medn_edu.packing import pack
 
@@ -140,7 +148,7 @@ _IID_MODELS = {name: _selected(name) if grid else _BASE[name] for name, grid in 
 
 def _iid_specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    numbers, sizes = (range(1), (30, 80)) if quick else (FOLDS, _SIZES)
+    numbers, sizes = (range(1), (30, 50)) if quick else (FOLDS, _SIZES)
     return [
         FitSpec(f"iid-{n_relevant}-{n_train}", number, model, seed=seed)
         for number in numbers
@@ -172,11 +180,12 @@ IID_STUDY = Study(
     "random CRFs with 10, 30 or 50 relevant features of 100",
     _iid_specs,
     iid_split,
-    lambda rows, path: None,
+    draw_iid,
     duration="quick 30 s, paper 25 min",
     models=_IID_MODELS,
     measured=("truth_error", "truth_sequences"),
     measure=_measure_iid,
+    report=report_iid,
 )
 """The study of independent features."""
 
@@ -252,10 +261,15 @@ CORRELATED_STUDY = Study(
     "random CRFs whose relevant features come in groups",
     _correlated_specs,
     correlated_split,
-    lambda rows, path: None,
+    draw_correlated,
     duration="quick 25 s, paper 12 min",
     models=_correlated_models(),
     measured=("truth_error", "truth_sequences", "weights", "variances"),
     measure=_measure_correlated,
+    report=report_correlated,
+    more_figures={
+        "weights": draw_correlated_weights,
+        "variances": draw_correlated_variances,
+    },
 )
 """The study of features in groups."""

@@ -1,0 +1,197 @@
+"""The synthetic studies: what trains and what tests, and figures and reports on planted rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from medn_edu.datasets import make_chain_crf
+from medn_edu.experiments import splits
+from medn_edu.experiments.runner import evaluate
+from medn_edu.experiments.selection import read_constants
+from medn_edu.experiments.specs import FitSpec
+from medn_edu.experiments.studies import STUDIES, synthetic_reports
+
+IID, CORRELATED = STUDIES["synthetic-iid"], STUDIES["synthetic-correlated"]
+MODELS = ("CRF", "L2-CRF", "L1-CRF", "M3N", "L1-M3N", "LapMEDN variational", "LapMEDN")
+
+
+@pytest.fixture
+def small_chains(monkeypatch):
+    """The same studies on shorter chains that an exact sampler has labelled."""
+
+    def make(n_samples=1000, **options):
+        return make_chain_crf(n_samples, length=2, sampler="exact", **options)
+
+    monkeypatch.setattr(splits, "make_chain_crf", make)
+    for cached in (splits.iid_chains, splits.correlated_chains):
+        cached.cache_clear()
+    yield
+    for cached in (splits.iid_chains, splits.correlated_chains):
+        cached.cache_clear()
+
+
+def identity(samples):
+    return [sample.tobytes() for sample in samples]
+
+
+def test_training_sets_are_nested_and_all_others_test(small_chains):
+    found = [IID.split(FitSpec(f"iid-30-{n}", 2, "M3N")) for n in (30, 150)]
+    for n_train, split in zip((30, 150), found, strict=True):
+        train, test = identity(split.X_train), identity(split.X_test)
+        assert (len(train), len(test)) == (n_train, 1000 - n_train)
+        assert not set(train) & set(test)
+    assert identity(found[1].X_train)[:30] == identity(found[0].X_train)
+    other = IID.split(FitSpec("iid-30-30", 3, "M3N"))
+    assert not set(identity(other.X_train)) & set(identity(found[0].X_train))
+
+
+def test_the_protocol_has_150_training_sets():
+    specs = IID.specs("paper", 0)
+    assert {spec.model for spec in specs} == set(MODELS)
+    assert len({(spec.data, spec.fold) for spec in specs}) == 150
+    assert len(specs) == 150 * len(MODELS)
+
+
+def test_one_part_trains_and_the_eleventh_data_set_only_chooses(small_chains):
+    split = CORRELATED.split(FitSpec("correlated-7-3", 6, "M3N"))
+    train, test = identity(split.X_train), identity(split.X_test)
+    assert len(train) in (142, 143)
+    assert len(train) + len(test) == 1000
+    assert not set(train) & set(test)
+    chooser = CORRELATED.split(FitSpec("correlated-7-10", -1, "M3N"))
+    assert (len(chooser.X_train), len(chooser.X_test)) == (1000, 0)
+    assert not set(identity(chooser.X_train)) & {*train, *test}
+    specs = CORRELATED.specs("paper", 0)
+    keys = {spec.key for spec in specs}
+    for spec in specs:
+        if spec.fold >= 0:
+            assert not spec.data.endswith("-10")
+            assert (spec.after in keys) == (spec.model != "CRF")
+            parts = spec.data.split("-")[1]
+            assert not spec.after or spec.after.startswith(f"correlated-{parts}-10/")
+    shown = [spec for spec in specs if spec.fold >= 0 and spec.model == "M3N"]
+    assert len(shown) == 10 * (20 + 10 + 7 + 5 + 4)
+
+
+def test_a_row_has_what_the_generating_model_gets_wrong(small_chains):
+    row, _, _ = evaluate(FitSpec("iid-10-30", 0, "CRF"), IID)
+    assert row["failure"] == ""
+    assert 0 < row["truth_error"] < row["truth_sequences"] < 2 * row["truth_error"] < 1
+
+
+def test_weights_and_variances_are_kept_for_the_first_data_set(small_chains):
+    after = FitSpec("correlated-10-0", 4, "LapMEDN", (("C", 1.0),), after="some fit")
+    row, _, _ = evaluate(after, CORRELATED, (("C", 1.0), ("lam", 36.0)))
+    assert row["failure"] == ""
+    weights, variances = (list(map(float, row[name].split())) for name in ("weights", "variances"))
+    assert (len(weights), len(variances)) == (200, 100)
+    assert min(variances) > 0
+    assert "weights" not in evaluate(FitSpec("correlated-10-1", 4, "CRF"), CORRELATED)[0]
+
+
+def test_every_model_can_be_made():
+    for study in (IID, CORRELATED):
+        for name, model in study.models.items():
+            assert model.build(**dict(read_constants(""))) is not None, name
+
+
+# ---------------------------------------------------------------------------------------------
+# figures and reports
+
+
+def planted(row, name, hard, rank, rng):
+    """Errors that fall with the number of sequences; model by model they grow."""
+    error = 0.1 + 2 / row["n_train"] + 0.01 * rank + hard + rng.normal(0, 1e-3)
+    common = {"seed": 0, "chosen": "lam=4", "parameters": "", "truth_sequences": 0.4}
+    return {**row, **common, "model": name, "error": error, "truth_error": 0.05 + hard}
+
+
+@pytest.fixture
+def iid_rows():
+    rng = np.random.default_rng(0)
+    hard = rng.normal(0, 0.03, 10)
+    return [
+        planted({"data": f"iid-{r}-{n}", "fold": k, "n_train": n}, name, hard[k], rank, rng)
+        for r in (10, 30)
+        for n in (30, 150)
+        for k in range(10)
+        for rank, name in enumerate(MODELS)
+    ]
+
+
+@pytest.fixture
+def correlated_rows():
+    rng = np.random.default_rng(0)
+    hard = rng.normal(0, 0.03, 10)
+    truth = synthetic_reports.true_weights([{"seed": 0}]).reshape(-1, 2).T.ravel()
+    groups = np.exp(np.repeat(rng.normal(size=10), 3))
+    rows = []
+    for n_parts in (20, 10):
+        for number in range(4):
+            for fold in range(3):
+                for rank, name in enumerate((*MODELS, *synthetic_reports.STOPPED)):
+                    where = {"data": f"correlated-{n_parts}-{number}", "fold": fold}
+                    row = {**where, "n_train": 1000 // n_parts}
+                    row = planted(row, name, hard[number], rank, rng)
+                    if (n_parts, number) == (10, 0):
+                        row["weights"] = " ".join(f"{w:.5g}" for w in truth + rank)
+                        if name.startswith("LapMEDN"):
+                            variances = np.r_[groups, np.ones(70)]
+                            row["variances"] = " ".join(f"{v:.5g}" for v in variances)
+                    rows.append(row)
+    return rows
+
+
+def test_report_of_independent_features(iid_rows, tmp_path):
+    report = synthetic_reports.report_iid(iid_rows, "paper")
+    assert len(report.rows) == 2 * 2 * len(MODELS)
+    [line] = [
+        line
+        for line in report.rows
+        if (line["relevant"], line["n_train"], line["model"]) == (30, 150, "LapMEDN")
+    ]
+    errors = [
+        row["error"] for row in iid_rows if (row["data"], row["model"]) == ("iid-30-150", "LapMEDN")
+    ]
+    assert line["error"] == pytest.approx(np.mean(errors))
+    assert line["interval"] == pytest.approx(2.262 * np.std(errors, ddof=1) / 10**0.5, rel=1e-3)
+    assert line["to_m3n"] == pytest.approx(0.03, abs=2e-3)
+    assert line["to_m3n_interval"] < 0.1 * line["interval"], "what is hard for both cancels"
+    assert "Smallest mean error in 4 settings: CRF in 4." in report.caption.replace("\n", " ")
+    assert "10 CRFs" in report.caption.replace("\n", " ")
+    IID.draw(iid_rows, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_parts_of_a_data_set_count_once(correlated_rows, tmp_path):
+    report = synthetic_reports.report_correlated(correlated_rows, "paper")
+    assert {line["units"] for line in report.rows} == {4}
+    caption = report.caption.replace("\n", " ")
+    assert "4 data sets" in caption
+    assert "LapMEDN 0.00" in caption.split("Variances")[1], "groups agree in the planted rows"
+    CORRELATED.draw(correlated_rows, tmp_path / "figure.png")
+    for name, draw in CORRELATED.more_figures.items():
+        draw(correlated_rows, tmp_path / f"{name}.png")
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_average_weights_have_the_two_labels_of_a_feature_side_by_side(correlated_rows):
+    found = synthetic_reports.average_weights(correlated_rows)
+    truth = synthetic_reports.true_weights(correlated_rows)
+    assert next(iter(found)) == "CRF"
+    for rank, name in enumerate((*MODELS, *synthetic_reports.STOPPED)):
+        weights, n = found[name]
+        np.testing.assert_allclose(weights, truth + rank, atol=1e-3)
+        assert n == 3
+    chains = make_chain_crf(n_samples=2, correlated=True, sampler="exact", random_state=0)
+    np.testing.assert_array_equal(truth, chains.coef.T.ravel())
+
+
+def test_figures_of_a_single_repetition(iid_rows, correlated_rows, tmp_path):
+    IID.draw([row for row in iid_rows if row["fold"] == 0], tmp_path / "a.png")
+    one = [row for row in correlated_rows if row["data"] == "correlated-20-1"]
+    CORRELATED.draw(one, tmp_path / "b.png")
+    for name, draw in CORRELATED.more_figures.items():
+        draw(one, tmp_path / f"{name}.png")  # nothing to show yet, and no error
+    assert "±" not in synthetic_reports.report_correlated(one, "quick").text
