@@ -23,8 +23,12 @@ Where there is no optimum, the optimiser decides where one goes
 Many weights label all training words without error, and how one gets there is a choice.  Plain L-BFGS
 starts down the gradient, and steps stay in the span of the gradients it has seen: weights remain small
 in the Euclidean norm, as if there were an L2 penalty.  The L-BFGS of this package divides by the
-curvature.  Pixels that are hardly ever inked bend the loss little and so get large weights, although
-little speaks for them.  Hence each model is trained in two ways:
+curvature, and directions in pixel space along which the training words hardly differ bend the loss
+little, so they get large weights, although little speaks for them.  Of the squared weights of pixels
+without a penalty, when the negative log-likelihood is 1, about 80 % lie in that half of the directions
+(eigenvectors of the second moments) of which the training words have least, against 12-17 % with plain
+L-BFGS (folds 0 and 1); leaving them out takes 6 points off the error.  Transitions play no part in it.
+Hence each model is trained in two ways:
 
 ===========================  ==============================================================
 ``CRF``, ``L2-CRF``          plain L-BFGS (SciPy's L-BFGS-B without bounds, 10 pairs)
@@ -416,8 +420,8 @@ def _table(rows: Sequence[dict[str, Any]], column: str) -> np.ndarray:
 
 _LABELS = {"change": "√(1 / relative change)", "loss": "√(1000 / negative log-likelihood)"}
 _WAYS = {
-    "": ("plain L-BFGS; OWL-QN", "plain"),
-    PRECONDITIONED: ("with a guess of the curvature", "preconditioned"),
+    "": ("Plain L-BFGS (L1-CRF: OWL-QN)", "plain"),
+    PRECONDITIONED: ("Preconditioned by a guess of the curvature", "preconditioned"),
 }
 
 
@@ -432,7 +436,7 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
                 ax.set_xlabel(_LABELS[axis])
                 ax.label_outer()
             line[0].set_ylabel("test error (% of labels)")
-            line[0].set_title(f"Trained by {title}" if suffix == "" else f"Trained {title}")
+            line[0].set_title(title)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=4, handlelength=4)
         figure.supxlabel(_note(points), fontsize=9, color=MUTED)
@@ -520,8 +524,8 @@ def _caption(points: Sequence[dict[str, Any]]) -> str:
     return (
         "Test error of conditional random fields along their training, after Fig. 8 of the MEDN paper: "
         f"100 OCR words of one fold train, 900 of the others test; {_folds(points)}.  To the left "
-        "against the relative change of the log-likelihood per pass (of the penalised one where there is a "
-        "penalty; a loss below 1 counts as 1), to the right against the negative log-likelihood, each "
+        "against the relative change of the log-likelihood per pass (of the penalised one where there "
+        "is a penalty; a loss below 1 counts as 1), to the right against the negative log-likelihood, each "
         "where the paper's values were first reached; curves end where not all folds went on.  Errors "
         "were measured afterwards, with the weights of then; axes are logarithmic, the paper's are not."
     )
@@ -556,7 +560,7 @@ def _optimisers(found: Sequence[dict[str, Any]]) -> str:
         "The curves depend on the optimiser, above all where there is no optimum or a flat one: lowest "
         f"error and error at the end are, {'; '.join(parts)}.  Plain L-BFGS moves along gradients and "
         "keeps weights small, as if it had an L2 penalty; dividing by the curvature gives large weights "
-        "to pixels that are hardly ever inked."
+        "to directions in pixel space along which the training words hardly differ."
     )
 
 

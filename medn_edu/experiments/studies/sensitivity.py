@@ -273,9 +273,9 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
             shown = [curve for curve in curves if len(curve.constant)]
             draw_against_constant(ax, shown, label=label, share=True)
             ax.set_title(title)
+            ax.legend(loc="upper left" if len(shown) > 1 else "upper right", handlelength=3)
             ax.label_outer()
         axes[0].set_ylabel("test error (% of labels)")
-        figure.legend(loc="outside upper center", ncols=4, handlelength=4)
         figure.supxlabel(_note(table), fontsize=9, color=MUTED)
     save_figure(figure, path)
 
@@ -385,7 +385,10 @@ def _findings(table: Sequence[dict[str, Any]]) -> str:
     """Say what a reader of the ranges should know."""
     sentences = [
         "The ranges are of unlike widths: the largest constant is "
-        + ", ".join(f"{line['span']:,.3g} times ({line['model']})" for line in ranges(table))
+        + ", ".join(
+            f"{line['span']:,.{0 if line['span'] >= 10 else 1}f} times ({line['model']})"
+            for line in ranges(table)
+        )
         + " the smallest; what is flat over a short way need not be robust."
     ]
     for name in ("L1-CRF", "L2-CRF"):
