@@ -72,6 +72,8 @@ class Verdict:
 
     def _number(self, value: float) -> str:
         sign = "+" if self.unit in _DIFFERENCES else ""
+        if abs(value) >= 1e4:
+            return f"{value:{sign}.2g}"
         return f"{value:{sign}.{2 if abs(value) < 100 else 0}f}"
 
 

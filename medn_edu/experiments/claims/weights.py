@@ -26,7 +26,10 @@ __all__ = [
 SHOWN = "correlated-10-0"
 """The data set whose weights are kept."""
 
-_N_RELEVANT, _GROUP = 30, 3
+N_RELEVANT = 30
+"""How many features are relevant, the first ones."""
+
+_GROUP = 3
 _LARGE = 0.1  # of the model's own largest average weight
 Row = Mapping[str, Any]
 Names = tuple[str, ...]
@@ -113,8 +116,8 @@ class SmallIrrelevant:
 
     def _judge(self, rows: Sequence[Row], model: str) -> Verdict:
         def share(sizes: np.ndarray) -> float:
-            relevant = sizes[:, :_N_RELEVANT].mean()
-            return 100 * float(sizes[:, _N_RELEVANT:].mean() / relevant) if relevant else np.inf
+            relevant = sizes[:, :N_RELEVANT].mean()
+            return 100 * float(sizes[:, N_RELEVANT:].mean() / relevant) if relevant else np.inf
 
         found = _estimate(rows, (model,), lambda sizes: share(sizes[0]))
         if isinstance(found, Verdict):
@@ -280,7 +283,7 @@ class SimilarWeights:
 
     def _judge(self, rows: Sequence[Row], first: str, second: str) -> Verdict:
         def correlation(averages: list[np.ndarray]) -> float:
-            return _correlation(*(average[:, :_N_RELEVANT].ravel() for average in averages))
+            return _correlation(*(average[:, :N_RELEVANT].ravel() for average in averages))
 
         found = _estimate(rows, (first, second), correlation, signed=True)
         if isinstance(found, Verdict):
@@ -441,10 +444,10 @@ class GroupedVariances:
         values = variances[:, 0]
 
         def relevant(kept: np.ndarray) -> float:
-            return _intraclass(np.log(values[kept].mean(axis=0)[:_N_RELEVANT]))
+            return _intraclass(np.log(values[kept].mean(axis=0)[:N_RELEVANT]))
 
         def others(kept: np.ndarray) -> float:
-            rest = values[kept].mean(axis=0)[_N_RELEVANT:]
+            rest = values[kept].mean(axis=0)[N_RELEVANT:]
             return _intraclass(np.log(rest[: len(rest) // _GROUP * _GROUP]))
 
         found = jackknife(others if self.irrelevant else relevant, len(values))
@@ -503,8 +506,8 @@ def _estimate(
 
 def _columns(part: str) -> slice:
     if part == "relevant":
-        return slice(_N_RELEVANT)
-    return slice(_N_RELEVANT, None) if part == "irrelevant" else slice(None)
+        return slice(N_RELEVANT)
+    return slice(N_RELEVANT, None) if part == "irrelevant" else slice(None)
 
 
 def _correlation(first: np.ndarray, second: np.ndarray) -> float:
@@ -516,7 +519,7 @@ def _correlation(first: np.ndarray, second: np.ndarray) -> float:
 def _group_contrasts(weights: np.ndarray) -> np.ndarray:
     """Return for each relevant group the sum of label 1's weights minus that of label 0's."""
     contrast = weights[1] - weights[0]
-    return contrast[:_N_RELEVANT].reshape(-1, _GROUP).sum(axis=1)
+    return contrast[:N_RELEVANT].reshape(-1, _GROUP).sum(axis=1)
 
 
 def _intraclass(values: np.ndarray) -> float:

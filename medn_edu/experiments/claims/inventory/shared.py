@@ -99,7 +99,7 @@ def claims(paper: str, section: str, *entries: tuple[str, str, Any]) -> list[Cla
     Returns
     -------
     list of Claim
-        The claims; after ``z`` comes ``za``.
+        The claims; after ``y`` comes ``za``.
     """
     return [
         Claim(f"{paper}-{section}-{'z' * (n // 25)}{chr(ord('a') + n % 25)}", text, study, rule)
