@@ -85,7 +85,7 @@ def draw_iterations(
             x = np.array(ticks) * 1.03 ** (curve.place - 1.5)  # spreads stay apart
             spread = np.nan_to_num(curve.deviation)
             # On a logarithmic axis a spread that reaches down to zero would fill the panel.
-            below = np.minimum(spread, 0.7 * curve.mean) if logarithmic else spread
+            below = np.clip(0.7 * curve.mean, 0, spread) if logarithmic else spread
             marks: dict[str, Any] = {
                 "elinewidth": 1,
                 "capsize": 2,
