@@ -181,8 +181,8 @@ def series_style(name: str) -> dict[str, Any]:
     Parameters
     ----------
     name : str
-        Name of the model; ``"M3N sub-gradient"`` is M3N with half-filled markers, ``"M3N at its optimum"``
-        with hollow ones.  Models without a style of their own share a grey one.
+        Name of the model; ``"M3N sub-gradient"`` is M3N with half-filled markers, ``"M3N at its
+        optimum"`` with hollow ones.  Models without a style of their own share a grey one.
 
     Returns
     -------

@@ -1,0 +1,210 @@
+"""The studies of the OCR letters: who trains and who tests, what is chosen where, what reports say."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.utils import Bunch
+
+from medn_edu.experiments.models import MODELS, make_model
+from medn_edu.experiments.selection import Selected, blocks_of
+from medn_edu.experiments.splits import _drawn_words, ocr_outside, ocr_unseen
+from medn_edu.experiments.studies.ocr import OCR_FULL_STUDY, OCR_STUDY
+from medn_edu.plots import draw_grouped_errors, error_curves, error_differences, new_figure
+from medn_edu.plots.style import series_style
+
+FOLD = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 300))
+
+
+@pytest.mark.parametrize("n_words", [10, 50])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_constants_are_chosen_on_words_that_no_fit_sees(n_words, seed):
+    outside = ocr_outside(FOLD, n_words, seed)
+    assert not _drawn_words(FOLD, 250, seed)[outside].any()
+    assert len(set(outside)) == len(outside) == 3 * n_words + 7 * 50
+    for number, (train, test) in enumerate(blocks_of(len(outside), (n_words,) * 3)):
+        assert (FOLD[outside[train]] == number).all()
+        assert (FOLD[outside[test]] != number).all()
+        assert len(train) == n_words
+        assert len(test) == len(outside) - n_words
+
+
+def test_drawn_sets_are_nested():
+    sets = [_drawn_words(FOLD, n, 0) for n in (100, 150, 200, 250)]
+    for number, (small, large) in enumerate(itertools.pairwise(sets)):
+        assert (small <= large).all()
+        assert (np.bincount(FOLD[small]) == 100 + 50 * number).all()
+
+
+@pytest.fixture(scope="module")
+def letters():
+    """Words of ten letters, each letter in three words at least, each word in each fold four times."""
+    words = ["".join("abcdefghij"[(k * step + j) % 10] for j in range(4)) for k in range(10)
+             for step in (1, 3)]  # fmt: skip
+    words = sorted(set(words))
+    target = [list(word) for word in words for _ in range(40)]
+    return Bunch(target=target, fold=np.tile(np.arange(10), 4 * len(words)))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_words_that_never_train(letters, seed):
+    text = np.array(["".join(labels) for labels in letters.target])
+    tested = []
+    for part in range(5):
+        train, test = ocr_unseen(letters, part, seed)
+        also, same = ocr_unseen(letters, part, seed, seen=True)
+        assert not set(text[train]) & set(text[test])
+        assert set("".join(text[test])) <= set("".join(text[train]))
+        assert (letters.fold[train] == 0).all()
+        assert (letters.fold[test] != 0).all()
+        np.testing.assert_array_equal(test, same)
+        assert len(also) == len(train) == len(set(also))
+        assert (letters.fold[also] == 0).all()
+        assert set(text[also]) & set(text[test])
+        tested += [*test]
+    assert sorted(tested) == np.flatnonzero(letters.fold != 0).tolist()
+
+
+def test_blocks():
+    with pytest.raises(ValueError, match="leave some of 4 samples"):
+        blocks_of(4, (4,))
+    with pytest.raises(ValueError, match=r"blocks are \(3, 2\)"):
+        blocks_of(4, (3, 2))
+    with pytest.raises(ValueError, match="positive sizes"):
+        blocks_of(4, (0, 2))
+
+
+def test_the_first_block_trains_with_what_was_chosen():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(3, 2)) for _ in range(12)]
+    y = [["ab"[int(row[0] > 0)] for row in x] for x in X]
+    grid = (("C", (1e-9, 10.0)),)  # the first is nothing
+    model = Selected("M3N", grid, blocks=(4, 4)).fit(X, y)
+    assert model.chosen_ == {"C": 10.0}
+    assert model.errors_[0] > model.errors_[1]
+    np.testing.assert_array_equal(
+        model.weights_, make_model("M3N", C=10.0).fit(X[:4], y[:4]).weights_
+    )
+    assert "blocks" in model.get_params()
+
+
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_fits_wait_for_the_choice_at_their_own_size(scale):
+    specs = OCR_STUDY.specs(scale, 5)
+    by_key = {spec.key: spec for spec in specs}
+    drawn = [spec for spec in specs if not spec.data.startswith("ocr-outside")]
+    for spec in drawn:
+        if spec.after:
+            chooser = by_key[spec.after]
+            n_words = spec.data.removeprefix("ocr-")
+            assert chooser.data == f"ocr-outside-{n_words}"
+            assert chooser.model == f"{spec.model}, chosen for {n_words} words"
+            assert chooser.seed == spec.seed == 5
+            model = OCR_STUDY.models[chooser.model].build()
+            assert model.blocks == (int(n_words),) * 3
+            assert model.fixed == dict(spec.parameters)
+    free = {spec.model for spec in drawn if not spec.after}
+    assert "CRF" in free
+    assert free & set(MODELS) == {"CRF"}
+    if scale == "paper":
+        assert {spec.model for spec in drawn} >= set(MODELS) - {"per letter"}
+        assert {spec.fold for spec in drawn} == set(range(10))
+
+
+@pytest.mark.parametrize(("n_words", "beta"), [(100, 4.0), (150, 4.0), (200, 2.0), (250, 2.0)])
+def test_the_papers_constants(n_words, beta):
+    specs = [s for s in OCR_STUDY.specs("paper", 0) if (s.data, s.fold) == (f"ocr-{n_words}", 0)]
+    made = {
+        s.model: make_model(s.model, OCR_STUDY.models, **dict(s.parameters))
+        for s in specs
+        if not s.after
+    }
+    for name in ("M3N", "LapMEDN"):
+        stopped, optimum = made[f"{name} sub-gradient"], made[f"{name} at its optimum"]
+        assert stopped.C == optimum.C == 200 * beta
+        assert (stopped.beta, optimum.beta) == (beta, None)
+        assert (stopped.solver, optimum.solver) == ("online_subgradient", "block_frank_wolfe")
+        assert stopped.max_iter == 20
+    assert made["LapMEDN sub-gradient"].lam == made["LapMEDN at its optimum"].lam == 36
+    assert made["L1-M3N sub-gradient"].beta == beta
+    assert made["L1-M3N EM"].threshold ** 2 == pytest.approx(1e-4 * made["L1-M3N EM"].lam)
+
+
+def row(model, data, fold, error, parameters=""):
+    return {
+        "key": f"{data}/{fold}/{model}", "data": data, "fold": fold, "model": model, "error": error,
+        "train_error": 0.0, "relative_gap": 0.01, "parameters": parameters, "n_train": 100,
+        "cpu_seconds": 1.0,
+    }  # fmt: skip
+
+
+def test_differences_are_taken_fold_by_fold():
+    rows = [row("M3N", "ocr-100", fold, 0.3 + 0.1 * fold) for fold in range(3)]
+    rows += [row("CRF", "ocr-100", fold, 0.35 + 0.1 * fold) for fold in range(3)]
+    rows += [row("CRF", "ocr-100", 3, 0.9), row("L2-CRF", "ocr-100", 4, None)]
+    [curve] = error_differences(rows, "M3N")
+    assert (curve.model, curve.n_fits.tolist()) == ("CRF", [3])
+    assert curve.mean == pytest.approx([0.05])
+    assert curve.deviation == pytest.approx([0.0], abs=1e-12)
+
+
+def test_what_the_report_says():
+    rows = []
+    for n, easier in ((100, 0.0), (250, 0.1)):
+        for fold in range(4):
+            error = 0.4 - easier + 0.01 * fold
+            rows.append(row("M3N", f"ocr-{n}", fold, error, "C=0.01"))
+            sooner = -0.02 if fold else 0.01
+            rows.append(row("LapMEDN", f"ocr-{n}", fold, error + sooner, "C=1 lam=29"))
+        rows.append(row("M3N, chosen", f"ocr-outside-{n}", 0, None))
+    report = OCR_STUDY.report(rows, "quick")
+    assert "LapMEDN minus M3N: -1.2 at 100 (3 of 4), -1.2 at 250 (3 of 4)." in report.text
+    assert "M3N sub-gradient minus" not in report.text
+    assert "Smallest mean error, chosen constants: LapMEDN (100 words), LapMEDN (250 words)." in (
+        " ".join(report.text.split())
+    )
+    assert "| M3N | C=0.01* | C=0.01* |" in report.caption
+    assert "| LapMEDN | lam=29 | lam=29 |" in report.caption
+    assert "falls at every step for 2 of 2 models" in " ".join(report.caption.split())
+    lines = {(line["model"], line["n_train"]): line for line in report.rows}
+    assert lines["M3N", 250]["error"] == pytest.approx(0.315)
+    assert lines["M3N", 250]["fits"] == 4
+
+
+def test_what_the_report_on_all_words_says():
+    rows = [row("M3N", "ocr-rest", 0, 0.1, "C=0.1"), row("M3N", "ocr-one", 0, 0.2, "C=0.1")]
+    for part in range(3):
+        rows.append(row("M3N", "ocr-seen", part, 0.2))
+        rows.append(row("M3N", "ocr-unseen", part, 0.35 if part else 0.2))
+    report = OCR_FULL_STUDY.report(rows, "paper")
+    text = " ".join(report.text.split())
+    assert "M3N: 0.200 on words that trained, 0.300 on words that did not, +10.0 points" in text
+    assert "worse in 2 of 3 parts" in text
+    assert "| M3N | C=0.1 | 0.200 | 0.100 |" in report.caption
+
+
+def test_models_of_a_group_stand_side_by_side():
+    rows = [
+        row(name, "ocr-100", fold, 0.3) for name in ("M3N", "M3N at its optimum") for fold in (0, 1)
+    ]
+    ax = new_figure().add_subplot()
+    draw_grouped_errors(ax, error_curves(rows), reference="CRF")
+    first, second = (bar.lines[0].get_xdata()[0] for bar in ax.containers)
+    assert first < 0 < second
+    assert ax.get_ylabel() == "points more than CRF"
+    full, hollow = (series_style(name) for name in ("M3N", "M3N at its optimum"))
+    assert full["color"] == hollow["color"]
+    assert hollow["markerfacecolor"] == "white"
+
+
+@pytest.mark.parametrize("study", [OCR_STUDY, OCR_FULL_STUDY], ids=lambda study: study.name)
+def test_figures_of_planted_rows(study, tmp_path):
+    rows = [
+        row(spec.model, spec.data, spec.fold, None if "outside" in spec.data else 0.3)
+        for spec in study.specs("paper", 0)
+    ]
+    study.draw(rows, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+    study.draw(rows[:1], tmp_path / "one.png")  # of a run whose other fits all failed
