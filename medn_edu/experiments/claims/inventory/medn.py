@@ -186,7 +186,7 @@ CLAIMS = [
     *claims(
         "medn", "7.4",
         ("web: models with a penalty or a prior err significantly less than CRF", WEB, coming(WEB)),
-        ("web: most of all do so the max-margin models", WEB, coming(WEB)),
+        ("web: the max-margin models do so most of all", WEB, coming(WEB)),
         ("web: max-margin models mostly do better than those of conditional likelihood", WEB,
          coming(WEB)),
         ("web: LapMEDN does as well as L1-M3N", WEB, coming(WEB)),
