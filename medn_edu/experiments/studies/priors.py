@@ -568,7 +568,7 @@ PRIOR_STUDY = Study(
     _specs,
     _split,
     _draw,
-    duration="quick 10 s, paper 3 min",
+    duration="quick 9 s, paper 4 min",
     models={**_PLAIN, **_CHOOSERS},
     measured=("grid_errors",),
     measure=_measure,
