@@ -145,8 +145,8 @@ _FIXED: dict[str, dict[str, float]] = {
 
 def _chooser(name: str, n_words: int) -> Model:
     """Return the model that chooses another's constants on words outside."""
-    blocks = (n_words,) * N_OUTSIDE_BLOCKS
-    build = partial(Selected, name, _GRIDS[name], MODELS, blocks=blocks, **_FIXED.get(name, {}))
+    options: dict[str, Any] = {"blocks": (n_words,) * N_OUTSIDE_BLOCKS, **_FIXED.get(name, {})}
+    build = partial(Selected, name, _GRIDS[name], MODELS, **options)
     return Model(_chooser_name(name, n_words), build, f"chooses the constants of {name}")
 
 
