@@ -8,7 +8,12 @@ out first, so that both processes end at about the same time.  Tests that measur
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -27,6 +32,7 @@ FIRST = (
     "test_priors_formulas.py",
     "test_cli_console.py",
     "test_experiments_bench.py",
+    "test_quick_studies.py",
     "test_course_notebooks.py",
     "test_experiments_studies.py",
 )
@@ -73,6 +79,32 @@ def ocr(require_ocr):
     from medn_edu.datasets import load_ocr
 
     return load_ocr(download=False)
+
+
+@dataclass(frozen=True)
+class QuickStudies:
+    """What `quick_studies` has done: results, what is published of them, and what was said."""
+
+    folder: Path
+    figures: Path
+    code: int
+    text: str
+    seconds: float
+
+
+@pytest.fixture(scope="session")
+def quick_studies(require_ocr, tmp_path_factory):
+    """All studies at quick scale, run once; minutes, so only tests in test_quick_studies.py ask."""
+    from medn_edu.cli import main
+
+    folder = tmp_path_factory.mktemp("studies")
+    figures = folder / "figures"
+    said = io.StringIO()
+    command = ["reproduce", "all", "--jobs", "2", "--out", folder, "--publish", figures]
+    start = time.monotonic()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = main([str(word) for word in command])
+    return QuickStudies(folder, figures, code, said.getvalue(), time.monotonic() - start)
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from test_experiments_runner import CHOICE, CHOOSING, LATER, SPECS, TOY
 from medn_edu import __version__
 from medn_edu.cli import main
 from medn_edu.experiments import runner
-from medn_edu.experiments.gallery import EXPERIMENTS, PUBLISHED
+from medn_edu.experiments.gallery import EXPERIMENTS, PUBLISHED, write_page
 from medn_edu.experiments.specs import FitSpec, Report
-from medn_edu.experiments.stored import stored_rows, stored_studies
+from medn_edu.experiments.stored import stored_folder, stored_rows, stored_studies
 from medn_edu.experiments.studies import STUDIES
 from medn_edu.experiments.studies.curves import CURVES
 from medn_edu.experiments.studies.traces import TRACES
@@ -115,7 +115,7 @@ def test_several_studies_one_after_the_other(tmp_path, capsys):
     assert reproduce("shrinkage", "kl-norm", "shrinkage", "--out", tmp_path) == 0
     for name in ("shrinkage", "kl-norm"):
         made = {path.name for path in (tmp_path / name).iterdir()}
-        assert made == {"caption.md", "curves.csv", "figure.png", "runs.csv"}
+        assert made == {"caption.md", "curves.csv", "figure.png", "figure.svg", "runs.csv"}
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == ["shrinkage", "kl-norm"]
 
@@ -242,9 +242,9 @@ def test_publishing(toy, tmp_path, capsys):
     assert f"toy is published in {figures}" in capsys.readouterr().out
     names = {
         "README.md", "runs.csv", "toy.csv", "toy-times.csv", "toy.md", "toy.png", "toy.svg",
-        "toy-much.png", "kl-norm.csv", "kl-norm.md", "kl-norm.png",
+        "toy-much.png", "kl-norm.csv", "kl-norm.md", "kl-norm.png", "kl-norm.svg",
     }  # fmt: skip
-    assert {path.name for path in figures.iterdir()} - {"kl-norm.svg"} == names
+    assert {path.name for path in figures.iterdir()} == names
     source = (tmp_path / "toy-paper" / "results.csv").read_text(encoding="utf-8")
     rows = stored_rows("toy", figures)
     assert len(rows) == len(SPECS)
@@ -256,10 +256,11 @@ def test_publishing(toy, tmp_path, capsys):
             assert row[name] == full[name]
     page = (figures / "README.md").read_text(encoding="utf-8")
     assert page.index("## kl-norm") < page.index("## toy") < page.index("## How long it took")
-    assert "![a toy](toy.png)" in page
-    assert "![a toy (toy-much)](toy-much.png)" in page
+    assert "![A toy](toy.png)" in page
+    assert "![A toy (toy-much)](toy-much.png)" in page
     assert "[toy.svg](toy.svg)" in page
-    assert "medn-edu reproduce toy --scale paper  # quick 1 s, paper 2 s" in page
+    assert "medn-edu reproduce toy --scale quick  # 1 s\n" in page
+    assert "medn-edu reproduce toy --scale paper  # 2 s\n" in page
     assert "A toy.  It is a toy.\n" in page, "the first paragraph of the caption"
     assert f"| toy | paper | {read_runs(figures)['date']} | {__version__} | 8 | 1 |" in page
     for link in re.findall(r"\]\((.*?)\)", page):
@@ -284,6 +285,21 @@ def test_publishing(toy, tmp_path, capsys):
 def read_runs(figures: Path) -> dict:
     [run] = read_csv((figures / "runs.csv").read_text(encoding="utf-8"))
     return run
+
+
+def test_the_committed_page_is_that_of_the_files_beside_it(tmp_path):
+    """Else `medn-edu reproduce kl-norm --publish figures` renews it."""
+    committed = stored_folder()
+    studies = [*CURVES.values(), *STUDIES.values(), *TRACES.values()]
+    for file in committed.iterdir():
+        content = file.read_bytes() if file.suffix in (".md", ".csv") else b""
+        (tmp_path / file.name).write_bytes(content)
+    page = write_page(tmp_path, studies).read_text(encoding="utf-8")
+    assert page == (committed / "README.md").read_text(encoding="utf-8")
+    for link in re.findall(r"\]\((.*?)\)", page):
+        assert (committed / link).exists()
+    for caption in committed.glob("*.md"):
+        assert caption.name == "README.md" or f"]({caption.name})" in page
 
 
 def test_where_nothing_can_be_published(toy, tmp_path, capsys):

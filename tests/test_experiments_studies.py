@@ -1,4 +1,4 @@
-"""The studies: what trains and what tests, and what a quick run finds."""
+"""The studies: what trains and what tests; test_quick_studies.py runs them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from medn_edu.experiments.models import MODELS, make_model, sparsity
-from medn_edu.experiments.runner import ResultStore, run_study
 from medn_edu.experiments.specs import FitSpec
 from medn_edu.experiments.studies import STUDIES
 from medn_edu.plots import series_style
@@ -56,22 +55,6 @@ def test_all_words(ocr):
     assert (len(one.X_train), len(one.X_test)) == (626, 6251)
 
 
-@pytest.mark.slow
-def test_quick_study_finds_what_is_known(ocr, tmp_path):
-    study = STUDIES["ocr"]
-    rows = run_study(study, study.specs("quick", 0), ResultStore.open(tmp_path), n_jobs=2)
-    expected = {"ocr-100": 0.37, "ocr-250": 0.28, "ocr-rest": 0.14}
-    for data, error in expected.items():
-        for model in ("M3N", "L2-CRF", "epsilon-M3N", "LapMEDN variational", "LapMEDN"):
-            found = [r["error"] for r in rows if (r["data"], r["model"]) == (data, model)]
-            assert np.mean(found) == pytest.approx(error, abs=0.03), (data, model)
-    assert not any(row["failure"] for row in rows)
-    without = ("CRF", "LapMEDN variational")  # no certificate, or not aimed at
-    assert all(row["relative_gap"] <= 0.01 for row in rows if row["model"] not in without)
-    study.draw(rows, tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 10_000
-
-
 def test_models_look_different():
     styles = [series_style(name) for name in MODELS]
     for key in ("color", "linestyle", "marker"):
@@ -93,18 +76,3 @@ def test_counts_of_weights_and_support_labellings():
             true = [[0, 1, 2], [2, 1, 0]]
             wrong = [list(w) != true[i] for w, i in zip(words, alpha.sample, strict=True)]
             assert counts["n_support"] == np.sum(wrong & (alpha.values > 0)) / 2 > 0
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_figures_of_made_up_rows(name, tmp_path):
-    specs = STUDIES[name].specs("paper", 0)
-    rows = [
-        {
-            "key": s.key, "data": s.data, "model": s.model, "n_train": 100 + s.fold % 2, "error": 0.3,
-            "parameters": " ".join(f"{name}={value:g}" for name, value in s.parameters),
-            "cpu_seconds": 0.1 + s.fold,
-        }
-        for s in specs
-    ]  # fmt: skip
-    STUDIES[name].draw(rows, tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 10_000

@@ -237,7 +237,7 @@ class _Task:
 
     def _vectors(self) -> bool:
         """Small figures as SVG are for papers: quick runs do without."""
-        return self.scale == "paper"
+        return self.is_curves or self.scale == "paper"
 
     def _compute_curves(self) -> int:
         from medn_edu.experiments.studies.curves import run_curves

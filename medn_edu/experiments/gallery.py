@@ -48,6 +48,7 @@ _LOG_COLUMNS = ("study", "scale", "seed", *RUN_COLUMNS)
 _LARGEST_SVG = 150_000  # bytes
 _SHORT = 6  # digits of published numbers
 _SUFFIXES = (".png", ".svg")
+_SCALES = ("quick", "paper")
 
 
 def draw_figures(
@@ -153,7 +154,8 @@ def write_page(target: Path, studies: Iterable[AnyStudy]) -> Path:
         If the folder cannot be read or written.
     """
     shown = [study for study in studies if (target / f"{study.name}.png").exists()]
-    parts = [_HEAD, *(_section(study, target) for study in shown), _times(target)]
+    claims = _CLAIMS if (target / "claims.md").exists() else ""
+    parts = [_HEAD, claims, *(_section(study, target) for study in shown), _times(target)]
     if (target / "lattice.gif").exists():
         parts.insert(-1, _LATTICE)
     return write_atomically(target / "README.md", "\n".join(part for part in parts if part))
@@ -165,6 +167,11 @@ _HEAD = """\
 Each study has its figures here, the table behind them, a caption that says what came out, and the
 command that makes them again, at paper scale: `--publish figures` at its end puts the new ones in
 place of these.  `medn-edu reproduce --list` names all studies.
+"""
+
+_CLAIMS = """\
+[What the papers say, sentence by sentence, and whether it holds here](claims.md) is judged by these
+tables.
 """
 
 _LATTICE = """\
@@ -179,8 +186,9 @@ The picture of the README, made by `medn_edu.course.animations`.
 def _section(study: AnyStudy, target: Path) -> str:
     """Return what the page says of a study."""
     stems = [_stem(study, name) for name in ("figure", *getattr(study, "more_figures", {}))]
+    title = study.summary[:1].upper() + study.summary[1:]
     images = [
-        f"![{study.summary}{'' if stem == study.name else f' ({stem})'}]({stem}.png)\n"
+        f"![{title}{'' if stem == study.name else f' ({stem})'}]({stem}.png)\n"
         for stem in stems
         if (target / f"{stem}.png").exists()
     ]
@@ -197,6 +205,7 @@ def _section(study: AnyStudy, target: Path) -> str:
     return "\n".join(
         [
             f"## {study.name}\n",
+            f"{title}.\n",
             *images,
             f"{first.strip()}\n",
             f"{' · '.join(links)}\n",
@@ -208,8 +217,10 @@ def _section(study: AnyStudy, target: Path) -> str:
 def _commands(study: AnyStudy) -> str:
     if isinstance(study, CurveStudy):
         return f"{command(study.name)}  # {study.duration}"
-    quick, paper = command(study.name, "quick"), command(study.name, "paper")
-    return f"{quick}\n{paper}  # {study.duration}"
+    times = dict(part.split(" ", 1) for part in study.duration.split(", ") if " " in part)
+    return "\n".join(
+        f"{command(study.name, scale)}  # {times.get(scale, 'a while')}" for scale in _SCALES
+    )
 
 
 def _times(target: Path) -> str:

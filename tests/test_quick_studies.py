@@ -1,0 +1,92 @@
+"""All studies at quick scale, run once by the command line with two workers."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from medn_edu.experiments.gallery import PUBLISHED
+from medn_edu.experiments.stored import stored_rows
+from medn_edu.experiments.studies import STUDIES
+from medn_edu.experiments.studies.curves import CURVES
+from medn_edu.experiments.studies.traces import TRACES
+from medn_edu.experiments.tables import read_csv
+
+pytestmark = pytest.mark.slow
+
+EVERY = {**CURVES, **STUDIES, **TRACES}
+
+
+def folder_of(quick_studies, name):
+    return quick_studies.folder / (name if name in CURVES else f"{name}-quick")
+
+
+def results(quick_studies, name):
+    text = (folder_of(quick_studies, name) / "results.csv").read_text(encoding="utf-8")
+    return read_csv(text)
+
+
+def test_the_command_says_what_it_has_done(quick_studies):
+    """Its exit code is that of success: no fit has failed."""
+    assert quick_studies.code == 0, quick_studies.text
+    for name in EVERY:
+        assert f"{name} is published in" in quick_studies.text
+    assert "failed" not in quick_studies.text
+    print(f"{quick_studies.seconds:.0f} s for all quick studies")
+    for name in (*STUDIES, *TRACES):
+        [run] = read_csv((folder_of(quick_studies, name) / "runs.csv").read_text(encoding="utf-8"))
+        print(f"{run['seconds']:7.1f} s, processor {run['cpu_seconds']:.1f} s: {name}")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_fit_is_there(quick_studies, name):
+    rows = results(quick_studies, name)
+    assert [row["key"] for row in rows] == sorted(s.key for s in STUDIES[name].specs("quick", 0))
+    for row in rows:
+        assert row["failure"] is None
+        assert row["error"] is None or 0 <= row["error"] < 1
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_figures_and_captions_are_there(quick_studies, name):
+    folder = folder_of(quick_studies, name)
+    for figure in ("figure", *getattr(EVERY[name], "more_figures", {})):
+        assert (folder / f"{figure}.png").stat().st_size > 10_000
+    caption = (folder / "caption.md").read_text(encoding="utf-8")
+    scale = "" if name in CURVES else " --scale quick"
+    assert f"Made by `medn-edu reproduce {name}{scale}`" in " ".join(caption.split())
+    assert len(caption.split("\n\n")[0]) > 60
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_is_published_can_be_read(quick_studies, name):
+    rows = stored_rows(name, quick_studies.figures)
+    assert rows
+    assert (quick_studies.figures / f"{name}.png").exists()
+    assert (quick_studies.figures / f"{name}.md").exists()
+    if name in STUDIES:
+        assert set(PUBLISHED) <= set(rows[0])
+        assert all(row["seconds"] > 0 for row in rows)
+
+
+def test_the_page_shows_every_figure(quick_studies):
+    page = (quick_studies.figures / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\((.*?)\)", page)
+    for link in links:
+        assert (quick_studies.figures / link).exists()
+    shown = {link for link in links if link.endswith(".png")}
+    assert shown == {path.name for path in quick_studies.figures.glob("*.png")}
+    assert re.search(r"The experiments of the papers, .*: \S+ \S+ by the clock together", page)
+
+
+def test_errors_of_handwriting_are_those_that_are_known(quick_studies):
+    expected = {"ocr-100": 0.37, "ocr-250": 0.28, "ocr-rest": 0.14}
+    rows = results(quick_studies, "ocr") + results(quick_studies, "ocr-full")
+    for data, error in expected.items():
+        for model in ("M3N", "L2-CRF", "LapMEDN"):
+            found = [row["error"] for row in rows if (row["data"], row["model"]) == (data, model)]
+            assert np.mean(found) == pytest.approx(error, abs=0.03), (data, model)
+    exact = [row for row in rows if row["model"] in ("M3N", "L2-CRF", "LapMEDN")]
+    assert all(row["relative_gap"] <= 0.01 for row in exact)
