@@ -370,14 +370,14 @@ def rises(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
             if not errors.size:
                 continue
             mean = errors.mean(axis=0)  # not a number where a fold is missing
-            for k in np.flatnonzero(np.isfinite(mean)):
+            for k in map(int, np.flatnonzero(np.isfinite(mean))):
                 if best is None or mean[k] < best[0]:
-                    best = (float(mean[k]), axis, int(k))
+                    best = (float(mean[k]), axis, k)
         if best is None:
             continue
-        lowest, axis, k = best
+        lowest, axis, place = best
         end = np.array([row["error"] for row in group])
-        rise = end - _table(group, f"{axis}_errors")[:, k]
+        rise = end - _table(group, f"{axis}_errors")[:, place]
         found.append(
             {
                 "model": name,
@@ -385,8 +385,8 @@ def rises(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
                 "fits": len(group),
                 "lowest": lowest,
                 "axis": axis,
-                "value": _AXES[axis][k],
-                "n_passes": float(_table(group, f"{axis}_passes")[:, k].mean()),
+                "value": _AXES[axis][place],
+                "n_passes": float(_table(group, f"{axis}_passes")[:, place].mean()),
                 "end": float(end.mean()),
                 "rise": float(rise.mean()),
                 "rise_deviation": float(rise.std(ddof=1)) if len(rise) > 1 else None,
@@ -525,9 +525,10 @@ def _caption(points: Sequence[dict[str, Any]]) -> str:
         "Test error of conditional random fields along their training, after Fig. 8 of the MEDN paper: "
         f"100 OCR words of one fold train, 900 of the others test; {_folds(points)}.  To the left "
         "against the relative change of the log-likelihood per pass (of the penalised one where there "
-        "is a penalty; a loss below 1 counts as 1), to the right against the negative log-likelihood, each "
-        "where the paper's values were first reached; curves end where not all folds went on.  Errors "
-        "were measured afterwards, with the weights of then; axes are logarithmic, the paper's are not."
+        "is a penalty; a loss below 1 counts as 1), to the right against the negative log-likelihood, "
+        "each where the paper's values were first reached; curves end where not all folds went on.  "
+        "Errors were measured afterwards, with the weights of then; "
+        "axes are logarithmic, the paper's are not."
     )
 
 

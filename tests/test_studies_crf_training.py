@@ -1,0 +1,228 @@
+"""The studies of over-fitting and of sensitivity: marks along training, means, ranges, figures."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from medn_edu import CRF
+from medn_edu.experiments.runner import label_error
+from medn_edu.experiments.specs import FitSpec, Split
+from medn_edu.experiments.studies import overfitting
+from medn_edu.experiments.studies.overfitting import (
+    CHANGES,
+    LOSSES,
+    OVERFITTING_STUDY,
+    PlainCRF,
+    TracedCRF,
+    curves,
+    rises,
+)
+from medn_edu.experiments.studies.sensitivity import FAMILIES, SENSITIVITY_STUDY, means, ranges
+from medn_edu.experiments.tables import csv_text, read_csv
+from medn_edu.packing import encode_labels, forbidden_to_allowed, label_samples, pack
+from medn_edu.problems import SoftMaxProblem
+
+WAYS = [
+    (made, penalty) for made in (PlainCRF, TracedCRF) for penalty in (None, "l2", "l1")
+]  # fmt: skip
+
+
+def words(n_words, seed, noise=0.2):
+    """Noisy one-hot letters in words of three; with so little noise they are separable."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 3, (n_words, 3))
+    features = [np.eye(3)[y] + rng.normal(0, noise, (3, 3)) for y in labels]
+    return features, ["".join("abc"[k] for k in y) for y in labels]
+
+
+def losses(X, y, weights):
+    """The negative log-likelihood, from scratch."""
+    samples = pack(X)
+    codes, classes = encode_labels(y, samples)
+    data = label_samples(samples, codes, forbidden_to_allowed(None, classes))
+    return SoftMaxProblem(data, 0.0).primal(weights)
+
+
+@pytest.mark.parametrize(("made", "penalty"), WAYS)
+def test_marks_are_where_values_are_first_reached(made, penalty):
+    X, y = words(12, seed=0)
+    model = made(penalty=penalty, lam=0.1, max_iter=500).fit(X, y)
+    assert [len(model.at_change_), len(model.at_loss_)] == [len(CHANGES), len(LOSSES)] == [22, 22]
+    for marks in (model.at_change_, model.at_loss_):
+        passes = [mark.n_passes for mark in marks if mark is not None]
+        assert passes == sorted(passes)
+    for value, mark in zip(LOSSES, model.at_loss_, strict=True):
+        if mark is None:
+            assert losses(X, y, model.weights_) > value
+        else:
+            assert losses(X, y, mark.weights) <= value * (1 + 1e-9)
+    assert all(mark is not None for mark in model.at_change_)
+    assert model.at_change_[0].n_passes == 1
+    assert len({mark.n_passes for mark in model.at_change_}) > 3
+    if penalty is not None:  # where both ways end: at the optimum
+        best = CRF(penalty=penalty, lam=0.1, tol=1e-6).fit(X, y)
+        assert model.result_.primal == pytest.approx(best.result_.primal, rel=1e-2)
+    else:
+        assert model.at_loss_[-1] is not None
+
+
+def test_changes_are_relative_to_a_loss_of_one_at_least():
+    X, y = words(12, seed=0)
+    model = PlainCRF(penalty=None, max_iter=500).fit(X, y)
+    last = model.at_change_[-1]
+    ends = [point.objective_estimate for point in model.result_.trace]
+    falls = [(a - b) / max(a, b, 1.0) for a, b in itertools.pairwise(ends)]
+    assert last.n_passes == 1 + next(k for k, fall in enumerate(falls) if fall <= CHANGES[-1])
+    assert (ends[last.n_passes - 1] - ends[last.n_passes]) / ends[last.n_passes] > CHANGES[-1]
+
+
+def test_errors_along_training_are_those_of_the_test_part(monkeypatch):
+    (X, y), (X_test, y_test) = words(12, seed=0, noise=0.7), words(40, seed=1, noise=0.7)
+    monkeypatch.setattr(overfitting, "ocr_split", lambda spec: Split(X, y, X_test, y_test))
+    spec = FitSpec("ocr-100", 0, "L1-CRF", (("lam", 0.1),))
+    model = TracedCRF(penalty="l1", lam=0.1).fit(X, y)
+    weights = model.weights_
+    found = OVERFITTING_STUDY.measure(spec, model)
+    assert set(found) == set(OVERFITTING_STUDY.measured)
+    errors = [float(word) for word in found["change_errors"].split()]
+    assert errors[-1] == pytest.approx(label_error(model.predict(X_test), y_test), rel=1e-4)
+    early = TracedCRF(penalty="l1", lam=0.1, max_iter=2).fit(X, y)  # the start, and one pass
+    assert errors[0] == pytest.approx(label_error(early.predict(X_test), y_test), rel=1e-4)
+    np.testing.assert_array_equal(model.weights_, weights)  # measuring leaves the model alone
+    reached = [mark is not None for mark in model.at_loss_]
+    for axis in ("errors", "passes"):
+        numbers = [float(word) for word in found[f"loss_{axis}"].split()]
+        assert [np.isfinite(number) for number in numbers] == reached
+    assert not all(reached)
+
+
+def row(name, lam, fold, change, loss, end):
+    """A row of results, written and read again; errors at the first marks, the others not reached."""
+
+    def text(values):
+        return " ".join(f"{v:.5g}" for v in [*values, *[np.nan] * (22 - len(values))])
+
+    values = {
+        "model": name, "fold": fold, "parameters": "" if lam is None else f"lam={lam:g}",
+        "error": end, "change_errors": text(change), "change_passes": text(range(1, 1 + len(change))),
+        "loss_errors": text(loss), "loss_passes": text(range(1, 1 + len(loss))),
+    }  # fmt: skip
+    return read_csv(csv_text([values], values))[0]
+
+
+def test_rises_are_from_the_best_mark_that_all_folds_reach():
+    rows = [
+        row("L1-CRF", 1, 0, [0.5, 0.3, 0.4], [0.45, 0.2], 0.41),
+        row("L1-CRF", 1, 1, [0.5, 0.32, 0.4], [0.45], 0.45),
+        row("CRF", None, 0, [0.5, 0.5], [0.5, 0.4, 0.3], 0.6),
+    ]
+    crf, l1 = rises(rows)
+    assert (crf["model"], crf["lam"], crf["axis"], crf["value"]) == ("CRF", None, "loss", 700)
+    assert (crf["rise"], crf["rise_deviation"]) == (pytest.approx(0.3), None)
+    assert (l1["model"], l1["axis"], l1["value"], l1["fits"]) == ("L1-CRF", "change", 0.5, 2)
+    assert (l1["lowest"], l1["end"]) == (pytest.approx(0.31), pytest.approx(0.43))
+    assert (l1["rise"], l1["n_passes"]) == (pytest.approx(0.12), 2)
+    assert l1["rise_deviation"] == pytest.approx(np.std([0.11, 0.13], ddof=1))
+    lines = [line for line in curves(rows) if (line["model"], line["axis"]) == ("L1-CRF", "loss")]
+    assert [(line["value"], line["fits"]) for line in lines] == [(1000, 2), (800, 1)]
+    assert lines[1]["error"] == pytest.approx(0.2)
+    assert lines[1]["error_deviation"] is None
+
+
+def written(path):
+    """The texts of a figure, which matplotlib draws as shapes and notes beside them."""
+    return re.findall(r"<!-- (.*?) -->", path.read_text(encoding="utf-8"))
+
+
+def test_figure_and_caption_of_over_fitting(tmp_path):
+    rows = [
+        row(name + ending, lam, fold, [0.5, 0.3, 0.4], [0.45, 0.2], 0.4 + 0.1 * bool(ending))
+        for ending in ("", " preconditioned")
+        for name, lam in (("CRF", None), ("L2-CRF", 3), ("L1-CRF", 1), ("L1-CRF", 1e-4))
+        for fold in range(3)
+    ]
+    OVERFITTING_STUDY.draw(rows, tmp_path / "figure.svg")
+    texts = written(tmp_path / "figure.svg")
+    for name in ("CRF", "L2-CRF, λ = 3", "L1-CRF, λ = 1", "L1-CRF, λ = 0.0001"):
+        assert texts.count(name) == 1
+    assert any("mean ± deviation over 3 folds" in text for text in texts)
+    report = OVERFITTING_STUDY.report(rows, "paper")
+    assert set(report.rows[0]) == set(report.columns)
+    caption = " ".join(report.caption.split())
+    assert "CRF 0.200 and 0.400 plain, 0.200 and 0.500 preconditioned" in caption
+    assert "no penalised one comes below 800 here" in caption
+    assert (
+        "| L1-CRF | 0.0001 | preconditioned | 3 | 0.200 | loss 800 | 2 | 0.500 | 30.0 ± 0.0 |"
+        in (report.caption)
+    )
+
+
+def constants_row(name, constant, fold, error):
+    family = FAMILIES[name]
+    fixed = "".join(f" {other}={value:g}" for other, value in family.fixed)
+    return {
+        "model": name, "fold": fold, "parameters": f"{family.parameter}={constant:g}{fixed}",
+        "error": error, "relative_gap": 0.01 * (1 + fold), "cpu_seconds": 1.0, "n_nonzero": 10 + fold,
+        "n_weights": 20,
+    }  # fmt: skip
+
+
+def test_ranges_are_between_mean_errors():
+    errors = {1.0: (0.3, 0.5), 4.0: (0.1, 0.2), 9.0: (0.2, 0.2)}
+    rows = [
+        constants_row("LapMEDN", c, fold, e)
+        for c, es in errors.items()
+        for fold, e in enumerate(es)
+    ]
+    rows += [constants_row("L1-CRF", 25.0, 0, 0.7), constants_row("L1-CRF", 0.0001, 0, 0.4)]
+    table = means(rows[::-1])
+    assert [line["model"] for line in table] == ["L1-CRF"] * 2 + ["LapMEDN"] * 3
+    assert [line["constant"] for line in table] == [0.0001, 25.0, 1.0, 4.0, 9.0]
+    assert table[2]["error"] == pytest.approx(0.4)
+    assert table[2]["error_deviation"] == pytest.approx(np.sqrt(0.02))
+    assert (table[2]["largest_gap"], table[2]["n_nonzero"]) == (0.02, 10.5)
+    crf, medn = ranges(table)
+    assert (crf["range"], crf["best"], crf["worst"]) == (pytest.approx(0.3), 0.0001, 25.0)
+    assert (medn["range"], medn["best"], medn["worst"]) == (pytest.approx(0.25), 4.0, 1.0)
+    assert (crf["span"], medn["span"]) == (pytest.approx(250_000), 9)
+
+
+def test_figure_and_caption_of_sensitivity(tmp_path):
+    specs = SENSITIVITY_STUDY.specs("paper", 0)
+    rows = [constants_row(s.model, s.parameters[0][1], s.fold, 0.3 + 0.01 * s.fold) for s in specs]
+    SENSITIVITY_STUDY.draw(rows, tmp_path / "figure.svg")
+    texts = written(tmp_path / "figure.svg")
+    assert any("mean ± deviation over 10 folds" in text for text in texts)
+    assert {name for name in FAMILIES if name in texts} == set(FAMILIES)
+    report = SENSITIVITY_STUDY.report(rows, "paper")
+    assert set(report.rows[0]) == set(report.columns)
+    assert len(report.rows) == len(specs) / 10 == 67
+    assert "| L1-M3N EM | lam = 169 … 441 |" in report.caption
+    assert "250,000 times (L2-CRF)" in " ".join(report.caption.split())
+
+
+def test_every_constant_of_the_paper_is_tried():
+    found = {}
+    for spec in SENSITIVITY_STUDY.specs("paper", 0):
+        assert spec.data == "ocr-100"
+        found.setdefault(spec.model, set()).add(spec.parameters[0][1])
+        assert spec.parameters[1:] == FAMILIES[spec.model].fixed
+    squares = [float(k * k) for k in range(1, 22)]
+    assert found["M3N"] == found["LapMEDN"] == found["LapMEDN variational"] == set(squares[:9])
+    assert found["L1-M3N EM"] == found["L1-M3N online sub-gradient"] == set(squares[12:])
+    assert found["L1-CRF"] == found["L2-CRF"] == {1e-4, 1e-3, 1e-2, 0.1, 1, 4, 9, 16, 25}
+    assert dict(FAMILIES["LapMEDN variational"].fixed) == {"C": 1.0}
+    X, y = words(8, seed=0)
+    for name, family in FAMILIES.items():  # each can be built from its parameters and trained
+        constants = {family.parameter: family.constants[0], **dict(family.fixed)}
+        model = SENSITIVITY_STUDY.models[name].build(**constants)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # sub-gradients make their steps
+            model.fit(X, y)
+        assert model.get_params()[family.parameter] == family.constants[0]
