@@ -694,19 +694,6 @@ def test_findings_on_the_generating_model():
     assert "43.0 % of sequences" in finding
 
 
-def test_finding_on_the_scale_of_weights():
-    rows = shown({
-        "LapMEDN sub-gradient": 1e6 * weights_of(1, 0.01), "L1-CRF": weights_of(1, 0),
-        "L2-CRF": weights_of(1, 0.2),
-    }, noise=0)  # fmt: skip
-    assert finding_of("medn-7.1.2-j", {"synthetic-correlated": rows}) == "", "CRF is missing"
-    rows += shown({"CRF": weights_of(2, 0.8)}, noise=0)
-    finding = finding_of("medn-7.1.2-j", {"synthetic-correlated": rows})
-    size = 1e6 * np.abs(weights_of(1, 0.01))[:, :30].mean()
-    assert f"{size:.2g} with LapMEDN" in finding
-    assert "1.0 with LapMEDN, 0.0 with L1-CRF" in finding
-
-
 def test_numbers():
     assert Verdict(HOLDS, 2e11, (-1.0, 150.0), "points").numbers == "+2e+11 [-1.00, +150] points"
     assert Verdict(HOLDS, 0.15, unit="hours").numbers == "0.15 hours"

@@ -8,7 +8,9 @@ rules were written and published before the studies ran at paper scale, all but 
 **What is compared.**  The *effect* is a difference in percentage points of wrong labels between two
 models on the same data, positive where it speaks for the claim, unless the rule says otherwise.
 Models are those that the papers trained: three rounds of the variational bound, or sub-gradient
-descent that stops early. The note says what the optima of the same problems would have given.
+descent that stops early.  The note says what the optima of the same problems would have given.  Only
+where the *size* of weights is what counts, LapMEDN and M3N are those with ``C = 1`` and at their optima:
+descent that stops early leaves a scale that says nothing, and changes no prediction.
 
 **Units.**  What counts is how many things were drawn independently, not how many fits were made.
 

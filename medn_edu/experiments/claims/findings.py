@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from medn_edu.experiments.claims.algorithms import CHAINS, OCR, algorithm_rows
-from medn_edu.experiments.claims.weights import N_RELEVANT, average_weights
 
 __all__ = ["FINDINGS", "Finding", "finding_of"]
 
@@ -92,32 +91,6 @@ _BETTER_THAN_TRUTH = Finding(
     " for labels drawn from it, so no learner beats it but by chance.  That learners did in the "
     "papers goes with their generating model's rate of 0.5, which does not come out here either.",
     _truth,
-)
-
-
-def _sizes(tables: Tables) -> dict[str, str]:
-    found = {}
-    for key, name in (
-        ("lap", "LapMEDN sub-gradient"),
-        ("l1", "L1-CRF"),
-        ("l2", "L2-CRF"),
-        ("crf", "CRF"),
-    ):
-        weights = average_weights(tables["synthetic-correlated"], name)
-        if weights is None:
-            raise LookupError(f"no weights of {name}")
-        sizes = np.abs(weights.mean(axis=0))
-        relevant, rest = sizes[:, :N_RELEVANT].mean(), sizes[:, N_RELEVANT:].mean()
-        found[key], found[f"{key}_rest"] = f"{relevant:.2g}", f"{100 * rest / relevant:.1f}"
-    return found
-
-
-_SCALE = Finding(
-    "The scale of weights is arbitrary where sub-gradient descent stops far from an optimum: relevant"
-    " ones have a mean size of {lap} with LapMEDN, {l1} with L1-CRF and {l2} with L2-CRF, and a common"
-    " factor changes no prediction.  In per cent of these, irrelevant ones have {lap_rest} with LapMEDN,"
-    " {l1_rest} with L1-CRF, {l2_rest} with L2-CRF and {crf_rest} with CRF.",
-    _sizes,
 )
 
 
@@ -303,14 +276,11 @@ def _count_finding(algorithm: str) -> Finding:
 
 
 FINDINGS: dict[str, Finding] = {
-    "medn-7.1.2-j": _SCALE,
-    "medn-7.1.2-l": _SCALE,
     "medn-7.1.2-o": _GENERATOR,
     "medn-7.1.2-p": _BETTER_THAN_TRUTH,
     "medn-7.2-c": _HOURS,
     "medn-7.2-d": _STILL_BAD,
     "medn-7.2-e": _SYNTHETIC_BEST,
-    "l1m3n-5.1-k": _SCALE,
     "l1m3n-5.1-p": _EM_RANGE,
     "l1m3n-5.1-r": _GENERATOR,
     "l1m3n-5.1-s": _BETTER_THAN_TRUTH,
