@@ -90,7 +90,7 @@ def test_studies_are_listed_with_the_time_they_take(capsys):
         assert len(line) < 110
         assert line.endswith(("s)", "min)")), line
     for study in (*STUDIES.values(), *TRACES.values()):
-        assert re.fullmatch(r"quick \d+ (s|min), paper \d+ (s|min)", study.duration), study.name
+        assert re.fullmatch(r"quick [\d.]+ (s|min), paper [\d.]+ (s|min)", study.duration), study.name
     with pytest.raises(SystemExit):
         reproduce("--help")
     text = capsys.readouterr().out
