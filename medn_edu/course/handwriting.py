@@ -17,7 +17,8 @@ __all__ = ["Handwriting", "load_handwriting"]
 
 _BANNER = (
     "The OCR letters are not on this machine, so handwritten digits stand in for them: every "
-    "number and picture below is about digits, not about the data set of the papers. "
+    "number and picture computed below is about digits, not about the data set of the papers "
+    "(tables of whole studies, where they are shown, are stored ones, of the letters). "
     "`medn-edu data fetch` gets the letters (1 MB); then run the notebook again."
 )
 

@@ -69,7 +69,10 @@ class SavedPicture:
         return self.alt
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        buffer = io.BytesIO()
         with Image.open(io.BytesIO(self.png)) as picture:
             width = round(picture.width * CSS_DPI / SAVED_DPI)
-        data = {"image/png": self.png, "text/plain": self.alt}
+            # 256 colours are enough for a drawing, and a third of the bytes
+            picture.convert("RGB").quantize(256).save(buffer, "png", optimize=True)
+        data = {"image/png": buffer.getvalue(), "text/plain": self.alt}
         return data, {"image/png": {"alt": self.alt, "width": width}}
