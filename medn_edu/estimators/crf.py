@@ -26,7 +26,7 @@ class CRF(MarkovNetwork):
     The plain CRF may have no optimum: where some weights separate the samples, the loss falls to 0 as
     they grow without bound.  So it stops when the likelihood hardly changes, or when the samples are
     labelled without error and the loss is below ``tol`` of that of guessing, and is reported as
-    stopped, not as converged.
+    stopped, not as converged.  It is trained by plain L-BFGS, whose weights remain small on the way.
 
     Parameters
     ----------
@@ -100,4 +100,6 @@ class CRF(MarkovNetwork):
         weights = start.weights if start else None
         if isinstance(problem, L1SoftMaxProblem):
             return proximal_lbfgs(problem, warm_start=weights)
-        return lbfgs(problem, warm_start=weights, change_tol=self.tol)
+        # Without a penalty the way decides where one ends: see `lbfgs`.
+        plain = self.penalty is None
+        return lbfgs(problem, warm_start=weights, change_tol=self.tol, preconditioned=not plain)

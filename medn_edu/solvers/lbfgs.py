@@ -6,6 +6,13 @@ make a good one.  On the OCR letters this takes about a third of the iterations 
 low temperatures the bends are sharp and many iterations are needed, unless it starts near the
 optimum (`medn_edu.solvers.softening`).
 
+Where there is no penalty there may be no optimum either: samples that can be labelled without error let
+the loss fall to 0 in many directions, and how the weights get there decides what they are.  Plain steps
+stay in the span of the gradients, as if there were a small L2 penalty; steps divided by the curvature
+give large weights to directions of which the samples have least, and new samples pay for it (on 100 OCR
+words an error of 0.59 instead of 0.38; see the study ``ocr-overfitting``).  So the head start can be
+declined.
+
 Step lengths are found by the bisection of Lewis and Overton (2013) for the two Wolfe conditions:
 enough decrease, and a slope that has flattened; nearly always the first length, 1, is taken.
 """
@@ -43,6 +50,7 @@ def lbfgs(
     warm_start: np.ndarray | None = None,
     memory: int = 50,
     change_tol: float = 5e-5,
+    preconditioned: bool = True,
 ) -> Iterator[Iterate]:
     """Minimise a soft-max problem; yield the start and then once per iteration.
 
@@ -59,6 +67,8 @@ def lbfgs(
         Relative change of the objective in one iteration at which an *unregularised* problem, which
         has no duality gap, is stopped; it is stopped as well when the log-loss has fallen below
         this share of that of guessing, because samples without error let it fall to 0.
+    preconditioned : bool, default=True
+        Whether to start from the guess of the curvature, or from a multiple of the identity.
 
     Yields
     ------
@@ -87,6 +97,12 @@ def lbfgs(
     n_evaluations = 1
     pairs: deque[Pair] = deque(maxlen=history_length(memory, point.weights.size))
     iteration, stopped = 0, "" if point.gradient.any() else "the gradient vanished"
+    first_size = float(np.linalg.norm(point.gradient))
+
+    def plain(vector: np.ndarray) -> np.ndarray:
+        """Make the first step one of length 1; later ones are sized by the latest pair."""
+        return vector / first_size
+
     while True:
         yield Iterate(
             weights=point.weights,
@@ -97,14 +113,17 @@ def lbfgs(
         )
         if stopped:
             return
-        if iteration in REFRESH_AT:
+        if not preconditioned:
+            solve = plain
+        elif iteration in REFRESH_AT:
             curvature = problem.curvature(point.weights)
             guess = FirstGuess(problem.data, curvature, floor_share=FLOOR, least_floor=problem.lam)
+            solve = guess.solve
             n_evaluations += 1
-        direction = -two_loops(point.gradient, pairs, guess.solve)
+        direction = -two_loops(point.gradient, pairs, solve)
         if not point.gradient @ direction < 0:  # rounding: the pairs have lost their meaning
             pairs.clear()
-            direction = -two_loops(point.gradient, pairs, guess.solve)
+            direction = -two_loops(point.gradient, pairs, solve)
         found, n_trials = _line_search(problem, point, direction)
         n_evaluations += n_trials
         iteration += 1

@@ -28,13 +28,14 @@ little, so they get large weights, although little speaks for them.  Of the squa
 without a penalty, when the negative log-likelihood is 1, about 80 % lie in that half of the directions
 (eigenvectors of the second moments) of which the training words have least, against 12-17 % with plain
 L-BFGS (folds 0 and 1); leaving them out takes 6 points off the error.  Transitions play no part in it.
-Hence each model is trained in two ways:
+That is why `medn_edu.CRF` does not use the curvature without a penalty.  Here each model is trained in
+two ways:
 
 ===========================  ==============================================================
 ``CRF``, ``L2-CRF``          plain L-BFGS (SciPy's L-BFGS-B without bounds, 10 pairs)
 ``L1-CRF``                   OWL-QN (`medn_edu.solvers.owlqn`)
-the same, *preconditioned*   the solvers of `medn_edu.CRF`: L-BFGS and proximal L-BFGS upon a
-                             guess of the curvature
+the same, *preconditioned*   L-BFGS and proximal L-BFGS upon a guess of the curvature, with
+                             which `medn_edu.CRF` trains where there is a penalty
 ===========================  ==============================================================
 """
 
@@ -111,7 +112,8 @@ class Mark:
 class TracedCRF(CRF):
     """A `CRF` that notes its weights where marks are first reached, and ends when all are.
 
-    Parameters are those of `CRF`, whose solvers it has; ``tol`` is not looked at.
+    Parameters are those of `CRF`; ``tol`` is not looked at.  Without a penalty it uses the
+    curvature all the same.
 
     Attributes
     ----------
