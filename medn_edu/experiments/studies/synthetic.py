@@ -121,7 +121,7 @@ _GRIDS: dict[str, Grid] = {
     "LapMEDN variational": _LAMS,
     "LapMEDN": _LAMS,
 }
-_FIXED = {"LapMEDN": {"C": 1.0}, "LapMEDN variational": {"C": 1.0}}
+_FIXED: dict[str, dict[str, Any]] = {"LapMEDN": {"C": 1.0}, "LapMEDN variational": {"C": 1.0}}
 _STOPPED: dict[str, Grid] = {
     "M3N sub-gradient": (("beta", _BETAS),),
     "LapMEDN sub-gradient": (("lam", (64.0, 49.0, 36.0, 25.0, 16.0, 9.0)), ("beta", _BETAS)),

@@ -523,7 +523,7 @@ def _report(
 
 def _findings(lines: Sequence[dict[str, Any]], settings: tuple[str, ...]) -> list[str]:
     """Say who errs least where, and who surely errs less than M3N."""
-    best = Counter()
+    best: Counter[str] = Counter()
     cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for line in lines:
         cells.setdefault((*(line[name] for name in settings), line["n_train"]), []).append(line)
