@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-__all__ = ["reason", "remove_leftovers", "write_atomically"]
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None
+
+__all__ = ["reason", "remove_leftovers", "sole_user", "write_atomically"]
 
 _PREFIX = ".medn_edu-"  # of temporary files
 
@@ -45,6 +54,36 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
     except OSError as error:
         raise _about(path, error) from None
     return path
+
+
+@contextlib.contextmanager
+def sole_user(folder: Path) -> Iterator[None]:
+    """Use a folder while no other process does so; the system ends this with the process.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.  Where it cannot be locked, on Windows say, nobody is kept out.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process is using it.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(handle)
 
 
 def remove_leftovers(folder: Path) -> None:

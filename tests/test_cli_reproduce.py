@@ -24,6 +24,7 @@ from medn_edu.experiments.studies import STUDIES
 from medn_edu.experiments.studies.curves import CURVES
 from medn_edu.experiments.studies.traces import TRACES
 from medn_edu.experiments.tables import read_csv
+from medn_edu.files import sole_user
 from medn_edu.plots import new_figure, save_figure
 
 TESTS = Path(__file__).parent
@@ -90,7 +91,9 @@ def test_studies_are_listed_with_the_time_they_take(capsys):
         assert len(line) < 110
         assert line.endswith(("s)", "min)")), line
     for study in (*STUDIES.values(), *TRACES.values()):
-        assert re.fullmatch(r"quick [\d.]+ (s|min), paper [\d.]+ (s|min)", study.duration), study.name
+        assert re.fullmatch(r"quick [\d.]+ (s|min), paper [\d.]+ (s|min)", study.duration), (
+            study.name
+        )
     with pytest.raises(SystemExit):
         reproduce("--help")
     text = capsys.readouterr().out
@@ -308,6 +311,19 @@ def test_where_nothing_can_be_published(toy, tmp_path, capsys):
     assert reproduce("toy", "--out", tmp_path / "out", *words) == 2
     assert "choose another with --publish." in sentence(capsys)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot lock folders")
+def test_two_runs_do_not_share_a_folder(toy, tmp_path, capsys):
+    """Each would write tables without the other's fits."""
+    folder = tmp_path / "toy-quick"
+    folder.mkdir()
+    with sole_user(folder):
+        assert reproduce("toy", "--out", tmp_path, "--jobs", 1) == 2
+    assert f"another run is at work in {folder}; wait for it" in sentence(capsys)
+    assert not list(folder.iterdir())
+    with sole_user(folder):
+        pass
 
 
 SLOW_STUDY = """

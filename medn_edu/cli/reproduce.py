@@ -20,6 +20,7 @@ from medn_edu.cli.console import (
     say,
 )
 from medn_edu.cli.warmup import warm_with_progress
+from medn_edu.files import sole_user
 
 __all__ = ["add_parser", "run"]
 
@@ -220,6 +221,16 @@ class _Task:
     def run(self) -> int:
         """Run the study; return the exit code."""
         self.folder = results_folder(results_folder(self.arguments.out) / self._folder_name())
+        try:
+            with sole_user(self.folder):
+                return self._run()
+        except BlockingIOError:
+            raise CommandError(
+                f"another run is at work in {self.folder}; wait for it, or choose another folder "
+                "with --out."
+            ) from None
+
+    def _run(self) -> int:
         if self.arguments.force:
             (self.folder / "runs.csv").unlink(missing_ok=True)
         if self.specs:
