@@ -39,11 +39,19 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.estimators import L1M3N, M3N, LaplaceMEDN
+from medn_edu.estimators import L1M3N
 from medn_edu.experiments.models import MODELS, Model
 from medn_edu.experiments.selection import Grid, Selected, constants_text, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Study
 from medn_edu.experiments.splits import FOLDS, N_OUTSIDE_BLOCKS, N_UNSEEN_PARTS, ocr_split
+from medn_edu.experiments.studies.stopped import (
+    PASSES,
+    STEPS,
+    m3n_optimum,
+    m3n_stopped,
+    medn_optimum,
+    medn_stopped,
+)
 from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.plots import (
     MUTED,
@@ -65,7 +73,6 @@ _LAM = 36.0
 _L1_CONSTANT = 289.0
 _EM_C = 10.0
 _SMALL = 1e-4  # variances tau that EM drops
-_PASSES = 20
 _MEMORY = (
     "only 55 different words occur in these data, each in every fold, so that a chain can learn "
     "them by heart; errors on new words are larger, as ocr-full shows."
@@ -75,26 +82,9 @@ _MEMORY = (
 # ---------------------------------------------------------------------------------------------
 # models
 
-# Nothing but the number of passes ends sub-gradient descent.
-_STEPS: dict[str, Any] = {
-    "solver": "online_subgradient",
-    "tol": 1e-12,
-    "max_iter": _PASSES,
-    "verbose": 0,
-}
-
-
-def _m3n_stopped(beta: float, **parameters: Any) -> M3N:
-    return M3N(C=200 * beta, beta=beta, **_STEPS, **parameters)
-
-
-def _medn_stopped(beta: float, lam: float, **parameters: Any) -> LaplaceMEDN:
-    options = {"method": "variational", "n_iterations": 3, **_STEPS, **parameters}
-    return LaplaceMEDN(C=200 * beta, lam=lam, beta=beta, **options)
-
 
 def _l1_stopped(beta: float, radius: float, **parameters: Any) -> L1M3N:
-    return L1M3N(radius=radius, beta=beta, **_STEPS, **parameters)
+    return L1M3N(radius=radius, beta=beta, **STEPS, **parameters)
 
 
 def _l1_em(lam: float, **parameters: Any) -> L1M3N:
@@ -104,23 +94,15 @@ def _l1_em(lam: float, **parameters: Any) -> L1M3N:
     return L1M3N(lam=lam, verbose=0, **options)
 
 
-def _m3n_optimum(beta: float, **parameters: Any) -> M3N:
-    return M3N(C=200 * beta, tol=1e-2, verbose=0, **parameters)
-
-
-def _medn_optimum(beta: float, lam: float, **parameters: Any) -> LaplaceMEDN:
-    return LaplaceMEDN(C=200 * beta, lam=lam, tol=1e-2, verbose=0, **parameters)
-
-
 _PAPERS = {
     model.name: model
     for model in (
-        Model("M3N sub-gradient", _m3n_stopped, "C = 200 beta, stopped early"),
-        Model("M3N at its optimum", _m3n_optimum, "C = 200 beta"),
+        Model("M3N sub-gradient", m3n_stopped, "C = 200 beta, stopped early"),
+        Model("M3N at its optimum", m3n_optimum, "C = 200 beta"),
         Model("L1-M3N sub-gradient", _l1_stopped, "on a ball, stopped early"),
         Model("L1-M3N EM", _l1_em, "adaptive M3N, 15 quadratic programs"),
-        Model("LapMEDN sub-gradient", _medn_stopped, "C = 200 beta, stopped early"),
-        Model("LapMEDN at its optimum", _medn_optimum, "C = 200 beta"),
+        Model("LapMEDN sub-gradient", medn_stopped, "C = 200 beta, stopped early"),
+        Model("LapMEDN at its optimum", medn_optimum, "C = 200 beta"),
     )
 }
 
@@ -419,7 +401,7 @@ def _ocr_caption(n_fits: int) -> tuple[str, str, str]:
         "fold are subtracted.",
         f"(a) The papers' constants: lam = {_LAM:g}; beta = {steps}; C = 200 beta; steps "
         "1/(2 beta sqrt(t)).  The number of passes is not told: *sub-gradient* makes "
-        f"{_PASSES}, for each of three quadratic programs with LapMEDN, and ends far from the "
+        f"{PASSES}, for each of three quadratic programs with LapMEDN, and ends far from the "
         "optimum; *at its optimum* is the exact solution at the same C, to a gap of 1 %.  L1-M3N "
         f"sub-gradient: radius {_L1_CONSTANT:g}, the middle of MEDN Fig. 9; L1-M3N EM: lam = "
         f"{_L1_CONSTANT:g}, and C = {_EM_C:g}, which the paper does not tell.  It tells no constants "

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.estimators import L1M3N, M3N, LaplaceMEDN
+from medn_edu.estimators import L1M3N, LaplaceMEDN
 from medn_edu.experiments.models import MODELS, Model
 from medn_edu.experiments.selection import Grid, Selected
 from medn_edu.experiments.specs import FitSpec, Study
@@ -44,6 +44,12 @@ from medn_edu.experiments.splits import (
     correlated_split,
     iid_chains,
     iid_split,
+)
+from medn_edu.experiments.studies.stopped import (
+    m3n_optimum,
+    m3n_stopped,
+    medn_optimum,
+    medn_stopped,
 )
 from medn_edu.experiments.studies.synthetic_reports import (
     draw_correlated,
@@ -62,7 +68,6 @@ _RELEVANT = (10, 30, 50)
 _SIZES = (30, 50, 80, 100, 150)
 _PARTS = (20, 10, 7, 5, 4)
 _CHOOSING = 10  # the number of the data set that only chooses constants
-_PASSES = 20  # of sub-gradient descent
 _SHOWN = "correlated-10-0"  # whose weights are kept, for MEDN Fig. 5 and 6
 
 
@@ -74,38 +79,16 @@ def _l1_m3n(**parameters: Any) -> L1M3N:
     return L1M3N(tol=2e-2, verbose=0, **parameters)
 
 
-# Nothing but the number of passes ends sub-gradient descent.
-_STEPS: dict[str, Any] = {
-    "solver": "online_subgradient",
-    "tol": 1e-12,
-    "max_iter": _PASSES,
-    "verbose": 0,
-}
-
-
-def _m3n_subgradient(beta: float = 1.0, **parameters: Any) -> M3N:
-    return M3N(C=200 * beta, beta=beta, **_STEPS, **parameters)
-
-
-def _medn_subgradient(beta: float = 1.0, lam: float = 36.0, **parameters: Any) -> LaplaceMEDN:
-    options = {"method": "variational", "n_iterations": 3, **_STEPS, **parameters}
-    return LaplaceMEDN(C=200 * beta, lam=lam, beta=beta, **options)
-
-
-def _m3n_optimum(beta: float = 1.0, **parameters: Any) -> M3N:
-    return M3N(C=200 * beta, tol=1e-2, verbose=0, **parameters)
-
-
-def _medn_optimum(beta: float = 1.0, lam: float = 36.0, **parameters: Any) -> LaplaceMEDN:
-    return LaplaceMEDN(C=200 * beta, lam=lam, tol=1e-2, max_iter=300, verbose=0, **parameters)
+def _medn_optimum(**parameters: Any) -> LaplaceMEDN:
+    return medn_optimum(max_iter=300, **parameters)
 
 
 _BASE = {
     **MODELS,
     "L1-M3N": Model("L1-M3N", _l1_m3n, "few weights, to a gap of 2 %"),
-    "M3N sub-gradient": Model("M3N sub-gradient", _m3n_subgradient, "stopped early"),
-    "LapMEDN sub-gradient": Model("LapMEDN sub-gradient", _medn_subgradient, "stopped early"),
-    "M3N at its optimum": Model("M3N at its optimum", _m3n_optimum, "C = 200 beta"),
+    "M3N sub-gradient": Model("M3N sub-gradient", m3n_stopped, "stopped early"),
+    "LapMEDN sub-gradient": Model("LapMEDN sub-gradient", medn_stopped, "stopped early"),
+    "M3N at its optimum": Model("M3N at its optimum", m3n_optimum, "C = 200 beta"),
     "LapMEDN at its optimum": Model("LapMEDN at its optimum", _medn_optimum, "C = 200 beta"),
 }
 
