@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 from scipy.stats import t as student
 
@@ -394,8 +395,9 @@ class ResultBrowser:
         self._band = ax.axvline(sizes[0], color=_BAND, lw=points, solid_capstyle="butt", zorder=0)
         (self._floor,) = ax.plot([], [], color=INK, lw=1.2, ls=(0, (4, 3)), zorder=1)
         self._floor_name = ax.text(
-            sizes[-1] + 0.07 * span, 0, "generating model", ha="right", va="bottom", fontsize=9
-        )
+            sizes[0] - 0.07 * span, 0, "", ha="left", va="bottom", fontsize=9, zorder=5,
+            path_effects=[withStroke(linewidth=3, foreground="white")],
+        )  # fmt: skip
         self._lines, self._bars = [], []
         for name in self._models:
             style = series_style(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,7 +43,8 @@ def weight_images(models: Mapping[int, Any], shape: tuple[int, int]) -> Explorer
     sizes = sorted(models)
     classes = list(models[sizes[-1]].classes_)
     coefs = {n: _aligned(models[n], classes)[:, : shape[0] * shape[1]] for n in sizes}
-    figure = new_figure(8, 2.9)
+    n_rows = math.ceil(len(classes) / 13)  # images of a row, as `weight_mosaic` has it
+    figure = new_figure(8, 0.7 + 0.55 * n_rows * shape[0] / shape[1])
     ax = figure.add_subplot()
     image = draw_weight_images(ax, coefs[sizes[-1]], classes, shape, limit=1, colorbar=False)
     with styled():
