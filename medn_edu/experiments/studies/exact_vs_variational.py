@@ -421,7 +421,8 @@ def _curve(group: _Group, name: str) -> IterationCurve:
 
 
 def _percent(value: float, _: Any = None) -> str:
-    return f"{100 * value:.3g} %"
+    percent = 100 * value
+    return f"{percent:,.0f} %" if percent >= 100 else f"{percent:.3g} %"
 
 
 def _signed(value: float, _: Any = None) -> str:
