@@ -18,6 +18,7 @@ from medn_edu.plots.browser import (
     ResultBrowser,
     StudyErrors,
     browser_frame,
+    mean_interval,
     study_errors,
 )
 from medn_edu.widgets.controls import Check, Choice, Control
@@ -321,17 +322,17 @@ def _sparsity_pays(study: StudyErrors) -> list[Lesson]:
 
 
 def _penalty_pays(study: StudyErrors) -> list[Lesson]:
-    """Return that the CRF without a penalty loses on every fold."""
+    """Return that the CRF without a penalty loses, on four folds of five or more."""
     if not {"CRF", "L2-CRF"} <= set(study.models):
         return []
 
     def holds(*, n_train: int, **_: Any) -> bool:
-        losses = study.of(study.settings[0], n_train, "CRF", "L2-CRF")
-        return all(value > 0 for value in losses.values())
+        losses = list(study.of(study.settings[0], n_train, "CRF", "L2-CRF").values())
+        return mean_interval(losses).low > 0 and float(np.mean(np.array(losses) > 0)) >= 0.8
 
     boxes = {_identifier(name): name == "CRF" for name in study.models}
     move = {"n_train": study.sizes[0], "reference": "L2-CRF", **boxes}
-    return [Lesson(move, "Without a penalty the CRF errs more, on every single fold.", holds)]
+    return [Lesson(move, "Without a penalty the CRF errs more, on nearly every fold.", holds)]
 
 
 def _identifier(model: str) -> str:
