@@ -11,7 +11,8 @@ from sklearn.utils import Bunch
 from medn_edu.experiments.models import MODELS, make_model
 from medn_edu.experiments.selection import Selected, blocks_of
 from medn_edu.experiments.splits import _drawn_words, ocr_outside, ocr_unseen
-from medn_edu.experiments.studies.ocr import OCR_FULL_STUDY, OCR_STUDY
+from medn_edu.experiments.studies.ocr import OCR_STUDY
+from medn_edu.experiments.studies.ocr_full import OCR_FULL_STUDY
 from medn_edu.plots import draw_grouped_errors, error_curves, error_differences, new_figure
 from medn_edu.plots.style import series_style
 
@@ -113,6 +114,39 @@ def test_fits_wait_for_the_choice_at_their_own_size(scale):
         assert {spec.fold for spec in drawn} == set(range(10))
 
 
+def images(samples):
+    """The memory of each sample, which tells which image of the data set it is."""
+    return {sample.__array_interface__["data"][0] for sample in samples}
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_constants_on_all_words_are_chosen_where_nothing_tests(ocr, seed):
+    del ocr  # skips where there are no letters
+    specs = {spec.key: spec for spec in OCR_FULL_STUDY.specs("paper", seed)}
+    pairs = {(specs[spec.after], spec) for spec in specs.values() if spec.after}
+    places = {(by.data, by.fold, spec.data, spec.fold): (by, spec) for by, spec in pairs}
+    assert len(places) == 12
+    for by, spec in places.values():
+        chooses, fit = OCR_FULL_STUDY.split(by), OCR_FULL_STUDY.split(spec)
+        assert not chooses.X_test
+        assert not images(chooses.X_train) & images(fit.X_test)
+        texts = [{"".join(labels) for labels in y} for y in (chooses.y_train, fit.y_test)]
+        assert by.data != "ocr-unseen-choosing" or not texts[0] & texts[1]
+        if spec.data != "ocr-seen":
+            assert images(chooses.X_train) == images(fit.X_train)
+
+
+def test_only_fits_without_constants_or_with_given_ones_choose_none():
+    specs = OCR_FULL_STUDY.specs("paper", 0)
+    free = {(s.data, s.model) for s in specs if not s.after and not s.data.endswith("-choosing")}
+    assert free == {("ocr-one", "CRF"), ("ocr-rest", "CRF"), ("ocr-rest", "L1-M3N")}
+    for spec in specs:
+        if spec.after:
+            model = OCR_FULL_STUDY.models[spec.after.split("/")[2]].build()
+            assert model.fixed == dict(spec.parameters)
+            assert model.name == spec.model.removesuffix(" variational")
+
+
 @pytest.mark.parametrize(("n_words", "beta"), [(100, 4.0), (150, 4.0), (200, 2.0), (250, 2.0)])
 def test_the_papers_constants(n_words, beta):
     specs = [s for s in OCR_STUDY.specs("paper", 0) if (s.data, s.fold) == (f"ocr-{n_words}", 0)]
@@ -136,7 +170,6 @@ def row(model, data, fold, error, parameters=""):
     return {
         "key": f"{data}/{fold}/{model}", "data": data, "fold": fold, "model": model, "error": error,
         "train_error": 0.0, "relative_gap": 0.01, "parameters": parameters, "n_train": 100,
-        "cpu_seconds": 1.0,
     }  # fmt: skip
 
 
@@ -174,15 +207,22 @@ def test_what_the_report_says():
 
 
 def test_what_the_report_on_all_words_says():
-    rows = [row("M3N", "ocr-rest", 0, 0.1, "C=0.1"), row("M3N", "ocr-one", 0, 0.2, "C=0.1")]
+    rows = [row("M3N", "ocr-rest", 0, 0.1, "C=0.1"), row("M3N", "ocr-one", 0, 0.2, "C=0.03")]
+    rows += [row("L1-M3N", "ocr-rest", 0, 0.3, "C=0.1"), row("L1-M3N", "ocr-one", 0, 0.4, "C=0.1")]
     for part in range(3):
-        rows.append(row("M3N", "ocr-seen", part, 0.2))
-        rows.append(row("M3N", "ocr-unseen", part, 0.35 if part else 0.2))
+        rows.append(row("M3N", "ocr-seen", part, 0.2, "C=0.1"))
+        rows.append(
+            row("M3N", "ocr-unseen", part, 0.35 if part else 0.2, "C=1" if part else "C=0.1")
+        )
+    rows.append(row("M3N, chosen for ocr-rest", "ocr-rest-choosing", 0, None))
     report = OCR_FULL_STUDY.report(rows, "paper")
     text = " ".join(report.text.split())
     assert "M3N: 0.200 on words that trained, 0.300 on words that did not, +10.0 points" in text
     assert "worse in 2 of 3 parts" in text
-    assert "| M3N | C=0.1 | 0.200 | 0.100 |" in report.caption
+    assert "| M3N | 0.200 | C=0.03* | 0.100 | C=0.1 |" in report.caption
+    assert "| L1-M3N | 0.400 | C=0.1* | 0.300 | C=0.1 |" in report.caption  # one chosen, one given
+    constants = {line["data"]: line["parameters"] for line in report.rows if line["model"] == "M3N"}
+    assert (constants["ocr-seen"], constants["ocr-unseen"]) == ("C=0.1", "C=0.1, C=1")
 
 
 def test_models_of_a_group_stand_side_by_side():

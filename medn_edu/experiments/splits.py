@@ -5,6 +5,7 @@ Each function takes a spec and returns its `Split`; data are read or drawn once 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -42,6 +43,8 @@ N_OUTSIDE_BLOCKS = 3
 N_UNSEEN_PARTS = 5
 """Parts of the different words, one of which is held out."""
 
+_CHOOSING = "-choosing"  # ends the data of fits that only choose constants
+
 
 @lru_cache(maxsize=1)
 def ocr_letters() -> Any:
@@ -55,6 +58,7 @@ def ocr_split(spec: FitSpec) -> Split:
     ``ocr-N``: of each fold N words are drawn; those of one fold train, those of the others test.
     ``ocr-rest``: all words of the other folds train, those of the fold test.  ``ocr-one``: the
     reverse.  ``ocr-outside-N``: see `ocr_outside`.  ``ocr-unseen``, ``ocr-seen``: see `ocr_unseen`.
+    With ``-choosing`` behind it: what trains there, in an order drawn at random, and nothing to test.
 
     Parameters
     ----------
@@ -66,6 +70,10 @@ def ocr_split(spec: FitSpec) -> Split:
     Split
         Its words.
     """
+    if spec.data.endswith(_CHOOSING):
+        whole = ocr_split(replace(spec, data=spec.data.removesuffix(_CHOOSING)))
+        order = np.random.default_rng([spec.seed, spec.fold]).permutation(len(whole.X_train))
+        return Split([whole.X_train[i] for i in order], [whole.y_train[i] for i in order], [], [])
     bunch = ocr_letters()
     kind = spec.data.removeprefix("ocr-")
     if kind.startswith("outside-"):

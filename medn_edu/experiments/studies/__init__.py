@@ -25,7 +25,8 @@ from __future__ import annotations
 from medn_edu.experiments.specs import Study
 from medn_edu.experiments.studies.exact_vs_variational import VARIATIONAL_STUDY
 from medn_edu.experiments.studies.l1_algorithms import L1_STUDY
-from medn_edu.experiments.studies.ocr import OCR_FULL_STUDY, OCR_STUDY
+from medn_edu.experiments.studies.ocr import OCR_STUDY
+from medn_edu.experiments.studies.ocr_full import OCR_FULL_STUDY
 from medn_edu.experiments.studies.overfitting import OVERFITTING_STUDY
 from medn_edu.experiments.studies.priors import PRIOR_STUDY
 from medn_edu.experiments.studies.sensitivity import SENSITIVITY_STUDY

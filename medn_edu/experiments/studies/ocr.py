@@ -1,8 +1,8 @@
-r"""The studies of the OCR letters: ``ocr``, few words to train on, and ``ocr-full``, all of them.
+r"""The study ``ocr``: few OCR words to train on (MEDN Fig. 7, L1-M3N Fig. 4, LapM3N Fig. 4).
 
-**Few words** (MEDN Fig. 7, L1-M3N Fig. 4, LapM3N Fig. 4).  Of each of the ten folds N words are drawn,
-for N of 100, 150, 200 and 250, the smaller sets being parts of the larger ones.  One fold trains, the
-other nine test, and so for each of the ten.  There are two ways to have constants:
+Of each of the ten folds N words are drawn, for N of 100, 150, 200 and 250, the smaller sets being parts
+of the larger ones.  One fold trains, the other nine test, and so for each of the ten.  There are two
+ways to have constants:
 
 (a) *The papers'*: ``lam = 36``, ``beta = 4`` for 100 and 150 words and 2 for more, ``C = 200 beta``.
     With so large a ``C`` what counts is how training ends: it is online sub-gradient descent with
@@ -18,13 +18,8 @@ other nine test, and so for each of the ten.  There are two ways to have constan
     for folds 1 and 2, along warm-started paths.  LapMEDN has ``C = 1`` and 20 values of
     ``lam``, evenly spaced between 1 and 268.  All models are trained to their optima.
 
-**All words** (``ocr-full``), as in the later literature: folds 1-9 train and fold 0 tests, and the
-reverse, with the constants of `medn_edu.experiments.models`, but for L1-M3N, whose fits would then
-take minutes: its ``C`` is 0.1.
-
 Only 55 different words occur in these letters, each of them in every fold, so a chain can learn them by
-heart.  What that is worth is measured in ``ocr-full``: of the different words a fifth is kept from
-training, and their images test; beside it the same test with as many training words, of all kinds.
+heart.  What that is worth is measured in the study ``ocr-full``.
 """
 
 from __future__ import annotations
@@ -43,7 +38,7 @@ from medn_edu.estimators import L1M3N
 from medn_edu.experiments.models import MODELS, Model
 from medn_edu.experiments.selection import Grid, Selected, constants_text, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Study
-from medn_edu.experiments.splits import FOLDS, N_OUTSIDE_BLOCKS, N_UNSEEN_PARTS, ocr_split
+from medn_edu.experiments.splits import FOLDS, N_OUTSIDE_BLOCKS, ocr_split
 from medn_edu.experiments.studies.stopped import (
     PASSES,
     STEPS,
@@ -56,7 +51,6 @@ from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.plots import (
     MUTED,
     ErrorCurve,
-    draw_error_bars,
     draw_grouped_errors,
     error_curves,
     error_differences,
@@ -65,7 +59,15 @@ from medn_edu.plots import (
     styled,
 )
 
-__all__ = ["OCR_FULL_STUDY", "OCR_STUDY"]
+__all__ = [
+    "MEMORY",
+    "MEMORY_NOTE",
+    "OCR_STUDY",
+    "bullets",
+    "grid_errors",
+    "is_at_end",
+    "summary_line",
+]
 
 _SIZES = (100, 150, 200, 250)
 _BETAS = {100: 4.0, 150: 4.0, 200: 2.0, 250: 2.0}
@@ -73,10 +75,14 @@ _LAM = 36.0
 _L1_CONSTANT = 289.0
 _EM_C = 10.0
 _SMALL = 1e-4  # variances tau that EM drops
-_MEMORY = (
+MEMORY = (
     "only 55 different words occur in these data, each in every fold, so that a chain can learn "
     "them by heart; errors on new words are larger, as ocr-full shows."
 )
+"""What readers should know of these data."""
+
+MEMORY_NOTE = "OCR letters: 55 different words, each in every fold; a chain can learn them by heart"
+"""The same below a figure."""
 
 
 # ---------------------------------------------------------------------------------------------
@@ -183,30 +189,21 @@ def _constants(name: str, n_words: int) -> tuple[tuple[str, float], ...]:
     }[name]
 
 
-_LONG = ("L1-M3N", "LapMEDN variational", "LapMEDN")  # on all words
-_FULL_CONSTANTS = {"L1-M3N": (("C", 0.1),)}  # with 0.3 its fits would take minutes
-_UNSEEN_MODELS = ("per letter", "L2-CRF", "M3N", "LapMEDN")
+def grid_errors(spec: FitSpec, model: Any) -> dict[str, Any]:
+    """Note the errors of a model that chooses its constants, for each point of the grid.
 
+    Parameters
+    ----------
+    spec : FitSpec
+        The fit.
+    model : object
+        What it has trained.
 
-def _ocr_full_specs(scale: str, seed: int) -> list[FitSpec]:
-    quick = scale == "quick"
-    held_out = [
-        FitSpec(data, part, model, MODELS[model].parameters, seed)
-        for part in range(2 if quick else N_UNSEEN_PARTS)
-        for data in ("ocr-seen", "ocr-unseen")
-        for model in _UNSEEN_MODELS
-    ]
-    whole = [
-        FitSpec(data, 0, model, _FULL_CONSTANTS.get(model, MODELS[model].parameters), seed)
-        for data in ("ocr-one", "ocr-rest")
-        for model in MODELS
-        if not (quick and data == "ocr-rest" and model in _LONG)
-    ]
-    return [*held_out, *whole]
-
-
-def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
-    """Note the errors on the words outside, for each point of the grid."""
+    Returns
+    -------
+    dict
+        The column ``grid_errors``; nothing for a model that does not choose.
+    """
     del spec
     if not isinstance(model, Selected):
         return {}
@@ -226,9 +223,6 @@ _TITLES = {
     "b": "(b) Constants chosen on other words",
 }
 _PARTS = {"a": (_PART_A, "M3N sub-gradient"), "b": (_PART_B, "M3N")}
-_MEMORY_NOTE = (
-    "OCR letters: 55 different words, each in every fold; a chain can learn them by heart"
-)
 
 
 def _drawn(rows: Iterable[dict[str, Any]], models: Sequence[str]) -> list[dict[str, Any]]:
@@ -268,7 +262,7 @@ def _draw_ocr(rows: Sequence[dict[str, Any]], path: Path) -> None:
             handles, labels = upper.get_legend_handles_labels()
             part.legend(handles, labels, loc="outside upper center", ncols=3)
         note = f"One fold trains, nine test: {_fits(curves)}; below fold by fold, CRF left out"
-        figure.supxlabel(f"{note}\n{_MEMORY_NOTE}", fontsize=9, color=MUTED)
+        figure.supxlabel(f"{note}\n{MEMORY_NOTE}", fontsize=9, color=MUTED)
     save_figure(figure, path)
 
 
@@ -283,7 +277,7 @@ def _fits(curves: Sequence[ErrorCurve]) -> str:
 
 _COLUMNS = (
     "constants", "model", "n_train", "fits", "error", "error_deviation", "train_error",
-    "largest_gap", "parameters", "at_end_of_grid", "cpu_seconds",
+    "largest_gap", "parameters", "at_end_of_grid",
 )  # fmt: skip
 
 
@@ -299,7 +293,7 @@ def _report_ocr(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     cells = _error_cells(table, sizes)
     constants = _constants_table(table, sizes)
     n_fits = max((line["fits"] for line in table), default=0)
-    trends, findings = _bullets(_trends(table)), _bullets(_findings(rows))
+    trends, findings = bullets(_trends(table)), bullets(_findings(rows))
     caption = "\n\n".join(
         [
             *(textwrap.fill(text, 100, break_on_hyphens=False) for text in _ocr_caption(n_fits)),
@@ -325,7 +319,19 @@ _DIFFERENCES = (
 )
 
 
-def _bullets(texts: Iterable[str]) -> str:
+def bullets(texts: Iterable[str]) -> str:
+    """Return texts as a list in Markdown.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        One for each item.
+
+    Returns
+    -------
+    str
+        Lines of at most 96 characters.
+    """
     return "\n".join(textwrap.fill(f"* {text}", 96, subsequent_indent="  ") for text in texts)
 
 
@@ -334,10 +340,32 @@ def _lines(rows: Sequence[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["model"], row["n_train"]), []).append(row)
-    return [_line(model, n, group, kind) for (model, n), group in groups.items()]
+    return [summary_line(model, n, group, kind) for (model, n), group in groups.items()]
 
 
-def _line(model: str, n_words: int, group: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+def summary_line(
+    model: str, n_words: int, group: Sequence[dict[str, Any]], kind: str
+) -> dict[str, Any]:
+    """Sum up the fits of one model to one kind of data.
+
+    Parameters
+    ----------
+    model : str
+        Its name.
+    n_words : int
+        How many words trained.
+    group : sequence of dict
+        The rows.
+    kind : str
+        Where the constants are from.
+
+    Returns
+    -------
+    dict
+        A line of the study's table: mean errors, their standard deviation over folds, the largest
+        duality gap, constants.
+    """
+
     def values(column: str) -> list[float]:
         return [row[column] for row in group if row.get(column) is not None]
 
@@ -353,15 +381,32 @@ def _line(model: str, n_words: int, group: list[dict[str, Any]], kind: str) -> d
         "train_error": float(np.mean(values("train_error"))) if values("train_error") else None,
         "largest_gap": max(values("relative_gap"), default=None),
         "parameters": parameters,
-        "at_end_of_grid": _at_end(model, parameters),
-        "cpu_seconds": float(np.mean(values("cpu_seconds"))) if values("cpu_seconds") else None,
+        "at_end_of_grid": is_at_end(_GRIDS.get(model, ()), parameters),
     }
 
 
-def _at_end(model: str, parameters: str) -> bool:
-    """Say whether a chosen constant is the first or the last of its grid."""
+def is_at_end(grid: Grid, parameters: str) -> bool:
+    """Say whether a chosen constant is the first or the last of its grid.
+
+    Parameters
+    ----------
+    grid : tuple of (parameter, values)
+        What it was chosen from.
+    parameters : str
+        Constants of a fit, as in its row.
+
+    Returns
+    -------
+    bool
+        False as well for constants that the grid does not know.
+
+    Examples
+    --------
+    >>> is_at_end((("C", (0.1, 0.2, 0.3)),), "C=0.1 epsilon=0.5")
+    True
+    """
     known = dict(read_constants(parameters))
-    return any(known.get(name) in (grid[0], grid[-1]) for name, grid in _GRIDS.get(model, ()))
+    return any(known.get(name) in (values[0], values[-1]) for name, values in grid)
 
 
 def _error_cells(table: Sequence[dict[str, Any]], sizes: Sequence[int]) -> list[list[str]]:
@@ -493,159 +538,17 @@ def _differences(rows: Iterable[dict[str, Any]], one: str, other: str) -> dict[i
     return found
 
 
-# ---------------------------------------------------------------------------------------------
-# all words, and words that never trained
-
-_WHOLE = {"ocr-one": "Fold 0 trains, 1-9 test", "ocr-rest": "Folds 1-9 train, 0 tests"}
-_HELD_OUT = {"ocr-seen": "seen", "ocr-unseen": "not seen"}
-
-
-def _of(rows: Iterable[dict[str, Any]], data: str) -> list[dict[str, Any]]:
-    """Return the fits to some data, in the order of the models."""
-    order = list(MODELS)
-    found = [row for row in rows if row["data"] == data and row.get("error") is not None]
-    return sorted(found, key=lambda row: order.index(row["model"]))
-
-
-def _draw_ocr_full(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    figure = new_figure(13.5, 4.4)
-    with styled():
-        *panels, right = figure.subplots(1, 3)
-        for ax, (data, title) in zip(panels, _WHOLE.items(), strict=True):
-            found = _of(rows, data)
-            draw_error_bars(ax, [row["model"] for row in found], [row["error"] for row in found])
-            ax.set_xlabel("test error (% of labels), 1 fit")
-            ax.set_title(title)
-        _draw_unseen(right, rows)
-        figure.supxlabel(_MEMORY_NOTE, fontsize=9, color=MUTED)
-    save_figure(figure, path)
-
-
-def _draw_unseen(ax: Any, rows: Sequence[dict[str, Any]]) -> None:
-    """Draw each model's errors on words that trained and on words that did not."""
-    lines = _unseen_lines(rows)
-    models, names, errors, deviations = [], [], [], []
-    for line in lines:
-        for data, what in _HELD_OUT.items():
-            models.append(line["model"])
-            names.append(f"{line['model']}, {what}")
-            errors.append(line[data])
-            deviations.append(line[f"{data}_deviation"])
-    draw_error_bars(ax, models, errors, deviations)
-    ax.set_yticks(range(len(names)), names)
-    for bar in ax.patches[::2]:  # seen: paler
-        bar.set_alpha(0.45)
-    n_parts = max((line["fits"] for line in lines), default=0)
-    ax.set_xlabel(f"test error (%), mean ± deviation of {n_parts} fits")
-    ax.set_title("Words seen in training, or never")
-
-
-def _unseen_lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a line for each model, with its errors on the same words, seen and not seen."""
-    errors: dict[str, dict[str, dict[int, float]]] = {}
-    for data in _HELD_OUT:
-        for row in _of(rows, data):
-            errors.setdefault(row["model"], {}).setdefault(data, {})[row["fold"]] = row["error"]
-    lines = []
-    for model in (name for name in MODELS if len(errors.get(name, {})) == len(_HELD_OUT)):
-        seen, unseen = (errors[model][data] for data in _HELD_OUT)
-        parts = sorted(set(seen) & set(unseen))
-        line: dict[str, Any] = {"model": model, "fits": len(parts)}
-        for data, found in zip(_HELD_OUT, (seen, unseen), strict=True):
-            values = [found[part] for part in parts]
-            line[data] = float(np.mean(values))
-            line[f"{data}_deviation"] = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-        line["worse"] = sum(unseen[part] > seen[part] for part in parts)
-        lines.append(line)
-    return lines
-
-
-_FULL_COLUMNS = (
-    "data", "model", "fits", "error", "error_deviation", "train_error", "largest_gap", "parameters",
-    "cpu_seconds",
-)  # fmt: skip
-
-
-def _report_ocr_full(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    del scale
-    table = []
-    for data in (*_WHOLE, *_HELD_OUT):
-        groups: dict[str, list[dict[str, Any]]] = {}
-        for row in _of(rows, data):
-            groups.setdefault(row["model"], []).append(row)
-        table += [{**_line(model, 0, group, ""), "data": data} for model, group in groups.items()]
-    head = ["model", "constants", *_WHOLE.values()]
-    cells = _whole_cells(table)
-    listed = _bullets(_unseen_texts(_unseen_lines(rows)))
-    caption = "\n\n".join(
-        [
-            *(textwrap.fill(text, 100, break_on_hyphens=False) for text in _FULL_CAPTION),
-            f"{markdown_table(head, cells)}\n{listed}\n",
-        ]
-    )
-    text = f"{text_table(head, cells, right=[2, 3])}\n\n{listed}"
-    return Report(_FULL_COLUMNS, table, text, caption)
-
-
-def _whole_cells(table: Sequence[dict[str, Any]]) -> list[list[str]]:
-    found = {(line["data"], line["model"]): line for line in table}
-    cells = []
-    for name in MODELS:
-        lines = [found.get((data, name)) for data in _WHOLE]
-        known = [line for line in lines if line]
-        if known:
-            errors = [f"{line['error']:.3f}" if line else "–" for line in lines]
-            cells.append([name, known[0]["parameters"], *errors])
-    return cells
-
-
-def _unseen_texts(lines: Sequence[dict[str, Any]]) -> list[str]:
-    """Say how much larger errors are on words that never trained."""
-    return [
-        f"{line['model']}: {line['ocr-seen']:.3f} on words that trained, {line['ocr-unseen']:.3f} on "
-        f"words that did not, {100 * (line['ocr-unseen'] - line['ocr-seen']):+.1f} points (worse in "
-        f"{line['worse']} of {line['fits']} parts)."
-        for line in lines
-    ]
-
-
-_FULL_CAPTION = (
-    "OCR letters, all of them: folds 1-9 train and fold 0 tests (6,251 and 626 words), and the "
-    "reverse, the two protocols of the later literature; one fit each, with constants that were "
-    "chosen on words outside the study ocr, as medn_edu/experiments/models.py tells; those words are "
-    "among those that train and test here.  L1-M3N has a smaller C, as its fits would take minutes.",
-    "What it is worth that only 55 different words occur, each in every fold: these words are dealt "
-    f"into {N_UNSEEN_PARTS} parts.  The images of a part's words in folds 1-9 test.  Of fold 0 the "
-    "images of all *other* words train (not seen), or as many images of whatever word (seen).  "
-    "Each letter occurs in the words that are left; whiskers are deviations over the parts.  What "
-    "the errors of *per letter*, which knows no words, grow by is due to letters, which are fewer or "
-    "written otherwise; what those of the chains grow by beyond it is due to words known by heart.",
-)
-
-
 OCR_STUDY = Study(
     "ocr",
     "handwritten words: 100 to 250 of one fold train",
     _ocr_specs,
     ocr_split,
     _draw_ocr,
-    _MEMORY,
+    MEMORY,
     "quick 20 s, paper 8 min",
     models={**MODELS, **_PAPERS, **_CHOOSERS},
     measured=("grid_errors",),
-    measure=_measure,
+    measure=grid_errors,
     report=_report_ocr,
 )
 """The study of few words."""
-
-OCR_FULL_STUDY = Study(
-    "ocr-full",
-    "all handwritten words: folds 1-9 train, 0 tests; reverse",
-    _ocr_full_specs,
-    ocr_split,
-    _draw_ocr_full,
-    _MEMORY,
-    "quick 25 s, paper 1 min",
-    report=_report_ocr_full,
-)
-"""The study of all words, and of words that were not there in training."""
