@@ -18,9 +18,10 @@ applies it to the tables of the studies at paper scale that came with the packag
 seconds, computes no fit and needs no network.
 
 verdicts:
-  holds               the estimate and its 95 % interval are as the claim says
-  mixed               right on average, but not surely, or not in each setting or for each model
-  does not hold here  the estimate itself is not as the claim says
+  holds               the whole 95 % interval is as the claim says, for each model named
+  does not hold here  the interval excludes the claim, for at least one of the models named;
+                      where there is no interval, the estimate decides
+  mixed               neither: the data cannot tell, or not in each setting
   not tested yet      the study is still to come or was not run; nobody asks the question
 
 Without a name it prints a line for each claim; with the name of a claim, or what names of several

@@ -30,28 +30,31 @@ descent that stops early leaves a scale that says nothing, and changes no predic
 labels are close to normal, and with ten units a bootstrap would promise too much.  Groups of
 different units are compared by Welch's t.  Statistics of average weights, no means over units, have
 a jackknife interval with the same quantiles.  Nothing is corrected for the number of claims: of
-those that hold by a hair, some do so by chance.  A claim about several models holds only if it
-holds for each, which needs no correction.
+those that hold, or do not, by a hair, some do so by chance.  A claim about several models holds only if
+it holds for each, which needs no correction; but it does not hold if one of them refutes it, which
+chance does the more easily the more there are.
 
 **Verdicts.**
 
 *holds*
-    The estimate is as the claim says; so is the whole interval; and if the claim says "consistently", so
-    is the mean in each setting (of number of training samples and of relevant features).
+    The whole interval is as the claim says; and if the claim says "consistently", so is the mean in each
+    setting (of number of training samples and of relevant features).
 *does not hold here*
-    The estimate itself is not as the claim says.
+    The interval excludes the claim: all of it is on the other side, or, for "comparable" and numbers,
+    outside the margin.  Where there is no interval, the estimate decides.
 *mixed*
-    Anything between: right on average, but not surely, or not in each setting.
+    Anything between: the data cannot tell, or not in each setting.
 *not tested yet*
     The study is still to come, or was not run, or no experiment asks the question; the note says which.
 
-Of a claim about several models, or with several parts: it holds if all parts do; it does not hold
-if none does and at least one clearly does not; else it is mixed.
+Of a claim about several models, or with several parts: it holds if all parts do; it does not hold if
+at least one of them does not; else it is mixed.  Where a paper leaves open which of two algorithms it
+means, that is decided only where both agree.
 
 **Margins**, all chosen in advance:
 
 * "as well as", "comparable": within 1 point, on average, with its interval, and in each setting;
-* "slightly" better: by at most 1 point; "much" worse: by more than 2 points;
+* "slightly" better: by more than nothing and at most 1 point; "much" worse: by more than 2 points;
 * "consistently": in each setting; "generally" and bare comparisons: on average;
 * "sensitive" to a constant: the error rises by more than 5 points from the best constant to the
   worst; "stable": by at most 2; "much less sensitive": by less than half of the other's rise. The
@@ -61,7 +64,7 @@ if none does and at least one clearly does not; else it is mixed.
   training;
 * "extremely small" weights: a tenth of the relevant ones, or less; "large": a tenth of the largest,
   or more; "similar" weights: correlation 0.9; "much smaller": half; "quite different" from the
-  truth: half its norm;
+  truth: by half its norm, in what data can teach, as `claims.weights.UnlikeTruth` explains;
 * counts of Table 1: within 10; "stable" times: a factor of 2; "extremely slow": a factor of 10.
 
 A claim that does not hold is a finding, not a verdict on the papers: much that they leave open had

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.experiments.claims.scores import difference_interval
-from medn_edu.experiments.claims.verdicts import Verdict, combine, place, untested
+from medn_edu.experiments.claims.verdicts import Verdict, combine, decide, place, untested, within
 
 __all__ = [
     "BestError",
@@ -102,7 +102,7 @@ class CountsAsPrinted:
         if not apart:
             return untested(f"no counts of {self.algorithm}.")
         n_near = sum(distance <= self.within for distance in apart)
-        status = place(2 * n_near >= len(apart), n_near == len(apart))
+        status = decide(2 * n_near >= len(apart), n_near == len(apart))
         note = f"{n_near} of {len(apart)} counts are near"
         return Verdict(status, float(np.mean(apart)), unit="weights", note=note)
 
@@ -141,7 +141,7 @@ class SimilarCounts:
             return untested("the two algorithms were not run with equally many constants.")
         pairs = zip(planes, reversed(em), strict=True)
         apart = float(np.mean([abs(a["irrelevant"] - b["irrelevant"]) for a, b in pairs]))
-        status = place(apart <= 2 * self.within, apart <= self.within)
+        status = decide(apart <= 2 * self.within, apart <= self.within)
         return Verdict(status, apart, unit="weights")
 
     def text(self) -> str:
@@ -182,7 +182,7 @@ class KeepsTail:
             return untested(f"no counts of {self.algorithm}.")
         shares = np.array([line["irrelevant"] for line in lines]) / _N_IRRELEVANT
         many = shares >= 0.5
-        status = place(many.mean() >= 0.5, bool(many.all()))
+        status = decide(bool(many.mean() >= 0.5), bool(many.all()))
         return Verdict(status, 100 * float(shares.min()), unit="% of irrelevant weights")
 
     def text(self) -> str:
@@ -224,7 +224,7 @@ class Truncation:
         ]
         if not changes:
             return untested(f"no counts of {self.algorithm}.")
-        status = place(float(np.mean(changes)) <= 0.1, max(changes) <= 0.1)
+        status = decide(float(np.mean(changes)) <= 0.1, max(changes) <= 0.1)
         return Verdict(status, 100 * max(changes), unit="% of a count")
 
     def text(self) -> str:
@@ -273,7 +273,7 @@ class CanDiscard:
         )
         count = fewest["irrelevant"]
         return Verdict(
-            place(count <= 5, count == 0),
+            decide(count <= 5, count == 0),
             float(count),
             unit="weights left",
             note=note,
@@ -320,8 +320,7 @@ class BestError:
         if found is None:
             return untested(f"no three fits of {self.algorithm}.")
         value, low, high = found
-        surely = self.value - self.margin <= low and high <= self.value + self.margin
-        status = place(abs(value - self.value) <= self.margin, surely)
+        status = within((low, high), self.value, self.margin)
         return Verdict(status, value, (low, high), "% of labels")
 
     def text(self) -> str:
@@ -374,8 +373,9 @@ class BestIsBetter:
         if isinstance(found, Verdict):
             return found
         value, low, high = found
-        surely = low > 0 and (self.at_most is None or high <= self.at_most)
-        return Verdict(place(value > 0, surely), value, (low, high), "points", "", value)
+        most = math.inf if self.at_most is None else self.at_most
+        status = place((low, high), above=0.0, at_most=most)
+        return Verdict(status, value, (low, high), "points", "", min(value, most - value))
 
     def text(self) -> str:
         """Say which algorithms."""
@@ -426,15 +426,8 @@ class BestIsComparable:
         if isinstance(found, Verdict):
             return found
         value, low, high = found
-        inside = -self.margin <= low and high <= self.margin
-        return Verdict(
-            place(abs(value) <= self.margin, inside),
-            value,
-            (low, high),
-            "points",
-            "",
-            self.margin - abs(value),
-        )
+        status = within((low, high), 0.0, self.margin)
+        return Verdict(status, value, (low, high), "points", "", self.margin - abs(value))
 
     def text(self) -> str:
         """Say which algorithms."""
@@ -485,10 +478,10 @@ class ErrorRange:
             return untested(f"no three fits of {algorithm}.")
         value, low, high = found
         if self.more_than is not None:
-            status = place(value > self.more_than, low > self.more_than)
+            status = place((low, high), above=self.more_than)
             return Verdict(status, value, (low, high), "points", "", value - self.more_than)
         assert self.at_most is not None
-        status = place(value <= self.at_most, high <= self.at_most)
+        status = place((low, high), at_most=self.at_most)
         return Verdict(status, value, (low, high), "points", "", self.at_most - value)
 
     def text(self) -> str:
@@ -549,16 +542,14 @@ class RangeSmaller:
             factors = [_longest_over_shortest(lines) for lines in (ours, theirs)]
             value = float(np.log2(factors[1] / factors[0]))
             note = f"{factors[0]:.1f} against {factors[1]:.1f} times"
-            return Verdict(
-                place(value > 0, value > 0), value, unit="doublings", note=note, slack=value
-            )
+            return Verdict(decide(value > 0), value, unit="doublings", note=note, slack=value)
         ranges = [difference_interval(_best(lines), _worst(lines)) for lines in (ours, theirs)]
         if ranges[0] is None or ranges[1] is None:
             return untested("fewer than three fits.")
         value = ranges[1][0] - ranges[0][0]
         half = math.hypot(*((high - low) / 2 for _, low, high in filter(None, ranges)))
-        status = place(value > 0, value - half > 0)
-        return Verdict(status, value, (value - half, value + half), "points", "", value)
+        interval = (value - half, value + half)
+        return Verdict(place(interval, above=0.0), value, interval, "points", "", value)
 
     def text(self) -> str:
         """Say whose range."""
@@ -605,7 +596,7 @@ class TimeRange:
         agrees = (
             value > self.more_than if self.more_than is not None else value <= (self.at_most or 0)
         )
-        return Verdict(place(agrees, agrees), value, unit="times as long")
+        return Verdict(decide(agrees), value, unit="times as long")
 
     def text(self) -> str:
         """Say whose time."""
@@ -660,7 +651,9 @@ class TimeTrend:
         value = times[-1] / times[0]
         far, steady = value >= self.factor, rank >= 0.8
         note = f"rank correlation {rank:+.2f}"
-        return Verdict(place(far or steady, far and steady), value, unit="times as long", note=note)
+        return Verdict(
+            decide(far or steady, far and steady), value, unit="times as long", note=note
+        )
 
     def text(self) -> str:
         """Say whose time."""
@@ -709,8 +702,7 @@ class Quicker:
         Returns
         -------
         Verdict
-            Its effect is how many times as long the slow one takes; no interval, so mixed only
-            where some pairs agree and others do not.
+            Its effect is how many times as long the slow one takes; no interval, so never mixed.
         """
         pairs = [(a, b) for a in self.quicker for b in self.slower]
         names = [f"{a} against {b}" for a, b in pairs]
@@ -727,7 +719,7 @@ class Quicker:
         value = times[1] / (self.per * times[0])
         agrees = value > self.factor
         note = f"{times[0]:.2g} s against {times[1]:.2g} s a fit"
-        return Verdict(place(agrees, agrees), value, unit="times as long", note=note, slack=value)
+        return Verdict(decide(agrees), value, unit="times as long", note=note, slack=value)
 
     def text(self) -> str:
         """Say which algorithms."""
@@ -771,7 +763,7 @@ class Takes:
         if not lines:
             return untested(f"no times of {self.algorithm}.")
         value = 10 * max(line["cpu_seconds"] for line in lines) / 3600
-        return Verdict(place(value >= self.hours, value >= self.hours), value, unit="hours")
+        return Verdict(decide(value >= self.hours), value, unit="hours")
 
     def text(self) -> str:
         """Say how long."""

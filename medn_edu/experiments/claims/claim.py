@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from medn_edu.experiments.claims.rules import Untested
+from medn_edu.experiments.claims.rules import Untested, model_names
 from medn_edu.experiments.claims.verdicts import UNTESTED, Verdict, untested
 
 __all__ = ["PAPERS", "Claim", "at_optimum", "judge"]
@@ -19,7 +19,16 @@ PAPERS = {
 }
 """The papers, by what begins the ids of their claims."""
 
-_OPTIMA = {
+_SAME_CONSTANTS = {
+    "ocr": {
+        "LapMEDN sub-gradient": "LapMEDN at its optimum",
+        "M3N sub-gradient": "M3N at its optimum",
+    },
+    "sensitivity": {"LapMEDN variational": "LapMEDN"},
+}
+"""Optima of what the papers minimise, by study; only these differ in nothing but the algorithm."""
+
+_OTHER_CONSTANTS = {
     "LapMEDN variational": "LapMEDN",
     "LapMEDN sub-gradient": "LapMEDN",
     "M3N sub-gradient": "M3N",
@@ -27,6 +36,10 @@ _OPTIMA = {
     "L1-M3N online sub-gradient": "L1-M3N",
     "L1-M3N EM": "L1-M3N",
 }
+"""Optima whose constants were chosen anew: with ``C = 1`` instead of ``200 beta``, or by the penalised
+program instead of the ball or of EM, whose constants have no counterpart in it."""
+
+_HOW = {"sensitivity": "constants of its own"}
 
 
 @dataclass(frozen=True)
@@ -61,13 +74,15 @@ class Claim:
         return self.id.split("-")[1]
 
 
-def at_optimum(rule: Any) -> Any:
+def at_optimum(rule: Any, study: str) -> Any:
     """Return a rule about the same models trained to their optima.
 
     Parameters
     ----------
     rule : object
         A rule, as the papers' early-stopped or approximate algorithms have it.
+    study : str
+        Whose rows it will read: some studies have the optimum at the very same constants.
 
     Returns
     -------
@@ -77,20 +92,32 @@ def at_optimum(rule: Any) -> Any:
     Examples
     --------
     >>> from medn_edu.experiments.claims.rules import Better
-    >>> at_optimum(Better(("LapMEDN variational",), ("M3N",))).better
+    >>> at_optimum(Better(("LapMEDN sub-gradient",), ("CRF",)), "ocr").better
+    ('LapMEDN at its optimum',)
+    >>> at_optimum(Better(("LapMEDN sub-gradient",), ("CRF",)), "synthetic-correlated").better
     ('LapMEDN',)
     """
-    return _renamed(rule)
+    return _renamed(rule, {**_OTHER_CONSTANTS, **_SAME_CONSTANTS.get(study, {})})
 
 
-def _renamed(value: Any) -> Any:
+def _renamed(value: Any, optima: Mapping[str, str]) -> Any:
     if isinstance(value, str):
-        return _OPTIMA.get(value, value)
+        return optima.get(value, value)
     if isinstance(value, tuple):
-        return tuple(dict.fromkeys(_renamed(part) for part in value))
+        return tuple(dict.fromkeys(_renamed(part, optima) for part in value))
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{f.name: _renamed(getattr(value, f.name)) for f in fields(value)})
+        parts = {f.name: _renamed(getattr(value, f.name), optima) for f in fields(value)}
+        return replace(value, **parts)
     return value
+
+
+def _optimum_text(rule: Any, study: str) -> str:
+    """Say which optima stand in place of the papers' algorithms, and where constants differ, too."""
+    same = _SAME_CONSTANTS.get(study, {})
+    read = dict.fromkeys(name for name in model_names(rule) if name not in same)
+    other = dict.fromkeys(_OTHER_CONSTANTS[name] for name in read if name in _OTHER_CONSTANTS)
+    how = f" ({' and '.join(other)} with {_HOW.get(study, 'chosen constants')})" if other else ""
+    return f"trained to the optimum{how}"
 
 
 def judge(claim: Claim, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Verdict:
@@ -107,7 +134,7 @@ def judge(claim: Claim, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Ve
     -------
     Verdict
         Its note says what comes out when the models are trained to their optima, where the papers
-        did not.
+        did not, and with which constants where these are not the same.
     """
     if isinstance(claim.rule, Untested):
         return claim.rule.decide([])
@@ -115,11 +142,12 @@ def judge(claim: Claim, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Ve
     if not rows:
         return untested(f"no table of {claim.study} is stored.")
     verdict = claim.rule.decide(rows)
-    rule = at_optimum(claim.rule)
+    rule = at_optimum(claim.rule, claim.study)
     if rule == claim.rule or verdict.status == UNTESTED:
         return verdict
     optimum = rule.decide(rows)
     if optimum.status == UNTESTED:
         return verdict
-    notes = [verdict.note, f"trained to the optimum: {optimum.status}, {optimum.numbers}"]
+    at = _optimum_text(claim.rule, claim.study)
+    notes = [verdict.note, f"{at}: {optimum.status}, {optimum.numbers}"]
     return replace(verdict, note="; ".join(filter(None, notes)))

@@ -216,10 +216,12 @@ difference in percentage points of wrong labels, positive where it speaks for th
 unit or the rule says otherwise. In synthetic studies it is taken over independent data sets, in
 those of OCR over ten training folds, which share most of their test words.
 
-- **holds**: estimate and interval are as the claim says, in each setting if it says "consistently".
-- **mixed**: right on average, but not surely, not in each setting, or not for each model named.
-- **does not hold here**: the estimate itself is not as the claim says. Much that the papers leave
-  open had to be chosen anew; this is a finding, not a verdict on them.
+- **holds**: the whole interval is as the claim says, for each model named, and so is the mean in each
+  setting if it says "consistently".
+- **does not hold here**: the interval excludes the claim, for at least one of the models named; where
+  there is no interval, the estimate decides. Much that the papers leave open had to be chosen anew;
+  this is a finding, not a verdict on them.
+- **mixed**: neither; the data cannot tell, or not in each setting.
 - **not tested yet**: the study is still to come or was not run, or no experiment asks the question.
 
 Margins, units and intervals are explained in `medn_edu.experiments.claims`. `medn-edu claims ID`

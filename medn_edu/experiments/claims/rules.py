@@ -9,8 +9,9 @@ of labels, on the same data: positive speaks for the claim.  What the verdicts m
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,11 +24,19 @@ from medn_edu.experiments.claims.scores import (
     paired,
     scores_of,
 )
-from medn_edu.experiments.claims.verdicts import Verdict, combine, place, untested
+from medn_edu.experiments.claims.verdicts import (
+    FAILS,
+    MIXED,
+    Verdict,
+    combine,
+    place,
+    untested,
+    within,
+)
 
 __all__ = [
-    "POINTS", "AllOf", "Better", "Comparable", "Falls", "LargestGain", "MoreStable", "Near",
-    "Overfits", "Rule", "Sensitive", "Steady", "Untested", "model_names",
+    "POINTS", "AllOf", "Better", "Comparable", "EitherOf", "Falls", "LargestGain", "MoreStable",
+    "Near", "Overfits", "Rule", "Sensitive", "Steady", "Untested", "model_names",
 ]  # fmt: skip
 
 POINTS = "points"
@@ -112,6 +121,41 @@ class AllOf:
 
 
 @dataclass(frozen=True)
+class EitherOf:
+    """Several readings of one sentence: the paper leaves open which is meant.
+
+    Parameters
+    ----------
+    rules : tuple of rules
+        The readings.
+    """
+
+    rules: tuple[Any, ...]
+
+    def decide(self, rows: Sequence[Row]) -> Verdict:
+        """Judge every reading.
+
+        Parameters
+        ----------
+        rows : sequence of rows
+            Results of the study.
+
+        Returns
+        -------
+        Verdict
+            What all readings agree on; mixed where they do not.
+        """
+        verdicts = [rule.decide(rows) for rule in self.rules]
+        whole = combine(verdicts, [rule.text() for rule in self.rules])
+        disputed = whole.status == FAILS and {v.status for v in verdicts} != {FAILS}
+        return replace(whole, status=MIXED) if disputed else whole
+
+    def text(self) -> str:
+        """Return the readings, one after the other."""
+        return "; or else ".join(rule.text() for rule in self.rules)
+
+
+@dataclass(frozen=True)
 class Better:
     """Every one of some models errs less than every one of others.
 
@@ -162,12 +206,14 @@ class Better:
             return _too_few(better, worse)
         mean, low, high = found
         n_for = sum(value > 0 for value in by_setting.values())
-        surely = low > self.at_least and (not self.consistently or n_for == len(by_setting))
-        surely = surely and (self.at_most is None or high <= self.at_most)
-        status = place(mean > self.at_least, surely)
+        everywhere = not self.consistently or n_for == len(by_setting)
+        most = math.inf if self.at_most is None else self.at_most
+        status = place((low, high), above=self.at_least, at_most=most, everywhere=everywhere)
         unit = POINTS if self.quantity == "error" else "% of weights"
         note = f"{len(by_unit)} units; on this side in {n_for} of {len(by_setting)} settings"
-        return Verdict(status, mean, (low, high), unit, note, mean - self.at_least)
+        return Verdict(
+            status, mean, (low, high), unit, note, min(mean - self.at_least, most - mean)
+        )
 
     def text(self) -> str:
         """Say which models, by how much and where."""
@@ -179,7 +225,8 @@ class Better:
             parts.append(f"by at most {_points(self.at_most)}")
         if self.consistently:
             parts.append("in each setting")
-        return ", ".join(parts) + _where(self.relevant)
+        hardly = _NO_BETTER if GENERATOR in self.worse and self.quantity == "error" else ""
+        return ", ".join(parts) + _where(self.relevant) + hardly
 
 
 @dataclass(frozen=True)
@@ -224,8 +271,7 @@ class Comparable:
             return _too_few(first, second)
         mean, low, high = found
         n_inside = sum(abs(value) <= self.margin for value in by_setting.values())
-        inside = -self.margin <= low and high <= self.margin
-        status = place(abs(mean) <= self.margin, inside and n_inside == len(by_setting))
+        status = within((low, high), 0.0, self.margin, everywhere=n_inside == len(by_setting))
         note = (
             f"{len(by_unit)} units; within the margin in {n_inside} of {len(by_setting)} settings"
         )
@@ -250,6 +296,8 @@ class Falls:
     quantity : str
         ``"error"``: the fall from the smallest to the largest training set, with a fall at each step;
         or ``"spread"``: the mean distance from the median over units, from smallest to largest.
+
+    Each model is judged by itself: the steep fall of one must not hide another that does not fall.
     """
 
     models: Names
@@ -266,45 +314,40 @@ class Falls:
         Returns
         -------
         Verdict
-            Its effect is the fall, averaged over the models.
+            Its effect is the fall of the model that comes off worst.
         """
         scores = scores_of(rows)
         if missing := _missing(scores, self.models):
             return missing
-        falls: dict[Any, list[float]] = {}
-        rising = []
-        for model in self.models:
-            by_size = _by_size(scores[model])
-            if self.quantity == "spread":
-                by_size = {size: _distances(units) for size, units in by_size.items()}
-            sizes = sorted(by_size)
-            units = sorted(set.intersection(*(set(by_size[size]) for size in sizes)))
-            if len(sizes) < 2 or not units:
-                return untested(f"{model} has no two sizes of training sets.")
-            means = [np.mean([by_size[size][unit] for unit in units]) for size in sizes]
-            steps = np.diff(means) if self.quantity == "error" else means[-1] - means[0]
-            if np.any(steps >= 0):
-                rising.append(model)
-            for unit in units:
-                falls.setdefault(unit, []).append(
-                    by_size[sizes[0]][unit] - by_size[sizes[-1]][unit]
-                )
-        of_all = [float(np.mean(fall)) for fall in falls.values() if len(fall) == len(self.models)]
-        found = mean_interval(of_all)
+        return combine([self._judge(scores, model) for model in self.models], self.models)
+
+    def _judge(self, scores: Scores, model: str) -> Verdict:
+        by_size = _by_size(scores[model])
+        if self.quantity == "spread":
+            by_size = {size: _distances(units) for size, units in by_size.items()}
+        sizes = sorted(by_size)
+        units = sorted(set.intersection(*(set(by_size[size]) for size in sizes)))
+        if len(sizes) < 2 or not units:
+            return untested(f"{model} has no two sizes of training sets.")
+        found = mean_interval(
+            [by_size[sizes[0]][unit] - by_size[sizes[-1]][unit] for unit in units]
+        )
         if found is None:
-            return _too_few(*self.models)
+            return _too_few(model)
         mean, low, high = found
-        what = "a step up" if self.quantity == "error" else "no fall"
-        note = f"{len(of_all)} units; {what}: {', '.join(rising) or 'none'}"
-        return Verdict(place(mean > 0, low > 0 and not rising), mean, (low, high), POINTS, note)
+        means = [np.mean([by_size[size][unit] for unit in units]) for size in sizes]
+        n_up = int(np.sum(np.diff(means) >= 0)) if self.quantity == "error" else 0
+        note = f"{len(units)} units" + (f"; {n_up} of {len(means) - 1} steps up" if n_up else "")
+        status = place((low, high), above=0.0, everywhere=not n_up)
+        return Verdict(status, mean, (low, high), POINTS, note, mean)
 
     def text(self) -> str:
         """Say what falls."""
         if self.quantity == "error":
-            return f"the error falls at each step of training sets: {_names(self.models)}"
+            return f"the error falls at each step of training sets: {_names(self.models)}, each"
         return (
             "the distance of errors from their median falls from the smallest to the largest training "
-            f"sets: {_names(self.models)}"
+            f"sets: {_names(self.models)}, each"
         )
 
 
@@ -361,7 +404,7 @@ class LargestGain:
             return _too_few(better, worse)
         mean, low, high = found
         note = f"{_mean(here):+.2f} at {ends[0]:g}, {_mean(there):+.2f} at {ends[1]:g}"
-        return Verdict(place(mean > 0, low > 0), mean, (low, high), POINTS, note, mean)
+        return Verdict(place((low, high), above=0.0), mean, (low, high), POINTS, note, mean)
 
     def text(self) -> str:
         """Say whose gain, and where."""
@@ -411,13 +454,15 @@ class Near:
         if found is None:
             return _too_few(self.model)
         mean, low, high = found
-        surely = self.value - self.margin <= low and high <= self.value + self.margin
-        status = place(abs(mean - self.value) <= self.margin, surely)
-        return Verdict(status, mean, (low, high), "% of labels", f"{len(by_unit)} units")
+        status = within((low, high), self.value, self.margin)
+        slack = self.margin - abs(mean - self.value)
+        note = f"{len(by_unit)} units"
+        return Verdict(status, mean, (low, high), "% of labels", note, slack)
 
     def text(self) -> str:
         """Say which number."""
-        return f"{self.model} errs at {self.value:g} ± {self.margin:g} % of labels"
+        text = f"{self.model} errs at {self.value:g} ± {self.margin:g} % of labels"
+        return text + (_NO_CHANCE if self.model == GENERATOR and self.value >= _CHANCE else "")
 
 
 @dataclass(frozen=True)
@@ -459,7 +504,7 @@ class Sensitive:
         if found is None:
             return _too_few(model)
         mean, low, high = found
-        status = place(mean > self.at_least, low > self.at_least)
+        status = place((low, high), above=self.at_least)
         return Verdict(status, mean, (low, high), POINTS, note, mean - self.at_least)
 
     def text(self) -> str:
@@ -510,7 +555,7 @@ class MoreStable:
             return _too_few(stable, sensitive)
         mean, low, high = found
         note = f"{stable} {note}; {sensitive} {other}"
-        return Verdict(place(mean > 0, low > 0), mean, (low, high), POINTS, note, mean)
+        return Verdict(place((low, high), above=0.0), mean, (low, high), POINTS, note, mean)
 
     def text(self) -> str:
         """Say whose ranges."""
@@ -561,7 +606,7 @@ class Overfits:
         if found is None:
             return untested(f"no errors along training of {kind[0]}.")
         mean, low, high = found
-        status = place(mean > self.at_least, low > self.at_least)
+        status = place((low, high), above=self.at_least)
         return Verdict(status, mean, (low, high), POINTS, "", mean - self.at_least)
 
     def text(self) -> str:
@@ -612,7 +657,7 @@ class Steady:
         if found is None:
             return untested(f"no errors along training of {kind[0]}.")
         mean, low, high = found
-        status = place(mean <= self.at_most, high <= self.at_most)
+        status = place((low, high), at_most=self.at_most)
         return Verdict(status, mean, (low, high), POINTS, "", self.at_most - mean)
 
     def text(self) -> str:
@@ -625,6 +670,16 @@ class Steady:
 
 # ---------------------------------------------------------------------------------------------
 # what they share
+
+_CHANCE = 50.0  # per cent of two labels
+_NO_BETTER = (
+    " (it can hardly: labels drawn from a model are predicted best by that model, and others beat it by "
+    "chance or not at all)"
+)
+_NO_CHANCE = (
+    " (it can hardly: the best prediction of two labels errs by as much only where the model's weights "
+    "are near zero)"
+)
 
 
 def _pairs(

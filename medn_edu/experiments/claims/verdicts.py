@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,8 +14,10 @@ __all__ = [
     "UNTESTED",
     "Verdict",
     "combine",
+    "decide",
     "place",
     "untested",
+    "within",
 ]
 
 HOLDS = "holds"
@@ -44,7 +47,8 @@ class Verdict:
     note : str
         What stands behind it: how many units, which pairs, which settings.
     slack : float
-        How far the estimate is on the claim's side, to find the part that comes off worst.
+        How far the estimate is on the claim's side, to find the part that comes off worst.  Parts with
+        the same status are compared by it.
     """
 
     status: str
@@ -93,15 +97,82 @@ def untested(why: str) -> Verdict:
     return Verdict(UNTESTED, note=why)
 
 
-def place(agrees: bool, surely: bool) -> str:
-    """Return the verdict on one comparison.
+def place(
+    interval: tuple[float, float],
+    *,
+    above: float = -math.inf,
+    at_most: float = math.inf,
+    everywhere: bool = True,
+) -> str:
+    """Return the verdict on one comparison whose effect has an interval.
+
+    Parameters
+    ----------
+    interval : tuple of two floats
+        Where the effect lies.
+    above, at_most : float
+        What the claim says of it: ``above < effect <= at_most``.
+    everywhere : bool
+        Whether each of the settings that the claim speaks of is on its side.
+
+    Returns
+    -------
+    str
+        Holds if the whole interval is as the claim says, in each setting; does not hold if all of the
+        interval is outside; else mixed.
+
+    Examples
+    --------
+    >>> [place(interval, above=0.0) for interval in ((0.1, 2.0), (-1.0, 0.9), (-2.0, -0.1))]
+    ['holds', 'mixed', 'does not hold here']
+    >>> place((3.0, 4.0), above=0.0, at_most=1.0)  # "slightly"
+    'does not hold here'
+    """
+    low, high = interval
+    if high <= above or low > at_most:
+        return FAILS
+    return HOLDS if above < low and high <= at_most and everywhere else MIXED
+
+
+def within(
+    interval: tuple[float, float], value: float, margin: float, *, everywhere: bool = True
+) -> str:
+    """Return the verdict on "about as much", up to a margin on either side.
+
+    Parameters
+    ----------
+    interval : tuple of two floats
+        Where the effect lies.
+    value, margin : float
+        The claim says: ``value - margin <= effect <= value + margin``.
+    everywhere : bool
+        Whether each of the settings that the claim speaks of is within the margin.
+
+    Returns
+    -------
+    str
+        As from `place`.
+
+    Examples
+    --------
+    >>> [within(interval, 0.0, 1.0) for interval in ((-0.9, 0.5), (0.5, 1.5), (-3.0, -1.5))]
+    ['holds', 'mixed', 'does not hold here']
+    """
+    low, high = interval
+    if high < value - margin or low > value + margin:
+        return FAILS
+    return HOLDS if value - margin <= low and high <= value + margin and everywhere else MIXED
+
+
+def decide(agrees: bool, surely: bool = True) -> str:
+    """Return the verdict on an estimate without an interval.
 
     Parameters
     ----------
     agrees : bool
-        Whether the estimate is as the claim says.
+        Whether it is as the claim says, or nearly so, as far as the rule knows of such a thing.
     surely : bool
-        Whether the whole interval is, and each of the settings that the claim speaks of.
+        Whether it is so altogether.
 
     Returns
     -------
@@ -110,8 +181,8 @@ def place(agrees: bool, surely: bool) -> str:
 
     Examples
     --------
-    >>> place(True, False)
-    'mixed'
+    >>> decide(False), decide(True), decide(True, surely=False)
+    ('does not hold here', 'holds', 'mixed')
     """
     if not agrees:
         return FAILS
@@ -121,9 +192,9 @@ def place(agrees: bool, surely: bool) -> str:
 def combine(verdicts: Sequence[Verdict], names: Sequence[str] = ()) -> Verdict:
     """Make one verdict of those on the parts of a claim.
 
-    It holds if all parts hold, and does not hold if none does and at least one clearly does not;
-    anything else is mixed.  Parts that were not tested make the whole untested.  The numbers are those
-    of the part that comes off worst; the note lists the others.
+    It holds if all parts hold, and does not hold if at least one does not: what is said of several
+    models is refuted by one of them.  Anything else is mixed.  Parts that were not tested make the whole
+    untested.  The numbers are those of the part that comes off worst; the note lists the others.
 
     Parameters
     ----------
@@ -140,6 +211,8 @@ def combine(verdicts: Sequence[Verdict], names: Sequence[str] = ()) -> Verdict:
     Examples
     --------
     >>> combine([Verdict(HOLDS, 2.0), Verdict(FAILS, -1.0)]).status
+    'does not hold here'
+    >>> combine([Verdict(HOLDS, 2.0), Verdict(MIXED, 0.1)]).status
     'mixed'
     """
     if len(verdicts) == 1:
@@ -148,12 +221,7 @@ def combine(verdicts: Sequence[Verdict], names: Sequence[str] = ()) -> Verdict:
         if verdict.status == UNTESTED:
             return verdict
     statuses = [verdict.status for verdict in verdicts]
-    if set(statuses) == {HOLDS}:
-        status = HOLDS
-    elif HOLDS not in statuses and FAILS in statuses:
-        status = FAILS
-    else:
-        status = MIXED
+    status = next(found for found in (FAILS, MIXED, HOLDS) if found in statuses)
     worst = max(
         range(len(verdicts)), key=lambda i: (STATUSES.index(statuses[i]), -verdicts[i].slack)
     )
