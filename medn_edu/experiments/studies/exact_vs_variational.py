@@ -651,7 +651,7 @@ VARIATIONAL_STUDY = Study(
     _specs,
     _split,
     _draw,
-    duration="quick 8 s, paper 2.5 min",
+    duration="quick 5 s, paper 2 min",
     models={_MODEL: Model(_MODEL, BothLaplaceMEDNs, "Laplace prior, exactly and by Algorithm 1")},
     measured=(*_LIMIT, *_LISTS, *_WEIGHTS),
     measure=_measure,

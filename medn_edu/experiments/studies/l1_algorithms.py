@@ -38,7 +38,6 @@ What the paper leaves open, and what makes its Table 1 come out here:
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -51,6 +50,7 @@ from medn_edu.estimators import L1M3N
 from medn_edu.experiments.models import Model
 from medn_edu.experiments.specs import FitSpec, Report, Split, Study
 from medn_edu.experiments.splits import FOLDS, chain_split, ocr_split
+from medn_edu.experiments.studies.em import SMALL, l1_em
 from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.plots.constants import ConstantCurve, draw_against_constant
 from medn_edu.plots.style import MUTED, new_figure, save_figure, styled
@@ -60,7 +60,6 @@ __all__ = ["ALGORITHMS", "L1_STUDY", "Algorithm", "table_1"]
 _CHAINS, _OCR = "chains-correlated", "ocr-100"
 _TITLES = {_CHAINS: "Synthetic set 1", _OCR: "OCR100"}
 _N_FEATURES, _N_RELEVANT, _N_LABELS = 100, 30, 2  # of the chains
-_SMALL = 1e-4  # what the paper calls dead, for variances and for weights
 _FAR = 10  # of 140 counts, a difference to speak of
 
 
@@ -165,9 +164,7 @@ def _online(**parameters: Any) -> L1M3N:
 
 
 def _em(**parameters: Any) -> L1M3N:
-    # The paper's rule for the dead, of tau; the square of beta is lam tau.
-    threshold = math.sqrt(_SMALL * parameters["lam"])
-    return L1M3N(C=_EM_C, solver="em", threshold=threshold, tol=1e-2, verbose=0, **parameters)
+    return l1_em(C=_EM_C, **parameters)
 
 
 _MODELS = {
@@ -221,7 +218,7 @@ def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"l1_norm": float(np.abs(model.weights_).sum())}
     if spec.data == _CHAINS:
         sizes = np.abs(model.coef_).ravel()
-        found["nonzero"], found["not_small"] = _mask(sizes > 0), _mask(sizes >= _SMALL)
+        found["nonzero"], found["not_small"] = _mask(sizes > 0), _mask(sizes >= SMALL)
     return found
 
 
@@ -500,8 +497,8 @@ def _as_in_the_paper(table: Sequence[dict[str, Any]]) -> str:
         columns = {
             "irrelevant": "irrelevant",
             "total": "total",
-            f"irrelevant, {_SMALL:g} or more": "irrelevant_not_small",
-            f"total, {_SMALL:g} or more": "total_not_small",
+            f"irrelevant, {SMALL:g} or more": "irrelevant_not_small",
+            f"total, {SMALL:g} or more": "total_not_small",
         }
         if algorithm.total:
             papers = {"irrelevant, paper": "paper_irrelevant", "total, paper": "paper_total"}
@@ -533,7 +530,7 @@ def _caption(scale: str) -> str:
         "The data are drawn anew, as the paper's are not to be had, and what it leaves open was chosen "
         "because it matches Table 1, which is therefore no evidence for it: the paper's C is read as "
         f"the price of the mean slack, 100 times the C of a sum; EM has C = {_EM_C:g} and drops weights "
-        f"whose tau, not beta, is below {_SMALL:g}.  Sub-gradient steps are 1/(2 beta sqrt(t)): "
+        f"whose tau, not beta, is below {SMALL:g}.  Sub-gradient steps are 1/(2 beta sqrt(t)): "
         "beta = 1, 200 passes in batch; beta = 10, 20 passes online.  "
         f"Cutting planes end after {_ROUNDS} rounds at the latest."
     )
@@ -571,7 +568,7 @@ def _tail(table: Sequence[dict[str, Any]]) -> str:
         for column in ("irrelevant", "total")
     )
     sentences.append(
-        f"Leaving out weights below {_SMALL:g} in size takes at most {taken} from any of these counts "
+        f"Leaving out weights below {SMALL:g} in size takes at most {taken} from any of these counts "
         "and of the totals; the paper says that it does not change the pattern much."
     )
     return "  ".join(sentences)

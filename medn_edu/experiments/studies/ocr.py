@@ -24,7 +24,6 @@ heart.  What that is worth is measured in the study ``ocr-full``.
 
 from __future__ import annotations
 
-import math
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -39,6 +38,7 @@ from medn_edu.experiments.models import MODELS, Model
 from medn_edu.experiments.selection import Grid, Selected, constants_text, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Study
 from medn_edu.experiments.splits import FOLDS, N_OUTSIDE_BLOCKS, ocr_split
+from medn_edu.experiments.studies.em import l1_em
 from medn_edu.experiments.studies.stopped import (
     PASSES,
     STEPS,
@@ -74,7 +74,6 @@ _BETAS = {100: 4.0, 150: 4.0, 200: 2.0, 250: 2.0}
 _LAM = 36.0
 _L1_CONSTANT = 289.0
 _EM_C = 10.0
-_SMALL = 1e-4  # variances tau that EM drops
 MEMORY = (
     "only 55 different words occur in these data, each in every fold, so that a chain can learn "
     "them by heart; errors on new words are larger, as ocr-full shows."
@@ -93,11 +92,8 @@ def _l1_stopped(beta: float, radius: float, **parameters: Any) -> L1M3N:
     return L1M3N(radius=radius, beta=beta, **STEPS, **parameters)
 
 
-def _l1_em(lam: float, **parameters: Any) -> L1M3N:
-    # The paper's rule for the dead, of tau; the square of its beta is lam tau.
-    threshold = math.sqrt(_SMALL * lam)
-    options = {"C": _EM_C, "solver": "em", "threshold": threshold, "tol": 1e-2, **parameters}
-    return L1M3N(lam=lam, verbose=0, **options)
+def _l1_em(**parameters: Any) -> L1M3N:
+    return l1_em(**{"C": _EM_C, **parameters})
 
 
 _PAPERS = {
@@ -545,7 +541,7 @@ OCR_STUDY = Study(
     ocr_split,
     _draw_ocr,
     MEMORY,
-    "quick 20 s, paper 8 min",
+    "quick 15 s, paper 8 min",
     models={**MODELS, **_PAPERS, **_CHOOSERS},
     measured=("grid_errors",),
     measure=grid_errors,

@@ -574,7 +574,7 @@ OVERFITTING_STUDY = Study(
     ocr_split,
     _draw,
     "only 55 different words occur in these data, each in every fold.",
-    "quick 8 s, paper 1 min",
+    "quick 5 s, paper 20 s",
     models=_MODELS,
     measured=("change_errors", "change_passes", "loss_errors", "loss_passes"),
     measure=_measure,

@@ -31,7 +31,6 @@ grow (study ``ocr-overfitting``).
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -45,6 +44,7 @@ from medn_edu.experiments.models import MODELS, Model
 from medn_edu.experiments.selection import read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Study
 from medn_edu.experiments.splits import FOLDS, ocr_split
+from medn_edu.experiments.studies.em import l1_em
 from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.plots.constants import ConstantCurve, draw_against_constant
 from medn_edu.plots.style import MUTED, new_figure, save_figure, styled
@@ -55,7 +55,6 @@ __all__ = ["FAMILIES", "SENSITIVITY_STUDY", "Family", "means", "ranges"]
 
 _DATA = "ocr-100"
 _BETA, _PASSES = 4.0, 20  # of the online sub-gradients
-_SMALL = 1e-4  # variances of EM that count as 0
 
 
 @dataclass(frozen=True)
@@ -115,12 +114,6 @@ def _l1_crf(**parameters: Any) -> OrthantWiseCRF:
     return OrthantWiseCRF(penalty="l1", tol=2e-2, max_iter=10_000, verbose=0, **parameters)
 
 
-def _em(**parameters: Any) -> L1M3N:
-    # The paper's rule for the dead, of tau; the square of beta is lam tau.
-    threshold = math.sqrt(_SMALL * parameters["lam"])
-    return L1M3N(solver="em", threshold=threshold, tol=1e-2, verbose=0, **parameters)
-
-
 def _online(**parameters: Any) -> L1M3N:
     # No gap ends it: it makes its steps, as in the paper.
     steps: dict[str, Any] = {"beta": _BETA, "max_iter": _PASSES, "tol": 1e-12}
@@ -135,7 +128,7 @@ _MODELS = {name: MODELS[name] for name in ("L2-CRF", "M3N", "LapMEDN variational
     model.name: model
     for model in (
         Model("L1-CRF", _l1_crf, MODELS["L1-CRF"].summary),
-        Model("L1-M3N EM", _em, "adaptive M3N, 15 quadratic programs"),
+        Model("L1-M3N EM", l1_em, "adaptive M3N, 15 quadratic programs"),
         Model("L1-M3N online sub-gradient", _online, "projected on the L1 ball after each word"),
         Model("L1-M3N", _path, "the linear program, by exact Laplace MEDNs with growing lambda"),
     )
