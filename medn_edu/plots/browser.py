@@ -25,8 +25,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
-from scipy.stats import t as student
 
+from medn_edu.plots.intervals import student_quantile
 from medn_edu.plots.style import INK, MUTED, new_figure, series_style, styled
 
 __all__ = [
@@ -114,7 +114,7 @@ def mean_interval(values: Iterable[float], level: float = 0.95) -> Interval:
     mean = float(numbers.mean())
     if n == 1:
         return Interval(mean, np.nan, np.nan, 1)
-    half = float(student.ppf((1 + level) / 2, n - 1) * numbers.std(ddof=1) / np.sqrt(n))
+    half = float(student_quantile(n - 1, level) * numbers.std(ddof=1) / np.sqrt(n))
     return Interval(mean, mean - half, mean + half, n)
 
 

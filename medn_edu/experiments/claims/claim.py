@@ -91,7 +91,7 @@ def at_optimum(rule: Any, study: str) -> Any:
 
     Examples
     --------
-    >>> from medn_edu.experiments.claims.rules import Better
+    >>> from medn_edu.experiments.claims.errors import Better
     >>> at_optimum(Better(("LapMEDN sub-gradient",), ("CRF",)), "ocr").better
     ('LapMEDN at its optimum',)
     >>> at_optimum(Better(("LapMEDN sub-gradient",), ("CRF",)), "synthetic-correlated").better

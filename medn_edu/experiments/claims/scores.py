@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
+
+from medn_edu.plots.intervals import student_quantile
 
 __all__ = [
     "GENERATOR", "Estimate", "Scores", "difference_interval", "jackknife", "mean_interval",
@@ -193,7 +194,7 @@ def mean_interval(values: Sequence[float] | np.ndarray) -> Estimate | None:
     if len(values) < _MIN_UNITS:
         return None
     mean = float(values.mean())
-    half = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))
+    half = float(student_quantile(len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
     return mean, mean - half, mean + half
 
 
@@ -227,7 +228,7 @@ def difference_interval(
     freedom = sum(parts) ** 2 / sum(
         part**2 / (number - 1) for part, (_, _, number) in zip(parts, (first, second), strict=True)
     )
-    half = float(stdtrit(freedom, 0.975) * np.sqrt(sum(parts)))
+    half = float(student_quantile(freedom) * np.sqrt(sum(parts)))
     return difference, difference - half, difference + half
 
 
@@ -260,5 +261,5 @@ def jackknife(statistic: Callable[[np.ndarray], float], n_units: int) -> Estimat
     left_out = np.array([statistic(np.delete(every, unit)) for unit in every])
     spread = np.sqrt((n_units - 1) / n_units * np.sum((left_out - left_out.mean()) ** 2))
     whole = float(statistic(every))
-    half = float(stdtrit(n_units - 1, 0.975) * spread)
+    half = float(student_quantile(n_units - 1) * spread)
     return whole, whole - half, whole + half

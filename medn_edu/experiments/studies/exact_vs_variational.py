@@ -36,7 +36,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from scipy.stats import t
 from sklearn.base import BaseEstimator
 
 from medn_edu import inference
@@ -47,6 +46,7 @@ from medn_edu.experiments.specs import FitSpec, Report, Split, Study
 from medn_edu.experiments.splits import correlated_split, ocr_split
 from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.packing import encode_labels, forbidden_to_allowed, label_samples, pack
+from medn_edu.plots.intervals import student_quantile
 from medn_edu.plots.iterations import IterationCurve, draw_iterations
 from medn_edu.plots.shrinkage import draw_cross, shrinkage_curve
 from medn_edu.plots.style import INK, MUTED, new_figure, save_figure, styled
@@ -629,7 +629,7 @@ def _errors(groups: Sequence[_Group]) -> str:
 def _clear(differences: np.ndarray) -> int:
     """Return the sign of the mean where its 95 % interval (Student's t) does not hold 0."""
     mean, error = differences.mean(), differences.std(ddof=1) / math.sqrt(len(differences))
-    return int(np.sign(mean)) if abs(mean) > t.ppf(0.975, len(differences) - 1) * error else 0
+    return int(np.sign(mean)) if abs(mean) > student_quantile(len(differences) - 1) * error else 0
 
 
 def _exact(groups: Sequence[_Group]) -> str:

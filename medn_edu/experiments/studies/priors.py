@@ -33,7 +33,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
 
 from medn_edu.estimators.max_margin import MaxMarginNetwork
 from medn_edu.experiments.models import Model
@@ -42,6 +41,7 @@ from medn_edu.experiments.specs import FitSpec, Report, Split, Study
 from medn_edu.experiments.splits import FOLDS, correlated_split, iid_split, ocr_split
 from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.plots.constants import ConstantCurve
+from medn_edu.plots.intervals import student_quantile
 from medn_edu.plots.priors import (
     PriorDifference,
     draw_against_variance,
@@ -255,7 +255,7 @@ def _difference(name: str, values: np.ndarray) -> PriorDifference:
     if len(values) < 2:
         return PriorDifference(name, mean, math.nan)
     error = values.std(ddof=1) / math.sqrt(len(values))
-    return PriorDifference(name, mean, float(t.ppf(0.975, len(values) - 1) * error))
+    return PriorDifference(name, mean, float(student_quantile(len(values) - 1) * error))
 
 
 def _compared(fits: _Fits, data: str) -> list[tuple[str, list[PriorDifference]]]:

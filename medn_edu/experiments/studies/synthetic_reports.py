@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
 
 from medn_edu.datasets import make_chain_crf
 from medn_edu.experiments.specs import Report
 from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.plots.errors import ErrorCurve, draw_errors, draw_grouped_errors, error_curves
 from medn_edu.plots.errors import error_differences as differences
+from medn_edu.plots.intervals import student_quantile
 from medn_edu.plots.stems import draw_stems, draw_variances
 from medn_edu.plots.style import INK, MUTED, new_figure, save_figure, styled
 
@@ -178,7 +178,7 @@ def draw_correlated_variances(rows: Sequence[dict[str, Any]], path: Path) -> Non
             draw_variances(ax, variances, n_relevant=_N_RELEVANT, group_size=_GROUP)
             share = 100 * _within_groups(variances)
             ax.set_title(
-                f"{name}: {share:.0f} % of the relevant features' variation lies within groups",
+                f"{name}: {share:.2g} % of the relevant features' variation lies within groups",
                 fontsize=11,
             )
         most = max((n for _, n in found.values()), default=0)
@@ -388,7 +388,7 @@ def _n_units(rows: Iterable[dict[str, Any]]) -> int:
 def _interval(curve: ErrorCurve) -> ErrorCurve:
     """Put half the 95 % interval of the mean in place of the deviation."""
     n = np.maximum(curve.n_fits, 2)
-    return replace(curve, deviation=student.ppf(0.975, n - 1) * curve.deviation / np.sqrt(n))
+    return replace(curve, deviation=student_quantile(n - 1) * curve.deviation / np.sqrt(n))
 
 
 def _draw_pair(axes: Sequence[Any], rows: Sequence[dict[str, Any]]) -> None:

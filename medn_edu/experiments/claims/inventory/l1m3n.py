@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from medn_edu.experiments.claims.algorithms import (
-    CHAINS,
+from medn_edu.experiments.claims.algorithm_costs import (
     BestError,
     BestIsBetter,
     BestIsComparable,
-    CanDiscard,
-    CountsAsPrinted,
     ErrorRange,
-    KeepsTail,
     Quicker,
     RangeSmaller,
-    SimilarCounts,
     Takes,
     TimeRange,
     TimeTrend,
+)
+from medn_edu.experiments.claims.algorithms import (
+    CHAINS,
+    CanDiscard,
+    CountsAsPrinted,
+    KeepsTail,
+    SimilarCounts,
     Truncation,
 )
 from medn_edu.experiments.claims.algorithms import OCR as OCR_100
+from medn_edu.experiments.claims.errors import Better, Comparable, Falls, Near
 from medn_edu.experiments.claims.inventory.shared import (
     ALGORITHMS,
     ALL,
@@ -56,7 +59,7 @@ from medn_edu.experiments.claims.inventory.shared import (
     claims,
     coming,
 )
-from medn_edu.experiments.claims.rules import AllOf, Better, Comparable, Falls, Near, Untested
+from medn_edu.experiments.claims.rules import AllOf, Untested
 from medn_edu.experiments.claims.scores import GENERATOR
 from medn_edu.experiments.claims.weights import (
     AllNonZero,

@@ -6,6 +6,8 @@ paper.
 
 from __future__ import annotations
 
+from medn_edu.experiments.claims.constants import MoreStable
+from medn_edu.experiments.claims.errors import Better, Falls, LargestGain
 from medn_edu.experiments.claims.inventory.shared import (
     CORRELATED,
     CRF,
@@ -39,7 +41,7 @@ from medn_edu.experiments.claims.inventory.shared import (
     WITHOUT_L1_M3N_S,
     claims,
 )
-from medn_edu.experiments.claims.rules import Better, Falls, LargestGain, MoreStable, Untested
+from medn_edu.experiments.claims.rules import Untested
 
 __all__ = ["CLAIMS"]
 

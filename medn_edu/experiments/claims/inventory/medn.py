@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from medn_edu.experiments.claims.algorithms import (
-    CHAINS,
-    BestError,
-    BestIsBetter,
-    Quicker,
-    Takes,
-)
+from medn_edu.experiments.claims.algorithm_costs import BestError, BestIsBetter, Quicker, Takes
+from medn_edu.experiments.claims.algorithms import CHAINS
 from medn_edu.experiments.claims.algorithms import OCR as OCR_100
+from medn_edu.experiments.claims.constants import MoreStable
+from medn_edu.experiments.claims.errors import Better, Falls, LargestGain, Near
 from medn_edu.experiments.claims.inventory.shared import (
     ALGORITHMS,
     ALL,
@@ -59,16 +56,7 @@ from medn_edu.experiments.claims.inventory.shared import (
     claims,
     coming,
 )
-from medn_edu.experiments.claims.rules import (
-    AllOf,
-    Better,
-    EitherOf,
-    Falls,
-    LargestGain,
-    MoreStable,
-    Near,
-    Untested,
-)
+from medn_edu.experiments.claims.rules import AllOf, EitherOf, Untested
 from medn_edu.experiments.claims.scores import GENERATOR
 from medn_edu.experiments.claims.weights import (
     GroupedVariances,

@@ -9,17 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from medn_edu.experiments.claims.claim import Claim
-from medn_edu.experiments.claims.rules import (
-    Better,
-    Comparable,
-    EitherOf,
-    LargestGain,
-    MoreStable,
-    Overfits,
-    Sensitive,
-    Steady,
-    Untested,
-)
+from medn_edu.experiments.claims.constants import MoreStable, Overfits, Sensitive, Steady
+from medn_edu.experiments.claims.errors import Better, Comparable, LargestGain
+from medn_edu.experiments.claims.rules import EitherOf, Untested
 
 IID, CORRELATED, OCR = "synthetic-iid", "synthetic-correlated", "ocr"
 SENSITIVITY, OVERFITTING, ALGORITHMS = "sensitivity", "ocr-overfitting", "l1m3n-algorithms"
