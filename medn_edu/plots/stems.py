@@ -40,7 +40,16 @@ def draw_stems(ax: Axes, weights: np.ndarray, *, n_relevant: int) -> None:
         ax.axhline(0, color=MUTED, linewidth=0.8)
         ax.set_xlim(-1, len(weights))
         ax.yaxis.set_major_locator(MaxNLocator(3, symmetric=True))
+        ax.yaxis.set_major_formatter(lambda value, _: _short(value))
         ax.margins(y=0.1)
+
+
+def _short(value: float) -> str:
+    """Write a weight briefly, however large it is."""
+    if abs(value) < 1e4:
+        return f"{value:g}"
+    mantissa, _, exponent = f"{value:.0e}".partition("e")
+    return rf"${mantissa} \cdot 10^{{{int(exponent)}}}$"
 
 
 def draw_variances(
