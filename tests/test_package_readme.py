@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from medn_edu.experiments.stored import stored_rows
+from medn_edu.experiments.studies.ocr_full import error_table
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -70,6 +73,15 @@ def test_measured_numbers_are_there():
     table = README.split("<!-- bench -->")[1].split("<!-- /bench -->")[0]
     rows = [line for line in table.splitlines() if line.startswith("|")]
     assert len(rows) >= 7
+
+
+def test_errors_are_those_of_the_stored_studies():
+    """A test of the text, not of this run: what is stored is published by `medn-edu reproduce`."""
+    try:
+        stored = [stored_rows(name, ROOT / "figures") for name in ("ocr", "ocr-full")]
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    assert README.split("<!-- errors -->\n")[1].split("<!-- /errors -->")[0] == error_table(*stored)
 
 
 def test_nothing_is_left_to_fill_in():

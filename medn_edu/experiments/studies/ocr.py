@@ -67,6 +67,7 @@ __all__ = [
     "grid_errors",
     "is_at_end",
     "summary_line",
+    "with_spread",
 ]
 
 _SIZES = (100, 150, 200, 250)
@@ -408,13 +409,25 @@ def is_at_end(grid: Grid, parameters: str) -> bool:
 def _error_cells(table: Sequence[dict[str, Any]], sizes: Sequence[int]) -> list[list[str]]:
     found: dict[tuple[str, str], dict[int, str]] = {}
     for line in table:
-        found.setdefault((line["constants"], line["model"]), {})[line["n_train"]] = _with_spread(
+        found.setdefault((line["constants"], line["model"]), {})[line["n_train"]] = with_spread(
             line
         )
     return [[*key, *(cells.get(n, "–") for n in sizes)] for key, cells in found.items()]
 
 
-def _with_spread(line: dict[str, Any]) -> str:
+def with_spread(line: dict[str, Any]) -> str:
+    """Return an error for a table, with the deviation of several.
+
+    Parameters
+    ----------
+    line : dict
+        From `summary_line`.
+
+    Returns
+    -------
+    str
+        For example ``"0.300 ± 0.071"``.
+    """
     deviation = line["error_deviation"]
     return f"{line['error']:.3f}" + ("" if deviation is None else f" ± {deviation:.3f}")
 

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.experiments.models import MODELS, Model
-from medn_edu.experiments.selection import Grid, Selected
+from medn_edu.experiments.selection import Grid, Selected, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Study
 from medn_edu.experiments.splits import N_UNSEEN_PARTS, ocr_split
 from medn_edu.experiments.studies.ocr import (
@@ -41,11 +41,12 @@ from medn_edu.experiments.studies.ocr import (
     grid_errors,
     is_at_end,
     summary_line,
+    with_spread,
 )
 from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.plots import MUTED, draw_error_bars, new_figure, save_figure, styled
 
-__all__ = ["OCR_FULL_STUDY"]
+__all__ = ["OCR_FULL_STUDY", "error_table"]
 
 # ---------------------------------------------------------------------------------------------
 # models
@@ -279,6 +280,67 @@ _CAPTION = (
     "knows no words, grow by is due to letters, which are fewer or written otherwise; what those of the "
     "chains grow by beyond it is due to words known by heart.",
 )
+
+
+# ---------------------------------------------------------------------------------------------
+# both studies in one table
+
+_SHOWN = {"ocr-100": "100 words", "ocr-250": "250 words", "ocr-rest": "folds 1–9"}
+_LABELS = {
+    "CRF": "CRF without penalty",
+    "epsilon-M3N": "epsilon-M3N, epsilon = 0.5",
+    "LapMEDN variational": "LapMEDN, C = 1, variational (3 iterations)",
+    "LapMEDN": "LapMEDN, C = 1, exact",
+}
+
+
+def error_table(few: Iterable[dict[str, Any]], full: Iterable[dict[str, Any]]) -> str:
+    """Return the README's table of test errors with chosen constants.
+
+    Parameters
+    ----------
+    few, full : iterable of dict
+        Rows of the studies ``ocr`` and ``ocr-full``, for example from
+        `medn_edu.experiments.stored.stored_rows`.
+
+    Returns
+    -------
+    str
+        In Markdown: a line for each model; means over folds, standard deviations where there are
+        several, and constants that were chosen or given.
+
+    Examples
+    --------
+    >>> rows = [
+    ...     {"data": "ocr-100", "model": "M3N", "parameters": "C=0.1", "error": error}
+    ...     for error in (0.25, 0.35)
+    ... ]
+    >>> print(error_table(rows, [{**rows[0], "data": "ocr-rest", "parameters": "C=0.3"}]), end="")
+    | test error | 100 words | 250 words | folds 1–9 |
+    | --- | --- | --- | --- |
+    | M3N | 0.300 ± 0.071, C = 0.1 | – | 0.250, C = 0.3 |
+    """
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in (*few, *full):
+        if row.get("error") is not None:
+            groups.setdefault((row["model"], row["data"]), []).append(row)
+    models = [name for name in MODELS if name != "per letter"]
+    cells = [
+        [_LABELS.get(name, name), *(_shown(groups.get((name, data), ())) for data in _SHOWN)]
+        for name in models
+        if any((name, data) in groups for data in _SHOWN)
+    ]
+    return markdown_table(["test error", *_SHOWN.values()], cells)
+
+
+def _shown(group: Sequence[dict[str, Any]]) -> str:
+    if not group:
+        return "–"
+    line = summary_line(group[0]["model"], 0, group, "")
+    constants = dict(read_constants(line["parameters"]))
+    fixed = _FIXED.get(line["model"], ())
+    chosen = [f"{name} = {value:g}" for name, value in constants.items() if name not in fixed]
+    return ", ".join([with_spread(line), *chosen])
 
 
 OCR_FULL_STUDY = Study(
