@@ -6,6 +6,9 @@ import pytest
 
 from medn_edu.cli import main
 from medn_edu.experiments.claims import CLAIMS
+from medn_edu.experiments.claims.ledger import unfinished
+from medn_edu.experiments.studies import STUDIES
+from medn_edu.experiments.tables import csv_text
 
 
 def test_all_claims_are_listed(capsys):
@@ -37,9 +40,41 @@ def test_the_ledger_is_written(tmp_path, capsys):
     assert file.read_text(encoding="utf-8") == text, "always the whole ledger"
 
 
-def test_empty_results(tmp_path, capsys):
-    assert main(["claims", "--results", str(tmp_path)]) == 0
-    assert f"{len(CLAIMS)} not tested yet" in capsys.readouterr().out
+def test_the_page_beside_the_ledger_is_renewed(tmp_path):
+    page = tmp_path / "README.md"
+    page.write_text("# Mine\n")
+    assert main(["claims", "--write", str(tmp_path / "claims.md")]) == 0
+    assert page.read_text() == "# Mine\n", "no page of figures"
+    page.write_text("# Figures\n")
+    assert main(["claims", "--write", str(tmp_path / "other.md")]) == 0
+    assert page.read_text() == "# Figures\n", "it does not link to that"
+    assert main(["claims", "--write", str(tmp_path / "claims.md")]) == 0
+    assert "(claims.md)" in page.read_text()
+
+
+def test_results_that_lack_fits(tmp_path, capsys):
+    folder = tmp_path / "ocr-paper"
+    folder.mkdir()
+    specs = STUDIES["ocr"].specs("paper", 0)
+    drawn = [spec for spec in specs if spec.data.startswith("ocr-1")]
+    rows = [
+        {"key": spec.key, "data": spec.data, "fold": spec.fold, "model": spec.model, "seed": 0,
+         "error": 0.2, "failure": "died" if number == 0 else None}
+        for number, spec in enumerate(drawn)
+    ]  # fmt: skip
+    (folder / "results.csv").write_text(csv_text(rows, rows[0]))
+    ledger = tmp_path / "claims.md"
+    assert main(["claims", "--results", str(tmp_path), "--write", str(ledger)]) == 0
+    said = f"ocr, {len(drawn) - 1} of {len(specs)} fits"
+    text = capsys.readouterr().out
+    assert f"  {said}\n" in text
+    assert max(map(len, text.splitlines())) < 130
+    assert f"| {said} |" in ledger.read_text(encoding="utf-8")
+    whole = [{**rows[1], "key": spec.key} for spec in specs]
+    (folder / "results.csv").write_text(csv_text(whole, rows[0]))
+    assert unfinished(tmp_path) == {}
+    (folder / "journal.csv").write_text("key\n")
+    assert unfinished(tmp_path) == {"ocr": f"{len(specs)} of {len(specs)} fits"}
 
 
 @pytest.mark.parametrize(
@@ -47,6 +82,7 @@ def test_empty_results(tmp_path, capsys):
     [
         (["medn-9"], "there is no claim 'medn-9'"),
         (["--results", "nowhere"], "there is no folder nowhere"),
+        (["--results", "."], "no results at paper scale in .; expected folders such as ocr-paper"),
         (["--write", "nowhere/claims.md"], "there is no folder nowhere"),
     ],
 )

@@ -13,9 +13,9 @@ __all__ = ["add_parser", "run"]
 _DESCRIPTION = """\
 Say which of the papers' empirical sentences hold here.
 
-Each sentence is a claim with a decision rule that was fixed before the studies ran; a program
-applies it to the tables of the studies at paper scale that came with the package.  Takes a few
-seconds, computes no fit and needs no network.
+Each sentence is a claim with a decision rule that was fixed before the tables were looked at; a
+program applies it to the tables of the studies at paper scale that came with the package.  Takes a
+few seconds, computes no fit and needs no network.
 
 verdicts:
   holds               the whole 95 % interval is as the claim says, for each model named
@@ -29,8 +29,9 @@ begin with, all about these: the claim, its rule, the verdict with effect and in
 behind it, and why it does not hold, as far as that is known.  Effects are points of label error on
 the same data, positive where they speak for the claim, unless the unit says otherwise.
 
---results judges runs of your own, at paper scale, instead of the published ones;
---write writes the ledger as Markdown, as in figures/claims.md; nothing else is written.
+--results judges runs of your own, at paper scale, instead of the published ones; studies that lack
+fits are marked "N of M fits".  --write writes the ledger as Markdown, as in figures/claims.md, and
+renews the page of the figures that lies beside it, which links to it; nothing else is written.
 
 examples:
   medn-edu claims
@@ -83,20 +84,51 @@ def run(arguments: argparse.Namespace) -> int:
     from medn_edu.files import write_atomically
 
     wanted = _wanted(arguments.name)
-    if arguments.results is not None and not arguments.results.is_dir():
-        raise CommandError(f"there is no folder {arguments.results}.")
+    fits = _fits(arguments.results)
     tables = load_tables(arguments.results)
-    found = entries(tables, wanted)
+    found = entries(tables, wanted, fits)
     if arguments.name:
         say("\n\n".join(map(details, found)))
     else:
         say(overview(found))
     if arguments.write is not None:
-        file = write_atomically(arguments.write, ledger_text(entries(tables)))
+        file = write_atomically(arguments.write, ledger_text(entries(tables, fits=fits)))
+        _renew_page(file)
         say(f"\nThe ledger is in {file}")
     elif not arguments.name:
         say(f"\nAll about one of them: medn-edu claims {found[0].claim.id}")
     return 0
+
+
+def _fits(results: Path | None) -> dict[str, str]:
+    """Return how many fits there are of studies that lack some; complain if there is no study at all."""
+    from medn_edu.experiments.claims.ledger import unfinished
+
+    if results is None:  # what is published is whole
+        return {}
+    if not results.is_dir():
+        raise CommandError(f"there is no folder {results}.")
+    if not any(results.glob("*-paper/results.csv")) and not any(
+        results.glob("*-paper/journal.csv")
+    ):
+        raise CommandError(
+            f"there are no results at paper scale in {results}; expected folders such as "
+            f"{results / 'ocr-paper'}, as `medn-edu reproduce ocr --scale paper` makes them."
+        )
+    return unfinished(results)
+
+
+def _renew_page(ledger: Path) -> None:
+    """Write the page of the figures beside a ledger anew, as it links to it."""
+    from medn_edu.experiments.gallery import write_page
+    from medn_edu.experiments.studies import STUDIES
+    from medn_edu.experiments.studies.curves import CURVES
+    from medn_edu.experiments.studies.traces import TRACES
+
+    page = ledger.with_name("README.md")
+    is_gallery = page.is_file() and page.read_text(encoding="utf-8").startswith("# Figures\n")
+    if ledger.name == "claims.md" and is_gallery:
+        write_page(ledger.parent, [*CURVES.values(), *STUDIES.values(), *TRACES.values()])
 
 
 def _wanted(names: list[str]) -> list[str] | None:

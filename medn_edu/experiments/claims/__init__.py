@@ -2,8 +2,8 @@ r"""Which sentences of the papers hold: an inventory, rules fixed in advance, an
 
 **Why.**  A figure can be read with kind eyes.  Here each empirical sentence of the papers'
 experiments is a `Claim`, with a rule that a program applies to the stored tables of a study.  The
-rules were written and published before the studies ran at paper scale, all but those about
-``l1m3n-algorithms``, whose table was there first; the ledger marks them.
+rules were written, and revised, before the tables of the studies at paper scale were looked at, all
+but those about ``l1m3n-algorithms``, whose table was there first; the ledger marks them.
 
 **What is compared.**  The *effect* is a difference in percentage points of wrong labels between two
 models on the same data, positive where it speaks for the claim, unless the rule says otherwise.

@@ -20,7 +20,16 @@ from medn_edu.experiments.claims.verdicts import FAILS, MIXED, STATUSES, Verdict
 from medn_edu.experiments.stored import stored_rows
 from medn_edu.experiments.tables import markdown_table, read_csv, text_table
 
-__all__ = ["Entry", "details", "entries", "is_late", "ledger_text", "load_tables", "overview"]
+__all__ = [
+    "Entry",
+    "details",
+    "entries",
+    "is_late",
+    "ledger_text",
+    "load_tables",
+    "overview",
+    "unfinished",
+]
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -38,11 +47,19 @@ class Entry:
         What the tables say of it.
     finding : str
         Why it does not hold, as far as that is known.
+    fits : str
+        How many fits of the study there are, where some are missing, such as ``"3 of 1050 fits"``.
     """
 
     claim: Claim
     verdict: Verdict
     finding: str = ""
+    fits: str = ""
+
+    @property
+    def study(self) -> str:
+        """Name of the study, with the number of its fits where some are missing."""
+        return f"{self.claim.study}, {self.fits}" if self.fits else self.claim.study
 
 
 def load_tables(results: Path | None = None) -> dict[str, list[dict[str, Any]]]:
@@ -64,15 +81,58 @@ def load_tables(results: Path | None = None) -> dict[str, list[dict[str, Any]]]:
     ValueError
         If a table is damaged.
     """
-    names = sorted({claim.study for claim in CLAIMS.values()} - set(COMING))
     found = {}
-    for name in names:
-        rows = _stored(name) if results is None else _results(results / f"{name}-paper")
+    for name in _studies():
+        rows = _stored(name) if results is None else _results(_folder(results, name))
         if rows and name in SEEN and "algorithm" not in rows[0]:
             rows = _summed_up(rows)
         if rows:
             found[name] = rows
     return found
+
+
+def unfinished(results: Path) -> dict[str, str]:
+    """Say of which studies fits are missing, so that their verdicts are those of a part.
+
+    Parameters
+    ----------
+    results : Path
+        A folder of ``medn-edu reproduce``, whose runs at paper scale are looked at.
+
+    Returns
+    -------
+    dict
+        ``"3 of 1050 fits"`` by study, for those that have fewer fits than the study at paper scale, and
+        for those whose run goes on, or was killed, so that some fits are in its journal only.
+        Studies without a folder are left out.
+
+    Raises
+    ------
+    ValueError
+        If a table is damaged.
+    """
+    from medn_edu.experiments.studies import STUDIES  # which imports all models
+
+    found = {}
+    for name in _studies():
+        folder = _folder(results, name)
+        if not folder.is_dir():
+            continue
+        rows = [row for row in _read(folder / "results.csv") if not row.get("failure")]
+        seed = int(rows[0].get("seed") or 0) if rows else 0
+        wanted = {spec.key for spec in STUDIES[name].specs("paper", seed)}
+        n_done = len(wanted & {row["key"] for row in rows})
+        if n_done < len(wanted) or (folder / "journal.csv").exists():
+            found[name] = f"{n_done} of {len(wanted)} fits"
+    return found
+
+
+def _studies() -> list[str]:
+    return sorted({claim.study for claim in CLAIMS.values()} - set(COMING))
+
+
+def _folder(results: Path, study: str) -> Path:
+    return results / f"{study}-paper"
 
 
 def _summed_up(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -105,7 +165,9 @@ def _read(file: Path) -> list[dict[str, Any]]:
         raise ValueError(f"{file} is damaged: {error}") from None
 
 
-def entries(tables: Tables, ids: Iterable[str] | None = None) -> list[Entry]:
+def entries(
+    tables: Tables, ids: Iterable[str] | None = None, fits: Mapping[str, str] | None = None
+) -> list[Entry]:
     """Judge claims.
 
     Parameters
@@ -114,6 +176,8 @@ def entries(tables: Tables, ids: Iterable[str] | None = None) -> list[Entry]:
         Rows of the studies by name, as `load_tables` returns them.
     ids : iterable of str, optional
         Which claims; all unless given.
+    fits : mapping of str to str, optional
+        How many fits there are of studies that lack some, as `unfinished` returns it.
 
     Returns
     -------
@@ -121,13 +185,13 @@ def entries(tables: Tables, ids: Iterable[str] | None = None) -> list[Entry]:
         In the order asked for, or that of the papers.
     """
     claims = [CLAIMS[name] for name in (CLAIMS if ids is None else ids)]
-    return [_entry(claim, tables) for claim in claims]
+    return [_entry(claim, tables, (fits or {}).get(claim.study, "")) for claim in claims]
 
 
-def _entry(claim: Claim, tables: Tables) -> Entry:
+def _entry(claim: Claim, tables: Tables, fits: str) -> Entry:
     verdict = judge(claim, tables)
     open_question = verdict.status in (MIXED, FAILS)
-    return Entry(claim, verdict, finding_of(claim.id, tables) if open_question else "")
+    return Entry(claim, verdict, finding_of(claim.id, tables) if open_question else "", fits)
 
 
 def overview(found: Sequence[Entry]) -> str:
@@ -144,7 +208,7 @@ def overview(found: Sequence[Entry]) -> str:
         Counts, then a line for each claim.
     """
     lines = [
-        [entry.claim.id, entry.verdict.status, entry.verdict.numbers or "–", entry.claim.study]
+        [entry.claim.id, entry.verdict.status, entry.verdict.numbers or "–", entry.study]
         for entry in found
     ]
     return f"{_counts(found)}\n\n{text_table(['claim', 'verdict', 'effect', 'study'], lines)}"
@@ -173,7 +237,7 @@ def details(entry: Entry) -> str:
     parts = {
         "paper": f"{PAPERS[claim.paper]}, section {claim.section}",
         "claim": claim.text,
-        "study": claim.study,
+        "study": entry.study,
         "rule": claim.rule.text() + (f" ({_SEEN})" if is_late(claim) else ""),
         "verdict": ", ".join(filter(None, (verdict.status, verdict.numbers))),
         "note": verdict.note,
@@ -229,8 +293,8 @@ prints the rule of a claim, and what stands behind its verdict: how many units, 
 models, what the optima say where the papers stopped early.
 """
 _RULES = (
-    "The rules were fixed before the studies ran at paper scale, but for those on "
-    "{seen}, marked *, whose table was there first."
+    "The rules were fixed before the tables of the studies at paper scale were looked at, but for "
+    "those on {seen}, marked *, whose table was there first."
 )
 
 
@@ -274,7 +338,7 @@ def _section(found: Sequence[Entry]) -> str:
             entry.claim.text,
             entry.verdict.status,
             entry.verdict.numbers or "–",
-            entry.claim.study + ("*" if is_late(entry.claim) else ""),
+            entry.study + ("*" if is_late(entry.claim) else ""),
         ]
         for entry in found
     ]
