@@ -160,7 +160,7 @@ def _direction(name: str) -> int:
 
 _COLUMNS = (
     "model", "parameter", "constant", "fits", "error", "error_deviation", "n_nonzero", "n_weights",
-    "cpu_seconds", "largest_gap",
+    "largest_gap",
 )  # fmt: skip
 
 
@@ -170,13 +170,13 @@ def means(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     Parameters
     ----------
     rows : iterable of dict
-        Results, with times where they are known.
+        Results.
 
     Returns
     -------
     list of dict
         One row per model and constant: ``error`` and its standard deviation, weights that are not
-        zero, processor time and the largest relative duality gap.
+        zero and the largest relative duality gap.
     """
     groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
     for row in rows:
@@ -204,7 +204,6 @@ def _line(name: str, constant: float, rows: Sequence[dict[str, Any]]) -> dict[st
         "error_deviation": float(np.std(errors, ddof=1)) if len(errors) > 1 else None,
         "n_nonzero": mean("n_nonzero"),
         "n_weights": mean("n_weights"),
-        "cpu_seconds": mean("cpu_seconds"),
         "largest_gap": max(values("relative_gap"), default=None),
     }
 
@@ -299,16 +298,7 @@ def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     table = means(rows)
     headers = ["model", "constants", "lowest error", "at", "highest", "at", "range"]
     cells = [_range_cells(line, table) for line in ranges(table)]
-    detail = [
-        "model",
-        "constant",
-        "fits",
-        "test error",
-        "deviation",
-        "non-zero",
-        "largest gap",
-        "time",
-    ]
+    detail = ["model", "constant", "fits", "test error", "deviation", "non-zero", "largest gap"]
     lines = [_cells(line) for line in table]
     paragraphs = (_caption(table, scale), _UNKNOWN, _findings(table))
     caption = "\n\n".join(
@@ -352,7 +342,6 @@ def _cells(line: dict[str, Any]) -> list[str]:
         number("error_deviation", "{:.3f}"),
         number("n_nonzero", "{:.0f}"),
         number("largest_gap", "{:.2g}"),
-        number("cpu_seconds", "{:.2f} s"),
     ]
 
 
