@@ -61,6 +61,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show the texts that tests have recorded as their ``summary``, from other processes as well."""
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, text in report.user_properties:
+            if name == "summary" and report.when == "call":
+                terminalreporter.section(report.nodeid)
+                terminalreporter.write_line(text)
+
+
+@pytest.fixture(scope="session")
+def distributed():
+    """Dask's library; where it is missing tests are skipped, and fail in CI."""
+    try:
+        import distributed
+    except ImportError:
+        if os.environ.get("CI") == "true":
+            pytest.fail("distributed is missing; pip install -e .[dev] brings it.")
+        pytest.skip("needs distributed")
+    return distributed
+
+
 @pytest.fixture(scope="session")
 def require_ocr():
     """Skip where the OCR letters are missing; in CI, or if the file is damaged, fail."""

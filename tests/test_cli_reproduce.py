@@ -169,14 +169,58 @@ def test_some_of_the_fits(toy, tmp_path, capsys):
     assert keys() == sorted(s.key for s in SPECS if s.fold == 1 and s.model == "M3N")
     said = " ".join(capsys.readouterr().out.split())
     assert "2 of 8 fits are there; figures and tables show these." in said
-    assert "Some figures or tables wait for more of them." in said
+    assert "Not made: figure.png; more of the fits are needed." in said
+    assert (tmp_path / "toy-quick" / "much.png").exists(), "one figure does not wait for another"
     assert not (tmp_path / "toy-quick" / "figure.png").exists()
     assert (
         reproduce("toy", "--out", tmp_path, "--jobs", 1, "--only", "fold=0", "--only", "1/p") == 0
     )
     assert keys() == sorted(s.key for s in SPECS)
-    assert "wait for more" not in capsys.readouterr().out
+    assert "Not made" not in capsys.readouterr().out
     assert (tmp_path / "toy-quick" / "figure.png").exists(), "drawn from all rows that are there"
+
+
+def draw_nothing(rows, path):
+    """What there is does not suffice."""
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ([], "these fits have nothing for it"),
+        (["--only", "fold=1/M3N"], "more of the fits are needed"),
+    ],
+)
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_a_figure_for_which_there_is_nothing_to_draw(toy, tmp_path, capsys, scale, words, why):
+    """As SVG, too; and that of earlier rows does not stay."""
+    toy(replace(STUDY, draw=draw_much, more_figures={"weights": draw_nothing}))
+    folder = tmp_path / f"toy-{scale}"
+    folder.mkdir()
+    for suffix in ("png", "svg"):
+        (folder / f"weights.{suffix}").write_text("old", encoding="utf-8")
+    assert reproduce("toy", "--out", tmp_path, "--jobs", 1, "--scale", scale, *words) == 0
+    output = capsys.readouterr()
+    assert f"Not made: weights.png; {why}." in output.out
+    assert "medn-edu:" not in output.err
+    assert {path.name for path in folder.glob("*.[ps][nv]g")} == {"figure.png"}
+
+
+def test_forgetting_some_of_the_fits(toy, tmp_path):
+    """Others, and the log of runs, are kept."""
+    toy(replace(CHOOSING, specs=lambda scale, seed: [*SPECS, CHOICE, *LATER]))
+    words = ["toy", "--out", tmp_path, "--jobs", 1]
+    folder = tmp_path / "toy-quick"
+    assert reproduce(*words) == 0
+    before = (folder / "results.csv").read_bytes()
+    assert reproduce(*words, "--force", "--only", LATER[1].key) == 0
+    assert (folder / "results.csv").read_bytes() == before
+    runs = read_csv((folder / "runs.csv").read_text(encoding="utf-8"))
+    assert [run["fits"] for run in runs] == [len(SPECS) + 3, 1], "what chose is kept, too"
+    assert reproduce(*words, "--force", "--only", "fold=0/M3N/C") == 0
+    [*_, run] = read_csv((folder / "runs.csv").read_text(encoding="utf-8"))
+    assert run["fits"] == 2
+    assert (folder / "results.csv").read_bytes() == before
 
 
 def test_a_fit_brings_the_one_that_chooses_its_constants(toy, tmp_path):
@@ -201,8 +245,7 @@ def test_dask_needs_a_scheduler(toy, tmp_path, capsys, words):
     assert "--backend dask and --scheduler ADDRESS belong together" in sentence(capsys)
 
 
-def test_a_scheduler_that_does_not_answer(toy, tmp_path, capsys, monkeypatch):
-    pytest.importorskip("distributed")
+def test_a_scheduler_that_does_not_answer(distributed, toy, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(runner, "_PATIENCE", 0.3)
     words = ["--backend", "dask", "--scheduler", "tcp://127.0.0.1:1"]
     assert reproduce("toy", "--out", tmp_path, *words) == 2
@@ -276,13 +319,45 @@ def test_publishing(toy, tmp_path, capsys):
         table = [{"model": "M3N", "n": len(rows)}]
         return Report(("model", "n"), table, "in short", f"Caption at {scale} scale.\n")
 
-    toy(replace(STUDY, report=report, more_figures={}))
-    assert reproduce(*words, "--scale", "quick") == 0
+    toy(replace(STUDY, report=report, draw=draw_much, more_figures={}))
+    assert reproduce(*words, "--scale", "paper") == 0
     assert stored_rows("toy-summary", figures) == [{"model": "M3N", "n": 8}]
     names = {path.name for path in figures.iterdir()}
     assert "toy.svg" not in names, "what belongs to an earlier figure goes"
     assert set(stored_studies()).isdisjoint({"runs", "toy-times"})
-    assert "Caption at quick scale.\n" in (figures / "README.md").read_text(encoding="utf-8")
+    assert "Caption at paper scale.\n" in (figures / "README.md").read_text(encoding="utf-8")
+
+
+def test_what_is_published_at_paper_scale_stays_so(toy, tmp_path, capsys, monkeypatch):
+    """Claims and notebooks go by it."""
+    figures, out = tmp_path / "figures", tmp_path / "out"
+    words = ["kl-norm", "toy", "--out", out, "--jobs", 1, "--publish", figures]
+    assert reproduce(*words) == 0, "into an empty folder"
+    assert reproduce(*words) == 0, "again"
+    assert reproduce(*words, "--scale", "paper", "--seed", 3) == 0, "instead of a quick one"
+    assert reproduce(*words, "--scale", "paper", "--seed", 3) == 0, "the same once more"
+    assert reproduce(*words, "--scale", "paper") == 0
+    capsys.readouterr()
+    before = {path.name: path.read_bytes() for path in figures.iterdir()}
+    monkeypatch.setattr(runner, "run_study", None)  # nothing is made
+    for more in (["--seed", 3], [], ["--scale", "paper", "--seed", 3]):
+        assert reproduce(*words, *more) == 2
+        scale, seed = ("paper" if "paper" in more else "quick"), (3 if 3 in more else 0)
+        assert sentence(capsys) == (
+            f"medn-edu: {figures} holds toy at paper scale with seed 0, which this run ({scale}, "
+            f"seed {seed}) must not replace; choose another folder with --publish.\n"
+        )
+    assert {path.name: path.read_bytes() for path in figures.iterdir()} == before
+    (figures / "runs.csv").unlink()
+    assert reproduce(*words) == 2, "without a log it counts as of paper scale"
+    assert reproduce("kl-norm", "--out", out, "--publish", figures) == 0, "curves have no scale"
+
+
+def test_some_of_the_fits_are_not_published(toy, tmp_path, capsys):
+    words = ["--out", tmp_path / "out", "--only", "fold=1", "--publish", tmp_path / "figures"]
+    assert reproduce("toy", *words) == 2
+    assert "only whole studies are published; leave --only out" in sentence(capsys)
+    assert not list(tmp_path.iterdir()), "said before anything is made"
 
 
 def read_runs(figures: Path) -> dict:

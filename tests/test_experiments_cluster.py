@@ -14,9 +14,8 @@ EVERYTHING = [*SPECS, CHOICE, *LATER]
 
 
 @pytest.fixture(scope="module")
-def scheduler():
+def scheduler(distributed):
     """Address of a scheduler with two workers."""
-    distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
     ) as cluster:
@@ -50,8 +49,7 @@ def test_a_fit_that_no_worker_can_make_is_a_failed_fit(scheduler, tmp_path, monk
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "a b"])
-def test_no_scheduler_answers(tmp_path, monkeypatch, address):
-    pytest.importorskip("distributed")
+def test_no_scheduler_answers(distributed, tmp_path, monkeypatch, address):
     monkeypatch.setattr(runner, "_PATIENCE", 0.3)
     with pytest.raises(
         ConnectionError, match=r"no Dask scheduler answers at '.*; expected an addr"
@@ -60,17 +58,47 @@ def test_no_scheduler_answers(tmp_path, monkeypatch, address):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_scheduler_without_workers(tmp_path, monkeypatch):
-    distributed = pytest.importorskip("distributed")
+def test_a_scheduler_without_workers(distributed, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "_PATIENCE", 0.3)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=":0", host="127.0.0.1") as cluster,
-        pytest.raises(ConnectionError, match=r"has no workers; `dask worker tcp://.*` adds one"),
+        pytest.raises(ConnectionError, match=r"`dask worker tcp://\S+ --nthreads 1` adds one"),
     ):
         run_study(
             CHOOSING, SPECS, ResultStore.open(tmp_path, CHOOSING),
             scheduler=cluster.scheduler_address,
         )  # fmt: skip
+
+
+def test_workers_with_several_threads_are_refused(distributed, tmp_path):
+    """Fits in one process would share the limits of its threads."""
+    expected = r"has 2 threads, .*; start every worker with `dask worker tcp://\S+ --nthreads 1`\.$"
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, protocol="tcp://",
+            dashboard_address=":0", host="127.0.0.1",
+        ) as cluster,
+        pytest.raises(ValueError, match=expected),
+    ):  # fmt: skip
+        run_study(
+            CHOOSING, SPECS, ResultStore.open(tmp_path, CHOOSING),
+            scheduler=cluster.scheduler_address,
+        )  # fmt: skip
+    assert not list(tmp_path.iterdir())
+
+
+def test_workers_with_several_threads_that_come_later_are_refused(scheduler, tmp_path, monkeypatch):
+    """What they may have made is not kept."""
+    found = iter([1, 1, 4])
+
+    def nthreads(client):
+        return {"tcp://first:1": 1, "tcp://other:1": next(found)}
+
+    monkeypatch.setattr("distributed.Client.nthreads", nthreads)
+    store = ResultStore.open(tmp_path, CHOOSING)
+    with pytest.raises(ValueError, match="has 4 threads"):
+        run_study(CHOOSING, SPECS, store, scheduler=scheduler)
+    assert len(ResultStore.open(tmp_path, CHOOSING).rows) == 1
 
 
 def test_without_the_library(tmp_path, monkeypatch):

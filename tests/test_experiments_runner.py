@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from medn_edu.estimators import M3N
-from medn_edu.experiments import runner
+from medn_edu.experiments import results, runner
 from medn_edu.experiments.models import MODELS, Model
 from medn_edu.experiments.runner import (
     RESULT_COLUMNS,
@@ -141,6 +143,62 @@ def test_workers_do_not_change_the_table(tmp_path):
     assert tables(tmp_path / "1") == tables(tmp_path / "2")
 
 
+def summing_report(rows, scale):
+    """A mean whose last digits would show any difference of the rows."""
+    table = [
+        {"model": name, "mean": float(np.mean([row["largest"] / 3 for row in found]))}
+        for name in ("M3N", "per letter")
+        if (found := [row for row in rows if row["model"] == name])
+    ]
+    return Report(("model", "mean"), table, "", "A caption.")
+
+
+def test_workers_do_not_change_the_report(tmp_path):
+    study = replace(TOY, measured=OWN.measured, measure=OWN.measure, report=summing_report)
+    for n_jobs in (1, 2):
+        store = ResultStore.open(tmp_path / str(n_jobs), study)
+        rows = run_study(study, SPECS, store, n_jobs=n_jobs)
+        write_report(study, store.timed(rows), store.folder, "quick")
+    one, two = ((tmp_path / n_jobs / "table.csv").read_bytes() for n_jobs in "12")
+    assert one == two
+    assert one.count(b"\n") == 3
+
+
+def test_everything_is_computed_with_one_thread(tmp_path):
+    """As in a worker, where linear algebra has no more: data, training, errors, measures."""
+    seen = {}
+
+    def note(what):
+        seen[what] = max(library["num_threads"] for library in threadpool_info())
+
+    class Watched(M3N):
+        def fit(self, X, y):
+            note("fit")
+            return super().fit(X, y)
+
+        def predict(self, X):
+            note("predict")
+            return super().predict(X)
+
+    def split(spec):
+        note("split")
+        return toy_split(spec)
+
+    def measure(spec, model):
+        note("measure")
+        return {"largest": 0.0}
+
+    models = {"twice": Model("twice", lambda C: Watched(C, verbose=0), "")}
+    study = replace(OWN, split=split, models=models, measure=measure)
+    with threadpool_limits(2):
+        note("outside")
+        runner.read_data(study, OWN_SPECS[0])
+        assert seen["split"] == 1
+        [row] = run_study(study, OWN_SPECS[:1], ResultStore.open(tmp_path, study))
+    assert not row["failure"]
+    assert seen == {"outside": 2, "split": 1, "fit": 1, "predict": 1, "measure": 1}
+
+
 def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
     run_study(TOY, SPECS[:3], ResultStore.open(tmp_path))
     made = []
@@ -178,11 +236,37 @@ def test_rows_of_other_fits_are_kept_but_not_reported(tmp_path):
     assert tables(tmp_path).count(b"\n") == 1 + len(SPECS) + 2
 
 
+def test_a_study_whose_splits_or_measures_have_changed(tmp_path):
+    run_study(OWN, OWN_SPECS, ResultStore.open(tmp_path, OWN))
+    first = tables(tmp_path)
+    again = replace(OWN, revision=2)
+    with pytest.raises(ValueError, match="does not know toy"):
+        run_study(replace(TOY, revision=2), SPECS, ResultStore.open(tmp_path / "unknown"))
+    store = ResultStore.open(tmp_path, again)
+    assert not any(store.is_done(spec) for spec in OWN_SPECS)
+    rows = run_study(again, OWN_SPECS, store)
+    assert all(row["settings"].endswith(" revision=2") for row in rows)
+    assert all(ResultStore.open(tmp_path, again).is_done(spec) for spec in OWN_SPECS)
+    assert tables(tmp_path).replace(b" revision=2", b"") == first, "1 is not written"
+
+
+def test_some_fits_are_forgotten(tmp_path):
+    run_study(TOY, SPECS, ResultStore.open(tmp_path))
+    before = tables(tmp_path)
+    store = ResultStore.open(tmp_path)
+    store.forget([SPECS[0].key, SPECS[1].key, "unknown"])
+    again = ResultStore.open(tmp_path)
+    assert [spec for spec in SPECS if not again.is_done(spec)] == SPECS[:2]
+    assert set(again.seconds) == {spec.key for spec in SPECS[2:]}
+    run_study(TOY, SPECS, again)
+    assert tables(tmp_path) == before
+
+
 @pytest.mark.parametrize("change", ["version", "settings"])
 def test_what_another_version_or_model_made_is_made_again(tmp_path, monkeypatch, change):
     run_study(TOY, SPECS, ResultStore.open(tmp_path))
     if change == "version":
-        monkeypatch.setattr(runner, "__version__", "99.0")
+        monkeypatch.setattr(results, "__version__", "99.0")
         stale = SPECS
     else:
         finer = replace(MODELS["M3N"], build=lambda **parameters: M3N(tol=1e-3, **parameters))
@@ -216,7 +300,10 @@ def test_a_failed_fit_is_a_row_and_is_tried_again(tmp_path):
     rows = run_study(TOY, [*SPECS, broken], store)
     [row] = [row for row in rows if row["failure"]]
     assert row["key"] == broken.key
-    assert "ValueError: C is -1" in row["failure"]
+    assert re.fullmatch(
+        r"ValueError: C is -1.* \(medn_edu/[a-z_0-9/]+\.py:\d+\)", row["failure"]
+    ), "the place in this package, without the machine's folders"
+    assert "runner.py" not in row["failure"], "innermost"
     assert len(rows) == len(SPECS) + 1
     again = ResultStore.open(tmp_path)
     assert not again.is_done(broken)

@@ -7,7 +7,7 @@ import statistics
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Sequence, Sized
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,8 @@ and for curves, which are the same at every scale, into medn-results/STUDY
 
 one fit and not the others: each has a key, such as ocr-100/fold=3/M3N/C=0.1/seed=0, and --only TEXT
 makes those whose key has the text in it (--only given twice: one text or the other), and those that
-choose constants for them.  Figures and tables are made of all fits that are there.
+choose constants for them.  Figures and tables are made of all fits that are there.  With --force,
+results are forgotten of fits with the text in their key, and of no others.
 """
 
 _EPILOG = """\
@@ -63,10 +64,13 @@ examples:
   medn-edu reproduce ocr --only fold=3 --only /M3N/      some of its fits
   medn-edu reproduce ocr --scale paper --publish figures
                                                          and its figure, table and caption into
-                                                         figures/, with a page that shows them
+                                                         figures/, with a page that shows them; there
+                                                         what is of paper scale is replaced only by
+                                                         such, with seed 0 or the same seed
   medn-edu reproduce ocr --backend dask --scheduler tcp://127.0.0.1:8786
                                                          on the machines of a Dask cluster, each
-                                                         with this package and the data
+                                                         with this package and the data, where
+                                                         dask worker ADDRESS --nthreads 1 runs
 """
 
 
@@ -144,6 +148,10 @@ def run(arguments: argparse.Namespace) -> int:
             "--backend dask and --scheduler ADDRESS belong together; `dask scheduler` prints its "
             "address."
         )
+    if arguments.only and arguments.publish is not None:
+        raise CommandError(
+            "only whole studies are published; leave --only out, and the other fits are made, too."
+        )
     asked = [_Task(study, arguments) for study in _asked_for(arguments)]
     for task in asked:
         task.check()
@@ -196,9 +204,13 @@ def _chosen(study: Any, arguments: argparse.Namespace) -> list[Any]:
     specs = study.specs(arguments.scale, arguments.seed)
     if not arguments.only:
         return list(specs)
-    keys = {s.key for s in specs if any(text in s.key for text in arguments.only)}
+    keys = {spec.key for spec in specs if _is_named(spec, arguments.only)}
     keys |= {s.after for s in specs if s.key in keys}
     return [spec for spec in specs if spec.key in keys]
+
+
+def _is_named(spec: Any, texts: Sequence[str]) -> bool:
+    return any(text in spec.key for text in texts)
 
 
 class _Task:
@@ -214,9 +226,25 @@ class _Task:
         self.is_curves = isinstance(study, CurveStudy)
 
     def check(self) -> None:
-        """Without the data, say so before anything is made."""
+        """Say before anything is made that the data are missing, or better results published."""
+        self._check_target()
         if self.specs:
-            self.study.split(self.specs[0])
+            from medn_edu.experiments.runner import read_data
+
+            read_data(self.study, self.specs[0])
+
+    def _check_target(self) -> None:
+        """Keep what is published at paper scale, which claims and notebooks go by."""
+        from medn_edu.experiments.gallery import paper_entry
+
+        target = self.arguments.publish
+        seed = None if target is None else paper_entry(self.study, target)
+        if seed is None or (self.scale == "paper" and self.seed in (0, seed)):
+            return
+        raise CommandError(
+            f"{target} holds {self.study.name} at paper scale with seed {seed}, which this run "
+            f"({self.scale}, seed {self.seed}) must not replace; choose another folder with --publish."
+        )
 
     def run(self) -> int:
         """Run the study; return the exit code."""
@@ -231,7 +259,7 @@ class _Task:
             ) from None
 
     def _run(self) -> int:
-        if self.arguments.force:
+        if self.arguments.force and not self.arguments.only:
             (self.folder / "runs.csv").unlink(missing_ok=True)
         if self.specs:
             return self._make_fits()
@@ -275,10 +303,11 @@ class _Task:
         return 0
 
     def _make_fits(self) -> int:
-        from medn_edu.experiments.runner import ResultStore, run_study
+        from medn_edu.experiments.results import ResultStore
+        from medn_edu.experiments.runner import run_study
 
         study, specs = self.study, self.specs
-        store = ResultStore.open(self.folder, study, force=self.arguments.force)
+        store = self._open()
         undone = [spec for spec in specs if not store.is_done(spec)]
         if len(undone) < len(specs):
             done = _fits(len(specs) - len(undone), specs)
@@ -303,6 +332,16 @@ class _Task:
         finally:
             self._note_run(store, undone, n_jobs, time.monotonic() - start)
         return self._report(store)
+
+    def _open(self) -> Any:
+        """Open the folder's results; those that are to be forgotten are."""
+        from medn_edu.experiments.results import ResultStore
+
+        force, only = self.arguments.force, self.arguments.only
+        store = ResultStore.open(self.folder, self.study, force=force and not only)
+        if force and only:
+            store.forget(spec.key for spec in self.specs if _is_named(spec, only))
+        return store
 
     def _note_run(
         self, store: Any, undone: Sequence[Any], n_jobs: int | None, spent: float
@@ -343,25 +382,29 @@ class _Task:
 
     def _sum_up(self, rows: list[dict[str, Any]], store: Any, n_all: int) -> None:
         """Draw the figures and print the summary, as far as there are fits for them."""
-        from medn_edu.experiments.gallery import draw_figures
+        from medn_edu.experiments.gallery import TOO_FEW, draw_figures
         from medn_edu.experiments.runner import write_report
 
         study, folder = self.study, self.folder
-        draw = _if_enough(len(rows) == n_all, draw_figures)
-        drawn = draw(study, rows, folder, vectors=self._vectors())
-        report = _if_enough(len(rows) == n_all, write_report)
-        summed_up = report(study, rows, folder, self.scale, self.seed)
-        if summed_up is _NOT_ENOUGH or summed_up is None:
-            say(_summary(rows, store.seconds))
-        else:
-            say(summed_up.text)
+        partial = len(rows) < n_all
+        missing = draw_figures(study, rows, folder, vectors=self._vectors(), partial=partial)
+        files = [f"{name}.png" for name in missing]
+        report = None
+        try:
+            report = write_report(study, rows, folder, self.scale, self.seed)
+        except TOO_FEW:
+            if not partial:
+                raise
+            files.append("table.csv")
+        say(_summary(rows, store.seconds) if report is None else report.text)
         say()
         if study.remarks:
             say(textwrap.fill(f"Mind: {study.remarks}", 96))
-        if len(rows) < n_all:
+        if partial:
             say(f"{_fits(len(rows), range(n_all))} there; figures and tables show these.")
-        if _NOT_ENOUGH in (drawn, summed_up):
-            say("Some figures or tables wait for more of them.")
+        if files:
+            why = "more of the fits are needed" if partial else "these fits have nothing for it"
+            say(f"Not made: {', '.join(files)}; {why}.")
         say(f"Tables, times, figures and caption are in {folder}")
 
     def _publish(self, rows: list[dict[str, Any]], n_fits: int, cpu_seconds: float) -> None:
@@ -376,23 +419,6 @@ class _Task:
             run=summed_up(self.folder, n_fits, cpu_seconds), studies=_studies().values(),
         )  # fmt: skip
         say(f"{self.study.name} is published in {target}")
-
-
-_NOT_ENOUGH = object()
-
-
-def _if_enough(is_whole: bool, make: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gives up where part of the fits is too little to go by."""
-    if is_whole:
-        return make
-
-    def try_to_make(*arguments: Any, **options: Any) -> Any:
-        try:
-            return make(*arguments, **options)
-        except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError):
-            return _NOT_ENOUGH
-
-    return try_to_make
 
 
 def _fits(number: int, among: Sized) -> str:

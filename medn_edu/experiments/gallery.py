@@ -28,7 +28,15 @@ from medn_edu.experiments.stored import RUNS, TIMES
 from medn_edu.experiments.tables import csv_text, markdown_table, read_csv
 from medn_edu.files import write_atomically
 
-__all__ = ["EXPERIMENTS", "PUBLISHED", "draw_figures", "publish", "write_page"]
+__all__ = [
+    "EXPERIMENTS",
+    "PUBLISHED",
+    "TOO_FEW",
+    "draw_figures",
+    "paper_entry",
+    "publish",
+    "write_page",
+]
 
 PUBLISHED = (
     "data", "fold", "model", "parameters", "chosen", "n_train", "n_test", "error", "train_error",
@@ -44,6 +52,9 @@ EXPERIMENTS = (
 
 AnyStudy = Study | CurveStudy | TraceStudy
 
+TOO_FEW = (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
+"""What drawing or summing up raises where part of the fits is too little to go by."""
+
 _LOG_COLUMNS = ("study", "scale", "seed", *RUN_COLUMNS)
 _LARGEST_SVG = 150_000  # bytes
 _SHORT = 6  # digits of published numbers
@@ -52,9 +63,14 @@ _SCALES = ("quick", "paper")
 
 
 def draw_figures(
-    study: AnyStudy, rows: Sequence[dict[str, Any]], folder: Path, *, vectors: bool = False
-) -> None:
-    """Draw all figures of a study.
+    study: AnyStudy,
+    rows: Sequence[dict[str, Any]],
+    folder: Path,
+    *,
+    vectors: bool = False,
+    partial: bool = False,
+) -> list[str]:
+    """Draw all figures of a study, in place of those of earlier rows.
 
     Parameters
     ----------
@@ -66,6 +82,13 @@ def draw_figures(
         Where to: ``figure.png``, and ``NAME.png`` for further ones.
     vectors : bool, default=False
         Whether to draw them as SVG, too; those of 150 kB or more are not kept.
+    partial : bool, default=False
+        Whether rows are missing, so that there may be too few for some of the figures.
+
+    Returns
+    -------
+    list of str
+        Names of the figures for which there is nothing to draw.
 
     Raises
     ------
@@ -73,14 +96,47 @@ def draw_figures(
         If the folder cannot be written.
     """
     drawings = {"figure": study.draw, **getattr(study, "more_figures", {})}
+    suffixes = _SUFFIXES if vectors else _SUFFIXES[:1]
+    missing = []
     for name, draw in drawings.items():
-        draw(rows, folder / f"{name}.png")
+        for suffix in _SUFFIXES:
+            (folder / f"{name}{suffix}").unlink(missing_ok=True)
+        for suffix in suffixes:
+            try:
+                draw(rows, folder / f"{name}{suffix}")
+            except TOO_FEW:
+                if not partial:
+                    raise
+        if not (folder / f"{name}.png").exists():
+            missing.append(name)
         vector_file = folder / f"{name}.svg"
-        vector_file.unlink(missing_ok=True)
-        if vectors:
-            draw(rows, vector_file)
-            if vector_file.stat().st_size >= _LARGEST_SVG:
-                vector_file.unlink()
+        if vector_file.exists() and vector_file.stat().st_size >= _LARGEST_SVG:
+            vector_file.unlink()
+    return missing
+
+
+def paper_entry(study: AnyStudy, target: Path) -> int | None:
+    """Say whether a folder holds what a study has made at paper scale.
+
+    Parameters
+    ----------
+    study : Study, CurveStudy or TraceStudy
+        The study.
+    target : Path
+        A folder of published figures and tables, which may be missing.
+
+    Returns
+    -------
+    int or None
+        The seed; None if there is nothing of that study, or what there is is not at paper scale.
+        Curves are the same at every scale, so they are never in the way.
+    """
+    if isinstance(study, CurveStudy):
+        return None
+    for entry in _read_log(target):
+        if entry["study"] == study.name:
+            return entry["seed"] if entry["scale"] == "paper" else None
+    return 0 if (target / f"{study.name}.csv").exists() else None  # from before there was a log
 
 
 def publish(

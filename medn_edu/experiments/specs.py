@@ -80,7 +80,7 @@ class Report:
     Parameters
     ----------
     columns : tuple of str
-        Columns of the table.
+        Columns of the table.  No times, which differ from run to run, unless the study is about them.
     rows : list of dict
         The table.
     text : str
@@ -111,8 +111,9 @@ class Study:
     split : callable
         ``split(spec)`` returns the data of a fit.
     draw : callable
-        ``draw(rows, path)`` draws the figure.  The rows are those of the results, with ``seconds``
-        and ``cpu_seconds`` that training took, where they are known.
+        ``draw(rows, path)`` draws the figure, or nothing if there is nothing to draw.  The rows are
+        those of the results, with ``seconds`` and ``cpu_seconds`` that training took, where they are
+        known.
     remarks : str
         What readers of the results should know.
     duration : str
@@ -127,6 +128,9 @@ class Study:
         ``report(rows, scale)`` sums the results up, instead of means over folds; rows as for ``draw``.
     more_figures : mapping of str to callable
         Further figures by name, drawn as by ``draw``.
+    revision : int, default=1
+        Raise it when splits or measures change: rows of earlier revisions are then made again, which
+        nothing else would tell from new ones.
     """
 
     name: str
@@ -143,6 +147,7 @@ class Study:
     more_figures: Mapping[str, Callable[[Sequence[dict[str, Any]], Path], None]] = field(
         default_factory=dict
     )
+    revision: int = 1
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,353 @@
+"""The results of a study in a folder: every finished fit a row, kept at once.
+
+Each finished fit becomes a row of ``results.csv``, sorted by key.  How long fits took stands in a file
+of its own, ``timings.csv``, by the clock and by the processor: times differ from run to run, results
+do not.  A fit that fails is a row with its error; the next run tries it again.  So it does with a row
+that another version of this package, a model with other settings or an earlier revision of the study
+has made.  Rows of fits that a run does not ask for stay as they are.
+
+A killed run resumes where it was.  What is finished goes at once to the end of ``journal.csv``, which
+costs the same however long the tables are; these are replaced in one step, now and then, so that they
+take a hundredth of the time at most, and at the end.  Whoever opens the folder puts the journal's fits
+into the tables first.  Rows are kept in memory as they would be read from the file, rounded, so that
+whatever is computed from them does not depend on interruptions either.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from medn_edu import __version__
+from medn_edu.experiments.models import make_model
+from medn_edu.experiments.selection import constants_text, read_constants
+from medn_edu.experiments.specs import FitSpec, Study
+from medn_edu.experiments.tables import csv_text, read_csv
+from medn_edu.files import remove_leftovers, write_atomically
+
+__all__ = [
+    "RESULT_COLUMNS",
+    "Constants",
+    "ResultStore",
+    "build_model",
+    "first_columns",
+    "settings_text",
+]
+
+RESULT_COLUMNS = (
+    "key", "data", "fold", "model", "parameters", "seed", "chosen", "n_train", "n_test",
+    "error", "train_error", "primal", "dual", "relative_gap", "n_passes", "n_weights", "n_nonzero",
+    "n_large", "n_support", "status", "failure", "settings", "version",
+)  # fmt: skip
+"""Columns of ``results.csv``."""
+
+Constants = tuple[tuple[str, float], ...]
+"""Names and values of what a model is built with."""
+
+_TIMING_COLUMNS = ("key", "seconds", "cpu_seconds")
+_SHARE_OF_WRITING = 0.01  # of the time, at most, for whole tables
+
+
+@dataclass(eq=False)
+class ResultStore:
+    """The results of a study in a folder, always complete on disk.
+
+    Parameters
+    ----------
+    folder : Path
+        Where ``results.csv`` and ``timings.csv`` live, and ``journal.csv`` with the fits that were
+        finished after these were written.
+    study : Study, optional
+        The study, where it has models or columns of its own.
+    rows : dict from key to row
+        The results.
+    seconds, cpu_seconds : dict from key to float
+        How long the fits took, by the clock and by the processor.
+    """
+
+    folder: Path
+    study: Study | None = None
+    rows: dict[str, dict[str, Any]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    cpu_seconds: dict[str, float] = field(default_factory=dict)
+    _next_write: float = field(default=0.0, init=False)
+
+    @property
+    def results_file(self) -> Path:
+        """The table of results."""
+        return self.folder / "results.csv"
+
+    @property
+    def timings_file(self) -> Path:
+        """The table of times."""
+        return self.folder / "timings.csv"
+
+    @property
+    def journal_file(self) -> Path:
+        """The fits that are in no table yet."""
+        return self.folder / "journal.csv"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the table of results."""
+        return RESULT_COLUMNS + (self.study.measured if self.study else ())
+
+    @classmethod
+    def open(cls, folder: Path, study: Study | None = None, *, force: bool = False) -> ResultStore:
+        """Open a folder, reading what earlier runs left there.
+
+        Parameters
+        ----------
+        folder : Path
+            The folder; made if it is missing.
+        study : Study, optional
+            The study, where it has models or columns of its own.
+        force : bool, default=False
+            Forget earlier results.
+
+        Returns
+        -------
+        ResultStore
+            The store.
+
+        Raises
+        ------
+        ValueError
+            If there are results that cannot be read.
+        OSError
+            If the folder cannot be made or read.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        store = cls(folder, study)
+        remove_leftovers(folder)  # of a run that was killed while writing
+        if force:
+            for file in (store.journal_file, store.results_file, store.timings_file):
+                file.unlink(missing_ok=True)
+        if store.results_file.exists():
+            store.rows = {row["key"]: row for row in _read(store.results_file, store.columns)}
+        if store.timings_file.exists():
+            for row in _read(store.timings_file, _TIMING_COLUMNS):
+                store._note_times(row)
+        if store.journal_file.exists():  # of a run that was killed
+            for row in _read(store.journal_file, store._journal_columns, torn=True):
+                store._note_times(row)
+                store.rows[row["key"]] = {name: row[name] for name in store.columns}
+            store.write()
+        return store
+
+    def is_done(self, spec: FitSpec) -> bool:
+        """Say whether a fit has been made without failure.
+
+        Parameters
+        ----------
+        spec : FitSpec
+            The fit.
+
+        Returns
+        -------
+        bool
+            False as well for a fit that failed, and for one that another version of this package,
+            a model with other settings or an earlier revision of the study made, so that it is
+            made again.
+        """
+        row = self.rows.get(spec.key)
+        if row is None or row.get("failure"):
+            return False
+        return str(row.get("version")) == __version__ and row.get("settings") == settings_text(
+            spec, self.study, self.constants(spec)
+        )
+
+    def constants(self, spec: FitSpec) -> Constants:
+        """Return the constants of a fit, chosen ones included.
+
+        Parameters
+        ----------
+        spec : FitSpec
+            The fit.
+
+        Returns
+        -------
+        tuple of (name, value)
+            Its own parameters, then those that another fit has chosen for it, where that is done.
+        """
+        chosen = self.rows.get(spec.after, {}).get("chosen") if spec.after else None
+        return spec.parameters + read_constants(chosen)
+
+    def add(self, row: dict[str, Any], seconds: float, cpu_seconds: float) -> None:
+        """Keep a finished fit.
+
+        Parameters
+        ----------
+        row : dict
+            Its result.
+        seconds, cpu_seconds : float
+            How long it took, by the clock and by the processor.
+        """
+        times = {"seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
+        entry = csv_text([{**row, **times}], self._journal_columns)
+        [kept] = read_csv(entry)
+        self._note_times(kept)
+        self.rows[kept["key"]] = {name: kept[name] for name in self.columns}
+        if time.monotonic() >= self._next_write:
+            self.write()
+        else:
+            self._append(entry)
+
+    def write(self) -> None:
+        """Write both tables; the times first, as a fit counts as done once its result is there."""
+        start = time.monotonic()
+        times = [{"key": key, **self._times(key)} for key in sorted(self.seconds)]
+        write_atomically(self.timings_file, csv_text(times, _TIMING_COLUMNS))
+        ordered = [self.rows[key] for key in sorted(self.rows)]
+        write_atomically(self.results_file, csv_text(ordered, self.columns))
+        self.journal_file.unlink(missing_ok=True)
+        end = time.monotonic()
+        self._next_write = end + (end - start) / _SHARE_OF_WRITING
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Forget some of the fits, so that they are made again.
+
+        Parameters
+        ----------
+        keys : iterable of str
+            Their keys; those that are not there are passed over.
+        """
+        for key in keys:
+            self.rows.pop(key, None)
+            self.seconds.pop(key, None)
+            self.cpu_seconds.pop(key, None)
+        self.write()
+
+    @property
+    def _journal_columns(self) -> tuple[str, ...]:
+        return self.columns + _TIMING_COLUMNS[1:]
+
+    def _append(self, entry: str) -> None:
+        """Add a fit to the journal, whose first line names the columns."""
+        names, _, line = entry.partition("\n")
+        with self.journal_file.open("ab") as journal:
+            journal.write((line if journal.tell() else f"{names}\n{line}").encode())
+            journal.flush()
+            os.fsync(journal.fileno())
+
+    def _note_times(self, row: Mapping[str, Any]) -> None:
+        for name, times in (("seconds", self.seconds), ("cpu_seconds", self.cpu_seconds)):
+            if row[name] is not None:
+                times[row["key"]] = row[name]
+
+    def timed(self, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return rows of results with the times that training took.
+
+        Parameters
+        ----------
+        rows : iterable of dict
+            Rows of the results.
+
+        Returns
+        -------
+        list of dict
+            Copies with ``seconds`` and ``cpu_seconds``, None where they are not known.
+        """
+        return [{**row, **self._times(row["key"])} for row in rows]
+
+    def _times(self, key: str) -> dict[str, float | None]:
+        return {"seconds": self.seconds.get(key), "cpu_seconds": self.cpu_seconds.get(key)}
+
+
+def first_columns(spec: FitSpec, constants: Constants) -> dict[str, Any]:
+    """Return what is known of a fit before it is made.
+
+    Parameters
+    ----------
+    spec : FitSpec
+        The fit.
+    constants : tuple of (name, value)
+        What its model is built with.
+
+    Returns
+    -------
+    dict
+        The first columns of its row.
+    """
+    return {
+        "key": spec.key,
+        "data": spec.data,
+        "fold": spec.fold,
+        "model": spec.model,
+        "parameters": constants_text(constants),
+        "seed": spec.seed,
+        "version": __version__,
+    }
+
+
+def build_model(spec: FitSpec, study: Study | None, constants: Constants) -> Any:
+    """Return the model of a fit, not trained yet.
+
+    Parameters
+    ----------
+    spec : FitSpec
+        The fit.
+    study : Study or None
+        Its study, where that has models of its own.
+    constants : tuple of (name, value)
+        What the model is built with.
+
+    Returns
+    -------
+    estimator
+        The model.
+
+    Raises
+    ------
+    ValueError
+        If there is no such model.
+    """
+    models = study.models if study else None
+    return make_model(spec.model, models, seed=spec.seed, **dict(constants))
+
+
+def settings_text(spec: FitSpec, study: Study | None, constants: Constants) -> str:
+    """Return all that a fit depends on beside its key, as its defaults and tolerance may change.
+
+    Parameters
+    ----------
+    spec : FitSpec
+        The fit.
+    study : Study or None
+        Its study, where that has models of its own or a revision above 1.
+    constants : tuple of (name, value)
+        What the model is built with.
+
+    Returns
+    -------
+    str
+        The model's parameters by name, and the study's revision where it is above 1.
+    """
+    settings = build_model(spec, study, constants).get_params(deep=False)
+    kept = {name: value for name, value in settings.items() if name not in ("n_jobs", "verbose")}
+    texts = [f"{name}={value}" for name, value in sorted(kept.items())]
+    if study is not None and study.revision > 1:
+        texts.append(f"revision={study.revision}")
+    return " ".join(texts)
+
+
+def _read(path: Path, columns: Sequence[str], *, torn: bool = False) -> list[dict[str, Any]]:
+    """Read a table that has these columns; the end of a torn one may be missing."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace" if torn else "strict")
+        if torn:
+            text = text[: text.rfind("\n") + 1]
+            if not text:
+                return []
+        if text.partition("\n")[0] != ",".join(columns):
+            raise ValueError("its columns are not those of this version.")
+        return read_csv(text)
+    except ValueError as error:  # UnicodeDecodeError is one, too
+        raise ValueError(
+            f"{path} holds results that cannot be continued: {error}  Start over with --force "
+            "alone, or choose another folder with --out."
+        ) from None
