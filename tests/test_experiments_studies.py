@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,9 @@ from medn_edu.experiments.models import MODELS, make_model, sparsity
 from medn_edu.experiments.specs import FitSpec
 from medn_edu.experiments.studies import STUDIES
 from medn_edu.plots import series_style
+
+ABOUT_TIMES = {"l1m3n-algorithms"}
+"""Studies whose tables have times, which they are about."""
 
 
 def words(samples):
@@ -22,6 +28,24 @@ def test_specs_have_keys_of_their_own(name, scale):
     specs = STUDIES[name].specs(scale, 0)
     assert len({spec.key for spec in specs}) == len(specs) > 0
     assert STUDIES[name].summary
+
+
+@pytest.mark.parametrize("name", [name for name in STUDIES if STUDIES[name].report])
+def test_tables_have_no_times(name):
+    """They differ from run to run; read off the source, as reports need rows of their own kind."""
+    report = inspect.unwrap(STUDIES[name].report)
+    module = inspect.getmodule(report)
+    called = [
+        node.args[0]
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Report"
+    ]
+    names = {
+        inner.id for columns in called for inner in ast.walk(columns) if isinstance(inner, ast.Name)
+    }
+    columns = [column for name in names for column in getattr(module, name, ())]
+    assert len(columns) > 4
+    assert any("seconds" in column for column in columns) == (name in ABOUT_TIMES)
 
 
 def test_the_seed_is_part_of_the_key():
