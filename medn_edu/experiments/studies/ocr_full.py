@@ -80,7 +80,8 @@ _WAYS: dict[str, dict[str, Any]] = {
 
 def _chooser(name: str, data: str) -> Model:
     """Return the model that chooses another's constants on the words that train."""
-    build = partial(Selected, name, _GRIDS[name], MODELS, **_WAYS[data], **_FIXED.get(name, {}))
+    options: dict[str, Any] = {**_WAYS[data], **_FIXED.get(name, {})}
+    build = partial(Selected, name, _GRIDS[name], MODELS, **options)
     return Model(_chooser_name(name, data), build, f"chooses the constants of {name}")
 
 
@@ -109,8 +110,10 @@ _SLOW = {
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
     parts = range(2 if quick else N_UNSEEN_PARTS)
-    places = [(data, part, _UNSEEN_MODELS) for part in parts for data in _HELD_OUT]
-    places += [(data, 0, tuple(MODELS)) for data in _WHOLE]
+    places: list[tuple[str, int, Iterable[str]]] = [
+        *((data, part, _UNSEEN_MODELS) for part in parts for data in _HELD_OUT),
+        *((data, 0, MODELS) for data in _WHOLE),
+    ]
     fits, choosers = [], {}
     for data, part, names in places:
         for name in names:
