@@ -353,7 +353,7 @@ OCR_FULL_STUDY = Study(
     ocr_split,
     _draw,
     MEMORY,
-    "quick 20 s, paper 2.5 min",
+    "quick 20 s, paper 3 min",
     models={**MODELS, **_CHOOSERS},
     measured=("grid_errors",),
     measure=grid_errors,

@@ -388,7 +388,7 @@ SENSITIVITY_STUDY = Study(
     ocr_split,
     _draw,
     "only 55 different words occur in these data, each in every fold.",
-    "quick 12 s, paper 4 min",
+    "quick 8 s, paper 5 min",
     models=_MODELS,
     report=_report,
 )
