@@ -163,8 +163,7 @@ def test_picture_of_nothing_is_refused() -> None:
     ("study", "explorer"), [("synthetic-iid", synthetic_results), ("ocr", ocr_results)]
 )
 def test_lessons_hold_on_the_stored_tables(study: str, explorer: Any) -> None:
-    if study not in stored_studies():
-        pytest.skip(f"no run of {study} at paper scale is stored")
+    assert study in stored_studies()
     browser = explorer()
     assert len(browser.lessons) >= 3
     for lesson in browser.lessons:

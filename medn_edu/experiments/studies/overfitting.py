@@ -112,8 +112,26 @@ class Mark:
 class TracedCRF(CRF):
     """A `CRF` that notes its weights where marks are first reached, and ends when all are.
 
-    Parameters are those of `CRF`; ``tol`` is not looked at.  Without a penalty it uses the
-    curvature all the same.
+    Without a penalty it uses the curvature all the same.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1", None}, default="l2"
+        Penalty on the weights.
+    lam : float, default=1.0
+        Its strength.
+    forbidden : collection of pairs, or dict from edge type to pairs, optional
+        Transitions that never occur.
+    tol : float, default=1e-4
+        Not looked at.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    warm_start : bool, default=False
+        Not looked at: training starts from zeros.
+    n_jobs : int, default=1
+        Threads for sweeps over all samples.
+    verbose : int, default=1
+        Not looked at.
 
     Attributes
     ----------
@@ -189,7 +207,34 @@ class _Marks:
 
 
 class PlainCRF(TracedCRF):
-    """The same, by solvers that guess no curvature: OWL-QN for the L1 penalty, otherwise L-BFGS."""
+    """The same, by solvers that guess no curvature: OWL-QN for the L1 penalty, otherwise L-BFGS.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1", None}, default="l2"
+        Penalty on the weights.
+    lam : float, default=1.0
+        Its strength.
+    forbidden : collection of pairs, or dict from edge type to pairs, optional
+        Transitions that never occur.
+    tol : float, default=1e-4
+        Not looked at.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    warm_start : bool, default=False
+        Not looked at: training starts from zeros.
+    n_jobs : int, default=1
+        Threads for sweeps over all samples.
+    verbose : int, default=1
+        Not looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = PlainCRF(penalty=None).fit([np.eye(2), np.eye(2)[::-1]], ["ab", "ba"])
+    >>> model.at_loss_[-1] is not None
+    True
+    """
 
     def _iterates(
         self, problem: SoftMaxProblem | L1SoftMaxProblem, start: SolveResult | None
