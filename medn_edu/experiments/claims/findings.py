@@ -7,39 +7,21 @@ rule, and may be written after the study has run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from medn_edu.experiments.claims.algorithm_costs import BestIsBetter
 from medn_edu.experiments.claims.algorithms import CHAINS, OCR, algorithm_rows
+from medn_edu.experiments.claims.finding import Finding, Row, Tables
+from medn_edu.experiments.claims.findings_ocr import OCR_FINDINGS
+from medn_edu.experiments.claims.findings_synthetic import SYNTHETIC_FINDINGS
 from medn_edu.experiments.claims.verdicts import MIXED
 
-__all__ = ["FINDINGS", "Finding", "finding_of"]
+__all__ = ["FINDINGS", "LOOKED_AT", "Finding", "finding_of"]
 
-Row = Mapping[str, Any]
-Tables = Mapping[str, Sequence[Row]]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What is known of the reason.
-
-    Parameters
-    ----------
-    text : str
-        Two sentences, with names in braces where numbers belong.
-    numbers : callable
-        ``numbers(tables)`` returns what to put there, as a dict of texts.
-    condition : callable
-        ``condition(tables)`` says whether what the sentences conclude follows from the tables.
-    """
-
-    text: str
-    numbers: Callable[[Tables], dict[str, str]]
-    condition: Callable[[Tables], bool]
+LOOKED_AT = ("priors",)
+"""Studies that no claim is about, but findings look at."""
 
 
 def finding_of(claim_id: str, tables: Tables) -> str:
@@ -427,5 +409,7 @@ FINDINGS: dict[str, Finding] = {
     "l1m3n-5.3.2-t": _EM_TIME,
     "l1m3n-5.3.2-u": _LAST_TIME,
     "l1m3n-6-h": _EM_TIME,
+    **SYNTHETIC_FINDINGS,
+    **OCR_FINDINGS,
 }
 """What is known, by id of the claim."""

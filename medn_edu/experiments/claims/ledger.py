@@ -13,7 +13,7 @@ from typing import Any
 
 from medn_edu import __version__
 from medn_edu.experiments.claims.claim import PAPERS, Claim, judge
-from medn_edu.experiments.claims.findings import finding_of
+from medn_edu.experiments.claims.findings import LOOKED_AT, finding_of
 from medn_edu.experiments.claims.inventory import CLAIMS, COMING, SEEN
 from medn_edu.experiments.claims.rules import Untested
 from medn_edu.experiments.claims.verdicts import FAILS, MIXED, STATUSES, Verdict
@@ -63,7 +63,7 @@ class Entry:
 
 
 def load_tables(results: Path | None = None) -> dict[str, list[dict[str, Any]]]:
-    """Read the tables of all studies that claims are about.
+    """Read the tables of all studies that claims are about, or that findings look at.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def load_tables(results: Path | None = None) -> dict[str, list[dict[str, Any]]]:
         If a table is damaged.
     """
     found = {}
-    for name in _studies():
+    for name in [*_studies(), *LOOKED_AT]:
         rows = _stored(name) if results is None else _results(_folder(results, name))
         if rows and name in SEEN and "algorithm" not in rows[0]:
             rows = _summed_up(rows)
