@@ -202,8 +202,8 @@ _SMALL_LAMBDA = Finding(
 )
 _SPARSE_MODELS = Finding(
     "Of the {all} points to L1-CRF {margin} are those between L1-M3N and L1-CRF, margin and "
-    "likelihood of the CRF that has drawn the labels; in the rest LapMEDN seems to be held back by C = 1: "
-    + _TOWARDS_L1,
+    "likelihood of the CRF that has drawn the labels; in the rest LapMEDN seems to be held back by "
+    "C = 1: " + _TOWARDS_L1,
     _limit_texts,
     lambda tables: _larger_ones_help(tables) and _limit(tables)["margin"] > 0.3,
 )
