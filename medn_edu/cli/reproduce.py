@@ -64,9 +64,9 @@ examples:
   medn-edu reproduce ocr --only fold=3 --only /M3N/      some of its fits
   medn-edu reproduce ocr --scale paper --publish figures
                                                          and its figure, table and caption into
-                                                         figures/, with a page that shows them; there
-                                                         what is of paper scale is replaced only by
-                                                         such, with seed 0 or the same seed
+                                                         figures/, with a page that shows all;
+                                                         what is of paper scale there is replaced
+                                                         only by such, with seed 0 or the same seed
   medn-edu reproduce ocr --backend dask --scheduler tcp://127.0.0.1:8786
                                                          on the machines of a Dask cluster, each
                                                          with this package and the data, where

@@ -647,7 +647,7 @@ def _percents(values: Sequence[float]) -> str:
 
 VARIATIONAL_STUDY = Study(
     "exact-vs-variational",
-    "Laplace MEDN: Algorithm 1 against the exact solution",
+    "Laplace MEDN: Algorithm 1 and the exact solution",
     _specs,
     _split,
     _draw,

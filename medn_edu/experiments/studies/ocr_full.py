@@ -348,7 +348,7 @@ def _shown(group: Sequence[dict[str, Any]]) -> str:
 
 OCR_FULL_STUDY = Study(
     "ocr-full",
-    "all handwritten words: folds 1-9 train, 0 tests; reverse",
+    "all handwritten words: folds 1-9 train; reverse",
     _specs,
     ocr_split,
     _draw,

@@ -160,7 +160,7 @@ def _truth(bunch: Any, split: Any) -> dict[str, float]:
 
 IID_STUDY = Study(
     "synthetic-iid",
-    "random CRFs with 10, 30 or 50 relevant features of 100",
+    "random CRFs with 10, 30 or 50 relevant features",
     _iid_specs,
     iid_split,
     draw_iid,
