@@ -10,7 +10,12 @@ from medn_edu.cli import lab, main
 from medn_edu.experiments.models import MODELS
 from medn_edu.experiments.tables import read_csv
 
-MAX_MARGIN = ("M3N", "LapMEDN variational", "LapMEDN")  # those with labellings that carry mass
+MAX_MARGIN = (
+    "M3N",
+    "L1-M3N",
+    "LapMEDN variational",
+    "LapMEDN",
+)  # those with labellings that carry mass
 
 
 @pytest.fixture
@@ -41,7 +46,7 @@ def test_demo(tmp_path, capsys):
     assert (tmp_path / "out" / "demo.png").stat().st_size > 50_000
     assert "medn-edu lab" in text
     assert rows["CRF"]["train_error"] == 0
-    assert "over-fitting, not a failure" in " ".join(text.split())
+    assert rows["CRF"]["error"] < rows["per letter"]["error"], "plain steps keep weights small"
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"demo.csv", "demo.png"}
 
 

@@ -78,9 +78,6 @@ def run(arguments: argparse.Namespace) -> int:
     say()
     say(_table(rows))
     say()
-    for line in _overfitted(words, rows):
-        say(textwrap.fill(line, 96, initial_indent="  ", subsequent_indent="  "))
-        say()
     table = write_atomically(folder / "demo.csv", csv_text([vars(row) for row in rows], COLUMNS))
     figure = draw_demo(words, rows, folder / "demo.png")
     say(f"The table is in {table}, the figure in {figure}")
@@ -95,19 +92,6 @@ def _headline(words: Any) -> str:
         f"Handwritten digit words: {len(words.train)} to train on, {len(words.test)} "
         f"({n_letters} digits) to test, {n_features} pixels a digit"
     )
-
-
-def _overfitted(words: Any, rows: Any) -> list[str]:
-    """Say why the plain CRF is worse than the baseline, where it is."""
-    by_name = {row.model: row for row in rows}
-    crf, baseline = by_name["CRF"], by_name["per letter"]
-    if crf.train_error > 0 or crf.error <= baseline.error:
-        return []
-    return [
-        f"Why is the plain CRF worse than the baseline?  Without a penalty it fits the "
-        f"{len(words.train)} training words perfectly, noise included: that is over-fitting, not a "
-        "failure, and what the penalty of L2-CRF and the margin of M3N are for."
-    ]
 
 
 def _table(rows: Any) -> str:

@@ -112,7 +112,10 @@ def _spread(tables: Tables) -> dict[str, float]:
         n_folds = min(len(first), len(last))
         if n_folds < 2 or len(sizes) < 2:
             raise LookupError(f"too few folds or sizes of {model}")
-        ratios.append(float(np.std(last, ddof=1) / np.std(first, ddof=1)))
+        before, after = (float(np.std(values, ddof=1)) for values in (first, last))
+        if before == 0:
+            raise LookupError(f"the errors of {model} do not deviate")
+        ratios.append(after / before)
     return {
         "n": float(sum(ratio < 1 for ratio in ratios)),
         "all": float(len(ratios)),
