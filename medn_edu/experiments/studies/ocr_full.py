@@ -109,7 +109,7 @@ _SLOW = {
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    parts = range(2 if quick else N_UNSEEN_PARTS)
+    parts = range(1 if quick else N_UNSEEN_PARTS)
     places: list[tuple[str, int, Iterable[str]]] = [
         *((data, part, _UNSEEN_MODELS) for part in parts for data in _HELD_OUT),
         *((data, 0, MODELS) for data in _WHOLE),
@@ -353,7 +353,7 @@ OCR_FULL_STUDY = Study(
     ocr_split,
     _draw,
     MEMORY,
-    "quick 20 s, paper 3 min",
+    "quick 15 s, paper 3 min",
     models={**MODELS, **_CHOOSERS},
     measured=("grid_errors",),
     measure=grid_errors,
