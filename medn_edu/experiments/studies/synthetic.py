@@ -131,11 +131,11 @@ _IID_MODELS = {name: _selected(name) if grid else _BASE[name] for name, grid in 
 
 def _iid_specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    numbers, sizes = (range(1), (30, 50)) if quick else (FOLDS, _SIZES)
+    numbers, settings, sizes = (range(1), (10, 50), (30, 50)) if quick else (FOLDS, _RELEVANT, _SIZES)
     return [
         FitSpec(f"iid-{n_relevant}-{n_train}", number, model, seed=seed)
         for number in numbers
-        for n_relevant in _RELEVANT
+        for n_relevant in settings
         for n_train in sizes
         for model in _IID_MODELS
     ]
@@ -164,7 +164,7 @@ IID_STUDY = Study(
     _iid_specs,
     iid_split,
     draw_iid,
-    duration="quick 35 s, paper 20 min",
+    duration="quick 30 s, paper 20 min",
     models=_IID_MODELS,
     measured=("truth_error", "truth_sequences"),
     measure=_measure_iid,
