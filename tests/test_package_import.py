@@ -32,6 +32,12 @@ def test_learning_needs_no_plotting():
     assert loaded.isdisjoint({"matplotlib", "ipywidgets", "anywidget", "IPython", "pandas"})
 
 
+def test_claims_need_no_plotting():
+    assert modules_after("import medn_edu.experiments.claims").isdisjoint(
+        {"matplotlib", "medn_edu.plots"}
+    )
+
+
 @pytest.mark.parametrize("name", medn_edu.__all__)
 def test_public_name_is_there_and_stays_the_same(name):
     assert getattr(medn_edu, name) is getattr(medn_edu, name)

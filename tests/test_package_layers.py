@@ -17,7 +17,7 @@ PACKAGE = ROOT / "medn_edu"
 
 # A room may import the rooms on the floors below its own.
 FLOORS = [
-    {"checks", "files", "kernels"},
+    {"checks", "files", "intervals", "kernels"},
     {"priors", "slacks", "structures"},
     {"inference", "packing"},
     {"results"},

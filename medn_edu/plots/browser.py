@@ -26,7 +26,7 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
-from medn_edu.plots.intervals import student_quantile
+from medn_edu.intervals import student_quantile
 from medn_edu.plots.style import INK, MUTED, new_figure, series_style, styled
 
 __all__ = [

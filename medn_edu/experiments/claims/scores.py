@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.plots.intervals import student_quantile
+from medn_edu.intervals import student_quantile
 
 __all__ = [
     "GENERATOR", "Estimate", "Scores", "difference_interval", "jackknife", "mean_interval",

@@ -45,8 +45,8 @@ from medn_edu.experiments.selection import read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Split, Study
 from medn_edu.experiments.splits import correlated_split, ocr_split
 from medn_edu.experiments.tables import markdown_table, text_table
+from medn_edu.intervals import student_quantile
 from medn_edu.packing import encode_labels, forbidden_to_allowed, label_samples, pack
-from medn_edu.plots.intervals import student_quantile
 from medn_edu.plots.iterations import IterationCurve, draw_iterations
 from medn_edu.plots.shrinkage import draw_cross, shrinkage_curve
 from medn_edu.plots.style import INK, MUTED, new_figure, save_figure, styled

@@ -40,8 +40,8 @@ from medn_edu.experiments.selection import Selected, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Split, Study
 from medn_edu.experiments.splits import FOLDS, correlated_split, iid_split, ocr_split
 from medn_edu.experiments.tables import markdown_table, text_table
+from medn_edu.intervals import student_quantile
 from medn_edu.plots.constants import ConstantCurve
-from medn_edu.plots.intervals import student_quantile
 from medn_edu.plots.priors import (
     PriorDifference,
     draw_against_variance,

@@ -19,9 +19,9 @@ import numpy as np
 from medn_edu.datasets import make_chain_crf
 from medn_edu.experiments.specs import Report
 from medn_edu.experiments.tables import markdown_table, text_table
+from medn_edu.intervals import student_quantile
 from medn_edu.plots.errors import ErrorCurve, draw_errors, draw_grouped_errors, error_curves
 from medn_edu.plots.errors import error_differences as differences
-from medn_edu.plots.intervals import student_quantile
 from medn_edu.plots.stems import draw_stems, draw_variances
 from medn_edu.plots.style import INK, MUTED, new_figure, save_figure, styled
 
