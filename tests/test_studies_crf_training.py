@@ -14,15 +14,9 @@ from medn_edu import CRF
 from medn_edu.experiments.runner import label_error
 from medn_edu.experiments.specs import FitSpec, Split
 from medn_edu.experiments.studies import overfitting
-from medn_edu.experiments.studies.overfitting import (
-    CHANGES,
-    LOSSES,
-    OVERFITTING_STUDY,
-    PlainCRF,
-    TracedCRF,
-    curves,
-    rises,
-)
+from medn_edu.experiments.studies.marks import CHANGES, LOSSES, PlainCRF, TracedCRF
+from medn_edu.experiments.studies.overfitting import OVERFITTING_STUDY
+from medn_edu.experiments.studies.overfitting_reports import curves, rises
 from medn_edu.experiments.studies.sensitivity import FAMILIES, SENSITIVITY_STUDY, means, ranges
 from medn_edu.experiments.tables import csv_text, read_csv
 from medn_edu.packing import encode_labels, forbidden_to_allowed, label_samples, pack
