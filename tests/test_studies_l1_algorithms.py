@@ -9,7 +9,8 @@ import pytest
 
 from medn_edu.experiments.runner import ResultStore, run_study
 from medn_edu.experiments.specs import FitSpec
-from medn_edu.experiments.studies.l1_algorithms import ALGORITHMS, L1_STUDY, table_1
+from medn_edu.experiments.studies.l1_algorithms import L1_STUDY
+from medn_edu.experiments.studies.l1_table import ALGORITHMS, table_1
 from medn_edu.experiments.tables import csv_text, read_csv
 
 CHAINS, OCR = "chains-correlated", "ocr-100"

@@ -137,7 +137,7 @@ def _folder(results: Path, study: str) -> Path:
 
 def _summed_up(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the means over folds of the study of algorithms."""
-    from medn_edu.experiments.studies.l1_algorithms import table_1  # which imports all models
+    from medn_edu.experiments.studies.l1_table import table_1  # which imports all models
 
     return table_1([row for row in rows if not row.get("failure")])
 
