@@ -10,7 +10,9 @@ from medn_edu.experiments.runner import ResultStore, run_study
 from medn_edu.experiments.selection import Selected
 from medn_edu.experiments.specs import FitSpec, Split, Study
 from medn_edu.experiments.studies import priors
-from medn_edu.experiments.studies.priors import PRIOR_STUDY, ShapedMEDN
+from medn_edu.experiments.studies.priors import PRIOR_STUDY
+from medn_edu.experiments.studies.priors_means import TITLES, VARIANCES, Fits, kurtosis
+from medn_edu.experiments.studies.shaped import ShapedMEDN
 from medn_edu.plots import new_figure, prior_gallery
 from medn_edu.plots.constants import ConstantCurve
 from medn_edu.plots.priors import PriorDifference, draw_against_variance, draw_prior_differences
@@ -75,7 +77,7 @@ def test_choices_see_no_set_of_the_study(ocr):
 
 def test_a_small_run_with_a_choice(samples, monkeypatch, tmp_path):
     X, y = samples
-    monkeypatch.setattr(priors, "_N_TRAIN", dict.fromkeys(priors._TITLES, 3))
+    monkeypatch.setattr(priors, "_N_TRAIN", dict.fromkeys(TITLES, 3))
     chooser = priors._chooser("Laplace", "ocr-100")
     apart = FitSpec("ocr-outside-100", 0, chooser.name)
     fit = FitSpec("ocr-100", 0, "Laplace", (("variance", 0.03),))
@@ -90,10 +92,10 @@ def test_a_small_run_with_a_choice(samples, monkeypatch, tmp_path):
     by_model = {row["model"]: row for row in rows}
     chosen = by_model[chooser.name]
     errors = [float(word) for word in chosen["grid_errors"].split()]
-    grid = priors._VARIANCES["ocr-100"]
+    grid = VARIANCES["ocr-100"]
     assert len(errors) == len(grid)
     assert chosen["chosen"] == f"variance={grid[int(np.argmin(errors))]:g}"
-    fits = priors._Fits(rows)
+    fits = Fits(rows)
     assert fits.chosen == {("ocr-100", "Laplace"): grid[int(np.argmin(errors))]}
     assert fits.values("ocr-100", "Laplace", 0.03, "error").tolist() == [
         by_model["Laplace"]["error"]
@@ -124,7 +126,7 @@ def planted():
 
 def test_table_and_caption_of_planted_rows():
     report = PRIOR_STUDY.report(planted(), "paper")
-    n_variances = sum(map(len, priors._VARIANCES.values()))
+    n_variances = sum(map(len, VARIANCES.values()))
     assert len(report.rows) == n_variances * len(SHAPES)
     assert set(report.rows[0]) == set(report.columns)
     chosen = [line for line in report.rows if line["chosen"]]
@@ -156,7 +158,7 @@ def test_kurtosis_of_the_gallery():
         "Gaussian": 0, "Laplace": 3, "normal-gamma": 1.5, "normal-inverse Gaussian": 1.5, "box": -1.2,
         "two-point": -2, "exponential": 6, "spike and slab": 27,
     }  # fmt: skip
-    found = {shape: priors._kurtosis(shape) for shape in SHAPES}
+    found = {shape: kurtosis(shape) for shape in SHAPES}
     assert found == pytest.approx(exact, rel=0.01, abs=1e-6)
 
 
