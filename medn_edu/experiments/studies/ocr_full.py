@@ -34,11 +34,11 @@ from medn_edu.experiments.models import MODELS, Model
 from medn_edu.experiments.selection import Grid, Selected, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Study
 from medn_edu.experiments.splits import N_UNSEEN_PARTS, ocr_split
-from medn_edu.experiments.studies.ocr import (
+from medn_edu.experiments.studies.ocr import grid_errors
+from medn_edu.experiments.studies.ocr_reports import (
     MEMORY,
     MEMORY_NOTE,
     bullets,
-    grid_errors,
     is_at_end,
     summary_line,
     with_spread,
