@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,6 @@ Row = Mapping[str, Any]
 Setting = tuple[int, float]  # relevant features, or 0; training samples or a constant
 Unit = tuple[int, int]
 Scores = dict[str, dict[Setting, dict[Unit, float]]]
-Estimate = tuple[float, float, float]  # and its interval
 
 _MIN_UNITS = 3
 _CHOICE_SET = 10  # constants are chosen on the eleventh data set
@@ -36,6 +35,27 @@ _IID = re.compile(r"iid-(\d+)-(\d+)")
 _CORRELATED = re.compile(r"correlated-(\d+)-(\d+)")
 _OCR = re.compile(r"ocr-(\d+)")
 _N_SEQUENCES = 1000
+
+
+class Estimate(NamedTuple):
+    """A number computed from a table, and where it lies at 95 %.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    low, high : float
+        Ends of its interval.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Both ends."""
+        return self.low, self.high
 
 
 def scores_of(rows: Iterable[Row], quantity: str = "error", *, against: str = "n_train") -> Scores:
@@ -180,7 +200,7 @@ def mean_interval(values: Sequence[float] | np.ndarray) -> Estimate | None:
 
     Returns
     -------
-    tuple of three floats or None
+    Estimate or None
         Mean, lower and upper end; None for fewer than three units.
 
     Examples
@@ -195,7 +215,7 @@ def mean_interval(values: Sequence[float] | np.ndarray) -> Estimate | None:
         return None
     mean = float(values.mean())
     half = float(student_quantile(len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
-    return mean, mean - half, mean + half
+    return Estimate(mean, mean - half, mean + half)
 
 
 def difference_interval(
@@ -210,7 +230,7 @@ def difference_interval(
 
     Returns
     -------
-    tuple of three floats or None
+    Estimate or None
         Difference, lower and upper end; None for fewer than three units in a group.
 
     Examples
@@ -224,12 +244,12 @@ def difference_interval(
     parts = [deviation**2 / number for _, deviation, number in (first, second)]
     difference = second[0] - first[0]
     if sum(parts) == 0:
-        return difference, difference, difference
+        return Estimate(difference, difference, difference)
     freedom = sum(parts) ** 2 / sum(
         part**2 / (number - 1) for part, (_, _, number) in zip(parts, (first, second), strict=True)
     )
     half = float(student_quantile(freedom) * np.sqrt(sum(parts)))
-    return difference, difference - half, difference + half
+    return Estimate(difference, difference - half, difference + half)
 
 
 def jackknife(statistic: Callable[[np.ndarray], float], n_units: int) -> Estimate | None:
@@ -244,7 +264,7 @@ def jackknife(statistic: Callable[[np.ndarray], float], n_units: int) -> Estimat
 
     Returns
     -------
-    tuple of three floats or None
+    Estimate or None
         The statistic of all units, lower and upper end at 95 % by Student's t; None for fewer than
         three units.
 
@@ -262,4 +282,4 @@ def jackknife(statistic: Callable[[np.ndarray], float], n_units: int) -> Estimat
     spread = np.sqrt((n_units - 1) / n_units * np.sum((left_out - left_out.mean()) ** 2))
     whole = float(statistic(every))
     half = float(student_quantile(n_units - 1) * spread)
-    return whole, whole - half, whole + half
+    return Estimate(whole, whole - half, whole + half)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from medn_edu.experiments.claims.scores import Estimate
+
 __all__ = [
     "FAILS",
     "HOLDS",
@@ -13,6 +15,8 @@ __all__ = [
     "STATUSES",
     "UNTESTED",
     "Verdict",
+    "about",
+    "bounded",
     "combine",
     "decide",
     "place",
@@ -162,6 +166,84 @@ def within(
     if high < value - margin or low > value + margin:
         return FAILS
     return HOLDS if value - margin <= low and high <= value + margin and everywhere else MIXED
+
+
+def bounded(
+    found: Estimate,
+    unit: str,
+    note: str = "",
+    *,
+    above: float | None = None,
+    at_most: float | None = None,
+    everywhere: bool = True,
+) -> Verdict:
+    """Judge an estimate that the claim bounds from one side or from both.
+
+    Parameters
+    ----------
+    found : Estimate
+        What the rule looks at.
+    unit, note : str
+        As in `Verdict`.
+    above, at_most : float, optional
+        The claim says: ``above < found <= at_most``, as far as they are given.
+    everywhere : bool
+        Whether each of the settings that the claim speaks of is on its side.
+
+    Returns
+    -------
+    Verdict
+        With the status that `place` gives it; its slack is the distance to the nearer bound.
+
+    Examples
+    --------
+    >>> verdict = bounded(Estimate(1.5, 1.25, 1.75), "points", above=1.0)
+    >>> verdict.status, verdict.slack
+    ('holds', 0.5)
+    """
+    least = -math.inf if above is None else above
+    most = math.inf if at_most is None else at_most
+    status = place(found.interval, above=least, at_most=most, everywhere=everywhere)
+    slack = min(found.value - least, most - found.value)
+    return Verdict(status, found.value, found.interval, unit, note, slack)
+
+
+def about(
+    found: Estimate,
+    value: float,
+    margin: float,
+    unit: str,
+    note: str = "",
+    *,
+    everywhere: bool = True,
+) -> Verdict:
+    """Judge an estimate that the claim says is about as much as a number.
+
+    Parameters
+    ----------
+    found : Estimate
+        What the rule looks at.
+    value, margin : float
+        The claim says: ``value - margin <= found <= value + margin``.
+    unit, note : str
+        As in `Verdict`.
+    everywhere : bool
+        Whether each of the settings that the claim speaks of is within the margin.
+
+    Returns
+    -------
+    Verdict
+        With the status that `within` gives it; its slack is the distance to the nearer bound.
+
+    Examples
+    --------
+    >>> verdict = about(Estimate(0.25, 0.0, 0.5), 0.0, 1.0, "points")
+    >>> verdict.status, verdict.slack
+    ('holds', 0.75)
+    """
+    status = within(found.interval, value, margin, everywhere=everywhere)
+    slack = margin - abs(found.value - value)
+    return Verdict(status, found.value, found.interval, unit, note, slack)
 
 
 def decide(agrees: bool, surely: bool = True) -> str:
