@@ -10,24 +10,29 @@ import numpy as np
 
 from medn_edu.experiments.claims.rules import (
     POINTS,
+    InPairs,
     Names,
+    OneByOne,
     Row,
-    in_pairs,
+    Rule,
+    known,
     listed,
     mean_of,
-    missing_from,
     points_text,
+    scores_with,
     too_few,
 )
-from medn_edu.experiments.claims.scores import Scores, mean_interval, scores_of
-from medn_edu.experiments.claims.verdicts import Verdict, combine, place, untested
+from medn_edu.experiments.claims.scores import Estimate, Scores, mean_interval
+from medn_edu.experiments.claims.verdicts import Verdict, bounded, combine
 
 __all__ = ["MoreStable", "Overfits", "Sensitive", "Steady"]
 
 
 @dataclass(frozen=True)
-class Sensitive:
+class Sensitive(OneByOne):
     """Over its constants, the error of every one of some models varies by much.
+
+    The effect is the rise of the mean error from the best constant to the worst.
 
     Parameters
     ----------
@@ -40,32 +45,16 @@ class Sensitive:
     models: Names
     at_least: float = 5.0
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare the worst constant with the best one.
+    def _names(self) -> Names:
+        return self.models
 
-        Parameters
-        ----------
-        rows : sequence of rows
-            Results of the study.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the range of mean errors.
-        """
-        scores = scores_of(rows, against="constant")
-        if missing := missing_from(scores, self.models):
-            return missing
-        return combine([self._judge(scores, model) for model in self.models], self.models)
+    def _table(self, rows: Sequence[Row], names: Names) -> Scores:
+        return scores_with(rows, names, against="constant")
 
     def _judge(self, scores: Scores, model: str) -> Verdict:
-        ranges, note = _range(scores[model])
-        found = mean_interval(list(ranges.values()))
-        if found is None:
-            return too_few(model)
-        mean, low, high = found
-        status = place((low, high), above=self.at_least)
-        return Verdict(status, mean, (low, high), POINTS, note, mean - self.at_least)
+        rises, note = _range(scores[model])
+        rise = known(mean_interval(list(rises.values())), too_few(model))
+        return bounded(rise, POINTS, note, above=self.at_least)
 
     def text(self) -> str:
         """Say whose range."""
@@ -76,8 +65,11 @@ class Sensitive:
 
 
 @dataclass(frozen=True)
-class MoreStable:
+class MoreStable(InPairs):
     """Over their constants, the errors of some models vary less than those of others.
+
+    The effect is by how much their rise, from the best constant to the worst, is below what the factor
+    allows.
 
     Parameters
     ----------
@@ -91,31 +83,18 @@ class MoreStable:
     sensitive: Names
     factor: float = 1.0
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare the ranges from the best constant to the worst.
+    def _sides(self) -> tuple[Names, Names]:
+        return self.stable, self.sensitive
 
-        Parameters
-        ----------
-        rows : sequence of rows
-            Results of the study.
-
-        Returns
-        -------
-        Verdict
-            Its effect is by how much the range is smaller than what the factor allows.
-        """
-        scores = scores_of(rows, against="constant")
-        return in_pairs(scores, self.stable, self.sensitive, lambda a, b: self._judge(scores, a, b))
+    def _table(self, rows: Sequence[Row], names: Names) -> Scores:
+        return scores_with(rows, names, against="constant")
 
     def _judge(self, scores: Scores, stable: str, sensitive: str) -> Verdict:
         (ours, note), (theirs, other) = _range(scores[stable]), _range(scores[sensitive])
         units = sorted(set(ours) & set(theirs))
         found = mean_interval([self.factor * theirs[unit] - ours[unit] for unit in units])
-        if found is None:
-            return too_few(stable, sensitive)
-        mean, low, high = found
-        note = f"{stable} {note}; {sensitive} {other}"
-        return Verdict(place((low, high), above=0.0), mean, (low, high), POINTS, note, mean)
+        spared = known(found, too_few(stable, sensitive))
+        return bounded(spared, POINTS, f"{stable} {note}; {sensitive} {other}", above=0.0)
 
     def text(self) -> str:
         """Say whose ranges."""
@@ -127,8 +106,11 @@ class MoreStable:
 
 
 @dataclass(frozen=True)
-class Overfits:
+class Overfits(Rule):
     """Along training the test error of every one of some models rises again.
+
+    The effect is the rise from its best moment, on average over folds, to the end; each constant that a
+    model is trained with counts by itself.
 
     Parameters
     ----------
@@ -144,30 +126,10 @@ class Overfits:
     at_least: float = 1.0
     column: str = "change_errors"
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare the end of training with its best moment.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            Results of the study.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the rise.
-        """
-        kinds = [kind for model in self.models for kind in _kinds(rows, model)]
-        names = [" ".join(filter(None, kind)) for kind in kinds]
-        return combine([self._judge(rows, kind) for kind in kinds], names)
-
-    def _judge(self, rows: Sequence[Row], kind: tuple[str, str]) -> Verdict:
-        found = mean_interval(_rises(rows, kind, self.column))
-        if found is None:
-            return untested(f"no errors along training of {kind[0]}.")
-        mean, low, high = found
-        status = place((low, high), above=self.at_least)
-        return Verdict(status, mean, (low, high), POINTS, "", mean - self.at_least)
+    def _verdict(self, rows: Sequence[Row]) -> Verdict:
+        rises = _rises(rows, self.models, self.column)
+        verdicts = [bounded(rise, POINTS, above=self.at_least) for rise in rises.values()]
+        return combine(verdicts, list(rises))
 
     def text(self) -> str:
         """Say whose error rises."""
@@ -178,8 +140,10 @@ class Overfits:
 
 
 @dataclass(frozen=True)
-class Steady:
+class Steady(Rule):
     """Along training the test error of every one of some models does not rise again.
+
+    The effect is the rise, as of `Overfits`.
 
     Parameters
     ----------
@@ -195,30 +159,10 @@ class Steady:
     at_most: float = 1.0
     column: str = "change_errors"
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare the end of training with its best moment.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            Results of the study.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the rise.
-        """
-        kinds = [kind for model in self.models for kind in _kinds(rows, model)]
-        names = [" ".join(filter(None, kind)) for kind in kinds]
-        return combine([self._judge(rows, kind) for kind in kinds], names)
-
-    def _judge(self, rows: Sequence[Row], kind: tuple[str, str]) -> Verdict:
-        found = mean_interval(_rises(rows, kind, self.column))
-        if found is None:
-            return untested(f"no errors along training of {kind[0]}.")
-        mean, low, high = found
-        status = place((low, high), at_most=self.at_most)
-        return Verdict(status, mean, (low, high), POINTS, "", self.at_most - mean)
+    def _verdict(self, rows: Sequence[Row]) -> Verdict:
+        rises = _rises(rows, self.models, self.column)
+        verdicts = [bounded(rise, POINTS, at_most=self.at_most) for rise in rises.values()]
+        return combine(verdicts, list(rises))
 
     def text(self) -> str:
         """Say whose error stays."""
@@ -241,13 +185,19 @@ def _range(settings: Mapping[Any, Mapping[Any, float]]) -> tuple[dict[Any, float
     return {unit: settings[worst][unit] - settings[best][unit] for unit in units}, note
 
 
-def _kinds(rows: Sequence[Row], model: str) -> list[tuple[str, str]]:
-    """Return a model with each of the constants that it is trained with."""
-    constants = {str(row.get("parameters") or "") for row in rows if row["model"] == model}
-    return [(model, constant) for constant in sorted(constants) or [""]]
+def _rises(rows: Sequence[Row], models: Names, column: str) -> dict[str, Estimate]:
+    """Return how far the test error rises again, for each model and constant that it is trained with."""
+    found = {}
+    for model in models:
+        constants = {str(row.get("parameters") or "") for row in rows if row["model"] == model}
+        for constant in sorted(constants) or [""]:
+            rise = mean_interval(_rise(rows, (model, constant), column))
+            name = " ".join(filter(None, (model, constant)))
+            found[name] = known(rise, f"no errors along training of {model}.")
+    return found
 
 
-def _rises(rows: Sequence[Row], kind: tuple[str, str], column: str) -> list[float]:
+def _rise(rows: Sequence[Row], kind: tuple[str, str], column: str) -> list[float]:
     """Return for each fold the last error along training minus that where the mean is lowest.
 
     The texts have an error for each mark on the way, or "nan" for marks that were not reached: from the

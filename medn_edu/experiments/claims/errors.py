@@ -6,7 +6,6 @@ same data: positive speaks for the claim.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,13 +14,16 @@ import numpy as np
 
 from medn_edu.experiments.claims.rules import (
     POINTS,
+    InPairs,
     Names,
+    OneByOne,
     Row,
-    in_pairs,
+    TooLittleError,
+    known,
     listed,
     mean_of,
-    missing_from,
     points_text,
+    scores_with,
     too_few,
 )
 from medn_edu.experiments.claims.scores import (
@@ -30,16 +32,17 @@ from medn_edu.experiments.claims.scores import (
     difference_interval,
     mean_interval,
     paired,
-    scores_of,
 )
-from medn_edu.experiments.claims.verdicts import Verdict, combine, place, untested, within
+from medn_edu.experiments.claims.verdicts import Verdict, about, bounded
 
 __all__ = ["Better", "Comparable", "Falls", "LargestGain", "Near"]
 
 
 @dataclass(frozen=True)
-class Better:
+class Better(InPairs):
     """Every one of some models errs less than every one of others.
+
+    The effect is the advantage, of the pair that comes off worst.
 
     Parameters
     ----------
@@ -65,36 +68,23 @@ class Better:
     relevant: tuple[int, ...] = ()
     quantity: str = "error"
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare each pair on the same data.
+    def _sides(self) -> tuple[Names, Names]:
+        return self.better, self.worse
 
-        Parameters
-        ----------
-        rows : sequence of rows
-            Results of the study.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the smallest advantage, or that of the pair that comes off worst.
-        """
-        scores = scores_of(rows, self.quantity)
-        return in_pairs(scores, self.better, self.worse, lambda a, b: self._judge(scores, a, b))
+    def _table(self, rows: Sequence[Row], names: Names) -> Scores:
+        return scores_with(rows, names, self.quantity)
 
     def _judge(self, scores: Scores, better: str, worse: str) -> Verdict:
         by_unit, by_setting = _paired(scores, better, worse, self.relevant)
-        found = mean_interval(list(by_unit.values()))
-        if found is None:
-            return too_few(better, worse)
-        mean, low, high = found
+        advantage = known(mean_interval(list(by_unit.values())), too_few(better, worse))
         n_for = sum(value > 0 for value in by_setting.values())
-        everywhere = not self.consistently or n_for == len(by_setting)
-        most = math.inf if self.at_most is None else self.at_most
-        status = place((low, high), above=self.at_least, at_most=most, everywhere=everywhere)
-        unit = POINTS if self.quantity == "error" else "% of weights"
-        note = f"{len(by_unit)} units; on this side in {n_for} of {len(by_setting)} settings"
-        return Verdict(
-            status, mean, (low, high), unit, note, min(mean - self.at_least, most - mean)
+        return bounded(
+            advantage,
+            POINTS if self.quantity == "error" else "% of weights",
+            f"{len(by_unit)} units; on this side in {n_for} of {len(by_setting)} settings",
+            above=self.at_least,
+            at_most=self.at_most,
+            everywhere=not self.consistently or n_for == len(by_setting),
         )
 
     def text(self) -> str:
@@ -112,8 +102,10 @@ class Better:
 
 
 @dataclass(frozen=True)
-class Comparable:
-    """Some models err as much as others, up to a margin.
+class Comparable(InPairs):
+    """Some models err as much as others, up to a margin, on average and in each setting.
+
+    The effect is the second model's error minus the first one's.
 
     Parameters
     ----------
@@ -130,34 +122,24 @@ class Comparable:
     margin: float = 1.0
     relevant: tuple[int, ...] = ()
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare each pair on the same data.
+    def _sides(self) -> tuple[Names, Names]:
+        return self.first, self.second
 
-        Parameters
-        ----------
-        rows : sequence of rows
-            Results of the study.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the second model's error minus the first one's.
-        """
-        scores = scores_of(rows)
-        return in_pairs(scores, self.first, self.second, lambda a, b: self._judge(scores, a, b))
+    def _table(self, rows: Sequence[Row], names: Names) -> Scores:
+        return scores_with(rows, names)
 
     def _judge(self, scores: Scores, first: str, second: str) -> Verdict:
         by_unit, by_setting = _paired(scores, first, second, self.relevant)
-        found = mean_interval(list(by_unit.values()))
-        if found is None:
-            return too_few(first, second)
-        mean, low, high = found
+        difference = known(mean_interval(list(by_unit.values())), too_few(first, second))
         n_inside = sum(abs(value) <= self.margin for value in by_setting.values())
-        status = within((low, high), 0.0, self.margin, everywhere=n_inside == len(by_setting))
-        note = (
-            f"{len(by_unit)} units; within the margin in {n_inside} of {len(by_setting)} settings"
+        return about(
+            difference,
+            0.0,
+            self.margin,
+            POINTS,
+            f"{len(by_unit)} units; within the margin in {n_inside} of {len(by_setting)} settings",
+            everywhere=n_inside == len(by_setting),
         )
-        return Verdict(status, mean, (low, high), POINTS, note, self.margin - abs(mean))
 
     def text(self) -> str:
         """Say which models and which margin."""
@@ -168,40 +150,29 @@ class Comparable:
 
 
 @dataclass(frozen=True)
-class Falls:
+class Falls(OneByOne):
     """With more training data every one of some models errs less, or less unequally.
+
+    The effect is the fall from the smallest to the largest training sets of the same units.  Each model
+    is judged by itself: the steep fall of one must not hide another that does not fall.
 
     Parameters
     ----------
     models : tuple of str
         Names of models.
     quantity : str
-        ``"error"``: the fall from the smallest to the largest training set, with a fall at each step;
-        or ``"spread"``: the mean distance from the median over units, from smallest to largest.
-
-    Each model is judged by itself: the steep fall of one must not hide another that does not fall.
+        ``"error"``, which must fall at each step; or ``"spread"``, the mean distance from the median
+        over units.
     """
 
     models: Names
     quantity: str = "error"
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare the smallest with the largest training sets of the same units.
+    def _names(self) -> Names:
+        return self.models
 
-        Parameters
-        ----------
-        rows : sequence of rows
-            Results of the study.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the fall of the model that comes off worst.
-        """
-        scores = scores_of(rows)
-        if missing := missing_from(scores, self.models):
-            return missing
-        return combine([self._judge(scores, model) for model in self.models], self.models)
+    def _table(self, rows: Sequence[Row], names: Names) -> Scores:
+        return scores_with(rows, names)
 
     def _judge(self, scores: Scores, model: str) -> Verdict:
         by_size = _by_size(scores[model])
@@ -210,18 +181,12 @@ class Falls:
         sizes = sorted(by_size)
         units = sorted(set.intersection(*(set(by_size[size]) for size in sizes)))
         if len(sizes) < 2 or not units:
-            return untested(f"{model} has no two sizes of training sets.")
-        found = mean_interval(
-            [by_size[sizes[0]][unit] - by_size[sizes[-1]][unit] for unit in units]
-        )
-        if found is None:
-            return too_few(model)
-        mean, low, high = found
-        means = [np.mean([by_size[size][unit] for unit in units]) for size in sizes]
-        n_up = int(np.sum(np.diff(means) >= 0)) if self.quantity == "error" else 0
-        note = f"{len(units)} units" + (f"; {n_up} of {len(means) - 1} steps up" if n_up else "")
-        status = place((low, high), above=0.0, everywhere=not n_up)
-        return Verdict(status, mean, (low, high), POINTS, note, mean)
+            raise TooLittleError(f"{model} has no two sizes of training sets.")
+        table = np.array([[by_size[size][unit] for unit in units] for size in sizes])
+        fall = known(mean_interval(table[0] - table[-1]), too_few(model))
+        n_up = int(np.sum(np.diff(table.mean(axis=1)) >= 0)) if self.quantity == "error" else 0
+        steps = f"; {n_up} of {len(sizes) - 1} steps up" if n_up else ""
+        return bounded(fall, POINTS, f"{len(units)} units{steps}", above=0.0, everywhere=not n_up)
 
     def text(self) -> str:
         """Say what falls."""
@@ -234,8 +199,10 @@ class Falls:
 
 
 @dataclass(frozen=True)
-class LargestGain:
+class LargestGain(InPairs):
     """The advantage of some models over others is larger under one condition than at its opposite.
+
+    The effect is the difference of the two advantages.
 
     Parameters
     ----------
@@ -250,28 +217,17 @@ class LargestGain:
     worse: Names
     where: str
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare the advantages at the two extremes.
+    def _sides(self) -> tuple[Names, Names]:
+        return self.better, self.worse
 
-        Parameters
-        ----------
-        rows : sequence of rows
-            Results of the study.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the difference of the advantages.
-        """
-        scores = scores_of(rows)
-        return in_pairs(scores, self.better, self.worse, lambda a, b: self._judge(scores, a, b))
+    def _table(self, rows: Sequence[Row], names: Names) -> Scores:
+        return scores_with(rows, names)
 
     def _judge(self, scores: Scores, better: str, worse: str) -> Verdict:
-        settings = set(scores[better]) & set(scores[worse])
         axis = 1 if self.where == "few samples" else 0
-        values = sorted({setting[axis] for setting in settings})
+        values = sorted({setting[axis] for setting in set(scores[better]) & set(scores[worse])})
         if len(values) < 2:
-            return untested(f"only one value of what {self.where!r} is about.")
+            raise TooLittleError(f"only one value of what {self.where!r} is about.")
         ends = [values[0], values[-1]] if self.where.startswith("few") else [values[-1], values[0]]
         here, there = (
             paired(scores[better], scores[worse], lambda s, end=end: s[axis] == end)[0]  # type: ignore[misc]
@@ -282,11 +238,8 @@ class LargestGain:
             found = mean_interval([here[unit] - there[unit] for unit in units])
         else:
             found = difference_interval(_moments(there), _moments(here))
-        if found is None:
-            return too_few(better, worse)
-        mean, low, high = found
         note = f"{mean_of(here):+.2f} at {ends[0]:g}, {mean_of(there):+.2f} at {ends[1]:g}"
-        return Verdict(place((low, high), above=0.0), mean, (low, high), POINTS, note, mean)
+        return bounded(known(found, too_few(better, worse)), POINTS, note, above=0.0)
 
     def text(self) -> str:
         """Say whose gain, and where."""
@@ -297,8 +250,10 @@ class LargestGain:
 
 
 @dataclass(frozen=True)
-class Near:
+class Near(OneByOne):
     """A model errs about as often as a number says.
+
+    The effect is its mean error over units.
 
     Parameters
     ----------
@@ -312,34 +267,20 @@ class Near:
     value: float
     margin: float
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare the mean over units with the number.
+    def _names(self) -> Names:
+        return (self.model,)
 
-        Parameters
-        ----------
-        rows : sequence of rows
-            Results of the study.
+    def _table(self, rows: Sequence[Row], names: Names) -> Scores:
+        return scores_with(rows, names)
 
-        Returns
-        -------
-        Verdict
-            Its effect is the error.
-        """
-        scores = scores_of(rows)
-        if missing := missing_from(scores, (self.model,)):
-            return missing
+    def _judge(self, scores: Scores, model: str) -> Verdict:
         by_unit: dict[Any, list[float]] = {}
-        for units in scores[self.model].values():
+        for units in scores[model].values():
             for unit, value in units.items():
                 by_unit.setdefault(unit, []).append(value)
-        found = mean_interval([float(np.mean(values)) for values in by_unit.values()])
-        if found is None:
-            return too_few(self.model)
-        mean, low, high = found
-        status = within((low, high), self.value, self.margin)
-        slack = self.margin - abs(mean - self.value)
-        note = f"{len(by_unit)} units"
-        return Verdict(status, mean, (low, high), "% of labels", note, slack)
+        means = [float(np.mean(values)) for values in by_unit.values()]
+        error = known(mean_interval(means), too_few(model))
+        return about(error, self.value, self.margin, "% of labels", f"{len(by_unit)} units")
 
     def text(self) -> str:
         """Say which number."""

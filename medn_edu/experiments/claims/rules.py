@@ -1,45 +1,125 @@
 """What rules have in common, and those that are made of others.
 
-Each rule is a frozen dataclass with ``decide(rows)``, which returns a `Verdict`, and ``text()``, which
-says it in words.  What the verdicts mean is said in `medn_edu.experiments.claims`; rules about errors
-are in `claims.errors`, about constants and training in `claims.constants`, about weights in
+A rule is a frozen dataclass whose fields say whom it compares and how much counts.  ``decide(rows)``
+returns a `Verdict`; ``text()`` says the rule in words.  Most rules consist of two things:
+
+* whom they judge: every model `OneByOne`, or each of some against each of others, `InPairs`;
+* what they say of one such case: ``_judge``, a statistic with its interval and the bounds that the claim
+  puts on it.
+
+Where a table lacks what a rule needs, anything that looks for it raises `TooLittleError`, and ``decide``
+says that nothing was tested.  What the verdicts mean is said in `medn_edu.experiments.claims`; rules
+about errors are in `claims.errors`, about constants and training in `claims.constants`, about weights in
 `claims.weights`, and about algorithms in `claims.algorithms` and `claims.algorithm_costs`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from medn_edu.experiments.claims.scores import GENERATOR, Scores
+from medn_edu.experiments.claims.scores import GENERATOR, Scores, scores_of
 from medn_edu.experiments.claims.verdicts import FAILS, MIXED, Verdict, combine, untested
 
 __all__ = [
-    "POINTS", "AllOf", "EitherOf", "Names", "Row", "Rule", "Untested", "in_pairs", "listed",
-    "mean_of", "missing_from", "model_names", "points_text", "too_few",
+    "POINTS", "AllOf", "EitherOf", "InPairs", "Names", "OneByOne", "Row", "Rule", "TooLittleError",
+    "Untested", "known", "listed", "mean_of", "model_names", "points_text", "scores_with", "too_few",
 ]  # fmt: skip
 
 POINTS = "points"
 Row = Mapping[str, Any]
 Names = tuple[str, ...]
+_Found = TypeVar("_Found")
 
 
-class Rule(Protocol):
+class TooLittleError(Exception):
+    """A table lacks what a rule needs; the message says what."""
+
+
+class Rule(ABC):
     """What all rules have in common."""
 
     def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Judge the rows of a study."""
+        """Judge a claim by the rows of a study.
 
+        Parameters
+        ----------
+        rows : sequence of rows
+            Results of the study.
+
+        Returns
+        -------
+        Verdict
+            What the rows say; not tested yet where they lack what the rule needs.
+        """
+        try:
+            return self._verdict(rows)
+        except TooLittleError as lack:
+            return untested(str(lack))
+
+    @abstractmethod
     def text(self) -> str:
         """Say the rule in words."""
 
+    @abstractmethod
+    def _verdict(self, rows: Sequence[Row]) -> Verdict:
+        """Judge rows that have what is needed."""
+
+    def _table(self, rows: Sequence[Row], names: Names) -> Any:
+        """Read what is judged of those named: the rows themselves, unless a rule says otherwise."""
+        del names
+        return rows
+
+
+class OneByOne(Rule):
+    """A rule about every one of some models, or algorithms, by itself."""
+
+    def _verdict(self, rows: Sequence[Row]) -> Verdict:
+        names = self._names()
+        table = self._table(rows, names)
+        return combine([self._judge(table, name) for name in names], names)
+
+    @abstractmethod
+    def _names(self) -> Names:
+        """Say who is judged."""
+
+    @abstractmethod
+    def _judge(self, table: Any, name: str) -> Verdict:
+        """Judge one of them."""
+
+
+class InPairs(Rule):
+    """A rule about each of some models, or algorithms, against each of others, but not itself."""
+
+    _joint: ClassVar[str] = "against"
+
+    def _verdict(self, rows: Sequence[Row]) -> Verdict:
+        first, second = self._sides()
+        table = self._table(rows, first + second)
+        pairs = [(a, b) for a, b in itertools.product(first, second) if a != b]
+        names = [f"{a} {self._joint} {b}" for a, b in pairs]
+        return combine([self._judge(table, a, b) for a, b in pairs], names)
+
+    @abstractmethod
+    def _sides(self) -> tuple[Names, Names]:
+        """Say who is compared with whom."""
+
+    @abstractmethod
+    def _judge(self, table: Any, first: str, second: str) -> Verdict:
+        """Judge one pair."""
+
+
+# ---------------------------------------------------------------------------------------------
+# rules made of others, or of nothing
+
 
 @dataclass(frozen=True)
-class Untested:
+class Untested(Rule):
     """No rule: nothing in this package tests the sentence.
 
     Parameters
@@ -50,21 +130,8 @@ class Untested:
 
     why: str
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Say that nothing was tested.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            Not looked at.
-
-        Returns
-        -------
-        Verdict
-            Not tested yet.
-        """
-        del rows
-        return untested(self.why)
+    def _verdict(self, rows: Sequence[Row]) -> Verdict:
+        raise TooLittleError(self.why)
 
     def text(self) -> str:
         """Return the reason."""
@@ -72,7 +139,7 @@ class Untested:
 
 
 @dataclass(frozen=True)
-class AllOf:
+class AllOf(Rule):
     """Several rules, of which all must hold.
 
     Parameters
@@ -83,30 +150,19 @@ class AllOf:
 
     rules: tuple[Any, ...]
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Judge every part.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            Results of the study.
-
-        Returns
-        -------
-        Verdict
-            Of the parts together.
-        """
-        verdicts = [rule.decide(rows) for rule in self.rules]
-        return combine(verdicts, [rule.text() for rule in self.rules])
+    def _verdict(self, rows: Sequence[Row]) -> Verdict:
+        return combine([rule.decide(rows) for rule in self.rules], _texts(self.rules))
 
     def text(self) -> str:
         """Return the parts, one after the other."""
-        return "; and ".join(rule.text() for rule in self.rules)
+        return "; and ".join(_texts(self.rules))
 
 
 @dataclass(frozen=True)
-class EitherOf:
+class EitherOf(Rule):
     """Several readings of one sentence: the paper leaves open which is meant.
+
+    It says what all readings agree on; where they do not, it is mixed.
 
     Parameters
     ----------
@@ -116,27 +172,19 @@ class EitherOf:
 
     rules: tuple[Any, ...]
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Judge every reading.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            Results of the study.
-
-        Returns
-        -------
-        Verdict
-            What all readings agree on; mixed where they do not.
-        """
+    def _verdict(self, rows: Sequence[Row]) -> Verdict:
         verdicts = [rule.decide(rows) for rule in self.rules]
-        whole = combine(verdicts, [rule.text() for rule in self.rules])
+        whole = combine(verdicts, _texts(self.rules))
         disputed = whole.status == FAILS and {v.status for v in verdicts} != {FAILS}
         return replace(whole, status=MIXED) if disputed else whole
 
     def text(self) -> str:
         """Return the readings, one after the other."""
-        return "; or else ".join(rule.text() for rule in self.rules)
+        return "; or else ".join(_texts(self.rules))
+
+
+def _texts(rules: Sequence[Rule]) -> list[str]:
+    return [rule.text() for rule in rules]
 
 
 _ROLES = (
@@ -170,52 +218,64 @@ def model_names(rule: Any) -> Iterator[str]:
 # what they share
 
 
-def in_pairs(
-    scores: Scores, first: Names, second: Names, judge: Callable[[str, str], Verdict]
-) -> Verdict:
-    """Judge every pair of models and combine.
+def scores_with(
+    rows: Sequence[Row], models: Names, quantity: str = "error", *, against: str = "n_train"
+) -> Scores:
+    """Return scores that have all of some models.
 
     Parameters
     ----------
-    scores : dict
-        Scores by model.
-    first, second : tuple of str
-        Names of models.
-    judge : callable
-        ``judge(a, b)`` returns the verdict on one pair.
-
-    Returns
-    -------
-    Verdict
-        Of all pairs together; not tested yet where a model is missing.
-    """
-    if missing := missing_from(scores, first + second):
-        return missing
-    pairs = [(a, b) for a, b in itertools.product(first, second) if a != b]
-    return combine([judge(a, b) for a, b in pairs], [f"{a} against {b}" for a, b in pairs])
-
-
-def missing_from(scores: Scores, models: Names) -> Verdict | None:
-    """Return the verdict where the table lacks a model.
-
-    Parameters
-    ----------
-    scores : dict
-        Scores by model.
+    rows : sequence of rows
+        Results of a study.
     models : tuple of str
         Names of models.
+    quantity, against : str
+        As in `claims.scores.scores_of`.
 
     Returns
     -------
-    Verdict or None
-        None if all of them are there.
+    dict
+        Scores by model, as from there.
+
+    Raises
+    ------
+    TooLittleError
+        If the table lacks a model.
     """
+    scores = scores_of(rows, quantity, against=against)
     missing = [model for model in dict.fromkeys(models) if model not in scores]
-    return untested(f"the table has no {listed(tuple(missing))}.") if missing else None
+    if missing:
+        raise TooLittleError(f"the table has no {listed(tuple(missing))}.")
+    return scores
 
 
-def too_few(*models: str) -> Verdict:
-    """Return the verdict where fewer than three units can be compared.
+def known(found: _Found | None, lack: str) -> _Found:
+    """Return what was found, if it was.
+
+    Parameters
+    ----------
+    found : object or None
+        Such as an `Estimate`, None where there are too few units for one.
+    lack : str
+        What is missing then.
+
+    Returns
+    -------
+    object
+        The same.
+
+    Raises
+    ------
+    TooLittleError
+        If it is None.
+    """
+    if found is None:
+        raise TooLittleError(lack)
+    return found
+
+
+def too_few(*models: str) -> str:
+    """Say that fewer than three units can be compared.
 
     Parameters
     ----------
@@ -224,10 +284,15 @@ def too_few(*models: str) -> Verdict:
 
     Returns
     -------
-    Verdict
-        Not tested yet.
+    str
+        A sentence, for `known`.
+
+    Examples
+    --------
+    >>> too_few("CRF", "M3N")
+    'fewer than three units of CRF and M3N.'
     """
-    return untested(f"fewer than three units of {listed(tuple(dict.fromkeys(models)))}.")
+    return f"fewer than three units of {listed(tuple(dict.fromkeys(models)))}."
 
 
 def mean_of(units: Mapping[Any, float]) -> float:
