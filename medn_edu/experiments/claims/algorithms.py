@@ -12,12 +12,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medn_edu.experiments.claims.rules import Names, Row
-from medn_edu.experiments.claims.verdicts import Verdict, combine, decide, untested
+from medn_edu.experiments.claims.rules import (
+    Names,
+    OneByOne,
+    Row,
+    Rule,
+    TooLittleError,
+    known,
+)
+from medn_edu.experiments.claims.verdicts import Verdict, decide
 
 __all__ = [
-    "CHAINS", "OCR", "TITLES", "CanDiscard", "CountsAsPrinted", "KeepsTail", "SimilarCounts",
-    "Truncation", "algorithm_rows",
+    "CHAINS", "OCR", "TITLES", "CanDiscard", "CountsAsPrinted", "KeepsTail", "OfAlgorithm",
+    "SimilarCounts", "Truncation", "algorithm_rows", "known_rows",
 ]  # fmt: skip
 
 CHAINS, OCR = "chains-correlated", "ocr-100"
@@ -46,9 +53,45 @@ def algorithm_rows(rows: Sequence[Row], algorithm: str, data: str) -> list[Row]:
     return sorted(found, key=lambda row: row["constant"])
 
 
+def known_rows(rows: Sequence[Row], algorithm: str, data: str, what: str) -> list[Row]:
+    """Return the same, if there are any.
+
+    Parameters
+    ----------
+    rows : sequence of rows
+        The summed-up table.
+    algorithm, data : str
+        Names of the algorithm and of the data set.
+    what : str
+        What they are needed for, such as "counts".
+
+    Returns
+    -------
+    list of rows
+        At least one.
+
+    Raises
+    ------
+    TooLittleError
+        If the table has none.
+    """
+    return known(algorithm_rows(rows, algorithm, data) or None, f"no {what} of {algorithm}.")
+
+
+class OfAlgorithm(OneByOne):
+    """A rule about a single algorithm."""
+
+    algorithm: str
+
+    def _names(self) -> Names:
+        return (self.algorithm,)
+
+
 @dataclass(frozen=True)
-class CountsAsPrinted:
-    """The counts of non-zero average weights are near those of Table 1.
+class CountsAsPrinted(OfAlgorithm):
+    """The counts of non-zero average weights are near those of Table 1; mixed if half of them are.
+
+    The effect is the mean absolute difference.
 
     Parameters
     ----------
@@ -61,28 +104,14 @@ class CountsAsPrinted:
     algorithm: str
     within: int = 10
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare count by count; mixed if at least half of them are near.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the mean absolute difference.
-        """
-        lines = algorithm_rows(rows, self.algorithm, CHAINS)
+    def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
         apart = [
             abs(line[kind] - line[f"paper_{kind}"])
-            for line in lines
+            for line in algorithm_rows(rows, algorithm, CHAINS)
             for kind in ("irrelevant", "total")
             if line.get(f"paper_{kind}") is not None
         ]
-        if not apart:
-            return untested(f"no counts of {self.algorithm}.")
+        apart = known(apart or None, f"no counts of {algorithm}.")
         n_near = sum(distance <= self.within for distance in apart)
         status = decide(2 * n_near >= len(apart), n_near == len(apart))
         note = f"{n_near} of {len(apart)} counts are near"
@@ -94,8 +123,10 @@ class CountsAsPrinted:
 
 
 @dataclass(frozen=True)
-class SimilarCounts:
+class SimilarCounts(Rule):
     """EM's counts of irrelevant weights, from large constants to small, are those of cutting planes.
+
+    The effect is the mean absolute difference; mixed up to twice of what is allowed.
 
     Parameters
     ----------
@@ -105,22 +136,10 @@ class SimilarCounts:
 
     within: float = 15.0
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare the two rows of counts, one of them reversed.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the mean absolute difference; mixed up to twice of what is allowed.
-        """
+    def _verdict(self, rows: Sequence[Row]) -> Verdict:
         planes, em = (algorithm_rows(rows, name, CHAINS) for name in ("cutting plane", "EM"))
         if not planes or len(planes) != len(em):
-            return untested("the two algorithms were not run with equally many constants.")
+            raise TooLittleError("the two algorithms were not run with equally many constants.")
         pairs = zip(planes, reversed(em), strict=True)
         apart = float(np.mean([abs(a["irrelevant"] - b["irrelevant"]) for a, b in pairs]))
         status = decide(apart <= 2 * self.within, apart <= self.within)
@@ -135,8 +154,10 @@ class SimilarCounts:
 
 
 @dataclass(frozen=True)
-class KeepsTail:
+class KeepsTail(OfAlgorithm):
     """At every constant an algorithm leaves at least half of the irrelevant weights non-zero.
+
+    The effect is the smallest share; mixed if half of the constants keep that many.
 
     Parameters
     ----------
@@ -146,22 +167,8 @@ class KeepsTail:
 
     algorithm: str
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Look for the smallest count.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the smallest share; mixed if half of the constants keep that many.
-        """
-        lines = algorithm_rows(rows, self.algorithm, CHAINS)
-        if not lines:
-            return untested(f"no counts of {self.algorithm}.")
+    def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
+        lines = known_rows(rows, algorithm, CHAINS, "counts")
         shares = np.array([line["irrelevant"] for line in lines]) / _N_IRRELEVANT
         many = shares >= 0.5
         status = decide(bool(many.mean() >= 0.5), bool(many.all()))
@@ -173,8 +180,10 @@ class KeepsTail:
 
 
 @dataclass(frozen=True)
-class Truncation:
+class Truncation(OfAlgorithm):
     """Dropping weights below 1e-4 changes no count of an algorithm by more than a tenth.
+
+    The effect is the largest change; mixed if the mean change is small enough.
 
     Parameters
     ----------
@@ -184,28 +193,14 @@ class Truncation:
 
     algorithm: str
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare counts before and after.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the largest change; mixed if the mean change is small enough.
-        """
-        lines = algorithm_rows(rows, self.algorithm, CHAINS)
+    def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
         changes = [
             1 - line[f"{kind}_not_small"] / line[kind]
-            for line in lines
+            for line in algorithm_rows(rows, algorithm, CHAINS)
             for kind in ("irrelevant", "total")
             if line[kind]
         ]
-        if not changes:
-            return untested(f"no counts of {self.algorithm}.")
+        changes = known(changes or None, f"no counts of {algorithm}.")
         status = decide(float(np.mean(changes)) <= 0.1, max(changes) <= 0.1)
         return Verdict(status, 100 * max(changes), unit="% of a count")
 
@@ -215,8 +210,10 @@ class Truncation:
 
 
 @dataclass(frozen=True)
-class CanDiscard:
+class CanDiscard(OneByOne):
     """Some constant leaves no irrelevant weight; mixed if it leaves at most five.
+
+    The effect is the smallest count.
 
     Parameters
     ----------
@@ -226,26 +223,12 @@ class CanDiscard:
 
     algorithms: Names
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Look for the smallest count.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is that count.
-        """
-        return combine([self._judge(rows, name) for name in self.algorithms], self.algorithms)
+    def _names(self) -> Names:
+        return self.algorithms
 
     def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
-        lines = algorithm_rows(rows, algorithm, CHAINS)
-        if not lines:
-            return untested(f"no counts of {algorithm}.")
-        fewest = min(lines, key=lambda line: line["irrelevant"])
+        lines = known_rows(rows, algorithm, CHAINS, "counts")
+        fewest = min(line["irrelevant"] for line in lines)
         best = min(line["error"] for line in lines)
         clean = [line["error"] for line in lines if not line["irrelevant"]]
         note = (
@@ -253,14 +236,8 @@ class CanDiscard:
             if clean
             else ""
         )
-        count = fewest["irrelevant"]
-        return Verdict(
-            decide(count <= 5, count == 0),
-            float(count),
-            unit="weights left",
-            note=note,
-            slack=-count,
-        )
+        status = decide(fewest <= 5, fewest == 0)
+        return Verdict(status, float(fewest), unit="weights left", note=note, slack=-fewest)
 
     def text(self) -> str:
         """Say whose weights."""
