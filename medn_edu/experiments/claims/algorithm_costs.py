@@ -10,20 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from medn_edu.experiments.claims.algorithms import TITLES, algorithm_rows
-from medn_edu.experiments.claims.rules import POINTS, Names, Row, points_text
-from medn_edu.experiments.claims.scores import difference_interval
-from medn_edu.experiments.claims.verdicts import (
-    Verdict,
-    combine,
-    decide,
-    place,
-    untested,
-    within,
+from medn_edu.experiments.claims.algorithms import TITLES, OfAlgorithm, algorithm_rows, known_rows
+from medn_edu.experiments.claims.rules import (
+    POINTS,
+    InPairs,
+    Names,
+    OneByOne,
+    Row,
+    TooLittleError,
+    known,
+    points_text,
 )
+from medn_edu.experiments.claims.scores import Estimate, difference_interval
+from medn_edu.experiments.claims.verdicts import Verdict, about, bounded, decide
 
 __all__ = [
     "BestError", "BestIsBetter", "BestIsComparable", "ErrorRange", "Quicker", "RangeSmaller", "Takes",
@@ -32,8 +35,8 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class BestError:
-    """The best error of an algorithm is about a number.
+class BestError(OfAlgorithm):
+    """The error of an algorithm at its best constant is about a number; the effect is that error.
 
     Parameters
     ----------
@@ -48,26 +51,11 @@ class BestError:
     value: float
     margin: float
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare the best constant's error.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the error.
-        """
-        lines = algorithm_rows(rows, self.algorithm, self.data)
-        found = difference_interval((0.0, 0.0, _fits(lines)), _best(lines)) if lines else None
-        if found is None:
-            return untested(f"no three fits of {self.algorithm}.")
-        value, low, high = found
-        status = within((low, high), self.value, self.margin)
-        return Verdict(status, value, (low, high), "% of labels")
+    def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
+        lines = known_rows(rows, algorithm, self.data, "three fits")
+        nothing = (0.0, 0.0, min(line["fits"] for line in lines))
+        found = known(difference_interval(nothing, _best(lines)), f"no three fits of {algorithm}.")
+        return about(found, self.value, self.margin, "% of labels")
 
     def text(self) -> str:
         """Say which number."""
@@ -78,8 +66,8 @@ class BestError:
 
 
 @dataclass(frozen=True)
-class BestIsBetter:
-    """With the best constants, one algorithm errs less than others.
+class BestIsBetter(InPairs):
+    """With the best constants, one algorithm errs less than others; the effect is its advantage.
 
     Parameters
     ----------
@@ -98,30 +86,12 @@ class BestIsBetter:
     data: str
     at_most: float | None = None
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare best errors.
+    def _sides(self) -> tuple[Names, Names]:
+        return (self.better,), self.worse
 
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the advantage in points.
-        """
-        names = [f"{self.better} against {name}" for name in self.worse]
-        return combine([self._judge(rows, name) for name in self.worse], names)
-
-    def _judge(self, rows: Sequence[Row], worse: str) -> Verdict:
-        found = _best_difference(rows, self.better, worse, self.data)
-        if isinstance(found, Verdict):
-            return found
-        value, low, high = found
-        most = math.inf if self.at_most is None else self.at_most
-        status = place((low, high), above=0.0, at_most=most)
-        return Verdict(status, value, (low, high), POINTS, "", min(value, most - value))
+    def _judge(self, rows: Sequence[Row], better: str, worse: str) -> Verdict:
+        advantage = _best_difference(rows, better, worse, self.data)
+        return bounded(advantage, POINTS, above=0.0, at_most=self.at_most)
 
     def text(self) -> str:
         """Say which algorithms."""
@@ -133,8 +103,8 @@ class BestIsBetter:
 
 
 @dataclass(frozen=True)
-class BestIsComparable:
-    """With the best constants, algorithms err alike.
+class BestIsComparable(InPairs):
+    """With the best constants, algorithms err alike; the effect is the difference of two of them.
 
     Parameters
     ----------
@@ -146,34 +116,18 @@ class BestIsComparable:
         How many points count as the same.
     """
 
+    _joint: ClassVar[str] = "and"
+
     algorithms: Names
     data: str
     margin: float = 1.0
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare best errors.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the difference in points.
-        """
-        first, *others = self.algorithms
-        names = [f"{first} and {name}" for name in others]
-        return combine([self._judge(rows, first, name) for name in others], names)
+    def _sides(self) -> tuple[Names, Names]:
+        return self.algorithms[:1], self.algorithms[1:]
 
     def _judge(self, rows: Sequence[Row], first: str, second: str) -> Verdict:
-        found = _best_difference(rows, first, second, self.data)
-        if isinstance(found, Verdict):
-            return found
-        value, low, high = found
-        status = within((low, high), 0.0, self.margin)
-        return Verdict(status, value, (low, high), POINTS, "", self.margin - abs(value))
+        difference = _best_difference(rows, first, second, self.data)
+        return about(difference, 0.0, self.margin, POINTS)
 
     def text(self) -> str:
         """Say which algorithms."""
@@ -184,8 +138,10 @@ class BestIsComparable:
 
 
 @dataclass(frozen=True)
-class ErrorRange:
+class ErrorRange(OneByOne):
     """Over its constants the error of algorithms varies by much, or little.
+
+    The effect is the rise from the best constant to the worst.
 
     Parameters
     ----------
@@ -194,7 +150,7 @@ class ErrorRange:
     data : str
         Name of the data set.
     more_than, at_most : float, optional
-        How many points from the best constant to the worst; one of the two.
+        How many points; one of the two.
     """
 
     algorithms: Names
@@ -202,50 +158,27 @@ class ErrorRange:
     more_than: float | None = None
     at_most: float | None = None
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare the worst constant with the best one.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the range in points.
-        """
-        return combine([self._judge(rows, name) for name in self.algorithms], self.algorithms)
+    def _names(self) -> Names:
+        return self.algorithms
 
     def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
-        lines = algorithm_rows(rows, algorithm, self.data)
-        found = difference_interval(_best(lines), _worst(lines)) if lines else None
-        if found is None:
-            return untested(f"no three fits of {algorithm}.")
-        value, low, high = found
-        if self.more_than is not None:
-            status = place((low, high), above=self.more_than)
-            return Verdict(status, value, (low, high), POINTS, "", value - self.more_than)
-        assert self.at_most is not None
-        status = place((low, high), at_most=self.at_most)
-        return Verdict(status, value, (low, high), POINTS, "", self.at_most - value)
+        lines = known_rows(rows, algorithm, self.data, "three fits")
+        rise = known(_rise(lines), f"no three fits of {algorithm}.")
+        return bounded(rise, POINTS, above=self.more_than, at_most=self.at_most)
 
     def text(self) -> str:
         """Say whose range."""
-        what = (
-            f"more than {self.more_than:g}"
-            if self.more_than is not None
-            else f"at most {self.at_most:g}"
-        )
         return (
             f"from the best to the worst constant the error of {', '.join(self.algorithms)} rises by "
-            f"{what} points on {TITLES[self.data]}"
+            f"{_limits_text(self.more_than, self.at_most)} points on {TITLES[self.data]}"
         )
 
 
 @dataclass(frozen=True)
-class RangeSmaller:
+class RangeSmaller(InPairs):
     """Over its constants one algorithm's error, or time, varies less than those of others.
+
+    The effect is how much smaller the range is.
 
     Parameters
     ----------
@@ -264,38 +197,12 @@ class RangeSmaller:
     data: str
     quantity: str = "error"
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare the ranges.
+    def _sides(self) -> tuple[Names, Names]:
+        return (self.stable,), self.sensitive
 
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is how much smaller the range is.
-        """
-        names = [f"{self.stable} against {name}" for name in self.sensitive]
-        return combine([self._judge(rows, name) for name in self.sensitive], names)
-
-    def _judge(self, rows: Sequence[Row], sensitive: str) -> Verdict:
-        ours, theirs = (algorithm_rows(rows, n, self.data) for n in (self.stable, sensitive))
-        if not ours or not theirs:
-            return untested(f"no {self.stable} or no {sensitive}.")
-        if self.quantity == "time":
-            factors = [_longest_over_shortest(lines) for lines in (ours, theirs)]
-            value = float(np.log2(factors[1] / factors[0]))
-            note = f"{factors[0]:.1f} against {factors[1]:.1f} times"
-            return Verdict(decide(value > 0), value, unit="doublings", note=note, slack=value)
-        ranges = [difference_interval(_best(lines), _worst(lines)) for lines in (ours, theirs)]
-        if ranges[0] is None or ranges[1] is None:
-            return untested("fewer than three fits.")
-        value = ranges[1][0] - ranges[0][0]
-        half = math.hypot(*((high - low) / 2 for _, low, high in filter(None, ranges)))
-        interval = (value - half, value + half)
-        return Verdict(place(interval, above=0.0), value, interval, POINTS, "", value)
+    def _judge(self, rows: Sequence[Row], stable: str, sensitive: str) -> Verdict:
+        both = _both(rows, stable, sensitive, self.data)
+        return _times_vary_less(*both) if self.quantity == "time" else _errors_vary_less(*both)
 
     def text(self) -> str:
         """Say whose range."""
@@ -306,15 +213,17 @@ class RangeSmaller:
 
 
 @dataclass(frozen=True)
-class TimeRange:
+class TimeRange(OfAlgorithm):
     """Over its constants the time of an algorithm varies by much, or little.
+
+    The effect is how many times the shortest the longest is; no interval, so never mixed.
 
     Parameters
     ----------
     algorithm, data : str
         Names of the algorithm and of the data set.
     more_than, at_most : float, optional
-        Longest over shortest; one of the two.
+        How many times; one of the two.
     """
 
     algorithm: str
@@ -322,42 +231,26 @@ class TimeRange:
     more_than: float | None = None
     at_most: float | None = None
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare the longest time with the shortest one.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is how many times as long; no interval, so never mixed.
-        """
-        lines = algorithm_rows(rows, self.algorithm, self.data)
-        if not lines:
-            return untested(f"no times of {self.algorithm}.")
-        value = _longest_over_shortest(lines)
-        agrees = (
-            value > self.more_than if self.more_than is not None else value <= (self.at_most or 0)
-        )
-        return Verdict(decide(agrees), value, unit="times as long")
+    def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
+        times = _longest_over_shortest(known_rows(rows, algorithm, self.data, "times"))
+        over = self.more_than is None or times > self.more_than
+        under = self.at_most is None or times <= self.at_most
+        return Verdict(decide(over and under), times, unit=_TIMES)
 
     def text(self) -> str:
         """Say whose time."""
-        what = (
-            f"more than {self.more_than:g}"
-            if self.more_than is not None
-            else f"at most {self.at_most:g}"
-        )
+        limits = _limits_text(self.more_than, self.at_most)
         where = TITLES[self.data]
-        return f"the longest time of {self.algorithm} on {where} is {what} times the shortest"
+        return f"the longest time of {self.algorithm} on {where} is {limits} times the shortest"
 
 
 @dataclass(frozen=True)
-class TimeTrend:
+class TimeTrend(OfAlgorithm):
     """The time of an algorithm grows, or shrinks, with its constant.
+
+    The effect is how many times as long it is at one end as at the other.  Spearman's correlation with
+    the constant must reach 0.8; mixed if the trend is there but not the factor, or the factor but not
+    the trend.
 
     Parameters
     ----------
@@ -374,32 +267,17 @@ class TimeTrend:
     growing: bool
     factor: float
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare the two ends; Spearman's correlation with the constant must reach 0.8.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is how many times as long; mixed if the trend is there but not the factor, or
-            the factor but not the trend.
-        """
-        lines = algorithm_rows(rows, self.algorithm, self.data)
+    def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
+        lines = algorithm_rows(rows, algorithm, self.data)
         if len(lines) < 2:
-            return untested(f"no two times of {self.algorithm}.")
+            raise TooLittleError(f"no two times of {algorithm}.")
         times = [line["cpu_seconds"] for line in lines]
         rank = float(np.corrcoef(np.argsort(np.argsort(times)), range(len(times)))[0, 1])
         rank, times = (rank, times) if self.growing else (-rank, times[::-1])
-        value = times[-1] / times[0]
-        far, steady = value >= self.factor, rank >= 0.8
-        note = f"rank correlation {rank:+.2f}"
-        return Verdict(
-            decide(far or steady, far and steady), value, unit="times as long", note=note
-        )
+        ratio = times[-1] / times[0]
+        far, steady = ratio >= self.factor, rank >= 0.8
+        status = decide(far or steady, far and steady)
+        return Verdict(status, ratio, unit=_TIMES, note=f"rank correlation {rank:+.2f}")
 
     def text(self) -> str:
         """Say whose time."""
@@ -411,15 +289,15 @@ class TimeTrend:
 
 
 @dataclass(frozen=True)
-class Quicker:
-    """Some algorithms take less time than another.
+class Quicker(InPairs):
+    """Some algorithms take less time than others.
+
+    The effect is how many times as long the slow one takes; no interval, so never mixed.
 
     Parameters
     ----------
-    quicker : tuple of str
-        Names of the quick ones.
-    slower : tuple of str
-        Names of the slow ones.
+    quicker, slower : tuple of str
+        Names of the quick ones and of the slow ones.
     data : str
         Name of the data set.
     factor : float
@@ -437,35 +315,19 @@ class Quicker:
     per: float = 1.0
     longest: bool = False
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Compare times.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is how many times as long the slow one takes; no interval, so never mixed.
-        """
-        pairs = [(a, b) for a in self.quicker for b in self.slower]
-        names = [f"{a} against {b}" for a, b in pairs]
-        return combine([self._judge(rows, *pair) for pair in pairs], names)
+    def _sides(self) -> tuple[Names, Names]:
+        return self.quicker, self.slower
 
     def _judge(self, rows: Sequence[Row], quicker: str, slower: str) -> Verdict:
-        times = []
-        for name in (quicker, slower):
-            lines = algorithm_rows(rows, name, self.data)
-            if not lines:
-                return untested(f"no times of {name}.")
-            seconds = [line["cpu_seconds"] for line in lines]
-            times.append(max(seconds) if self.longest else float(np.mean(seconds)))
-        value = times[1] / (self.per * times[0])
-        agrees = value > self.factor
-        note = f"{times[0]:.2g} s against {times[1]:.2g} s a fit"
-        return Verdict(decide(agrees), value, unit="times as long", note=note, slack=value)
+        short, long = (self._seconds(rows, name) for name in (quicker, slower))
+        times = long / (self.per * short)
+        note = f"{short:.2g} s against {long:.2g} s a fit"
+        return Verdict(decide(times > self.factor), times, unit=_TIMES, note=note, slack=times)
+
+    def _seconds(self, rows: Sequence[Row], algorithm: str) -> float:
+        lines = known_rows(rows, algorithm, self.data, "times")
+        seconds = [line["cpu_seconds"] for line in lines]
+        return max(seconds) if self.longest else float(np.mean(seconds))
 
     def text(self) -> str:
         """Say which algorithms."""
@@ -477,8 +339,10 @@ class Quicker:
 
 
 @dataclass(frozen=True)
-class Takes:
-    """Ten folds of an algorithm take hours.
+class Takes(OfAlgorithm):
+    """Ten folds of an algorithm take hours, if each takes as long as at the slowest constant.
+
+    The effect is how many; no interval, so never mixed.
 
     Parameters
     ----------
@@ -492,24 +356,10 @@ class Takes:
     data: str
     hours: float
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Multiply the longest mean time by ten.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            The summed-up table.
-
-        Returns
-        -------
-        Verdict
-            Its effect is the time in hours; no interval, so never mixed.
-        """
-        lines = algorithm_rows(rows, self.algorithm, self.data)
-        if not lines:
-            return untested(f"no times of {self.algorithm}.")
-        value = 10 * max(line["cpu_seconds"] for line in lines) / 3600
-        return Verdict(decide(value >= self.hours), value, unit="hours")
+    def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
+        lines = known_rows(rows, algorithm, self.data, "times")
+        hours = 10 * max(line["cpu_seconds"] for line in lines) / 3600
+        return Verdict(decide(hours >= self.hours), hours, unit="hours")
 
     def text(self) -> str:
         """Say how long."""
@@ -520,8 +370,19 @@ class Takes:
 # what they share
 
 
-def _fits(lines: Sequence[Row]) -> int:
-    return min(line["fits"] for line in lines)
+_TIMES = "times as long"
+_TOO_FEW = "fewer than three fits."
+
+
+def _limits_text(more_than: float | None, at_most: float | None) -> str:
+    return f"more than {more_than:g}" if more_than is not None else f"at most {at_most:g}"
+
+
+def _both(rows: Sequence[Row], first: str, second: str, data: str) -> tuple[list[Row], list[Row]]:
+    ours, theirs = (algorithm_rows(rows, name, data) for name in (first, second))
+    if not ours or not theirs:
+        raise TooLittleError(f"no {first} or no {second}.")
+    return ours, theirs
 
 
 def _moments(line: Row) -> tuple[float, float, int]:
@@ -536,14 +397,28 @@ def _worst(lines: Sequence[Row]) -> tuple[float, float, int]:
     return _moments(max(lines, key=lambda line: line["error"]))
 
 
-def _best_difference(
-    rows: Sequence[Row], first: str, second: str, data: str
-) -> tuple[float, float, float] | Verdict:
-    ours, theirs = (algorithm_rows(rows, name, data) for name in (first, second))
-    if not ours or not theirs:
-        return untested(f"no {first} or no {second}.")
-    found = difference_interval(_best(ours), _best(theirs))
-    return untested("fewer than three fits.") if found is None else found
+def _rise(lines: Sequence[Row]) -> Estimate | None:
+    return difference_interval(_best(lines), _worst(lines))
+
+
+def _best_difference(rows: Sequence[Row], first: str, second: str, data: str) -> Estimate:
+    ours, theirs = _both(rows, first, second, data)
+    return known(difference_interval(_best(ours), _best(theirs)), _TOO_FEW)
+
+
+def _errors_vary_less(stable: Sequence[Row], sensitive: Sequence[Row]) -> Verdict:
+    """Compare rises of errors, whose intervals are as good as independent."""
+    ours, theirs = (known(_rise(lines), _TOO_FEW) for lines in (stable, sensitive))
+    spared = theirs.value - ours.value
+    half = math.hypot(*((rise.high - rise.low) / 2 for rise in (ours, theirs)))
+    return bounded(Estimate(spared, spared - half, spared + half), POINTS, above=0.0)
+
+
+def _times_vary_less(stable: Sequence[Row], sensitive: Sequence[Row]) -> Verdict:
+    ours, theirs = map(_longest_over_shortest, (stable, sensitive))
+    value = float(np.log2(theirs / ours))
+    note = f"{ours:.1f} against {theirs:.1f} times"
+    return Verdict(decide(value > 0), value, unit="doublings", note=note, slack=value)
 
 
 def _longest_over_shortest(lines: Sequence[Row]) -> float:
