@@ -15,6 +15,7 @@ from medn_edu.experiments import splits
 from medn_edu.experiments.claims import CLAIMS, COMING, PAPERS, SEEN, entries, judge, ledger_text
 from medn_edu.experiments.claims import algorithm_costs as costs
 from medn_edu.experiments.claims import algorithms as alg
+from medn_edu.experiments.claims.averages import true_weights
 from medn_edu.experiments.claims.claim import Claim, at_optimum
 from medn_edu.experiments.claims.constants import MoreStable, Overfits, Sensitive, Steady
 from medn_edu.experiments.claims.errors import Better, Comparable, Falls, LargestGain, Near
@@ -46,7 +47,6 @@ from medn_edu.experiments.claims.weights import (
     SimilarWeights,
     SmallIrrelevant,
     UnlikeTruth,
-    true_weights,
 )
 from medn_edu.experiments.runner import RESULT_COLUMNS
 from medn_edu.experiments.studies import STUDIES
@@ -449,6 +449,13 @@ def test_weights():
     assert AllNonZero(("small",), yes=False).decide(rows).status == FAILS
     few = np.where(np.arange(100) < 1, 0, weights_of(1, 1))
     assert AllNonZero(("few",), yes=False).decide(shown({"few": few})).status == MIXED
+
+
+def test_no_model_is_compared_with_itself():
+    rows = shown({"a": weights_of(2, 1), "b": weights_of(1, 1)})
+    alone = LargerWeights(("a",), ("b",), "all").decide(rows)
+    assert alone.status == HOLDS
+    assert LargerWeights(("a",), ("a", "b"), "all").decide(rows) == alone
 
 
 def test_unsure_weights_are_mixed():

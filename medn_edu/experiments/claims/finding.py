@@ -10,7 +10,7 @@ import numpy as np
 
 from medn_edu.experiments.claims.scores import Scores, scores_of
 
-__all__ = ["Finding", "Row", "Tables", "at_size", "errors", "gap", "mean_error"]
+__all__ = ["Finding", "Row", "Tables", "at_size", "constants_of", "errors", "gap", "mean_error"]
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -87,6 +87,41 @@ def mean_error(
     if not means:
         raise LookupError(f"no errors of {model} there")
     return float(np.mean(means))
+
+
+def constants_of(tables: Tables, study: str, model: str, name: str) -> dict[str, list[float]]:
+    """Return the constants that a model was trained with.
+
+    Parameters
+    ----------
+    tables : mapping of str to rows
+        Rows of the studies by name.
+    study, model : str
+        Names of the study and of the model.
+    name : str
+        Name of the constant, such as ``"C"``.
+
+    Returns
+    -------
+    dict
+        For each data set the constants of its fits, in the order of the rows.
+
+    Raises
+    ------
+    LookupError
+        If the table has no such fits.
+    """
+    from medn_edu.experiments.selection import read_constants  # which imports all models
+
+    found: dict[str, list[float]] = {}
+    for row in tables[study]:
+        if row["model"] == model and not row.get("failure"):
+            constants = dict(read_constants(row.get("chosen") or row.get("parameters")))
+            if name in constants:
+                found.setdefault(row["data"], []).append(constants[name])
+    if not found:
+        raise LookupError(f"no {name} of {model}")
+    return found
 
 
 def gap(scores: Scores, worse: str, better: str, *, relevant: int | None = None) -> float:
