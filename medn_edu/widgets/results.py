@@ -265,11 +265,14 @@ class _Browser:
         self, setting: Any, size: int, a: str, b: str
     ) -> tuple[Interval, Interval, Interval] | None:
         """Return the intervals of two models and of their difference, if both are there."""
-        both = browser_frame(self.study, setting, size, [a, b]).here
-        difference = browser_frame(self.study, setting, size, [a], b).here
-        if len(both) < 2 or not difference or difference[a].n < 3:
+        of = self.study.of  # at this size only: a frame would compute the curves as well
+        mine, other, differences = (
+            list(errors.values())
+            for errors in (of(setting, size, a), of(setting, size, b), of(setting, size, a, b))
+        )
+        if len(differences) < 3:
             return None
-        return both[a], both[b], difference[a]
+        return mean_interval(mine), mean_interval(other), mean_interval(differences)
 
     def _more_data(self) -> list[Lesson]:
         sizes = self.study.sizes
