@@ -154,6 +154,16 @@ def test_table_and_caption_of_planted_rows():
     assert "| OCR100 | 1 | 36 | 3 | 10.0 % | 50.0 % | 0.900 | 10.0 % | 10.0 % | 10.0 %" in caption
 
 
+def test_a_report_where_all_fits_have_failed():
+    report = VARIATIONAL_STUDY.report(
+        [{"data": "ocr-100", "fold": 0, "parameters": "C=1 lam=9", "failure": "ValueError"}],
+        "paper",
+    )
+    assert not report.rows
+    assert "beside the exact solution" in " ".join(report.caption.split())
+    assert "Excess of the objective" not in report.caption
+
+
 def test_figures_of_planted_rows(tmp_path):
     rng = np.random.default_rng(0)
     words = " ".join(f"{value:.3g}" for value in rng.uniform(-1, 1, 9))

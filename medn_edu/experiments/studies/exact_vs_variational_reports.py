@@ -314,13 +314,13 @@ _THIRD = ITERATIONS.index(3)
 
 
 def _excesses(groups: Sequence[Group]) -> str:
+    if not groups:
+        return ""
     parts = [
         f"{_percents([v for group in groups for v in group.at(place, 'excess')])} after {name}"
         for place, name in ((0, "one iteration"), (_THIRD, "three"), (-2, str(ITERATIONS[-1])))
     ]
     shown = [v for group in groups for v in group.at(_THIRD, "gap")]
-    if not groups:
-        return ""
     return (
         f"Excess of the objective: {', '.join(parts)}.  By its own dual variables the variational "
         f"solution would after three iterations prove a gap of {_percents(shown)}."
