@@ -43,6 +43,15 @@ SETTINGS = {
     "@jupyterlab/notebook-extension/tracker.jupyterlab-settings": {"windowingMode": "none"},
 }
 
+# The last cell has stayed where it is for a while.
+SETTLED = """() => {
+    const cells = document.querySelectorAll(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell");
+    const bottom = cells[cells.length - 1].getBoundingClientRect().bottom;
+    const now = performance.now();
+    if (window.lastBottom !== bottom) [window.lastBottom, window.movedAt] = [bottom, now];
+    return now - window.movedAt > 400;
+}"""
+
 
 def find_chromium() -> str | None:
     """Return the path of an installed Chromium or Chrome."""
@@ -129,7 +138,7 @@ class Lab:
             const kernel = panel?.sessionContext?.session?.kernel;
             return kernel?.connectionStatus === "connected" && kernel.status === "idle";
         }"""
-        self.page.wait_for_function(ready, timeout=90_000)
+        self.wait_for(ready, 90)
 
     def run_all(self, seconds: float = 120) -> None:
         """Run every cell, in order, and wait until the last has finished."""
@@ -141,7 +150,11 @@ class Lab:
                     .then(() => { window.allRun = "yes"; });
             }"""
         )
-        self.page.wait_for_function("() => window.allRun === 'yes'", timeout=1000 * seconds)
+        self.wait_for("() => window.allRun === 'yes'", seconds)
+
+    def wait_for(self, condition: str, seconds: float = 30, argument: Any = None) -> None:
+        """Wait until a condition holds in the page, asked every 50 ms instead of at every frame."""
+        self.page.wait_for_function(condition, arg=argument, timeout=1000 * seconds, polling=50)
 
     def failed_cells(self) -> list[str]:
         """Return the error outputs in the page."""
@@ -167,7 +180,7 @@ class Lab:
         self.page.set_viewport_size({"width": before["width"], "height": min(height + 200, 16000)})
         top = "() => document.querySelectorAll('.jp-WindowedPanel-outer').forEach(n => n.scrollTo(0, 0))"
         self.page.evaluate(top)
-        self.page.wait_for_timeout(1500)
+        self.wait_for(SETTLED)
         self.page.screenshot(path=str(path))
         self.page.set_viewport_size(before)
 

@@ -115,22 +115,37 @@ def screenshots(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return path
 
 
+# The bytes of the picture shown: its address is a new one for every answer, also for the same picture.
+PICTURE = """async (image) => {
+    const bytes = await (await fetch(image.src)).arrayBuffer();
+    return new TextDecoder("latin1").decode(bytes);
+}"""
+
+
 def shown(part: Any) -> str:
-    """Return the address of the picture an Explorer shows."""
-    return part.locator("img").get_attribute("src")
+    """Return the picture that an Explorer shows."""
+    return part.locator("img").evaluate(PICTURE)
 
 
-def wait_for_change(lab: Lab, part: Any, before: str) -> None:
-    """Wait until an Explorer shows another picture."""
-    handle = part.locator(".medn-picture").element_handle()
-    changed = "([node, before]) => node.querySelector('img')?.src !== before"
-    lab.page.wait_for_function(changed, arg=[handle, before], timeout=20_000)
+def wait_for_answer(lab: Lab, part: Any, answers: str) -> None:
+    """Wait until an Explorer has shown more than so many answers."""
+    handle = part.element_handle()
+    lab.wait_for("([node, before]) => node.dataset.shown !== before", 20, [handle, answers])
+
+
+def press(lab: Lab, part: Any, control: Any, key: str) -> str:
+    """Press a key in a control of an Explorer, wait for the answer and return the picture."""
+    answers = part.get_attribute("data-shown")
+    control.focus()
+    lab.page.keyboard.press(key)
+    wait_for_answer(lab, part, answers)
+    return shown(part)
 
 
 def wait_for_stack(lab: Lab) -> None:
     """Wait until the first Explorer's 21 pictures of its time have arrived."""
     arrived = "() => document.querySelector('.medn-explorer').dataset.frames === '21'"
-    lab.page.wait_for_function(arrived)
+    lab.wait_for(arrived)
 
 
 @pytest.mark.parametrize("notebook", [path.name for path in NOTEBOOKS])
@@ -146,25 +161,30 @@ def test_notebook_runs_and_answers_the_keyboard(
         part = explorers.nth(i)
         part.locator("img").wait_for()
         assert part.locator("img").get_attribute("alt")
-        before = shown(part), part.locator(".medn-summary").inner_text()
-        move_first_control(lab, part)
-        wait_for_change(lab, part, before[0])
-        assert before[1] != part.locator(".medn-summary").inner_text()
+        first = shown(part), part.locator(".medn-summary").inner_text()
+        controls = part.locator("input, select")
+        for j in range(controls.count()):
+            there, back = keys(controls.nth(j))
+            label = controls.nth(j).evaluate("(node) => node.labels[0].textContent")
+            assert press(lab, part, controls.nth(j), there) != first[0], label
+            assert first[1] != part.locator(".medn-summary").inner_text(), label
+            assert press(lab, part, controls.nth(j), back) == first[0], label
     lab.screenshot(screenshots / f"{pathlib.Path(notebook).stem}.png")
     assert lab.failed_cells() == []
     assert lab.errors == []
 
 
-def move_first_control(lab: Lab, part: Any) -> None:
-    """Press an arrow key that moves the first control of an Explorer."""
-    control = part.locator("input, select").first
-    control.focus()
-    if control.evaluate("(node) => node.tagName") == "SELECT":
-        lab.page.keyboard.press("ArrowDown")
-    elif control.evaluate("(node) => node.value === node.max"):
-        lab.page.keyboard.press("ArrowLeft")
-    else:
-        lab.page.keyboard.press("ArrowRight")
+def keys(control: Any) -> tuple[str, str]:
+    """Return the keys that move a control by one position, and back again."""
+    kind, last = control.evaluate(
+        """(node) => node.tagName === "SELECT"
+            ? ["select", node.selectedIndex === node.length - 1]
+            : [node.type, node.value === node.max]"""
+    )
+    if kind == "checkbox":
+        return "Space", "Space"
+    on, back = ("ArrowDown", "ArrowUp") if kind == "select" else ("ArrowRight", "ArrowLeft")
+    return (back, on) if last else (on, back)
 
 
 @pytest.fixture(scope="module")
@@ -229,11 +249,8 @@ def test_what_goes_wrong_is_shown_and_passes(probe: Lab) -> None:
     box.focus()
     probe.page.keyboard.press("Space")
     part.get_by_text("this picture cannot be drawn").wait_for()
-    probe.page.keyboard.press("Space")
-    part.locator("input[type=range]").first.focus()
-    before = shown(part)
-    probe.page.keyboard.press("ArrowRight")
-    wait_for_change(probe, part, before)
+    before = press(probe, part, box, "Space")
+    assert press(probe, part, part.locator("input[type=range]").first, "ArrowRight") != before
     assert part.locator(".medn-status").inner_text() == ""
 
 

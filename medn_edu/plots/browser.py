@@ -381,7 +381,7 @@ class ResultBrowser:
             self._band.set_xdata([frame.size, frame.size])
             self._move_floor(frame)
             self._scale(frame)
-            # at the height it would find by itself, at the cost of a sixth of the drawing
+            # at the height that matplotlib would find as well, but look for in every drawing
             self._left.set_title(title, y=1)
             n = f"{frame.n_repetitions} {self._repetition}"
             self._right.set_title(f"{frame.size} {self._unit}, {n}", x=0, y=1, ha="left")
