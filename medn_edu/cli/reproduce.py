@@ -79,7 +79,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if "{studies}" in text:
-            text = text.replace("{studies}", "\n".join([*_study_lines(), _EVERY]))
+            text = text.replace("{studies}", f"{_study_table()}\n{_EVERY}")
         return super()._fill_text(text, width, indent)
 
 
@@ -430,19 +430,21 @@ def _count(number: int) -> str:
     return "1 fit" if number == 1 else f"{number} fits"
 
 
-def _study_lines() -> list[str]:
-    """Return a line per study, with how long it takes."""
-    studies = _studies()
-    width = max(map(len, studies))
-    return [
-        f"  {study.name.ljust(width)}  {study.summary} ({study.duration})"
-        for study in studies.values()
-    ]
+def _study_table() -> str:
+    """Return a line per study: what it asks, which figures of the papers it is, how long it takes."""
+    from medn_edu.experiments.runs import expected_time
+    from medn_edu.experiments.tables import text_table
+
+    headers = ("study", "what it shows", "figures", "quick", "paper")
+    lines = []
+    for study in _studies().values():
+        times = [expected_time(study.duration, scale) for scale in ("quick", "paper")]
+        lines.append((study.name, study.summary, study.shows, *times))
+    return text_table(headers, lines, right=(3, 4))
 
 
 def _list_studies(*, asked_for: bool) -> int:
-    for line in _study_lines():
-        say(line)
+    say(_study_table())
     if not asked_for:
         say("Name one of them: medn-edu reproduce STUDY", file=sys.stderr)
     return 0 if asked_for else 2

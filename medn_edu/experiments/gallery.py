@@ -2,7 +2,7 @@
 
 ============================  ====================================================================
 ``STUDY.png``, ``.svg``       the figure; as vectors where these are small
-``STUDY-NAME.png``, ``.svg``  further figures
+``STUDY-NAME.png``, ``.svg``  further figures, with a caption of their own in ``STUDY-NAME.md``
 ``STUDY.csv``                 what is drawn: for fits the raw rows, in `PUBLISHED` and the columns that
                               the study has measured
 ``STUDY-times.csv``           how long each fit took, line by line, as times differ from run to run
@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medn_edu.experiments.runs import RUN_COLUMNS, command, duration_text
+from medn_edu.experiments.runs import RUN_COLUMNS, command, duration_text, expected_time
 from medn_edu.experiments.specs import CurveStudy, Study, TraceStudy
 from medn_edu.experiments.stored import RUNS, TIMES
 from medn_edu.experiments.tables import csv_text, markdown_table, read_csv
@@ -177,6 +177,8 @@ def publish(
     for name in ("figure", *getattr(study, "more_figures", {})):
         for suffix in _SUFFIXES:
             _copy(source / f"{name}{suffix}", target / f"{_stem(study, name)}{suffix}")
+    for name in getattr(study, "more_figures", {}):
+        _copy(source / f"{name}.md", target / f"{_stem(study, name)}.md")
     _copy(source / "caption.md", target / f"{study.name}.md")
     if isinstance(study, Study):
         _publish_rows(study, rows, target)
@@ -243,13 +245,7 @@ def _section(study: AnyStudy, target: Path) -> str:
     """Return what the page says of a study."""
     stems = [_stem(study, name) for name in ("figure", *getattr(study, "more_figures", {}))]
     title = study.summary[:1].upper() + study.summary[1:]
-    images = [
-        f"![{title}{'' if stem == study.name else f' ({stem})'}]({stem}.png)\n"
-        for stem in stems
-        if (target / f"{stem}.png").exists()
-    ]
-    caption = target / f"{study.name}.md"
-    first = caption.read_text(encoding="utf-8").split("\n\n")[0] if caption.exists() else ""
+    shown = [stem for stem in stems if (target / f"{stem}.png").exists()]
     files = {
         f"{study.name}.md": "caption",
         f"{study.name}.csv": "table",
@@ -261,21 +257,28 @@ def _section(study: AnyStudy, target: Path) -> str:
     return "\n".join(
         [
             f"## {study.name}\n",
-            f"{title}.\n",
-            *images,
-            f"{first.strip()}\n",
+            f"{title}{f' ({study.shows})' if study.shows else ''}.\n",
+            *(_picture(title, study, stem, target) for stem in shown),
             f"{' · '.join(links)}\n",
             f"```bash\n{_commands(study)}\n```\n",
         ]
     )
 
 
+def _picture(title: str, study: AnyStudy, stem: str, target: Path) -> str:
+    """Return a figure with the first paragraph of its caption."""
+    caption = target / f"{stem}.md"
+    first = caption.read_text(encoding="utf-8").split("\n\n")[0].strip() if caption.exists() else ""
+    what = title if stem == study.name else f"{title}: {stem.removeprefix(study.name + '-')}"
+    return f"![{what}]({stem}.png)\n" + (f"\n{first}\n" if first else "")
+
+
 def _commands(study: AnyStudy) -> str:
     if isinstance(study, CurveStudy):
         return f"{command(study.name)}  # {study.duration}"
-    times = dict(part.split(" ", 1) for part in study.duration.split(", ") if " " in part)
     return "\n".join(
-        f"{command(study.name, scale)}  # {times.get(scale, 'a while')}" for scale in _SCALES
+        f"{command(study.name, scale)}  # {expected_time(study.duration, scale)}"
+        for scale in _SCALES
     )
 
 

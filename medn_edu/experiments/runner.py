@@ -315,6 +315,10 @@ def write_report(
         run = summed_up(folder, len(rows), sum(row.get("cpu_seconds") or 0.0 for row in rows))
     made = textwrap.fill(origin(study.name, scale, seed, run), 100)
     write_atomically(folder / "caption.md", f"{caption}\n{made}\n")
+    for name, text in (report.captions if report else {}).items():
+        write_atomically(
+            folder / f"{name}.md", textwrap.fill(text, 100, break_on_hyphens=False) + "\n"
+        )
     return report
 
 

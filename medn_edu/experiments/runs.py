@@ -18,6 +18,7 @@ __all__ = [
     "RUN_COLUMNS",
     "command",
     "duration_text",
+    "expected_time",
     "note_run",
     "origin",
     "read_runs",
@@ -186,6 +187,32 @@ def command(study: str, scale: str | None = None, seed: int = 0) -> str:
     """
     options = (f" --scale {scale}" if scale else "") + (f" --seed {seed}" if seed else "")
     return f"medn-edu reproduce {study}{options}"
+
+
+def expected_time(duration: str, scale: str) -> str:
+    """Return how long a study takes at one scale.
+
+    Parameters
+    ----------
+    duration : str
+        As studies have it.
+    scale : str
+        ``"quick"`` or ``"paper"``.
+
+    Returns
+    -------
+    str
+        A number with its unit.
+
+    Examples
+    --------
+    >>> expected_time("quick 30 s, paper 20 min", "paper")
+    '20 min'
+    >>> expected_time("1 s", "paper")  # the same at every scale
+    '1 s'
+    """
+    parts = dict(part.split(" ", 1) for part in duration.split(", ") if " " in part)
+    return parts.get(scale, duration)
 
 
 def duration_text(seconds: float) -> str:

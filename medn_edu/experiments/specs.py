@@ -86,13 +86,16 @@ class Report:
     text : str
         The same for a console.
     caption : str
-        What figure and table show, in Markdown.
+        What figure and table show, in Markdown; its first paragraph is about the figure alone.
+    captions : mapping of str to str
+        What each of the further figures shows, by its name, in a paragraph.
     """
 
     columns: tuple[str, ...]
     rows: list[dict[str, Any]]
     text: str
     caption: str
+    captions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,8 @@ class Study:
         ``report(rows, scale)`` sums the results up, instead of means over folds; rows as for ``draw``.
     more_figures : mapping of str to callable
         Further figures by name, drawn as by ``draw``.
+    shows : str
+        Which figures of the papers these are.
     revision : int, default=1
         Raise it when splits or measures change: rows of earlier revisions are then made again, which
         nothing else would tell from new ones.
@@ -147,6 +152,7 @@ class Study:
     more_figures: Mapping[str, Callable[[Sequence[dict[str, Any]], Path], None]] = field(
         default_factory=dict
     )
+    shows: str = ""
     revision: int = 1
 
 
@@ -170,6 +176,8 @@ class CurveStudy:
         What the figure shows, in a few sentences.
     duration : str
         How long it takes.
+    shows : str
+        Which figure of the papers it is.
     """
 
     name: str
@@ -179,6 +187,7 @@ class CurveStudy:
     draw: Callable[[Sequence[dict[str, Any]], Path], None]
     caption: str
     duration: str = ""
+    shows: str = ""
 
 
 @dataclass(frozen=True)
@@ -204,6 +213,8 @@ class TraceStudy:
         ``report(rows, scale)`` sums the rows up.
     duration : str
         How long it takes at each scale.
+    shows : str
+        Which figure of the papers it is; none of them, unless given.
     """
 
     name: str
@@ -214,3 +225,4 @@ class TraceStudy:
     draw: Callable[[Sequence[dict[str, Any]], Path], None]
     report: Callable[[Sequence[dict[str, Any]], str], Report]
     duration: str = ""
+    shows: str = ""

@@ -35,7 +35,7 @@ GRIDS: dict[str, Grid] = {
     "L1-CRF": _PENALTIES,
     "M3N": _PRICES,
     "epsilon-M3N": _PRICES,
-    "L1-M3N": (("C", (0.1, 0.15, 0.2, 0.3)),),
+    "L1-M3N": (("C", (0.1, 0.2, 0.3, 0.5)),),
     "LapMEDN variational": (("lam", _LAMS),),
     "LapMEDN": (("lam", _LAMS),),
 }

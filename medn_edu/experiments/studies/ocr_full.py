@@ -51,15 +51,15 @@ __all__ = ["OCR_FULL_STUDY", "error_table"]
 # ---------------------------------------------------------------------------------------------
 # models
 
-_PRICES: Grid = (("C", (0.03, 0.1, 0.3, 1.0)),)
-_PENALTIES: Grid = (("lam", (10.0, 3.0, 1.0, 0.3)),)
+_PRICES: Grid = (("C", (0.03, 0.1, 0.3, 1.0, 3.0)),)
+_PENALTIES: Grid = (("lam", (16.0, 9.0, 4.0, 1.0, 0.3, 0.1, 0.01)),)
 _GRIDS: dict[str, Grid] = {
     "per letter": _PRICES,
     "L2-CRF": _PENALTIES,
     "L1-CRF": _PENALTIES,
     "M3N": _PRICES,
     "epsilon-M3N": (("C", (0.1, 0.3, 1.0, 3.0)),),
-    "L1-M3N": (("C", (0.1, 0.2)),),
+    "L1-M3N": (("C", (0.1, 0.2, 0.3)),),
     "LapMEDN": (("lam", (100.0, 36.0, 9.0, 4.0, 1.0)),),
 }
 _FIXED: dict[str, dict[str, float]] = {

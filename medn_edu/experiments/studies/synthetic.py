@@ -131,7 +131,9 @@ _IID_MODELS = {name: _selected(name) if grid else _BASE[name] for name, grid in 
 
 def _iid_specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    numbers, settings, sizes = (range(1), (10, 50), (30, 50)) if quick else (FOLDS, _RELEVANT, _SIZES)
+    numbers, settings, sizes = (
+        (range(1), (10, 50), (30, 50)) if quick else (FOLDS, _RELEVANT, _SIZES)
+    )
     return [
         FitSpec(f"iid-{n_relevant}-{n_train}", number, model, seed=seed)
         for number in numbers
