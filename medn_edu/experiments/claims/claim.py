@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from medn_edu.experiments.claims.rules import Untested, model_names
-from medn_edu.experiments.claims.verdicts import UNTESTED, Verdict, untested
+from medn_edu.experiments.claims.verdicts import UNTESTED, Verdict, combine, untested
 
 __all__ = ["PAPERS", "Claim", "at_optimum", "judge"]
 
@@ -56,12 +56,47 @@ class Claim:
         Name of the study that tests it.
     rule : object
         Decides, with ``decide(rows)`` and ``text()``.
+    also : tuple of pairs of str and object
+        Other studies that test it, each with the rule by which: it must hold in all of them.
+    caveat : str
+        In what our data differ from those that the sentence is about.
+    amended : str
+        What was changed after the tables were seen, and why; empty where nothing was.
+
+    Examples
+    --------
+    >>> from medn_edu.experiments.claims.errors import Better
+    >>> rules = [Better(("L1-M3N",), (other,)) for other in ("M3N", "M3N sub-gradient")]
+    >>> claim = Claim("l1m3n-6-z", "it errs less", "synthetic-iid", rules[0],
+    ...               also=(("synthetic-correlated", rules[1]),))
+    >>> claim.studies
+    ('synthetic-iid', 'synthetic-correlated')
     """
 
     id: str
     text: str
     study: str
     rule: Any
+    also: tuple[tuple[str, Any], ...] = ()
+    caveat: str = ""
+    amended: str = ""
+
+    @property
+    def parts(self) -> tuple[tuple[str, Any], ...]:
+        """Every study that tests it, with the rule by which."""
+        return ((self.study, self.rule), *self.also)
+
+    @property
+    def studies(self) -> tuple[str, ...]:
+        """Names of the studies that test it."""
+        return tuple(study for study, _ in self.parts)
+
+    @property
+    def rule_text(self) -> str:
+        """The rule in words; of several studies, each one's."""
+        if not self.also:
+            return str(self.rule.text())
+        return "; and ".join(f"in {study}: {rule.text()}" for study, rule in self.parts)
 
     @property
     def paper(self) -> str:
@@ -136,18 +171,26 @@ def judge(claim: Claim, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Ve
         Its note says what comes out when the models are trained to their optima, where the papers
         did not, and with which constants where these are not the same.
     """
-    if isinstance(claim.rule, Untested):
-        return claim.rule.decide([])
-    rows = tables.get(claim.study)
+    found = [_judge_part(study, rule, tables) for study, rule in claim.parts]
+    return combine(found, claim.studies)
+
+
+def _judge_part(
+    study: str, as_printed: Any, tables: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> Verdict:
+    """Decide what one study says of a claim."""
+    if isinstance(as_printed, Untested):
+        return as_printed.decide([])
+    rows = tables.get(study)
     if not rows:
-        return untested(f"no table of {claim.study} is stored.")
-    verdict = claim.rule.decide(rows)
-    rule = at_optimum(claim.rule, claim.study)
-    if rule == claim.rule or verdict.status == UNTESTED:
+        return untested(f"no table of {study} is stored.")
+    verdict = as_printed.decide(rows)
+    rule = at_optimum(as_printed, study)
+    if rule == as_printed or verdict.status == UNTESTED:
         return verdict
     optimum = rule.decide(rows)
     if optimum.status == UNTESTED:
         return verdict
-    at = _optimum_text(claim.rule, claim.study)
+    at = _optimum_text(as_printed, study)
     notes = [verdict.note, f"{at}: {optimum.status}, {optimum.numbers}"]
     return replace(verdict, note="; ".join(filter(None, notes)))

@@ -25,7 +25,15 @@ from medn_edu.experiments.claims.rules import (
 from medn_edu.experiments.claims.scores import Estimate, Scores, mean_interval
 from medn_edu.experiments.claims.verdicts import Verdict, bounded, combine
 
-__all__ = ["MoreStable", "Overfits", "Sensitive", "Steady"]
+__all__ = ["MARKS", "MoreStable", "Overfits", "Sensitive", "Steady"]
+
+MARKS = ("change_errors", "loss_errors")
+"""Columns of ``ocr-overfitting`` with errors along training, at the marks of either axis."""
+
+_KINDS = {
+    "change_errors": "likelihood's relative change",
+    "loss_errors": "likelihood itself",
+}
 
 
 @dataclass(frozen=True)
@@ -109,8 +117,9 @@ class MoreStable(InPairs):
 class Overfits(Rule):
     """Along training the test error of every one of some models rises again.
 
-    The effect is the rise from its best moment, on average over folds, to the end; each constant that a
-    model is trained with counts by itself.
+    The effect is the rise from its best moment to the end of training, as in the table of the study: the
+    best moment is the mark with the lowest mean over folds, of those on either axis that all folds
+    reach.  Each constant that a model is trained with counts by itself.
 
     Parameters
     ----------
@@ -118,23 +127,24 @@ class Overfits(Rule):
         Names of models.
     at_least : float
         By how many points, from the best mean over folds to the end.
-    column : str
-        Column with the errors along training, as a text.
+    columns : tuple of str
+        Columns with the errors along training, as texts; the best moment is that over all of them.
     """
 
     models: Names
     at_least: float = 1.0
-    column: str = "change_errors"
+    columns: Names = MARKS
 
     def _verdict(self, rows: Sequence[Row]) -> Verdict:
-        rises = _rises(rows, self.models, self.column)
+        rises = _rises(rows, self.models, self.columns)
         verdicts = [bounded(rise, POINTS, above=self.at_least) for rise in rises.values()]
         return combine(verdicts, list(rises))
 
     def text(self) -> str:
         """Say whose error rises."""
         return (
-            f"from its best moment to the end of training the test error of {listed(self.models)} rises "
+            f"from its best moment{_marks(self.columns)} to the end of training the test error of "
+            f"{listed(self.models)} rises "
             f"by more than {points_text(self.at_least)}"
         )
 
@@ -151,23 +161,24 @@ class Steady(Rule):
         Names of models.
     at_most : float
         By how many points it may, from the best mean over folds to the end.
-    column : str
-        Column with the errors along training, as a text.
+    columns : tuple of str
+        Columns with the errors along training, as texts; the best moment is that over all of them.
     """
 
     models: Names
     at_most: float = 1.0
-    column: str = "change_errors"
+    columns: Names = MARKS
 
     def _verdict(self, rows: Sequence[Row]) -> Verdict:
-        rises = _rises(rows, self.models, self.column)
+        rises = _rises(rows, self.models, self.columns)
         verdicts = [bounded(rise, POINTS, at_most=self.at_most) for rise in rises.values()]
         return combine(verdicts, list(rises))
 
     def text(self) -> str:
         """Say whose error stays."""
         return (
-            f"from its best moment to the end of training the test error of {listed(self.models)} rises "
+            f"from its best moment{_marks(self.columns)} to the end of training the test error of "
+            f"{listed(self.models)} rises "
             f"by at most {points_text(self.at_most)}"
         )
 
@@ -185,40 +196,43 @@ def _range(settings: Mapping[Any, Mapping[Any, float]]) -> tuple[dict[Any, float
     return {unit: settings[worst][unit] - settings[best][unit] for unit in units}, note
 
 
-def _rises(rows: Sequence[Row], models: Names, column: str) -> dict[str, Estimate]:
+def _marks(columns: Names) -> str:
+    """Say which marks are looked at."""
+    kinds = [_KINDS.get(column, column) for column in columns]
+    return f", by marks of the {' or of the '.join(kinds)},"
+
+
+def _rises(rows: Sequence[Row], models: Names, columns: Names) -> dict[str, Estimate]:
     """Return how far the test error rises again, for each model and constant that it is trained with."""
     found = {}
     for model in models:
         constants = {str(row.get("parameters") or "") for row in rows if row["model"] == model}
         for constant in sorted(constants) or [""]:
-            rise = mean_interval(_rise(rows, (model, constant), column))
+            rise = mean_interval(_rise(rows, (model, constant), columns))
             name = " ".join(filter(None, (model, constant)))
             found[name] = known(rise, f"no errors along training of {model}.")
     return found
 
 
-def _rise(rows: Sequence[Row], kind: tuple[str, str], column: str) -> list[float]:
-    """Return for each fold the last error along training minus that where the mean is lowest.
+def _rise(rows: Sequence[Row], kind: tuple[str, str], columns: Names) -> list[float]:
+    """Return for each fold the error at the end of training minus that where the mean is lowest.
 
-    The texts have an error for each mark on the way, or "nan" for marks that were not reached: from the
-    end of training on, the error stays.
+    The texts have an error for each mark on the way, or "nan" for marks that were not reached; only
+    those count that all folds reach.
     """
     curves = [
-        [100 * float(value) for value in str(row[column]).split()]
+        [100 * float(value) for column in columns for value in str(row[column]).split()]
         for row in rows
-        if (row["model"], str(row.get("parameters") or "")) == kind and row.get(column)
+        if _is_trained(row, kind, columns)
     ]
-    table = np.array([_filled(curve) for curve in curves if not np.isnan(curve).all()])
-    if not len(table):
+    ends = [100 * float(row["error"]) for row in rows if _is_trained(row, kind, columns)]
+    table = np.array(curves)
+    if not len(table) or np.isnan(means := table.mean(axis=0)).all():
         return []
-    return list(table[:, -1] - table[:, int(np.argmin(table.mean(axis=0)))])
+    return list(np.array(ends) - table[:, int(np.nanargmin(means))])
 
 
-def _filled(errors: Sequence[float]) -> list[float]:
-    """Put the last known error where there is none; at the start, the first one."""
-    known = [error for error in errors if not np.isnan(error)]
-    last, found = known[0], []
-    for error in errors:
-        last = last if np.isnan(error) else error
-        found.append(last)
-    return found
+def _is_trained(row: Row, kind: tuple[str, str], columns: Names) -> bool:
+    """Say whether a row is one of a model and constant, with all that is to be looked at."""
+    known = not row.get("failure") and all(row.get(column) for column in columns)
+    return known and (row["model"], str(row.get("parameters") or "")) == kind

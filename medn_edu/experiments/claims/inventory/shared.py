@@ -93,7 +93,7 @@ def coming(study: str) -> Untested:
     return Untested(f"the study {study} is still to come.")
 
 
-def claims(paper: str, section: str, *entries: tuple[str, str, Any]) -> list[Claim]:
+def claims(paper: str, section: str, *entries: tuple[Any, ...], caveat: str = "") -> list[Claim]:
     """Give the claims of a section their ids, a letter each.
 
     Parameters
@@ -101,7 +101,10 @@ def claims(paper: str, section: str, *entries: tuple[str, str, Any]) -> list[Cla
     paper, section : str
         Whose they are.
     *entries : tuple of text, study, rule
-        The claims in the order of the paper.
+        The claims in the order of the paper; a fourth member, a dict, has further fields of the `Claim`,
+        such as ``{"amended": "..."}``.
+    caveat : str
+        What is to be said of all those in the section that a study tests.
 
     Returns
     -------
@@ -109,6 +112,10 @@ def claims(paper: str, section: str, *entries: tuple[str, str, Any]) -> list[Cla
         The claims; after ``y`` comes ``za``.
     """
     return [
-        Claim(f"{paper}-{section}-{'z' * (n // 25)}{chr(ord('a') + n % 25)}", text, study, rule)
-        for n, (text, study, rule) in enumerate(entries)
+        Claim(
+            f"{paper}-{section}-{'z' * (n // 25)}{chr(ord('a') + n % 25)}",
+            *(text, study, rule),
+            **{"caveat": "" if isinstance(rule, Untested) else caveat, **dict(*fields)},
+        )
+        for n, (text, study, rule, *fields) in enumerate(entries)
     ]
