@@ -252,9 +252,9 @@ _OPTIMISER = Finding(
     "From its best mark of either kind, at {plain_best} %, the error of a CRF without penalty rises to "
     "{plain_end} %, by {plain_both} points on average, but folds differ so much that it may be "
     "{plain_low} or {plain_high}; from the best mark of the likelihood's relative change alone, where "
-    "it is {plain_change_best} % already, by {plain_change}.  How much it over-fits is the optimiser's: plain L-BFGS keeps "
-    "weights small as if it had a penalty, while with preconditioned L-BFGS the error rises from "
-    "{pre_best} to {pre_end} %.",
+    "it is {plain_change_best} % already, by {plain_change}.  How much it over-fits is the optimiser's: "
+    "plain L-BFGS keeps weights small as if it had a penalty, while with preconditioned L-BFGS the error "
+    "rises from {pre_best} to {pre_end} %.",
     _texts(_rises),
     lambda tables: (
         (found := _rises(tables))["plain_change"] < 1 < found["plain_both"]
@@ -335,6 +335,7 @@ OCR_FINDINGS: dict[str, Finding] = {
     "medn-7.2-l": _CHOSEN_EQUAL,
     "medn-7.2-n": _OPTIMISER,
     "medn-7.2-t": _OPTIMISER,
+    "medn-9-b": _LAPMEDN,
     "medn-7.3-c": _HARD_MARGIN,
     "lapm3n-6.2-b": _FEW_FOLDS,
     "lapm3n-6.2-c": _LAPMEDN,

@@ -281,6 +281,7 @@ SYNTHETIC_FINDINGS: dict[str, Finding] = {
     "medn-7.1.2-b": _FEW_SEQUENCES_SPARSE,
     "medn-7.1.2-g": _FEW_SEQUENCES,
     "medn-7.1.2-i": _ONE_CHOICE,
+    "medn-9-a": _SPARSE_MODELS,
     "lapm3n-6.1.1-b": _SPARSE_MODELS,
     "lapm3n-6.1.1-d": _likelihood_finding(_IID),
     "lapm3n-6.1.2-b": _FEW_SEQUENCES_SPARSE,
@@ -291,6 +292,7 @@ SYNTHETIC_FINDINGS: dict[str, Finding] = {
     "l1m3n-5.1-h": _FEW_SEQUENCES_SPARSE,
     "l1m3n-5.1-j": _crf_finding(_GROUPS),
     "l1m3n-5.1-k": _FEW_SEQUENCES,
-    "l1m3n-6-d": _likelihood_finding(_GROUPS),
+    "l1m3n-6-b": _SMALL_LAMBDA,
+    "l1m3n-6-d": _likelihood_finding(_IID),
 }
 """What is known, by id of the claim."""

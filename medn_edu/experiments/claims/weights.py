@@ -20,16 +20,24 @@ from medn_edu.experiments.claims.averages import (
     of_averages,
     true_weights,
 )
-from medn_edu.experiments.claims.rules import InPairs, Names, OneByOne, Row, known
+from medn_edu.experiments.claims.rules import (
+    InPairs,
+    Names,
+    OneByOne,
+    Row,
+    known,
+    listed,
+)
 from medn_edu.experiments.claims.scores import Estimate, jackknife
 from medn_edu.experiments.claims.verdicts import Verdict, bounded, combine, decide
 
 __all__ = [
-    "AllNonZero", "GroupedVariances", "LargerWeights", "MoreLargeWeights", "SimilarWeights",
+    "AllNonZero", "EqualVariances", "GroupedVariances", "LargerWeights", "MoreLargeWeights", "SimilarWeights",
     "SmallIrrelevant", "UnlikeTruth",
 ]  # fmt: skip
 
 _LARGE = 0.1  # of the model's own largest average weight
+_LAST_DIGIT = 1.01e-4  # of a number with five digits, at most
 
 
 @dataclass(frozen=True)
@@ -217,6 +225,46 @@ class AllNonZero(OneByOne):
             "none of the average weights is" if self.yes else "a tenth of the average weights are"
         )
         return f"{what} zero: {', '.join(self.models)}"
+
+
+@dataclass(frozen=True)
+class EqualVariances(OneByOne):
+    r"""The two functions of each feature have the same posterior variance.
+
+    The tables keep one variance for each feature, the mean over its two labels, but means for both.
+    These tell: a posterior mean is the variance times what the dual variables make of the function,
+    :math:`\mu_k = \sigma_k^2 \eta_k` (MEDN, Theorem 3 and section 6), and the :math:`\eta_k` of a
+    feature's two functions are opposite numbers, since every labelling has each value of the feature at
+    one label or at the other, so that differences of the two functions cancel.  So the variances are the
+    same just where the means are opposite numbers.  The effect is at how many features they are not,
+    in any part, by more than a unit of the last of five digits, to which they are kept.
+
+    Parameters
+    ----------
+    models : tuple of str
+        Names of models with variances.
+    """
+
+    models: Names
+
+    def _names(self) -> Names:
+        return self.models
+
+    def _judge(self, rows: Sequence[Row], model: str) -> Verdict:
+        known_weights(rows, model, "variances")  # a model without them cannot have the same ones
+        first, second = np.moveaxis(known_weights(rows, model), 1, 0)
+        apart = np.abs(first + second) > _LAST_DIGIT * np.maximum(np.abs(first), np.abs(second))
+        n_apart, n_features = int(apart.any(axis=0).sum()), apart.shape[1]
+        status = decide(n_apart == 0)
+        return Verdict(status, float(n_apart), unit=f"of {n_features} differ", slack=-float(n_apart))
+
+    def text(self) -> str:
+        """Say whose variances, and how the table tells."""
+        return (
+            "means of the two functions of each feature are opposite numbers, to the digits kept; as "
+            "each is its variance times an opposite number, the variances are the same: "
+            f"{listed(self.models)}"
+        )
 
 
 @dataclass(frozen=True)
