@@ -1,14 +1,16 @@
 """Rules about algorithms for L1-M3N: counts of non-zero weights.
 
-They read the means over folds that the study ``l1m3n-algorithms`` publishes, one row per algorithm and
-constant.  "The sub-gradient method" is the one whose steps follow each sequence, as in the papers; it is
-the one that has their tail of small weights.  Counts have no interval.
+They read the fits of the study ``l1m3n-algorithms``, whose folds are summed up as in Table 1 of the
+paper: a weight counts if it is not zero in some fold.  "The sub-gradient method" is the one whose steps
+follow each sequence, as in the papers; it is the one that has their tail of small weights.  Counts have
+no interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from medn_edu.experiments.claims.verdicts import Verdict, decide
 
 __all__ = [
     "CHAINS", "OCR", "TITLES", "CanDiscard", "CountsAsPrinted", "KeepsTail", "OfAlgorithm",
-    "SimilarCounts", "Truncation", "algorithm_rows", "known_rows",
+    "SimilarCounts", "Truncation", "algorithm_rows", "fits_of", "known_rows",
 ]  # fmt: skip
 
 CHAINS, OCR = "chains-correlated", "ocr-100"
@@ -32,13 +34,37 @@ TITLES = {CHAINS: "synthetic set 1", OCR: "OCR100"}
 _N_IRRELEVANT = 140
 
 
-def algorithm_rows(rows: Sequence[Row], algorithm: str, data: str) -> list[Row]:
-    """Return the means over folds of an algorithm, by growing constant.
+def fits_of(rows: Sequence[Row], algorithm: str, data: str) -> list[dict[str, Any]]:
+    """Return the fits of an algorithm that did not fail.
 
     Parameters
     ----------
     rows : sequence of rows
-        The summed-up table.
+        Results of ``l1m3n-algorithms``.
+    algorithm : str
+        Name of the algorithm.
+    data : str
+        Name of the data set.
+
+    Returns
+    -------
+    list of dict
+        Empty where the table has none.
+    """
+    return [
+        dict(row)
+        for row in rows
+        if row.get("model") == algorithm and row["data"] == data and not row.get("failure")
+    ]
+
+
+def algorithm_rows(rows: Sequence[Row], algorithm: str, data: str) -> list[Row]:
+    """Return the means over folds of an algorithm, and its counts, by growing constant.
+
+    Parameters
+    ----------
+    rows : sequence of rows
+        Results of ``l1m3n-algorithms``, with times.
     algorithm : str
         Name of the algorithm.
     data : str
@@ -47,10 +73,11 @@ def algorithm_rows(rows: Sequence[Row], algorithm: str, data: str) -> list[Row]:
     Returns
     -------
     list of rows
-        Empty where the table has none.
+        As `medn_edu.experiments.studies.l1_table.table_1` makes them; empty where the table has none.
     """
-    found = [row for row in rows if row["algorithm"] == algorithm and row["data"] == data]
-    return sorted(found, key=lambda row: row["constant"])
+    from medn_edu.experiments.studies.l1_table import table_1  # which imports all models
+
+    return list(table_1(fits_of(rows, algorithm, data)))
 
 
 def known_rows(rows: Sequence[Row], algorithm: str, data: str, what: str) -> list[Row]:
@@ -59,7 +86,7 @@ def known_rows(rows: Sequence[Row], algorithm: str, data: str, what: str) -> lis
     Parameters
     ----------
     rows : sequence of rows
-        The summed-up table.
+        Results of ``l1m3n-algorithms``, with times.
     algorithm, data : str
         Names of the algorithm and of the data set.
     what : str

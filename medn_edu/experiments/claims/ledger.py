@@ -84,8 +84,6 @@ def load_tables(results: Path | None = None) -> dict[str, list[dict[str, Any]]]:
     found = {}
     for name in [*_studies(), *LOOKED_AT]:
         rows = _stored(name) if results is None else _results(_folder(results, name))
-        if rows and name in SEEN and "algorithm" not in rows[0]:
-            rows = _summed_up(rows)
         if rows:
             found[name] = rows
     return found
@@ -133,13 +131,6 @@ def _studies() -> list[str]:
 
 def _folder(results: Path, study: str) -> Path:
     return results / f"{study}-paper"
-
-
-def _summed_up(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the means over folds of the study of algorithms."""
-    from medn_edu.experiments.studies.l1_table import table_1  # which imports all models
-
-    return table_1([row for row in rows if not row.get("failure")])
 
 
 def _stored(study: str) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from medn_edu.experiments.claims.algorithm_costs import (
     ErrorRange,
     Quicker,
     RangeSmaller,
+    ScalesWorse,
     Takes,
     TimeRange,
     TimeTrend,
@@ -72,6 +73,12 @@ __all__ = ["CLAIMS"]
 
 _ONLINE, _PLANES, _EM = "online sub-gradient", "cutting plane", "EM"
 _SLOW = Quicker((_ONLINE,), (_PLANES,), OCR_100, factor=10, longest=True)
+# those that the paper compares; ten times, as all that is "extremely slow"
+_DO_NOT_SCALE = ScalesWorse(_PLANES, (_ONLINE, _EM), factor=10)
+_NOW_GROWTH = {
+    "amended": "it was judged by the longest fits on OCR100 alone, ten times as long as those of online "
+    "sub-gradients, which end far from the optimum; now by how times grow from the synthetic data."
+}
 _OTHERS = (CRF, L2, L1, M3N_S)
 _BEATS_OTHERS = Better((L1_M3N,), _OTHERS, consistently=True)
 _BEATS_OTHERS_OCR = Better((L1_M3N_EM,), _OTHERS, consistently=True)
@@ -184,7 +191,8 @@ CLAIMS = [
          _PROJECTION),
         ("synthetic: at their best the three err alike", ALGORITHMS,
          BestIsComparable((_PLANES, _ONLINE, _EM), CHAINS)),
-        ("OCR100: cutting planes do not scale", ALGORITHMS, _SLOW),
+        ("OCR100: cutting planes do not scale (rule: time grows ten times as much)", ALGORITHMS,
+         _DO_NOT_SCALE, _NOW_GROWTH),
         ("OCR100: the errors of sub-gradients and EM are robust", ALGORITHMS,
          ErrorRange((_ONLINE, _EM), OCR_100, at_most=_STABLE)),
         ("OCR100: at its best EM errs slightly less than sub-gradients", ALGORITHMS,
