@@ -2,19 +2,21 @@
 
 What is drawn is computed apart from the drawing: `error_curves` turns raw rows, one per fit, into
 means and spreads, `error_differences` into those of the differences from one of the models, fold by
-fold; `draw_errors` and `draw_grouped_errors` draw them.
+fold, and `with_intervals` puts intervals of the means in place of the spreads; `draw_errors` and
+`draw_grouped_errors` draw them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
+from medn_edu.intervals import student_quantile
 from medn_edu.plots.style import INK, MUTED, series_style, styled
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "draw_grouped_errors",
     "error_curves",
     "error_differences",
+    "with_intervals",
 ]
 
 
@@ -124,6 +127,33 @@ def error_differences(rows: Iterable[Mapping[str, Any]], reference: str) -> list
     )
 
 
+def with_intervals(curve: ErrorCurve) -> ErrorCurve:
+    """Put half the 95 % interval of the mean (Student's) in place of the standard deviation.
+
+    The deviation tells how far a single fit is from the mean, the interval how far the mean is from
+    what infinitely many fits would give.
+
+    Parameters
+    ----------
+    curve : ErrorCurve
+        Means and deviations.
+
+    Returns
+    -------
+    ErrorCurve
+        A copy; a single fit has no interval, its half is 0.
+
+    Examples
+    --------
+    >>> rows = [{"model": "M3N", "n_train": 100, "error": e} for e in (0.3, 0.4)]
+    >>> [curve] = error_curves(rows)
+    >>> curve.deviation.round(3), with_intervals(curve).deviation.round(3)
+    (array([0.071]), array([0.635]))
+    """
+    n = np.maximum(curve.n_fits, 2)  # of a single fit, whose deviation is 0
+    return replace(curve, deviation=student_quantile(n - 1) * curve.deviation / np.sqrt(n))
+
+
 def draw_errors(
     ax: Axes,
     curves: Iterable[ErrorCurve] | Iterable[Mapping[str, Any]],
@@ -188,7 +218,7 @@ def draw_grouped_errors(
     """Draw errors as a group of markers for each number of training samples.
 
     Markers stand side by side, in the order of the curves, so that many models can be told apart; a
-    line through each is the standard deviation over the fits.
+    line through each is the curve's deviation, to both sides.
 
     Parameters
     ----------
@@ -240,8 +270,13 @@ def draw_error_bars(
     names: Sequence[str],
     errors: Sequence[float],
     deviations: Sequence[float] | None = None,
+    *,
+    widest: float | None = None,
 ) -> None:
     """Draw one bar per model, its value written at its end.
+
+    Bars of two panels can be compared only on the same axis: give ``widest`` to both, which then have
+    ticks as well.  A panel by itself has none, as its values are written out.
 
     Parameters
     ----------
@@ -253,6 +288,8 @@ def draw_error_bars(
         Their errors, between 0 and 1.
     deviations : sequence of float, optional
         Their standard deviations, drawn as whiskers.
+    widest : float, optional
+        The largest error in any of several panels, whisker and all.
 
     Examples
     --------
@@ -268,13 +305,19 @@ def draw_error_bars(
         ax.barh(y, errors, height=0.62, color=colours, xerr=deviations, ecolor=INK)
         reach = np.asarray(errors, dtype=float)
         reach = reach + (0 if deviations is None else np.asarray(deviations, dtype=float))
-        widest = max(float(reach.max(initial=0.0)), 1e-3)
+        longest = max(float(reach.max(initial=0.0)) if widest is None else widest, 1e-3)
         for bar, end, error in zip(y, reach, errors, strict=True):
-            ax.text(end + 0.02 * widest, bar, f"{100 * error:.1f} %", va="center", color=INK)
+            ax.text(end + 0.02 * longest, bar, f"{100 * error:.1f} %", va="center", color=INK)
         ax.set_yticks(y, names)
         ax.invert_yaxis()
-        ax.set_xlim(0, 1.22 * widest)
-        ax.set_xticks([])
-        ax.tick_params(length=0)
-        ax.spines["bottom"].set_visible(False)
+        ax.set_xlim(0, 1.22 * longest)
+        ax.tick_params(axis="y", length=0)
+        if widest is None:
+            ax.set_xticks([])
+            ax.spines["bottom"].set_visible(False)
+        else:
+            ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+            ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
+            ax.grid(axis="x")
+            ax.set_axisbelow(True)
         ax.spines["left"].set_color(MUTED)

@@ -175,5 +175,6 @@ OCR_STUDY = Study(
     measured=("grid_errors",),
     measure=grid_errors,
     report=report_ocr,
+    shows="MEDN 7, LapM3N 4",
 )
 """The study of few words."""

@@ -35,12 +35,17 @@ from medn_edu.experiments.selection import Grid, Selected, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Study
 from medn_edu.experiments.splits import N_UNSEEN_PARTS, ocr_split
 from medn_edu.experiments.studies.ocr import grid_errors
+from medn_edu.experiments.studies.ocr_constants import GRIDS as OCR_GRIDS
 from medn_edu.experiments.studies.ocr_reports import (
     MEMORY,
     MEMORY_NOTE,
     bullets,
+    ends_sentence,
+    grids_text,
     is_at_end,
+    listed,
     summary_line,
+    values_text,
     with_spread,
 )
 from medn_edu.experiments.tables import markdown_table, text_table
@@ -147,22 +152,32 @@ def _of(rows: Iterable[dict[str, Any]], data: str) -> list[dict[str, Any]]:
 
 
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    figure = new_figure(13.5, 4.4)
+    figure = new_figure(13.5, 4.8)
+    lines = _unseen_lines(rows)
+    reach = [line[data] + line[f"{data}_deviation"] for line in lines for data in _HELD_OUT]
+    widest = max([row["error"] for data in _WHOLE for row in _of(rows, data)] + reach, default=0.0)
     with styled():
         *panels, right = figure.subplots(1, 3)
         for ax, (data, title) in zip(panels, _WHOLE.items(), strict=True):
             found = _of(rows, data)
-            draw_error_bars(ax, [row["model"] for row in found], [row["error"] for row in found])
+            models = [row["model"] for row in found]
+            draw_error_bars(ax, models, [row["error"] for row in found], widest=widest)
+            ax.set_yticks(range(len(models)), [_label(data, name) for name in models])
             ax.set_xlabel("test error (% of labels), 1 fit")
             ax.set_title(title)
-        _draw_unseen(right, rows)
+        _draw_unseen(right, lines, widest)
         figure.supxlabel(MEMORY_NOTE, fontsize=9, color=MUTED)
     save_figure(figure, path)
 
 
-def _draw_unseen(ax: Any, rows: Sequence[dict[str, Any]]) -> None:
+def _label(data: str, model: str) -> str:
+    """Return a model's name, marked where its constant was not chosen."""
+    given = " and ".join(name for name, _ in _GIVEN.get((data, model), ()))
+    return f"{model} ({given} given)" if given else model
+
+
+def _draw_unseen(ax: Any, lines: Sequence[dict[str, Any]], widest: float) -> None:
     """Draw each model's errors on words that trained and on words that did not."""
-    lines = _unseen_lines(rows)
     models, names, errors, deviations = [], [], [], []
     for line in lines:
         for data, what in _HELD_OUT.items():
@@ -170,12 +185,12 @@ def _draw_unseen(ax: Any, rows: Sequence[dict[str, Any]]) -> None:
             names.append(f"{line['model']}, {what}")
             errors.append(line[data])
             deviations.append(line[f"{data}_deviation"])
-    draw_error_bars(ax, models, errors, deviations)
+    draw_error_bars(ax, models, errors, deviations, widest=widest)
     ax.set_yticks(range(len(names)), names)
-    for bar in ax.patches[::2]:  # seen: paler
-        bar.set_alpha(0.45)
+    for bar in ax.patches[::2]:  # seen: paler, but not transparent, as lines of the grid are below
+        bar.set_facecolor(1 - 0.45 * (1 - np.array(bar.get_facecolor())))
     n_parts = max((line["fits"] for line in lines), default=0)
-    ax.set_xlabel(f"test error (%), mean ± deviation of {n_parts} fits")
+    ax.set_xlabel(f"test error (% of labels), mean ± deviation of {n_parts} fits", loc="right")
     ax.set_title("Words seen in training, or never")
 
 
@@ -221,7 +236,7 @@ def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     listed = bullets(_unseen_texts(_unseen_lines(rows)))
     caption = "\n\n".join(
         [
-            *(textwrap.fill(text, 100, break_on_hyphens=False) for text in _CAPTION),
+            *(textwrap.fill(text, 100, break_on_hyphens=False) for text in _caption(table, rows)),
             f"Test errors, and constants (* at the end of their grid):\n\n{markdown_table(head, cells)}"
             f"\n{listed}\n",
         ]
@@ -268,21 +283,73 @@ def _unseen_texts(lines: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
-_CAPTION = (
-    "OCR letters, all of them: folds 1-9 train and fold 0 tests (6,251 and 626 words), and the "
-    "reverse, the two protocols of the later literature; one fit each.",
-    "Constants are chosen on words that train, none of which tests: for folds 1-9, 2,000 of their words "
-    "train and the others test; for fold 0 by three-fold cross-validation.  LapMEDN has C = 1 and "
-    "chooses lam, which its variational form takes over.  L1-M3N on folds 1-9 is given C = 0.1, as with "
-    "larger ones it would train for minutes.",
-    "What it is worth that only 55 different words occur, each in every fold: these words are dealt "
-    f"into {N_UNSEEN_PARTS} parts.  The images of a part's words in folds 1-9 test.  Of fold 0 the "
-    "images of all *other* words train (not seen), or as many images of whatever word (seen); constants "
-    "of both are chosen by three-fold cross-validation on the former.  Each letter occurs in the words "
-    "that are left; whiskers are deviations over the parts.  What the errors of *per letter*, which "
-    "knows no words, grow by is due to letters, which are fewer or written otherwise; what those of the "
-    "chains grow by beyond it is due to words known by heart.",
-)
+def _caption(table: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """Return the paragraphs above the tables; the first one explains the figure by itself."""
+    n_parts = max((line["fits"] for line in _unseen_lines(rows)), default=0)
+    drawn = {(line["data"], line["model"]) for line in table}
+    given = "".join(
+        f"  {model} on folds 1-9 is given {listed([f'{name} = {c:g}' for name, c in constants])}: "
+        "with larger ones it would train for minutes."
+        for (data, model), constants in _GIVEN.items()
+        if (data, model) in drawn
+    )
+    return (
+        "OCR letters, all of them, with the same axis in all panels.  Left and middle: fold 0 trains "
+        "and folds 1-9 test, then the reverse (626 and 6,251 words), the two protocols of the later "
+        "literature; one fit for each bar.  Right: words seen in training, or never.  The 55 different "
+        f"words are dealt into {N_UNSEEN_PARTS} parts.  The images of a part's words in folds 1-9 "
+        "test; of fold 0 the images of all *other* words train (not seen), or as many images of "
+        f"whatever word (seen; paler).  Mean and standard deviation over {n_parts} parts, one fit for "
+        f"each.  Constants are chosen on words that train.{given}{_ends(table)}",
+        "Constants are chosen on words that train, none of which tests: for folds 1-9, 2,000 of their "
+        "words train and the others test; for fold 0, and without the words of a part, by three-fold "
+        "cross-validation.  LapMEDN has C = 1 and chooses lam, which its variational form takes over.  "
+        f"Grids, from strong to weak regularisation: {grids_text(_GRIDS)}.  {_other_grids()}",
+        "What it is worth that only 55 different words occur, each in every fold, the right panel "
+        "shows.  Both its bars have the same test words, and the same constants, chosen without them.  "
+        "Each letter occurs in the words that are left.  What the errors of *per letter*, which knows "
+        "no words, grow by is due to letters, which are fewer or written otherwise; what those of the "
+        "chains grow by beyond it is due to words known by heart.",
+    )
+
+
+def _ends(table: Sequence[dict[str, Any]]) -> str:
+    """Say which chosen constants are the first or the last of their grid."""
+    places = {**_WHOLE, "ocr-unseen": "words never seen"}
+    texts = []
+    for data, title in places.items():
+        lines = [line for line in table if line["data"] == data and line["at_end_of_grid"]]
+        if lines:
+            models = ", ".join(f"{line['model']} ({line['parameters']})" for line in lines)
+            texts.append(f"{title[0].lower()}{title[1:]}: {models}")
+    return ends_sentence(texts) if any(line["data"] in places for line in table) else ""
+
+
+def _other_grids() -> str:
+    """Say where the grids differ from those of the study ``ocr``, and why."""
+    models: dict[str, list[str]] = {}
+    for name, grid in _GRIDS.items():
+        if name in OCR_GRIDS and (text := _difference(grid, OCR_GRIDS[name])):
+            models.setdefault(text, []).append(name)
+    texts = [f"for {listed(names)} {text}" for text, names in models.items()]
+    if not texts:
+        return "They are those of the study ocr."
+    return (
+        f"The study ocr has other grids: {'; '.join(texts)}.  Fewer points are for want of time, as "
+        "each of them trains on more words here."
+    )
+
+
+def _difference(grid: Grid, other: Grid) -> str:
+    """Say what another grid has and what it lacks; how many values it has, if these are many."""
+    [(_, here)], [(_, there)] = grid, other
+    more = [value for value in there if value not in here]
+    fewer = [value for value in here if value not in there]
+    if len(more) > len(here):
+        return f"{values_text(there)}"
+    texts = [f"{values_text(more)} as well"] if more else []
+    texts += [f"not {values_text(fewer)}"] if fewer else []
+    return listed(texts) if texts else ""
 
 
 # ---------------------------------------------------------------------------------------------

@@ -1,17 +1,17 @@
 """Figure, tables and caption of the study ``ocr``, and what both studies of OCR letters say alike.
 
-The figure has a half for the papers' constants and one for chosen ones.  Above stand mean errors with
-standard deviations over folds, each of which has trained once.  A fold that is hard to learn from is
-hard for every model, so below stand differences to the half's reference, fold by fold, with their
-mean and deviation.  The tables have the same errors, the constants that were chosen, and for pairs of
-models the mean difference and in how many folds the first errs less.
+The figure has a half for the papers' constants and one for chosen ones, on the same axes.  Above stand
+mean errors with standard deviations over folds, each of which has trained once.  A fold that is hard to
+learn from is hard for every model, so below stand differences to the half's reference, fold by fold,
+with 95 % intervals of their mean (Student's).  The tables have the same errors, the constants that were
+chosen, and for pairs of models the mean difference and in how many folds the first errs less.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +41,20 @@ from medn_edu.plots import (
     save_figure,
     styled,
 )
+from medn_edu.plots.errors import with_intervals
 
 __all__ = [
     "MEMORY",
     "MEMORY_NOTE",
     "bullets",
     "draw_ocr",
+    "ends_sentence",
+    "grids_text",
     "is_at_end",
+    "listed",
     "report_ocr",
     "summary_line",
+    "values_text",
     "with_spread",
 ]
 
@@ -96,17 +101,21 @@ def draw_ocr(rows: Sequence[dict[str, Any]], path: Path) -> None:
         File to write.
     """
     figure = new_figure(12.5, 8.6)
+    panels = []
     with styled():
         for part, (letter, (models, reference)) in zip(
             figure.subfigures(1, 2), _PARTS.items(), strict=True
         ):
             drawn = _drawn(rows, models)
             upper, lower = part.subplots(2, 1, sharex=True)
+            panels.append((upper, lower))
             curves = error_curves(drawn)
             draw_grouped_errors(upper, curves)
             small = [row for row in drawn if row["model"] != "CRF"]  # which is far above all others
             names = [curve.model for curve in curves]
-            differences = {curve.model: curve for curve in error_differences(small, reference)}
+            differences = {
+                curve.model: with_intervals(curve) for curve in error_differences(small, reference)
+            }
             nothing = np.empty(0)
             draw_grouped_errors(
                 lower,
@@ -120,9 +129,21 @@ def draw_ocr(rows: Sequence[dict[str, Any]], path: Path) -> None:
             upper.set_title(_TITLES[letter])
             handles, labels = upper.get_legend_handles_labels()
             part.legend(handles, labels, loc="outside upper center", ncols=3)
-        note = f"One fold trains, nine test: {_fits(curves)}; below fold by fold, CRF left out"
+        for axes in zip(*panels, strict=True):
+            _share_range(axes)
+        note = (
+            f"One fold trains, nine test: above {_fits(curves)}; below fold by fold, CRF left out, with "
+            "95 % intervals of the mean"
+        )
         figure.supxlabel(f"{note}\n{MEMORY_NOTE}", fontsize=9, color=MUTED)
     save_figure(figure, path)
+
+
+def _share_range(axes: Sequence[Any]) -> None:
+    """Give axes side by side the same range, so that what stands as high is as large."""
+    lows, highs = zip(*(ax.get_ylim() for ax in axes), strict=True)
+    for ax in axes:
+        ax.set_ylim(min(lows), max(highs))
 
 
 def _fits(curves: Sequence[ErrorCurve]) -> str:
@@ -169,7 +190,10 @@ def report_ocr(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     trends, findings = bullets(_trends(table)), bullets(_findings(rows))
     caption = "\n\n".join(
         [
-            *(textwrap.fill(text, 100, break_on_hyphens=False) for text in _ocr_caption(n_fits)),
+            *(
+                textwrap.fill(text, 100, break_on_hyphens=False)
+                for text in _ocr_caption(n_fits, _ends(table))
+            ),
             f"Test errors, mean ± deviation over folds:\n\n{markdown_table(head, cells)}"
             f"\nConstants that were chosen (* at the end of their grid):\n\n"
             f"{markdown_table(['model', *head[2:]], constants)}"
@@ -312,37 +336,148 @@ def _constants_table(table: Sequence[dict[str, Any]], sizes: Sequence[int]) -> l
     found: dict[str, dict[int, str]] = {}
     for line in table:
         if line["constants"] == "chosen":
-            names = [name for name, _ in GRIDS[line["model"]]]
-            shown = [pair for pair in read_constants(line["parameters"]) if pair[0] in names]
+            text = _chosen_text(line["model"], line["parameters"])
             end = "*" if line["at_end_of_grid"] else ""
-            found.setdefault(line["model"], {})[line["n_train"]] = constants_text(shown) + end
+            found.setdefault(line["model"], {})[line["n_train"]] = text + end
     return [[model, *(cells.get(n, "–") for n in sizes)] for model, cells in found.items()]
 
 
-def _ocr_caption(n_fits: int) -> tuple[str, str, str]:
+def _ocr_caption(n_fits: int, ends: str) -> tuple[str, ...]:
+    """Return the paragraphs above the tables; the first one explains the figure by itself."""
     steps = " and ".join(
         f"{beta:g} for {' and '.join(str(n) for n in SIZES if BETAS[n] == beta)} words"
         for beta in dict.fromkeys(BETAS.values())
     )
+    subtracted = " and of ".join(f"{model} in ({half})" for half, (_, model) in _PARTS.items())
     return (
         "OCR letters (MEDN Fig. 7, L1-M3N Fig. 4, LapM3N Fig. 4): of each of ten folds N words are "
-        "drawn; one fold trains and the other nine test.  Errors are shares of wrong labels; bars "
-        f"are standard deviations over {n_fits} folds.  Below, the errors of one model on the same "
-        "fold are subtracted.",
+        "drawn; one fold trains and the other nine test.  (a) has the papers' constants.  With these "
+        f"it matters when training stops: *sub-gradient* makes {PASSES} passes of the papers' online "
+        "sub-gradient descent and is then far from the optimum; *at its optimum* solves the same "
+        "problem exactly; EM is the method of the L1-M3N paper.  (b) has constants chosen on words "
+        "that are in no drawn set, and trains to optima (LapMEDN variational: three iterations); the "
+        "penalised CRFs of (a) are the same, as the papers do not tell their constants.  epsilon-M3N, "
+        "ours, is M3N with a soft maximum (epsilon = 0.5).  Above: shares of wrong labels, mean and "
+        f"standard deviation over {n_fits} folds.  Below: the errors of {subtracted} on the same fold "
+        "are subtracted; bars are 95 % intervals of the mean over folds (Student's); CRF, far above, "
+        f"is left out.{ends}",
         f"(a) The papers' constants: lam = {LAM:g}; beta = {steps}; C = 200 beta; steps "
         "1/(2 beta sqrt(t)).  The number of passes is not told: *sub-gradient* makes "
-        f"{PASSES}, for each of three quadratic programs with LapMEDN, and ends far from the "
-        "optimum; *at its optimum* is the exact solution at the same C, to a gap of 1 %.  L1-M3N "
-        f"sub-gradient: radius {L1_CONSTANT:g}, the middle of MEDN Fig. 9; L1-M3N EM: lam = "
-        f"{L1_CONSTANT:g}, and C = {EM_C:g}, which the paper does not tell.  It tells no constants "
-        "of the penalised CRFs either: those in (a) are those of (b).",
+        f"{PASSES}, for each of three quadratic programs with LapMEDN; *at its optimum* is the exact "
+        f"solution at the same C, to a gap of 1 %.  L1-M3N sub-gradient: radius {L1_CONSTANT:g}, the "
+        f"middle of MEDN Fig. 9; L1-M3N EM: lam = {L1_CONSTANT:g}, and C = {EM_C:g}, which the paper "
+        "does not tell.  It tells no constants of the penalised CRFs either: those in (a) are those "
+        "of (b).",
         "(b) Constants chosen, for each N and model, on words that are in no drawn set: N left-over "
         f"words of one fold train, those of other folds test, for {N_OUTSIDE_BLOCKS} folds.  LapMEDN "
-        "has C = 1 there.  All models are trained to their optima, those with a duality gap to one of "
-        "1 %, L1-M3N of 2 %; epsilon-M3N (epsilon = 0.5) is ours.  Only 55 different words occur in "
-        "these data, each in every fold, so that a chain can learn them by heart: the study ocr-full "
+        "has C = 1 there.  All models but the variational LapMEDN are trained to their optima, those "
+        "with a duality gap to one of 1 %, L1-M3N of 2 %.  Only 55 different words occur in these "
+        "data, each in every fold, so that a chain can learn them by heart: the study ocr-full "
         "measures how much.",
+        f"Grids, from strong to weak regularisation: {grids_text(GRIDS)}.",
     )
+
+
+def grids_text(grids: Mapping[str, Grid]) -> str:
+    """Say which constants are tried, for models with the same grid at once.
+
+    Parameters
+    ----------
+    grids : mapping of str to tuple of (parameter, values)
+        The grid of each model.
+
+    Returns
+    -------
+    str
+        Without a full stop.
+
+    Examples
+    --------
+    >>> same = (("C", (0.1, 1.0)),)
+    >>> grids_text({"M3N": same, "epsilon-M3N": same, "LapMEDN": (("lam", (9.0, 4.0)),)})
+    'C of M3N and epsilon-M3N 0.1 and 1; lam of LapMEDN 9 and 4'
+    """
+    models: dict[Grid, list[str]] = {}
+    for name, grid in grids.items():
+        models.setdefault(grid, []).append(name)
+    return "; ".join(
+        f"{parameter} of {listed(names)} {values_text(values)}"
+        for grid, names in models.items()
+        for parameter, values in grid
+    )
+
+
+_MANY = 10
+
+
+def values_text(values: Sequence[float]) -> str:
+    """Return constants for a sentence, many of them by their ends.
+
+    Parameters
+    ----------
+    values : sequence of float
+        In the order of a grid.
+
+    Returns
+    -------
+    str
+        For example ``"0.1, 0.3 and 1"``.
+    """
+    if len(values) > _MANY:
+        return f"{len(values)} values from {values[0]:g} to {values[-1]:g}"
+    return listed([f"{value:g}" for value in values])
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Return texts with commas, and "and" before the last.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        One at least.
+
+    Returns
+    -------
+    str
+        For example ``"M3N, CRF and LapMEDN"``.
+    """
+    *first, last = texts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _ends(table: Sequence[dict[str, Any]]) -> str:
+    """Say which chosen constants are the first or the last of their grid."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in table:
+        if line["constants"] == "chosen" and line["at_end_of_grid"]:
+            key = line["model"], _chosen_text(line["model"], line["parameters"])
+            found.setdefault(key, []).append(f"{line['n_train']}")
+    texts = [f"{model} ({text} at {listed(sizes)})" for (model, text), sizes in found.items()]
+    return ends_sentence(texts) if any(line["constants"] == "chosen" for line in table) else ""
+
+
+def _chosen_text(model: str, parameters: str) -> str:
+    """Return the constants that a model has chosen, without those it was given."""
+    names = [name for name, _ in GRIDS[model]]
+    return constants_text([pair for pair in read_constants(parameters) if pair[0] in names])
+
+
+def ends_sentence(texts: Sequence[str]) -> str:
+    """Say which constants were chosen at an end of their grid, if any.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        One for each of them.
+
+    Returns
+    -------
+    str
+        A sentence to append to another.
+    """
+    if not texts:
+        return "  No constant was chosen at an end of its grid."
+    return f"  Chosen at an end of its grid, others might be better still: {'; '.join(texts)}."
 
 
 def _trends(table: Sequence[dict[str, Any]]) -> list[str]:

@@ -1,8 +1,9 @@
 """Figures, table and caption of the study ``priors``.
 
 The first figure shows test errors against the variance, for all priors and kinds of data: means over
-sets, with the standard deviation as a band around the normal prior's alone.  Below stand differences to
-the normal prior's error at chosen variances, set by set, with 95 % intervals of the mean (Student's).
+sets, with the standard deviation as a band around the normal prior's alone; curves that go far above the
+others are cut.  Below stand differences to the normal prior's error at chosen variances, set by set,
+with 95 % intervals of the mean (Student's).
 The second figure shows support labellings and large weights in the same way.
 """
 
@@ -27,6 +28,7 @@ from medn_edu.experiments.studies.priors_means import (
     Fits,
     compared,
     kurtosis,
+    mean_difference,
     table_of,
 )
 from medn_edu.experiments.studies.shaped import ShapedMEDN
@@ -70,7 +72,7 @@ def draw_priors(rows: Sequence[dict[str, Any]], path: Path) -> None:
         for ax, data in zip(upper, shown, strict=True):
             curves = _curves(fits, data, "error")
             draw_against_variance(ax, curves, share=True)
-            _cut(ax, curves)
+            ax.set_ylim(top=min(ax.get_ylim()[1], _top(curves)))
             ax.set_title(_title(fits, data))
         upper[0].set_ylabel("test error (% of labels)")
         entries = _entries(upper[0])
@@ -84,18 +86,25 @@ def draw_priors(rows: Sequence[dict[str, Any]], path: Path) -> None:
             entries |= _entries(lower[0])
         legend = {"loc": "outside upper center", "ncols": 5, "handlelength": 2.6}
         figure.legend(entries.values(), entries.keys(), **legend)
+        cut = "; curves beyond the axis are cut" if any(_cut(fits, data) for data in shown) else ""
         bars = "; bars: 95 % intervals of the mean difference, set by set" if comparisons else ""
-        note = f"C = {PRICE:g}; band: deviation of the Gaussian's errors over the sets{bars}"
+        note = f"C = {PRICE:g}; band: deviation of the Gaussian's errors over the sets{cut}{bars}"
         figure.supxlabel(note, fontsize=9, color=MUTED)
     save_figure(figure, path)
 
 
-def _cut(ax: Any, curves: Sequence[ConstantCurve]) -> None:
-    """Leave out what is far above all priors without bounds: box and two-point, if narrow."""
+def _top(curves: Sequence[ConstantCurve]) -> float:
+    """Return where errors are cut: well above all priors without bounds, as narrow ones go far up."""
     near = [curve.mean + curve.deviation for curve in curves if curve.name == NORMAL]
     near += [curve.mean for curve in curves if curve.name in _UNBOUNDED]
-    if near:
-        ax.set_ylim(top=1.12 * max(float(values.max()) for values in near))
+    return 1.12 * max((float(values.max()) for values in near), default=np.inf)
+
+
+def _cut(fits: Fits, data: str) -> dict[str, float]:
+    """Return the priors whose curves leave the axis, and their largest mean errors."""
+    curves = _curves(fits, data, "error")
+    highest = {curve.name: float(curve.mean.max()) for curve in curves}
+    return {name: error for name, error in highest.items() if error > _top(curves)}
 
 
 def _entries(ax: Any) -> dict[str, Any]:
@@ -176,44 +185,68 @@ def report_priors(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     fits = Fits(rows)
     table = table_of(fits)
     head = (
-        "data", "prior", "kurtosis", "variance", "test error", "to Gaussian", "support",
-        "large weights", "largest gap",
+        "data", "prior", "kurtosis", "variance", "test error", "to Gaussian",
+        "to Gaussian, same variance", "support", "large weights", "largest gap",
     )  # fmt: skip
-    cells = [_cells(line) for line in table if line["chosen"] or not fits.chosen]
+    cells = [_cells(fits, line) for line in table if line["chosen"] or not fits.chosen]
     text = text_table(list(head), cells, right=range(2, len(head)))
-    parts = (_about(scale), _choices(fits), _answers(fits), _equal(fits), _gaps(table))
+    parts = (_about(fits, scale), _choices(fits), _answers(fits), _equal(fits), _gaps(table))
     caption = "\n\n".join(
         textwrap.fill(part, 100, break_on_hyphens=False) for part in parts if part
     )
+    key = textwrap.fill(_KEY, 96)
     return Report(
         COLUMNS,
         table,
-        f"{text}\n\n{textwrap.fill(_KEY, 96)}",
-        f"{caption}\n\n{markdown_table(list(head), cells)}",
+        f"{text}\n\n{key}",
+        f"{caption}\n\n{markdown_table(list(head), cells)}\n{key}\n",
+        {"sparsity": _about_sparsity(fits)},
     )
 
 
 _KEY = (
-    "Each prior at its chosen variance, or at all where none was chosen.  to Gaussian: difference of "
-    "test errors to the normal prior of the same variance, in percentage points, with its 95 % "
-    "interval over the sets; support: wrong labellings with dual mass per training sample; large "
-    "weights: share of the weights that are at least 1 % of the largest."
+    "Each prior at its chosen variance (* at an end of its grid), or at all where none was chosen.  to "
+    "Gaussian: difference of test errors to the normal prior at that one's chosen variance, in "
+    "percentage points, with its 95 % interval over the sets; to Gaussian, same variance: to the normal "
+    "prior at the variance in this line, which is often a bad one for it; support: wrong labellings "
+    "with dual mass per training sample; large weights: share of the weights that are at least 1 % of "
+    "the largest."
 )
 
 
-def _cells(line: dict[str, Any]) -> list[str]:
-    spread = line["error_deviation"]
+def _cells(fits: Fits, line: dict[str, Any]) -> list[str]:
+    data, shape, spread = line["data"], line["prior"], line["error_deviation"]
+    end = "*" if line["chosen"] and _is_at_end(fits, data, shape) else ""
     return [
-        TITLES[line["data"]],
-        line["prior"],
+        TITLES[data],
+        shape,
         f"{line['kurtosis']:g}",
-        f"{line['variance']:g}",
+        f"{line['variance']:g}{end}",
         f"{100 * line['error']:.1f} %" + ("" if spread is None else f" ± {100 * spread:.1f}"),
-        "–" if line["prior"] == NORMAL else _interval(line["difference"], line["difference_reach"]),
+        _to_normal(fits, line),
+        "–" if shape == NORMAL else _interval(line["difference"], line["difference_reach"]),
         f"{line['n_support']:.1f}",
         f"{100 * line['large']:.0f} %",
         f"{100 * line['largest_gap']:.2g} %",
     ]
+
+
+def _to_normal(fits: Fits, line: dict[str, Any]) -> str:
+    """Return the difference that the figure shows, each prior at its chosen variance."""
+    own = fits.chosen.get((line["data"], NORMAL))
+    if line["prior"] == NORMAL or own is None:
+        return "–"
+    values = fits.differences(line["data"], line["prior"], line["variance"], (NORMAL, own))
+    difference = mean_difference(line["prior"], values)
+    return (
+        _interval(difference.mean, difference.reach if len(values) > 1 else None)
+        if len(values)
+        else "–"
+    )
+
+
+def _is_at_end(fits: Fits, data: str, shape: str) -> bool:
+    return fits.chosen.get((data, shape)) in (VARIANCES[data][0], VARIANCES[data][-1])
 
 
 def _interval(mean: float | None, reach: float | None) -> str:
@@ -222,7 +255,7 @@ def _interval(mean: float | None, reach: float | None) -> str:
     return f"{100 * mean:+.2f}" + ("" if reach is None else f" ± {100 * reach:.2f}")
 
 
-def _about(scale: str) -> str:
+def _about(fits: Fits, scale: str) -> str:
     sets = (
         "one set of each kind and some variances" if scale == "quick" else "ten sets of each kind"
     )
@@ -236,6 +269,42 @@ def _about(scale: str) -> str:
         "the feature weights of the first kind.  The exponential prior has no negative weights, which "
         "costs no labelling: raising a feature's weights for all labels together changes nothing.  Its "
         "weights without evidence are not 0 but alike, so that counting large ones says little of it."
+        f"{_cut_text(fits)}{_n_ends(fits)}"
+    )
+
+
+def _cut_text(fits: Fits) -> str:
+    """Say which curves leave the figure at its top."""
+    texts = [
+        f"{TITLES[data]}: {', '.join(f'{name} (up to {100 * e:.0f} %)' for name, e in cut.items())}"
+        for data in fits.data()
+        if (cut := _cut(fits, data))
+    ]
+    return f"  Curves beyond the axis are cut, {'; '.join(texts)}." if texts else ""
+
+
+def _n_ends(fits: Fits) -> str:
+    """Say how many choices are at an end of the grid."""
+    texts = []
+    for data, title in TITLES.items():
+        known = [shape for shape in SHAPES if (data, shape) in fits.chosen]
+        ends = sum(_is_at_end(fits, data, shape) for shape in known)
+        if ends:
+            texts.append(f"{ends} of {len(known)} on {title}")
+    return f"  Chosen at an end of the grid of variances: {', '.join(texts)}." if texts else ""
+
+
+def _about_sparsity(fits: Fits) -> str:
+    """Say what the second figure shows."""
+    n_sets = max((len(group) for group in fits.groups.values()), default=0)
+    sets = f"{n_sets} sets" if n_sets != 1 else "1 set"
+    return (
+        "Sparsity in two senses, against the variance of the priors, means over "
+        f"{sets} of each kind.  Above: support labellings, the wrong labellings with dual mass, for "
+        "each training sample; no others take part in the weights.  Below: large weights, the share of "
+        "those that are at least 1 % of the largest.  Bands: standard deviation of the Gaussian's "
+        "numbers over the sets.  Weights of the exponential prior are all positive, and those without "
+        "evidence are alike but not 0."
     )
 
 
@@ -246,7 +315,7 @@ def _choices(fits: Fits) -> str:
         ends = [
             f"{shape} ({fits.chosen[data, shape]:g})"
             for shape in SHAPES
-            if fits.chosen.get((data, shape)) in (VARIANCES[data][0], VARIANCES[data][-1])
+            if _is_at_end(fits, data, shape)
         ]
         if ends:
             sentences.append(f"{title}: {', '.join(ends)}.")
