@@ -1,0 +1,198 @@
+"""Claims about the algorithms for L1-M3N: what rules read off raw fits, fold by fold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from planted_algorithms import EM, FOLDS, ONLINE, PATH, PLANES, RULES, TABLE, fits
+
+from medn_edu.experiments.claims import CLAIMS, judge
+from medn_edu.experiments.claims import algorithm_costs as costs
+from medn_edu.experiments.claims import algorithms as alg
+from medn_edu.experiments.claims.scores import mean_interval
+from medn_edu.experiments.claims.verdicts import FAILS, HOLDS, UNTESTED
+from medn_edu.experiments.gallery import PUBLISHED
+from medn_edu.experiments.studies.l1_algorithms import L1_STUDY
+from medn_edu.experiments.studies.l1_table import CHAINS, OCR, table_1
+from medn_edu.experiments.tables import csv_text, read_csv
+
+
+@pytest.mark.parametrize(("rule", "status"), RULES, ids=repr)
+def test_rules(rule, status):
+    assert rule.decide(TABLE).status == status
+    assert rule.decide([]).status == UNTESTED
+    assert rule.text()
+
+
+def test_published_columns_are_enough():
+    columns = (*PUBLISHED, *L1_STUDY.measured, "seconds", "cpu_seconds")
+    published = read_csv(csv_text(TABLE, columns))
+    for rule, _ in RULES:
+        assert rule.decide(published).numbers == rule.decide(TABLE).numbers
+
+
+def test_a_summary_tests_nothing():
+    summary = table_1(TABLE)
+    for rule, _ in RULES:
+        assert rule.decide(summary).status == UNTESTED
+
+
+# ---------------------------------------------------------------------------------------------
+# errors, fold by fold
+
+
+PAIRED = [
+    costs.BestIsBetter(EM, (ONLINE,), CHAINS),
+    costs.BestIsComparable((EM, ONLINE), CHAINS),
+    costs.ErrorRange((PLANES,), CHAINS, more_than=5.0),
+    costs.RangeSmaller(EM, (PLANES,), CHAINS),
+]
+
+
+def chains(shared=0.0):
+    return [
+        *fits(PLANES, (0.20, 0.08, 0.075), (1, 1, 1), shared=shared),
+        *fits(EM, (0.073, 0.075, 0.078), (1, 1, 1), shared=shared),
+        *fits(ONLINE, (0.15, 0.08, 0.076), (1, 1, 1), shared=shared),
+    ]
+
+
+@pytest.mark.parametrize("rule", PAIRED, ids=repr)
+def test_hard_folds_are_hard_for_all(rule):
+    """What a fold errs more whatever the algorithm widens no interval of a difference."""
+    alike, apart = (rule.decide(chains(shared)) for shared in (0.0, 0.02))
+    assert (apart.effect, *apart.interval) == pytest.approx((alike.effect, *alike.interval))
+
+
+def test_folds_are_paired_by_their_numbers():
+    rule, rows = costs.BestIsBetter(EM, (ONLINE,), CHAINS), chains(0.02)
+    shuffled = [rows[k] for k in np.random.default_rng(0).permutation(len(rows))]
+    assert rule.decide(shuffled) == rule.decide(rows)
+    backwards = [
+        {**row, "fold": FOLDS - 1 - row["fold"]} if row["model"] == EM else row for row in rows
+    ]
+    verdict, wide = rule.decide(rows), rule.decide(backwards)
+    assert wide.effect == pytest.approx(verdict.effect)
+    assert np.diff(wide.interval) > 5 * np.diff(verdict.interval)
+
+
+def errors_at(rows, algorithm, constant):
+    return np.array([
+        100 * row["error"]
+        for row in rows
+        if row["model"] == algorithm and row["parameters"].endswith(f"={constant:g}")
+    ])  # fmt: skip
+
+
+def test_intervals_are_students_of_differences_at_the_best_constants():
+    rows = chains()
+    em, online = errors_at(rows, EM, 504), errors_at(rows, ONLINE, 0.75)
+    planes, worst = errors_at(rows, PLANES, 0.0075), errors_at(rows, PLANES, 0.0025)
+    em_worst = errors_at(rows, EM, 1960)
+    for rule, values in {
+        costs.BestIsBetter(EM, (ONLINE,), CHAINS): online - em,
+        costs.BestError(PLANES, CHAINS, 7, 1): planes,
+        costs.ErrorRange((PLANES,), CHAINS, more_than=5.0): worst - planes,
+        costs.RangeSmaller(EM, (PLANES,), CHAINS): (worst - planes) - (em_worst - em),
+    }.items():
+        assert len(values) == FOLDS
+        verdict, expected = rule.decide(rows), mean_interval(values)
+        assert (verdict.effect, *verdict.interval) == pytest.approx(expected)
+
+
+def test_the_best_constant_is_that_of_the_mean():
+    """Not that of the luckiest fold."""
+    rows = chains()
+    lucky = next(r for r in rows if r["model"] == ONLINE and r["parameters"] == "radius=0.25")
+    lucky["error"] = 0.0
+    rule = costs.BestIsBetter(EM, (ONLINE,), CHAINS)
+    assert rule.decide(rows) == rule.decide(chains())
+
+
+def test_only_folds_that_both_have_are_compared():
+    rows = [r for r in chains() if not (r["model"] == EM and r["fold"] in (0, 3))]
+    online, em = (errors_at(chains(), name, c) for name, c in ((ONLINE, 0.75), (EM, 504)))
+    expected = mean_interval(np.delete(online - em, [0, 3]))
+    verdict = costs.BestIsBetter(EM, (ONLINE,), CHAINS).decide(rows)
+    assert (verdict.effect, *verdict.interval) == pytest.approx(expected)
+    failed = [
+        {**r, "error": None, "failure": "no"} if r["model"] == EM and r["fold"] in (0, 3) else r
+        for r in chains()
+    ]
+    assert costs.BestIsBetter(EM, (ONLINE,), CHAINS).decide(failed) == verdict
+
+
+@pytest.mark.parametrize("rule", PAIRED, ids=repr)
+def test_two_folds_are_too_few(rule):
+    verdict = rule.decide([row for row in chains() if row["fold"] < 2])
+    assert verdict.status == UNTESTED
+    assert "fewer than three" in verdict.note
+
+
+# ---------------------------------------------------------------------------------------------
+# times
+
+
+def test_without_times_counts_are_judged_and_times_are_not():
+    rows = [{**row, "cpu_seconds": None} for row in TABLE]
+    assert alg.KeepsTail(ONLINE).decide(rows).status == HOLDS
+    for rule in (
+        costs.Quicker((EM,), (PLANES,), CHAINS),
+        costs.ScalesWorse(ONLINE, (PLANES,)),
+        costs.Takes(PLANES, CHAINS, 1.0),
+        costs.TimeRange(EM, CHAINS, at_most=2.0),
+    ):
+        verdict = rule.decide(rows)
+        assert (verdict.status, verdict.note[:8]) == (UNTESTED, "no times")
+
+
+def test_notes_say_how_far_the_fits_came():
+    """At the longest fits the gaps of these alone, at mean times those of all."""
+    rows = [
+        *fits(ONLINE, (0.3, 0.2), (2, 1), data=OCR, gap=0.25),
+        *fits(ONLINE, (0.3, 0.2, 0.1), (2, 1, 3), data=OCR, gap=1.0)[2 * FOLDS :],
+        *fits(PLANES, (0.6, 0.5), (10, 50), data=OCR, gap=0.002),
+    ]
+    longest = costs.Quicker((ONLINE,), (PLANES,), OCR, factor=10, longest=True).decide(rows)
+    assert longest.note == "3 s against 50 s a fit (to median gaps of 100 % against 0.2 %)"
+    mean = costs.Quicker((ONLINE,), (PLANES,), OCR, factor=10).decide(rows)
+    assert mean.note == "2 s against 30 s a fit (to median gaps of 25 % against 0.2 %)"
+    unknown = [{**row, "relative_gap": None} for row in rows]
+    quiet = costs.Quicker((ONLINE,), (PLANES,), OCR, factor=10).decide(unknown)
+    assert quiet.note == "2 s against 30 s a fit"
+
+
+@pytest.mark.parametrize("claim_id", ["medn-7-a", "medn-7.2-a", "l1m3n-5.2-a"])
+def test_claims_that_cutting_planes_are_slow_say_both_gaps(claim_id):
+    note = judge(CLAIMS[claim_id], {"l1m3n-algorithms": TABLE}).note
+    assert "median gaps of 98 % against 1 %" in note
+
+
+def grown(planes, em=2.0, online=1.0):
+    """Fits whose times at the best constants grow by known factors."""
+    growth = {PLANES: planes, EM: em, ONLINE: online}
+    return [
+        row
+        for name, factor in growth.items()
+        for row in (
+            *fits(name, (0.2, 0.1), (900, 2)),
+            *fits(name, (0.5, 0.4), (900, 2 * factor), data=OCR),
+        )
+    ]
+
+
+def test_cutting_planes_do_not_scale_if_their_time_grows_ten_times_as_much():
+    claim = CLAIMS["l1m3n-5.3.2-o"]
+    assert isinstance(claim.rule, costs.ScalesWorse)
+    assert "at least 10 times" in claim.rule.text()
+    for planes, status, effect in ((21, HOLDS, 10.5), (19, FAILS, 9.5), (2, FAILS, 1.0)):
+        verdict = judge(claim, {claim.study: grown(planes)})
+        assert (verdict.status, verdict.interval) == (status, None)
+        assert verdict.effect == pytest.approx(effect), "the other whose time grows most"
+    assert judge(claim, {claim.study: grown(25, em=1.0, online=3.0)}).status == FAILS
+    slow_everywhere = [
+        {**row, "cpu_seconds": 100 * row["cpu_seconds"]} if row["model"] == PLANES else row
+        for row in grown(2)
+    ]
+    assert judge(claim, {claim.study: slow_everywhere}).status == FAILS, "slow, but no worse"
+    assert judge(claim, {claim.study: fits(PATH, (0.1,), (1,))}).status == UNTESTED
