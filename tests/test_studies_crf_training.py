@@ -198,6 +198,7 @@ def test_figure_and_caption_of_sensitivity(tmp_path):
     assert set(report.rows[0]) == set(report.columns)
     assert len(report.rows) == len(specs) / 10 == 67
     assert "| L1-M3N EM | lam = 169 … 441 |" in report.caption
+    assert "table" not in report.caption.split("\n\n")[0], "the first paragraph is of the figure"
     assert "250,000 times (L2-CRF)" in " ".join(report.caption.split())
 
 

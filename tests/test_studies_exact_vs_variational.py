@@ -175,6 +175,10 @@ def test_figures_of_planted_rows(tmp_path):
     ]
     VARIATIONAL_STUDY.draw(rows, tmp_path / "figure.png")
     VARIATIONAL_STUDY.more_figures["weights"](rows, tmp_path / "weights.png")
+    text = VARIATIONAL_STUDY.report(rows, "paper").captions["weights"]
+    assert "All 9 posterior means of a single fit" in text
+    assert "C = 1, λ = 36" in text
+    assert "0 of the squares" in text, "the planted weights are the same everywhere"
     for name in ("figure", "weights"):
         assert (tmp_path / f"{name}.png").stat().st_size > 20_000
 

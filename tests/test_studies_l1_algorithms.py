@@ -148,6 +148,9 @@ def test_the_caption_says_what_comes_out_and_what_does_not():
     assert "OCR100: cutting plane 40 % (40 %)." in caption
     assert "weights of zero, which there have a gap of 1.7 % at most" in caption
     assert "price of the mean slack" in caption
+    first, second, *_ = L1_STUDY.report(rows, "paper").caption.split("\n\n")
+    assert "tables" not in first, "the first paragraph is of the figure"
+    assert second.startswith("The tables below")
     swapped = counts("sub-gradient", online) + counts("online sub-gradient", batch)
     caption = " ".join(L1_STUDY.report(swapped, "paper").caption.split())
     assert "in batch shows it: 116" in caption

@@ -11,6 +11,7 @@ from medn_edu.experiments.runner import evaluate
 from medn_edu.experiments.selection import read_constants
 from medn_edu.experiments.specs import FitSpec
 from medn_edu.experiments.studies import STUDIES, synthetic_reports
+from medn_edu.plots import series_style
 
 IID, CORRELATED = STUDIES["synthetic-iid"], STUDIES["synthetic-correlated"]
 MODELS = ("CRF", "L2-CRF", "L1-CRF", "M3N", "L1-M3N", "LapMEDN variational", "LapMEDN")
@@ -174,6 +175,40 @@ def test_parts_of_a_data_set_count_once(correlated_rows, tmp_path):
     for name, draw in CORRELATED.more_figures.items():
         draw(correlated_rows, tmp_path / f"{name}.png")
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_every_further_figure_has_a_paragraph(correlated_rows):
+    for row in correlated_rows:
+        if row.get("weights") and row["model"] == "LapMEDN sub-gradient":
+            row["weights"] = " ".join(f"{1e7 * float(w):.5g}" for w in row["weights"].split())
+    captions = synthetic_reports.report_correlated(correlated_rows, "paper").captions
+    assert set(captions) == set(CORRELATED.more_figures)
+    assert not any("\n\n" in text for text in captions.values())
+    found = synthetic_reports.average_weights(correlated_rows)
+    reach = {name: np.abs(weights).max() for name, (weights, _) in found.items()}
+    assert f"CRF ±{reach['CRF']:.2g}, " in captions["weights"]
+    mantissa = f"{reach['LapMEDN sub-gradient'] / 1e8:.1f}"
+    assert f"LapMEDN sub-gradient ±{mantissa} · 10^8 are what C = 200 beta" in captions["weights"]
+    for text in captions.values():
+        assert "3 training parts of 100 sequences" in text
+    one = [row for row in correlated_rows if row["data"] == "correlated-20-1"]
+    for text in synthetic_reports.report_correlated(one, "quick").captions.values():
+        assert text.startswith("No model has ")
+
+
+def test_close_curves_can_be_told_apart(correlated_rows, tmp_path, monkeypatch):
+    figures = []
+    monkeypatch.setattr(synthetic_reports, "save_figure", lambda figure, _: figures.append(figure))
+    CORRELATED.draw(correlated_rows, tmp_path / "figure.png")
+    left = figures[0].axes[0]
+    mean = np.mean([row["truth_error"] for row in correlated_rows])
+    drawn = {line.get_label(): line for line in left.get_lines()}
+    assert 0 < left.get_ylim()[0] < drawn["generating model"].get_ydata().min()
+    assert drawn["generating model"].get_ydata() == pytest.approx(mean)
+    for name in synthetic_reports.STOPPED:
+        styles = [series_style(n) for n in (name, name.removesuffix(" sub-gradient"))]
+        assert styles[0]["color"] == styles[1]["color"]
+        assert styles[0]["linestyle"] != styles[1]["linestyle"]
 
 
 def test_average_weights_have_the_two_labels_of_a_feature_side_by_side(correlated_rows):

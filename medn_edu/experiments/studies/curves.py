@@ -189,7 +189,7 @@ CURVES: dict[str, CurveStudy] = {
     for study in (
         CurveStudy(
             "shrinkage",
-            "what eight priors make of the evidence for a weight",
+            "what eight priors make of the evidence",
             ("panel", "prior", "low", "high", "eta", "mean"),
             _shrinkage_rows,
             _draw_shrinkage,
@@ -200,6 +200,7 @@ CURVES: dict[str, CurveStudy] = {
             f"shapes, each stretched to the Laplace prior's variance 2/λ = {2 / _LAM:g}.  Dotted: "
             "ends of domains, where a mean leaves every bound.",
             "1 s",
+            "MEDN 1",
         ),
         CurveStudy(
             "kl-norm",
@@ -211,6 +212,7 @@ CURVES: dict[str, CurveStudy] = {
             "of Laplace priors (Corollary 6): the larger λ, the closer to L1, yet round wherever "
             "they meet the axes, as the enlargement on the right shows; L2 and L1 thin and grey.",
             "1 s",
+            "MEDN 2",
         ),
     )
 }

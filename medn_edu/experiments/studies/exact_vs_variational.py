@@ -136,7 +136,7 @@ def _text(values: Iterable[float]) -> str:
 
 VARIATIONAL_STUDY = Study(
     "exact-vs-variational",
-    "Laplace MEDN: Algorithm 1 and the exact solution",
+    "Laplace MEDN: Algorithm 1 and exactly",
     _specs,
     _split,
     draw_variational,

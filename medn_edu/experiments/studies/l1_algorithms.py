@@ -146,7 +146,7 @@ def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
 
 L1_STUDY = Study(
     "l1m3n-algorithms",
-    "L1-M3N by four algorithms: zeros, error and time",
+    "L1-M3N by four algorithms: error and time",
     _specs,
     _split,
     draw_l1,
@@ -155,5 +155,6 @@ L1_STUDY = Study(
     measured=("l1_norm", "nonzero", "not_small"),
     measure=_measure,
     report=report_l1,
+    shows="L1-M3N 5-6",
 )
 """The study."""

@@ -349,9 +349,9 @@ def _caption(table: Sequence[dict[str, Any]], scale: str) -> str:
     some = "  At quick scale there are some of the constants only." if scale == "quick" else ""
     return (
         "Test error against each model's constant, after Fig. 9 of the MEDN paper and Fig. 5 of the "
-        "LapM3N paper, with the papers' constants: 100 OCR words of one fold train, 900 of the others "
-        f"test; {_folds(table)}.  The first table has the range of each model's mean errors, highest "
-        f"minus lowest, in points.{some}"
+        "LapM3N paper: 100 OCR words of one fold train, 900 of the others test; "
+        f"{_folds(table)}.  The constants are the papers', but those of the exact L1-M3N ours; each "
+        f"panel has its own logarithmic axis of them.{some}"
     )
 
 
@@ -366,12 +366,14 @@ _UNKNOWN = (
 def _findings(table: Sequence[dict[str, Any]]) -> str:
     """Say what a reader of the ranges should know."""
     sentences = [
-        "The ranges are of unlike widths: the largest constant is "
+        "The first table below has the range of each model's mean errors, highest minus lowest, in "
+        "points, the second the means.",
+        "The constants span unlike widths: the largest is "
         + ", ".join(
             f"{line['span']:,.{0 if line['span'] >= 10 else 1}f} times ({line['model']})"
             for line in ranges(table)
         )
-        + " the smallest; what is flat over a short way need not be robust."
+        + " the smallest; what is flat over a short way need not be robust.",
     ]
     for name in ("L1-CRF", "L2-CRF"):
         weak = [x for x in table if x["model"] == name and x["constant"] <= 1]
@@ -391,5 +393,6 @@ SENSITIVITY_STUDY = Study(
     "quick 8 s, paper 5 min",
     models=_MODELS,
     report=_report,
+    shows="MEDN 9, LapM3N 5",
 )
 """The study."""

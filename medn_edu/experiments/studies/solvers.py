@@ -233,7 +233,7 @@ def _caption(scale: str) -> str:
 
 SOLVER_STUDY = TraceStudy(
     "solvers",
-    "every solver of M3N on one problem, pass by pass",
+    "every solver of M3N, pass by pass",
     _COLUMNS,
     ("solver", "iteration", "cpu_seconds"),
     _trace,

@@ -7,6 +7,7 @@ stand their differences on the same data, with 95 % intervals of the mean (Stude
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -124,6 +125,7 @@ def draw_correlated(rows: Sequence[dict[str, Any]], path: Path) -> None:
     with styled():
         axes = figure.subplots(1, 2, width_ratios=[1, 1.25], squeeze=False)
         _draw_pair(axes[0], part)
+        _begin_near(axes[0, 0])
         _finish(figure, axes, _repetitions(rows, "data sets, each the mean over its parts"))
     save_figure(figure, path)
 
@@ -215,15 +217,73 @@ def report_correlated(rows: Sequence[dict[str, Any]], scale: str) -> Report:
         "others test, for K from 20 to 4.  Constants are chosen once for each K on a further data set.  "
         "*Sub-gradient*: C = 200 beta, steps 1/(2 beta sqrt(t)), 20 passes (the papers do not say how "
         "many), beta from 1 to 60, lam from 9 to 64; all other models are trained to their optima, "
-        "LapMEDN with C = 1.  Left, mean errors; right, errors of M3N on the same data subtracted, "
-        "with 95 % intervals of the mean over data sets.  Grey: the generating model's own error."
+        "LapMEDN with C = 1.  Each data set has a random CRF of its own, as in MEDN and L1-M3N; those "
+        "of LapM3N are ten of one CRF.  Left, mean errors, on an axis that does not begin at 0; right, "
+        "errors of M3N on the same data subtracted, with 95 % intervals of the mean over data sets.  "
+        "Grey: the generating model's own error."
     )
     report = _report(shown, lines, (), caption)
     extra = [
         text for text in (_at_optimum(shown), _weights_note(shown), _variances_note(shown)) if text
     ]
     filled = "\n\n".join(textwrap.fill(text, 100, break_on_hyphens=False) for text in extra)
-    return replace(report, caption=report.caption + ("\n" + filled + "\n" if filled else ""))
+    return replace(
+        report,
+        caption=report.caption + ("\n" + filled + "\n" if filled else ""),
+        captions={"weights": _about_weights(shown), "variances": _about_variances(shown)},
+    )
+
+
+def _about_weights(rows: Sequence[dict[str, Any]]) -> str:
+    """Say what the figure of average weights shows."""
+    found = average_weights(rows)
+    if not found:
+        return "No model has weights for this figure yet."
+    sizes = {
+        name: f"{name} ±{_size(np.abs(weights).max())}" for name, (weights, _) in found.items()
+    }
+    early = [sizes.pop(name) for name in STOPPED if name in sizes]
+    others = ", ".join(sizes.values())
+    scale = f"Each panel has a scale of its own; weights reach to {others}."
+    if early:
+        scale += (
+            f"  {' and '.join(early)} are what C = 200 beta and stopping after 20 passes make of the "
+            "scale: it is the shapes that are to be compared."
+        )
+    return (
+        f"Weights of the {2 * _N_FEATURES} state feature functions, the two of a feature side by side, "
+        f"the {2 * _N_RELEVANT} of relevant features shaded (MEDN Fig. 5, L1-M3N Fig. 3): first the "
+        "CRF that has generated the first data set, then each model's weights, averaged over "
+        f"{_parts(found)} of this data set.  {scale}"
+    )
+
+
+def _about_variances(rows: Sequence[dict[str, Any]]) -> str:
+    """Say what the figure of average variances shows."""
+    found = _average(rows, "variances")
+    if not found:
+        return "No model has variances for this figure yet."
+    return (
+        f"Posterior variances of the weights of the {_N_FEATURES} features with the Laplace prior, one "
+        "diamond each, as the two weights of a feature have the same (MEDN Fig. 6): averages over "
+        f"{_parts(found)} of the first data set, on logarithmic scales of their own.  Left of the "
+        f"dotted line the {_N_RELEVANT} relevant features, the three copies of a value joined by a "
+        "line and every other group shaded.  A title says how much of the variation among these "
+        "features' log variances lies within groups; by chance it would be 69 %."
+    )
+
+
+def _parts(found: dict[str, tuple[np.ndarray, int]]) -> str:
+    most = max(n for _, n in found.values())
+    return f"{most} training parts of 100 sequences" if most > 1 else "one part of 100 sequences"
+
+
+def _size(value: float) -> str:
+    """Write the size of a weight, however large it is, with two digits."""
+    if value < 1e4:
+        return f"{float(f'{value:.2g}'):g}"
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    return f"{mantissa} · 10^{int(exponent)}"
 
 
 def average_weights(rows: Iterable[dict[str, Any]]) -> dict[str, tuple[np.ndarray, int]]:
@@ -408,6 +468,15 @@ def _draw_pair(axes: Sequence[Any], rows: Sequence[dict[str, Any]]) -> None:
         unit="sequences",
         reference=_REFERENCE,
     )
+
+
+def _begin_near(ax: Any) -> None:
+    """Let an axis of errors begin just below the smallest one, so that close curves come apart."""
+    low, high = ax.dataLim.intervaly
+    if not high > low:  # nothing is drawn yet
+        return
+    bottom = math.floor(100 * (low - 0.05 * (high - low))) / 100
+    ax.set_ylim(max(bottom, 0), high + 0.04 * (high - low))
 
 
 def _finish(figure: Any, axes: np.ndarray, note: str) -> None:
