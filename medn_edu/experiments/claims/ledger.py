@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from medn_edu import __version__
 from medn_edu.experiments.claims.claim import PAPERS, Claim, judge
 from medn_edu.experiments.claims.findings import LOOKED_AT, finding_of
 from medn_edu.experiments.claims.inventory import CLAIMS, COMING, SEEN
+from medn_edu.experiments.claims.legend import UNITS, margins
 from medn_edu.experiments.claims.rules import Untested
 from medn_edu.experiments.claims.verdicts import FAILS, MIXED, STATUSES, Verdict
 from medn_edu.experiments.stored import stored_rows
@@ -47,19 +48,22 @@ class Entry:
         What the tables say of it.
     finding : str
         Why it does not hold, as far as that is known.
-    fits : str
-        How many fits of the study there are, where some are missing, such as ``"3 of 1050 fits"``.
+    fits : mapping of str to str
+        How many fits of its studies there are, where some are missing, such as ``"3 of 1050 fits"``.
     """
 
     claim: Claim
     verdict: Verdict
     finding: str = ""
-    fits: str = ""
+    fits: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def study(self) -> str:
-        """Name of the study, with the number of its fits where some are missing."""
-        return f"{self.claim.study}, {self.fits}" if self.fits else self.claim.study
+        """Names of the studies, with the number of fits where some are missing."""
+        return "; ".join(
+            f"{name}, {self.fits[name]}" if name in self.fits else name
+            for name in self.claim.studies
+        )
 
 
 def load_tables(results: Path | None = None) -> dict[str, list[dict[str, Any]]]:
@@ -126,7 +130,7 @@ def unfinished(results: Path) -> dict[str, str]:
 
 
 def _studies() -> list[str]:
-    return sorted({claim.study for claim in CLAIMS.values()} - set(COMING))
+    return sorted({name for claim in CLAIMS.values() for name in claim.studies} - set(COMING))
 
 
 def _folder(results: Path, study: str) -> Path:
@@ -176,10 +180,10 @@ def entries(
         In the order asked for, or that of the papers.
     """
     claims = [CLAIMS[name] for name in (CLAIMS if ids is None else ids)]
-    return [_entry(claim, tables, (fits or {}).get(claim.study, "")) for claim in claims]
+    return [_entry(claim, tables, fits or {}) for claim in claims]
 
 
-def _entry(claim: Claim, tables: Tables, fits: str) -> Entry:
+def _entry(claim: Claim, tables: Tables, fits: Mapping[str, str]) -> Entry:
     verdict = judge(claim, tables)
     open_question = verdict.status in (MIXED, FAILS)
     return Entry(claim, verdict, finding_of(claim.id, tables) if open_question else "", fits)
@@ -229,7 +233,9 @@ def details(entry: Entry) -> str:
         "paper": f"{PAPERS[claim.paper]}, section {claim.section}",
         "claim": claim.text,
         "study": entry.study,
-        "rule": claim.rule.text() + (f" ({_SEEN})" if is_late(claim) else ""),
+        "rule": claim.rule_text + (f" ({_SEEN})" if is_late(claim) else ""),
+        "changed": claim.amended and f"after the tables were seen: {claim.amended}",
+        "our data": claim.caveat,
         "verdict": ", ".join(filter(None, (verdict.status, verdict.numbers))),
         "note": verdict.note,
         "finding": entry.finding,
@@ -279,13 +285,22 @@ those of OCR over ten training folds, which share most of their test words.
 - **mixed**: neither; the data cannot tell, or not in each setting.
 - **not tested yet**: the study is still to come or was not run, or no experiment asks the question.
 
-Margins, units and intervals are explained in `medn_edu.experiments.claims`. `medn-edu claims ID`
-prints the rule of a claim, and what stands behind its verdict: how many units, which pairs of
-models, what the optima say where the papers stopped early.
+What the papers' words are taken to mean; an interval that crosses such a bound is mixed:
+
+{margins}
+
+Units of the effect:
+
+{units}
+
+How intervals are made is explained in `medn_edu.experiments.claims`. `medn-edu claims ID` prints
+what stands behind a verdict: how many units, which pairs of models, what the optima say where the
+papers stopped early.
 """
 _RULES = (
     "The rules were fixed before the tables of the studies at paper scale were looked at, but for "
-    "those on {seen}, marked *, whose table was there first."
+    "those on {seen}, marked *, whose table was there first, and those marked †, which were changed or "
+    "added afterwards: a list at the end says why."
 )
 
 
@@ -306,7 +321,9 @@ def ledger_text(found: Sequence[Entry], date: datetime.date | None = None) -> st
     """
     date = datetime.date.today() if date is None else date
     rules = _RULES.format(seen=" and ".join(f"`{name}`" for name in SEEN))
-    head = _HEAD.format(counts=_counts(found), rules=rules)
+    head = _HEAD.format(
+        counts=_counts(found), rules=rules, margins=_items(margins(CLAIMS)), units=_items(UNITS)
+    )
     parts = ["\n\n".join(map(_wrapped, head.split("\n\n"))) + "\n"]
     for paper, title in PAPERS.items():
         of_paper = [entry for entry in found if entry.claim.paper == paper]
@@ -315,11 +332,34 @@ def ledger_text(found: Sequence[Entry], date: datetime.date | None = None) -> st
         for section in dict.fromkeys(entry.claim.section for entry in of_paper):
             here = [entry for entry in of_paper if entry.claim.section == section]
             parts.append(f"### Section {section}\n\n{_section(here)}")
+    if any(entry.claim.amended for entry in found):
+        parts.append(f"## Changed after the tables were seen\n\n{_amended(found)}")
     parts.append(
         f"Made by `medn-edu claims --write figures/claims.md`, medn_edu {__version__}, "
         f"{date.isoformat()}.\n"
     )
     return "\n".join(parts)
+
+
+def _items(meanings: Mapping[str, str]) -> str:
+    return "\n".join(f"- {name}: {meaning}" for name, meaning in meanings.items())
+
+
+def _amended(found: Sequence[Entry]) -> str:
+    """List what was changed in the rules after the tables were seen."""
+    return _by_text({entry.claim.id: entry.claim.amended for entry in found})
+
+
+def _by_text(said: Mapping[str, str]) -> str:
+    """List texts, each with the ids of the claims that it is about."""
+    ids: dict[str, list[str]] = {}
+    for claim_id, text in said.items():
+        if text:
+            ids.setdefault(text, []).append(claim_id)
+    return "".join(
+        _wrapped(f"- {', '.join(f'**{name}**' for name in names)}: {text}") + "\n"
+        for text, names in ids.items()
+    )
 
 
 def _section(found: Sequence[Entry]) -> str:
@@ -329,17 +369,20 @@ def _section(found: Sequence[Entry]) -> str:
             entry.claim.text,
             entry.verdict.status,
             entry.verdict.numbers or "–",
-            entry.study + ("*" if is_late(entry.claim) else ""),
+            entry.study + ("*" if is_late(entry.claim) else "") + "†" * bool(entry.claim.amended),
+            "–" if isinstance(entry.claim.rule, Untested) else entry.claim.rule_text,
         ]
         for entry in found
     ]
-    table = markdown_table(["id", "claim", "verdict", "effect", "study"], rows)
+    headers = ["id", "claim", "verdict", "effect", "study", "rule"]
+    table = markdown_table(headers, rows) + "\n"
     notes = [
         _wrapped(f"- **{entry.claim.id}**, {entry.verdict.status}: {_sentence(entry)}") + "\n"
         for entry in found
         if entry.verdict.status in (MIXED, FAILS) or _has_no_rule(entry.claim)
     ]
-    return table + ("\n" + "".join(notes) if notes else "")
+    caveats = _by_text({entry.claim.id: entry.claim.caveat for entry in found})
+    return table + (f"Where our data differ:\n\n{caveats}\n" if caveats else "") + "".join(notes)
 
 
 def _sentence(entry: Entry) -> str:

@@ -32,11 +32,12 @@ from medn_edu.experiments.claims.scores import Estimate, jackknife
 from medn_edu.experiments.claims.verdicts import Verdict, bounded, combine, decide
 
 __all__ = [
-    "AllNonZero", "EqualVariances", "GroupedVariances", "LargerWeights", "MoreLargeWeights", "SimilarWeights",
-    "SmallIrrelevant", "UnlikeTruth",
+    "LARGE", "AllNonZero", "EqualVariances", "GroupedVariances", "LargerWeights", "MoreLargeWeights",
+    "SimilarWeights", "SmallIrrelevant", "UnlikeTruth",
 ]  # fmt: skip
 
-_LARGE = 0.1  # of the model's own largest average weight
+LARGE = 0.1
+"""From what part on, of the model's own largest average weight, a weight is large."""
 _LAST_DIGIT = 1.01e-4  # of a number with five digits, at most
 
 
@@ -140,7 +141,7 @@ class MoreLargeWeights(InPairs):
 
     def _judge(self, rows: Sequence[Row], more: str, fewer: str) -> Verdict:
         def surplus(first: np.ndarray, second: np.ndarray) -> float:
-            ours, theirs = (float((s >= _LARGE * s.max()).sum()) for s in (first, second))
+            ours, theirs = (float((s >= LARGE * s.max()).sum()) for s in (first, second))
             return ours - theirs
 
         found = of_averages(rows, (more, fewer), surplus, np.abs)
@@ -149,7 +150,7 @@ class MoreLargeWeights(InPairs):
     def text(self) -> str:
         """Say whose weights."""
         return (
-            f"more average weights are at least {_LARGE:g} of the model's largest with "
+            f"more average weights are at least {LARGE:g} of the model's largest with "
             f"{', '.join(self.more)} than with {', '.join(self.fewer)}"
         )
 
@@ -256,7 +257,9 @@ class EqualVariances(OneByOne):
         apart = np.abs(first + second) > _LAST_DIGIT * np.maximum(np.abs(first), np.abs(second))
         n_apart, n_features = int(apart.any(axis=0).sum()), apart.shape[1]
         status = decide(n_apart == 0)
-        return Verdict(status, float(n_apart), unit=f"of {n_features} differ", slack=-float(n_apart))
+        return Verdict(
+            status, float(n_apart), unit=f"of {n_features} differ", slack=-float(n_apart)
+        )
 
     def text(self) -> str:
         """Say whose variances, and how the table tells."""

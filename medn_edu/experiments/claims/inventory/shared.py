@@ -68,7 +68,7 @@ L2_STEADY = Steady((L2,))
 OVERFIT_AMENDED = {
     "amended": "the best moment was looked for among marks of the likelihood's relative change only; "
     "now among those of the likelihood itself, too, as in the table of ocr-overfitting, because the "
-    "text said \"from its best moment\" and a CRF's lowest error is at a mark of the other kind."
+    'text said "from its best moment" and a CRF\'s lowest error is at a mark of the other kind.'
 }
 SHRINKS_AMENDED = {
     "amended": "the rule asks for more non-zero weights than L1-CRF's of LapMEDN, too, because the "
