@@ -57,7 +57,7 @@ __all__ = ["OCR_FULL_STUDY", "error_table"]
 # models
 
 _PRICES: Grid = (("C", (0.03, 0.1, 0.3, 1.0, 3.0)),)
-_PENALTIES: Grid = (("lam", (16.0, 9.0, 4.0, 1.0, 0.3, 0.1, 0.01)),)
+_PENALTIES: Grid = (("lam", (16.0, 9.0, 4.0, 1.0, 0.3, 0.1)),)
 _GRIDS: dict[str, Grid] = {
     "per letter": _PRICES,
     "L2-CRF": _PENALTIES,
