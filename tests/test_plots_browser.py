@@ -83,6 +83,27 @@ def test_rows_without_error_or_place_are_left_out() -> None:
         study_errors(table[:3], place)
 
 
+def test_rows_of_one_repetition_are_averaged() -> None:
+    of_setting = [row for row in rows() if row["setting"] == 1]
+    found = study_errors(of_setting, place, MODELS, lambda row: row["fold"] // 2)
+    assert found.of(1, 50, "M3N") == pytest.approx({0: 0.185, 1: 0.285})
+    assert found.floors[1] == pytest.approx({0: 0.075, 1: 0.095})
+
+
+def test_models_of_another_setting_have_no_row_but_room(study: StudyErrors) -> None:
+    browser = ResultBrowser(study, "words", "folds", n_rows=1)
+    both = browser_frame(study, 1, 50, MODELS, rows=["M3N"])
+    assert (list(both.here), both.rows, both.scaled) == (["M3N"], ["M3N"], list(MODELS))
+    browser.show(both, "")
+    left, right = browser.figure.axes
+    assert [label.get_text() for label in right.get_yticklabels()] == ["M3N"]
+    means = [line for line in right.lines if line.get_markersize() == 9 and len(line.get_xdata())]
+    assert [list(line.get_ydata()) for line in means] == [[0]], "the only row is the first"
+    with_room = left.get_ylim()
+    browser.show(browser_frame(study, 1, 50, ["M3N"], rows=["M3N"]), "")
+    assert left.get_ylim()[1] < with_room[1]
+
+
 def test_differences_are_taken_repetition_by_repetition() -> None:
     table = [row for row in rows() if (row["model"], row["fold"]) != ("CRF", 2)]
     found = study_errors(table, place).of(1, 50, "M3N", "CRF")

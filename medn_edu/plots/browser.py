@@ -181,6 +181,7 @@ def study_errors(
     rows: Iterable[Mapping[str, Any]],
     place: Callable[[Mapping[str, Any]], tuple[Any, int] | None],
     models: Sequence[str] = (),
+    repetition: Callable[[Mapping[str, Any]], int] | None = None,
 ) -> StudyErrors:
     """Arrange the raw rows of a study.
 
@@ -188,11 +189,14 @@ def study_errors(
     ----------
     rows : iterable of mappings
         Each with ``model``, ``fold`` and ``error``; with ``truth_error`` where that is known.  Rows
-        without an error are left out.
+        without an error are left out; several of one repetition, such as the parts of a data set
+        that train in turn, are averaged.
     place : callable
         ``place(row)`` returns setting and number of training samples, or None for rows to leave out.
     models : sequence of str
         Which models come first, in this order.
+    repetition : callable, optional
+        ``repetition(row)`` returns the number of the repetition; ``fold`` unless given.
 
     Returns
     -------
@@ -210,24 +214,29 @@ def study_errors(
     >>> study_errors(rows, lambda row: ("all", 100)).of("all", 100, "M3N")
     {0: 0.3, 1: 0.4}
     """
-    errors: dict[tuple[Any, int], dict[str, dict[int, float]]] = {}
-    floors: dict[Any, dict[int, float]] = {}
+    errors: dict[tuple[Any, int], dict[str, dict[int, list[float]]]] = {}
+    floors: dict[Any, dict[int, list[float]]] = {}
     for row in rows:
         where, error = place(row), row.get("error")
         if where is None or error is None or not np.isfinite(error):
             continue
-        repetition = int(row["fold"])
-        errors.setdefault(where, {}).setdefault(str(row["model"]), {})[repetition] = float(error)
+        k = int(row["fold"] if repetition is None else repetition(row))
+        by_model = errors.setdefault(where, {})
+        by_model.setdefault(str(row["model"]), {}).setdefault(k, []).append(float(error))
         if row.get("truth_error") is not None:
-            floors.setdefault(where[0], {})[repetition] = float(row["truth_error"])
+            floors.setdefault(where[0], {}).setdefault(k, []).append(float(row["truth_error"]))
     if not errors:
         raise ValueError("the table holds no errors to show; expected at least one row with one.")
     rank = {name: number for number, name in enumerate(models)}
     ordered = {
-        where: {name: errors[where][name] for name in sorted(errors[where], key=_by(rank))}
+        where: {name: _means(errors[where][name]) for name in sorted(errors[where], key=_by(rank))}
         for where in sorted(errors)
     }
-    return StudyErrors(ordered, floors)
+    return StudyErrors(ordered, {setting: _means(found) for setting, found in floors.items()})
+
+
+def _means(found: Mapping[int, Sequence[float]]) -> dict[int, float]:
+    return {k: float(np.mean(values)) for k, values in found.items()}
 
 
 def _by(rank: Mapping[str, int]) -> Callable[[str], tuple[int, str]]:
@@ -252,6 +261,11 @@ class BrowserFrame:
         For each model shown, error or difference by repetition, at this size.
     floor : Interval or None
         Error of the model that generated the data.
+    rows : sequence of str
+        The models that have a row at the right, shown or not.
+    scaled : sequence of str
+        The models whose values find room on the axes: those shown, and those that would be shown
+        with another setting.
     """
 
     setting: Any
@@ -260,6 +274,8 @@ class BrowserFrame:
     curves: Mapping[str, Mapping[int, Interval]]
     single: Mapping[str, Mapping[int, float]]
     floor: Interval | None = None
+    rows: Sequence[str] = ()
+    scaled: Sequence[str] = ()
 
     @property
     def here(self) -> dict[str, Interval]:
@@ -278,6 +294,7 @@ def browser_frame(
     size: int,
     models: Sequence[str],
     reference: str | None = None,
+    rows: Sequence[str] | None = None,
 ) -> BrowserFrame:
     """Compute what the browser shows.
 
@@ -293,6 +310,8 @@ def browser_frame(
         The models to show; the reference is not shown among them.
     reference : str, optional
         The model whose errors are subtracted.
+    rows : sequence of str, optional
+        The models that belong to this setting; no others are shown.  All, unless given.
 
     Returns
     -------
@@ -311,7 +330,9 @@ def browser_frame(
     >>> round(frame.here["M3N"].mean, 3), round(frame.here["M3N"].half, 3)
     (0.02, 0.0)
     """
-    shown = [name for name in models if name != reference]
+    rows = study.models if rows is None else rows
+    scaled = [name for name in models if name != reference]
+    shown = [name for name in scaled if name in rows]
     curves: dict[str, dict[int, Interval]] = {}
     for name in shown:
         values = {n: study.of(setting, n, name, reference).values() for n in study.sizes}
@@ -324,6 +345,8 @@ def browser_frame(
         curves={name: curve for name, curve in curves.items() if curve},
         single={name: study.of(setting, size, name, reference) for name in shown},
         floor=mean_interval(floor.values()) if floor and reference is None else None,
+        rows=rows,
+        scaled=scaled,
     )
 
 
@@ -338,6 +361,8 @@ class ResultBrowser:
         What training samples are, in the plural.
     repetition : str
         What repetitions are, in the plural.
+    n_rows : int, optional
+        The largest number of models in one setting; all, unless given.
 
     Examples
     --------
@@ -349,12 +374,15 @@ class ResultBrowser:
     'All words'
     """
 
-    def __init__(self, study: StudyErrors, unit: str, repetition: str) -> None:
+    def __init__(
+        self, study: StudyErrors, unit: str, repetition: str, n_rows: int | None = None
+    ) -> None:
         self._study, self._unit, self._repetition = study, unit, repetition
         self._models = study.models
+        self._n_rows = n_rows or len(self._models)
         found = (by_fold for by_model in study.errors.values() for by_fold in by_model.values())
         self._repetitions = sorted(set().union(*found))
-        self.figure = new_figure(8.8, 0.36 * len(self._models) + 2.1)
+        self.figure = new_figure(8.8, 0.36 * self._n_rows + 2.1)
         left, right = self.figure.subplots(1, 2, width_ratios=[1.2, 1])
         with styled():
             self._draw_curves(left)
@@ -374,8 +402,9 @@ class ResultBrowser:
         """
         with styled():
             for number, name in enumerate(self._models):
-                self._move_curve(number, frame.curves.get(name, {}))
-                self._move_single(number, name, frame)
+                row = frame.rows.index(name) if name in frame.rows else 0  # where nothing is drawn
+                self._move_curve(number, row, frame.curves.get(name, {}))
+                self._move_single(number, row, name, frame)
             self._name_rows(frame)
             self._move_threads(frame)
             self._band.set_xdata([frame.size, frame.size])
@@ -389,9 +418,9 @@ class ResultBrowser:
     def _draw_curves(self, ax: Axes) -> None:
         self._left, sizes = ax, self._study.sizes
         span = max(sizes[-1] - sizes[0], 1)
-        middle = (len(self._models) - 1) / 2
-        self._shifts = [0.011 * span * (k - middle) for k in range(len(self._models))]
-        width = 0.013 * (len(self._models) + 1) * span
+        middle = (self._n_rows - 1) / 2
+        self._shifts = [0.011 * span * (k - middle) for k in range(self._n_rows)]
+        width = 0.013 * (self._n_rows + 1) * span
         points = 4.2 * 72 * width / (1.16 * span)
         self._band = ax.axvline(sizes[0], color=_BAND, lw=points, solid_capstyle="butt", zorder=0)
         (self._floor,) = ax.plot([], [], color=INK, lw=1.2, ls=(0, (4, 3)), zorder=1)
@@ -419,20 +448,21 @@ class ResultBrowser:
         for name in self._models:
             style = {**series_style(name), "linestyle": "none"}
             (dots,) = ax.plot([], [], **{**style, "markersize": 4}, alpha=0.55, zorder=2)
-            (mean,) = ax.plot([], [], **{**style, "markersize": 9}, mec="white", zorder=4)
+            hollow = style.keys() & {"markerfacecolor", "markerfacecoloralt"}
+            edge = style["color"] if hollow else "white"
+            (mean,) = ax.plot([], [], **{**style, "markersize": 9}, mec=edge, zorder=4)
             self._dots.append(dots)
             self._means.append(mean)
             self._ranges.append(ax.hlines([], 0, 0, colors=style["color"], lw=3.2, zorder=3))
         self._floor_right = ax.axvline(0, color=INK, lw=1.2, ls=(0, (4, 3)), zorder=1)
-        ax.set(ylim=(len(self._models) - 0.4, -0.6))
-        ax.set_yticks(range(len(self._models)), [_folded(name) for name in self._models])
+        ax.set(ylim=(self._n_rows - 0.4, -0.6))
         ax.tick_params(axis="y", length=0)
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         ax.spines["left"].set_visible(False)
         ax.grid(axis="x")
 
-    def _move_curve(self, number: int, curve: Mapping[int, Interval]) -> None:
-        sizes = np.array(list(curve), dtype=float) + self._shifts[number]
+    def _move_curve(self, number: int, row: int, curve: Mapping[int, Interval]) -> None:
+        sizes = np.array(list(curve), dtype=float) + self._shifts[row]
         means = np.array([100 * interval.mean for interval in curve.values()])
         ends = np.array([[100 * i.low, 100 * i.high] for i in curve.values()]).reshape(-1, 2)
         self._lines[number].set_data(sizes, means)
@@ -440,29 +470,29 @@ class ResultBrowser:
             [np.column_stack([[x, x], pair]) for x, pair in zip(sizes, ends, strict=True)]
         )
 
-    def _move_single(self, number: int, name: str, frame: BrowserFrame) -> None:
+    def _move_single(self, number: int, row: int, name: str, frame: BrowserFrame) -> None:
         values = frame.single.get(name, {})
-        heights = self._heights(number, values)
+        heights = self._heights(row, values)
         self._dots[number].set_data([100 * v for v in values.values()], heights)
         here = frame.here.get(name)
         shown = [] if here is None else [here]
-        self._means[number].set_data([100 * i.mean for i in shown], [number] * len(shown))
+        self._means[number].set_data([100 * i.mean for i in shown], [row] * len(shown))
         self._ranges[number].set_segments(
-            [np.array([[100 * i.low, number], [100 * i.high, number]]) for i in shown]
+            [np.array([[100 * i.low, row], [100 * i.high, row]]) for i in shown]
         )
 
     def _name_rows(self, frame: BrowserFrame) -> None:
         """Name the rows; models that are not shown are pale."""
         reference = frame.reference
-        names = [_folded(n) + ("\n(reference)" if n == reference else "") for n in self._models]
+        names = [_folded(n) + ("\n(reference)" if n == reference else "") for n in frame.rows]
         self._right.set_yticks(range(len(names)), names)
-        for name, label in zip(self._models, self._right.get_yticklabels(), strict=True):
+        for name, label in zip(frame.rows, self._right.get_yticklabels(), strict=True):
             label.set_color(INK if name in frame.here or name == reference else _FAINT)
 
-    def _heights(self, number: int, repetitions: Iterable[int]) -> list[float]:
+    def _heights(self, row: int, repetitions: Iterable[int]) -> list[float]:
         """Return where the dots of a model stand: each repetition at a height of its own."""
         step = 0.5 / max(len(self._repetitions) - 1, 1)
-        return [number - 0.25 + step * self._repetitions.index(k) for k in repetitions]
+        return [row - 0.25 + step * self._repetitions.index(k) for k in repetitions]
 
     def _move_threads(self, frame: BrowserFrame) -> None:
         """Join the dots of each repetition, model by model."""
@@ -470,10 +500,10 @@ class ResultBrowser:
         y: list[float] = []
         repetitions = sorted({k for values in frame.single.values() for k in values})
         for repetition in repetitions:
-            for number, name in enumerate(self._models):
+            for row, name in enumerate(frame.rows):
                 if repetition in frame.single.get(name, {}):
                     x.append(100 * frame.single[name][repetition])
-                    y += self._heights(number, [repetition])
+                    y += self._heights(row, [repetition])
             x.append(np.nan)
             y.append(np.nan)
         self._threads.set_data(x, y)
@@ -490,14 +520,14 @@ class ResultBrowser:
 
     def _scale(self, frame: BrowserFrame) -> None:
         """Choose the ends of both axes: the same for all settings, so that moves can be compared."""
-        names, reference, study = list(frame.curves), frame.reference, self._study
+        reference, study = frame.reference, self._study
         label = "test error (% of labels)"
         self._left.set_ylabel(f"error minus that of {reference} (points)" if reference else label)
         self._right.set_xlabel("difference (points)" if reference else label)
         values = {
             (setting, size, name): list(study.of(setting, size, name, reference).values())
             for setting, size in study.errors
-            for name in names
+            for name in frame.scaled
         }
         always = [0.0] if reference else [_mean(floor) for floor in study.floors.values()]
         means = [mean_interval(found) for found in values.values() if found]
@@ -521,5 +551,5 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _folded(name: str) -> str:
-    """Break a long name into two lines."""
-    return name.replace(" ", "\n", 1)
+    """Break a long name into two lines, short enough for the room between the panels."""
+    return name.replace(" at its ", " at ").replace(" ", "\n", 1)
