@@ -80,7 +80,7 @@ def test_results_that_lack_fits(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["medn-9"], "there is no claim 'medn-9'"),
+        (["medn-99"], "there is no claim 'medn-99'"),
         (["--results", "nowhere"], "there is no folder nowhere"),
         (["--results", "."], "no results at paper scale in .; expected folders such as ocr-paper"),
         (["--write", "nowhere/claims.md"], "there is no folder nowhere"),

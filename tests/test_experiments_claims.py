@@ -21,6 +21,7 @@ from medn_edu.experiments.claims.constants import MoreStable, Overfits, Sensitiv
 from medn_edu.experiments.claims.errors import Better, Comparable, Falls, LargestGain, Near
 from medn_edu.experiments.claims.findings import FINDINGS, finding_of
 from medn_edu.experiments.claims.ledger import details, is_late, load_tables, overview
+from medn_edu.experiments.claims.legend import UNITS, margins
 from medn_edu.experiments.claims.rules import AllOf, EitherOf, Untested, model_names
 from medn_edu.experiments.claims.scores import (
     GENERATOR,
@@ -41,6 +42,7 @@ from medn_edu.experiments.claims.verdicts import (
 )
 from medn_edu.experiments.claims.weights import (
     AllNonZero,
+    EqualVariances,
     GroupedVariances,
     LargerWeights,
     MoreLargeWeights,
@@ -49,7 +51,9 @@ from medn_edu.experiments.claims.weights import (
     UnlikeTruth,
 )
 from medn_edu.experiments.runner import RESULT_COLUMNS
+from medn_edu.experiments.selection import read_constants
 from medn_edu.experiments.studies import STUDIES
+from medn_edu.experiments.studies.overfitting_reports import rises
 from medn_edu.experiments.tables import csv_text
 
 FIGURES = Path(__file__).resolve().parent.parent / "figures"
@@ -264,14 +268,19 @@ def test_constants(fixed):
     assert MoreStable(("L2-CRF", "M3N"), ("L1-CRF",), factor=0.5).decide(rows).status == FAILS
 
 
-def curves(ends, *, parameters=""):
-    """Rows of ocr-overfitting: down to 30 %, then up to the end; no mark is reached after that."""
+def curves(ends, *, parameters="", losses=(0.55, 0.4)):
+    """Rows of ocr-overfitting: down to 30 %, then up to the end; no mark is reached after that.
+
+    At the marks of the likelihood itself errors are ``losses``.
+    """
     rng = np.random.default_rng(0)
     rows = []
     for model, fold in itertools.product(ends, range(10)):
         errors = np.array([0.6, 0.4, 0.3, ends[model]]) + 0.002 * rng.standard_normal(4)
         text = " ".join(f"{error:.5g}" for error in [*errors, np.nan, np.nan])
-        rows.append({"model": model, "fold": fold, "parameters": parameters, "change_errors": text})
+        row = {"model": model, "fold": fold, "parameters": parameters, "error": errors[-1]}
+        other = " ".join([*map(str, losses), "nan"])
+        rows.append({**row, "change_errors": text, "loss_errors": other})
     return rows
 
 
@@ -284,8 +293,29 @@ def test_overfitting():
     assert Steady(("L2-CRF",)).decide(rows).status == HOLDS
     assert Steady(("CRF",)).decide(rows).status == FAILS
     assert Overfits(("M3N",)).decide(rows).status == UNTESTED
-    nothing = [{**row, "change_errors": "nan nan"} for row in rows]
+    nothing = [{**row, "change_errors": "nan nan", "loss_errors": "nan"} for row in rows]
     assert Overfits(("CRF",)).decide(nothing).status == UNTESTED
+
+
+def test_the_best_moment_is_that_over_marks_of_both_kinds():
+    rows = curves({"CRF": 0.303}, losses=(0.40, 0.25))
+    assert Overfits(("CRF",)).decide(rows).effect == pytest.approx(5.3, abs=0.3)
+    assert Overfits(("CRF",)).decide(rows).status == HOLDS
+    assert Overfits(("CRF",), columns=("change_errors",)).decide(rows).status == FAILS
+    assert Steady(("CRF",)).decide(rows).status == FAILS
+    text = Overfits(("CRF",)).text()
+    assert "marks of the likelihood's relative change or of the likelihood itself" in text
+    lone = [{**row, "loss_errors": "0.4 nan nan"} if row["fold"] == 3 else row for row in rows]
+    assert Overfits(("CRF",)).decide(lone).status == FAILS, "a mark that one fold has not reached"
+
+
+def test_over_fitting_is_that_of_the_studys_table():
+    rows = load_tables()["ocr-overfitting"]
+    for line in rises(rows):
+        here = [r for r in rows if r["model"] == line["model"]
+                and dict(read_constants(r["parameters"])).get("lam") == line["lam"]]  # fmt: skip
+        effect = Overfits((line["model"],)).decide(here).effect
+        assert effect == pytest.approx(100 * line["rise"], abs=1e-9)
 
 
 def test_overfitting_counts_each_constant():
@@ -553,7 +583,7 @@ def ends_of(end, noise):
     for row in rows:
         *before, last = row["change_errors"].split()[:4]
         changed = float(last) + noise * (row["fold"] % 2 - 0.5)
-        row["change_errors"] = " ".join([*before, f"{changed:.5g}"])
+        row["change_errors"], row["error"] = " ".join([*before, f"{changed:.5g}"]), changed
     return rows
 
 
@@ -580,6 +610,13 @@ def uneven(between, parts=4):
     for row in rows:
         row["variances"] = " ".join(f"{v:.5g}" for v in np.exp(rng.standard_normal(100) * 3))
     return rows
+
+
+def opposite(factor):
+    """Rows whose two functions of feature 7 have means in a ratio, all others opposite ones."""
+    mean = np.random.default_rng(3).standard_normal(100)
+    other = np.where(np.arange(100) == 7, factor, 1.0) * -mean
+    return shown({"A": np.stack([mean, other])}, variances=np.ones(100), noise=0)
 
 
 SPARSE, DENSE = weights_of(1, 0.01), weights_of(1, 1)
@@ -629,6 +666,8 @@ PLANTED = [
     (AllNonZero(("A",), yes=False),
      (noisy(np.where(np.arange(100) < 50, 0, DENSE), 0.01), noisy(ONE_ZERO, 0.01), noisy(DENSE, 0.01))),
     (AllNonZero(("A",)), (noisy(DENSE, 0.01), None, noisy(ONE_ZERO, 0.01))),
+    (EqualVariances(("A",)),
+     (opposite(1.0), None, opposite(0.999))),
     (UnlikeTruth(("A",)),
      (noisy(-true_weights(), 0.01), noisy(true_weights(), 2.0), noisy(true_weights(), 0.01))),
     (GroupedVariances("A"),
@@ -674,7 +713,7 @@ def test_inventory():
     sections = {(claim.paper, claim.section) for claim in CLAIMS.values()}
     assert sections == {
         ("medn", "7"), ("medn", "7.1.1"), ("medn", "7.1.2"), ("medn", "7.2"), ("medn", "7.3"),
-        ("medn", "7.4"), ("lapm3n", "6.1.1"), ("lapm3n", "6.1.2"), ("lapm3n", "6.2"),
+        ("medn", "7.4"), ("medn", "9"), ("lapm3n", "6.1.1"), ("lapm3n", "6.1.2"), ("lapm3n", "6.2"),
         ("lapm3n", "6.3"), ("lapm3n", "7"), ("l1m3n", "5.1"), ("l1m3n", "5.2"),
         ("l1m3n", "5.3.1"), ("l1m3n", "5.3.2"), ("l1m3n", "5.4"), ("l1m3n", "6"), ("asp", "5"),
     }  # fmt: skip
@@ -682,26 +721,26 @@ def test_inventory():
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=list(CLAIMS))
 def test_claim_is_about_what_its_study_has(claim):
-    assert claim.study in {*STUDIES, *COMING}
-    if claim.study in COMING:
-        assert isinstance(claim.rule, Untested)
-        return
-    study = STUDIES[claim.study]
-    optimum = at_optimum(claim.rule, claim.study)
-    names = set(model_names(claim.rule)) | set(model_names(optimum))
-    assert names <= set(study.models or ()), "models that the study does not train"
-    assert columns_of(claim.rule) <= {*RESULT_COLUMNS, *study.measured}
+    for name, rule in claim.parts:
+        assert name in {*STUDIES, *COMING}
+        if name in COMING:
+            assert isinstance(rule, Untested)
+            continue
+        study, optimum = STUDIES[name], at_optimum(rule, name)
+        names = set(model_names(rule)) | set(model_names(optimum))
+        assert names <= set(study.models or ()), "models that the study does not train"
+        assert columns_of(rule) <= {*RESULT_COLUMNS, *study.measured}
 
 
 def columns_of(rule):
     if isinstance(rule, AllOf | EitherOf):
         return set().union(*map(columns_of, rule.rules))
     if isinstance(rule, Overfits | Steady):
-        return {rule.column}
+        return {*rule.columns, "error"}
     if isinstance(rule, Sensitive | MoreStable):
         return {"parameters", "error"}
-    if isinstance(rule, GroupedVariances):
-        return {"variances"}
+    if isinstance(rule, GroupedVariances | EqualVariances):
+        return {"variances", "weights"}
     if type(rule).__module__ == SmallIrrelevant.__module__:
         return {"weights"}
     if GENERATOR in repr(rule):
@@ -768,6 +807,60 @@ def test_ledger():
         if entry.verdict.status in (MIXED, FAILS):
             assert f"- **{entry.claim.id}**, {entry.verdict.status}: " in text
     assert "medn-7.2-a" in overview(found)
+
+
+def test_a_claim_of_several_studies_must_hold_in_each():
+    claim = Claim("medn-7-z", "text", "synthetic-iid", Better(("M3N",), ("CRF",)),
+                  also=(("ocr", Better(("L2-CRF",), ("CRF",))),))  # fmt: skip
+    assert claim.rule_text == (
+        "in synthetic-iid: M3N errs less than CRF; and in ocr: L2-CRF errs less than CRF"
+    )
+
+    def status(here, there):
+        tables = {"synthetic-iid": iid({"M3N": flat(here), "CRF": flat(22)})}
+        levels = {"L2-CRF": lambda size, fold: there, "CRF": lambda size, fold: 22}
+        return judge(claim, {**tables, "ocr": ocr(levels)})
+
+    assert status(20, 20).status == HOLDS
+    assert status(20, 24).status == status(24, 20).status == FAILS
+    assert f"synthetic-iid: {HOLDS}, +2" in status(20, 24).note
+    only = {"synthetic-iid": iid({"M3N": flat(20), "CRF": flat(22)})}
+    assert judge(claim, only).status == UNTESTED
+    assert "no table of ocr" in judge(claim, only).note
+
+
+def test_conclusions_on_synthetic_data_are_about_both_kinds():
+    both = {"synthetic-iid", "synthetic-correlated"}
+    for name in ("l1m3n-6-b", "l1m3n-6-d", "medn-9-a"):
+        assert set(CLAIMS[name].studies) == both
+    [entry] = entries({}, ["l1m3n-6-b"], {"synthetic-correlated": "3 of 5 fits"})
+    assert entry.study == "synthetic-iid; synthetic-correlated, 3 of 5 fits"
+
+
+def test_ledger_tells_rules_units_margins_and_what_was_changed():
+    found = entries({})
+    text = ledger_text(found)
+    for entry in found:
+        claim = entry.claim
+        if not isinstance(claim.rule, Untested):
+            assert row_of(text, entry).endswith(f"| {claim.rule_text} |")
+        assert ("†" in row_of(text, entry)) == bool(claim.amended)
+    words = " ".join(text.split())
+    for name, meaning in {**UNITS, **margins(CLAIMS)}.items():
+        assert f"- {name}: {meaning}" in words
+    changed = words.partition("## Changed after the tables were seen")[2]
+    for claim in CLAIMS.values():
+        assert (f"**{claim.id}**" in changed) == bool(claim.amended)
+        assert claim.amended in changed
+        assert claim.caveat in words
+    assert CLAIMS["lapm3n-6.1.2-a"].caveat.startswith("the paper draws its ten data sets from one")
+    assert not CLAIMS["lapm3n-6.1.2-f"].caveat, "nothing tests it"
+    assert "Changed after" not in ledger_text(entries({}, ["asp-5-a"]))
+
+
+def test_every_unit_is_explained():
+    shown_units = {entry.verdict.unit for entry in entries(load_tables())} - {""}
+    assert shown_units <= set(UNITS)
 
 
 def row_of(text, entry):

@@ -3,7 +3,8 @@ r"""Which sentences of the papers hold: an inventory, rules fixed in advance, an
 **Why.**  A figure can be read with kind eyes.  Here each empirical sentence of the papers'
 experiments is a `Claim`, with a rule that a program applies to the stored tables of a study.  The
 rules were written, and revised, before the tables of the studies at paper scale were looked at, all
-but those about ``l1m3n-algorithms``, whose table was there first; the ledger marks them.
+but those about ``l1m3n-algorithms``, whose table was there first, and those that were mended
+afterwards; the ledger marks them, and says what was changed.
 
 **What is compared.**  The *effect* is a difference in percentage points of wrong labels between two
 models on the same data, positive where it speaks for the claim, unless the rule says otherwise.
@@ -60,8 +61,8 @@ means, that is decided only where both agree.
   worst; "stable": by at most 2; "much less sensitive": by less than half of the other's rise. The
   constants are the papers', which span a factor of 250,000 for CRFs, 81 for M3N and LapMEDN and 2.6
   for L1-M3N: so these rules judge what the papers plotted, not the models;
-* over-fitting: the test error rises by more than 1 point from its best moment to the end of
-  training;
+* over-fitting: the test error rises by more than 1 point from its best moment, a mark on either
+  axis of the paper's figure, to the end of training;
 * "extremely small" weights: a tenth of the relevant ones, or less; "large": a tenth of the largest,
   or more; "similar" weights: correlation 0.9; "much smaller": half; "quite different" from the
   truth: by half its norm, in what data can teach, as `claims.weights.UnlikeTruth` explains;

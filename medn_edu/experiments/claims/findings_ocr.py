@@ -252,9 +252,9 @@ _OPTIMISER = Finding(
     "From its best mark of either kind, at {plain_best} %, the error of a CRF without penalty rises to "
     "{plain_end} %, by {plain_both} points on average, but folds differ so much that it may be "
     "{plain_low} or {plain_high}; from the best mark of the likelihood's relative change alone, where "
-    "it is {plain_change_best} % already, by {plain_change}.  How much it over-fits is the optimiser's: "
-    "plain L-BFGS keeps weights small as if it had a penalty, while with preconditioned L-BFGS the error "
-    "rises from {pre_best} to {pre_end} %.",
+    "it is {plain_change_best} % already, by {plain_change}.  How much it over-fits is the "
+    "optimiser's: plain L-BFGS keeps weights small as if it had a penalty, while with preconditioned "
+    "L-BFGS the error rises from {pre_best} to {pre_end} %.",
     _texts(_rises),
     lambda tables: (
         (found := _rises(tables))["plain_change"] < 1 < found["plain_both"]

@@ -375,14 +375,15 @@ def _section(found: Sequence[Entry]) -> str:
         for entry in found
     ]
     headers = ["id", "claim", "verdict", "effect", "study", "rule"]
-    table = markdown_table(headers, rows) + "\n"
+    table = markdown_table(headers, rows)
     notes = [
         _wrapped(f"- **{entry.claim.id}**, {entry.verdict.status}: {_sentence(entry)}") + "\n"
         for entry in found
         if entry.verdict.status in (MIXED, FAILS) or _has_no_rule(entry.claim)
     ]
     caveats = _by_text({entry.claim.id: entry.claim.caveat for entry in found})
-    return table + (f"Where our data differ:\n\n{caveats}\n" if caveats else "") + "".join(notes)
+    differing = f"Where our data differ:\n\n{caveats}" if caveats else ""
+    return "\n".join(filter(None, (table, differing, "".join(notes))))
 
 
 def _sentence(entry: Entry) -> str:

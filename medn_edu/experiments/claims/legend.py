@@ -67,15 +67,16 @@ def margins(claims: Mapping[str, Any]) -> dict[str, str]:
         '"better", "less", and other bare comparisons': "by more than 0, on average",
         '"in every setting"': "likewise, and so is the mean in each setting",
         '"as well as", "equally well"': f"within {points_text(Comparable.margin)} either way, on "
-        "average with the whole interval, and the mean in each setting; so +0.93 [+0.78, +1.08] is mixed",
+        "average with the whole interval, and the mean in each setting; so +0.93 [+0.78, +1.08] is "
+        "mixed",
         '"slightly"': f"by more than 0 and at most {points_text(SLIGHTLY)}",
         '"much" worse': f"by more than {points_text(MUCH)}",
         '"sensitive" to a constant': "from the best constant to the worst the error rises by more than "
         f"{points_text(Sensitive.at_least)}",
         '"much less" sensitive': f"by less than {half.factor:g} times as much as the other's",
         '"robust", "stable" error of algorithms': f"by at most {points_text(stable.at_most)}",
-        '"over-fit"': f"the test error rises by more than {points_text(Overfits.at_least)} from the best "
-        f'moment of training to its end; "robust": by at most {points_text(Steady.at_most)}',
+        '"over-fit"': f"the test error rises by more than {points_text(Overfits.at_least)} from the "
+        f'best moment of training to its end; "robust": by at most {points_text(Steady.at_most)}',
         '"extremely small" weights': f"at most {SmallIrrelevant.at_most:g} % of the relevant ones' size",
         '"large" weights': f"at least {LARGE:g} of the model's largest",
         '"similar" weights': f"correlation above {SimilarWeights.at_least:g}",

@@ -95,7 +95,8 @@ CLAIMS = [
         ("OCR: like LapM3N, L2-CRF shrinks small weights and does not zero them (rule: L1-CRF has fewer "
          "non-zero than both; whether they shrink is not tested)",
          OCR, Better((L1,), (L2, LAP_S), quantity="nonzero"), SHRINKS_AMENDED),
-        ("OCR: maximum likelihood without a penalty over-fits", OVERFITTING, OVERFIT_CRF, OVERFIT_AMENDED),
+        ("OCR: maximum likelihood without a penalty over-fits", OVERFITTING, OVERFIT_CRF,
+         OVERFIT_AMENDED),
     ),
     *claims(
         "lapm3n", "6.3",

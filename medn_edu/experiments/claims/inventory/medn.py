@@ -176,10 +176,11 @@ CLAIMS = [
          L2_BEATS_L1),
         ("OCR: zeroing small weights makes L1-CRF unstable against its constant", SENSITIVITY,
          L1_LESS_STABLE_THAN_L2),
-        ("OCR: like LapMEDN, L2-CRF shrinks small weights and does not zero them (rule: L1-CRF has fewer "
-         "non-zero than both; whether they shrink is not tested)",
+        ("OCR: like LapMEDN, L2-CRF shrinks small weights and does not zero them (rule: L1-CRF has "
+         "fewer non-zero than both; whether they shrink is not tested)",
          OCR, Better((L1,), (L2, LAP_S), quantity="nonzero"), SHRINKS_AMENDED),
-        ("OCR: maximum likelihood without a penalty over-fits", OVERFITTING, OVERFIT_CRF, OVERFIT_AMENDED),
+        ("OCR: maximum likelihood without a penalty over-fits", OVERFITTING, OVERFIT_CRF,
+         OVERFIT_AMENDED),
         ("OCR: L1-M3N errs less than L1-CRF, in every setting", OCR,
          Better((L1_M3N_S,), (L1,), consistently=True)),
         ("OCR: L1-M3N is more stable than L1-CRF", SENSITIVITY, L1_M3N_MORE_STABLE),
@@ -214,9 +215,9 @@ CLAIMS = [
         ("conclusion: LapMEDN finds the sparse model behind synthetic data as well as L1 penalties do "
          "(rule: as 7.1.2-v, and as small errors)", IID, _LIKE_SPARSE,
          {"also": ((CORRELATED, _RECOVERS_LIKE_SPARSE),),
-          "amended": _FORGOTTEN + "7.1.1-b and -c and 7.1.2-b, -c and -v."}),
+          "amended": _FORGOTTEN + "medn-7.1.1-b and -c and medn-7.1.2-b, -c and -v."}),
         ("conclusion: LapMEDN errs less than the others on real data, OCR", OCR, _BEST_OCR,
-         {"amended": _FORGOTTEN + "7.2-j."}),
+         {"amended": _FORGOTTEN + "medn-7.2-j."}),
         ("conclusion: LapMEDN errs less than the others on real data, web data", WEB, coming(WEB)),
     ),
 ]  # fmt: skip
