@@ -358,10 +358,10 @@ class Quicker(InPairs):
 class ScalesWorse(InPairs):
     """From the synthetic data to OCR100, the time of an algorithm grows far more than that of others.
 
-    Each algorithm's time on either data set is that at the constant with the lowest mean error there, so
-    that no constant of ours, too large or too small for one of them, makes it slow or quick.  Its growth
-    is how many times as long it takes on OCR100.  The effect is how many times that of the other it is;
-    no interval, so never mixed.
+    Each algorithm's time on either data set is that at the constant, of those tried, with the lowest
+    mean error there; its growth is how many times as long it takes on OCR100.  The effect is how many
+    times that of the other it is; no interval, so never mixed.  Cutting planes are best at the largest
+    ``C`` that is tried on OCR100; larger ones would take longer, so the growth is rather too small.
 
     Parameters
     ----------
