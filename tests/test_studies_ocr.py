@@ -6,14 +6,18 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.utils import Bunch
 
 from medn_edu.experiments.models import MODELS, make_model
 from medn_edu.experiments.selection import Selected, blocks_of
 from medn_edu.experiments.splits import _drawn_words, ocr_outside, ocr_unseen
+from medn_edu.experiments.studies import ocr_full, ocr_reports
 from medn_edu.experiments.studies.ocr import OCR_STUDY
-from medn_edu.experiments.studies.ocr_full import OCR_FULL_STUDY
+from medn_edu.experiments.studies.ocr_full import OCR_FULL_STUDY, _difference
+from medn_edu.experiments.studies.ocr_reports import grids_text
 from medn_edu.plots import draw_grouped_errors, error_curves, error_differences, new_figure
+from medn_edu.plots.errors import with_intervals
 from medn_edu.plots.style import series_style
 
 FOLD = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 300))
@@ -201,6 +205,12 @@ def test_what_the_report_says():
     assert "| M3N | C=0.01* | C=0.01* |" in report.caption
     assert "| LapMEDN | lam=29 | lam=29 |" in report.caption
     assert "falls at every step for 2 of 2 models" in " ".join(report.caption.split())
+    first = " ".join(report.caption.split("\n\n")[0].split())
+    assert "the errors of M3N sub-gradient in (a) and of M3N in (b) on the same fold" in first
+    assert "might be better still: M3N (C=0.01 at 100 and 250)." in first
+    assert "lam of LapMEDN variational and LapMEDN 20 values from 268 to 1." in (
+        " ".join(report.caption.split())
+    )
     lines = {(line["model"], line["n_train"]): line for line in report.rows}
     assert lines["M3N", 250]["error"] == pytest.approx(0.315)
     assert lines["M3N", 250]["fits"] == 4
@@ -221,8 +231,77 @@ def test_what_the_report_on_all_words_says():
     assert "worse in 2 of 3 parts" in text
     assert "| M3N | 0.200 | C=0.03* | 0.100 | C=0.1 |" in report.caption
     assert "| L1-M3N | 0.400 | C=0.1* | 0.300 | C=0.1 |" in report.caption  # one chosen, one given
+    first = " ".join(report.caption.split("\n\n")[0].split())
+    assert "Mean and standard deviation over 3 parts" in first
+    assert "L1-M3N on folds 1-9 is given C = 0.1" in first
+    assert "better still: fold 0 trains, 1-9 test: M3N (C=0.03), L1-M3N (C=0.1)." in first
     constants = {line["data"]: line["parameters"] for line in report.rows if line["model"] == "M3N"}
     assert (constants["ocr-seen"], constants["ocr-unseen"]) == ("C=0.1", "C=0.1, C=1")
+
+
+def test_grids_in_words():
+    assert _difference((("C", (0.1, 0.3)),), (("C", (0.1, 0.2, 1.0)),)) == (
+        "0.2 and 1 as well and not 0.3"
+    )
+    assert not _difference((("C", (0.1, 0.3)),), (("C", (0.3, 0.1)),))
+    many = (("C", tuple(map(float, range(20, 0, -1)))),)
+    assert _difference((("C", (20.0, 1.0)),), many) == "20 values from 20 to 1"
+    assert grids_text({"M3N": many}) == "C of M3N 20 values from 20 to 1"
+
+
+def drawn_rows(study):
+    """A row for each fit of a study, the errors drawn."""
+    rng = np.random.default_rng(0)
+    return [
+        row(s.model, s.data, s.fold, None if s.data.endswith("choosing") or "outside" in s.data
+            else rng.uniform(0.2, 0.4))
+        for s in study.specs("paper", 0)
+    ]  # fmt: skip
+
+
+def drawn(study, monkeypatch, module, rows):
+    """The axes of a study's figure, from left to right and from top to bottom."""
+    figures = []
+    monkeypatch.setattr(module, "save_figure", lambda figure, path: figures.append(figure))
+    study.draw(rows, None)
+    return figures[0].get_axes()
+
+
+def test_both_halves_have_the_same_axes(monkeypatch):
+    rows = drawn_rows(OCR_STUDY)
+    above, below, *right = drawn(OCR_STUDY, monkeypatch, ocr_reports, rows)
+    for one, other in zip((above, below), right, strict=True):
+        assert one.get_ylim() == other.get_ylim()
+    low, high = below.get_ylim()
+    shown = {bar.get_label(): bar.lines[2] for bar in right[1].containers}
+    [lapmedn] = shown["LapMEDN"]
+    ends = np.array(lapmedn.get_segments())[:, :, 1]
+    assert ends.shape == (4, 2)
+    assert ((low < ends) & (ends < high)).all()
+    errors = {(r["model"], r["fold"]): r["error"] for r in rows if r["data"] == "ocr-100"}
+    differences = [100 * (errors["LapMEDN", f] - errors["M3N", f]) for f in range(10)]
+    interval = stats.t.interval(0.95, 9, np.mean(differences), stats.sem(differences))
+    np.testing.assert_allclose(ends[0], interval)
+
+
+def test_all_bars_have_the_same_axis(monkeypatch):
+    axes = drawn(OCR_FULL_STUDY, monkeypatch, ocr_full, drawn_rows(OCR_FULL_STUDY))
+    assert len({ax.get_xlim() for ax in axes}) == 1
+    assert all(len(ax.get_xticks()) > 2 for ax in axes)
+    [given] = [text.get_text() for ax in axes for text in ax.get_yticklabels()
+               if "given" in text.get_text()]  # fmt: skip
+    assert given == "L1-M3N (C given)"
+    assert given in [text.get_text() for text in axes[1].get_yticklabels()]
+
+
+def test_intervals_of_means():
+    errors = [0.3, 0.4, 0.35, 0.41]
+    rows = [row("M3N", "ocr-100", fold, error) for fold, error in enumerate(errors)]
+    [curve] = error_curves([*rows, {**rows[0], "n_train": 200}])
+    half = with_intervals(curve)
+    reach = stats.t.interval(0.95, 3, scale=stats.sem(errors))[1]
+    assert half.deviation == pytest.approx([reach, 0.0])
+    np.testing.assert_array_equal(half.mean, curve.mean)
 
 
 def test_models_of_a_group_stand_side_by_side():

@@ -9,7 +9,7 @@ from medn_edu import M3N
 from medn_edu.experiments.runner import ResultStore, run_study
 from medn_edu.experiments.selection import Selected
 from medn_edu.experiments.specs import FitSpec, Split, Study
-from medn_edu.experiments.studies import priors
+from medn_edu.experiments.studies import priors, priors_reports
 from medn_edu.experiments.studies.priors import PRIOR_STUDY
 from medn_edu.experiments.studies.priors_means import TITLES, VARIANCES, Fits, kurtosis
 from medn_edu.experiments.studies.shaped import ShapedMEDN
@@ -151,6 +151,31 @@ def test_table_and_caption_of_planted_rows():
     assert "Laplace at" not in caption
     assert "OCR100: 1.0 at 0.003, 1.0 at 0.01, 1.0 at 0.03, 1.0 at 0.1." in caption
     assert report.text.count("\n") > len(chosen)
+    assert "Chosen at an end of the grid of variances: 1 of 8 on OCR100." in caption
+    table = [line for line in report.caption.splitlines() if line.startswith("| OCR100")]
+    [line] = [line for line in table if "two-point" in line]
+    # the same fold by fold: a point for its own variance, one for the prior, and half the noise
+    assert "| 0.1* |" in line
+    assert "| +2.05 ± 0.04 | +1.05 ± 0.04 |" in line
+    assert sum("*" in line for line in table) == 1
+    assert "large weights: share of the weights" in caption
+    assert "means over 10 sets" in " ".join(report.captions["sparsity"].split())
+    assert set(report.captions) == set(PRIOR_STUDY.more_figures)
+
+
+def test_curves_that_are_cut_are_named(monkeypatch):
+    rows = planted()
+    assert "are cut" not in PRIOR_STUDY.report(rows, "paper").caption
+    for row in rows:
+        if (row["model"], row["data"], row["parameters"]) == ("box", "ocr-100", "variance=0.003"):
+            row["error"] = 0.75
+    caption = " ".join(PRIOR_STUDY.report(rows, "paper").caption.split())
+    assert "Curves beyond the axis are cut, OCR100: box (up to 75 %)." in caption
+    figures = []
+    monkeypatch.setattr(priors_reports, "save_figure", lambda figure, path: figures.append(figure))
+    PRIOR_STUDY.draw(rows, None)
+    tops = [ax.get_ylim()[1] for ax in figures[0].get_axes()[:3]]
+    assert all(0.25 < top < 0.35 for top in tops), tops
 
 
 def test_kurtosis_of_the_gallery():

@@ -165,7 +165,7 @@ def grid_errors(spec: FitSpec, model: Any) -> dict[str, Any]:
 
 OCR_STUDY = Study(
     "ocr",
-    "handwritten words: 100 to 250 of one fold train",
+    "handwritten words: 100 to 250 train",
     _ocr_specs,
     ocr_split,
     draw_ocr,

@@ -415,7 +415,7 @@ def _shown(group: Sequence[dict[str, Any]]) -> str:
 
 OCR_FULL_STUDY = Study(
     "ocr-full",
-    "all handwritten words: folds 1-9 train; reverse",
+    "all handwritten words: 9 folds train, or 1",
     _specs,
     ocr_split,
     _draw,

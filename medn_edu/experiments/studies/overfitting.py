@@ -142,7 +142,7 @@ def _numbers(values: Any) -> str:
 
 OVERFITTING_STUDY = Study(
     "ocr-overfitting",
-    "test error of random fields along their training",
+    "test error of CRFs along their training",
     _specs,
     ocr_split,
     draw_overfitting,
