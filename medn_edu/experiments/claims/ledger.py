@@ -299,8 +299,9 @@ papers stopped early.
 """
 _RULES = (
     "The rules were fixed before the tables of the studies at paper scale were looked at, but for "
-    "those on {seen}, marked *, whose table was there first, and those marked †, which were changed or "
-    "added afterwards: a list at the end says why."
+    "those on {seen}, marked *, whose table was there first (errors in it were compared by means, and "
+    "are now compared fold by fold), and those marked †, which were changed or added afterwards: a "
+    "list at the end says why."
 )
 
 
