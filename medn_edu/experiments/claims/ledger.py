@@ -202,11 +202,14 @@ def overview(found: Sequence[Entry]) -> str:
     str
         Counts, then a line for each claim.
     """
-    lines = [
-        [entry.claim.id, entry.verdict.status, entry.verdict.numbers or "–", entry.study]
-        for entry in found
-    ]
+    lines = [_line(entry) for entry in found]
     return f"{_counts(found)}\n\n{text_table(['claim', 'verdict', 'effect', 'study'], lines)}"
+
+
+def _line(entry: Entry) -> list[str]:
+    study, *others = entry.study.split("; ")
+    numbers = entry.verdict.numbers or "–"
+    return [entry.claim.id, entry.verdict.status, numbers, study + (" …" if others else "")]
 
 
 def _counts(found: Sequence[Entry]) -> str:
