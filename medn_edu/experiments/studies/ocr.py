@@ -170,7 +170,7 @@ OCR_STUDY = Study(
     ocr_split,
     draw_ocr,
     MEMORY,
-    "quick 15 s, paper 8 min",
+    "quick 15 s, paper 16 min",
     models={**MODELS, **_PAPERS, **_CHOOSERS},
     measured=("grid_errors",),
     measure=grid_errors,

@@ -420,7 +420,7 @@ OCR_FULL_STUDY = Study(
     ocr_split,
     _draw,
     MEMORY,
-    "quick 15 s, paper 3 min",
+    "quick 15 s, paper 5 min",
     models={**MODELS, **_CHOOSERS},
     measured=("grid_errors",),
     measure=grid_errors,

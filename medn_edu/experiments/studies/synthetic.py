@@ -263,7 +263,7 @@ CORRELATED_STUDY = Study(
     _correlated_specs,
     correlated_split,
     draw_correlated,
-    duration="quick 25 s, paper 6 min",
+    duration="quick 25 s, paper 8 min",
     models=_correlated_models(),
     measured=("truth_error", "truth_sequences", "weights", "variances"),
     measure=_measure_correlated,
