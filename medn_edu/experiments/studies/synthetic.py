@@ -174,7 +174,7 @@ IID_STUDY = Study(
     _iid_specs,
     iid_split,
     draw_iid,
-    duration="quick 30 s, paper 20 min",
+    duration="quick 30 s, paper 16 min",
     models=_IID_MODELS,
     measured=("truth_error", "truth_sequences"),
     measure=_measure_iid,
