@@ -1,0 +1,96 @@
+"""What a statement of the papers is tried with: a random instance, and both sides of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+__all__ = ["Check", "Discrepancy"]
+
+
+class Discrepancy(Protocol):
+    """How far the two sides of a statement are apart on one random instance."""
+
+    def __call__(self, rng: np.random.Generator, slip: bool = False) -> float:
+        """Draw an instance and compute both sides of the statement, or of one with a slip in it."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A theorem, lemma or corollary, and how it is tried on numbers.
+
+    Parameters
+    ----------
+    name : str
+        Where it stands, as in ``"MEDN Theorem 2"``.
+    statement : str
+        What it says, in a line.
+    sides : str
+        How each side is computed, without use of the other.
+    slip : str
+        A slip that one could make in the statement, or in its use; with it the sides must fall apart,
+        which shows that the check can fail.
+    tolerance : float
+        How far apart rounding and the solvers' accuracy may bring the sides.
+    discrepancy : callable
+        ``discrepancy(rng, slip=False)`` draws an instance and returns how far the sides are apart,
+        relative to their size; of an inequality, by how much it is violated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def mean_is_slope(rng, slip=False):
+    ...     eta = rng.uniform(-1, 1)
+    ...     return abs(np.tanh(eta) - (eta if slip else np.sinh(eta) / np.cosh(eta)))
+    >>> check = Check(
+    ...     "a fact", "tanh = sinh / cosh", "two formulas", "tanh x = x", 1e-12, mean_is_slope
+    ... )
+    >>> check.holds(), check.worst(slip=True) > 0.01
+    (True, True)
+    """
+
+    name: str
+    statement: str
+    sides: str
+    slip: str
+    tolerance: float
+    discrepancy: Discrepancy
+
+    def worst(self, n_instances: int = 5, seed: int = 0, *, slip: bool = False) -> float:
+        """Return the largest discrepancy among some random instances.
+
+        Parameters
+        ----------
+        n_instances : int, default=5
+            How many.
+        seed : int, default=0
+            Seed of the instances.
+        slip : bool, default=False
+            Whether to make the slip.
+
+        Returns
+        -------
+        float
+            The largest; not a number if any is not.
+        """
+        rngs = np.random.default_rng(seed).spawn(n_instances)
+        return float(np.max([self.discrepancy(rng, slip) for rng in rngs]))
+
+    def holds(self, n_instances: int = 5, seed: int = 0) -> bool:
+        """Whether all discrepancies are within the tolerance.
+
+        Parameters
+        ----------
+        n_instances : int, default=5
+            Number of random instances.
+        seed : int, default=0
+            Seed of the instances.
+
+        Returns
+        -------
+        bool
+            The verdict.
+        """
+        return self.worst(n_instances, seed) <= self.tolerance
