@@ -1,0 +1,99 @@
+"""What a slip is: the formula as printed, the formula as meant, and numbers that tell which is right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["Slip"]
+
+_NUMBERS = ("printed", "corrected", "truth")
+
+
+@dataclass(frozen=True)
+class Slip:
+    r"""One slip of one paper, with the numbers that settle it.
+
+    Parameters
+    ----------
+    paper : str
+        ``"MEDN"``, ``"L1-M3N"`` or ``"ASP"``.
+    where : str
+        Equation, section or appendix, as in ``"Eq. (3)"``.
+    title : str
+        What it is about, in a few words.
+    printed, corrected : str
+        The two formulas in LaTeX, without dollar signs.
+    why : str
+        What is wrong, in a sentence or two.
+    matters : str
+        Who would notice: an implementation, a proof, a conclusion, or nobody.
+    truth : str
+        What tells which formula is right, computed without either.
+    numbers : callable
+        ``numbers()`` returns a dict with at least the keys ``"printed"``, ``"corrected"`` and
+        ``"truth"``: what the two formulas give on one small example, and what is so.
+    tolerance : float, default=1e-6
+        How far rounding, quadrature and solvers may take the corrected formula from the truth,
+        relative to the truth or to 1 if that is more.
+    margin : float, default=0.01
+        How far from the truth, likewise relative, the printed formula must be at least.
+
+    Examples
+    --------
+    >>> slip = Slip(
+    ...     paper="a paper",
+    ...     where="Eq. (1)",
+    ...     title="a sum of squares",
+    ...     printed=r"\sum_{k=1}^3 k^2 = 12",
+    ...     corrected=r"\sum_{k=1}^3 k^2 = 14",
+    ...     why="An addition.",
+    ...     matters="To nobody.",
+    ...     truth="the three squares, added",
+    ...     numbers=lambda: {"printed": 12.0, "corrected": 14.0, "truth": float(1 + 4 + 9)},
+    ... )
+    >>> slip.is_settled()
+    True
+    """
+
+    paper: str
+    where: str
+    title: str
+    printed: str
+    corrected: str
+    why: str
+    matters: str
+    truth: str
+    numbers: Callable[[], dict[str, float]]
+    tolerance: float = 1e-6
+    margin: float = 0.01
+
+    def errors(self) -> tuple[float, float]:
+        """Return how far from the truth the printed and the corrected formula are, relative to it.
+
+        Returns
+        -------
+        printed, corrected : float
+            Distances, divided by the truth's magnitude if that is more than 1.
+
+        Raises
+        ------
+        KeyError
+            If ``numbers()`` lacks one of the three.
+        """
+        found = self.numbers()
+        printed, corrected, truth = (float(found[key]) for key in _NUMBERS)
+        scale = max(1.0, abs(truth))
+        return abs(printed - truth) / scale, abs(corrected - truth) / scale
+
+    def is_settled(self) -> bool:
+        """Whether the corrected formula agrees with the truth and the printed one does not.
+
+        Returns
+        -------
+        bool
+            The verdict; False if anything but the printed formula's value is not finite.
+        """
+        printed, corrected = self.errors()
+        return corrected <= self.tolerance and (printed >= self.margin or math.isnan(printed))
