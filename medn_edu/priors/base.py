@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.checks import check_positive
+from medn_edu.checks import check_count, check_positive
 from medn_edu.priors._numerics import conjugate, slope
 
 __all__ = ["Prior"]
@@ -154,6 +154,50 @@ class Prior(ABC):
         """
         raise TypeError(f"{type(self).__name__} has no density that it could tell.")
 
+    def draw(
+        self,
+        eta: np.ndarray,
+        rng: np.random.Generator,
+        n_draws: int,
+        index: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Draw weights from the posterior, that is, from the prior tilted by ``exp(eta w)``.
+
+        The priors that come with the package are drawn from exactly, and with ``eta = 0`` untilted.
+
+        Parameters
+        ----------
+        eta : ndarray of float
+            What the weights are tilted by; inside the domain.
+        rng : numpy.random.Generator
+            Draws the numbers.
+        n_draws : int
+            Number of draws, at least 1.
+        index : ndarray of int, same shape as ``eta``, optional
+            Which weights these are; all of them by default.
+
+        Returns
+        -------
+        ndarray of float, shape (n_draws, n_weights)
+            A row for each draw; all numbers are independent.
+
+        Raises
+        ------
+        TypeError
+            If the prior does not tell how to draw.
+        ValueError
+            If a tilt is not inside the domain.
+
+        Examples
+        --------
+        >>> from medn_edu.priors import TwoPointPrior
+        >>> TwoPointPrior().draw(np.array([0.0, 9.0]), np.random.default_rng(0), n_draws=3)
+        array([[-1.,  1.],
+               [ 1.,  1.],
+               [-1.,  1.]])
+        """
+        raise TypeError(f"{type(self).__name__} does not tell how to draw from it.")
+
     def stretched(self, factor: float) -> Prior:
         """Return the same shape, wider: the prior of ``factor * w``.
 
@@ -192,6 +236,11 @@ class _ClosedForm(Prior):
     @abstractmethod
     def _kl(self, mu: np.ndarray) -> np.ndarray: ...
 
+    @abstractmethod
+    def _draw(
+        self, eta: np.ndarray, rng: np.random.Generator, shape: tuple[int, ...]
+    ) -> np.ndarray: ...
+
     def log_mgf(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         return self._inside(self._log_mgf, eta, np.inf)
 
@@ -204,6 +253,18 @@ class _ClosedForm(Prior):
     def kl(self, mu: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         with np.errstate(all="ignore"):
             return self._kl(np.asarray(mu, dtype=float))
+
+    def draw(
+        self,
+        eta: np.ndarray,
+        rng: np.random.Generator,
+        n_draws: int,
+        index: np.ndarray | None = None,
+    ) -> np.ndarray:
+        eta = _check_tilts(self, eta)
+        shape = (check_count("n_draws", n_draws), *eta.shape)
+        with np.errstate(all="ignore"):
+            return self._draw(eta, rng, shape)
 
     def _inside(
         self, formula: Callable[[np.ndarray], np.ndarray], eta: np.ndarray, below: float
@@ -245,5 +306,28 @@ class _Stretched(Prior):
     def log_density(self, w: np.ndarray) -> np.ndarray:
         return self.prior.log_density(np.asarray(w) / self.factor) - math.log(self.factor)
 
+    def draw(
+        self,
+        eta: np.ndarray,
+        rng: np.random.Generator,
+        n_draws: int,
+        index: np.ndarray | None = None,
+    ) -> np.ndarray:
+        eta = _check_tilts(self, eta)
+        return self.factor * self.prior.draw(self.factor * eta, rng, n_draws, index)
+
     def stretched(self, factor: float) -> Prior:
         return _Stretched(self.prior, self.factor * check_positive("factor", factor))
+
+
+def _check_tilts(prior: Prior, eta: np.ndarray) -> np.ndarray:
+    """Return the tilts if all of them are inside the domain."""
+    eta = np.asarray(eta, dtype=float)
+    lower, upper = prior.domain
+    outside = eta[~((lower < eta) & (eta < upper))]
+    if outside.size:
+        raise ValueError(
+            f"eta holds {outside[0]:g}; expected numbers inside the domain ({lower:g}, {upper:g}): "
+            "only there can the prior be tilted."
+        )
+    return eta

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
-from scipy.special import bernoulli, factorial, xlog1py
+from scipy.special import bernoulli, expit, factorial, xlog1py
 
 from medn_edu.checks import check_positive
 from medn_edu.priors._numerics import conjugate
@@ -89,6 +89,15 @@ class BoxPrior(_ClosedForm):
         values = conjugate(self, self.a * m, None, start)
         return np.where(np.isnan(mu), np.nan, np.where(inside, values, np.inf))
 
+    def _draw(
+        self, eta: np.ndarray, rng: np.random.Generator, shape: tuple[int, ...]
+    ) -> np.ndarray:
+        # share v of the mass lies beyond a (1 + log(1 - v (1 - exp(-2 x))) / x); as x falls, 1 - 2 v
+        x = np.abs(self.a * eta)
+        v = rng.random(shape)
+        w = np.where(x > 0, 1 + np.log1p(v * np.expm1(-2 * x)) / x, 1 - 2 * v)
+        return np.where(eta < 0, -self.a, self.a) * np.maximum(w, -1.0)
+
     def log_density(self, w: np.ndarray) -> np.ndarray:
         """Logarithm of the prior density at ``w``."""
         return np.where(np.abs(w) <= self.a, -math.log(2 * self.a), -np.inf)
@@ -159,6 +168,11 @@ class TwoPointPrior(_ClosedForm):
         small = 0.5 * np.log1p(-m * m) + m * np.arctanh(m)  # without cancellation near 0
         large = 0.5 * (xlog1py(1 + m, m) + xlog1py(1 - m, -m))  # and near the bounds
         return np.where(m > 1, np.inf, np.where(m < 0.5, small, large))
+
+    def _draw(
+        self, eta: np.ndarray, rng: np.random.Generator, shape: tuple[int, ...]
+    ) -> np.ndarray:
+        return np.where(rng.random(shape) < expit(2 * self.a * eta), self.a, -self.a)
 
     def stretched(self, factor: float) -> TwoPointPrior:
         """Return the prior of ``factor * w``."""

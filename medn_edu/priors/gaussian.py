@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
-from medn_edu.checks import check_positive
+from medn_edu.checks import check_count, check_positive
 from medn_edu.priors._numerics import conjugate
-from medn_edu.priors.base import Prior, _ClosedForm
+from medn_edu.priors.base import Prior, _check_tilts, _ClosedForm
 
 __all__ = ["GaussianPrior", "SpikeSlabPrior"]
 
@@ -98,6 +98,17 @@ class GaussianPrior(Prior):
     def log_density(self, w: np.ndarray) -> np.ndarray:
         """Logarithm of the prior density at ``w``."""
         return -self.kl(w) - 0.5 * np.log(2 * np.pi * self._variances(w, None))
+
+    def draw(  # noqa: D102
+        self,
+        eta: np.ndarray,
+        rng: np.random.Generator,
+        n_draws: int,
+        index: np.ndarray | None = None,
+    ) -> np.ndarray:
+        eta = _check_tilts(self, eta)
+        z = rng.standard_normal((check_count("n_draws", n_draws), *eta.shape))
+        return self.mean(eta, index) + np.sqrt(self._variances(eta, index)) * z
 
     def stretched(self, factor: float) -> GaussianPrior:
         """Return the prior of ``factor * w``."""
@@ -206,6 +217,13 @@ class SpikeSlabPrior(_ClosedForm):
 
     def _kl(self, mu: np.ndarray) -> np.ndarray:
         return conjugate(self, mu, None)
+
+    def _draw(
+        self, eta: np.ndarray, rng: np.random.Generator, shape: tuple[int, ...]
+    ) -> np.ndarray:
+        in_slab = rng.random(shape) < expit(self._slab_logit(eta))
+        spread = math.sqrt(self.slab_variance) * rng.standard_normal(shape)
+        return np.where(in_slab, self.slab_variance * eta + spread, 0.0)
 
     def stretched(self, factor: float) -> SpikeSlabPrior:
         """Return the prior of ``factor * w``."""

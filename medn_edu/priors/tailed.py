@@ -54,6 +54,15 @@ class _VarianceGamma(_ClosedForm):
         t = np.where(np.isinf(scaled), np.inf, t)
         return self.shape * np.where(np.isinf(t), np.inf, 2 * t - np.log1p(t))
 
+    def _draw(
+        self, eta: np.ndarray, rng: np.random.Generator, shape: tuple[int, ...]
+    ) -> np.ndarray:
+        # Lambda is a sum, -shape [log(1 - eta / end) + log(1 + eta / end)]: w is the difference of
+        # two independent gamma numbers, of Laplace's two exponential ones
+        _, end = self.domain
+        above, below = rng.standard_gamma(self.shape, shape), rng.standard_gamma(self.shape, shape)
+        return above / (end - eta) - below / (end + eta)
+
 
 @dataclass(frozen=True)
 class LaplacePrior(_VarianceGamma):
@@ -261,6 +270,13 @@ class NormalInverseGaussianPrior(_ClosedForm):
         values = self.alpha * mu * (mu / (np.hypot(self.delta, mu) + self.delta))
         return np.where(np.isinf(mu), np.inf, values)
 
+    def _draw(
+        self, eta: np.ndarray, rng: np.random.Generator, shape: tuple[int, ...]
+    ) -> np.ndarray:
+        # given its variance tau the weight is N(eta tau, tau), and tau is again inverse Gaussian
+        tau = rng.wald(self.delta / self._root(eta), self.delta**2, shape)
+        return eta * tau + np.sqrt(tau) * rng.standard_normal(shape)
+
     def log_density(self, w: np.ndarray) -> np.ndarray:
         """Logarithm of the prior density at ``w``."""
         distance = np.hypot(self.delta, w)
@@ -335,6 +351,11 @@ class ExponentialPrior(_ClosedForm):
         scaled = self.rate * mu
         values = np.maximum(scaled - 1 - np.log(scaled), 0.0)
         return np.where((mu <= 0) | np.isinf(mu), np.inf, values)
+
+    def _draw(
+        self, eta: np.ndarray, rng: np.random.Generator, shape: tuple[int, ...]
+    ) -> np.ndarray:
+        return rng.standard_exponential(shape) / (self.rate - eta)
 
     def log_density(self, w: np.ndarray) -> np.ndarray:
         """Logarithm of the prior density at ``w``."""
