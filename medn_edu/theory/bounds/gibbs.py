@@ -1,0 +1,257 @@
+r"""The Gibbs predictor: a model drawn anew for every question, and what is known of its error.
+
+The averaging model decodes with the mean of :math:`p(w)`.  The *Gibbs* predictor draws
+:math:`w \sim p` each time and decodes with that.  It is the one that PAC-Bayes bounds are really
+about: its risk is linear in :math:`p`, so that no averaging, no :math:`m`, no :math:`\gamma`, no
+:math:`c` and no count of labellings is needed.  With probability :math:`1 - \delta`, for all
+:math:`p` at once,
+
+.. math:: kl\big(\hat R(p) \,\|\, R(p)\big) \le \frac{KL(p \| p_0) + \ln(2 \sqrt N / \delta)}{N}
+
+(Seeger 2002, with the constant of Maurer 2004), where :math:`R(p)` is the expected error of a drawn
+model and :math:`\hat R(p)` the same on the sample; `mcallester_bound` is the older form with a root.
+
+**The price of looking.**  Even :math:`\hat R(p)` is an expectation over :math:`p`, which no formula
+gives for structured outputs.  It is estimated by some draws of :math:`w`, each of which decodes the
+whole sample, and the shares of errors :math:`r_1, \dots, r_n` are independent numbers between 0 and 1
+with mean :math:`\hat R(p)`.  So Chernoff's bound tells how far their mean can be off (Langford and
+Caruana 2002): with probability :math:`1 - \delta'`
+
+.. math:: \hat R(p) \le kl^{-1}\Big(\bar r, \tfrac1n \ln \tfrac1{\delta'}\Big) ,
+
+and both together hold with :math:`1 - \delta - \delta'`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from medn_edu.checks import check_count, check_nonnegative
+from medn_edu.inference import best_labelling, edge_potentials, node_potentials
+from medn_edu.structures import LabelledSamples
+from medn_edu.theory.bounds.binary_kl import kl_inverse
+from medn_edu.theory.bounds.theorem_8 import check_delta
+
+__all__ = [
+    "GibbsBound",
+    "gibbs_bound",
+    "gibbs_errors",
+    "mcallester_bound",
+    "sampled_risk",
+    "seeger_bound",
+]
+
+_SHARE = 0.2  # of delta, for the draws: they are cheaper to increase than samples
+
+
+@dataclass(frozen=True)
+class GibbsBound:
+    """A bound on the error of the Gibbs predictor, step by step.
+
+    Parameters
+    ----------
+    observed : float
+        Mean error of the drawn models on the sample.
+    certified : float
+        What the mean error of *all* models is at most, given that only some were drawn.
+    divergence : float
+        ``KL(p || p0)``.
+    n_samples, n_draws : int
+        Number of samples and of drawn models.
+    value : float
+        What the expected error of a drawn model on new samples is at most.
+    """
+
+    observed: float
+    certified: float
+    divergence: float
+    n_samples: int
+    n_draws: int
+    value: float
+
+
+def mcallester_bound(
+    risk: float, divergence: float, n_samples: int, *, delta: float = 0.05
+) -> float:
+    """Return McAllester's (1999) bound on a Gibbs risk, the one with a root.
+
+    Parameters
+    ----------
+    risk : float
+        Risk on the sample, averaged over the posterior.
+    divergence : float
+        ``KL(p || p0)``.
+    n_samples : int
+        Number of samples.
+    delta : float, default=0.05
+        Probability with which the sample may mislead.
+
+    Returns
+    -------
+    float
+        ``risk + sqrt((KL + ln N + ln(1 / delta) + 2) / (2 N - 1))``; may exceed 1.
+
+    Raises
+    ------
+    ValueError
+        If ``divergence`` is negative, ``n_samples`` below 1 or ``delta`` not between 0 and 1.
+
+    Examples
+    --------
+    >>> round(mcallester_bound(0.1, 10.0, 1000), 4)
+    0.2047
+    """
+    n = check_count("n_samples", n_samples)
+    inside = check_nonnegative("divergence", divergence) + math.log(n / check_delta(delta)) + 2
+    return risk + math.sqrt(inside / (2 * n - 1))
+
+
+def seeger_bound(risk: float, divergence: float, n_samples: int, *, delta: float = 0.05) -> float:
+    """Return Seeger's bound on a Gibbs risk with Maurer's constant.
+
+    Parameters
+    ----------
+    risk : float
+        Risk on the sample, averaged over the posterior.
+    divergence : float
+        ``KL(p || p0)``.
+    n_samples : int
+        Number of samples.
+    delta : float, default=0.05
+        Probability with which the sample may mislead.
+
+    Returns
+    -------
+    float
+        The largest risk in agreement with the sample, at most 1.
+
+    Raises
+    ------
+    ValueError
+        As `mcallester_bound`.
+
+    Examples
+    --------
+    >>> round(seeger_bound(0.1, 10.0, 1000), 4)
+    0.1645
+    """
+    n = check_count("n_samples", n_samples)
+    price = check_nonnegative("divergence", divergence) + math.log(2 * math.sqrt(n))
+    return float(kl_inverse(risk, (price - math.log(check_delta(delta))) / n))
+
+
+def sampled_risk(errors: np.ndarray, *, delta: float = 0.01) -> float:
+    """Return what the mean of a quantity between 0 and 1 is at most, given independent draws of it.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_draws,)
+        The draws.
+    delta : float, default=0.01
+        Probability with which the draws may mislead.
+
+    Returns
+    -------
+    float
+        ``kl_inverse(mean, ln(1 / delta) / n_draws)``.
+
+    Raises
+    ------
+    ValueError
+        If there is no draw, or one is not between 0 and 1, or ``delta`` is not.
+
+    Examples
+    --------
+    >>> round(sampled_risk(np.full(200, 0.1)), 4)
+    0.1763
+    """
+    errors = np.asarray(errors, dtype=float)
+    if errors.ndim != 1 or not len(errors) or not np.all((errors >= 0) & (errors <= 1)):
+        raise ValueError(
+            "errors holds something else; expected shares between 0 and 1, one a draw."
+        )
+    return float(kl_inverse(errors.mean(), -math.log(check_delta(delta)) / len(errors)))
+
+
+def gibbs_bound(
+    errors: np.ndarray,
+    divergence: float,
+    n_samples: int,
+    *,
+    delta: float = 0.05,
+    n_choices: int = 1,
+) -> GibbsBound:
+    """Bound the error of the Gibbs predictor from the errors of some drawn models.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_draws,)
+        Share of errors of each drawn model on the sample; see `gibbs_errors`.
+    divergence : float
+        ``KL(p || p0)``.
+    n_samples : int
+        Number of samples.
+    delta : float, default=0.05
+        Probability with which sample or draws may mislead; a fifth of it is for the draws.
+    n_choices : int, default=1
+        Among how many posteriors the best is to be chosen.  The sample's part of the bound holds for
+        all at once; the draws' part has to be paid for each.
+
+    Returns
+    -------
+    GibbsBound
+        The bound, step by step.
+
+    Raises
+    ------
+    ValueError
+        As `sampled_risk` and `seeger_bound`.
+
+    Examples
+    --------
+    >>> bound = gibbs_bound(np.full(1000, 0.1), divergence=10.0, n_samples=10_000)
+    >>> round(bound.observed, 4), round(bound.certified, 4), round(bound.value, 4)
+    (0.1, 0.1312, 0.1527)
+    """
+    share = _SHARE * check_delta(delta) / check_count("n_choices", n_choices)
+    certified = sampled_risk(errors, delta=share)
+    value = seeger_bound(certified, divergence, n_samples, delta=(1 - _SHARE) * delta)
+    observed = float(np.mean(errors))
+    return GibbsBound(observed, certified, divergence, n_samples, len(errors), value)
+
+
+def gibbs_errors(data: LabelledSamples, draws: np.ndarray) -> np.ndarray:
+    """Return the share of wrongly labelled samples of each drawn model.
+
+    Parameters
+    ----------
+    data : LabelledSamples
+        Samples with their labels; each counts once.  One wrong node makes a sample wrong.
+    draws : ndarray of shape (n_draws, n_weights)
+        Weights, as `Prior.draw` returns them.
+
+    Returns
+    -------
+    ndarray of shape (n_draws,)
+        The shares.
+
+    Examples
+    --------
+    >>> from medn_edu.packing import label_samples, pack
+    >>> samples = pack([np.array([[1.0]]), np.array([[-2.0]])])
+    >>> data = label_samples(samples, np.array([0, 0]), np.ones((1, 2, 2), bool))
+    >>> gibbs_errors(data, np.array([[1.0, 0, 0, 0, 0, 0], [0, 1.0, 0, 0, 0, 0]]))
+    array([0.5, 0.5])
+    """
+    samples = data.samples
+    shares = []
+    for weights in np.asarray(draws, dtype=float):
+        coef, transitions = data.weight_shape.split(weights)
+        edge = edge_potentials(transitions, data.allowed)
+        labels, _ = best_labelling(samples, node_potentials(samples, coef), edge)
+        wrong = np.maximum.reduceat(labels != data.labels, samples.offsets[:-1])
+        shares.append(float(wrong.mean()))
+    return np.array(shares)

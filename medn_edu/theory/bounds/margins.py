@@ -1,0 +1,297 @@
+r"""What Theorem 8 asks of the data: margins, how many labellings there are, and a bound on every score.
+
+**The margin** of a sample is how far the truth leads,
+
+.. math:: M(h, x, y) = h(x, y) - \max_{y' \ne y} h(x, y') ,
+
+negative where another labelling wins.  The rival is the best labelling, or, where that is the truth
+itself, the second best: two-best decoding finds it in one sweep.
+
+**The number of labellings** of a word is :math:`26^{\text{letters}}`, so only its logarithm is ever
+computed: the log-partition function of a model whose weights are all 0.
+
+**The bound on scores.**  Theorem 8 needs a constant :math:`c` with :math:`|w^\top f(x, y)| \le c` for
+*every* :math:`w` that the prior allows, every labelling and every input that may ever come, not only
+those seen.  Under a prior on :math:`[-a, a]^K`,
+
+.. math:: |w^\top f(x, y)| \le a \, \|f(x, y)\|_1
+          \le a \Big( \sum_t \|x_t\|_1 + \text{number of edges} \Big),
+
+and `score_bound` returns the largest of these over the given samples.  It bounds what comes later only
+if features and lengths are bounded by what they are (black and white pixels, at most 14 letters), and
+are not merely observed.  Gaussian and Laplace priors allow every weight: no :math:`c` exists, and
+Theorem 8, read strictly, says nothing about them.  `largest_score` is what one fixed :math:`w` (say,
+the posterior mean) reaches on the given samples; to put it in place of :math:`c` gives a number that
+can be looked at, but no theorem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from medn_edu.checks import check_positive
+from medn_edu.inference import (
+    best_labelling,
+    edge_potentials,
+    k_best,
+    labelling_scores,
+    log_partition,
+    node_potentials,
+)
+from medn_edu.structures import LabelledSamples
+
+__all__ = [
+    "MarginSample",
+    "largest_score",
+    "log_n_labellings",
+    "margin_sample",
+    "observed_margins",
+    "score_bound",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class MarginSample:
+    """All that Theorem 8 asks of a data set.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n_margins,)
+        Margins of the samples under the averaging model; infinite where a sample has one labelling.
+    c : float
+        Bound on every score of every model that the prior allows.
+    log_n_labellings : float
+        Logarithm of the largest number of labellings of a sample.
+    counts : ndarray of int, shape (n_margins,), optional
+        How many samples have each margin; one by default.
+
+    Raises
+    ------
+    ValueError
+        If a margin is not a number or above ``2 c``, which no margin can be, or counts do not fit.
+
+    Examples
+    --------
+    >>> sample = MarginSample(np.array([-0.5, 0.2, 1.0]), c=2.0, log_n_labellings=np.log(8))
+    >>> sample.n_samples, sample.loss(np.array([0.1, 0.2]))
+    (3, array([0.33333333, 0.66666667]))
+    """
+
+    margins: np.ndarray
+    c: float
+    log_n_labellings: float
+    counts: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("c", self.c)
+        margins = np.asarray(self.margins, dtype=float)
+        counts = np.ones(margins.shape, int) if self.counts is None else np.asarray(self.counts)
+        if margins.ndim != 1 or counts.shape != margins.shape or counts.sum() < 1:
+            raise ValueError(
+                f"margins have shape {margins.shape} and counts {counts.shape}; expected one count "
+                "for each of at least one margin."
+            )
+        if np.isnan(margins).any():
+            raise ValueError("margins has NaN; expected numbers.")
+        finite = margins[np.isfinite(margins)]
+        if np.any(finite > 2 * self.c * (1 + 1e-9)):
+            raise ValueError(
+                f"c is {self.c:g}, but there is a margin of {finite.max():g}; expected a bound on "
+                "every score, so that no margin is above 2 c."
+            )
+        values, where = np.unique(margins, return_inverse=True)
+        object.__setattr__(self, "margins", values)
+        object.__setattr__(self, "counts", np.bincount(where, counts).astype(np.int64))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, ``N``."""
+        return int(self._counts.sum())
+
+    @property
+    def _counts(self) -> np.ndarray:
+        assert self.counts is not None
+        return self.counts
+
+    def loss(self, gamma: np.ndarray) -> np.ndarray:
+        """Share of the samples with a margin of at most ``gamma``, ``Pr_D[M <= gamma]``.
+
+        Parameters
+        ----------
+        gamma : ndarray of float
+            Thresholds.
+
+        Returns
+        -------
+        ndarray of float
+            The shares.
+        """
+        below = np.concatenate([[0], np.cumsum(self._counts)])
+        return below[np.searchsorted(self.margins, gamma, side="right")] / self.n_samples
+
+    def thresholds(self) -> np.ndarray:
+        """Thresholds worth trying: the last number before each positive margin, and ``2 c``.
+
+        Between two margins the share stays as it is and all else falls with ``gamma``.
+        """
+        positive = self.margins[(self.margins > 0) & np.isfinite(self.margins)]
+        return np.unique(np.append(np.nextafter(positive, 0), 2 * self.c))
+
+
+def margin_sample(data: LabelledSamples, weights: np.ndarray, c: float) -> MarginSample:
+    """Return what Theorem 8 asks of a data set.
+
+    Parameters
+    ----------
+    data : LabelledSamples
+        Samples with their labels; each counts once, whatever its ``sample_weight``.
+    weights : ndarray of shape (n_weights,)
+        Weights of the averaging model: the posterior mean.
+    c : float
+        Bound on every score of every model that the prior allows; see `score_bound`.
+
+    Returns
+    -------
+    MarginSample
+        Margins, the bound and the logarithm of the number of labellings.
+
+    Raises
+    ------
+    ValueError
+        If ``c`` is not a bound.
+    """
+    return MarginSample(observed_margins(data, weights), c, log_n_labellings(data))
+
+
+def observed_margins(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
+    """Return the margin of every sample, by two-best decoding (MEDN, Eq. 12).
+
+    Parameters
+    ----------
+    data : LabelledSamples
+        Samples with their labels.
+    weights : ndarray of shape (n_weights,)
+        Weights, in the order of `WeightShape`.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The margins; infinite where there is but one labelling.
+
+    Examples
+    --------
+    >>> from medn_edu.packing import label_samples, pack
+    >>> samples = pack([np.array([[1.0]]), np.array([[-2.0]])])
+    >>> data = label_samples(samples, np.array([0, 0]), np.ones((1, 2, 2), bool))
+    >>> observed_margins(data, np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    array([ 0.5, -1. ])
+    """
+    node, edge = _potentials(data, weights)
+    truth = labelling_scores(data.samples, node, edge, data.labels)
+    rivals = [
+        _rival(y, labels, scores)
+        for y, (labels, scores) in zip(
+            data.samples.split(data.labels), k_best(data.samples, node, edge, 2), strict=True
+        )
+    ]
+    return truth - np.array(rivals)
+
+
+def _rival(y: np.ndarray, labels: np.ndarray, scores: np.ndarray) -> float:
+    """Return the score of the best labelling other than ``y``, given the two best."""
+    others = scores[(labels != y).any(axis=1)]
+    return float(others[0]) if len(others) else -np.inf
+
+
+def log_n_labellings(data: LabelledSamples) -> float:
+    """Return the logarithm of the largest number of labellings that a sample has, ``ln |Y|``.
+
+    Parameters
+    ----------
+    data : LabelledSamples
+        Samples; forbidden transitions are not counted.
+
+    Returns
+    -------
+    float
+        The logarithm.
+
+    Examples
+    --------
+    >>> from medn_edu.packing import label_samples, pack
+    >>> samples = pack([np.ones((3, 1)), np.ones((200, 1))])
+    >>> data = label_samples(samples, np.zeros(203, int), np.ones((1, 2, 2), bool))
+    >>> bool(np.isclose(log_n_labellings(data), 200 * np.log(2)))
+    True
+    """
+    node, edge = _potentials(data, np.zeros(data.weight_shape.size))
+    return float(log_partition(data.samples, node, edge).max())
+
+
+def score_bound(data: LabelledSamples, largest_weight: float) -> float:
+    """Return a bound on the score of every labelling, for all weights in ``[-a, a]``.
+
+    Parameters
+    ----------
+    data : LabelledSamples
+        Samples.
+    largest_weight : float
+        The number ``a``, of a `BoxPrior` or a `TwoPointPrior`.
+
+    Returns
+    -------
+    float
+        ``a`` times the largest sum of absolute features and edges of a sample.
+
+    Raises
+    ------
+    ValueError
+        If ``largest_weight`` is not a finite positive number, or all samples are empty of features.
+
+    Examples
+    --------
+    >>> from medn_edu.packing import label_samples, pack
+    >>> samples = pack([np.array([[1.0, -2.0], [0.0, 3.0]])])
+    >>> data = label_samples(samples, np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> score_bound(data, largest_weight=0.5)
+    3.5
+    """
+    check_positive("largest_weight", largest_weight)
+    samples = data.samples
+    sizes = np.asarray(abs(samples.features).sum(axis=1)).ravel() + (samples.parents >= 0)
+    return float(largest_weight * np.add.reduceat(sizes, samples.offsets[:-1]).max())
+
+
+def largest_score(data: LabelledSamples, weights: np.ndarray) -> float:
+    """Return the largest absolute score that one model gives to any labelling of the samples.
+
+    Parameters
+    ----------
+    data : LabelledSamples
+        Samples.
+    weights : ndarray of shape (n_weights,)
+        Weights of the model.
+
+    Returns
+    -------
+    float
+        The largest ``|w . f(x, y)|``; below what Theorem 8 needs, which is about all models.
+
+    Examples
+    --------
+    >>> from medn_edu.packing import label_samples, pack
+    >>> samples = pack([np.array([[1.0]]), np.array([[-3.0]])])
+    >>> data = label_samples(samples, np.array([0, 0]), np.ones((1, 2, 2), bool))
+    >>> largest_score(data, np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    1.5
+    """
+    _, highest = best_labelling(data.samples, *_potentials(data, weights))
+    _, lowest = best_labelling(data.samples, *_potentials(data, -np.asarray(weights)))
+    return float(max(highest.max(), lowest.max()))
+
+
+def _potentials(data: LabelledSamples, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    coef, transitions = data.weight_shape.split(np.asarray(weights, dtype=float))
+    return node_potentials(data.samples, coef), edge_potentials(transitions, data.allowed)

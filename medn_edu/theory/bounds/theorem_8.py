@@ -1,0 +1,366 @@
+r"""Theorem 8 with every constant of its proof, and the same proof with a sharper last step.
+
+Printed, the theorem hides its constants in an O.  The proof (MEDN, Appendix B.5) has them all: with
+probability :math:`1 - \delta` over a sample of :math:`N`, for every posterior :math:`p`, every
+:math:`m = 1, 2, \dots` and every :math:`\gamma > 0`,
+
+.. math:: \Pr_Q[M(h) \le 0] \le \underbrace{\Pr_D[M(h) \le \gamma]}_{\text{margin loss}}
+          + \underbrace{|\mathcal Y| \, e^{-m \gamma^2 / 32 c^2}}_{\text{averaging}}
+          + \underbrace{\sqrt{\frac{m \, KL(p \| p_0) + \ln N + 3 \ln \frac{m + 1}{\delta} + 2}
+                                   {2 N - 1}}}_{\text{complexity}} .
+
+**Where m comes from.**  The averaging model :math:`h` is compared with the mean of :math:`m` models
+drawn from :math:`p`, each rounded to :math:`\pm c` at a random threshold.  Many draws imitate
+:math:`h` well, which makes the second term small; but they diverge from as many draws of the prior by
+:math:`m` times as much, which makes the third one large.
+
+**What it costs.**  Let :math:`s = \gamma^2 / 32 c^2`.  The averaging term is below 1 only for
+:math:`m > \ln|\mathcal Y| / s`, so at least :math:`32 \ln|\mathcal Y| \, (c / \gamma)^2` divergences
+stand under the root.  A margin of a twentieth of the largest possible score makes that 12,800 times
+:math:`\ln|\mathcal Y|`: the bound speaks when :math:`N` is beyond this number times the divergence.
+
+**The choice of m.**  The paper sets :math:`m = \lceil 16 c^2 \gamma^{-2} \ln \frac{N |\mathcal Y|^2}
+{KL + 1} \rceil`, which makes the averaging term :math:`\sqrt{(KL + 1) / N}`.  As the bound holds for
+all :math:`m` at once, the best one may be chosen after the fact, and likewise :math:`\gamma`.
+
+**The same proof with a sharper last step.**  The root is McAllester's (1999).  Seeger's bound with
+Maurer's constant (2004) asks of the drawn models' risks that :math:`kl(\text{observed} \|
+\text{expected}) \le (KL + \ln(2 \sqrt N / \delta)) / N`; all else in the proof stays.  With
+:math:`r = \Pr_D[M(h) \le \gamma] + (|\mathcal Y| - 1) e^{-m s}` this makes
+
+.. math:: \Pr_Q[M(h) \le 0] \le e^{-m s} + kl^{-1}\Big(r, \;
+          \frac{m \, KL(p \| p_0) + \ln 2 \sqrt N + \ln \frac{m (m + 1)^2}{\delta}}{N} \Big) .
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from medn_edu.checks import check_count, check_nonnegative, check_positive
+from medn_edu.theory.bounds.binary_kl import kl_inverse
+from medn_edu.theory.bounds.margins import MarginSample
+
+__all__ = ["MarginBound", "check_delta", "theorem_8", "theorem_8_kl", "theorem_8_m"]
+
+_SHORTLIST = 512  # thresholds tried at once; then once more, between the best one's neighbours
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_SHRINKINGS = 60  # of the bracket around the best m, each by the golden ratio
+
+
+@dataclass(frozen=True)
+class MarginBound:
+    """A bound on the error of the averaging model, term by term.
+
+    Parameters
+    ----------
+    gamma : float
+        Margin threshold.
+    m : int
+        Number of imagined draws.
+    n_samples : int
+        Number of samples.
+    margin_loss : float
+        Share of the samples with a margin of at most ``gamma``.
+    averaging : float
+        What the comparison with ``m`` draws costs, ``|Y| exp(-m gamma^2 / 32 c^2)``.
+    complexity : float
+        What is added because the sample is not the world: all the rest of ``value``.
+    divergence : float
+        Inside the complexity: ``m KL``.
+    sampling : float
+        Inside the complexity: ``ln N`` (of `theorem_8_kl`, ``ln 2 sqrt N``).
+    union : float
+        Inside the complexity: the price of all ``m`` and all ``gamma`` at once, and of the
+        confidence, ``3 ln((m + 1) / delta)`` (of `theorem_8_kl`, ``ln(m (m + 1)^2 / delta)``).
+    value : float
+        The bound.
+    """
+
+    gamma: float
+    m: int
+    n_samples: int
+    margin_loss: float
+    averaging: float
+    complexity: float
+    divergence: float
+    sampling: float
+    union: float
+    value: float
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether the bound says no more than that an error rate is at most 1."""
+        return self.value >= 1
+
+
+def theorem_8(
+    sample: MarginSample,
+    divergence: float,
+    *,
+    delta: float = 0.05,
+    gamma: float | None = None,
+    m: int | None = None,
+) -> MarginBound:
+    r"""Return Theorem 8's bound on the error of the averaging model, with all constants.
+
+    Parameters
+    ----------
+    sample : MarginSample
+        Margins under the averaging model, the bound on scores, the number of labellings.
+    divergence : float
+        ``KL(p || p0)``; for a tilted prior ``prior.kl(posterior_mean).sum()``.
+    delta : float, default=0.05
+        Probability with which the sample may mislead.
+    gamma : float, optional
+        Margin threshold; the best one unless given.
+    m : int, optional
+        Number of imagined draws; the best one unless given.  The paper's is `theorem_8_m`.
+
+    Returns
+    -------
+    MarginBound
+        The bound and its terms.  It may exceed 1, and then says nothing.
+
+    Raises
+    ------
+    ValueError
+        If ``divergence`` is negative or infinite, ``delta`` not between 0 and 1, ``gamma`` not
+        positive or ``m`` not a positive whole number.
+
+    Examples
+    --------
+    Margins of at least half the largest score, eight labellings, 100,000 samples:
+
+    >>> margins = np.linspace(1.0, 2.0, 100_000)
+    >>> bound = theorem_8(MarginSample(margins, c=2.0, log_n_labellings=np.log(8)), 1.0)
+    >>> bound.m, round(bound.averaging, 4), round(bound.complexity, 4), round(bound.value, 4)
+    (957, 0.0045, 0.0707, 0.0752)
+
+    The same with a thousand samples:
+
+    >>> few = MarginSample(margins[::100], c=2.0, log_n_labellings=np.log(8))
+    >>> round(theorem_8(few, 1.0).value, 2)
+    0.64
+    """
+    terms = _Terms(sample, check_nonnegative("divergence", divergence), check_delta(delta))
+    return _best(terms, _mcallester, gamma, m)
+
+
+def theorem_8_kl(
+    sample: MarginSample,
+    divergence: float,
+    *,
+    delta: float = 0.05,
+    gamma: float | None = None,
+    m: int | None = None,
+) -> MarginBound:
+    """Return the bound of Theorem 8's proof with Seeger's last step instead of McAllester's.
+
+    Parameters
+    ----------
+    sample : MarginSample
+        Margins under the averaging model, the bound on scores, the number of labellings.
+    divergence : float
+        ``KL(p || p0)``.
+    delta : float, default=0.05
+        Probability with which the sample may mislead.
+    gamma : float, optional
+        Margin threshold; the best one unless given.
+    m : int, optional
+        Number of imagined draws; the best one unless given.
+
+    Returns
+    -------
+    MarginBound
+        The bound and its terms.
+
+    Raises
+    ------
+    ValueError
+        As `theorem_8`.
+
+    Examples
+    --------
+    >>> margins = np.linspace(1.0, 2.0, 100_000)
+    >>> bound = theorem_8_kl(MarginSample(margins, c=2.0, log_n_labellings=np.log(8)), 1.0)
+    >>> bound.m, round(bound.value, 4)
+    (1278, 0.0146)
+    """
+    terms = _Terms(sample, check_nonnegative("divergence", divergence), check_delta(delta))
+    return _best(terms, _seeger, gamma, m)
+
+
+def theorem_8_m(sample: MarginSample, divergence: float, gamma: float) -> int:
+    """Return the paper's choice of ``m``, the last line of Appendix B.5.
+
+    Parameters
+    ----------
+    sample : MarginSample
+        The number of samples, the bound on scores, the number of labellings.
+    divergence : float
+        ``KL(p || p0)``.
+    gamma : float
+        Margin threshold.
+
+    Returns
+    -------
+    int
+        ``ceil(16 c^2 / gamma^2 * ln(N |Y|^2 / (KL + 1)))``, and at least 1.
+
+    Raises
+    ------
+    ValueError
+        If ``divergence`` is negative or ``gamma`` not positive.
+
+    Examples
+    --------
+    >>> sample = MarginSample(np.ones(1000), c=2.0, log_n_labellings=np.log(8))
+    >>> theorem_8_m(sample, divergence=1.0, gamma=0.5)
+    2656
+    """
+    check_nonnegative("divergence", divergence)
+    ratio = sample.c / check_positive("gamma", gamma)
+    logarithm = math.log(sample.n_samples) + 2 * sample.log_n_labellings - math.log1p(divergence)
+    return max(1, math.ceil(16 * ratio**2 * logarithm))
+
+
+def check_delta(delta: float) -> float:
+    """Return ``delta`` if it is a probability strictly between 0 and 1.
+
+    Parameters
+    ----------
+    delta : float
+        What the user handed in.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If it is not between 0 and 1.
+    """
+    if not check_positive("delta", delta) < 1:
+        raise ValueError(f"delta is {delta!r}; expected a probability between 0 and 1.")
+    return float(delta)
+
+
+# ---------------------------------------------------------------------------------------------
+# terms, as functions of gamma and m, both arrays
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    sample: MarginSample
+    divergence: float
+    delta: float
+
+    def rate(self, gamma: np.ndarray) -> np.ndarray:
+        """By how much each draw makes the logarithm of the averaging term smaller."""
+        return (gamma / self.sample.c) ** 2 / 32
+
+    def log_single(self, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Logarithm of the averaging term of one rival, of which there are as many as labellings.
+
+        The number itself would be beyond all floats for a word of 300 letters.
+        """
+        return -m * self.rate(gamma)
+
+
+Value = Callable[[_Terms, np.ndarray, np.ndarray], np.ndarray]
+
+
+def _mcallester(terms: _Terms, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
+    n = terms.sample.n_samples
+    union = 3 * np.log((m + 1) / terms.delta)
+    root = np.sqrt((m * terms.divergence + math.log(n) + union + 2) / (2 * n - 1))
+    return terms.sample.loss(gamma) + _averaging(terms, gamma, m) + root
+
+
+def _seeger(terms: _Terms, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
+    n = terms.sample.n_samples
+    union = np.log(m) + 2 * np.log1p(m) - math.log(terms.delta)
+    budget = (m * terms.divergence + math.log(2 * math.sqrt(n)) + union) / n
+    single = np.exp(terms.log_single(gamma, m))
+    observed = terms.sample.loss(gamma) + _averaging(terms, gamma, m) - single
+    return single + kl_inverse(observed, budget)
+
+
+def _averaging(terms: _Terms, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return np.exp(terms.sample.log_n_labellings + terms.log_single(gamma, m))
+
+
+def _itemised(terms: _Terms, value: Value, gamma: float, m: int) -> MarginBound:
+    """Write out a bound's terms."""
+    n, one = terms.sample.n_samples, (np.array(gamma), np.array(float(m)))
+    total, loss = float(value(terms, *one)), float(terms.sample.loss(one[0]))
+    averaging = float(_averaging(terms, *one))
+    papers = value is _mcallester
+    union = (
+        3 * math.log((m + 1) / terms.delta)
+        if papers
+        else math.log(m) + 2 * math.log1p(m) - math.log(terms.delta)
+    )
+    sampling = math.log(n if papers else 2 * math.sqrt(n))
+    complexity = total - loss - averaging if math.isfinite(averaging) else math.nan
+    return MarginBound(
+        gamma, m, n, loss, averaging, complexity, m * terms.divergence, sampling, union, total
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# the best gamma and m
+
+
+def _best(terms: _Terms, value: Value, gamma: float | None, m: int | None) -> MarginBound:
+    if m is not None:
+        check_count("m", m)
+    if gamma is not None:
+        thresholds = np.array([check_positive("gamma", gamma)])
+    else:
+        thresholds = _promising(terms, value, terms.sample.thresholds(), m)
+    draws = _draws(terms, value, thresholds, m)
+    best = int(np.argmin(value(terms, thresholds, draws)))
+    return _itemised(terms, value, float(thresholds[best]), int(draws[best]))
+
+
+def _promising(terms: _Terms, value: Value, thresholds: np.ndarray, m: int | None) -> np.ndarray:
+    """Return at most a few hundred thresholds: of many, those around the best of some of them.
+
+    Whatever threshold is taken, the bound holds: it holds for all of them at once.
+    """
+    while len(thresholds) > _SHORTLIST:
+        some = np.unique(np.linspace(0, len(thresholds) - 1, _SHORTLIST).astype(int))
+        values = value(terms, thresholds[some], _draws(terms, value, thresholds[some], m))
+        best = int(np.argmin(values))
+        first, last = some[max(best - 1, 0)], some[min(best + 1, len(some) - 1)]
+        thresholds = thresholds[first : last + 1]
+    return thresholds
+
+
+def _draws(terms: _Terms, value: Value, gamma: np.ndarray, m: int | None) -> np.ndarray:
+    """Return the best m for each threshold, by golden sections of its logarithm.
+
+    Below ``ln|Y| / rate`` the averaging term alone is above 1, and once it is far below 1 / N more
+    draws only cost; in between the sum falls first and rises then.
+    """
+    if m is not None:
+        return np.full(gamma.shape, float(m))
+    rate, logs = terms.rate(gamma), terms.sample.log_n_labellings
+    beyond = 2 * math.log(terms.sample.n_samples + 1) + 10
+    low = np.log(np.maximum(1.0, logs / rate))
+    high = np.log(np.maximum(2.0, (logs + beyond) / rate))
+    for _ in range(_SHRINKINGS):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        falls = value(terms, gamma, np.exp(left)) > value(terms, gamma, np.exp(right))
+        low, high = np.where(falls, left, low), np.where(falls, high, right)
+    around = np.maximum(1.0, np.floor(np.exp(low)) + np.array([[-1.0], [0.0], [1.0], [2.0]]))
+    values = np.array([value(terms, gamma, one) for one in around])
+    return np.take_along_axis(around, values.argmin(axis=0)[None], axis=0)[0]
