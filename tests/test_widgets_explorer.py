@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import sys
 from typing import Any
 
+import av
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from PIL import Image
 from medn_edu.plots import new_figure
 from medn_edu.widgets import Check, Choice, Explorer, Lesson, Slider, Time
 from medn_edu.widgets.controls import as_control
+from medn_edu.widgets.films import mp4
 
 
 class Counted:
@@ -186,9 +189,33 @@ def test_any_control_can_be_animated(tmp_path: Any) -> None:
     assert len(explorer.stack("eta")) == 5
 
 
-def test_film_needs_ffmpeg(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda name: None)
-    with pytest.raises(ValueError, match="ffmpeg"):
+def test_film_is_saved(tmp_path: Any) -> None:
+    explorer = Counted().explorer
+    first, second = (explorer.save(tmp_path / name) for name in ("1.mp4", "2.mp4"))
+    assert first.read_bytes() == second.read_bytes()
+    with av.open(first) as film:
+        pictures = [picture.to_ndarray(format="rgb24") for picture in film.decode(video=0)]
+        assert film.streams.video[0].codec_context.name == "h264"
+        assert film.streams.video[0].average_rate == 6
+    for frame, picture in zip(explorer.stack(), pictures, strict=True):
+        drawn = np.asarray(Image.open(io.BytesIO(frame.png)).convert("RGB"), dtype=float)
+        height, width, _ = drawn.shape
+        assert picture.shape == (height + height % 2, width + width % 2, 3)
+        assert np.abs(picture[:height, :width] - drawn).mean() < 2
+
+
+def test_odd_sizes_gain_a_white_line() -> None:
+    buffer = io.BytesIO()
+    Image.new("RGB", (33, 21), "black").save(buffer, "png")
+    with av.open(io.BytesIO(mp4([buffer.getvalue()] * 3, 4))) as film:
+        picture = next(film.decode(video=0)).to_ndarray(format="rgb24")
+    assert picture.shape == (22, 34, 3)
+    assert picture[:20, :32].max() < 16 < 160 < min(picture[21].min(), picture[:, 33].min())
+
+
+def test_film_needs_its_library(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "av", None)
+    with pytest.raises(ValueError, match=r"needs the library av.*medn_edu\[lab\].*or save \.gif"):
         Counted().explorer.save(tmp_path / "line.mp4")
     with pytest.raises(ValueError, match=r"\.gif or \.mp4"):
         Counted().explorer.save(tmp_path / "line.avi")

@@ -20,13 +20,10 @@ from __future__ import annotations
 
 import io
 import pathlib
-import shutil
-import subprocess
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import sub
 from typing import Any
 
 import anywidget
@@ -34,6 +31,7 @@ import traitlets
 from PIL import Image
 
 from medn_edu.widgets.controls import Control, as_control
+from medn_edu.widgets.films import gif, save_film
 
 __all__ = ["Explorer", "Frame", "Lesson"]
 
@@ -41,7 +39,6 @@ HERE = pathlib.Path(__file__).parent
 DPI = 120  # a little more than the screen's 96: sharp, and still quick to render
 CSS_DPI = 96
 KEPT_FRAMES = 256
-ALIKE = 10  # colours of an animation differ by more than this in red, green or blue
 SECONDS_PER_ANSWER = 0.1  # a stack is sent in portions, so that a move never waits for all of it
 
 
@@ -244,7 +241,7 @@ class Explorer:
     def save(
         self, path: str | pathlib.Path, along: str | None = None, per_second: float | None = None
     ) -> pathlib.Path:
-        """Save the animation along one control, as ``.gif``, or as ``.mp4`` where ffmpeg exists.
+        """Save the animation along one control, as ``.gif`` or ``.mp4``.
 
         Parameters
         ----------
@@ -263,16 +260,12 @@ class Explorer:
         Raises
         ------
         ValueError
-            If the ending is another one, ffmpeg is missing, or the control is not known.
+            If the ending is another one, the control is not known, or ``.mp4`` is asked for where the
+            library ``av`` is missing (``pip install 'medn_edu[lab]'`` brings it).
         """
-        path = pathlib.Path(path)
-        makers = {".gif": _gif, ".mp4": _mp4}
-        if path.suffix not in makers:
-            raise ValueError(f"cannot save {path.name}; expected a name that ends in .gif or .mp4.")
         frames = self.stack(along)
         rate = per_second or self._controls[along or str(self._time)].per_second
-        path.write_bytes(makers[path.suffix]([frame.png for frame in frames], rate))
-        return path
+        return save_film(path, [frame.png for frame in frames], rate)
 
     def check(self, lesson: Lesson) -> bool:
         """Make the move of a lesson and return whether its fact holds."""
@@ -396,7 +389,7 @@ class Explorer:
     def _send_animation(self, view: Any, request: Mapping[str, Any]) -> None:
         assert self._time is not None
         rate = self._controls[self._time].per_second
-        animation = _gif([frame.png for frame in self.stack()], rate)
+        animation = gif([frame.png for frame in self.stack()], rate)
         answer = {"kind": "saved", "view": request["view"], "file": f"{self.name}.gif"}
         view.send(answer, [animation])
 
@@ -407,56 +400,3 @@ def _small(png: bytes) -> bytes:
     with Image.open(io.BytesIO(png)) as picture:
         picture.convert("RGB").save(buffer, "png", optimize=True)
     return buffer.getvalue()
-
-
-def _gif(pngs: Sequence[bytes], per_second: float) -> bytes:
-    """Join pictures to an endless animation with one palette, which keeps still parts still."""
-    pictures = [Image.open(io.BytesIO(png)).convert("RGB") for png in pngs]
-    chosen = pictures[:: max(1, len(pictures) // 6)]
-    sample = Image.new("RGB", (chosen[0].width, chosen[0].height * len(chosen)))
-    for i, picture in enumerate(chosen):
-        sample.paste(picture, (0, i * picture.height))
-    palette = Image.new("P", (1, 1))
-    palette.putpalette(_palette(sample))
-    flat = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
-    buffer = io.BytesIO()
-    flat[0].save(
-        buffer,
-        "gif",
-        save_all=True,
-        append_images=flat[1:],
-        duration=round(1000 / per_second),
-        loop=0,
-        optimize=True,
-    )
-    return buffer.getvalue()
-
-
-def _palette(sample: Image.Image) -> list[int]:
-    """Return 256 colours, the most common first, no two alike.
-
-    Exact and apart, so that white stays white and a rare colour, such as that of a struck-through
-    letter, is not mixed with another.
-    """
-    chosen: list[tuple[int, ...]] = []
-    counted: list[Any] = sample.getcolors(1 << 24) or []
-    for _, colour in sorted(counted, reverse=True):
-        if all(max(map(abs, map(sub, colour, other))) > ALIKE for other in chosen):
-            chosen.append(colour)
-        if len(chosen) == 256:
-            break
-    return [part for colour in chosen for part in colour]
-
-
-def _mp4(pngs: Sequence[bytes], per_second: float) -> bytes:
-    """Join pictures to a film with ffmpeg."""
-    ffmpeg = shutil.which("ffmpeg")
-    if ffmpeg is None:
-        raise ValueError("saving .mp4 needs the program ffmpeg, which is not installed; save .gif.")
-    command = [ffmpeg, "-loglevel", "error", "-f", "image2pipe", "-framerate", str(per_second)]
-    command += ["-i", "-", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p"]
-    command += ["-movflags", "frag_keyframe+empty_moov", "-f", "mp4", "-"]
-    done = subprocess.run(command, input=b"".join(pngs), capture_output=True, check=False)
-    if done.returncode:
-        raise ValueError(f"ffmpeg failed: {done.stderr.decode(errors='replace').strip()}")
-    return done.stdout

@@ -1,0 +1,162 @@
+"""Animations as files: pictures joined to an endless GIF, or to an MP4 film.
+
+A GIF plays wherever pictures are shown.  An MP4 has all colours, can be paused, and projectors and
+slides play it; it is compressed by the library ``av``, which brings the encoder along and comes with
+``pip install 'medn_edu[lab]'``.  The same pictures give the same bytes: no dates are written, and one
+thread compresses.
+"""
+
+from __future__ import annotations
+
+import io
+import pathlib
+from collections.abc import Sequence
+from fractions import Fraction
+from operator import sub
+from typing import Any
+
+from PIL import Image
+
+from medn_edu.files import write_atomically
+
+__all__ = ["gif", "mp4", "save_film"]
+
+_ALIKE = 10  # colours of an animation differ by more than this in red, green or blue
+_MP4 = {"preset": "veryslow", "crf": "20", "tune": "animation", "threads": "1"}
+
+
+def save_film(path: str | pathlib.Path, pngs: Sequence[bytes], per_second: float) -> pathlib.Path:
+    """Save pictures as an animation.
+
+    Parameters
+    ----------
+    path : path-like
+        Where to; the ending, ``.gif`` or ``.mp4``, decides the format.
+    pngs : sequence of bytes
+        The pictures, PNG files of one size.
+    per_second : float
+        How many are shown a second.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    ValueError
+        If the ending is another one, or ``.mp4`` is asked for where the library ``av`` is missing.
+    OSError
+        If the file cannot be written.
+    """
+    path = pathlib.Path(path)
+    makers = {".gif": gif, ".mp4": mp4}
+    if path.suffix not in makers:
+        raise ValueError(f"cannot save {path.name}; expected a name that ends in .gif or .mp4.")
+    return write_atomically(path, makers[path.suffix](pngs, per_second))
+
+
+def gif(pngs: Sequence[bytes], per_second: float) -> bytes:
+    """Join pictures to an endless animation with one palette, which keeps still parts still.
+
+    Parameters
+    ----------
+    pngs : sequence of bytes
+        The pictures, PNG files of one size; those that are alike in a row become one that lasts.
+    per_second : float
+        How many are shown a second; the format counts hundredths of a second.
+
+    Returns
+    -------
+    bytes
+        The file.
+    """
+    pictures = [Image.open(io.BytesIO(png)).convert("RGB") for png in pngs]
+    chosen = pictures[:: max(1, len(pictures) // 6)]
+    sample = Image.new("RGB", (chosen[0].width, chosen[0].height * len(chosen)))
+    for i, picture in enumerate(chosen):
+        sample.paste(picture, (0, i * picture.height))
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(_palette(sample))
+    flat = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    buffer = io.BytesIO()
+    flat[0].save(
+        buffer,
+        "gif",
+        save_all=True,
+        append_images=flat[1:],
+        duration=round(1000 / per_second),
+        loop=0,
+        optimize=True,
+    )
+    return buffer.getvalue()
+
+
+def _palette(sample: Image.Image) -> list[int]:
+    """Return 256 colours, the most common first, no two alike.
+
+    Exact and apart, so that white stays white and a rare colour, such as that of a struck-through
+    letter, is not mixed with another.
+    """
+    chosen: list[tuple[int, ...]] = []
+    counted: list[Any] = sample.getcolors(1 << 24) or []
+    for _, colour in sorted(counted, reverse=True):
+        if all(max(map(abs, map(sub, colour, other))) > _ALIKE for other in chosen):
+            chosen.append(colour)
+        if len(chosen) == 256:
+            break
+    return [part for colour in chosen for part in colour]
+
+
+def mp4(pngs: Sequence[bytes], per_second: float) -> bytes:
+    """Join pictures to a film that browsers and slides play (H.264, 4:2:0).
+
+    Parameters
+    ----------
+    pngs : sequence of bytes
+        The pictures, PNG files of one size; an odd width or height gains a white line, as the
+        format wants even ones.
+    per_second : float
+        How many are shown a second.
+
+    Returns
+    -------
+    bytes
+        The file.
+
+    Raises
+    ------
+    ValueError
+        If the library ``av`` is not installed.
+    """
+    av = _av()
+    pictures = [_even(Image.open(io.BytesIO(png)).convert("RGB")) for png in pngs]
+    buffer = io.BytesIO()
+    with av.open(buffer, "w", format="mp4", options={"fflags": "+bitexact"}) as film:
+        stream = film.add_stream("libx264", Fraction(per_second).limit_denominator(1000), _MP4)
+        stream.width, stream.height = pictures[0].size
+        stream.pix_fmt = "yuv420p"
+        for picture in pictures:
+            film.mux(stream.encode(av.VideoFrame.from_image(picture)))
+        film.mux(stream.encode())
+    return buffer.getvalue()
+
+
+def _av() -> Any:
+    try:
+        import av
+    except ImportError:
+        raise ValueError(
+            "saving .mp4 needs the library av, which is not installed: pip install "
+            "'medn_edu[lab]' brings it; or save .gif."
+        ) from None
+    return av
+
+
+def _even(picture: Image.Image) -> Image.Image:
+    size = picture.width + picture.width % 2, picture.height + picture.height % 2
+    if size == picture.size:
+        return picture
+    larger = Image.new("RGB", size, "white")
+    larger.paste(picture)
+    return larger
