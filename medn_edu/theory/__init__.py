@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n, solve_squared_l1
+from medn_edu.theory.laplace import gaussian_kl, jensen_bound, jensen_gap
 from medn_edu.theory.medn import enumerate_problem, p1_value
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
 from medn_edu.theory.norms import kl_ball, kl_norm, norm_ball
@@ -10,6 +11,9 @@ from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
 __all__ = [
     "enumerate_problem",
+    "gaussian_kl",
+    "jensen_bound",
+    "jensen_gap",
     "kl_ball",
     "kl_norm",
     "norm_ball",
