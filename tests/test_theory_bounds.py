@@ -1,0 +1,381 @@
+"""PAC-Bayes bounds: every term against its formula, optima against brute force, chances against sums."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from enumerated import KINDS, make_data
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, norm
+
+from medn_edu.inference import edge_potentials, labelling_scores, node_potentials
+from medn_edu.packing import label_samples, pack
+from medn_edu.priors import (
+    BoxPrior,
+    ExponentialPrior,
+    GaussianPrior,
+    LaplacePrior,
+    NormalGammaPrior,
+    NormalInverseGaussianPrior,
+    Prior,
+    SpikeSlabPrior,
+    TwoPointPrior,
+)
+from medn_edu.slacks import LinearSlack
+from medn_edu.theory.bounds import (
+    MarginBound,
+    MarginSample,
+    averaging_factor,
+    binary_kl,
+    gaussian_bounds,
+    gibbs_bound,
+    gibbs_errors,
+    kl_inverse,
+    largest_score,
+    log_n_labellings,
+    margin_sample,
+    mcallester_bound,
+    observed_margins,
+    sampled_risk,
+    score_bound,
+    seeger_bound,
+    theorem_8,
+    theorem_8_kl,
+    theorem_8_m,
+)
+from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
+
+SHARES = st.floats(0, 1)
+BUDGETS = st.floats(1e-6, 5)
+BOUNDS = {"McAllester": theorem_8, "Seeger": theorem_8_kl}
+
+
+def enumerated(kind: str, seed: int) -> EnumeratedProblem:
+    return enumerate_problem(make_data(kind, seed), GaussianPrior(), LinearSlack())
+
+
+def weights(problem: EnumeratedProblem, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=problem.n_weights)
+
+
+def random_sample(seed: int, n: int = 40) -> MarginSample:
+    rng = np.random.default_rng(seed)
+    return MarginSample(rng.uniform(-0.5, 2.0, n), 1.0, math.log(8), rng.integers(1, 3000, n))
+
+
+# ---------------------------------------------------------------------------------------------
+# coins
+
+
+@given(SHARES, BUDGETS)
+def test_kl_inverse_is_the_inverse(p, budget):
+    q = float(kl_inverse(p, budget))
+    assert p <= q <= 1
+    assert q <= p + math.sqrt(budget / 2) + 1e-9  # Pinsker
+    if q < 1 - 1e-9:
+        assert binary_kl(p, q) == pytest.approx(budget, rel=1e-5)
+
+
+@given(SHARES, SHARES)
+def test_binary_kl_is_a_divergence(p, q):
+    value = float(binary_kl(p, q))
+    assert value >= 2 * (p - q) ** 2 - 1e-12
+
+
+@pytest.mark.parametrize("q", [0.01, 0.2, 0.5, 0.9])
+@pytest.mark.parametrize("n", [5, 60, 1000])
+def test_chernoff_holds_in_exact_sums(q, n):
+    """The chance that the certified risk is below the true one, summed over all outcomes."""
+    k = np.arange(n + 1)
+    for delta in (0.3, 0.05, 1e-4):
+        misled = kl_inverse(k / n, math.log(1 / delta) / n) < q
+        assert binom.pmf(k, n, q)[misled].sum() <= delta
+        bare = k / n < q  # without its price it is misled nearly every other time
+        assert binom.pmf(k, n, q)[bare].sum() > 0.04
+
+
+# ---------------------------------------------------------------------------------------------
+# what Theorem 8 asks of the data
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_margins_are_those_of_enumeration(kind, seed):
+    problem = enumerated(kind, seed)
+    w = weights(problem, seed)
+    expected = np.full(problem.n_samples, np.inf)
+    rivals = problem.losses > 0
+    np.minimum.at(expected, problem.sample[rivals], (problem.differences @ w)[rivals])
+    data = make_data(kind, seed)
+    assert observed_margins(data, w) == pytest.approx(expected)
+    counts = np.bincount(problem.sample)
+    assert log_n_labellings(data) == pytest.approx(math.log(counts.max()))
+
+
+def test_a_single_labelling_has_an_infinite_margin():
+    allowed = np.array([[[True, False], [False, False]]])
+    data = label_samples(pack([np.ones((2, 1))]), np.array([0, 0]), allowed)
+    assert observed_margins(data, np.ones(6)) == np.inf
+    assert log_n_labellings(data) == pytest.approx(0.0)
+    assert margin_sample(data, np.ones(6), c=9.0).loss(np.array([18.0])) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_on_scores(kind):
+    data, problem = make_data(kind, 1), enumerated(kind, 1)
+    w, rng = weights(problem, 1), np.random.default_rng(1)
+    corners = rng.choice([-0.7, 0.7], (50, len(w)))
+    reached = max(np.abs(_scores(data, problem, corner)).max() for corner in corners)
+    assert largest_score(data, w) == pytest.approx(np.abs(_scores(data, problem, w)).max())
+    assert reached <= score_bound(data, 0.7) * (1 + 1e-12)
+
+
+def _scores(data, problem: EnumeratedProblem, w: np.ndarray) -> np.ndarray:
+    """Every labelling's score: the truth's less its lead."""
+    coef, transitions = data.weight_shape.split(w)
+    potentials = node_potentials(data.samples, coef), edge_potentials(transitions, data.allowed)
+    truth = labelling_scores(data.samples, *potentials, data.labels)
+    return truth[problem.sample] - problem.differences @ w
+
+
+def test_the_bound_on_scores_is_reached():
+    data = label_samples(pack([np.array([[1.0, -2.0], [3.0, 0.0]])]), np.array([0, 1]), _free())
+    w = np.array([1.0, -1.0, 1.0, 1.0, 0, 1.0, 0, 0]) * 0.5
+    assert score_bound(data, 0.5) == pytest.approx(3.5)
+    assert largest_score(data, w) == pytest.approx(3.5)
+
+
+def _free(n_labels: int = 2) -> np.ndarray:
+    return np.ones((1, n_labels, n_labels), dtype=bool)
+
+
+def test_counts_are_samples_that_share_a_margin():
+    margins = np.array([0.3, -1.0, 0.3, 0.7, 0.3])
+    one, two = MarginSample(margins, 1.0, 1.0), MarginSample([0.3, -1, 0.7], 1.0, 1.0, [3, 1, 1])
+    assert one.n_samples == two.n_samples == 5
+    gamma = np.array([-2.0, -1.0, 0.0, 0.3, np.nextafter(0.3, 0), 0.7, 1.0])
+    expected = [np.mean(margins <= g) for g in gamma]
+    assert one.loss(gamma) == pytest.approx(expected) == two.loss(gamma)
+    assert theorem_8(one, 0.4) == theorem_8(two, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([2.5], 1.0, 1.0), "c is 1, but there is a margin of 2.5"),
+        (([np.nan], 1.0, 1.0), "margins has NaN"),
+        (([], 1.0, 1.0), "expected one count for each of at least one"),
+        (([0.5], 1.0, 1.0, [1, 2]), "expected one count for each"),
+        (([0.5], 0.0, 1.0), "c is 0.0; expected a finite number > 0"),
+    ],
+)
+def test_margin_samples_are_checked(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        MarginSample(*arguments)
+
+
+# ---------------------------------------------------------------------------------------------
+# Theorem 8
+
+
+def by_hand(sample: MarginSample, kl: float, delta: float, gamma: float, m: int) -> float:
+    """Return the formula as it stands at the end of B.5, with |Y| itself."""
+    n = sample.n_samples
+    loss = sample.counts[sample.margins <= gamma].sum() / n
+    averaging = math.exp(sample.log_n_labellings) * math.exp(-m * gamma**2 / (32 * sample.c**2))
+    inside = m * kl + math.log(n) + 3 * math.log((m + 1) / delta) + 2
+    return loss + averaging + math.sqrt(inside / (2 * n - 1))
+
+
+@given(st.integers(0, 20), st.floats(0, 50), st.floats(0.01, 2), st.integers(1, 10**5))
+def test_terms_and_value(seed, kl, gamma, m):
+    sample = random_sample(seed)
+    bound = theorem_8(sample, kl, gamma=gamma, m=m, delta=0.1)
+    assert bound.value == pytest.approx(by_hand(sample, kl, 0.1, gamma, m))
+    root = math.sqrt(
+        (bound.divergence + bound.sampling + bound.union + 2) / (2 * sample.n_samples - 1)
+    )
+    assert bound.complexity == pytest.approx(root, rel=1e-6)
+    assert bound.value == pytest.approx(bound.margin_loss + bound.averaging + bound.complexity)
+    assert (bound.gamma, bound.m, bound.n_samples) == (gamma, m, sample.n_samples)
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize(("seed", "kl"), [(0, 0.0), (1, 0.3), (2, 4.0)])
+def test_the_best_is_what_brute_force_finds(name, seed, kl):
+    """All thresholds that matter, and so many draws that the next one changes nothing."""
+    sample, bound = random_sample(seed, n=8), BOUNDS[name]
+    best = bound(sample, kl)
+    ms = np.unique(np.geomspace(1, 2e5, 200).astype(int))
+    gammas = [np.nextafter(margin, 0) for margin in sample.margins if margin > 0] + [2.0]
+    grid = [bound(sample, kl, gamma=gamma, m=int(m)).value for gamma in gammas for m in ms]
+    assert best.value <= min(grid) + 1e-12
+    assert best.value == pytest.approx(min(grid), rel=1e-3)
+    around = [bound(sample, kl, gamma=best.gamma, m=max(1, best.m + d)).value for d in (-1, 1)]
+    assert best.value <= min(around) + 1e-12
+
+
+@given(st.integers(0, 20), st.floats(0, 50), st.floats(0.05, 2), st.integers(1, 10**5))
+def test_seegers_step_is_never_looser(seed, kl, gamma, m):
+    sample = random_sample(seed)
+    tight, loose = (bound(sample, kl, gamma=gamma, m=m) for bound in (theorem_8_kl, theorem_8))
+    assert tight.value <= loose.value + 1e-9
+
+
+@given(st.floats(0, 1), st.floats(0, 100), st.integers(1, 10**6))
+def test_so_it_is_for_gibbs(risk, kl, n):
+    assert seeger_bound(risk, kl, n) <= mcallester_bound(risk, kl, n) + 1e-9
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_long_words_overflow_nothing(name):
+    """A thousand letters have 26 ** 1000 labellings, beyond every float."""
+    sample = MarginSample(np.linspace(0.1, 1, 50), 1.0, 1000 * math.log(26))
+    with np.errstate(all="raise", under="ignore"):
+        best, few = BOUNDS[name](sample, 1.0), BOUNDS[name](sample, 1.0, gamma=0.5, m=10)
+    assert best.is_vacuous
+    assert np.isfinite(best.value)
+    assert few.averaging == math.inf
+    many = MarginSample(np.ones(10), 1.0, 1000 * math.log(26), np.full(10, 10**9))
+    assert not BOUNDS[name](many, 1.0).is_vacuous
+
+
+def test_the_papers_m_makes_the_averaging_term_what_the_proof_needs():
+    sample, kl = random_sample(1), 2.0
+    for gamma in (0.1, 0.5, 1.5):
+        m = theorem_8_m(sample, kl, gamma)
+        averaging = theorem_8(sample, kl, gamma=gamma, m=m).averaging
+        assert averaging <= math.sqrt((kl + 1) / sample.n_samples)
+        assert theorem_8(sample, kl).value <= theorem_8(sample, kl, gamma=gamma, m=m).value
+
+
+def test_a_hundred_thousand_margins_are_searched_through():
+    margins = np.random.default_rng(0).uniform(-0.2, 1.9, 100_000)
+    sample = MarginSample(margins, 1.0, math.log(100))
+    best = theorem_8(sample, 1.0)
+    others = [theorem_8(sample, 1.0, gamma=gamma).value for gamma in np.linspace(0.05, 2, 60)]
+    assert best.value <= min(others) + 1e-9
+    assert isinstance(best, MarginBound)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"divergence": -1.0}, "divergence is -1.0"),
+        ({"divergence": np.inf}, "divergence is inf"),
+        ({"delta": 1.0}, "delta is 1.0; expected a probability"),
+        ({"delta": 0.0}, "delta is 0.0"),
+        ({"gamma": 0.0}, "gamma is 0.0"),
+        ({"m": 0}, "m is 0"),
+    ],
+)
+@pytest.mark.parametrize("bound", BOUNDS.values())
+def test_arguments_are_checked(bound, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        bound(random_sample(0), **{"divergence": 1.0, **arguments})
+
+
+def test_nothing_but_errors_leaves_a_vacuous_bound():
+    bound = theorem_8(MarginSample(-np.ones(50), 1.0, 1.0), 1.0)
+    assert bound.margin_loss == 1
+    assert bound.is_vacuous
+
+
+# ---------------------------------------------------------------------------------------------
+# Gibbs, and back to the average
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gibbs_errors_are_those_of_enumeration(kind):
+    data, problem = make_data(kind, 2), enumerated(kind, 2)
+    draws = np.random.default_rng(3).normal(size=(20, problem.n_weights))
+    rivals = problem.losses > 0
+    for error, w in zip(gibbs_errors(data, draws), draws, strict=True):
+        lead = np.full(problem.n_samples, np.inf)
+        np.minimum.at(lead, problem.sample[rivals], (problem.differences @ w)[rivals])
+        assert error == pytest.approx(np.mean(lead < 0))
+
+
+def test_a_gibbs_bound_is_made_of_its_steps():
+    errors = np.random.default_rng(0).uniform(0, 0.3, 500)
+    bound = gibbs_bound(errors, 3.0, 2000, delta=0.1)
+    assert bound.observed == pytest.approx(errors.mean())
+    assert bound.certified == sampled_risk(errors, delta=0.02)
+    assert bound.value == seeger_bound(bound.certified, 3.0, 2000, delta=0.08)
+    assert bound.observed < bound.certified < bound.value
+    assert gibbs_bound(errors, 3.0, 2000, delta=0.1, n_choices=10).value > bound.value
+
+
+@pytest.mark.parametrize("errors", [np.array([]), np.array([1.1]), np.array([np.nan])])
+def test_draws_are_checked(errors):
+    with pytest.raises(ValueError, match="expected shares between 0 and 1"):
+        sampled_risk(errors)
+
+
+LOG_CONCAVE: list[Prior] = [
+    LaplacePrior(4.0),
+    BoxPrior(1.2),
+    ExponentialPrior(2.0),
+    NormalGammaPrior(shape=1.5, lam=4.0),
+]
+
+
+@pytest.mark.parametrize("prior", [GaussianPrior(), *LOG_CONCAVE], ids=repr)
+@pytest.mark.parametrize("seed", range(3))
+def test_where_the_average_errs_so_do_enough_draws(prior, seed):
+    """Sums of tilted weights are at or below their mean with probability 1 / k."""
+    rng = np.random.default_rng(seed)
+    eta = rng.uniform(-1.6, 1.6, 6)
+    leads = rng.normal(size=6)
+    draws = prior.draw(eta, rng, 40_000) @ leads
+    share = np.mean(draws <= prior.mean(eta) @ leads)
+    assert share >= 1 / averaging_factor(prior) - 4 * 0.5 / 200
+
+
+def test_the_factor_e_cannot_be_smaller():
+    """One exponential weight that counts against the truth is below its mean just so often."""
+    rng = np.random.default_rng(0)
+    draws = -ExponentialPrior(2.0).draw(np.array([0.5]), rng, 200_000)[:, 0]
+    assert np.mean(draws <= draws.mean()) == pytest.approx(1 / math.e, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [
+        TwoPointPrior(),
+        SpikeSlabPrior(pi=0.1),
+        NormalInverseGaussianPrior(alpha=1.0, delta=1.0),
+        NormalGammaPrior(shape=0.5, lam=4.0),
+    ],
+    ids=repr,
+)
+def test_no_factor_where_none_is_known(prior):
+    with pytest.raises(ValueError, match="need not be symmetric nor log-concave"):
+        averaging_factor(prior)
+
+
+def test_two_classes_have_a_formula():
+    """A single node, two labels: a drawn model errs with a normal probability."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(300, 1, 2))
+    truth = (x[:, 0, 0] + 0.3 * rng.normal(size=300) > 0).astype(int)
+    data = label_samples(pack(list(x)), truth, _free())
+    mean = np.array([-0.5, 0.1, 0.5, -0.1, 0, 0, 0, 0])
+    scales = [0.5, 3.0]
+    bounds = gaussian_bounds(data, mean, scales, rng, n_draws=2000)
+    margins = observed_margins(data, mean)
+    spread = np.sqrt(2) * np.linalg.norm(x[:, 0], axis=1)  # of the difference of two scores
+    for bound, scale in zip(bounds, scales, strict=True):
+        exact = norm.cdf(-scale * margins / spread).mean()
+        assert bound.observed == pytest.approx(exact, abs=0.01)
+        assert exact < bound.certified < bound.value
+        assert bound.divergence == pytest.approx(scale**2 * (mean @ mean) / 2)
+
+
+def test_gaussian_bounds_need_scales():
+    data, rng = make_data("chain"), np.random.default_rng(0)
+    with pytest.raises(ValueError, match="scales is empty"):
+        gaussian_bounds(data, np.zeros(data.weight_shape.size), [], rng)
