@@ -10,7 +10,7 @@ from medn_edu.experiments import splits
 from medn_edu.experiments.runner import evaluate
 from medn_edu.experiments.selection import read_constants
 from medn_edu.experiments.specs import FitSpec
-from medn_edu.experiments.studies import STUDIES, synthetic_reports
+from medn_edu.experiments.studies import STUDIES, synthetic_means, synthetic_reports
 from medn_edu.plots import series_style
 
 IID, CORRELATED = STUDIES["synthetic-iid"], STUDIES["synthetic-correlated"]
@@ -125,13 +125,13 @@ def iid_rows():
 def correlated_rows():
     rng = np.random.default_rng(0)
     hard = rng.normal(0, 0.03, 10)
-    truth = synthetic_reports.true_weights([{"seed": 0}]).reshape(-1, 2).T.ravel()
+    truth = synthetic_means.true_weights([{"seed": 0}]).reshape(-1, 2).T.ravel()
     groups = np.exp(np.repeat(rng.normal(size=10), 3))
     rows = []
     for n_parts in (20, 10):
         for number in range(4):
             for fold in range(3):
-                for rank, name in enumerate((*MODELS, *synthetic_reports.STOPPED)):
+                for rank, name in enumerate((*MODELS, *synthetic_means.STOPPED)):
                     where = {"data": f"correlated-{n_parts}-{number}", "fold": fold}
                     row = {**where, "n_train": 1000 // n_parts}
                     row = planted(row, name, hard[number], rank, rng)
@@ -184,7 +184,7 @@ def test_every_further_figure_has_a_paragraph(correlated_rows):
     captions = synthetic_reports.report_correlated(correlated_rows, "paper").captions
     assert set(captions) == set(CORRELATED.more_figures)
     assert not any("\n\n" in text for text in captions.values())
-    found = synthetic_reports.average_weights(correlated_rows)
+    found = synthetic_means.average_weights(correlated_rows)
     reach = {name: np.abs(weights).max() for name, (weights, _) in found.items()}
     assert f"CRF ±{reach['CRF']:.2g}, " in captions["weights"]
     mantissa = f"{reach['LapMEDN sub-gradient'] / 1e8:.1f}"
@@ -205,17 +205,17 @@ def test_close_curves_can_be_told_apart(correlated_rows, tmp_path, monkeypatch):
     drawn = {line.get_label(): line for line in left.get_lines()}
     assert 0 < left.get_ylim()[0] < drawn["generating model"].get_ydata().min()
     assert drawn["generating model"].get_ydata() == pytest.approx(mean)
-    for name in synthetic_reports.STOPPED:
+    for name in synthetic_means.STOPPED:
         styles = [series_style(n) for n in (name, name.removesuffix(" sub-gradient"))]
         assert styles[0]["color"] == styles[1]["color"]
         assert styles[0]["linestyle"] != styles[1]["linestyle"]
 
 
 def test_average_weights_have_the_two_labels_of_a_feature_side_by_side(correlated_rows):
-    found = synthetic_reports.average_weights(correlated_rows)
-    truth = synthetic_reports.true_weights(correlated_rows)
+    found = synthetic_means.average_weights(correlated_rows)
+    truth = synthetic_means.true_weights(correlated_rows)
     assert next(iter(found)) == "CRF"
-    for rank, name in enumerate((*MODELS, *synthetic_reports.STOPPED)):
+    for rank, name in enumerate((*MODELS, *synthetic_means.STOPPED)):
         weights, n = found[name]
         np.testing.assert_allclose(weights, truth + rank, atol=1e-3)
         assert n == 3

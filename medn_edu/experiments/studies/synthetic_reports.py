@@ -1,8 +1,6 @@
 """Figures, tables and captions of the studies ``synthetic-iid`` and ``synthetic-correlated``.
 
-Means are over random CRFs, which are what is independent: the parts of one data set that train in turn
-are averaged first.  What makes a CRF hard to learn makes it hard for every model, so next to the errors
-stand their differences on the same data, with 95 % intervals of the mean (Student's).
+What is averaged, and over what, is told in `synthetic_means`.
 """
 
 from __future__ import annotations
@@ -10,25 +8,40 @@ from __future__ import annotations
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from medn_edu.datasets import make_chain_crf
 from medn_edu.experiments.specs import Report
+from medn_edu.experiments.studies.synthetic_means import (
+    GROUP,
+    N_FEATURES,
+    N_RELEVANT,
+    OPTIMA,
+    REFERENCE,
+    STOPPED,
+    average_of,
+    average_weights,
+    averaged,
+    n_relevant_of,
+    n_units,
+    place,
+    relevant_counts,
+    table_lines,
+    true_weights,
+    with_interval,
+    within_groups,
+)
 from medn_edu.experiments.tables import markdown_table, text_table
-from medn_edu.intervals import student_quantile
-from medn_edu.plots.errors import ErrorCurve, draw_errors, draw_grouped_errors, error_curves
+from medn_edu.plots.errors import draw_errors, draw_grouped_errors, error_curves
 from medn_edu.plots.errors import error_differences as differences
 from medn_edu.plots.stems import draw_stems, draw_variances
 from medn_edu.plots.style import INK, MUTED, new_figure, save_figure, styled
 
 __all__ = [
-    "STOPPED",
-    "average_weights",
     "draw_correlated",
     "draw_correlated_variances",
     "draw_correlated_weights",
@@ -36,13 +49,6 @@ __all__ = [
     "report_correlated",
     "report_iid",
 ]
-
-STOPPED = ("M3N sub-gradient", "LapMEDN sub-gradient")
-"""The models that stop far from their optima."""
-
-_OPTIMA = ("M3N at its optimum", "LapMEDN at its optimum")
-_REFERENCE = "M3N"
-_N_FEATURES, _N_RELEVANT, _GROUP = 100, 30, 3
 
 
 # ---------------------------------------------------------------------------------------------
@@ -59,12 +65,12 @@ def draw_iid(rows: Sequence[dict[str, Any]], path: Path) -> None:
     path : Path
         File to write.
     """
-    settings = _settings(rows)
+    settings = relevant_counts(rows)
     figure = new_figure(4.2 * len(settings) + 0.6, 7.4)
     with styled():
         axes = figure.subplots(2, len(settings), sharey="row", squeeze=False)
         for column, n_relevant in zip(axes.T, settings, strict=True):
-            part = [row for row in rows if _setting(row) == n_relevant]
+            part = [row for row in rows if n_relevant_of(row) == n_relevant]
             column[0].set_title(f"{n_relevant} of 100 features relevant")
             _draw_pair(column, part)
         _finish(figure, axes, _repetitions(rows, "random CRFs"))
@@ -89,13 +95,13 @@ def report_iid(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     del scale
     lines = [
         {"relevant": n_relevant, **line}
-        for n_relevant in _settings(rows)
-        for line in _lines([row for row in rows if _setting(row) == n_relevant])
+        for n_relevant in relevant_counts(rows)
+        for line in table_lines([row for row in rows if n_relevant_of(row) == n_relevant])
     ]
     caption = (
         "Random linear-chain CRFs with independent features (MEDN Fig. 3, LapM3N Fig. 2): eight nodes, "
         "two labels, 100 features of which 10, 30 or 50 matter; for each of these "
-        f"{_n_units(rows)} CRFs with standard normal weights, 1,000 sequences labelled by a Gibbs "
+        f"{n_units(rows)} CRFs with standard normal weights, 1,000 sequences labelled by a Gibbs "
         "sampler; nested training sets, all other sequences test.  Every model chooses its constants "
         "by 5-fold cross-validation on its training set: lam of the CRFs' penalties 0.01 to 16, C of "
         "M3N 0.001 to 1, lam of LapMEDN 20 values from 1 to 268 with C = 1, C of L1-M3N 0.0025 to 0.16 "
@@ -120,7 +126,7 @@ def draw_correlated(rows: Sequence[dict[str, Any]], path: Path) -> None:
     path : Path
         File to write.
     """
-    part = _averaged(row for row in rows if row["model"] not in _OPTIMA)
+    part = averaged(row for row in rows if row["model"] not in OPTIMA)
     figure = new_figure(11.5, 4.6)
     with styled():
         axes = figure.subplots(1, 2, width_ratios=[1, 1.25], squeeze=False)
@@ -147,7 +153,7 @@ def draw_correlated_weights(rows: Sequence[dict[str, Any]], path: Path) -> None:
     with styled():
         axes = figure.subplots(n_rows, 2, squeeze=False, sharex=True)
         for ax, (name, weights) in zip(axes.T.flat, panels.items(), strict=False):
-            draw_stems(ax, weights, n_relevant=2 * _N_RELEVANT)
+            draw_stems(ax, weights, n_relevant=2 * N_RELEVANT)
             ax.set_title(name, fontsize=11)
         for ax in axes.T.flat[len(panels) :]:
             ax.set_axis_off()
@@ -172,13 +178,13 @@ def draw_correlated_variances(rows: Sequence[dict[str, Any]], path: Path) -> Non
     path : Path
         File to write.
     """
-    found = _average(rows, "variances")
+    found = average_of(rows, "variances")
     figure = new_figure(11.5, 2.3 * max(len(found), 1) + 0.7)
     with styled():
         axes = figure.subplots(max(len(found), 1), 1, squeeze=False, sharex=True)[:, 0]
         for ax, (name, (variances, _)) in zip(axes, found.items(), strict=False):
-            draw_variances(ax, variances, n_relevant=_N_RELEVANT, group_size=_GROUP)
-            share = 100 * _within_groups(variances)
+            draw_variances(ax, variances, n_relevant=N_RELEVANT, group_size=GROUP)
+            share = 100 * within_groups(variances)
             ax.set_title(
                 f"{name}: {share:.2g} % of the relevant features' variation lies within groups",
                 fontsize=11,
@@ -209,11 +215,11 @@ def report_correlated(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     """
     del scale
     shown = [row for row in rows if row.get("error") is not None]
-    lines = _lines(_averaged(row for row in shown if row["model"] not in _OPTIMA))
+    lines = table_lines(averaged(row for row in shown if row["model"] not in OPTIMA))
     caption = (
         "Random linear-chain CRFs whose 30 relevant features are ten values in three copies each, "
         "N(0, 0.05²) apart (MEDN Fig. 4 to 6, L1-M3N Fig. 2 and 3, LapM3N Fig. 3): "
-        f"{_n_units(shown)} data sets of 1,000 sequences, cut into K parts of which one trains and the "
+        f"{n_units(shown)} data sets of 1,000 sequences, cut into K parts of which one trains and the "
         "others test, for K from 20 to 4.  Constants are chosen once for each K on a further data set.  "
         "*Sub-gradient*: C = 200 beta, steps 1/(2 beta sqrt(t)), 20 passes (the papers do not say how "
         "many), beta from 1 to 60, lam from 9 to 64; all other models are trained to their optima, "
@@ -251,8 +257,8 @@ def _about_weights(rows: Sequence[dict[str, Any]]) -> str:
             "scale: it is the shapes that are to be compared."
         )
     return (
-        f"Weights of the {2 * _N_FEATURES} state feature functions, the two of a feature side by side, "
-        f"the {2 * _N_RELEVANT} of relevant features shaded (MEDN Fig. 5, L1-M3N Fig. 3): first the "
+        f"Weights of the {2 * N_FEATURES} state feature functions, the two of a feature side by side, "
+        f"the {2 * N_RELEVANT} of relevant features shaded (MEDN Fig. 5, L1-M3N Fig. 3): first the "
         "CRF that has generated the first data set, then each model's weights, averaged over "
         f"{_parts(found)} of this data set.  {scale}"
     )
@@ -260,14 +266,14 @@ def _about_weights(rows: Sequence[dict[str, Any]]) -> str:
 
 def _about_variances(rows: Sequence[dict[str, Any]]) -> str:
     """Say what the figure of average variances shows."""
-    found = _average(rows, "variances")
+    found = average_of(rows, "variances")
     if not found:
         return "No model has variances for this figure yet."
     return (
-        f"Posterior variances of the weights of the {_N_FEATURES} features with the Laplace prior, one "
+        f"Posterior variances of the weights of the {N_FEATURES} features with the Laplace prior, one "
         "diamond each, as the two weights of a feature have the same (MEDN Fig. 6): averages over "
         f"{_parts(found)} of the first data set, on logarithmic scales of their own.  Left of the "
-        f"dotted line the {_N_RELEVANT} relevant features, the three copies of a value joined by a "
+        f"dotted line the {N_RELEVANT} relevant features, the three copies of a value joined by a "
         "line and every other group shaded.  A title says how much of the variation among these "
         "features' log variances lies within groups; by chance it would be 69 %."
     )
@@ -286,70 +292,11 @@ def _size(value: float) -> str:
     return f"{mantissa} · 10^{int(exponent)}"
 
 
-def average_weights(rows: Iterable[dict[str, Any]]) -> dict[str, tuple[np.ndarray, int]]:
-    """Return each model's weights of state features, averaged over the parts that train.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Results of ``synthetic-correlated``.
-
-    Returns
-    -------
-    dict
-        For each model that has them, 200 weights, the two of a feature side by side, and the number of
-        fits.
-    """
-    return {
-        name: (weights.reshape(2, -1).T.ravel(), n)
-        for name, (weights, n) in _average(rows, "weights").items()
-    }
-
-
-def true_weights(rows: Sequence[dict[str, Any]]) -> np.ndarray:
-    """Return the generating model's weights of the first data set, in the order of `average_weights`.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of ``synthetic-correlated``, which tell the seed.
-
-    Returns
-    -------
-    ndarray of shape (200,)
-        The weights.
-    """
-    seed = 1000 * int(rows[0].get("seed") or 0)
-    bunch = make_chain_crf(n_samples=1, correlated=True, n_sweeps=1, random_state=seed)
-    return bunch.coef.T.ravel()
-
-
-def _average(rows: Iterable[dict[str, Any]], column: str) -> dict[str, tuple[np.ndarray, int]]:
-    found: dict[str, list[np.ndarray]] = {}
-    for row in rows:
-        if row.get(column) and row["model"] not in _OPTIMA:
-            values = np.array([float(word) for word in row[column].split()])
-            found.setdefault(row["model"], []).append(values)
-    return {
-        name: (np.mean(found[name], axis=0), len(found[name])) for name in sorted(found, key=_place)
-    }
-
-
-def _within_groups(variances: np.ndarray) -> float:
-    """Return the share of the variation of log variances that lies within groups.
-
-    By chance it would be 0.69, as 20 of 29 degrees of freedom are within groups.
-    """
-    values = np.log(variances[:_N_RELEVANT]).reshape(-1, _GROUP)
-    inside = np.sum((values - values.mean(axis=1, keepdims=True)) ** 2)
-    return float(inside / np.sum((values - values.mean()) ** 2))
-
-
 def _at_optimum(rows: Sequence[dict[str, Any]]) -> str:
     """Compare what stops early with the optimum of the same program, on the same training sets."""
     errors = {(row["model"], row["data"], row["fold"]): row["error"] for row in rows}
     parts = []
-    for early, optimum in zip(STOPPED, _OPTIMA, strict=True):
+    for early, optimum in zip(STOPPED, OPTIMA, strict=True):
         pairs = [
             (errors[early, data, fold], error)
             for (model, data, fold), error in errors.items()
@@ -361,7 +308,7 @@ def _at_optimum(rows: Sequence[dict[str, Any]]) -> str:
             parts.append(f"{name} {first:.1f} % stopped early, {second:.1f} % at its optimum")
     if not parts:
         return ""
-    n = sum(row["model"] == _OPTIMA[0] for row in rows)
+    n = sum(row["model"] == OPTIMA[0] for row in rows)
     return (
         f"The same constants, C = 200 beta, on {n} training sets of 100 sequences, stopped early or "
         f"not: {'; '.join(parts)}."
@@ -372,7 +319,7 @@ def _weights_note(rows: Sequence[dict[str, Any]]) -> str:
     parts = []
     for name, (weights, _) in average_weights(rows).items():
         sizes = np.abs(weights)
-        relevant, other = sizes[: 2 * _N_RELEVANT].mean(), sizes[2 * _N_RELEVANT :].mean()
+        relevant, other = sizes[: 2 * N_RELEVANT].mean(), sizes[2 * N_RELEVANT :].mean()
         parts.append(f"{name} {other / relevant:.2f}")
     if not parts:
         return ""
@@ -383,7 +330,7 @@ def _weights_note(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _variances_note(rows: Sequence[dict[str, Any]]) -> str:
-    parts = [f"{k} {_within_groups(v):.2f}" for k, (v, _) in _average(rows, "variances").items()]
+    parts = [f"{k} {within_groups(v):.2f}" for k, (v, _) in average_of(rows, "variances").items()]
     if not parts:
         return ""
     return (
@@ -396,64 +343,9 @@ def _variances_note(rows: Sequence[dict[str, Any]]) -> str:
 # both
 
 
-_ORDER = (
-    "CRF", "L2-CRF", "L1-CRF", "M3N", "M3N sub-gradient", "L1-M3N",
-    "LapMEDN sub-gradient", "LapMEDN variational", "LapMEDN",
-)  # fmt: skip
-
-
-def _place(model: str) -> int:
-    return _ORDER.index(model) if model in _ORDER else len(_ORDER)
-
-
-def _setting(row: dict[str, Any]) -> int:
-    """Return the number of relevant features of a row of ``synthetic-iid``."""
-    return int(row["data"].split("-")[1])
-
-
-def _settings(rows: Iterable[dict[str, Any]]) -> list[int]:
-    return sorted({_setting(row) for row in rows})
-
-
-def _averaged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Average the parts of a data set: one row for each model, K and data set."""
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        if row.get("error") is not None:
-            groups.setdefault((row["data"], row["model"]), []).append(row)
-    return [
-        {
-            **group[0],
-            "data": data.rpartition("-")[0],
-            "fold": int(data.rpartition("-")[2]),
-            "n_train": round(float(np.mean([row["n_train"] for row in group]))),
-            "error": float(np.mean([row["error"] for row in group])),
-            "truth_error": float(np.mean([row["truth_error"] for row in group])),
-        }
-        for (data, _), group in groups.items()
-    ]
-
-
-def _n_units(rows: Iterable[dict[str, Any]]) -> int:
-    """Return how many random CRFs stand behind a mean."""
-    return len(
-        {
-            row["fold"] if row["data"].startswith("iid") else row["data"].rpartition("-")[2]
-            for row in rows
-            if row.get("error") is not None
-        }
-    )
-
-
-def _interval(curve: ErrorCurve) -> ErrorCurve:
-    """Put half the 95 % interval of the mean in place of the deviation."""
-    n = np.maximum(curve.n_fits, 2)
-    return replace(curve, deviation=student_quantile(n - 1) * curve.deviation / np.sqrt(n))
-
-
 def _draw_pair(axes: Sequence[Any], rows: Sequence[dict[str, Any]]) -> None:
     """Draw mean errors, and what is left of them after those of M3N on the same data."""
-    rows = sorted(rows, key=lambda row: _place(row["model"]))
+    rows = sorted(rows, key=lambda row: place(row["model"]))
     means = [replace(c, n_fits=np.ones_like(c.n_fits)) for c in error_curves(rows)]
     draw_errors(axes[0], means, unit="sequences")
     axes[0].get_legend().remove()
@@ -464,9 +356,9 @@ def _draw_pair(axes: Sequence[Any], rows: Sequence[dict[str, Any]]) -> None:
         )
     draw_grouped_errors(
         axes[1],
-        [_interval(curve) for curve in differences(rows, _REFERENCE)],
+        [with_interval(curve) for curve in differences(rows, REFERENCE)],
         unit="sequences",
-        reference=_REFERENCE,
+        reference=REFERENCE,
     )
 
 
@@ -485,7 +377,7 @@ def _finish(figure: Any, axes: np.ndarray, note: str) -> None:
         found, names = ax.get_legend_handles_labels()
         handles = dict(zip(names, found, strict=True)) | handles
         ax.label_outer() if axes.shape[0] > 1 and ax not in axes[-1] else None
-    names = sorted(handles, key=_place)
+    names = sorted(handles, key=place)
     figure.legend(
         [handles[name] for name in names],
         names,
@@ -496,49 +388,10 @@ def _finish(figure: Any, axes: np.ndarray, note: str) -> None:
 
 
 def _repetitions(rows: Sequence[dict[str, Any]], what: str) -> str:
-    n = _n_units(rows)
+    n = n_units(rows)
     if n == 1:
         return f"one repetition only; at paper scale 10 {what}"
     return f"means over {n} {what}; bars: 95 % intervals of the mean difference"
-
-
-def _lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return mean error and mean difference to M3N, with intervals, per model and size."""
-    curves = {curve.model: _interval(curve) for curve in error_curves(rows)}
-    less = {curve.model: _interval(curve) for curve in differences(rows, _REFERENCE)}
-    lines = []
-    for name in sorted(curves, key=_place):
-        curve = curves[name]
-        for k, n_train in enumerate(curve.n_train):
-            line = {
-                "n_train": int(n_train),
-                "model": name,
-                "units": int(curve.n_fits[k]),
-                "error": float(curve.mean[k]),
-                "interval": _half(curve, k),
-                "constants": _usual(rows, name, int(n_train)),
-            }
-            if name in less:
-                line["to_m3n"], line["to_m3n_interval"] = (
-                    float(less[name].mean[k]),
-                    _half(less[name], k),
-                )
-            lines.append(line)
-    return lines
-
-
-def _half(curve: ErrorCurve, k: int) -> float | None:
-    return float(curve.deviation[k]) if curve.n_fits[k] > 1 else None
-
-
-def _usual(rows: Iterable[dict[str, Any]], model: str, n_train: int) -> str:
-    """Return the constants that were chosen most often."""
-    found = Counter(
-        row.get("chosen") or row.get("parameters") or ""
-        for row in rows
-        if (row["model"], row["n_train"]) == (model, n_train)
-    )
-    return min(found, key=lambda text: (-found[text], text)) if found else ""
 
 
 _COLUMNS = (
