@@ -1,0 +1,37 @@
+"""Inference and learning on graphs with cycles, in numpy made to be read.
+
+`graph` answers every question by enumeration; `entropies` says what may stand in place of the entropy,
+and `messages` what that saves; `learning` trains weights on either; `solvers` does so by general convex
+solvers, for comparison.
+"""
+
+from __future__ import annotations
+
+from medn_edu.theory.factor_graphs.entropies import CountingNumbers
+from medn_edu.theory.factor_graphs.graph import FactorGraph, log_partition, marginals, probabilities
+from medn_edu.theory.factor_graphs.learning import (
+    Example,
+    Program,
+    coordinate_descent,
+    random_examples,
+)
+from medn_edu.theory.factor_graphs.messages import (
+    beliefs,
+    decomposed_soft_max,
+    norm_product,
+)
+
+__all__ = [
+    "CountingNumbers",
+    "Example",
+    "FactorGraph",
+    "Program",
+    "beliefs",
+    "coordinate_descent",
+    "decomposed_soft_max",
+    "log_partition",
+    "marginals",
+    "norm_product",
+    "probabilities",
+    "random_examples",
+]

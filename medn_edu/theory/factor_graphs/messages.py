@@ -1,0 +1,307 @@
+r"""Messages: inference on a factor graph without looking at all labellings.
+
+The constraint of Eq. (8) that the beliefs :math:`b_\alpha` and :math:`b_v` agree has a multiplier
+:math:`\lambda_{v \to \alpha}(\hat y_v)`, and the dual is a sum of small soft-maxes,
+
+.. math:: \min_\lambda \sum_v \epsilon c_v \ln \sum_{\hat y_v} \exp
+          \frac{\phi_v - \sum_\alpha \lambda_{v \to \alpha}}{\epsilon c_v}
+          + \sum_\alpha \epsilon c_\alpha \ln \sum_{\hat y_\alpha} \exp
+          \frac{\phi_\alpha + \sum_v \lambda_{v \to \alpha}}{\epsilon c_\alpha} .
+
+All messages from one node can be made best at once (Lemma 3).  With :math:`\hat c_v = c_v +
+\sum_{\alpha \in N(v)} c_\alpha`,
+
+.. math:: \mu_{\alpha \to v}(\hat y_v) = \epsilon c_\alpha \ln \sum_{\hat y_\alpha \setminus \hat y_v}
+          \exp \frac{\phi_\alpha + \sum_{u \ne v} \lambda_{u \to \alpha}}{\epsilon c_\alpha}, \qquad
+          \lambda_{v \to \alpha} = \frac{c_\alpha}{\hat c_v}
+          \Big( \phi_v + \sum_{\beta \in N(v)} \mu_{\beta \to v} \Big) - \mu_{\alpha \to v} .
+
+Going over the nodes again and again is *norm-product belief propagation*; with Bethe's numbers it is
+sum-product at :math:`\epsilon = 1` and max-product at 0.  In the paper's product form
+:math:`m = e^\mu` and :math:`n = e^\lambda`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from medn_edu.theory.factor_graphs.entropies import CountingNumbers
+from medn_edu.theory.factor_graphs.graph import (
+    Beliefs,
+    FactorGraph,
+    Messages,
+    distribution,
+    soft_max,
+)
+
+__all__ = [
+    "beliefs",
+    "decomposed_soft_max",
+    "message_to_node",
+    "messages_from_node",
+    "node_beliefs",
+    "norm_product",
+    "sweep",
+    "zero_messages",
+]
+
+
+def zero_messages(graph: FactorGraph) -> Messages:
+    """Return messages that say nothing.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+        The graph.
+
+    Returns
+    -------
+    Messages
+        Zeros for every edge.
+    """
+    return {(v, a): np.zeros(len(graph.node[v])) for v, a in graph.edges}
+
+
+def message_to_node(
+    graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float, a: int, v: int
+) -> np.ndarray:
+    r"""Return :math:`\mu_{\alpha \to v}` of Lemma 3.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+        Potentials.
+    lam : Messages
+        Messages to the factors.
+    c : CountingNumbers
+        Counting numbers.
+    epsilon : float
+        Temperature.
+    a, v : int
+        Factor and node.
+
+    Returns
+    -------
+    ndarray of shape (n_labels,)
+        The soft-max over all nodes of the factor but ``v``.
+    """
+    axis = graph.scopes[a].index(v)
+    others = tuple(i for i in range(graph.factor[a].ndim) if i != axis)
+    return soft_max(_reweighted(graph, lam, a, but=v), epsilon * c.factor[a], others)
+
+
+def messages_from_node(
+    graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float, v: int
+) -> Messages:
+    r"""Return all :math:`\lambda_{v \to \alpha}` of one node, the best given the others' (Lemma 3).
+
+    Each is normalised to sum 0, which changes no belief.  Where all counting numbers of the node and
+    of its factors are 0, ones serve as well.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+        Potentials.
+    lam : Messages
+        Messages to the factors.
+    c : CountingNumbers
+        Counting numbers.
+    epsilon : float
+        Temperature.
+    v : int
+        Node.
+
+    Returns
+    -------
+    Messages
+        The node's new messages.
+
+    Raises
+    ------
+    ValueError
+        If positive and negative counting numbers cancel.
+    """
+    factors = graph.factors_of(v)
+    shares = np.array([c.node[v], *c.factor[factors]])
+    if not shares.any():
+        shares = np.ones(len(shares))
+    if shares.sum() == 0:
+        raise ValueError(f"c of node {v} and its factors add up to 0; expected another sum.")
+    mu = [message_to_node(graph, lam, c, epsilon, a, v) for a in factors]
+    total = graph.node[v] + sum(mu)
+    new = [s / shares.sum() * total - mu_a for s, mu_a in zip(shares[1:], mu, strict=True)]
+    return {(v, a): message - message.mean() for a, message in zip(factors, new, strict=True)}
+
+
+def sweep(graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float) -> Messages:
+    """Return the messages after every node, in turn, has sent its best.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+        Potentials.
+    lam : Messages
+        Messages before.
+    c : CountingNumbers
+        Counting numbers.
+    epsilon : float
+        Temperature.
+
+    Returns
+    -------
+    Messages
+        Messages after.
+    """
+    for v in range(graph.n_nodes):
+        lam = lam | messages_from_node(graph, lam, c, epsilon, v)
+    return lam
+
+
+def norm_product(
+    graph: FactorGraph,
+    c: CountingNumbers,
+    epsilon: float,
+    *,
+    n_sweeps: int = 200,
+    tolerance: float = 1e-13,
+) -> Messages:
+    """Send messages until they no longer change.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+        Potentials.
+    c : CountingNumbers
+        Counting numbers.
+    epsilon : float
+        Temperature.
+    n_sweeps : int, default=200
+        At most so many sweeps; with cycles and negative counting numbers it may not end by itself.
+    tolerance : float, default=1e-13
+        Largest change that counts as none.
+
+    Returns
+    -------
+    Messages
+        The last messages.
+
+    Examples
+    --------
+    >>> from medn_edu.theory.factor_graphs import log_partition
+    >>> chain = FactorGraph((np.array([0.0, 1.0]), np.zeros(2)), ((0, 1),), (np.eye(2),))
+    >>> c = CountingNumbers.bethe(chain)
+    >>> found = decomposed_soft_max(chain, norm_product(chain, c, 0.5), c, 0.5)
+    >>> bool(np.isclose(found, log_partition(chain, 0.5)))
+    True
+    """
+    lam = zero_messages(graph)
+    for _ in range(n_sweeps):
+        before, lam = lam, sweep(graph, lam, c, epsilon)
+        if max(np.abs(lam[key] - before[key]).max() for key in lam) <= tolerance:
+            break
+    return lam
+
+
+def decomposed_soft_max(
+    graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float
+) -> float:
+    """Return the sum of local soft-maxes that stands for ``ln Z_epsilon`` in Theorem 2.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+        Potentials.
+    lam : Messages
+        Messages.
+    c : CountingNumbers
+        Counting numbers.
+    epsilon : float
+        Temperature.
+
+    Returns
+    -------
+    float
+        For non-negative counting numbers an upper bound on every value of Eq. (8).
+    """
+    nodes = [soft_max(_rest(graph, lam, v), epsilon * c.node[v]) for v in range(graph.n_nodes)]
+    factors = [
+        soft_max(_reweighted(graph, lam, a), epsilon * c.factor[a]) for a in range(graph.n_factors)
+    ]
+    return float(sum(nodes) + sum(factors))
+
+
+def beliefs(graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float) -> Beliefs:
+    """Return the beliefs that messages stand for, as in Lemma 4.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+        Potentials.
+    lam : Messages
+        Messages.
+    c : CountingNumbers
+        Counting numbers.
+    epsilon : float
+        Temperature.  Where ``epsilon c`` is 0, the best labels share equally.
+
+    Returns
+    -------
+    Beliefs
+        Where the messages are best they agree, unless a temperature is 0.
+    """
+    return Beliefs(
+        tuple(
+            distribution(_rest(graph, lam, v), epsilon * c.node[v]) for v in range(graph.n_nodes)
+        ),
+        tuple(
+            distribution(_reweighted(graph, lam, a), epsilon * c.factor[a])
+            for a in range(graph.n_factors)
+        ),
+    )
+
+
+def node_beliefs(
+    graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float
+) -> tuple[np.ndarray, ...]:
+    r"""Return the nodes' beliefs from what the factors send them, as in section 2.2.
+
+    :math:`b_v \propto \exp\{(\phi_v + \sum_\alpha \mu_{\alpha \to v}) / \epsilon \hat c_v\}`.  At
+    convergence these are the beliefs of Lemma 4, and they make sense even where ``c_v`` is 0, as
+    Bethe's number of a leaf is.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+        Potentials.
+    lam : Messages
+        Messages.
+    c : CountingNumbers
+        Counting numbers.
+    epsilon : float
+        Temperature.
+
+    Returns
+    -------
+    tuple of ndarray
+        A distribution for every node.
+    """
+    found = []
+    for v in range(graph.n_nodes):
+        mu = [message_to_node(graph, lam, c, epsilon, a, v) for a in graph.factors_of(v)]
+        found.append(distribution(graph.node[v] + sum(mu), epsilon * c.hat(graph, v)))
+    return tuple(found)
+
+
+def _rest(graph: FactorGraph, lam: Messages, v: int) -> np.ndarray:
+    """What remains of a node's potentials after its messages."""
+    return graph.node[v] - sum(lam[v, a] for a in graph.factors_of(v))
+
+
+def _reweighted(graph: FactorGraph, lam: Messages, a: int, but: int | None = None) -> np.ndarray:
+    """A factor's potentials and the messages to it, but not the one from ``but``."""
+    table = graph.factor[a]
+    for axis, u in enumerate(graph.scopes[a]):
+        if u != but:
+            shape = [-1 if i == axis else 1 for i in range(table.ndim)]
+            table = table + lam[u, a].reshape(shape)
+    return table

@@ -1,0 +1,275 @@
+r"""General convex solvers for the programs on factor graphs, and for their duals.
+
+Structured prediction and its approximation have one form.  There are blocks ``k`` of labels (all
+labellings of an example; or the labels of a node, of a factor), each with offsets :math:`e_k`, a matrix
+:math:`A_k` and a temperature :math:`t_k`, and variables ``u``, the first of which are the weights:
+
+.. math:: \min_u \sum_k \text{softmax}_{t_k}(e_k + A_k u) - d^\top u + \frac{C}{p} \|\theta\|_p^p .
+
+By Fenchel's duality (Theorem 1) the dual is a problem in one distribution a block,
+
+.. math:: \max_b \sum_k t_k H(b_k) + b_k^\top e_k - \frac{C^{1-q}}{q} \|z_\theta\|_q^q, \qquad
+          z = \sum_k A_k^\top b_k - d, \quad z_\lambda = 0 .
+
+`minimise` hands the first to scipy; `maximise` climbs the second by Newton's method with a logarithmic
+barrier (Boyd and Vandenberghe 2004, chapter 11).  Neither knows of messages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import null_space
+from scipy.optimize import minimize
+
+from medn_edu.theory.factor_graphs.graph import Beliefs, distribution, soft_max
+from medn_edu.theory.factor_graphs.learning import Program
+
+__all__ = ["Blocks", "as_beliefs", "exact_blocks", "local_blocks", "maximise", "minimise"]
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """A sum of soft-maxes of affine functions, a linear term and a regulariser.
+
+    Parameters
+    ----------
+    offsets : list of ndarray
+        ``e_k``, one vector a block.
+    matrices : list of ndarray
+        ``A_k``, one column a variable.
+    temperatures : list of float
+        ``t_k``, none negative.
+    d : ndarray
+        Coefficients of the linear term, one a variable.
+    program : Program
+        Where the regulariser is from; the first variables are its weights.
+    """
+
+    offsets: list[np.ndarray]
+    matrices: list[np.ndarray]
+    temperatures: list[float]
+    d: np.ndarray
+    program: Program
+
+    @property
+    def n_weights(self) -> int:
+        """Number of variables that are weights; the others are messages."""
+        return len(self.program.d)
+
+    def value(self, u: np.ndarray) -> float:
+        """The primal value."""
+        parts = zip(self.offsets, self.matrices, self.temperatures, strict=True)
+        total = sum(float(soft_max(e + A @ u, t)) for e, A, t in parts)
+        return total - float(self.d @ u) + self.program.regulariser(u[: self.n_weights])
+
+    def gradient(self, u: np.ndarray) -> np.ndarray:
+        """Its gradient."""
+        parts = zip(self.offsets, self.matrices, self.temperatures, strict=True)
+        total = sum(A.T @ distribution(e + A @ u, t) for e, A, t in parts) - self.d
+        total[: self.n_weights] += self.program.regulariser_slope(u[: self.n_weights])
+        return np.asarray(total)
+
+
+def exact_blocks(program: Program) -> Blocks:
+    """Write structured prediction (3) as blocks, one an example.
+
+    Parameters
+    ----------
+    program : Program
+        The program.
+
+    Returns
+    -------
+    Blocks
+        The same.
+    """
+    offsets = [example.losses for example in program.examples]
+    matrices = [example.features for example in program.examples]
+    return Blocks(offsets, matrices, [program.epsilon] * len(offsets), program.d, program)
+
+
+def local_blocks(program: Program) -> Blocks:
+    """Write approximated structured prediction (Theorem 2) as blocks: nodes, factors, by example.
+
+    Parameters
+    ----------
+    program : Program
+        The program.
+
+    Returns
+    -------
+    Blocks
+        The same; after the weights come the messages ``lambda``, by example, node and factor.
+    """
+    n_weights = len(program.d)
+    offsets, matrices = [], []
+    edges = [(i, *key) for i, lam in enumerate(program.zero_messages()) for key in lam]
+    sizes = [len(program.examples[i].loss[v]) for i, v, _ in edges]
+    ends = n_weights + np.cumsum(sizes)
+    columns = {edge: range(end - n, end) for edge, n, end in zip(edges, sizes, ends, strict=True)}
+    for i, example in enumerate(program.examples):
+        for v, e in enumerate(example.loss):
+            A = np.zeros((len(e), ends[-1]))
+            A[:, :n_weights] = example.node_features[v]
+            for a in example.graph(np.zeros(n_weights)).factors_of(v):
+                A[:, columns[i, v, a]] = -np.eye(len(e))
+            offsets.append(e)
+            matrices.append(A)
+        for a, (scope, phi) in enumerate(zip(example.scopes, example.factor_features, strict=True)):
+            labels = np.indices(phi.shape[:-1]).reshape(len(scope), -1)
+            A = np.zeros((labels.shape[1], ends[-1]))
+            A[:, :n_weights] = phi.reshape(-1, n_weights)
+            for v, y_v in zip(scope, labels, strict=True):
+                A[:, columns[i, v, a]] = np.eye(len(example.loss[v]))[y_v]
+            offsets.append(np.zeros(labels.shape[1]))
+            matrices.append(A)
+    temperatures = program.epsilon * np.concatenate([program.c.node, program.c.factor])
+    d = np.concatenate([program.d, np.zeros(ends[-1] - n_weights)])
+    return Blocks(offsets, matrices, [*temperatures] * len(program.examples), d, program)
+
+
+def as_beliefs(program: Program, b: list[np.ndarray]) -> tuple[Beliefs, ...]:
+    """Sort the distributions of `local_blocks` into beliefs.
+
+    Parameters
+    ----------
+    program : Program
+        The program.
+    b : list of ndarray
+        One distribution a block.
+
+    Returns
+    -------
+    tuple of Beliefs
+        Those of every example.
+    """
+    queue, out = iter(b), []
+    for example in program.examples:
+        nodes = tuple(next(queue) for _ in example.loss)
+        factors = tuple(next(queue).reshape(phi.shape[:-1]) for phi in example.factor_features)
+        out.append(Beliefs(nodes, factors))
+    return tuple(out)
+
+
+def minimise(blocks: Blocks) -> np.ndarray:
+    """Minimise the primal with scipy.
+
+    Blocks at temperature 0 are a maximum each; it becomes a variable above all its members.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The program.
+
+    Returns
+    -------
+    ndarray
+        The variables.
+    """
+    start = np.zeros(len(blocks.d))
+    flat = [k for k, t in enumerate(blocks.temperatures) if t == 0]
+    if not flat:
+        options = {"maxiter": 5000, "maxfun": 20000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 50}
+        found = minimize(
+            blocks.value, start, jac=blocks.gradient, method="L-BFGS-B", options=options
+        )
+        return found.x
+    return _minimise_with_maxima(blocks, flat)
+
+
+def _minimise_with_maxima(blocks: Blocks, flat: list[int]) -> np.ndarray:
+    """Minimise over ``(u, tops)`` subject to ``tops[k] >= e_k + A_k u``."""
+    n = len(blocks.d)
+    smooth = [k for k in range(len(blocks.offsets)) if k not in flat]
+    rest = Blocks(
+        [blocks.offsets[k] for k in smooth],
+        [blocks.matrices[k] for k in smooth],
+        [blocks.temperatures[k] for k in smooth],
+        blocks.d,
+        blocks.program,
+    )
+    above = np.repeat(np.eye(len(flat)), [len(blocks.offsets[k]) for k in flat], axis=0)
+    slope = np.hstack([-np.vstack([blocks.matrices[k] for k in flat]), above])
+    offset = np.concatenate([blocks.offsets[k] for k in flat])
+    constraint = {"type": "ineq", "fun": lambda x: slope @ x - offset, "jac": lambda _: slope}
+    found = minimize(
+        lambda x: rest.value(x[:n]) + x[n:].sum(),
+        np.concatenate([np.zeros(n), [blocks.offsets[k].max() for k in flat]]),
+        jac=lambda x: np.concatenate([rest.gradient(x[:n]), np.ones(len(flat))]),
+        constraints=constraint,
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-13},
+    )
+    return found.x[:n]
+
+
+def maximise(blocks: Blocks, *, accuracy: float = 1e-7) -> list[np.ndarray]:
+    """Maximise the dual by Newton's method with a logarithmic barrier.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The program.
+    accuracy : float, default=1e-7
+        Largest distance from the maximum.
+
+    Returns
+    -------
+    list of ndarray
+        A positive distribution for every block.
+    """
+    climb = _Climb(blocks)
+    sizes = [len(e) for e in blocks.offsets]
+    b = np.concatenate([np.full(n, 1 / n) for n in sizes])
+    barrier = 1.0
+    while barrier > accuracy / len(b):
+        barrier /= 10
+        b = climb.newton(b, barrier)
+    return np.split(b, np.cumsum(sizes)[:-1])
+
+
+class _Climb:
+    """The dual with its barrier, over all blocks in a row."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.program, n_weights = blocks.program, blocks.n_weights
+        sizes = [len(e) for e in blocks.offsets]
+        stacked = np.vstack(blocks.matrices)
+        self.e = np.concatenate(blocks.offsets)
+        self.t = np.repeat(blocks.temperatures, sizes)
+        self.features, self.d = stacked[:, :n_weights].T, blocks.d[:n_weights]
+        sums = np.repeat(np.eye(len(sizes)), sizes, axis=0).T
+        # steps in here keep the sums at 1 and the beliefs in agreement
+        self.free = null_space(np.vstack([sums, stacked[:, n_weights:].T]))
+
+    def value(self, b: np.ndarray, barrier: float) -> float:
+        """The dual value and the barrier's; minus infinity outside."""
+        if np.any(b <= 0):
+            return -np.inf
+        price = self.program.mismatch_price(self.features @ b - self.d)
+        return float(b @ self.e + (barrier - self.t * b) @ np.log(b)) - price
+
+    def direction(self, b: np.ndarray, barrier: float) -> tuple[np.ndarray, float]:
+        """Newton's step within the constraints, and the ascent that it promises."""
+        q, scale = self.program.q, self.program.C ** (1 - self.program.q)
+        z = self.features @ b - self.d
+        slope = self.e + barrier / b - self.t * (np.log(b) + 1)
+        slope -= self.features.T @ (scale * np.abs(z) ** (q - 1) * np.sign(z))
+        bend = scale * (q - 1) * np.maximum(np.abs(z), 1e-6) ** (q - 2)
+        hessian = np.diag(self.t / b + barrier / b**2) + self.features.T * bend @ self.features
+        step = self.free @ np.linalg.solve(self.free.T @ hessian @ self.free, self.free.T @ slope)
+        return step, float(slope @ step)
+
+    def newton(self, b: np.ndarray, barrier: float) -> np.ndarray:
+        """Climb to the top for one barrier."""
+        for _ in range(50):
+            step, ascent = self.direction(b, barrier)
+            if ascent < 1e-12:
+                break
+            size, now = 1.0, self.value(b, barrier)
+            while self.value(b + size * step, barrier) < now + 0.1 * size * ascent and size > 1e-10:
+                size /= 2
+            b = b + size * step
+        return b

@@ -1,0 +1,240 @@
+"""Factor graphs: enumeration against brute force, messages against enumeration, programs and duals."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from medn_edu.theory.factor_graphs.entropies import CountingNumbers, local_entropy, local_value
+from medn_edu.theory.factor_graphs.graph import (
+    FactorGraph,
+    distribution,
+    entropy,
+    labellings,
+    log_partition,
+    marginals,
+    probabilities,
+    scores,
+    soft_max,
+)
+from medn_edu.theory.factor_graphs.learning import Program, coordinate_descent, random_examples
+from medn_edu.theory.factor_graphs.messages import (
+    beliefs,
+    decomposed_soft_max,
+    messages_from_node,
+    node_beliefs,
+    norm_product,
+    zero_messages,
+)
+from medn_edu.theory.factor_graphs.solvers import (
+    as_beliefs,
+    exact_blocks,
+    local_blocks,
+    maximise,
+    minimise,
+)
+
+TREES = [
+    (((0, 1), (1, 2), (2, 3)), (2, 3, 2, 3)),
+    (((0, 1), (0, 2), (3, 2, 4)), (2, 3, 2, 2, 3)),
+    (((1, 0, 2),), (3, 2, 2)),
+]
+LOOPS = [
+    (((0, 1), (1, 2), (2, 0)), (2, 3, 2)),
+    (((0, 1), (2, 3), (0, 2), (1, 3)), (2, 2, 2, 2)),
+    (((0, 1, 2), (2, 3), (3, 0)), (2, 2, 2, 3)),
+]
+EPSILONS = [1.0, 0.3, 0.01, 0.0]
+
+
+def draw(scopes, n_labels, seed=0):
+    rng = np.random.default_rng(seed)
+    nodes = tuple(rng.normal(size=n) for n in n_labels)
+    tables = tuple(rng.normal(size=[n_labels[v] for v in scope]) for scope in scopes)
+    return FactorGraph(nodes, scopes, tables)
+
+
+def worst(first, second):
+    return max(np.abs(x - y).max() for x, y in zip(first, second, strict=True))
+
+
+# -- the graph ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.2, -0.7])
+def test_soft_max_by_its_definition(epsilon):
+    z = np.random.default_rng(0).normal(size=(2, 3, 4))
+    direct = epsilon * np.log(np.exp(z / epsilon).sum(axis=(0, 2)))
+    np.testing.assert_allclose(soft_max(z, epsilon, (0, 2)), direct, rtol=1e-13)
+    step = 1e-5 * np.eye(24).reshape(24, 2, 3, 4)
+    slope = [(soft_max(z + h, epsilon) - soft_max(z - h, epsilon)) / 2e-5 for h in step]
+    np.testing.assert_allclose(distribution(z, epsilon).ravel(), slope, atol=1e-9)
+
+
+def test_soft_max_at_zero_from_either_side():
+    z = np.array([3.0, -1.0, 3.0])
+    assert soft_max(z, 0.0) == 3.0
+    assert soft_max(z, -0.0) == -1.0
+    np.testing.assert_array_equal(distribution(z, 0.0), [0.5, 0.0, 0.5])
+    np.testing.assert_array_equal(distribution(z, -0.0), [0.0, 1.0, 0.0])
+    assert abs(soft_max(z, 1e-9) - 3.0) < 1e-8
+    assert abs(soft_max(z, -1e-9) + 1.0) < 1e-8
+
+
+def test_numbers_that_would_overflow():
+    assert soft_max(np.array([1e4, 0.0]), 1e-3) == 1e4
+    assert soft_max(np.array([1e4, 0.0]), -1e-3) == 0.0
+
+
+@pytest.mark.parametrize(("scopes", "n_labels"), TREES + LOOPS)
+def test_scores_and_marginals_by_loops(scopes, n_labels):
+    graph = draw(scopes, n_labels)
+    p = probabilities(graph, 0.7)
+    found = marginals(graph, p)
+    nodes = [np.zeros(n) for n in n_labels]
+    tables = [np.zeros_like(table) for table in graph.factor]
+    for i, y in enumerate(itertools.product(*map(range, n_labels))):
+        assert tuple(labellings(graph)[i]) == y
+        score = sum(graph.node[v][y[v]] for v in range(graph.n_nodes))
+        for a, scope in enumerate(scopes):
+            score += graph.factor[a][tuple(y[v] for v in scope)]
+            tables[a][tuple(y[v] for v in scope)] += p[i]
+        for v in range(graph.n_nodes):
+            nodes[v][y[v]] += p[i]
+        assert scores(graph)[i] == pytest.approx(score, abs=1e-13)
+        log_p = (score - log_partition(graph, 0.7)) / 0.7
+        assert p[i] == pytest.approx(np.exp(log_p), rel=1e-12)
+    assert worst(found.node, nodes) < 1e-14
+    assert worst(found.factor, tables) < 1e-14
+    assert worst(found.disagreement(graph).values(), [np.zeros(1)] * len(graph.edges)) < 1e-14
+
+
+def test_a_table_of_the_wrong_shape():
+    nodes = (np.zeros(2), np.zeros(3))
+    with pytest.raises(ValueError, match=r"factor\[0\] has shape \(3, 2\); expected \(2, 3\)"):
+        FactorGraph(nodes, ((0, 1),), (np.zeros((3, 2)),))
+    with pytest.raises(ValueError, match="different nodes"):
+        FactorGraph(nodes, ((0, 0),), (np.zeros((2, 2)),))
+
+
+# -- messages -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("scopes", "n_labels"), TREES)
+def test_messages_are_exact_on_trees(scopes, n_labels, epsilon):
+    graph = draw(scopes, n_labels)
+    c = CountingNumbers.bethe(graph)
+    lam = norm_product(graph, c, epsilon)
+    exact = marginals(graph, probabilities(graph, epsilon))
+    truth = log_partition(graph, epsilon)
+    assert decomposed_soft_max(graph, lam, c, epsilon) == pytest.approx(truth, rel=1e-12)
+    assert worst(node_beliefs(graph, lam, c, epsilon), exact.node) < 1e-12
+    assert worst(beliefs(graph, lam, c, epsilon).factor, exact.factor) < 1e-12
+    assert local_value(graph, exact, c, epsilon) == pytest.approx(truth, rel=1e-12)
+
+
+@pytest.mark.parametrize(("scopes", "n_labels"), TREES + LOOPS)
+def test_bethe_entropy(scopes, n_labels):
+    """On a tree it is the entropy; on a graph with cycles it is not."""
+    graph = draw(scopes, n_labels)
+    p = probabilities(graph)
+    bethe = local_entropy(marginals(graph, p), CountingNumbers.bethe(graph))
+    assert (abs(bethe - entropy(p)) < 1e-12) == ((scopes, n_labels) in TREES)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.3])
+@pytest.mark.parametrize(("scopes", "n_labels"), LOOPS)
+def test_beliefs_agree_at_convergence(scopes, n_labels, epsilon):
+    graph = draw(scopes, n_labels)
+    rng = np.random.default_rng(1)
+    c = CountingNumbers(rng.uniform(0.5, 2, graph.n_nodes), rng.uniform(0.5, 2, graph.n_factors))
+    lam = norm_product(graph, c, epsilon, n_sweeps=2000)
+    found = beliefs(graph, lam, c, epsilon)
+    assert worst(found.disagreement(graph).values(), [np.zeros(1)] * len(graph.edges)) < 1e-10
+    assert worst(found.node, node_beliefs(graph, lam, c, epsilon)) < 1e-10
+    bound = decomposed_soft_max(graph, lam, c, epsilon)
+    assert local_value(graph, found, c, epsilon) == pytest.approx(bound, abs=1e-9)
+    assert bound > local_value(graph, marginals(graph, probabilities(graph)), c, epsilon)
+
+
+def test_counting_numbers_that_cancel():
+    graph = draw(*TREES[0])
+    c = CountingNumbers(np.full(4, -1.0), np.full(3, 0.5))
+    with pytest.raises(ValueError, match="c of node 1 and its factors add up to 0"):
+        messages_from_node(graph, zero_messages(graph), c, 1.0, 1)
+
+
+def test_without_entropy_the_linear_program_relaxes_the_maximum():
+    """All counting numbers 0: on a frustrated cycle the bound stays above every labelling."""
+    differ = 1.0 - np.eye(2)
+    scopes = ((0, 1), (1, 2), (2, 0))
+    graph = FactorGraph((np.zeros(2),) * 3, scopes, (differ,) * 3)
+    c = CountingNumbers(np.zeros(3), np.zeros(3))
+    lam = norm_product(graph, c, 1.0)
+    assert log_partition(graph, 0.0) == 2.0
+    assert decomposed_soft_max(graph, lam, c, 1.0) == pytest.approx(3.0, abs=1e-12)
+
+
+# -- learning -------------------------------------------------------------------------------------
+
+
+def make_program(loop, *, p=2.0, epsilon=1.0, numbers=None):
+    examples = random_examples(np.random.default_rng(3), *loop)
+    c = numbers or CountingNumbers.ones(examples[0].graph(np.zeros(3)))
+    return Program(examples, C=0.7, p=p, epsilon=epsilon, c=c)
+
+
+def test_an_example_by_loops():
+    example = random_examples(np.random.default_rng(0), *LOOPS[2])[0]
+    theta = np.array([0.3, -1.0, 0.7])
+    assert example.losses[np.ravel_multi_index(example.truth, LOOPS[2][1])] == 0.0
+    assert np.count_nonzero(example.losses == 0) == 1
+    index = np.ravel_multi_index(example.truth, LOOPS[2][1])
+    np.testing.assert_allclose(example.features[index], example.true_features, atol=1e-13)
+    by_features = example.losses + example.features @ theta
+    np.testing.assert_allclose(scores(example.graph(theta)), by_features, atol=1e-13)
+
+
+@pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_exact_program_and_its_dual_meet(epsilon, p):
+    program = make_program(LOOPS[0], p=p, epsilon=epsilon)
+    theta, found = minimise(exact_blocks(program)), maximise(exact_blocks(program))
+    pairs = list(zip(found, program.examples, strict=True))
+    z = sum(q @ example.features for q, example in pairs) - program.d
+    value = sum(epsilon * entropy(q) + q @ example.losses for q, example in pairs)
+    dual = value - program.mismatch_price(z)
+    assert program.exact_value(theta) == pytest.approx(dual, rel=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1, 0.0])
+@pytest.mark.parametrize("loop", LOOPS)
+def test_blocks_are_the_readable_program(loop, epsilon):
+    """The same value at random weights and messages; primal and dual meet."""
+    program = make_program(loop, epsilon=epsilon)
+    blocks = local_blocks(program)
+    rng = np.random.default_rng(0)
+    u = rng.normal(size=len(blocks.d))
+    queue = iter(np.split(u[3:], np.cumsum([len(x) for x in flat_messages(program)])[:-1]))
+    lam = tuple({key: next(queue) for key in messages} for messages in program.zero_messages())
+    assert blocks.value(u) == pytest.approx(program.value(u[:3], lam), rel=1e-12)
+    np.testing.assert_allclose(blocks.gradient(u)[:3], program.gradient(u[:3], lam), atol=1e-12)
+    dual = program.dual_value(as_beliefs(program, maximise(blocks)))
+    assert blocks.value(minimise(blocks)) == pytest.approx(dual, rel=1e-6)
+
+
+def flat_messages(program):
+    return [message for messages in program.zero_messages() for message in messages.values()]
+
+
+def test_coordinate_descent_reaches_the_general_solver():
+    program = make_program(LOOPS[1], epsilon=0.5)
+    found = coordinate_descent(program, n_rounds=300)
+    assert np.all(np.diff(found.values) <= 1e-12)
+    blocks = local_blocks(program)
+    u = minimise(blocks)
+    assert found.values[-1] == pytest.approx(blocks.value(u), rel=1e-9)
+    np.testing.assert_allclose(found.theta, u[:3], atol=1e-4)
