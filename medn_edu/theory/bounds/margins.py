@@ -51,6 +51,8 @@ __all__ = [
     "score_bound",
 ]
 
+_LEAST = 1e-6  # of c: a margin worth trying
+
 
 @dataclass(frozen=True, eq=False)
 class MarginSample:
@@ -135,8 +137,13 @@ class MarginSample:
         """Thresholds worth trying: the last number before each positive margin, and ``2 c``.
 
         Between two margins the share stays as it is and all else falls with ``gamma``.
+
+        Returns
+        -------
+        ndarray of float
+            In ascending order; margins below a millionth of ``c`` are left out.
         """
-        positive = self.margins[(self.margins > 0) & np.isfinite(self.margins)]
+        positive = self.margins[(self.margins > _LEAST * self.c) & np.isfinite(self.margins)]
         return np.unique(np.append(np.nextafter(positive, 0), 2 * self.c))
 
 

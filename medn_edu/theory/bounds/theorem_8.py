@@ -35,7 +35,7 @@ Maurer's constant (2004) asks of the drawn models' risks that :math:`kl(\text{ob
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +49,7 @@ __all__ = ["MarginBound", "check_delta", "theorem_8", "theorem_8_kl", "theorem_8
 _SHORTLIST = 512  # thresholds tried at once; then once more, between the best one's neighbours
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _SHRINKINGS = 60  # of the bracket around the best m, each by the golden ratio
+_SLOWEST = 1e-30  # rate of a threshold so small that no number of draws will do
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ class MarginBound:
     averaging : float
         What the comparison with ``m`` draws costs, ``|Y| exp(-m gamma^2 / 32 c^2)``.
     complexity : float
-        What is added because the sample is not the world: all the rest of ``value``.
+        What is added because the sample is not the world: all the rest of ``value``; not a number
+        where the averaging term is infinite.
     divergence : float
         Inside the complexity: ``m KL``.
     sampling : float
@@ -146,8 +148,8 @@ def theorem_8(
     >>> round(theorem_8(few, 1.0).value, 2)
     0.64
     """
-    terms = _Terms(sample, check_nonnegative("divergence", divergence), check_delta(delta))
-    return _best(terms, _mcallester, gamma, m)
+    proof = _McAllester(sample, check_nonnegative("divergence", divergence), check_delta(delta))
+    return _best(proof, gamma, m)
 
 
 def theorem_8_kl(
@@ -190,8 +192,8 @@ def theorem_8_kl(
     >>> bound.m, round(bound.value, 4)
     (1278, 0.0146)
     """
-    terms = _Terms(sample, check_nonnegative("divergence", divergence), check_delta(delta))
-    return _best(terms, _seeger, gamma, m)
+    proof = _Seeger(sample, check_nonnegative("divergence", divergence), check_delta(delta))
+    return _best(proof, gamma, m)
 
 
 def theorem_8_m(sample: MarginSample, divergence: float, gamma: float) -> int:
@@ -256,96 +258,116 @@ def check_delta(delta: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Terms:
+class _Proof(ABC):
+    """What the proof's two last steps have in common."""
+
     sample: MarginSample
     divergence: float
     delta: float
+
+    @property
+    @abstractmethod
+    def sampling(self) -> float:
+        """Price of the sample being finite, inside the complexity."""
+
+    @abstractmethod
+    def union(self, m: np.ndarray) -> np.ndarray:
+        """Price of all ``m`` and ``gamma`` at once, and of the confidence, inside the complexity."""
+
+    @abstractmethod
+    def value(self, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """The bound."""
 
     def rate(self, gamma: np.ndarray) -> np.ndarray:
         """By how much each draw makes the logarithm of the averaging term smaller."""
         return (gamma / self.sample.c) ** 2 / 32
 
-    def log_single(self, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Logarithm of the averaging term of one rival, of which there are as many as labellings.
+    def averaging(self, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """``|Y| exp(-m rate)``; the first factor is beyond all floats for a word of 300 letters."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.sample.log_n_labellings - m * self.rate(gamma))
 
-        The number itself would be beyond all floats for a word of 300 letters.
-        """
-        return -m * self.rate(gamma)
-
-
-Value = Callable[[_Terms, np.ndarray, np.ndarray], np.ndarray]
+    def _inside(self, m: np.ndarray) -> np.ndarray:
+        return m * self.divergence + self.sampling + self.union(m)
 
 
-def _mcallester(terms: _Terms, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
-    n = terms.sample.n_samples
-    union = 3 * np.log((m + 1) / terms.delta)
-    root = np.sqrt((m * terms.divergence + math.log(n) + union + 2) / (2 * n - 1))
-    return terms.sample.loss(gamma) + _averaging(terms, gamma, m) + root
+class _McAllester(_Proof):
+    @property
+    def sampling(self) -> float:
+        return math.log(self.sample.n_samples)
+
+    def union(self, m: np.ndarray) -> np.ndarray:
+        return 3 * np.log((m + 1) / self.delta)
+
+    def value(self, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
+        root = np.sqrt((self._inside(m) + 2) / (2 * self.sample.n_samples - 1))
+        return self.sample.loss(gamma) + self.averaging(gamma, m) + root
 
 
-def _seeger(terms: _Terms, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
-    n = terms.sample.n_samples
-    union = np.log(m) + 2 * np.log1p(m) - math.log(terms.delta)
-    budget = (m * terms.divergence + math.log(2 * math.sqrt(n)) + union) / n
-    single = np.exp(terms.log_single(gamma, m))
-    observed = terms.sample.loss(gamma) + _averaging(terms, gamma, m) - single
-    return single + kl_inverse(observed, budget)
+class _Seeger(_Proof):
+    @property
+    def sampling(self) -> float:
+        return math.log(2 * math.sqrt(self.sample.n_samples))
 
+    def union(self, m: np.ndarray) -> np.ndarray:
+        return np.log(m) + 2 * np.log1p(m) - math.log(self.delta)
 
-def _averaging(terms: _Terms, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):
-        return np.exp(terms.sample.log_n_labellings + terms.log_single(gamma, m))
-
-
-def _itemised(terms: _Terms, value: Value, gamma: float, m: int) -> MarginBound:
-    """Write out a bound's terms."""
-    n, one = terms.sample.n_samples, (np.array(gamma), np.array(float(m)))
-    total, loss = float(value(terms, *one)), float(terms.sample.loss(one[0]))
-    averaging = float(_averaging(terms, *one))
-    papers = value is _mcallester
-    union = (
-        3 * math.log((m + 1) / terms.delta)
-        if papers
-        else math.log(m) + 2 * math.log1p(m) - math.log(terms.delta)
-    )
-    sampling = math.log(n if papers else 2 * math.sqrt(n))
-    complexity = total - loss - averaging if math.isfinite(averaging) else math.nan
-    return MarginBound(
-        gamma, m, n, loss, averaging, complexity, m * terms.divergence, sampling, union, total
-    )
+    def value(self, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
+        one_rival = np.exp(-m * self.rate(gamma))
+        observed = self.sample.loss(gamma) + self.averaging(gamma, m) - one_rival
+        return one_rival + kl_inverse(observed, self._inside(m) / self.sample.n_samples)
 
 
 # ---------------------------------------------------------------------------------------------
 # the best gamma and m
 
 
-def _best(terms: _Terms, value: Value, gamma: float | None, m: int | None) -> MarginBound:
+def _best(proof: _Proof, gamma: float | None, m: int | None) -> MarginBound:
     if m is not None:
         check_count("m", m)
     if gamma is not None:
         thresholds = np.array([check_positive("gamma", gamma)])
     else:
-        thresholds = _promising(terms, value, terms.sample.thresholds(), m)
-    draws = _draws(terms, value, thresholds, m)
-    best = int(np.argmin(value(terms, thresholds, draws)))
-    return _itemised(terms, value, float(thresholds[best]), int(draws[best]))
+        thresholds = _promising(proof, proof.sample.thresholds(), m)
+    draws = _draws(proof, thresholds, m)
+    best = int(np.argmin(proof.value(thresholds, draws)))
+    return _itemised(proof, float(thresholds[best]), int(draws[best]))
 
 
-def _promising(terms: _Terms, value: Value, thresholds: np.ndarray, m: int | None) -> np.ndarray:
+def _itemised(proof: _Proof, gamma: float, m: int) -> MarginBound:
+    """Write out a bound's terms."""
+    at = np.array(gamma), np.array(float(m))
+    value, averaging = float(proof.value(*at)), float(proof.averaging(*at))
+    loss = float(proof.sample.loss(at[0]))
+    return MarginBound(
+        gamma=gamma,
+        m=m,
+        n_samples=proof.sample.n_samples,
+        margin_loss=loss,
+        averaging=averaging,
+        complexity=value - loss - averaging if math.isfinite(averaging) else math.nan,
+        divergence=m * proof.divergence,
+        sampling=proof.sampling,
+        union=float(proof.union(at[1])),
+        value=value,
+    )
+
+
+def _promising(proof: _Proof, thresholds: np.ndarray, m: int | None) -> np.ndarray:
     """Return at most a few hundred thresholds: of many, those around the best of some of them.
 
     Whatever threshold is taken, the bound holds: it holds for all of them at once.
     """
     while len(thresholds) > _SHORTLIST:
         some = np.unique(np.linspace(0, len(thresholds) - 1, _SHORTLIST).astype(int))
-        values = value(terms, thresholds[some], _draws(terms, value, thresholds[some], m))
+        values = proof.value(thresholds[some], _draws(proof, thresholds[some], m))
         best = int(np.argmin(values))
         first, last = some[max(best - 1, 0)], some[min(best + 1, len(some) - 1)]
         thresholds = thresholds[first : last + 1]
     return thresholds
 
 
-def _draws(terms: _Terms, value: Value, gamma: np.ndarray, m: int | None) -> np.ndarray:
+def _draws(proof: _Proof, gamma: np.ndarray, m: int | None) -> np.ndarray:
     """Return the best m for each threshold, by golden sections of its logarithm.
 
     Below ``ln|Y| / rate`` the averaging term alone is above 1, and once it is far below 1 / N more
@@ -353,14 +375,15 @@ def _draws(terms: _Terms, value: Value, gamma: np.ndarray, m: int | None) -> np.
     """
     if m is not None:
         return np.full(gamma.shape, float(m))
-    rate, logs = terms.rate(gamma), terms.sample.log_n_labellings
-    beyond = 2 * math.log(terms.sample.n_samples + 1) + 10
+    rate = np.maximum(proof.rate(gamma), _SLOWEST)
+    logs = proof.sample.log_n_labellings
+    beyond = 2 * math.log(proof.sample.n_samples + 1) + 10
     low = np.log(np.maximum(1.0, logs / rate))
     high = np.log(np.maximum(2.0, (logs + beyond) / rate))
     for _ in range(_SHRINKINGS):
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        falls = value(terms, gamma, np.exp(left)) > value(terms, gamma, np.exp(right))
+        falls = proof.value(gamma, np.exp(left)) > proof.value(gamma, np.exp(right))
         low, high = np.where(falls, left, low), np.where(falls, high, right)
     around = np.maximum(1.0, np.floor(np.exp(low)) + np.array([[-1.0], [0.0], [1.0], [2.0]]))
-    values = np.array([value(terms, gamma, one) for one in around])
+    values = np.array([proof.value(gamma, one) for one in around])
     return np.take_along_axis(around, values.argmin(axis=0)[None], axis=0)[0]
