@@ -24,8 +24,8 @@ from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
 __all__ = ["ProjectionFrame", "Projections", "projection_frame"]
 
-_L1, _L2 = "#0072B2", "#E69F00"
-_TAKEN, _FAINT = "#C3CAD1", "#EAF1F6"
+L1, L2 = "#0072B2", "#E69F00"
+TAKEN, REGION = "#C3CAD1", "#EAF1F6"
 _REACH = 2.1
 
 
@@ -141,19 +141,19 @@ class Projections:
     # -- the plane, on the left ------------------------------------------------------------------
 
     def _draw_plane(self, ax: Axes, radius: float) -> None:
-        ax.axhline(0, color=_TAKEN, lw=0.8, zorder=0)
-        ax.axvline(0, color=_TAKEN, lw=0.8, zorder=0)
+        ax.axhline(0, color=TAKEN, lw=0.8, zorder=0)
+        ax.axvline(0, color=TAKEN, lw=0.8, zorder=0)
         self._draw_wedges(ax, radius)
         turn = np.linspace(0, 2 * np.pi, 241)
-        ax.plot(radius * np.cos(turn), radius * np.sin(turn), "-", color=_L2, lw=1.8)
+        ax.plot(radius * np.cos(turn), radius * np.sin(turn), "-", color=L2, lw=1.8)
         corners = radius * np.array([[1, 0], [0, 1], [-1, 0], [0, -1], [1, 0]])
-        ax.plot(*corners.T, "-", color=_L1, lw=1.8)
+        ax.plot(*corners.T, "-", color=L1, lw=1.8)
         nowhere = np.zeros(2)
-        (self._to_l2,) = ax.plot(nowhere, nowhere, ":", color=_L2, lw=1.5)
-        (self._to_l1,) = ax.plot(nowhere, nowhere, "-", color=_L1, lw=1.2)
+        (self._to_l2,) = ax.plot(nowhere, nowhere, ":", color=L2, lw=1.5)
+        (self._to_l1,) = ax.plot(nowhere, nowhere, "-", color=L1, lw=1.2)
         marks = {"ls": "none", "zorder": 5, "mec": "white"}
-        (self._dot_l2,) = ax.plot([0], [0], "s", color=_L2, ms=11, label="on the L2 ball", **marks)
-        (self._dot_l1,) = ax.plot([0], [0], "D", color=_L1, ms=9, label="on the L1 ball", **marks)
+        (self._dot_l2,) = ax.plot([0], [0], "s", color=L2, ms=11, label="on the L2 ball", **marks)
+        (self._dot_l1,) = ax.plot([0], [0], "D", color=L1, ms=9, label="on the L1 ball", **marks)
         (self._dot,) = ax.plot([0], [0], "o", color=INK, ms=8, label="the point", **marks)
         ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
         ax.set(xlabel="$w_1$", ylabel="$w_2$", xticks=(-2, -1, 0, 1, 2), yticks=(-2, -1, 0, 1, 2))
@@ -167,11 +167,11 @@ class Projections:
         for direction in np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]]):
             corner, aside = radius * direction, direction[::-1]
             ends = [corner + far * (direction + aside), corner + far * (direction - aside)]
-            ax.fill(*np.transpose([corner, *ends]), color=_FAINT, lw=0, zorder=-1)
+            ax.fill(*np.transpose([corner, *ends]), color=REGION, lw=0, zorder=-1)
             for end in ends:
                 ax.plot(*np.transpose([corner, end]), "--", color=MUTED, lw=1, zorder=0)
         words = {"ha": "center", "va": "center", "fontsize": 9, "color": MUTED}
-        ground = {"facecolor": _FAINT, "edgecolor": "none", "pad": 1}
+        ground = {"facecolor": REGION, "edgecolor": "none", "pad": 1}
         for sign in (-1, 1):
             at = sign * 0.92 * _REACH
             ax.text(at, 0, "$w_2$ becomes 0", rotation=90, bbox=ground, **words)
@@ -180,9 +180,9 @@ class Projections:
     # -- the magnitudes, on the right ------------------------------------------------------------
 
     def _draw_magnitudes(self, ax: Axes) -> None:
-        self._before = ax.bar([0, 1], 0, 0.5, color=_TAKEN, hatch="///", ec="white", lw=0)
-        self._after = ax.bar([0, 1], 0, 0.5, color=_L1)
-        self._scaled = ax.bar([0.38, 1.38], 0, 0.16, color=_L2)
+        self._before = ax.bar([0, 1], 0, 0.5, color=TAKEN, hatch="///", ec="white", lw=0)
+        self._after = ax.bar([0, 1], 0, 0.5, color=L1)
+        self._scaled = ax.bar([0.38, 1.38], 0, 0.16, color=L2)
         self._line = ax.axhline(0, color=INK, lw=1.5, ls="--")
         self._theta = ax.text(1.55, 0, "", ha="left", va="bottom", fontsize=11)
         self._values = [ax.text(k, 0, "", ha="center", va="bottom") for k in (0, 1)]
@@ -206,7 +206,7 @@ class Projections:
             self._values[k].set_text("0" if kept == 0 else f"{kept:.2f}")
             hidden = 0 < theta - size[k] < 0.15  # the text would lie across the line
             self._values[k].set_position((k, (theta if hidden else size[k]) + 0.02))
-            self._values[k].set_color(_L1)
+            self._values[k].set_color(L1)
             self._values[k].set_fontweight("bold" if kept == 0 else "normal")
         self._line.set_ydata([theta, theta])
         self._theta.set_position((1.52, theta + 0.02))

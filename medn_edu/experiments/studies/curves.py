@@ -1,9 +1,10 @@
 """Studies that fit nothing: curves that formulas give.
 
-=============  ===================================================================================
-``shrinkage``  posterior mean against eta: MEDN Fig. 1, then the gallery of priors
-``kl-norm``    balls of the L2-, the L1- and KL-norms: MEDN Fig. 2
-=============  ===================================================================================
+===============  =================================================================================
+``shrinkage``    posterior mean against eta: MEDN Fig. 1, then the gallery of priors
+``kl-norm``      balls of the L2-, the L1- and KL-norms: MEDN Fig. 2 (`norm_balls`)
+``projections``  nearest points of the L2 and the L1 ball: L1-M3N Fig. 1 (`projections`)
+===============  =================================================================================
 
 They are the same at every scale, with every seed and on every machine.  The table holds one row per
 point, and the figure is drawn from the table alone.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import textwrap
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ import numpy as np
 from medn_edu.experiments.gallery import draw_figures
 from medn_edu.experiments.runs import note_run, origin, summed_up
 from medn_edu.experiments.specs import CurveStudy
+from medn_edu.experiments.studies.norm_balls import NORM_BALLS
+from medn_edu.experiments.studies.projections import PROJECTIONS
 from medn_edu.experiments.tables import csv_text
 from medn_edu.files import write_atomically
-from medn_edu.plots import MUTED, new_figure, save_figure, styled
-from medn_edu.plots.norms import NormBall, draw_norm_balls, kl_balls, plain_balls
+from medn_edu.plots import new_figure, save_figure, styled
 from medn_edu.plots.shrinkage import (
     ShrinkageCurve,
     draw_shrinkage,
@@ -37,7 +39,7 @@ from medn_edu.priors import GaussianPrior, LaplacePrior, Prior
 __all__ = ["CURVES", "run_curves"]
 
 _LAM = 4.0  # of the gallery: one of the two of Fig. 1
-_N_POINTS, _N_ANGLES = 121, 241
+_N_POINTS = 121
 
 
 def run_curves(study: CurveStudy, folder: Path, *, vectors: bool = False) -> list[dict[str, Any]]:
@@ -114,12 +116,13 @@ def _draw_shrinkage(rows: Sequence[dict[str, Any]], path: Path) -> None:
     with styled():
         for ax, (panel, title) in zip(axes, titles.items(), strict=True):
             curves = _curves([row for row in rows if row["panel"] == panel])
-            draw_shrinkage(ax, curves, legend=panel == "Fig. 1")
+            draw_shrinkage(ax, curves, legend=False)
             ax.set_title(title)
             ax.label_outer()
             ax.set_xlim(-4, 4)
-        handles, names = axes[1].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower right", ncols=4)
+        for ax, side, columns in ((axes[0], "left", 2), (axes[1], "right", 4)):
+            handles = ax.get_legend_handles_labels()
+            figure.legend(*handles, loc=f"outside lower {side}", ncols=columns)
     save_figure(figure, path)
 
 
@@ -135,52 +138,6 @@ def _curves(rows: Sequence[dict[str, Any]]) -> list[ShrinkageCurve]:
             (group[0]["low"], group[0]["high"]),
         )
         for group in groups
-    ]
-
-
-# ---------------------------------------------------------------------------------------------
-# kl-norm
-
-
-def _norm_rows() -> list[dict[str, Any]]:
-    panels: dict[str, Iterable[NormBall]] = {
-        "a": plain_balls(_N_ANGLES),
-        "b": kl_balls(n_angles=_N_ANGLES),
-    }
-    return [
-        {"panel": panel, "norm": ball.name, "w1": w1, "w2": w2}
-        for panel, balls in panels.items()
-        for ball in balls
-        for w1, w2 in ball.points
-    ]
-
-
-def _draw_norms(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    plain, kl = (_balls([row for row in rows if row["panel"] == panel]) for panel in "ab")
-    figure = new_figure(11, 3.95)
-    with styled():
-        left, middle, right = figure.subplots(1, 3)
-        draw_norm_balls(left, plain)
-        draw_norm_balls(middle, kl)
-        draw_norm_balls(right, kl)
-        for ax in (middle, right):
-            for ball in plain:
-                ax.plot(*ball.points.T, color=MUTED, linewidth=0.8, zorder=1)
-        right.get_legend().remove()
-        right.set(
-            xlim=(-0.08, 0.08), ylim=(0.89, 1.05), xticks=(-0.05, 0, 0.05), yticks=(0.9, 0.95, 1)
-        )
-        titles = ("(a) L2 and L1", "(b) KL-norms of Laplace priors", "The same near (0, 1)")
-        for ax, title in zip((left, middle, right), titles, strict=True):
-            ax.set_title(title)
-    save_figure(figure, path)
-
-
-def _balls(rows: Sequence[dict[str, Any]]) -> list[NormBall]:
-    names = dict.fromkeys(row["norm"] for row in rows)
-    return [
-        NormBall(name, np.array([(r["w1"], r["w2"]) for r in rows if r["norm"] == name]))
-        for name in names
     ]
 
 
@@ -202,18 +159,8 @@ CURVES: dict[str, CurveStudy] = {
             "1 s",
             "MEDN 1",
         ),
-        CurveStudy(
-            "kl-norm",
-            "balls of the L2-, the L1- and KL-norms",
-            ("panel", "norm", "w1", "w2"),
-            _norm_rows,
-            _draw_norms,
-            "Boundaries of balls through (0, 1), as in MEDN, Figure 2.  (a) L2 and L1.  (b) KL-norms "
-            "of Laplace priors (Corollary 6): the larger λ, the closer to L1, yet round wherever "
-            "they meet the axes, as the enlargement on the right shows; L2 and L1 thin and grey.",
-            "1 s",
-            "MEDN 2",
-        ),
+        NORM_BALLS,
+        PROJECTIONS,
     )
 }
 """The studies by name."""
