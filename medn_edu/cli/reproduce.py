@@ -265,7 +265,7 @@ class _Task:
             return self._make_fits()
         if self.is_curves:
             return self._compute_curves()
-        return self._watch_solvers()
+        return self._watch()
 
     def _folder_name(self) -> str:
         """Return the name of the study's folder; each seed has its own, with its own figure."""
@@ -287,12 +287,12 @@ class _Task:
         self._publish(rows, 0, 0.0)
         return 0
 
-    def _watch_solvers(self) -> int:
+    def _watch(self) -> int:
         from medn_edu.experiments.runs import read_runs
         from medn_edu.experiments.studies.traces import run_traces
 
         warm_with_progress()
-        with Progress(self.study.name, "solvers") as progress:
+        with Progress(self.study.name, self.study.unit) as progress:
             report = run_traces(
                 self.study, self.folder, self.scale, self.seed, progress, vectors=self._vectors()
             )

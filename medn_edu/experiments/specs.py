@@ -1,7 +1,7 @@
 """What a study consists of: specs, one per fit, each with a key that names it for good.
 
-A study without fits, of curves that formulas give, is a `CurveStudy`; one that watches solvers at
-work on a single problem is a `TraceStudy`.
+A study without fits, of curves that formulas give, is a `CurveStudy`; one that watches something at
+work, solvers pass by pass or bounds draw by draw, is a `TraceStudy`.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class CurveStudy:
 
 @dataclass(frozen=True)
 class TraceStudy:
-    """A named study of solvers at work: what each has reached after how many passes.
+    """A named study that watches something at work, in one go: a row for each look at it.
 
     Parameters
     ----------
@@ -203,10 +203,10 @@ class TraceStudy:
     columns : tuple of str
         Columns of its table, the same in every run.
     time_columns : tuple of str
-        Columns of the table of times, which differ from run to run.
+        Columns of the table of times, which differ from run to run; none where times do not matter.
     trace : callable
-        ``trace(scale, seed, progress)`` returns one row per recorded pass, with both kinds of
-        columns; ``progress(n_done, n_all, what)`` is told how far things are.
+        ``trace(scale, seed, progress)`` returns one row per look, with both kinds of columns;
+        ``progress(n_done, n_all, what)`` is told how far things are.
     draw : callable
         ``draw(rows, path)`` draws the figure.
     report : callable
@@ -215,6 +215,10 @@ class TraceStudy:
         How long it takes at each scale.
     shows : str
         Which figure of the papers it is; none of them, unless given.
+    unit : str
+        What ``progress`` counts.
+    more_figures : mapping of str to callable
+        Further figures by name, drawn as by ``draw``.
     """
 
     name: str
@@ -226,3 +230,7 @@ class TraceStudy:
     report: Callable[[Sequence[dict[str, Any]], str], Report]
     duration: str = ""
     shows: str = ""
+    unit: str = "solvers"
+    more_figures: Mapping[str, Callable[[Sequence[dict[str, Any]], Path], None]] = field(
+        default_factory=dict
+    )

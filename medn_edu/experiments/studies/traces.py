@@ -71,7 +71,8 @@ def run_traces(
     spent = {"seconds": time.monotonic() - start, "cpu_seconds": time.process_time() - cpu_start}
     note_run(folder, n_fits=0, n_jobs=1, backend="none", **spent)
     write_atomically(folder / "traces.csv", csv_text(rows, study.columns))
-    write_atomically(folder / "timings.csv", csv_text(rows, study.time_columns))
+    if study.time_columns:
+        write_atomically(folder / "timings.csv", csv_text(rows, study.time_columns))
     draw_figures(study, rows, folder, vectors=vectors)
     run = summed_up(folder, 0, spent["cpu_seconds"])
     report = write_report(study, rows, folder, scale, seed, run)
