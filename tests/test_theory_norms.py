@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import lambertw
 
 from medn_edu.priors import (
@@ -17,7 +17,21 @@ from medn_edu.priors import (
     SpikeSlabPrior,
     TwoPointPrior,
 )
-from medn_edu.theory import kl_ball, kl_norm, norm_ball
+from medn_edu.theory.norms import (
+    kl_ball,
+    kl_level,
+    kl_norm,
+    kl_solid,
+    l1_ball_error,
+    l1_error,
+    l2_ball_error,
+    norm_ball,
+    norm_solid,
+    quadratic_error,
+    touching_corners,
+    touching_l2,
+    touching_point,
+)
 
 LAMS = (0.5, 4.0, 36.0, 1e4)
 MEANS = np.array([0.0, 1e-3, -0.3, 1.0, -7.0])
@@ -109,7 +123,7 @@ PRIORS = [
     (NormalInverseGaussianPrior(alpha=2.0, delta=1.0), (0.0, 1.0)),
     (BoxPrior(a=1.0), (0.0, 0.5)),
     (TwoPointPrior(a=1.0), (0.0, 0.8)),
-    (ExponentialPrior(rate=2.0), (0.5, 1.5)),
+    (ExponentialPrior(rate=2.0), (0.0, 1.0)),
     (SpikeSlabPrior(pi=0.1, slab_variance=1.0), (0.0, 1.0)),
 ]
 
@@ -117,7 +131,8 @@ PRIORS = [
 @pytest.mark.parametrize(("prior", "point"), PRIORS, ids=lambda item: type(item).__name__)
 def test_every_prior_has_convex_balls(prior, point):
     ball = kl_ball(prior, point, n_angles=101)
-    level = prior.kl(np.array(point)).sum()
+    level = kl_level(prior, point)
+    assert level == prior.kl(prior.mean(np.zeros(2)) + point).sum()
     np.testing.assert_allclose(prior.kl(ball).sum(axis=1), level, rtol=1e-6)
     centre = prior.mean(np.zeros(1))[0]
     steps = np.diff(ball, axis=0)
@@ -134,21 +149,267 @@ def test_a_ball_may_end_where_no_mean_can_be():
     assert np.abs(ball[[0, 2, 4, 6]]).max(axis=1) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("point", [(0.0, 0.0), (0.0, np.inf), (0.0, 2.0)])
+@pytest.mark.parametrize("point", [(0.0, 0.0), (0.0, np.inf), (0.0, 1.0)])
 def test_points_that_cannot_lie_on_a_boundary(point):
     with pytest.raises(ValueError, match="expected a point whose cost is finite and higher"):
+        norm_ball(BoxPrior(a=1.0).kl, point)
+    with pytest.raises(ValueError, match=r"no ball of BoxPrior\(a=1.0\) passes the mean \(0, "):
         kl_ball(BoxPrior(a=1.0), point)
+    with pytest.raises(ValueError, match=r"no ball of BoxPrior\(a=1.0\) passes the mean \(0, "):
+        kl_solid(BoxPrior(a=1.0), (0.0, *point))
+
+
+def test_exponential_prior_has_no_ball_through_the_axis():
+    """Its own mean is 1: seen from there, (0, 1) is a step of -1 and none."""
+    with pytest.raises(ValueError, match=r"passes the mean \(0, 1\): its divergence is inf"):
+        kl_ball(ExponentialPrior(), (-1.0, 0.0))
+
+
+@pytest.mark.parametrize("call", [norm_ball, norm_solid])
+def test_points_of_another_dimension(call):
+    with pytest.raises(ValueError, match=r"point is \(1.0,\); expected [23] numbers"):
+        call(np.abs, (1.0,))
 
 
 @pytest.mark.parametrize("n_angles", [0, 4, 360])
 def test_too_few_angles(n_angles):
     with pytest.raises(ValueError, match="expected 5, 9, 13"):
         norm_ball(np.abs, n_angles=n_angles)
+    with pytest.raises(ValueError, match=r"expected 3, 5, 7, \.\.\. and 5, 9, 13"):
+        norm_solid(np.abs, n_azimuth=n_angles)
+    with pytest.raises(ValueError, match=r"expected 3, 5, 7, \.\.\. and 5, 9, 13"):
+        norm_solid(np.abs, n_polar=n_angles)
 
 
 def test_a_cost_without_end():
     with pytest.raises(ValueError, match="no end in some direction"):
         norm_ball(lambda mu: np.maximum(mu, 0.0))
+
+
+def test_balls_of_any_size():
+    """The radius has its digits, whether the ball is tiny or huge."""
+    for size in (1e-200, 1e-9, 1e9, 1e200):
+        ball = norm_ball(np.abs, (0.0, size), n_angles=13)
+        np.testing.assert_allclose(np.abs(ball).sum(axis=1), size, rtol=1e-14)
+
+
+# -- other priors' KL-norms ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("prior", "point"), PRIORS, ids=lambda item: type(item).__name__)
+def test_kl_norm_of_every_prior(prior, point):
+    means, lam = prior.mean(np.zeros(2)) + point, 4.0
+    eta = np.linspace(*np.clip(prior.domain, -60, 60), 200_001)[1:-1]
+    conjugates = [np.max(eta * mu - prior.log_mgf(eta)) for mu in means]
+    assert kl_norm(means, lam, prior) == pytest.approx((sum(conjugates) + 2) / 2, abs=1e-5)
+
+
+def test_kl_norm_of_laplace_by_both_ways():
+    for lam in LAMS:
+        assert kl_norm(MEANS, lam, LaplacePrior(lam)) == pytest.approx(
+            kl_norm(MEANS, lam), rel=1e-14
+        )
+
+
+@pytest.mark.parametrize("alpha", [1.0, 7.0])
+def test_scaled_by_the_end_of_the_domain_it_grows_like_l1(alpha):
+    far = np.array([1e9, -2e9])
+    for prior in (NormalInverseGaussianPrior(alpha, 0.5), NormalGammaPrior(3.0, alpha**2)):
+        assert prior.domain[1] == pytest.approx(alpha)
+        assert kl_norm(far, alpha**2, prior) == pytest.approx(np.abs(far).sum(), rel=1e-6)
+
+
+# -- three dimensions ------------------------------------------------------------------------------
+
+
+def test_octahedron_and_sphere():
+    octahedron, sphere = norm_solid(np.abs), norm_solid(np.square)
+    assert octahedron.shape == sphere.shape == (61, 121, 3)
+    np.testing.assert_allclose(np.abs(octahedron).sum(axis=-1), 1, atol=1e-14)
+    np.testing.assert_allclose(np.linalg.norm(sphere, axis=-1), 1, atol=1e-14)
+    for solid in (octahedron, sphere):
+        np.testing.assert_array_equal(solid[:, 0], solid[:, -1])
+        for axis in np.concatenate([np.eye(3), -np.eye(3)]):
+            assert np.abs(solid - axis).max(axis=-1).min() < 1e-14, "all six corners are there"
+
+
+def test_no_mesh_cell_of_the_octahedron_spans_an_edge():
+    """Every cell lies within one of the eight faces, so that edges are edges."""
+    octahedron = norm_solid(np.abs, n_polar=21, n_azimuth=41)
+    corners = np.stack(
+        [octahedron[:-1, :-1], octahedron[1:, :-1], octahedron[:-1, 1:], octahedron[1:, 1:]]
+    )
+    assert np.all((corners.max(axis=0) <= 1e-14) | (corners.min(axis=0) >= -1e-14))
+
+
+@pytest.mark.parametrize(("prior", "point"), PRIORS, ids=lambda item: type(item).__name__)
+def test_every_prior_has_solids(prior, point):
+    solid = kl_solid(prior, (0.0, *point), n_polar=9, n_azimuth=13)
+    level = kl_level(prior, (0.0, *point))
+    np.testing.assert_allclose(
+        prior.kl(solid.ravel()).reshape(solid.shape).sum(-1), level, rtol=1e-6
+    )
+
+
+def test_a_cut_through_a_solid_is_a_ball():
+    prior = LaplacePrior(36.0)
+    ball, solid = kl_ball(prior, n_angles=13), kl_solid(prior, n_polar=5, n_azimuth=13)
+    np.testing.assert_allclose(solid[2, :, :2], ball, atol=1e-14)
+    np.testing.assert_allclose(solid[2, :, 2], 0, atol=1e-15)
+
+
+# -- limits ----------------------------------------------------------------------------------------
+
+
+def order(errors, sizes):
+    """Slope of the errors against the sizes, both in logarithms."""
+    return np.polyfit(np.log(sizes), np.log(np.abs(errors)), 1)[0]
+
+
+def test_errors_are_what_they_say():
+    for lam in (1e-3, 4.0, 1e4):
+        rise = kl_norm(MEANS, lam) - len(MEANS) / np.sqrt(lam)
+        parabola = np.sqrt(lam) * np.sum(MEANS**2) / 4
+        assert quadratic_error(MEANS, lam) == pytest.approx(
+            rise / parabola - 1, rel=1e-9, abs=1e-11
+        )
+        distance = kl_norm(MEANS, lam) - np.abs(MEANS).sum()
+        assert l1_error(MEANS, lam) == pytest.approx(distance, rel=1e-9, abs=1e-12)
+    with pytest.raises(ValueError, match="mu is 0"):
+        quadratic_error(np.zeros(2), 1.0)
+
+
+def test_rate_towards_l1():
+    """log(lam) / sqrt(lam), half of it for each weight that is not 0, and order 1 once that is gone."""
+    lams = np.logspace(8, 14, 13)
+    errors = np.array([l1_error(MEANS, lam) for lam in lams])
+    slope, _ = np.polyfit(np.log(lams), errors * np.sqrt(lams), 1)
+    moved = MEANS[MEANS != 0]
+    assert slope == pytest.approx(-len(moved) / 2, rel=2e-2)
+    zeros = len(MEANS) - len(moved)
+    logs = np.array([np.log(np.sqrt(lam) * np.abs(moved) / 2).sum() for lam in lams])
+    left = errors - (zeros - logs) / np.sqrt(lams)
+    assert order(left, lams) == pytest.approx(-1, abs=0.02)
+
+
+def test_rate_towards_the_parabola():
+    lams = np.logspace(-8, -4, 9)
+    errors = [quadratic_error(MEANS, lam) for lam in lams]
+    assert order(errors, lams) == pytest.approx(1, abs=2e-3)
+    leading = -np.sum(MEANS**4) / np.sum(MEANS**2) / 8
+    assert errors[0] / lams[0] == pytest.approx(leading, rel=1e-4)
+
+
+def test_rate_of_balls_towards_l2():
+    lams = np.logspace(-8, -3, 6)
+    errors = [l2_ball_error(lam) for lam in lams]
+    assert order(errors, lams) == pytest.approx(1, abs=1e-3)
+    assert errors[0] / lams[0] == pytest.approx(1 / 32, rel=1e-5)
+
+
+def test_rate_of_balls_towards_l1():
+    """At 45 degrees: (1 + log(sqrt(lam) / 8)) / sqrt(2 lam), and order 1 once that is gone."""
+    lams = np.logspace(8, 14, 7)
+    errors = np.array([l1_ball_error(lam) for lam in lams])
+    assert order(errors / np.log(lams), lams) == pytest.approx(-0.5, abs=0.02)
+    assert order(errors, lams) > -0.48, "without the logarithm it is not 1/2"
+    diagonal = np.array([l1_ball_error(lam, n_angles=9) for lam in lams])
+    leading = (1 + np.log(np.sqrt(lams) / 8)) / np.sqrt(2 * lams)
+    assert order(diagonal - leading, lams) < -0.85
+
+
+# -- touching --------------------------------------------------------------------------------------
+
+DIRECTIONS = [(2.0, 1.0), (-0.3, 3.0), (1.0, 0.0), (5.0, 5.0)]
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize(("prior", "point"), PRIORS, ids=lambda item: type(item).__name__)
+def test_touching_point_against_a_general_solver(prior, point, direction):
+    a, level = np.array(direction), kl_level(prior, point)
+    touching = touching_point(prior, a, level)
+    assert prior.kl(touching).sum() == pytest.approx(level, rel=1e-8)
+    centre = prior.mean(np.zeros(2))
+    lower = 1e-9 if isinstance(prior, ExponentialPrior) else -getattr(prior, "a", np.inf) + 1e-9
+    found = minimize(
+        lambda mu: -a @ mu, centre, method="SLSQP",
+        bounds=[(lower, getattr(prior, "a", np.inf) - 1e-9)] * 2,
+        constraints={"type": "ineq", "fun": lambda mu: level - prior.kl(mu).sum()},
+        options={"maxiter": 500, "ftol": 1e-13},
+    )  # fmt: skip
+    assert -found.fun == pytest.approx(a @ touching, rel=1e-6)
+    np.testing.assert_allclose(found.x, touching, atol=2e-3)
+
+
+@pytest.mark.parametrize(("prior", "point"), PRIORS, ids=lambda item: type(item).__name__)
+def test_no_point_of_the_ball_is_farther(prior, point):
+    ball, a = kl_ball(prior, point, n_angles=721), np.array([2.0, -1.0])
+    farthest = a @ touching_point(prior, a, kl_level(prior, point))
+    assert np.max(ball @ a) <= farthest * (1 + 1e-9)
+    assert np.max(ball @ a) == pytest.approx(farthest, rel=1e-3)
+
+
+@pytest.mark.parametrize("n_weights", [1, 5])
+def test_touching_in_other_dimensions(n_weights):
+    a = np.random.default_rng(0).normal(size=n_weights)
+    for level in (1e-8, 1.0, 50.0):
+        gaussian = touching_point(GaussianPrior(2.0), a, level)
+        np.testing.assert_allclose(gaussian, touching_l2(a, np.sqrt(4 * level)), rtol=1e-12)
+        laplace = touching_point(LaplacePrior(4.0), a, level)
+        assert LaplacePrior(4.0).kl(laplace).sum() == pytest.approx(level, rel=1e-9)
+
+
+def test_pseudo_sparse():
+    """From the L2 ball's point to the L1 ball's corner: the small weights fall, and never to zero."""
+    a = np.array([2.0, 1.9, 0.1])
+    points = []
+    for lam in np.logspace(-6, 16, 12):
+        prior = LaplacePrior(lam)
+        points.append(touching_point(prior, a, kl_level(prior, (0.0, 0.0, 1.0))))
+        assert np.all(points[-1] > 0)
+    assert np.all(np.diff(np.array(points)[:, 2]) < 0)
+    np.testing.assert_allclose(points[0], touching_l2(a), atol=1e-5)
+    np.testing.assert_allclose(points[-1], touching_corners(a)[0], atol=1e-6)
+    # 2 t a_k / (lam - t^2 a_k^2) with t a_1 next to sqrt(lam)
+    ratio = a[2] / a[0]
+    limit = 2 * ratio / (1 - ratio**2) / np.sqrt(lam)
+    assert points[-1][2] == pytest.approx(limit, rel=1e-6)
+
+
+def test_touching_corners_in_ties():
+    corners = touching_corners([1.0, -1.0, 0.5], radius=2.0)
+    np.testing.assert_array_equal(corners, [[2, 0, 0], [0, -2, 0]])
+    assert len(touching_corners([0.3, 0.29])) == 1
+
+
+def test_two_points_touch_in_the_corner_of_their_square():
+    prior = TwoPointPrior(a=0.5)
+    np.testing.assert_array_equal(touching_point(prior, [1.0, -0.1], 2.0), [0.5, -0.5])
+    np.testing.assert_array_equal(touching_point(prior, [1.0, 0.0], 1.0), [0.5, 0.0])
+    inner = touching_point(prior, [1.0, -0.1], 1.0)
+    assert 0.4 < inner[0] < 0.5
+    assert -0.4 < inner[1] < 0
+
+
+@pytest.mark.parametrize("direction", [[0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], [], [[1.0]]])
+def test_directions(direction):
+    for call in (
+        lambda: touching_point(LaplacePrior(), direction, 1.0),
+        lambda: touching_l2(direction),
+        lambda: touching_corners(direction),
+    ):
+        with pytest.raises(ValueError, match=r"direction is .* expected finite numbers"):
+            call()
+
+
+@pytest.mark.parametrize("level", [0.0, -1.0, np.inf])
+def test_levels(level):
+    with pytest.raises(ValueError, match="level is"):
+        touching_point(LaplacePrior(), [1.0], level)
+    with pytest.raises(ValueError, match="radius is"):
+        touching_l2([1.0], level)
+    with pytest.raises(ValueError, match="radius is"):
+        touching_corners([1.0], level)
 
 
 @pytest.mark.parametrize("lam", [0, -1, np.inf, np.nan])

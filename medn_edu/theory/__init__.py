@@ -6,7 +6,15 @@ from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n, solve_squared_l1
 from medn_edu.theory.laplace import gaussian_kl, jensen_bound, jensen_gap
 from medn_edu.theory.medn import enumerate_problem, p1_value
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
-from medn_edu.theory.norms import kl_ball, kl_norm, norm_ball
+from medn_edu.theory.norms import (
+    kl_ball,
+    kl_level,
+    kl_norm,
+    kl_solid,
+    norm_ball,
+    norm_solid,
+    touching_point,
+)
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
 __all__ = [
@@ -15,8 +23,11 @@ __all__ = [
     "jensen_bound",
     "jensen_gap",
     "kl_ball",
+    "kl_level",
     "kl_norm",
+    "kl_solid",
     "norm_ball",
+    "norm_solid",
     "p1_value",
     "project_l1_ball",
     "project_l2_ball",
@@ -25,4 +36,5 @@ __all__ = [
     "solve_l1m3n",
     "solve_primal",
     "solve_squared_l1",
+    "touching_point",
 ]

@@ -1,0 +1,289 @@
+"""Balls in two and three dimensions, by solving for the level: no grid, so corners are corners.
+
+**A ball** is the set of means that cost no more than a given point costs.  Every cost here is convex
+with its least value at the prior's own mean, so that each ray from there leaves the ball once, and an
+interval is halved on all rays at the same time until that place is known to the last digit.
+
+**The point** is told by its distance from the prior's mean, so that (0, 1) is one step along the second
+axis for every prior, also for one whose mean is not 0.  Not every prior has a ball through it: no
+posterior of a box prior with ``a = 1`` has the mean 1, and the divergence there is infinite.
+
+**Rays** are denser near the axes, where balls turn, and the axes and the planes through two of them are
+among the rays, so that the edges of the L1 ball are drawn as edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from medn_edu.priors import Prior
+from medn_edu.theory.norms.search import last_inside
+
+__all__ = ["kl_ball", "kl_level", "kl_solid", "norm_ball", "norm_solid"]
+
+Cost = Callable[[np.ndarray], np.ndarray]
+
+_DENSER = 0.9  # near the axes rays are ten times as dense as on average
+
+
+def norm_ball(
+    cost: Cost,
+    point: Sequence[float] = (0.0, 1.0),
+    centre: float = 0.0,
+    n_angles: int = 361,
+) -> np.ndarray:
+    """Return the boundary of a ball in two dimensions: what costs as much as ``point``.
+
+    Parameters
+    ----------
+    cost : callable
+        ``cost(mu)`` returns the cost of each coordinate by itself; convex, least at ``centre``, and
+        infinite where no mean can be.
+    point : (float, float)
+        A point that the boundary passes, seen from the centre; not (0, 0).
+    centre : float
+        Where each coordinate costs least.
+    n_angles : int
+        Number of points, all around the centre, the last equal to the first; denser near the axes,
+        where balls turn.  One more than a multiple of four, so that the axes are among them.
+
+    Returns
+    -------
+    ndarray of shape (n_angles, 2)
+        The boundary, counter-clockwise from the first axis.
+
+    Raises
+    ------
+    ValueError
+        If there are too few points, or the cost of ``point`` is not finite or not above the least.
+
+    Examples
+    --------
+    The unit balls of L1 and L2 at 45 degrees:
+
+    >>> import numpy as np
+    >>> [norm_ball(cost, n_angles=9)[1].round(4).tolist() for cost in (np.abs, np.square)]
+    [[0.5, 0.5], [0.7071, 0.7071]]
+    """
+    if n_angles < 5 or n_angles % 4 != 1:
+        raise ValueError(f"n_angles is {n_angles}; expected 5, 9, 13, ...: the axes and between.")
+    cosine, sine = _around(n_angles, 2 * np.pi)
+    return _boundary(cost, np.column_stack([cosine, sine]), point, centre)
+
+
+def norm_solid(
+    cost: Cost,
+    point: Sequence[float] = (0.0, 0.0, 1.0),
+    centre: float = 0.0,
+    n_polar: int = 61,
+    n_azimuth: int = 121,
+) -> np.ndarray:
+    """Return the surface of a ball in three dimensions: what costs as much as ``point``.
+
+    Parameters
+    ----------
+    cost : callable
+        As for `norm_ball`.
+    point : (float, float, float)
+        A point that the surface passes, seen from the centre; not (0, 0, 0).
+    centre : float
+        Where each coordinate costs least.
+    n_polar : int
+        Number of parallels, the two poles on the third axis included; one more than a multiple of two.
+    n_azimuth : int
+        Number of meridians, the last equal to the first; one more than a multiple of four.
+
+    Returns
+    -------
+    ndarray of shape (n_polar, n_azimuth, 3)
+        The surface, as a mesh.
+
+    Raises
+    ------
+    ValueError
+        If there are too few points, or the cost of ``point`` is not finite or not above the least.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> octahedron = norm_solid(np.abs, n_polar=5, n_azimuth=9)
+    >>> octahedron[1, 1].round(4), octahedron[2, 0], octahedron[0, 0]
+    (array([0.2929, 0.2929, 0.4142]), array([1., 0., 0.]), array([0., 0., 1.]))
+    """
+    if n_polar < 3 or n_polar % 2 != 1 or n_azimuth < 5 or n_azimuth % 4 != 1:
+        raise ValueError(
+            f"n_polar is {n_polar} and n_azimuth {n_azimuth}; expected 3, 5, 7, ... and 5, 9, 13, ...: "
+            "the axes and between."
+        )
+    height, width = _around(n_polar, np.pi)
+    cosine, sine = _around(n_azimuth, 2 * np.pi)
+    rays = np.empty((n_polar, n_azimuth, 3))
+    rays[..., 0], rays[..., 1] = np.outer(width, cosine), np.outer(width, sine)
+    rays[..., 2] = height[:, None]
+    return _boundary(cost, rays, point, centre)
+
+
+def kl_level(prior: Prior, point: Sequence[float]) -> float:
+    """Return the divergence of the posterior whose mean is the prior's plus ``point``.
+
+    Parameters
+    ----------
+    prior : Prior
+        A prior, the same for all weights.
+    point : sequence of float
+        A mean, seen from the prior's mean; not 0.
+
+    Returns
+    -------
+    float
+        The level of the ball through this point.
+
+    Raises
+    ------
+    ValueError
+        If ``point`` is 0, or no posterior has this mean.
+
+    Examples
+    --------
+    >>> from medn_edu.priors import BoxPrior, GaussianPrior
+    >>> kl_level(GaussianPrior(), (0.0, 1.0))
+    0.5
+    >>> kl_level(BoxPrior(a=1.0), (0.0, 1.0))
+    Traceback (most recent call last):
+    ...
+    ValueError: no ball of BoxPrior(a=1.0) passes the mean (0, 1): its divergence is inf; expected a \
+mean that a posterior can have, other than the prior's own.
+    """
+    mean = _own_mean(prior) + np.asarray(point, dtype=np.float64)
+    level = float(prior.kl(mean).sum())
+    if not (np.isfinite(level) and level > 0):
+        where = ", ".join(f"{coordinate:g}" for coordinate in mean)
+        raise ValueError(
+            f"no ball of {prior!r} passes the mean ({where}): its divergence is {level:g}; expected a "
+            "mean that a posterior can have, other than the prior's own."
+        )
+    return level
+
+
+def kl_ball(prior: Prior, point: Sequence[float] = (0.0, 1.0), n_angles: int = 361) -> np.ndarray:
+    """Return the means of two weights whose divergence from a prior is that of ``point``.
+
+    Fig. 2 (b) of MEDN shows such curves for Laplace priors.
+
+    Parameters
+    ----------
+    prior : Prior
+        A prior, the same for both weights.
+    point : (float, float)
+        A point that the boundary passes, seen from the prior's mean.
+    n_angles : int
+        Number of points; one more than a multiple of four.
+
+    Returns
+    -------
+    ndarray of shape (n_angles, 2)
+        The boundary, the means themselves, counter-clockwise as seen from the prior's.
+
+    Raises
+    ------
+    ValueError
+        If ``point`` is 0, or no posterior has this mean.
+
+    Examples
+    --------
+    The Gaussian's are circles, whatever its variance:
+
+    >>> import numpy as np
+    >>> from medn_edu.priors import ExponentialPrior, GaussianPrior
+    >>> ball = kl_ball(GaussianPrior(prior_variance=3.0), point=(0.0, 2.0))
+    >>> bool(np.allclose(np.hypot(*ball.T), 2.0))
+    True
+
+    Means of an exponential prior are positive, and so is its ball:
+
+    >>> kl_ball(ExponentialPrior(rate=1.0), n_angles=5).round(3)
+    array([[2.   , 1.   ],
+           [1.   , 2.   ],
+           [0.406, 1.   ],
+           [1.   , 0.406],
+           [2.   , 1.   ]])
+    """
+    kl_level(prior, point)
+    return norm_ball(prior.kl, point, _own_mean(prior), n_angles)
+
+
+def kl_solid(
+    prior: Prior,
+    point: Sequence[float] = (0.0, 0.0, 1.0),
+    n_polar: int = 61,
+    n_azimuth: int = 121,
+) -> np.ndarray:
+    """Return the means of three weights whose divergence from a prior is that of ``point``.
+
+    Parameters
+    ----------
+    prior : Prior
+        A prior, the same for all three weights.
+    point : (float, float, float)
+        A point that the surface passes, seen from the prior's mean.
+    n_polar : int
+        Number of parallels; one more than a multiple of two.
+    n_azimuth : int
+        Number of meridians; one more than a multiple of four.
+
+    Returns
+    -------
+    ndarray of shape (n_polar, n_azimuth, 3)
+        The surface, as a mesh of the means themselves.
+
+    Raises
+    ------
+    ValueError
+        If ``point`` is 0, or no posterior has this mean.
+
+    Examples
+    --------
+    >>> from medn_edu.priors import LaplacePrior
+    >>> solids = [kl_solid(LaplacePrior(lam), n_polar=5, n_azimuth=9) for lam in (4.0, 1e6)]
+    >>> [solid[1, 1].round(3).tolist() for solid in solids]
+    [[0.461, 0.461, 0.653], [0.296, 0.296, 0.419]]
+    """
+    kl_level(prior, point)
+    return norm_solid(prior.kl, point, _own_mean(prior), n_polar, n_azimuth)
+
+
+def _own_mean(prior: Prior) -> float:
+    return float(np.asarray(prior.mean(np.zeros(1)))[0])
+
+
+def _around(n_angles: int, end: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return cosines and sines of angles from 0 to ``end``, without rounding errors at the axes."""
+    angles = np.linspace(0, end, n_angles)
+    angles -= _DENSER * np.sin(4 * angles) / 4
+    both = np.stack([np.cos(angles), np.sin(angles)])
+    both[np.abs(both) < 1e-15] = 0.0
+    if end == 2 * np.pi:
+        both[:, -1] = both[:, 0]
+    return both[0], both[1]
+
+
+def _boundary(cost: Cost, rays: np.ndarray, point: Sequence[float], centre: float) -> np.ndarray:
+    """Return where rays from the centre, in the last axis of an array, leave the ball of ``point``."""
+    offset = np.array(point, dtype=np.float64)
+    if offset.shape != rays.shape[-1:]:
+        raise ValueError(f"point is {point!r}; expected {rays.shape[-1]} numbers.")
+
+    def total(means: np.ndarray) -> np.ndarray:
+        return np.reshape(cost(means.ravel()), means.shape).sum(axis=-1)
+
+    level, least = float(total(centre + offset)), float(total(np.full(offset.shape, centre)))
+    if not (np.isfinite(level) and level > least):
+        raise ValueError(
+            f"point {point} costs {level:g} and the centre {least:g}; expected a point whose cost "
+            "is finite and higher."
+        )
+    start = np.full(rays.shape[:-1], float(np.max(np.abs(offset))))
+    radius = last_inside(lambda r: total(centre + r[..., None] * rays) <= level, start)
+    return centre + radius[..., None] * rays

@@ -1,0 +1,59 @@
+"""The last number inside, on many rays at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+__all__ = ["last_inside"]
+
+_HALVINGS = 60  # of an interval; beyond 53 a float64 has no more digits
+_DOUBLINGS = 1000
+
+
+def last_inside(inside: Callable[[np.ndarray], np.ndarray], start: np.ndarray) -> np.ndarray:
+    """Return the largest numbers that are inside, to the last digit.
+
+    First doubling or halving, until the end is known up to a factor of two; then the interval is halved.
+
+    Parameters
+    ----------
+    inside : callable
+        ``inside(r)`` says for each number whether it is inside; true from 0 on up to some number, which
+        may be another one in every place of the array.
+    start : ndarray of float
+        Where to begin; positive.
+
+    Returns
+    -------
+    ndarray of float, same shape as ``start``
+        The numbers; 0 where nothing else is inside.
+
+    Raises
+    ------
+    ValueError
+        If some place has no end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> last_inside(lambda r: r**2 <= np.array([2.0, 1e-12]), np.ones(2))
+    array([1.41421356e+00, 1.00000000e-06])
+    """
+    low, high = np.zeros(start.shape), np.full(start.shape, np.inf)
+    guess = start
+    for _ in range(_DOUBLINGS):
+        within = inside(guess)
+        low, high = np.where(within, guess, low), np.where(within, high, guess)
+        known = (low > 0) & np.isfinite(high)
+        if known.all():
+            break
+        guess = np.where(known, low, np.where(within, 2 * guess, guess / 2))
+    if not np.isfinite(high).all():
+        raise ValueError("the ball has no end in some direction; expected a cost that grows.")
+    for _ in range(_HALVINGS):
+        middle = low + (high - low) / 2
+        within = inside(middle)
+        low, high = np.where(within, middle, low), np.where(within, high, middle)
+    return low

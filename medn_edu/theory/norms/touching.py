@@ -1,0 +1,168 @@
+r"""Where a linear constraint touches a ball: why the L1-norm makes zeros and the KL-norm almost does.
+
+A margin constraint is linear in the mean, :math:`a^\top \mu \ge b`.  The ball that just reaches it
+touches it at the point of the ball that is farthest in the direction ``a``,
+
+.. math:: \max_\mu \; a^\top \mu \quad\text{s.t.}\quad \sum_k \Lambda^*(\mu_k) \le r .
+
+By Lagrange's condition the gradient of the cost is a multiple of ``a``, say :math:`t a` with
+:math:`t \ge 0`.  The gradient of :math:`\Lambda^*` is the inverse of that of :math:`\Lambda`, hence
+
+.. math:: \mu_k = \Lambda'(t a_k),
+
+with ``t`` such that the cost is ``r``.  This is P1 with one constraint: ``t`` is its multiplier
+:math:`\alpha`, and :math:`\eta = \alpha a` as in Theorem 2.
+
+**L1.**  The farthest point is a corner, on the axis of the largest :math:`|a_k|`, and all other weights
+are zero; if several are equally large, all of an edge or a face touches.
+
+**L2.**  The point is a multiple of ``a``: no weight is zero unless :math:`a_k` is.
+
+**KL.**  :math:`\Lambda'(t a_k) = 0` only where :math:`a_k = 0`, as with L2.  But the Laplace prior's
+:math:`\Lambda'(\eta) = 2\eta / (\lambda - \eta^2)` grows without bounds as :math:`\eta` nears
+:math:`\sqrt\lambda`: the largest weight is close to that end, the others stay where the curve is flat.
+With :math:`\lambda \to \infty` they go to zero like :math:`1/\sqrt\lambda` without ever being zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from medn_edu.checks import check_positive
+from medn_edu.priors import Prior
+from medn_edu.theory.norms.search import last_inside
+
+__all__ = ["touching_corners", "touching_l2", "touching_point"]
+
+_FAR = 1e150  # a tilt beyond which no prior's mean changes, unless it has no bounds
+
+
+def touching_point(prior: Prior, direction: np.ndarray, level: float) -> np.ndarray:
+    """Return the mean that is farthest in a direction, among those of a limited divergence.
+
+    Parameters
+    ----------
+    prior : Prior
+        A prior, the same for all weights.
+    direction : array-like of float, shape (n_weights,)
+        The constraint's coefficients ``a``; not all 0.
+    level : float
+        Largest divergence; positive.  `kl_level` gives that of the ball through a point.
+
+    Returns
+    -------
+    ndarray of shape (n_weights,)
+        The mean.  If the divergence of the farthest means of all is not above ``level``, as may happen
+        with `TwoPointPrior`, the corner in which they are.
+
+    Raises
+    ------
+    ValueError
+        If the direction is 0 or not finite, or the level is not a finite positive number.
+
+    Examples
+    --------
+    The second weight is never zero, however large ``lam``:
+
+    >>> import numpy as np
+    >>> from medn_edu.priors import LaplacePrior
+    >>> from medn_edu.theory.norms import kl_level
+    >>> for lam in (1e-4, 4.0, 400.0, 1e6):
+    ...     prior = LaplacePrior(lam)
+    ...     print(touching_point(prior, [2.0, 1.0], kl_level(prior, (0.0, 1.0))).round(4))
+    [0.8944 0.4472]
+    [0.9167 0.3255]
+    [0.9828 0.0614]
+    [0.9996 0.0013]
+    """
+    a = _direction(direction)
+    check_positive("level", level)
+    far = prior.mean(np.where(a == 0, 0.0, np.sign(a) * _FAR))
+    if _cost(prior, far) <= level:
+        return far
+    lower, upper = prior.domain
+    with np.errstate(divide="ignore"):
+        end = float(np.min(np.where(a > 0, upper, lower)[a != 0] / a[a != 0]))
+
+    def inside(t: np.ndarray) -> np.ndarray:
+        return np.array([x < end and _cost(prior, prior.mean(x * a)) <= level for x in t])
+
+    start = end / 2 if np.isfinite(end) else 1 / float(np.max(np.abs(a)))
+    return prior.mean(last_inside(inside, np.array([start])) * a)
+
+
+def touching_l2(direction: np.ndarray, radius: float = 1.0) -> np.ndarray:
+    """Return the point of an L2 ball that is farthest in a direction.
+
+    Parameters
+    ----------
+    direction : array-like of float, shape (n_weights,)
+        The constraint's coefficients; not all 0.
+    radius : float
+        Radius of the ball; positive.
+
+    Returns
+    -------
+    ndarray of shape (n_weights,)
+        The point.
+
+    Raises
+    ------
+    ValueError
+        If the direction is 0 or not finite, or the radius not a finite positive number.
+
+    Examples
+    --------
+    >>> touching_l2([2.0, 1.0]).round(4)
+    array([0.8944, 0.4472])
+    """
+    a = _direction(direction)
+    return check_positive("radius", radius) * a / np.linalg.norm(a)
+
+
+def touching_corners(direction: np.ndarray, radius: float = 1.0) -> np.ndarray:
+    """Return the corners of an L1 ball that are farthest in a direction.
+
+    Parameters
+    ----------
+    direction : array-like of float, shape (n_weights,)
+        The constraint's coefficients; not all 0.
+    radius : float
+        Radius of the ball; positive.
+
+    Returns
+    -------
+    ndarray of shape (n_corners, n_weights)
+        One corner; or several, if coefficients are equally large, and then all points between them
+        touch as well.
+
+    Raises
+    ------
+    ValueError
+        If the direction is 0 or not finite, or the radius not a finite positive number.
+
+    Examples
+    --------
+    >>> touching_corners([2.0, 1.0])
+    array([[1., 0.]])
+    >>> touching_corners([2.0, -2.0, 1.0], radius=3.0)
+    array([[ 3.,  0.,  0.],
+           [ 0., -3.,  0.]])
+    """
+    a = _direction(direction)
+    largest = np.flatnonzero(np.abs(a) == np.max(np.abs(a)))
+    corners = np.zeros((len(largest), len(a)))
+    corners[np.arange(len(largest)), largest] = np.sign(a[largest])
+    return check_positive("radius", radius) * corners
+
+
+def _direction(direction: np.ndarray) -> np.ndarray:
+    a = np.asarray(direction, dtype=np.float64)
+    if a.ndim != 1 or not np.all(np.isfinite(a)) or not np.any(a):
+        raise ValueError(f"direction is {direction!r}; expected finite numbers, not all of them 0.")
+    return a
+
+
+def _cost(prior: Prior, mean: np.ndarray) -> float:
+    with np.errstate(all="ignore"):
+        return float(prior.kl(mean).sum())
