@@ -1,12 +1,64 @@
-"""Student's interval of a mean: how many standard errors reach to either side of it."""
+"""How far values scatter, and Student's interval of their mean."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-__all__ = ["student_quantile"]
+__all__ = ["deviation", "half_interval", "student_quantile"]
+
+
+def deviation(values: ArrayLike) -> float | None:
+    """Return the standard deviation of a few values, with one degree of freedom less.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        The values.
+
+    Returns
+    -------
+    float or None
+        None of a single value, which does not tell.
+
+    Examples
+    --------
+    >>> deviation([1.0, 2.0, 3.0]), deviation([1.0])
+    (1.0, None)
+    """
+    values = np.asarray(values, dtype=float)
+    return float(values.std(ddof=1)) if len(values) > 1 else None
+
+
+def half_interval(values: ArrayLike, level: float = 0.95) -> float:
+    """Return half the length of Student's interval of the mean.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        The values, at least two.
+    level : float, default=0.95
+        How often such an interval covers the true mean.
+
+    Returns
+    -------
+    float
+        Half the length; not a number for a single value.
+
+    Examples
+    --------
+    >>> round(half_interval([1.0, 2.0, 3.0]), 3)
+    2.484
+    """
+    values = np.asarray(values, dtype=float)
+    spread = deviation(values)
+    if spread is None:
+        return math.nan
+    return float(student_quantile(len(values) - 1, level)) * spread / math.sqrt(len(values))
 
 
 def student_quantile(freedom: Any, level: float = 0.95) -> Any:

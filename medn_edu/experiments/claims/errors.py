@@ -34,6 +34,7 @@ from medn_edu.experiments.claims.scores import (
     paired,
 )
 from medn_edu.experiments.claims.verdicts import Verdict, about, bounded
+from medn_edu.intervals import deviation
 
 __all__ = ["Better", "Comparable", "Falls", "LargestGain", "Near"]
 
@@ -329,8 +330,7 @@ def _distances(units: Mapping[Any, float]) -> dict[Any, float]:
 
 def _moments(units: Mapping[Any, float]) -> tuple[float, float, int]:
     values = list(units.values())
-    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-    return mean_of(units), deviation, len(values)
+    return mean_of(units), deviation(values) or 0.0, len(values)
 
 
 def _where(relevant: tuple[int, ...]) -> str:

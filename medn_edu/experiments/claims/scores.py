@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from medn_edu.intervals import student_quantile
+from medn_edu.intervals import half_interval, student_quantile
 
 __all__ = [
     "GENERATOR", "Estimate", "Scores", "difference_interval", "jackknife", "mean_interval",
@@ -214,7 +214,7 @@ def mean_interval(values: Sequence[float] | np.ndarray) -> Estimate | None:
     if len(values) < _MIN_UNITS:
         return None
     mean = float(values.mean())
-    half = float(student_quantile(len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    half = half_interval(values)
     return Estimate(mean, mean - half, mean + half)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from medn_edu.experiments.selection import read_constants
 from medn_edu.experiments.studies.both_laplace import ITERATIONS
+from medn_edu.intervals import deviation
 
 __all__ = [
     "CHAINS",
@@ -29,7 +30,6 @@ __all__ = [
     "OCR",
     "TITLES",
     "Group",
-    "deviation",
     "groups_of",
     "numbers_of",
     "table_of",
@@ -194,19 +194,3 @@ def table_of(groups: Iterable[Group]) -> list[dict[str, Any]]:
                     line[f"{name}_deviation"] = deviation(values)
             lines.append(line)
     return lines
-
-
-def deviation(values: np.ndarray) -> float | None:
-    """Return the standard deviation over sets.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_sets,)
-        One value per set.
-
-    Returns
-    -------
-    float or None
-        None for a single set.
-    """
-    return float(values.std(ddof=1)) if len(values) > 1 else None

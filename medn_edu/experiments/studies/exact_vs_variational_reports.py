@@ -32,14 +32,13 @@ from medn_edu.experiments.studies.exact_vs_variational_means import (
     OCR,
     TITLES,
     Group,
-    deviation,
     groups_of,
     numbers_of,
     table_of,
     values_of,
 )
 from medn_edu.experiments.tables import markdown_table, text_table
-from medn_edu.intervals import student_quantile
+from medn_edu.intervals import deviation, half_interval
 from medn_edu.plots.iterations import IterationCurve, draw_iterations
 from medn_edu.plots.shrinkage import draw_cross, shrinkage_curve
 from medn_edu.plots.style import INK, MUTED, new_figure, save_figure, styled
@@ -376,8 +375,8 @@ def _errors(groups: Sequence[Group]) -> str:
 
 def _clear(differences: np.ndarray) -> int:
     """Return the sign of the mean where its 95 % interval (Student's t) does not hold 0."""
-    mean, error = differences.mean(), differences.std(ddof=1) / math.sqrt(len(differences))
-    return int(np.sign(mean)) if abs(mean) > student_quantile(len(differences) - 1) * error else 0
+    mean = differences.mean()
+    return int(np.sign(mean)) if abs(mean) > half_interval(differences) else 0
 
 
 def _exact(groups: Sequence[Group]) -> str:

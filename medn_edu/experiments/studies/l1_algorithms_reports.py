@@ -31,6 +31,7 @@ from medn_edu.experiments.studies.l1_table import (
     table_1,
 )
 from medn_edu.experiments.tables import markdown_table, text_table
+from medn_edu.intervals import deviation
 from medn_edu.plots.constants import ConstantCurve, draw_against_constant
 from medn_edu.plots.style import MUTED, new_figure, save_figure, styled
 
@@ -115,8 +116,8 @@ def _curve(
     for (of, model, constant), rows in groups.items():
         values = [row[column] for row in rows if row.get(column) is not None]
         if (of, model) == (data, name) and values:
-            deviation = np.std(values, ddof=1) if len(values) > 1 else 0.0
-            points.append((_shown(data, name, constant), np.mean(values), deviation))
+            spread = deviation(values) or 0.0
+            points.append((_shown(data, name, constant), np.mean(values), spread))
     return ConstantCurve(name, *np.array(points, dtype=float).reshape(-1, 3).T)
 
 

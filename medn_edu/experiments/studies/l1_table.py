@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from medn_edu.intervals import deviation
+
 __all__ = [
     "ALGORITHMS",
     "CHAINS",
@@ -235,7 +237,7 @@ def _line(data: str, name: str, constant: float, rows: list[dict[str, Any]]) -> 
         "constant": constant,
         "fits": len(rows),
         "error": mean("error"),
-        "error_deviation": float(np.std(errors, ddof=1)) if len(errors) > 1 else None,
+        "error_deviation": deviation(errors),
         "cpu_seconds": mean("cpu_seconds"),
         "l1_norm": mean("l1_norm"),
         "largest_gap": max(gaps, default=None),

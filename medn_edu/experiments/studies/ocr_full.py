@@ -49,6 +49,7 @@ from medn_edu.experiments.studies.ocr_reports import (
     with_spread,
 )
 from medn_edu.experiments.tables import markdown_table, text_table
+from medn_edu.intervals import deviation
 from medn_edu.plots import MUTED, draw_error_bars, new_figure, save_figure, styled
 
 __all__ = ["OCR_FULL_STUDY", "error_table"]
@@ -208,7 +209,7 @@ def _unseen_lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         for data, found in zip(_HELD_OUT, (seen, unseen), strict=True):
             values = [found[part] for part in parts]
             line[data] = float(np.mean(values))
-            line[f"{data}_deviation"] = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+            line[f"{data}_deviation"] = deviation(values) or 0.0
         line["worse"] = sum(unseen[part] > seen[part] for part in parts)
         lines.append(line)
     return lines

@@ -31,6 +31,7 @@ from medn_edu.experiments.studies.ocr_constants import (
 )
 from medn_edu.experiments.studies.stopped import PASSES
 from medn_edu.experiments.tables import markdown_table, text_table
+from medn_edu.intervals import deviation
 from medn_edu.plots import (
     MUTED,
     ErrorCurve,
@@ -274,7 +275,7 @@ def summary_line(
         "n_train": n_words,
         "fits": len(errors),
         "error": float(np.mean(errors)),
-        "error_deviation": float(np.std(errors, ddof=1)) if len(errors) > 1 else None,
+        "error_deviation": deviation(errors),
         "train_error": float(np.mean(values("train_error"))) if values("train_error") else None,
         "largest_gap": max(values("relative_gap"), default=None),
         "parameters": parameters,

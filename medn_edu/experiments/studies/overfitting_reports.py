@@ -24,6 +24,7 @@ from medn_edu.experiments.selection import read_constants
 from medn_edu.experiments.specs import Report
 from medn_edu.experiments.studies.marks import CHANGES, LOSSES
 from medn_edu.experiments.tables import markdown_table, text_table
+from medn_edu.intervals import deviation
 from medn_edu.plots.style import MUTED, new_figure, save_figure, series_style, styled
 
 __all__ = [
@@ -80,7 +81,6 @@ def curves(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
             for k, value in enumerate(values if errors.size else ()):
                 known = np.isfinite(errors[:, k])
                 if known.any():
-                    several = known.sum() > 1
                     found.append(
                         {
                             "model": name,
@@ -89,9 +89,7 @@ def curves(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
                             "value": value,
                             "fits": int(known.sum()),
                             "error": float(errors[known, k].mean()),
-                            "error_deviation": float(errors[known, k].std(ddof=1))
-                            if several
-                            else None,
+                            "error_deviation": deviation(errors[known, k]),
                             "n_passes": float(passes[known, k].mean()),
                         }
                     )
@@ -143,7 +141,7 @@ def rises(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
                 "n_passes": float(_table(group, f"{axis}_passes")[:, place].mean()),
                 "end": float(end.mean()),
                 "rise": float(rise.mean()),
-                "rise_deviation": float(rise.std(ddof=1)) if len(rise) > 1 else None,
+                "rise_deviation": deviation(rise),
             }
         )
     return found

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.experiments.selection import read_constants
-from medn_edu.intervals import student_quantile
+from medn_edu.intervals import deviation, half_interval
 from medn_edu.plots.priors import PriorDifference
 from medn_edu.plots.shrinkage import prior_gallery
 
@@ -194,10 +194,7 @@ def mean_difference(name: str, values: np.ndarray) -> PriorDifference:
         Its reach is not a number for a single set.
     """
     mean = float(values.mean()) if len(values) else math.nan
-    if len(values) < 2:
-        return PriorDifference(name, mean, math.nan)
-    error = values.std(ddof=1) / math.sqrt(len(values))
-    return PriorDifference(name, mean, float(student_quantile(len(values) - 1) * error))
+    return PriorDifference(name, mean, half_interval(values))
 
 
 def compared(fits: Fits, data: str) -> list[tuple[str, list[PriorDifference]]]:
@@ -288,7 +285,7 @@ def _line(fits: Fits, data: str, shape: str, variance: float) -> dict[str, Any]:
         "chosen": int(fits.chosen.get((data, shape)) == variance),
         "fits": len(errors),
         "error": float(errors.mean()),
-        "error_deviation": float(errors.std(ddof=1)) if len(errors) > 1 else None,
+        "error_deviation": deviation(errors),
         "train_error": float(values("train_error").mean()),
         "n_support": float(values("n_support").mean()),
         "large": float(values("large").mean()),

@@ -33,6 +33,7 @@ from medn_edu.experiments.studies.priors_means import (
 )
 from medn_edu.experiments.studies.shaped import ShapedMEDN
 from medn_edu.experiments.tables import markdown_table, text_table
+from medn_edu.intervals import deviation
 from medn_edu.plots.constants import ConstantCurve
 from medn_edu.plots.priors import (
     PriorDifference,
@@ -149,7 +150,7 @@ def _curves(fits: Fits, data: str, column: str) -> list[ConstantCurve]:
     curves = []
     for shape in SHAPES:
         points = [
-            (variance, values.mean(), values.std(ddof=1) if len(values) > 1 else 0.0)
+            (variance, values.mean(), deviation(values) or 0.0)
             for variance in fits.variances(data, shape)
             if len(values := fits.values(data, shape, variance, column))
         ]

@@ -46,6 +46,7 @@ from medn_edu.experiments.specs import FitSpec, Report, Study
 from medn_edu.experiments.splits import FOLDS, ocr_split
 from medn_edu.experiments.studies.em import l1_em
 from medn_edu.experiments.tables import markdown_table, text_table
+from medn_edu.intervals import deviation
 from medn_edu.plots.constants import ConstantCurve, draw_against_constant
 from medn_edu.plots.style import MUTED, new_figure, save_figure, styled
 from medn_edu.results import Iterate, SolveResult
@@ -201,7 +202,7 @@ def _line(name: str, constant: float, rows: Sequence[dict[str, Any]]) -> dict[st
         "constant": constant,
         "fits": len(rows),
         "error": mean("error"),
-        "error_deviation": float(np.std(errors, ddof=1)) if len(errors) > 1 else None,
+        "error_deviation": deviation(errors),
         "n_nonzero": mean("n_nonzero"),
         "n_weights": mean("n_weights"),
         "largest_gap": max(values("relative_gap"), default=None),
