@@ -1,0 +1,317 @@
+r"""Theorem 8 of MEDN in a picture: what stands under its root, what the root makes of it, and over N.
+
+`terms_frame` computes the terms for one position of the controls and the whole curve over N;
+`BoundTerms` is the figure, which updates its bars and lines in place.  A setting is as small as the
+theorem lets it be: the divergence, :math:`\gamma / c`, the number of letters of a word, the share of
+samples whose margin is at most :math:`\gamma`, and whether :math:`m` is the paper's or the best.
+
+The numbers are those of `medn_edu.theory.bounds.theorem_8`, computed for many N at once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from medn_edu.plots.style import ERROR, INK, new_figure, styled
+
+__all__ = ["BEST", "PAPERS", "SIZES", "BoundTerms", "Setting", "TermsFrame", "terms_frame"]
+
+PAPERS, BEST = "the paper's", "the best"
+SIZES = tuple(int(float(f"{10 ** (k / 5):.1e}")) for k in range(10, 46))
+"""Numbers of samples that the explorer offers, from 100 to a billion."""
+
+DELTA = 0.05
+_LETTERS = 26
+_TOP = 1.6  # of both axes
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_INSIDE = (  # name, colour, hatch
+    ("m KL", "#0072B2", ""),
+    ("ln N", "#E69F00", "//"),
+    ("3 ln (m+1)/δ", "#009E73", ".."),
+    ("2", "#A9B1B9", ""),
+)
+_SUM = (
+    ("margin loss", "#56B4E9", "\\\\"),
+    ("averaging", "#CC79A7", "xx"),
+    ("the root", "#5D6B78", ""),
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that Theorem 8 asks, but for N.
+
+    Parameters
+    ----------
+    divergence : float
+        ``KL(p || p0)``.
+    ratio : float
+        Margin threshold as a share of the bound on scores, ``gamma / c``.
+    letters : int
+        Length of a word; it has ``26**letters`` labellings.
+    margin_loss : float
+        Share of the samples with a margin of at most ``gamma``.
+    draws : {"the paper's", "the best"}
+        How m is chosen.
+    """
+
+    divergence: float
+    ratio: float
+    letters: int
+    margin_loss: float
+    draws: str
+
+    @property
+    def log_n_labellings(self) -> float:
+        """Logarithm of the number of labellings of a word."""
+        return self.letters * math.log(_LETTERS)
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """The terms of the bound, each an array over N."""
+
+    m: np.ndarray
+    inside: np.ndarray  # four rows, already divided by 2 N - 1
+    averaging: np.ndarray
+    root: np.ndarray
+    value: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class TermsFrame:
+    """One position of the explorer.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples.
+    setting : Setting
+        All else.
+    m : int
+        Number of imagined draws.
+    inside : tuple of four float
+        Terms under the root, each divided by ``2 N - 1``.
+    averaging, root, value : float
+        The averaging term, the root, and the bound.
+    curve : ndarray of float, shape (n_sizes,)
+        The bound at every N of `SIZES`.
+    roots : ndarray of float, shape (n_sizes,)
+        The root there.
+    speaks_from : int
+        The smallest N from which on the bound is below 1.
+    """
+
+    n_samples: int
+    setting: Setting
+    m: int
+    inside: tuple[float, ...]
+    averaging: float
+    root: float
+    value: float
+    curve: np.ndarray
+    roots: np.ndarray
+    speaks_from: int
+
+
+def terms_frame(n_samples: int, setting: Setting) -> TermsFrame:
+    """Compute the terms of Theorem 8.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples.
+    setting : Setting
+        All else.
+
+    Returns
+    -------
+    TermsFrame
+        What the explorer shows.
+
+    Examples
+    --------
+    >>> frame = terms_frame(100_000, Setting(1.0, 0.5, 3, 0.0, BEST))
+    >>> frame.m, round(frame.value, 4), frame.speaks_from
+    (1987, 0.104, 925)
+    """
+    here, curve = _terms(np.array([float(n_samples)]), setting), _curve(setting)
+    return TermsFrame(
+        n_samples, setting, int(here.m[0]), tuple(map(float, here.inside[:, 0])),
+        float(here.averaging[0]), float(here.root[0]), float(here.value[0]),
+        curve.value, curve.root, _speaks_from(setting),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def _curve(setting: Setting) -> _Terms:
+    return _terms(np.array(SIZES, dtype=float), setting)
+
+
+@lru_cache(maxsize=256)
+def _speaks_from(setting: Setting) -> int:
+    """Zoom in on the last N at which the bound is 1 or more."""
+    low, high = 1.0, 1e18
+    while high - low > 1:
+        sizes = np.unique(np.geomspace(low, high, 65).round())
+        vacuous = np.flatnonzero(_terms(sizes, setting).value >= 1)
+        low, high = sizes[vacuous[-1]], sizes[vacuous[-1] + 1]
+        if high / low < 1 + 1e-9:
+            break
+    return int(high)
+
+
+def _terms(n: np.ndarray, setting: Setting) -> _Terms:
+    m = _papers_m(n, setting) if setting.draws == PAPERS else _best_m(n, setting)
+    return _at(n, m, setting)
+
+
+def _at(n: np.ndarray, m: np.ndarray, setting: Setting) -> _Terms:
+    """Theorem 8 for N and m, both arrays."""
+    union = 3 * np.log((m + 1) / DELTA)
+    inside = np.stack([m * setting.divergence, np.log(n), union, np.full(n.shape, 2.0)])
+    inside = inside / (2 * n - 1)
+    with np.errstate(over="ignore"):
+        averaging = np.exp(setting.log_n_labellings - m * setting.ratio**2 / 32)
+    root = np.sqrt(inside.sum(axis=0))
+    return _Terms(m, inside, averaging, root, setting.margin_loss + averaging + root)
+
+
+def _papers_m(n: np.ndarray, setting: Setting) -> np.ndarray:
+    logarithm = np.log(n) + 2 * setting.log_n_labellings - math.log1p(setting.divergence)
+    return np.maximum(1.0, np.ceil(16 / setting.ratio**2 * logarithm))
+
+
+def _best_m(n: np.ndarray, setting: Setting) -> np.ndarray:
+    """Golden sections of ln m, between where averaging costs 1 and where it costs nothing."""
+    rate, logs = setting.ratio**2 / 32, setting.log_n_labellings
+    low = np.log(np.maximum(1.0, np.full(n.shape, logs / rate)))
+    high = np.log(np.maximum(2.0, (logs + 2 * np.log(n + 1) + 10) / rate))
+    for _ in range(45):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        falls = _at(n, np.exp(left), setting).value > _at(n, np.exp(right), setting).value
+        low, high = np.where(falls, left, low), np.where(falls, high, right)
+    around = np.maximum(1.0, np.floor(np.exp(low)) + np.array([[-1.0], [0.0], [1.0], [2.0]]))
+    values = np.array([_at(n, one, setting).value for one in around])
+    return np.asarray(np.take_along_axis(around, values.argmin(axis=0)[None], axis=0)[0])
+
+
+# ---------------------------------------------------------------------------------------------
+# the figure
+
+
+class BoundTerms:
+    """Two stacked bars, inside the root and outside, and the bound over N.
+
+    `show` changes them in place.
+    """
+
+    def __init__(self) -> None:
+        self.figure = new_figure(9.0, 4.4)
+        left, right = self.figure.subplots(1, 2, width_ratios=[1.45, 1])
+        with styled():
+            self._draw_bars(left)
+            self._draw_curve(right)
+
+    def show(self, frame: TermsFrame) -> None:
+        """Show the terms at one setting.
+
+        Parameters
+        ----------
+        frame : TermsFrame
+            What to show.
+        """
+        self._inside.show(frame.inside)
+        self._sum.show((frame.setting.margin_loss, frame.averaging, frame.root))
+        self._curve.set_data(SIZES, np.minimum(frame.curve, 2 * _TOP))
+        self._roots.set_data(SIZES, np.minimum(frame.roots, 2 * _TOP))
+        self._now.set_data([frame.n_samples], [min(frame.value, _TOP)])
+        self._now.set_marker("^" if frame.value > _TOP else "o")
+        self._drop.set_data([frame.n_samples] * 2, [0, min(frame.value, _TOP)])
+        self._show_first(frame.speaks_from)
+
+    def _draw_bars(self, ax: Axes) -> None:
+        self._inside = _Stack(ax, 0.0, _INSIDE)
+        self._sum = _Stack(ax, 3.15, _SUM)
+        ax.axhline(1, color=ERROR, lw=1.5, zorder=4)
+        ax.set(xlim=(-0.1, 5.95), ylim=(0, _TOP), yticks=[0, 0.5, 1, 1.5])
+        ax.set_xticks([0.275, 3.425], ["inside the root,\nover 2N − 1", "the bound"])
+        ax.tick_params(axis="x", length=0)
+        ax.set_title("The terms", pad=22)
+
+    def _draw_curve(self, ax: Axes) -> None:
+        nowhere = np.array([SIZES[0], SIZES[-1]]), np.zeros(2)
+        (self._curve,) = ax.plot(*nowhere, color=INK, label="the bound")
+        (self._roots,) = ax.plot(*nowhere, "--", color=_SUM[-1][1], lw=1.5, label="the root alone")
+        (self._now,) = ax.plot([1], [0], "o", color=INK, ms=9, zorder=6, clip_on=False)
+        (self._drop,) = ax.plot([1, 1], [0, 0], "-", color=INK, lw=1, zorder=0)
+        ax.axhline(1, color=ERROR, lw=1.5)
+        (self._first,) = ax.plot([1, 1], [0, 1], ":", color=ERROR, lw=1.8)
+        self._first_text = ax.text(1, 0.02, "", fontsize=9, color=ERROR, va="bottom")
+        ax.text(SIZES[-1], 1.02, "says nothing", fontsize=9, color=ERROR, ha="right", va="bottom")
+        ax.set(xscale="log", xlim=(SIZES[0], SIZES[-1]), ylim=(0, _TOP), xlabel="samples N")
+        ax.set(yticks=[0, 0.5, 1, 1.5])
+        ax.set_xticks([10.0**k for k in range(2, 10)], [_power(k) for k in range(2, 10)])
+        ax.minorticks_off()
+        ax.set_title("Over N", pad=22)
+        ax.legend(loc="upper right", bbox_to_anchor=(1.02, 1.12), ncols=2, handlelength=2)
+
+    def _show_first(self, n: int) -> None:
+        beyond = n > SIZES[-1]
+        self._first.set_visible(not beyond)
+        self._first.set_xdata([n, n])
+        on_the_right = n > 1e6
+        self._first_text.set_position((min(max(n, SIZES[0]), SIZES[-1]), 0.02))
+        self._first_text.set_ha("right" if on_the_right else "left")
+        count = f"{float(f'{n:.2e}'):,.0f}"
+        self._first_text.set_text(f" below 1 from\n N = {count} " + ("→" if beyond else ""))
+
+
+class _Stack:
+    """A bar of several parts, and beside it their names and numbers."""
+
+    def __init__(self, ax: Axes, x: float, parts: tuple[Any, ...]) -> None:
+        self._boxes, self._numbers = [], []
+        count = len(parts)
+        for k, (label, colour, hatch) in enumerate(parts):
+            look = {"fc": colour, "ec": "white", "hatch": hatch, "lw": 0.8}
+            self._boxes.append(ax.add_patch(Rectangle((x, 0), 0.55, 0, **look)))
+            y = 0.5 + 0.2 * (k - (count - 1) / 2)
+            ax.add_patch(Rectangle((x + 0.68, y - 0.045), 0.13, 0.09, **look))
+            ax.text(x + 0.88, y, label, va="center", fontsize=9)
+            text = ax.text(x + 2.75, y, "", va="center", ha="right", fontsize=9)
+            self._numbers.append(text)
+        self._total = ax.text(x + 0.275, 0, "", ha="center", va="bottom", fontweight="bold")
+
+    def show(self, parts: tuple[float, ...]) -> None:
+        bottom = 0.0
+        for box, number, part in zip(self._boxes, self._numbers, parts, strict=True):
+            top = min(bottom + part, _TOP)
+            box.set_bounds(box.get_x(), bottom, 0.55, top - bottom)
+            number.set_text(_short(part))
+            bottom = top
+        total = sum(parts)
+        self._total.set_y(bottom + 0.015)
+        self._total.set_text(_short(total) + (" ↑" if total > _TOP else ""))
+
+
+def _power(exponent: int) -> str:
+    """A power of ten in plain characters: mathematical text takes 10 ms each time it changes."""
+    return "10" + str(exponent).translate(str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"))
+
+
+def _short(number: float) -> str:
+    """Two or three digits of a number, whatever its size."""
+    if not math.isfinite(number):
+        return "∞"
+    if number and not 1e-3 < number < 1e5:
+        exponent = math.floor(math.log10(number))
+        return f"{number / 10.0**exponent:.1f}·{_power(exponent)}"
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
