@@ -10,6 +10,7 @@ from medn_edu.widgets.controls import Check, Choice, Control, Slider, Time
 from medn_edu.widgets.explorer import Explorer, Frame, Lesson
 from medn_edu.widgets.l1_path import l1_path
 from medn_edu.widgets.lattice import best_path
+from medn_edu.widgets.pac_bayes import pac_bayes_terms
 from medn_edu.widgets.picture import Picture, SavedPicture
 from medn_edu.widgets.projections import projections
 from medn_edu.widgets.reading import read_words
@@ -32,6 +33,7 @@ __all__ = [
     "best_path",
     "l1_path",
     "ocr_results",
+    "pac_bayes_terms",
     "projections",
     "read_words",
     "shrinkage",
