@@ -1,0 +1,303 @@
+r"""A line turned around balls: where it touches decides which weights are zero (MEDN, Figure 2).
+
+A margin constraint is linear, and the cheapest mean that meets it is where its line touches a ball.
+On the L1 ball that is a corner in almost every direction, and one weight is exactly 0.  On the L2 ball
+it is the direction itself.  The KL ball of a Laplace prior lies between: the larger :math:`\lambda`,
+the nearer to the corner; the distance falls like :math:`1/\sqrt\lambda` and is never 0.
+
+`touching_frame` computes what one direction and one :math:`\lambda` show; `Touching` is the figure;
+`draw_tangents` and `draw_smaller_weight` draw its parts on given axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from medn_edu.plots.style import INK, MUTED, new_figure, styled
+from medn_edu.priors import LaplacePrior
+from medn_edu.theory.norms import (
+    kl_ball,
+    kl_level,
+    norm_ball,
+    touching_corners,
+    touching_l2,
+    touching_point,
+)
+
+__all__ = [
+    "Touching",
+    "TouchingFrame",
+    "draw_smaller_weight",
+    "draw_tangents",
+    "touching_frame",
+    "touching_kl",
+]
+
+LAMS = np.logspace(-1, 6, 29)
+"""Constants of the Laplace prior at which the smaller weight is drawn."""
+
+_KL, _AXIS, _INSIDE = "#0072B2", "#B9C2CA", "#E6F0F6"
+_TOP = (0.0, 1.0)  # the point that all balls pass
+_REACH, _LEAST = 1.35, 1e-4  # how far the axes reach
+
+
+@dataclass(frozen=True, eq=False)
+class TouchingFrame:
+    """Lines of one direction, and where they touch the balls through (0, 1).
+
+    Parameters
+    ----------
+    lam : float
+        Constant of the Laplace prior.
+    direction : ndarray of float, shape (2,)
+        Of length 1, across the lines.
+    ball : ndarray of float, shape (n_points, 2)
+        Boundary of the KL ball.
+    on_kl, on_l2 : ndarray of float, shape (2,)
+        Where a line touches the KL ball and the L2 ball.
+    on_l1 : ndarray of float, shape (1 or 2, 2)
+        The corners of the L1 ball that a line touches, two where it lies along an edge.
+    smaller : ndarray of float, shape (len(LAMS),)
+        The smaller weight of the touched point of the KL ball, for all of `LAMS`.
+    """
+
+    lam: float
+    direction: np.ndarray
+    ball: np.ndarray
+    on_kl: np.ndarray
+    on_l2: np.ndarray
+    on_l1: np.ndarray
+    smaller: np.ndarray
+
+
+def touching_kl(lam: float, direction: np.ndarray) -> np.ndarray:
+    """Return where a line touches the KL ball of a Laplace prior through (0, 1).
+
+    Parameters
+    ----------
+    lam : float
+        The Laplace prior's constant; positive.
+    direction : array-like of float, shape (2,)
+        Across the line.
+
+    Returns
+    -------
+    ndarray of shape (2,)
+        The point.
+
+    Examples
+    --------
+    >>> touching_kl(400.0, [1.0, 2.0]).round(3)
+    array([0.061, 0.983])
+    """
+    prior = LaplacePrior(lam)
+    return touching_point(prior, direction, kl_level(prior, _TOP))
+
+
+def touching_frame(log_lam: float, angle: float) -> TouchingFrame:
+    r"""Compute where lines touch balls.
+
+    Parameters
+    ----------
+    log_lam : float
+        Decimal logarithm of the Laplace prior's constant.
+    angle : float
+        Direction across the lines, in degrees: 0 along the first axis, 90 along the second.
+
+    Returns
+    -------
+    TouchingFrame
+        Ball and points.
+
+    Examples
+    --------
+    >>> frame = touching_frame(6.0, 65.0)
+    >>> frame.on_l1.tolist(), frame.on_kl.round(4).tolist()
+    ([[0.0, 1.0]], [0.0012, 0.9997])
+    """
+    turned = np.deg2rad(angle)
+    # Rounded, so that the two coordinates are alike at 45 degrees.
+    direction = np.round([np.cos(turned), np.sin(turned)], 12) + 0.0
+    lam = float(10**log_lam)
+    return TouchingFrame(
+        lam,
+        direction,
+        _ball(lam),
+        touching_kl(lam, direction),
+        touching_l2(direction),
+        touching_corners(direction),
+        _smaller(angle, *direction),
+    )
+
+
+@lru_cache(maxsize=128)
+def _ball(lam: float) -> np.ndarray:
+    return kl_ball(LaplacePrior(lam), _TOP)
+
+
+@lru_cache(maxsize=128)
+def _smaller(angle: float, *direction: float) -> np.ndarray:
+    return np.array([touching_kl(lam, np.array(direction)).min() for lam in LAMS])
+
+
+def draw_tangents(
+    ax: Axes,
+    direction: np.ndarray,
+    points: Mapping[str, np.ndarray],
+    styles: Mapping[str, Mapping[str, Any]],
+    *,
+    length: float,
+) -> None:
+    """Draw pieces of parallel lines with the points at which they touch balls.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    direction : ndarray of float, shape (2,)
+        Across the lines.
+    points : mapping of str to ndarray of float, shape (2,)
+        Where each ball is touched, by its name.
+    styles : mapping of str to dict
+        Keyword arguments of ``ax.plot`` for each name.
+    length : float
+        Half the length of the pieces.
+
+    Examples
+    --------
+    >>> from medn_edu.plots import new_figure
+    >>> ax = new_figure().add_subplot()
+    >>> draw_tangents(ax, [0, 1], {"L1": [0, 1]}, {"L1": {"color": "k"}}, length=0.5)
+    >>> ax.lines[0].get_xydata().tolist()
+    [[-0.5, 1.0], [0.5, 1.0]]
+    """
+    along = length * np.array([-direction[1], direction[0]]) / np.linalg.norm(direction)
+    with styled():
+        for name, point in points.items():
+            style = {**styles[name], "label": None}
+            ends = np.array([np.add(point, along), np.subtract(point, along)])
+            ax.plot(*ends.T, **{**style, "linestyle": "-", "linewidth": 1})
+            ax.plot(*np.transpose([point]), "o", color=style["color"], ms=7, mec="white", zorder=5)
+
+
+def draw_smaller_weight(ax: Axes, lams: np.ndarray, smaller: np.ndarray, on_l2: float) -> Any:
+    r"""Draw the smaller weight where a line touches, against lambda.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    lams, smaller : ndarray of float, shape (n_points,)
+        Constants of Laplace priors, and the smaller weight on each one's KL ball.
+    on_l2 : float
+        The smaller weight on the L2 ball.
+
+    Returns
+    -------
+    tuple of matplotlib.lines.Line2D
+        The KL ball's line, and the L2 ball's.
+
+    Examples
+    --------
+    >>> from medn_edu.plots import new_figure
+    >>> ax = new_figure().add_subplot()
+    >>> lines = draw_smaller_weight(ax, np.array([1.0, 100.0]), np.array([0.3, 0.1]), 0.4)
+    >>> [line.get_label() for line in lines], ax.get_yscale()
+    (['KL', 'L2'], 'log')
+    """
+    with styled():
+        (level,) = ax.plot(lams[[0, -1]], [on_l2] * 2, "-", color=INK, lw=1.5, label="L2")
+        (curve,) = ax.plot(lams, smaller, "-", color=_KL, label="KL")
+        slope = 1e-2 * np.array([1, 10**-1.5])
+        ax.plot([1e1, 1e4], slope, "--", color=MUTED, lw=1)
+        ax.text(1e2, 1e-3, r"$\propto 1/\sqrt{\lambda}$", ha="right", va="center", color=MUTED)
+        ax.set(xscale="log", yscale="log", xlim=lams[[0, -1]], ylim=(_LEAST, 1.3), xlabel="λ")
+    return curve, level
+
+
+class Touching:
+    """The figure: the balls with lines that touch them, and the smaller weight against lambda.
+
+    `show` changes it in place.
+
+    Examples
+    --------
+    >>> drawn = Touching()
+    >>> drawn.show(touching_frame(2.0, 65.0))
+    >>> drawn.figure.get_size_inches().tolist()
+    [7.6, 4.4]
+    """
+
+    def __init__(self) -> None:
+        self.figure = new_figure(7.6, 4.4)
+        left, right = self.figure.subplots(1, 2, width_ratios=[1.3, 1])
+        with styled():
+            self._draw_balls(left)
+            self._draw_weights(right)
+
+    def show(self, frame: TouchingFrame) -> None:
+        """Show lines of one direction, and one KL ball.
+
+        Parameters
+        ----------
+        frame : TouchingFrame
+            What to show.
+        """
+        along = 4 * np.array([-frame.direction[1], frame.direction[0]])
+        self._lam.set_text(f"λ = {frame.lam:,.3g}" if frame.lam < 1000 else f"λ = {frame.lam:,.0f}")
+        self._ball.set_data(*frame.ball.T)
+        self._area.set_xy(frame.ball)
+        for name, point in (("KL", frame.on_kl), ("L2", frame.on_l2), ("L1", frame.on_l1[0])):
+            self._lines[name].set_data(*np.transpose([point - along, point + along]))
+        self._dots["KL"].set_data(*frame.on_kl[:, None])
+        self._dots["L2"].set_data(*frame.on_l2[:, None])
+        self._dots["L1"].set_data(*frame.on_l1.T)
+        self._show_weights(frame)
+
+    def _draw_balls(self, ax: Axes) -> None:
+        ax.axhline(0, color=_AXIS, lw=0.8, zorder=0)
+        ax.axvline(0, color=_AXIS, lw=0.8, zorder=0)
+        ax.plot(*norm_ball(np.square).T, "-", color=INK, lw=1.2)
+        ax.plot(*norm_ball(np.abs).T, "--", color=MUTED, lw=1.2, zorder=3)
+        (self._area,) = ax.fill([0, 0], [0, 0], color=_INSIDE, lw=0, zorder=-1)
+        (self._ball,) = ax.plot([0], [0], "-", color=_KL, lw=2.4)
+        looks = {"KL": (_KL, "o", 8), "L2": (INK, "s", 8), "L1": (MUTED, "D", 12)}
+        self._lines, self._dots = {}, {}
+        for name, (colour, marker, size) in looks.items():
+            width = 1.6 if name == "KL" else 0.7
+            (self._lines[name],) = ax.plot([0, 0], [0, 0], "-", color=colour, lw=width, zorder=1)
+            marks = {"ls": "none", "marker": marker, "ms": size, "mec": "white"}
+            zorder = 6 if name == "KL" else 5
+            (self._dots[name],) = ax.plot(
+                [0], [0], color=colour, zorder=zorder, label=f"on the {name} ball", **marks
+            )
+        ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
+        ax.set(xlabel="$w_1$", ylabel="$w_2$", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+        self._lam = ax.text(-_REACH + 0.05, -_REACH + 0.05, "", fontsize=11)
+        above = {"loc": "upper center", "bbox_to_anchor": (0.5, 1.12)}
+        ax.legend(ncols=3, handlelength=1, columnspacing=1, **above)
+
+    def _draw_weights(self, ax: Axes) -> None:
+        self._curve, self._level = draw_smaller_weight(ax, LAMS, np.ones_like(LAMS), 1.0)
+        (self._now,) = ax.plot([1], [1], "o", color=_KL, ms=9, mec="white", zorder=5, clip_on=False)
+        self._text = ax.text(0, 0, "", color=_KL, ha="right", va="top", fontweight="bold")
+        self._l2_text = ax.text(LAMS[-1], 0, "L2", color=INK, ha="right", va="bottom")
+        self._l1_text = ax.text(0.97, 0.02, "", ha="right", color=MUTED, transform=ax.transAxes)
+        ax.set_title("The smaller weight there")
+
+    def _show_weights(self, frame: TouchingFrame) -> None:
+        smaller, on_l2 = float(frame.on_kl.min()), float(frame.on_l2.min())
+        is_corner = len(frame.on_l1) == 1
+        self._l1_text.set_text("L1: exactly 0" if is_corner else "L1: anything from 0 to 0.5")
+        self._curve.set_ydata(frame.smaller)
+        self._level.set_ydata([on_l2, on_l2])
+        self._l2_text.set_y(1.05 * on_l2)
+        self._now.set_data([frame.lam], [smaller])
+        self._text.set_position((frame.lam / 1.5, smaller / 1.15))
+        self._text.set_text(f"{smaller:.4f}" if smaller < 0.1 else f"{smaller:.2f}")
