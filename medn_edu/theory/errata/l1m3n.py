@@ -105,13 +105,12 @@ def _nearest_points() -> dict[str, float]:
 def _radius_of_p4() -> dict[str, float]:
     """Return the norm of P4's solution."""
     a, C, lam = [1.0, 2.0], 5.0, 3.0
+    steepest = max(a)
     solution = solve_squared_l1(_one_row(a, C), lam / len(a))
-    multiplier = min(
-        C, 2 * lam / len(a) / max(a) ** 2
-    )  # alpha: the margin is had before C is spent
+    multiplier = min(C, 2 * lam / len(a) / steepest**2)  # the margin is had before C is spent
     return {
         "printed": lam,
-        "corrected": len(a) * multiplier * max(a) / (2 * lam),
+        "corrected": len(a) * multiplier * steepest / (2 * lam),
         "truth": solution.l1_norm,
     }
 
@@ -136,12 +135,12 @@ def _fixed_point() -> dict[str, float]:
     w = np.array([1.0, 0.0])
     for _ in range(50):
         w = _em_turn(w, a, C, lam)
-    stuck = lam / len(a) * np.abs(w).sum() ** 2 + C * max(0.0, 1 - a @ w)
+    stuck = lam / len(a) * np.abs(w).sum() ** 2 + C * max(0.0, 1 - float(a @ w))
     alive = np.ones(2)
     for _ in range(50):
         alive = _em_turn(alive, a, C, lam)
-    reached = lam / len(a) * np.abs(alive).sum() ** 2 + C * max(0.0, 1 - a @ alive)
-    return {"printed": float(stuck), "corrected": float(reached), "truth": _adaptive(a, C, lam)[0]}
+    reached = lam / len(a) * np.abs(alive).sum() ** 2 + C * max(0.0, 1 - float(a @ alive))
+    return {"printed": stuck, "corrected": reached, "truth": _adaptive(a, C, lam)[0]}
 
 
 def _zeros_need_a_condition() -> dict[str, float]:

@@ -126,7 +126,7 @@ BOUND_SLIPS: tuple[Slip, ...] = (
         r"\dots\big)}\Big)",
         why=(
             "Scores and margins may be given in any unit, so only γ/c can count. B.5 has the c in "
-            "its m; the theorem hides it in the O. (So it does with a factor of 16.)"
+            "its m; the theorem hides it in the O, together with a factor of 16."
         ),
         matters="To whoever compares models by γ: larger features make larger margins, and a larger c.",
         truth="m KL with the m of Appendix B.5, in both units",
