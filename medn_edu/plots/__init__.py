@@ -21,7 +21,16 @@ from medn_edu.plots.errors import (
     error_differences,
 )
 from medn_edu.plots.letters import draw_words, words_figure, words_height
-from medn_edu.plots.norms import NormBall, draw_norm_balls, kl_balls, plain_balls
+from medn_edu.plots.norms import (
+    NormBall,
+    NormSolid,
+    draw_norm_balls,
+    draw_norm_solid,
+    kl_balls,
+    kl_solids,
+    plain_balls,
+    plain_solids,
+)
 from medn_edu.plots.shrinkage import (
     ShrinkageCurve,
     draw_shrinkage,
@@ -52,11 +61,13 @@ __all__ = [
     "STYLE_FILE",
     "ErrorCurve",
     "NormBall",
+    "NormSolid",
     "ShrinkageCurve",
     "draw_error_bars",
     "draw_errors",
     "draw_grouped_errors",
     "draw_norm_balls",
+    "draw_norm_solid",
     "draw_shrinkage",
     "draw_transitions",
     "draw_weight_images",
@@ -64,8 +75,10 @@ __all__ = [
     "error_curves",
     "error_differences",
     "kl_balls",
+    "kl_solids",
     "new_figure",
     "plain_balls",
+    "plain_solids",
     "prior_gallery",
     "prior_style",
     "save_figure",

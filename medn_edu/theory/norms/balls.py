@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from medn_edu.priors import Prior
-from medn_edu.theory.norms.search import last_inside
+from medn_edu.theory.norms._search import last_inside
 
 __all__ = ["kl_ball", "kl_level", "kl_solid", "norm_ball", "norm_solid"]
 

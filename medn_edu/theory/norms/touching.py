@@ -30,7 +30,7 @@ import numpy as np
 
 from medn_edu.checks import check_positive
 from medn_edu.priors import Prior
-from medn_edu.theory.norms.search import last_inside
+from medn_edu.theory.norms._search import last_inside
 
 __all__ = ["touching_corners", "touching_l2", "touching_point"]
 
