@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import softmax
+from scipy.special import rel_entr, softmax
 from scipy.stats import sem
 
 from medn_edu.course import exercises
@@ -144,6 +145,32 @@ def early_stopping(errors: list[float], patience: int) -> int:
     return next((b for i, b in enumerate(best) if i - b == patience), best[-1])
 
 
+def chain_scores(node: np.ndarray, edge: np.ndarray) -> dict[tuple[int, ...], float]:
+    every = itertools.product(range(node.shape[1]), repeat=len(node))
+    rows = range(len(node))
+    return {y: node[rows, y].sum() + edge[y[:-1], y[1:]].sum() for y in every}
+
+
+def margin(node: np.ndarray, edge: np.ndarray, labels: Any, rivals: Any = np.any) -> float:
+    """Return how far the truth leads all that differ from it anywhere (or everywhere)."""
+    scores, truth = chain_scores(node, edge), tuple(labels)
+    return scores[truth] - max(s for y, s in scores.items() if rivals(np.array(y) != labels))
+
+
+def bisect(p: float, budget: float, kl: Any = None, low: Any = None, halvings: int = 50) -> float:
+    """Return a learner's inverse of kl, with a mistake or without."""
+    kl = kl or (lambda p, q: rel_entr(p, q) + rel_entr(1 - p, 1 - q))
+    inside, outside = p, 1.0 if low is None else low
+    for _ in range(halvings):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if kl(p, middle) <= budget else (inside, middle)
+    return inside
+
+
+def plain_kl(p: float, q: float) -> float:
+    return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
+
+
 SHUFFLE = np.random.default_rng(0)
 
 
@@ -253,6 +280,50 @@ ANSWERS = {
         lambda n, k, constants, error: cross_validation()(n, k, constants, error) and None,
     ],
     exercises.check_count_labellings: [100_000, 50, 5**10, 30240],
+    exercises.check_quiet_coin: [
+        *(1 - 0.05 ** (1 / 50), np.sqrt(np.log(20) / 100), np.log(20) / 50, 0.05 ** (1 / 50)),
+        *(1 - 0.95 ** (1 / 50), 0.05 / 50, 1 / 50, 0.5),
+    ],
+    exercises.check_n_draws: [
+        *(32 * 5 * np.log(26) * 400, 32 * 5 * np.log(26) * 20, 16 * 5 * np.log(26) * 400),
+        *(32 * np.log(26) * 400, 32 * 26**5 * 400, 32 * 5 * 26 * 400, 32 * 26 * np.log(5) * 400),
+        *(32 * 5 * np.log(26) / 400, 32 * 5 * np.log10(26) * 400, 2 * 5 * np.log(26) * 400),
+        *(5 * np.log(26) * 400, 12345),
+    ],
+    exercises.check_averaging: [
+        lambda m, g, c, k: np.exp(k - m / 32 * (g / c) ** 2),
+        lambda m, g, c, k: np.exp(k) * np.exp(-m / 32 * (g / c) ** 2),
+        lambda m, g, c, k: np.exp(-m / 32 * (g / c) ** 2),
+        lambda m, g, c, k: k * np.exp(-m / 32 * (g / c) ** 2),
+        lambda m, g, c, k: np.exp(k - m / 32 * (g / c)),
+        lambda m, g, c, k: np.exp(k - m / 32 * (g * c) ** 2),
+        lambda m, g, c, k: np.exp(k - m / 2 * (g / c) ** 2),
+        lambda m, g, c, k: k - m / 32 * (g / c) ** 2,
+        lambda m, g, c, k: np.exp(k - (g / c) ** 2 / 32),
+        lambda m, g, c, k: np.exp(k - m / 64 * (g / c) ** 2),
+    ],
+    exercises.check_margin: [
+        margin,
+        lambda n, e, y: margin(n, e, y, lambda differ: True),
+        lambda n, e, y: -margin(n, e, y),
+        lambda n, e, y: np.diff(sorted(chain_scores(n, e).values())[-2:])[0],
+        lambda n, e, y: margin(n, np.zeros_like(e), y),
+        lambda n, e, y: margin(n, e, y, np.all),
+        lambda n, e, y: chain_scores(n, e)[tuple(y)],
+        lambda n, e, y: margin(n, e.T, y),
+    ],
+    exercises.check_kl_inverse: [
+        bisect,
+        lambda p, b: bisect(p, b, plain_kl),
+        lambda p, b: min(1, p + np.sqrt(b / 2)),
+        lambda p, b: p + np.sqrt(b / 2),
+        lambda p, b: bisect(p, b, low=0.0),
+        lambda p, b: bisect(p, b, lambda p, q: rel_entr(q, p) + rel_entr(1 - q, 1 - p)),
+        lambda p, b: rel_entr(p, b) + rel_entr(1 - p, 1 - b),
+        lambda p, b: p,
+        lambda p, b: 1,
+        lambda p, b: bisect(p, b, halvings=6),
+    ],
     exercises.check_words_right: [0.299, 0.86, 0.70, -0.12, 0.14**8],
     exercises.check_labelling_score: [
         lambda n, e, y: n[range(len(y)), y].sum() + e[y[:-1], y[1:]].sum(),

@@ -20,6 +20,13 @@ from medn_edu.course.exercises.ocr_study import (
     check_error_share,
     check_words_right,
 )
+from medn_edu.course.exercises.pac_bayes import (
+    check_averaging,
+    check_kl_inverse,
+    check_margin,
+    check_n_draws,
+    check_quiet_coin,
+)
 from medn_edu.course.exercises.shrinkage import (
     check_conjugate,
     check_equal_variance,
@@ -37,6 +44,7 @@ from medn_edu.course.exercises.synthetic_study import (
 )
 
 __all__ = [
+    "check_averaging",
     "check_best_path",
     "check_chance",
     "check_conjugate",
@@ -48,12 +56,16 @@ __all__ = [
     "check_error_share",
     "check_eta_for_mean",
     "check_honest_error",
+    "check_kl_inverse",
     "check_l1_constant",
     "check_l1_projection",
     "check_labelling_score",
+    "check_margin",
+    "check_n_draws",
     "check_paired_error",
     "check_paired_interval",
     "check_posterior_mean",
+    "check_quiet_coin",
     "check_threshold",
     "check_tilted_mean",
     "check_weight_bounds",
