@@ -1,0 +1,307 @@
+r"""L1-M3N, §3 to §4.2: the program, its dual, its reformulations, sub-gradients and projections.
+
+An instance has a few samples, each with its true labelling and some wrong ones, whose feature
+differences and losses are drawn at random: more than a Markov network could produce, and so a harder
+test.  Programs are solved by the linear programs of `medn_edu.theory.l1m3n` on one side and by
+scipy's SLSQP on the other, which is told the problem as printed.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import linprog, minimize
+
+from medn_edu.priors import GaussianPrior
+from medn_edu.slacks import LinearSlack
+from medn_edu.theory.checks.check import Check
+from medn_edu.theory.checks.distance import apart, excess
+from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n
+from medn_edu.theory.medn import EnumeratedProblem
+from medn_edu.theory.medn_solvers import solve_dual, solve_primal
+from medn_edu.theory.projection import project_l1_ball, project_l2_ball
+
+__all__ = ["PROGRAM_CHECKS", "draw_rows", "price", "without_constraints"]
+
+_WRONG = 4  # labellings of a sample besides the true one
+
+
+def draw_rows(
+    rng: np.random.Generator, C: float = 1.0, n_samples: int = 3, n_weights: int = 4
+) -> EnumeratedProblem:
+    """Draw feature differences and losses of every wrong labelling of every sample.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    C : float, default=1
+        Price of slack.
+    n_samples, n_weights : int
+        How many.
+
+    Returns
+    -------
+    EnumeratedProblem
+        Five rows a sample, the true labelling's first.
+
+    Examples
+    --------
+    >>> problem = draw_rows(np.random.default_rng(0), n_samples=2)
+    >>> problem.differences.shape, price(problem)
+    ((10, 4), 1.0)
+    """
+    shift = rng.normal(size=n_weights)
+    differences = rng.normal(size=(n_samples, 1 + _WRONG, n_weights)) + shift
+    losses = rng.integers(1, 4, (n_samples, 1 + _WRONG)).astype(float)
+    differences[:, 0], losses[:, 0] = 0.0, 0.0
+    return EnumeratedProblem(
+        sample=np.repeat(np.arange(n_samples), 1 + _WRONG),
+        labellings=[np.array([j]) for j in range(n_samples * (1 + _WRONG))],
+        differences=differences.reshape(-1, n_weights),
+        losses=losses.ravel(),
+        sample_weight=np.ones(n_samples),
+        prior=GaussianPrior(),
+        slack=LinearSlack(C),
+    )
+
+
+def price(problem: EnumeratedProblem) -> float:
+    """Return C, what a unit of slack costs.
+
+    Parameters
+    ----------
+    problem : EnumeratedProblem
+        Rows, with a linear slack.
+
+    Returns
+    -------
+    float
+        Its constant.
+    """
+    assert isinstance(problem.slack, LinearSlack)
+    return problem.slack.C
+
+
+def _hinge(problem: EnumeratedProblem, w: np.ndarray) -> float:
+    """``R_hinge``: the mean over samples of the largest loss minus margin."""
+    short = (problem.losses - problem.differences @ w).reshape(-1, 1 + _WRONG)
+    return float(short.max(axis=1).mean())
+
+
+def without_constraints(problem: EnumeratedProblem, w: np.ndarray) -> float:
+    """Return Eq. (2), what weights cost in L1-M3N with their best slacks.
+
+    Parameters
+    ----------
+    problem : EnumeratedProblem
+        Rows drawn by `draw_rows`.
+    w : ndarray of shape (n_weights,)
+        Weights.
+
+    Returns
+    -------
+    float
+        ``|w|_1 / 2 + N C R_hinge(w)``.
+    """
+    cost = problem.n_samples * price(problem) * _hinge(problem, w)
+    return float(np.abs(w).sum()) / 2 + cost
+
+
+# -- sparsity, §3.1 -------------------------------------------------------------------------------
+
+
+def _weights_from_multipliers(rng: np.random.Generator, slip: bool = False) -> float:
+    """P0's solution by SLSQP, and the sum over D1's multipliers by Newton's method."""
+    problem = draw_rows(rng)
+    alpha = np.asarray(solve_dual(problem).alpha)
+    w = problem.eta(alpha / 2 if slip else alpha)
+    return apart(w, solve_primal(problem).w)
+
+
+def _complementary_slackness(rng: np.random.Generator, slip: bool = False) -> float:
+    """Multipliers from the dual, margins from the primal: of each pair one is 0."""
+    problem = draw_rows(rng)
+    alpha, w = np.asarray(solve_dual(problem).alpha), solve_primal(problem).w
+    spare = problem.differences @ w - problem.losses + problem.xi(w)[problem.sample]
+    if slip:
+        alpha = np.full_like(alpha, 1 / (1 + _WRONG))  # all labellings carry the same mass
+    return float(np.max(alpha * np.abs(spare)))
+
+
+def _dual_program(problem: EnumeratedProblem, *, forced: bool) -> float:
+    """MEDN, Appendix A: the dual as a linear program in the masses of the wrong labellings."""
+    wrong = problem.losses > 0
+    F, C = problem.differences[wrong], price(problem)
+    member = (problem.sample[wrong] == np.arange(problem.n_samples)[:, None]).astype(float)
+    half, mass = np.full(2 * problem.n_weights, 0.5), np.full(problem.n_samples, C)
+    rows = np.vstack([F.T, -F.T])
+    if forced:
+        answer = linprog(-problem.losses[wrong], rows, half, member, mass)
+    else:
+        rows, right = np.vstack([rows, member]), np.r_[half, mass]
+        answer = linprog(-problem.losses[wrong], rows, right)
+    return -float(answer.fun) if answer.status == 0 else -math.inf
+
+
+def _strong_duality(rng: np.random.Generator, slip: bool = False) -> float:
+    """Two linear programs, one in weights and slacks, one in masses."""
+    problem = draw_rows(rng)
+    return apart(_dual_program(problem, forced=slip), solve_l1m3n(problem).value)
+
+
+# -- reformulations and sub-gradients, §4.2 -------------------------------------------------------
+
+
+def _hinge_form(rng: np.random.Generator, slip: bool = False) -> float:
+    """P1 with the weights held fixed is a linear program in the slacks; Eq. (2) has them eliminated."""
+    problem, w = draw_rows(rng), rng.normal(size=4)
+    member = (problem.sample[:, None] == np.arange(problem.n_samples)).astype(float)
+    C = price(problem)
+    program = linprog(
+        np.full(problem.n_samples, C), -member, problem.differences @ w - problem.losses
+    )
+    factor = C if slip else problem.n_samples * C
+    norm = float(np.abs(w).sum()) / 2
+    return apart(norm + factor * _hinge(problem, w), norm + float(program.fun))
+
+
+def _same_as_in_the_ball(rng: np.random.Generator, slip: bool = False) -> float:
+    """P1's optimum, and P1' with the radius of P1's solution, whose cost of weights is added."""
+    problem = draw_rows(rng)
+    solution = solve_l1m3n(problem)
+    radius = float(np.linalg.norm(solution.weights)) if slip else solution.l1_norm
+    return apart(radius / 2 + solve_l1_ball(problem, radius).value, solution.value)
+
+
+def _sub_gradient(rng: np.random.Generator, slip: bool = False) -> float:
+    """The line through a point with the sub-gradient's slope is nowhere above the hinge loss."""
+    problem, w = draw_rows(rng), rng.normal(size=4)
+    short = (problem.losses - problem.differences @ w).reshape(-1, 1 + _WRONG)
+    worst = short.argmax(axis=1) + (1 + _WRONG) * np.arange(problem.n_samples)
+    g = -problem.differences[worst].mean(axis=0)  # f(x, y*) - f(x, y^i)
+    others = w + rng.normal(size=(200, 4)) * rng.choice([0.1, 1.0, 10.0], (200, 1))
+    line = _hinge(problem, w) + (others - w) @ (-g if slip else g)
+    return excess(line, [_hinge(problem, other) for other in others])
+
+
+def _nearest_in_l1_ball(rng: np.random.Generator, slip: bool = False) -> float:
+    """The sorted threshold against SLSQP, in the positive and negative parts of the weights."""
+    v, n = rng.normal(size=5) * 2, 5
+    radius = 0.4 * np.abs(v).sum()
+    found = minimize(
+        lambda z: np.sum((z[:n] - z[n:] - v) ** 2) / 2,
+        np.full(2 * n, radius / (2 * n)),
+        jac=lambda z: np.tile(z[:n] - z[n:] - v, 2) * np.repeat([1.0, -1.0], n),
+        bounds=[(0, None)] * (2 * n),
+        constraints={"type": "ineq", "fun": lambda z: radius - z.sum()},
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 500},
+    )
+    nearest = found.x[:n] - found.x[n:]
+    return apart(_nearest_by_l1(v, radius) if slip else project_l1_ball(v, radius), nearest)
+
+
+def _nearest_by_l1(v: np.ndarray, radius: float) -> np.ndarray:
+    """One of the points that Eq. (3) asks for as printed: the distance is in the L1 norm, too."""
+    n = len(v)
+    rows = np.block(  # p - d <= v, -p - d <= -v, |p| <= s, sum s <= r
+        [
+            [np.eye(n), -np.eye(n), np.zeros((n, n))],
+            [-np.eye(n), -np.eye(n), np.zeros((n, n))],
+            [np.eye(n), np.zeros((n, n)), -np.eye(n)],
+            [-np.eye(n), np.zeros((n, n)), -np.eye(n)],
+            [np.zeros((1, 2 * n)), np.ones((1, n))],
+        ]
+    )
+    cost, right = np.repeat([0.0, 1.0, 0.0], n), np.r_[v, -v, np.zeros(2 * n), radius]
+    return np.asarray(linprog(cost, rows, right, bounds=[(None, None)] * (3 * n)).x[:n])
+
+
+def _nearest_in_l2_ball(rng: np.random.Generator, slip: bool = False) -> float:
+    """One factor for all weights, against SLSQP with the ball as a constraint."""
+    v = rng.normal(size=5) * 2
+    radius = 0.4 * float(np.linalg.norm(v))
+    found = minimize(
+        lambda w: np.sum((w - v) ** 2) / 2,
+        v / 10,
+        jac=lambda w: w - v,
+        constraints={
+            "type": "ineq",
+            "fun": lambda w: (radius**2 - w @ w) / 2,
+            "jac": lambda w: -w,
+        },
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 500},
+    )
+    return apart((project_l1_ball if slip else project_l2_ball)(v, radius), found.x)
+
+
+PROGRAM_CHECKS: tuple[Check, ...] = (
+    Check(
+        "L1-M3N §3.1, stationarity",
+        "P0's solution is the sum of alpha Delta f",
+        "P0 by a general solver; multipliers by Newton's method on the dual",
+        "half the sum, as if P0 charged the whole square",
+        1e-4,
+        _weights_from_multipliers,
+    ),
+    Check(
+        "L1-M3N §3.1, complementary slackness",
+        "a labelling whose margin has room to spare has multiplier 0",
+        "margins by a general solver; multipliers by Newton's method on the dual",
+        "all labellings with the same mass",
+        1e-4,
+        _complementary_slackness,
+    ),
+    Check(
+        "L1-M3N P1 and its dual (MEDN Appendix A)",
+        "least cost of weights and slacks = most that masses earn, |eta| <= 1/2",
+        "two linear programs",
+        "masses of wrong labellings forced to add up to C",
+        1e-8,
+        _strong_duality,
+    ),
+    Check(
+        "L1-M3N Eq. (2)",
+        "the slacks of P1 are the hinge loss, NC times its mean",
+        "a linear program in the slacks; the formula",
+        "N forgotten",
+        1e-8,
+        _hinge_form,
+    ),
+    Check(
+        "L1-M3N P1 and P1'",
+        "with the radius of P1's solution P1' has the same solution",
+        "two linear programs",
+        "its length in the L2 norm as radius",
+        1e-8,
+        _same_as_in_the_ball,
+    ),
+    Check(
+        "L1-M3N Definition 1",
+        "f(y*) - f(y^i) is a sub-gradient of the hinge loss",
+        "the line; the loss at 200 other points",
+        "the sign turned",
+        1e-9,
+        _sub_gradient,
+    ),
+    Check(
+        "L1-M3N Eq. (3), L1 ball",
+        "the nearest point is a soft threshold",
+        "sorting; a general solver",
+        "nearest in the L1 norm, as printed",
+        1e-5,
+        _nearest_in_l1_ball,
+    ),
+    Check(
+        "L1-M3N Fig. 1, L2 ball",
+        "the nearest point is the point itself, scaled",
+        "the formula; a general solver",
+        "a threshold instead of a factor",
+        1e-5,
+        _nearest_in_l2_ball,
+    ),
+)
+"""In the paper's order."""
