@@ -30,6 +30,7 @@ from medn_edu.theory.factor_graphs.messages import (
 )
 from medn_edu.theory.factor_graphs.solvers import (
     as_beliefs,
+    as_messages,
     exact_blocks,
     local_blocks,
     maximise,
@@ -218,16 +219,11 @@ def test_blocks_are_the_readable_program(loop, epsilon):
     blocks = local_blocks(program)
     rng = np.random.default_rng(0)
     u = rng.normal(size=len(blocks.d))
-    queue = iter(np.split(u[3:], np.cumsum([len(x) for x in flat_messages(program)])[:-1]))
-    lam = tuple({key: next(queue) for key in messages} for messages in program.zero_messages())
+    lam = as_messages(program, u)
     assert blocks.value(u) == pytest.approx(program.value(u[:3], lam), rel=1e-12)
     np.testing.assert_allclose(blocks.gradient(u)[:3], program.gradient(u[:3], lam), atol=1e-12)
     dual = program.dual_value(as_beliefs(program, maximise(blocks)))
     assert blocks.value(minimise(blocks)) == pytest.approx(dual, rel=1e-6)
-
-
-def flat_messages(program):
-    return [message for messages in program.zero_messages() for message in messages.values()]
 
 
 def test_coordinate_descent_reaches_the_general_solver():

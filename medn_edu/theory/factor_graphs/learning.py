@@ -44,8 +44,10 @@ from medn_edu.theory.factor_graphs.graph import (
     scores,
 )
 from medn_edu.theory.factor_graphs.messages import (
+    Update,
     beliefs,
     decomposed_soft_max,
+    messages_from_node,
     sweep,
     zero_messages,
 )
@@ -233,7 +235,13 @@ class Descent:
     values: list[float]
 
 
-def coordinate_descent(program: Program, *, n_rounds: int = 100, step: float = 1.0) -> Descent:
+def coordinate_descent(
+    program: Program,
+    *,
+    n_rounds: int = 100,
+    step: float = 1.0,
+    update: Update = messages_from_node,
+) -> Descent:
     """Minimise the approximated program as in Figure 1: messages, weights, messages, ...
 
     The step of the weights is halved until the value decreases as much as half the gradient promises
@@ -247,6 +255,8 @@ def coordinate_descent(program: Program, *, n_rounds: int = 100, step: float = 1
         Number of rounds: a sweep over all nodes of all examples, then a step of the weights.
     step : float, default=1.0
         First step size tried.
+    update : callable, default=messages_from_node
+        The rule for messages.
 
     Returns
     -------
@@ -267,7 +277,9 @@ def coordinate_descent(program: Program, *, n_rounds: int = 100, step: float = 1
     values = [program.value(theta, lam)]
     for _ in range(n_rounds):
         pairs = zip(program.examples, lam, strict=True)
-        lam = tuple(sweep(e.graph(theta), each, program.c, program.epsilon) for e, each in pairs)
+        lam = tuple(
+            sweep(e.graph(theta), each, program.c, program.epsilon, update) for e, each in pairs
+        )
         values.append(program.value(theta, lam))
         slope = program.gradient(theta, lam)
         step *= 2

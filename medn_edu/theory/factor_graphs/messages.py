@@ -23,6 +23,8 @@ sum-product at :math:`\epsilon = 1` and max-product at 0.  In the paper's produc
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from medn_edu.theory.factor_graphs.entropies import CountingNumbers
@@ -35,6 +37,7 @@ from medn_edu.theory.factor_graphs.graph import (
 )
 
 __all__ = [
+    "Update",
     "beliefs",
     "decomposed_soft_max",
     "message_to_node",
@@ -44,6 +47,15 @@ __all__ = [
     "sweep",
     "zero_messages",
 ]
+
+
+class Update(Protocol):
+    """A rule for the messages from one node."""
+
+    def __call__(
+        self, graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float, v: int, /
+    ) -> Messages:
+        """Return the messages from node ``v``, given all others."""
 
 
 def zero_messages(graph: FactorGraph) -> Messages:
@@ -133,7 +145,13 @@ def messages_from_node(
     return {(v, a): message - message.mean() for a, message in zip(factors, new, strict=True)}
 
 
-def sweep(graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float) -> Messages:
+def sweep(
+    graph: FactorGraph,
+    lam: Messages,
+    c: CountingNumbers,
+    epsilon: float,
+    update: Update = messages_from_node,
+) -> Messages:
     """Return the messages after every node, in turn, has sent its best.
 
     Parameters
@@ -146,6 +164,8 @@ def sweep(graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float)
         Counting numbers.
     epsilon : float
         Temperature.
+    update : callable, default=messages_from_node
+        The rule; another than Lemma 3's to see what it does.
 
     Returns
     -------
@@ -153,7 +173,7 @@ def sweep(graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float)
         Messages after.
     """
     for v in range(graph.n_nodes):
-        lam = lam | messages_from_node(graph, lam, c, epsilon, v)
+        lam = lam | update(graph, lam, c, epsilon, v)
     return lam
 
 
@@ -164,6 +184,7 @@ def norm_product(
     *,
     n_sweeps: int = 200,
     tolerance: float = 1e-13,
+    update: Update = messages_from_node,
 ) -> Messages:
     """Send messages until they no longer change.
 
@@ -179,6 +200,8 @@ def norm_product(
         At most so many sweeps; with cycles and negative counting numbers it may not end by itself.
     tolerance : float, default=1e-13
         Largest change that counts as none.
+    update : callable, default=messages_from_node
+        The rule.
 
     Returns
     -------
@@ -196,7 +219,7 @@ def norm_product(
     """
     lam = zero_messages(graph)
     for _ in range(n_sweeps):
-        before, lam = lam, sweep(graph, lam, c, epsilon)
+        before, lam = lam, sweep(graph, lam, c, epsilon, update)
         if max(np.abs(lam[key] - before[key]).max() for key in lam) <= tolerance:
             break
     return lam

@@ -23,10 +23,21 @@ import numpy as np
 from scipy.linalg import null_space
 from scipy.optimize import minimize
 
-from medn_edu.theory.factor_graphs.graph import Beliefs, distribution, soft_max
+from medn_edu.theory.factor_graphs.graph import Beliefs, Messages, distribution, soft_max
 from medn_edu.theory.factor_graphs.learning import Program
 
-__all__ = ["Blocks", "as_beliefs", "exact_blocks", "local_blocks", "maximise", "minimise"]
+__all__ = [
+    "Blocks",
+    "as_beliefs",
+    "as_messages",
+    "exact_blocks",
+    "feasible_steps",
+    "local_blocks",
+    "maximise",
+    "message_columns",
+    "minimise",
+    "restrict",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +55,9 @@ class Blocks:
     d : ndarray
         Coefficients of the linear term, one a variable.
     program : Program
-        Where the regulariser is from; the first variables are its weights.
+        Where the regulariser is from.
+    n_weights : int
+        How many of the variables, the first ones, are weights; the others are messages.
     """
 
     offsets: list[np.ndarray]
@@ -52,11 +65,7 @@ class Blocks:
     temperatures: list[float]
     d: np.ndarray
     program: Program
-
-    @property
-    def n_weights(self) -> int:
-        """Number of variables that are weights; the others are messages."""
-        return len(self.program.d)
+    n_weights: int
 
     def value(self, u: np.ndarray) -> float:
         """The primal value."""
@@ -87,7 +96,8 @@ def exact_blocks(program: Program) -> Blocks:
     """
     offsets = [example.losses for example in program.examples]
     matrices = [example.features for example in program.examples]
-    return Blocks(offsets, matrices, [program.epsilon] * len(offsets), program.d, program)
+    d = program.d
+    return Blocks(offsets, matrices, [program.epsilon] * len(offsets), d, program, len(d))
 
 
 def local_blocks(program: Program) -> Blocks:
@@ -103,31 +113,102 @@ def local_blocks(program: Program) -> Blocks:
     Blocks
         The same; after the weights come the messages ``lambda``, by example, node and factor.
     """
+    offsets, matrices, columns = [], [], message_columns(program)
     n_weights = len(program.d)
-    offsets, matrices = [], []
-    edges = [(i, *key) for i, lam in enumerate(program.zero_messages()) for key in lam]
-    sizes = [len(program.examples[i].loss[v]) for i, v, _ in edges]
-    ends = n_weights + np.cumsum(sizes)
-    columns = {edge: range(end - n, end) for edge, n, end in zip(edges, sizes, ends, strict=True)}
+    n_variables = max(place.stop for place in columns.values())
     for i, example in enumerate(program.examples):
         for v, e in enumerate(example.loss):
-            A = np.zeros((len(e), ends[-1]))
+            A = np.zeros((len(e), n_variables))
             A[:, :n_weights] = example.node_features[v]
-            for a in example.graph(np.zeros(n_weights)).factors_of(v):
-                A[:, columns[i, v, a]] = -np.eye(len(e))
+            for edge in columns:
+                if edge[:2] == (i, v):
+                    A[:, columns[edge]] = -np.eye(len(e))
             offsets.append(e)
             matrices.append(A)
-        for a, (scope, phi) in enumerate(zip(example.scopes, example.factor_features, strict=True)):
+        pairs = zip(example.scopes, example.factor_features, strict=True)
+        for a, (scope, phi) in enumerate(pairs):
             labels = np.indices(phi.shape[:-1]).reshape(len(scope), -1)
-            A = np.zeros((labels.shape[1], ends[-1]))
+            A = np.zeros((labels.shape[1], n_variables))
             A[:, :n_weights] = phi.reshape(-1, n_weights)
             for v, y_v in zip(scope, labels, strict=True):
                 A[:, columns[i, v, a]] = np.eye(len(example.loss[v]))[y_v]
             offsets.append(np.zeros(labels.shape[1]))
             matrices.append(A)
     temperatures = program.epsilon * np.concatenate([program.c.node, program.c.factor])
-    d = np.concatenate([program.d, np.zeros(ends[-1] - n_weights)])
-    return Blocks(offsets, matrices, [*temperatures] * len(program.examples), d, program)
+    d = np.concatenate([program.d, np.zeros(n_variables - n_weights)])
+    many = [*temperatures] * len(program.examples)
+    return Blocks(offsets, matrices, many, d, program, n_weights)
+
+
+def message_columns(program: Program) -> dict[tuple[int, int, int], slice]:
+    """Return which variables of `local_blocks` each message is.
+
+    Parameters
+    ----------
+    program : Program
+        The program.
+
+    Returns
+    -------
+    dict
+        By example, node and factor.
+    """
+    out, end = {}, len(program.d)
+    for i, lam in enumerate(program.zero_messages()):
+        for (v, a), message in lam.items():
+            out[i, v, a] = slice(end, end + len(message))
+            end += len(message)
+    return out
+
+
+def as_messages(program: Program, u: np.ndarray) -> tuple[Messages, ...]:
+    """Sort the variables of `local_blocks` into messages.
+
+    Parameters
+    ----------
+    program : Program
+        The program.
+    u : ndarray
+        Weights and messages in a row.
+
+    Returns
+    -------
+    tuple of Messages
+        Those of every example.
+    """
+    out: tuple[Messages, ...] = tuple({} for _ in program.examples)
+    for (i, v, a), place in message_columns(program).items():
+        out[i][v, a] = u[place]
+    return out
+
+
+def restrict(blocks: Blocks, u: np.ndarray, columns: list[int]) -> Blocks:
+    """Hold all variables fixed but some messages.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The program.
+    u : ndarray
+        All its variables.
+    columns : list of int
+        The messages that stay free.
+
+    Returns
+    -------
+    Blocks
+        The program in these alone, less what does not depend on them.
+    """
+    rest = np.delete(np.arange(len(u)), columns)
+    pairs = zip(blocks.offsets, blocks.matrices, strict=True)
+    return Blocks(
+        [e + A[:, rest] @ u[rest] for e, A in pairs],
+        [A[:, columns] for A in blocks.matrices],
+        blocks.temperatures,
+        np.zeros(len(columns)),
+        blocks.program,
+        0,
+    )
 
 
 def as_beliefs(program: Program, b: list[np.ndarray]) -> tuple[Beliefs, ...]:
@@ -189,6 +270,7 @@ def _minimise_with_maxima(blocks: Blocks, flat: list[int]) -> np.ndarray:
         [blocks.temperatures[k] for k in smooth],
         blocks.d,
         blocks.program,
+        blocks.n_weights,
     )
     above = np.repeat(np.eye(len(flat)), [len(blocks.offsets[k]) for k in flat], axis=0)
     slope = np.hstack([-np.vstack([blocks.matrices[k] for k in flat]), above])
@@ -230,6 +312,25 @@ def maximise(blocks: Blocks, *, accuracy: float = 1e-7) -> list[np.ndarray]:
     return np.split(b, np.cumsum(sizes)[:-1])
 
 
+def feasible_steps(blocks: Blocks) -> np.ndarray:
+    """Return the directions in which the dual's distributions may move.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The program.
+
+    Returns
+    -------
+    ndarray of shape (n_labels_of_all_blocks, n_directions)
+        An orthonormal basis of what keeps all sums at 1 and the beliefs in agreement.
+    """
+    sizes = [len(e) for e in blocks.offsets]
+    sums = np.repeat(np.eye(len(sizes)), sizes, axis=0).T
+    agreement = np.vstack(blocks.matrices)[:, blocks.n_weights :].T
+    return null_space(np.vstack([sums, agreement]))
+
+
 class _Climb:
     """The dual with its barrier, over all blocks in a row."""
 
@@ -240,9 +341,7 @@ class _Climb:
         self.e = np.concatenate(blocks.offsets)
         self.t = np.repeat(blocks.temperatures, sizes)
         self.features, self.d = stacked[:, :n_weights].T, blocks.d[:n_weights]
-        sums = np.repeat(np.eye(len(sizes)), sizes, axis=0).T
-        # steps in here keep the sums at 1 and the beliefs in agreement
-        self.free = null_space(np.vstack([sums, stacked[:, n_weights:].T]))
+        self.free = feasible_steps(blocks)
 
     def value(self, b: np.ndarray, barrier: float) -> float:
         """The dual value and the barrier's; minus infinity outside."""

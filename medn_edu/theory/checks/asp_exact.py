@@ -1,0 +1,257 @@
+"""Structured prediction and duality (ASP sections 2.1 and 3): Theorem 1, Claim 1, Eq. (4) and (6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from medn_edu.theory.checks.check import Check
+from medn_edu.theory.checks.distance import apart
+from medn_edu.theory.factor_graphs.entropies import CountingNumbers
+from medn_edu.theory.factor_graphs.graph import entropy, log_partition, probabilities, soft_max
+from medn_edu.theory.factor_graphs.learning import Program, random_examples
+from medn_edu.theory.factor_graphs.solvers import Blocks, exact_blocks, maximise, minimise
+
+__all__ = ["EXACT_CHECKS", "central_differences", "draw_program"]
+
+EPSILONS = (1.0, 0.3, 0.02, 0.0)
+_TRIANGLE = ((0, 1), (1, 2), (2, 0))
+
+
+def draw_program(
+    rng: np.random.Generator,
+    *,
+    epsilon: float,
+    p: float | None = None,
+    scopes: tuple[tuple[int, ...], ...] = _TRIANGLE,
+    n_labels: tuple[int, ...] = (2, 2, 2),
+) -> Program:
+    """Draw two training pairs on a small graph, by default a triangle, and a regulariser.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    epsilon : float
+        Temperature.
+    p : float, optional
+        Exponent of the regulariser; by default 1.5, 2 or 3 at random.
+    scopes : tuple of tuple of int
+        Nodes of each factor.
+    n_labels : tuple of int
+        Number of labels of each node.
+
+    Returns
+    -------
+    Program
+        With every counting number 1.
+    """
+    examples = random_examples(rng, scopes, n_labels)
+    c = CountingNumbers.ones(examples[0].graph(np.zeros(3)))
+    exponent = rng.choice([1.5, 2.0, 3.0]) if p is None else p
+    return Program(examples, C=rng.uniform(0.3, 0.8), p=float(exponent), epsilon=epsilon, c=c)
+
+
+def central_differences(
+    value: Callable[[np.ndarray], float], at: np.ndarray, step: float = 1e-5
+) -> np.ndarray:
+    """Return the gradient of a function by central differences.
+
+    Parameters
+    ----------
+    value : callable
+        The function.
+    at : ndarray of shape (n,)
+        Where.
+    step : float, default=1e-5
+        Length of the steps.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Slopes.
+    """
+    return np.array([(value(at + h) - value(at - h)) / (2 * step) for h in step * np.eye(len(at))])
+
+
+# -- section 2.1 ----------------------------------------------------------------------------------
+
+
+def _gradient(rng: np.random.Generator, slip: bool = False) -> float:
+    """Structured prediction by enumeration, and its slopes."""
+    program = draw_program(rng, epsilon=rng.uniform(0.3, 1.0))
+    theta = rng.normal(size=3)
+    formula = program.exact_gradient(theta)
+    if slip:
+        formula += (1 / program.C - 1) * program.regulariser_slope(theta)
+    return apart(formula, central_differences(program.exact_value, theta))
+
+
+def _variational(rng: np.random.Generator, slip: bool = False) -> float:
+    """The best of all distributions by BFGS over logits, and the soft-max."""
+    epsilon = rng.uniform(0.2, 1.5)
+    graph = draw_program(rng, epsilon=epsilon).examples[0].graph(rng.normal(size=3))
+    formula = probabilities(graph, epsilon)
+    score = np.log(formula) * epsilon + log_partition(graph, epsilon)
+
+    def value(p: np.ndarray) -> float:
+        return float(p @ score + (1.0 if slip else epsilon) * entropy(p))
+
+    found = minimize(lambda u: -value(softmax(u)), np.zeros(8), method="BFGS", tol=1e-9)
+    best = softmax(found.x)
+    return max(apart(value(best), log_partition(graph, epsilon)), apart(best, formula) / 100)
+
+
+# -- Theorem 1 ------------------------------------------------------------------------------------
+
+
+def _fenchel(rng: np.random.Generator, slip: bool = False) -> float:
+    """A soft-max and a regulariser that is not even, so that the sign of theta counts."""
+    Phi, e, d, a = (rng.normal(size=size) for size in ((3, 5), 5, 3, 3))
+    program = draw_program(rng, epsilon=rng.uniform(0.3, 1.5))
+    sign = 1.0 if slip else -1.0
+
+    def primal(theta: np.ndarray) -> float:
+        h = program.regulariser(sign * theta) + a @ (sign * theta)
+        return float(soft_max(Phi.T @ theta + e, program.epsilon) - d @ theta + h)
+
+    best = maximise(Blocks([e], [Phi.T], [program.epsilon], d + a, program, 3))[0]
+    conjugate = program.mismatch_price(Phi @ best - d - a)
+    dual = program.epsilon * entropy(best) + best @ e - conjugate
+    return apart(minimize(primal, np.zeros(3), method="BFGS", tol=1e-9).fun, dual)
+
+
+# -- Claim 1 --------------------------------------------------------------------------------------
+
+
+def _conjugate_of_soft_max(rng: np.random.Generator, slip: bool = False) -> float:
+    """The supremum by BFGS, and the entropy."""
+    epsilon, p = rng.uniform(0.2, 1.5), rng.dirichlet(np.full(5, 2.0))
+    found = minimize(lambda z: soft_max(z, epsilon) - p @ z, np.zeros(5), method="BFGS", tol=1e-9)
+    return apart(-found.fun, (1 if slip else -1) * epsilon * entropy(p))
+
+
+def _conjugate_of_norm(rng: np.random.Generator, slip: bool = False) -> float:
+    """The supremum by BFGS, and the power of the dual norm."""
+    program = draw_program(rng, epsilon=1.0, p=rng.choice([1.5, 3.0]))
+    z = rng.normal(size=4)
+    found = minimize(lambda u: program.regulariser(u) - z @ u, z, method="BFGS", tol=1e-9)
+    formula = program.mismatch_price(z)
+    return apart(-found.fun, formula * program.C ** (program.q - 2) if slip else formula)
+
+
+def _claim_1_value(program: Program, found: list[np.ndarray]) -> tuple[float, np.ndarray]:
+    """Claim 1's dual as it stands there, and what it takes the norm of."""
+    pairs = list(zip(found, program.examples, strict=True))
+    z = np.asarray(sum(p @ example.features for p, example in pairs) - program.d)
+    entropies = sum(program.epsilon * entropy(p) + p @ example.losses for p, example in pairs)
+    return float(entropies) - program.mismatch_price(z), z
+
+
+def _strong_duality(rng: np.random.Generator, slip: bool = False) -> float:
+    """Eq. (3) by scipy, its dual by Newton's method, at all temperatures."""
+    worst = 0.0
+    for epsilon in EPSILONS:
+        program = draw_program(rng, epsilon=epsilon)
+        blocks = exact_blocks(program)
+        if slip:
+            blocks = replace(blocks, offsets=[-e for e in blocks.offsets])
+        dual, _ = _claim_1_value(program, maximise(blocks))
+        worst = max(worst, apart(dual, program.exact_value(minimise(exact_blocks(program)))))
+    return worst
+
+
+def _best_weights(rng: np.random.Generator, slip: bool = False) -> float:
+    """The weights that the dual's distributions imply, and the primal's."""
+    program = draw_program(rng, epsilon=rng.uniform(0.5, 1.0))
+    blocks = exact_blocks(program)
+    _, z = _claim_1_value(program, maximise(blocks, accuracy=1e-10))
+    size = (np.abs(z) / program.C) ** (program.q - 1)
+    return apart((1 if slip else -1) * size * np.sign(z), minimise(blocks))
+
+
+def _one_temperature(rng: np.random.Generator, slip: bool = False) -> float:
+    """A conditional random field with the prior exp(e / epsilon) in place of the temperature."""
+    program = draw_program(rng, epsilon=rng.uniform(0.1, 0.5))
+    epsilon, sign = program.epsilon, -1.0 if slip else 1.0
+    examples = tuple(
+        replace(example, loss=tuple(sign * e / epsilon for e in example.loss))
+        for example in program.examples
+    )
+    C = program.C * epsilon ** (program.p - 1)  # its C^(1-q) is C^(1-q) / epsilon
+    field = replace(program, examples=examples, C=C, epsilon=1.0)
+    lowest = epsilon * field.exact_value(minimise(exact_blocks(field)))
+    return apart(lowest, program.exact_value(minimise(exact_blocks(program))))
+
+
+EXACT_CHECKS: tuple[Check, ...] = (
+    Check(
+        "ASP Eq. (4)",
+        "the gradient of structured prediction, C times the regulariser's slope in it",
+        "the formula with enumerated probabilities; central differences of Eq. (3)",
+        "as printed: the factor C is missing",
+        1e-6,
+        _gradient,
+    ),
+    Check(
+        "ASP Eq. (6)",
+        "the soft-max is the largest mean score plus epsilon times the entropy",
+        "BFGS over all distributions; enumeration",
+        "the entropy without its factor epsilon",
+        1e-6,
+        _variational,
+    ),
+    Check(
+        "ASP Theorem 1",
+        "min f(Phi' theta + e) - d' theta + h(-theta) is max -f*(p) + p' e - h*(Phi p - d)",
+        "BFGS and Newton's method; f a soft-max, h a regulariser that is not even",
+        "h(theta) for h(-theta)",
+        1e-6,
+        _fenchel,
+    ),
+    Check(
+        "ASP Claim 1, the conjugate of the soft-max",
+        "the conjugate of the soft-max is minus epsilon times the entropy",
+        "the supremum by BFGS; the entropy",
+        "as printed: without the minus",
+        1e-6,
+        _conjugate_of_soft_max,
+    ),
+    Check(
+        "ASP Claim 1, the conjugate of the norm",
+        "the conjugate of C/p |.|_p^p is C^(1-q)/q |.|_q^q",
+        "the supremum by BFGS; the formula",
+        "1 / C for C^(1-q), which is right for p = 2 only",
+        1e-6,
+        _conjugate_of_norm,
+    ),
+    Check(
+        "ASP Claim 1",
+        "the dual of structured prediction, for epsilon = 1, 0.3, 0.02 and 0 and p = 1.5, 2 or 3",
+        "Eq. (3) by scipy over the weights; its dual by Newton's method over distributions",
+        "the loss with the wrong sign",
+        1e-6,
+        _strong_duality,
+    ),
+    Check(
+        "ASP Claim 1, the weights",
+        "theta = -(|z| / C)^(q-1) sign z, where z is the learned means less the empirical ones",
+        "the formula at the dual's solution; the primal's solution",
+        "the sign that the Lagrangian in the proof would give",
+        1e-4,
+        _best_weights,
+    ),
+    Check(
+        "ASP section 3, one temperature",
+        "structured prediction is epsilon times a random field with prior exp(e / epsilon)",
+        "both programs by scipy",
+        "as printed: the prior exp(-e / epsilon)",
+        1e-6,
+        _one_temperature,
+    ),
+)
+"""Checks of what is exact, in the paper's order."""
