@@ -1,0 +1,232 @@
+"""P1 and its dual (MEDN section 3.1): Definition 1, Theorem 2, dual sparsity, conjugates of slacks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import logsumexp, softmax
+
+from medn_edu.slacks import ExponentialSlack, LinearSlack
+from medn_edu.theory.checks.check import Check
+from medn_edu.theory.checks.distance import apart, excess
+from medn_edu.theory.checks.medn_instances import (
+    DiscretePrior,
+    draw_prior,
+    draw_problem,
+    draw_slacks,
+)
+from medn_edu.theory.medn import EnumeratedProblem
+from medn_edu.theory.medn_solvers import solve_dual, solve_primal
+
+__all__ = ["DUALITY_CHECKS"]
+
+
+# -- Definition 1 -------------------------------------------------------------------------------
+
+
+def _strong_duality(rng: np.random.Generator, slip: bool = False) -> float:
+    """P1 by a general solver, D1 by Newton's method; one prior, all slacks."""
+    prior, worst = draw_prior(rng), 0.0
+    for slack in draw_slacks(rng):
+        problem = draw_problem(rng, prior, slack, lengths=(1, 2), weights=[0, 3, 5])
+        dual = solve_dual(problem)
+        value, alpha = dual.value, np.asarray(dual.alpha)
+        if slip:
+            value = alpha @ problem.losses - prior.log_mgf(problem.eta(alpha)).sum()
+        primal = solve_primal(problem)
+        worst = np.maximum(worst, apart(value, primal.value))
+    return float(worst)
+
+
+def _weak_duality(rng: np.random.Generator, slip: bool = False) -> float:
+    """Any masses that D1 allows, any mean that P1 allows."""
+    prior = draw_prior(rng)
+    problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
+    found = []
+    for _ in range(20):
+        alpha = np.where(problem.losses > 0, rng.exponential(0.2, len(problem.losses)), 0.0)
+        while math.isinf(problem.dual_value(alpha)):
+            alpha /= 2
+        low, high = (max(min(end, 3.0), -3.0) for end in prior.domain)
+        mu = prior.mean(rng.uniform(0.8 * low, 0.8 * high, problem.n_weights) * rng.uniform())
+        primal = prior.kl(mu).sum() if slip else problem.primal_value(mu)
+        found.append(excess(problem.dual_value(alpha), primal, size=problem.primal_value(mu)))
+    return float(np.max(found))
+
+
+# -- Theorem 2 ----------------------------------------------------------------------------------
+
+
+def _on_a_grid(
+    rng: np.random.Generator, C: float
+) -> tuple[EnumeratedProblem, np.ndarray, np.ndarray]:
+    """Return a problem with two weights on a grid, the grid's points, and their prior masses."""
+    line, mass = np.sort(rng.uniform(-2, 2, 5)), rng.dirichlet(np.full(5, 3.0))
+    problem = draw_problem(rng, DiscretePrior(line, mass), LinearSlack(C), weights=[0, 3])
+    points = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2)
+    return problem, points, np.outer(mass, mass).ravel()
+
+
+def _tilted_prior(rng: np.random.Generator, slip: bool = False) -> float:
+    """All 25 probabilities by a general solver, and the prior tilted by D1's masses."""
+    C = rng.uniform(0.5, 2.0)
+    problem, points, prior_mass = _on_a_grid(rng, C)
+    eta = problem.eta(np.asarray(solve_dual(problem).alpha))
+    tilted = softmax(points @ eta + (0.0 if slip else np.log(prior_mass)))
+    return apart(_best_distribution(problem, C, points, prior_mass), tilted)
+
+
+def _best_distribution(
+    problem: EnumeratedProblem, C: float, points: np.ndarray, prior_mass: np.ndarray
+) -> np.ndarray:
+    """Solve P1 over the probabilities and the slacks themselves, by SLSQP."""
+    n, N = len(points), problem.n_samples
+    member = (problem.sample[:, None] == np.arange(N)).astype(float)
+    A = np.hstack([problem.differences @ points.T, member])
+    total = np.concatenate([np.ones(n), np.zeros(N)])
+
+    def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
+        ratio = np.log(z[:n] / prior_mass)
+        return z[:n] @ ratio + C * z[n:].sum(), np.concatenate([ratio + 1, np.full(N, C)])
+
+    result = minimize(
+        objective,
+        np.concatenate([prior_mass, problem.xi(prior_mass @ points)]),
+        jac=True,
+        bounds=[(1e-12, 1)] * n + [(0, None)] * N,
+        constraints=[
+            {"type": "ineq", "fun": lambda z: A @ z - problem.losses, "jac": lambda z: A},
+            {"type": "eq", "fun": lambda z: total @ z - 1, "jac": lambda z: total},
+        ],
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-15},
+    )
+    return result.x[:n]
+
+
+def _log_z(rng: np.random.Generator, slip: bool = False) -> float:
+    """The largest <g>_p - KL(p || p0), by climbing over p, and log Z, a sum."""
+    n = 12
+    g, prior_mass = rng.normal(size=n), rng.dirichlet(np.full(n, 2.0))
+
+    def minus_value(logits: np.ndarray) -> tuple[float, np.ndarray]:
+        p = softmax(logits)
+        if slip:  # KL(p0 || p)
+            return prior_mass @ np.log(prior_mass / p) - p @ g, p - prior_mass - p * (g - p @ g)
+        ratio = np.log(p / prior_mass) - g
+        return p @ ratio, p * (ratio - p @ ratio)
+
+    best = minimize(
+        minus_value, np.log(prior_mass), jac=True, method="BFGS", options={"gtol": 1e-9}
+    )
+    return apart(-best.fun, logsumexp(g, b=prior_mass))
+
+
+def _dual_sparsity(rng: np.random.Generator, slip: bool = False) -> float:
+    """Constraints hold on average, which mass on the worst of them makes exact (KKT)."""
+    prior = draw_prior(rng)
+    problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
+    primal, alpha = solve_primal(problem), np.asarray(solve_dual(problem).alpha)
+    losses = np.zeros_like(problem.losses) if slip else problem.losses
+    room = problem.differences @ primal.w - losses + problem.xi(primal.w)[problem.sample]
+    return abs(float(alpha @ room)) / primal.value
+
+
+# -- slacks -------------------------------------------------------------------------------------
+
+
+def _conjugate_slacks(rng: np.random.Generator, slip: bool = False) -> float:
+    """U* by its definition, a maximum over slacks, and by its formulas."""
+    found = []
+    for slack in draw_slacks(rng):
+        s = rng.uniform(0.1, 0.9) * (slack.c if isinstance(slack, ExponentialSlack) else slack.C)
+        best = minimize_scalar(
+            lambda xi, slack=slack, s=s: float(slack.penalty(xi)) - s * xi,
+            bounds=(0, 30),
+            method="bounded",
+            options={"xatol": 1e-9},
+        )
+        formula = float(slack.conjugate(np.array(s)))
+        found.append(abs(-best.fun - (2 * formula if slip else formula)))
+    return float(np.max(found))
+
+
+def _random_slacks(rng: np.random.Generator, slip: bool = False) -> float:
+    """U a divergence and U* a log normaliser, both by quadrature, and their formulas."""
+    c = rng.uniform(0.5, 2.0)
+    slack, mean, s = ExponentialSlack(c), rng.uniform(1.5, 5.0) / c, c * rng.uniform(0.1, 0.9)
+
+    def divergence(xi: float) -> float:  # of one exponential distribution from another
+        log_p, log_prior = -math.log(mean) - xi / mean, math.log(c) - c * xi
+        return math.exp(log_p) * (log_p - log_prior)
+
+    kl = quad(divergence, 0, math.inf, epsabs=0, epsrel=1e-10)[0]
+    Z = quad(lambda xi: c * math.exp((s - c) * xi), 0, math.inf, epsabs=0, epsrel=1e-10)[0]
+    return max(
+        apart(kl, slack.penalty(np.array(mean))),
+        apart(-math.log(Z) if slip else math.log(Z), slack.conjugate(np.array(s))),
+    )
+
+
+DUALITY_CHECKS: tuple[Check, ...] = (
+    Check(
+        "MEDN Definition 1",
+        "the minimum of P1 is the maximum of D1, whatever prior and slack",
+        "SLSQP over means and slacks; Newton's method with a barrier over all labellings' masses",
+        "D1 without U*",
+        1e-8,
+        _strong_duality,
+    ),
+    Check(
+        "MEDN Definition 1, weak duality",
+        "no value of D1 exceeds one of P1",
+        "random masses; random posterior means with their best slacks",
+        "the slacks are not paid for",
+        1e-12,
+        _weak_duality,
+    ),
+    Check(
+        "MEDN Theorem 2",
+        "p(w) = p0(w) exp(w'η − Σ α Δℓ) / Z(α), where α solves D1",
+        "SLSQP over the 25 probabilities of a gridded prior; the tilt by D1's α",
+        "the prior is left out of the tilt",
+        1e-5,
+        _tilted_prior,
+    ),
+    Check(
+        "MEDN Theorem 2, log Z",
+        "log Z is the conjugate of the divergence: max over p of <g> − KL(p‖p0)",
+        "BFGS over 12 probabilities; a sum of exponentials",
+        "KL(p0‖p) for KL(p‖p0)",
+        1e-12,
+        _log_z,
+    ),
+    Check(
+        "MEDN Theorem 2, U*",
+        "U* = sup of sξ − U(ξ): 0 for s ≤ C; s²/2C; −log(1 − s/c)",
+        "search over slacks; the formulas of the three slacks",
+        "a factor of 2, as in s²/C for s²/2C",
+        1e-8,
+        _conjugate_slacks,
+    ),
+    Check(
+        "MEDN section 3.1, random slacks",
+        "with random slacks U is a divergence, cξ − 1 − log cξ, and U* a log normaliser",
+        "quadrature over exponential distributions; the formulas",
+        "the sign of the log normaliser",
+        1e-12,
+        _random_slacks,
+    ),
+    Check(
+        "MEDN section 3.1, dual sparsity",
+        "α_i(y) > 0 only where the constraint on the mean is active (KKT)",
+        "α of D1 by Newton's method; room in P1's constraints, solved by SLSQP",
+        "room without Δℓ",
+        1e-8,
+        _dual_sparsity,
+    ),
+)
+"""The checks, in the paper's order."""

@@ -1,0 +1,287 @@
+"""Random instances on which the statements about maximum entropy discrimination are tried.
+
+Small ones, for everything is enumerated: a few short chains with two labels, two features a node, and
+so at most eight weights.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from medn_edu.packing import label_samples, pack
+from medn_edu.priors import (
+    BoxPrior,
+    ExponentialPrior,
+    GaussianPrior,
+    LaplacePrior,
+    NormalGammaPrior,
+    NormalInverseGaussianPrior,
+    Prior,
+    SpikeSlabPrior,
+    TwoPointPrior,
+)
+from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
+from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack, enumerate_problem
+
+__all__ = [
+    "DiscretePrior",
+    "best_masses",
+    "draw_prior",
+    "draw_problem",
+    "draw_slacks",
+    "laplace_by_quadrature",
+    "least_under_margins",
+]
+
+_Vector = Callable[[np.ndarray], np.ndarray]
+
+
+def draw_prior(rng: np.random.Generator) -> Prior:
+    """Return one of the gallery's priors.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Prior
+        The prior, its constants drawn too.
+    """
+    a, b = rng.uniform(0.8, 2.0, 2)
+    gallery: tuple[Prior, ...] = (
+        GaussianPrior(a),
+        LaplacePrior(4 * a),
+        NormalGammaPrior(2 * a, 6 * b),
+        NormalInverseGaussianPrior(a, b),
+        BoxPrior(a),
+        TwoPointPrior(a),
+        ExponentialPrior(2 * a),
+        SpikeSlabPrior(0.3, 2 * a),
+    )
+    return gallery[rng.integers(len(gallery))]
+
+
+def draw_slacks(rng: np.random.Generator) -> tuple[ShippedSlack, ...]:
+    """Return the three slacks, each with a random constant.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    tuple of slacks
+        Linear, quadratic, exponential.
+    """
+    a, b, c = rng.uniform(0.5, 2.0, 3)
+    return LinearSlack(a), QuadraticSlack(b), ExponentialSlack(c)
+
+
+def draw_problem(
+    rng: np.random.Generator,
+    prior: Prior,
+    slack: ShippedSlack,
+    lengths: Sequence[int] = (1, 2, 2),
+    weights: Sequence[int] | None = None,
+) -> EnumeratedProblem:
+    """Draw chains whose labels follow a feature, most of the time, and write all labellings out.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    prior : Prior
+        Prior of every weight.
+    slack : slack
+        Price of violated margins.
+    lengths : sequence of int
+        Number of nodes of each chain.
+    weights : sequence of int, optional
+        Weights that are learnt, the others being 0; all eight of them unless given.
+
+    Returns
+    -------
+    EnumeratedProblem
+        P1 and D1.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> problem = draw_problem(rng, GaussianPrior(), LinearSlack(), weights=[0, 3])
+    >>> len(problem.losses), problem.n_weights
+    (10, 2)
+    """
+    X = [rng.normal(size=(length, 2)) for length in lengths]
+    noisy = np.concatenate(X)[:, 0] + 0.7 * rng.normal(size=sum(lengths))
+    data = label_samples(pack(X), (noisy > 0).astype(int), np.ones((1, 2, 2), dtype=bool))
+    problem = enumerate_problem(data, prior, slack)
+    kept = slice(None) if weights is None else list(weights)
+    return dataclasses.replace(problem, differences=problem.differences[:, kept])
+
+
+def least_under_margins(
+    problem: EnumeratedProblem, C: float, penalty: Callable[[np.ndarray], float], slope: _Vector
+) -> tuple[float, np.ndarray]:
+    """Minimise ``penalty(mu) + C sum_i xi_i`` under the margin constraints, as the papers print them.
+
+    Parameters
+    ----------
+    problem : EnumeratedProblem
+        The margins.
+    C : float
+        Price of violating them.
+    penalty, slope : callable
+        What a mean costs, and the gradient of that.
+
+    Returns
+    -------
+    value : float
+        The minimum, by scipy's SLSQP.
+    mu : ndarray of shape (n_weights,)
+        Where it is.
+    """
+    K, price = problem.n_weights, C * problem.sample_weight
+    wrong = problem.losses > 0  # y != y^i
+    member = (problem.sample[:, None] == np.arange(problem.n_samples)).astype(float)
+    A = np.hstack([problem.differences, member])[wrong]
+    result = minimize(
+        lambda z: penalty(z[:K]) + price @ z[K:],
+        np.concatenate([np.zeros(K), problem.xi(np.zeros(K))]),
+        jac=lambda z: np.concatenate([slope(z[:K]), price]),
+        bounds=[(None, None)] * K + [(0, None)] * problem.n_samples,
+        constraints={
+            "type": "ineq",
+            "fun": lambda z: A @ z - problem.losses[wrong],
+            "jac": lambda z: A,
+        },
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-15},
+    )
+    return float(result.fun), result.x[:K]
+
+
+def best_masses(
+    problem: EnumeratedProblem,
+    C: float,
+    cost: Callable[[np.ndarray], float],
+    slope: _Vector,
+    *,
+    only_wrong: bool = False,
+) -> tuple[float, np.ndarray]:
+    """Maximise ``sum alpha loss - cost(eta)`` over masses of ``C`` a sample, as the papers print it.
+
+    Parameters
+    ----------
+    problem : EnumeratedProblem
+        Feature differences and losses.
+    C : float
+        Mass of each sample.
+    cost, slope : callable
+        What a tilt ``eta`` costs, infinite outside its domain, and the gradient of that.
+    only_wrong : bool, default=False
+        Whether the wrong labellings have to carry all of the mass; else the true one may.
+
+    Returns
+    -------
+    value : float
+        The maximum, by scipy's SLSQP.
+    eta : ndarray of shape (n_weights,)
+        The tilt there.
+    """
+    rows = np.flatnonzero(problem.losses > 0)
+    F, losses, sample = problem.differences[rows], problem.losses[rows], problem.sample[rows]
+    member = (sample == np.arange(problem.n_samples)[:, None]).astype(float)
+    mass = C * problem.sample_weight
+    result = minimize(
+        lambda a: min(cost(a @ F), 1e6) - a @ losses,
+        0.1 * mass[sample] / member.sum(axis=1)[sample],
+        jac=lambda a: F @ slope(a @ F) - losses,
+        bounds=[(0, None)] * len(rows),
+        constraints={
+            "type": "eq" if only_wrong else "ineq",
+            "fun": lambda a: mass - member @ a,
+            "jac": lambda a: -member,
+        },
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-15},
+    )
+    return -float(result.fun), result.x @ F
+
+
+@dataclass(frozen=True, eq=False)
+class DiscretePrior(Prior):
+    """A prior on a few points of the line; all it answers are sums over these.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points,)
+        Where a weight can be.
+    mass : ndarray of shape (n_points,)
+        How probable that is.
+    """
+
+    points: np.ndarray
+    mass: np.ndarray
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Every tilt will do."""
+        return (-math.inf, math.inf)
+
+    def _logits(self, eta: np.ndarray) -> np.ndarray:
+        return np.log(self.mass) + np.asarray(eta, dtype=float)[..., None] * self.points
+
+    def _tilted(self, eta: np.ndarray) -> np.ndarray:
+        logits = self._logits(eta)
+        return np.exp(logits - logsumexp(logits, axis=-1, keepdims=True))
+
+    def log_mgf(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        """Return the logarithm of a sum of exponentials."""
+        return logsumexp(self._logits(eta), axis=-1)
+
+    def mean(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        """Return the mean of the tilted masses."""
+        return self._tilted(eta) @ self.points
+
+    def variance(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        """Return the variance of the tilted masses."""
+        return self._tilted(eta) @ self.points**2 - self.mean(eta) ** 2
+
+
+def laplace_by_quadrature(lam: float, n_nodes: int = 60) -> DiscretePrior:
+    r"""Return points and masses that stand for a Laplace prior in every expectation.
+
+    On either side of 0 its density is :math:`\frac{1}{2} e^{-x}` in :math:`x = \sqrt\lambda |w|`, for
+    which there is Gauss and Laguerre's rule.
+
+    Parameters
+    ----------
+    lam : float
+        The prior's constant.
+    n_nodes : int, default=60
+        Points on either side.
+
+    Returns
+    -------
+    DiscretePrior
+        The points, from left to right.
+
+    Examples
+    --------
+    >>> prior = laplace_by_quadrature(4.0)
+    >>> np.exp(prior.log_mgf(np.array([1.0]))).round(9)  # 4 / (4 - 1)
+    array([1.33333333])
+    """
+    x, mass = np.polynomial.laguerre.laggauss(n_nodes)
+    points = np.concatenate([-x[::-1], x]) / math.sqrt(lam)
+    return DiscretePrior(points, np.concatenate([mass[::-1], mass]) / 2)

@@ -1,0 +1,333 @@
+r"""The steps of Theorem 8's proof (MEDN appendix B.5), each with all chances added up exactly.
+
+The proof turns the averaging predictor ``h`` into a random committee: ``f`` is the average of ``m``
+votes :math:`g_i(x, y) = \pm c`, positive if a number :math:`\mu_i`, drawn uniformly from
+:math:`[-c, c]`, is below :math:`F(x, y; w_i)`, where ``w_i`` is drawn from the posterior.
+
+Here every weight is ``a`` or ``-a``, so there are :math:`2^K` functions ``F`` to draw from.  Given one
+of them, the votes on all labellings depend on where :math:`\mu_i` falls among their scores.  So the
+votes on three labellings make one of eight patterns, with chances that are sums, and the law of ``m``
+such patterns added up is an ``m``-fold convolution: nothing is simulated, nothing approximated.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from medn_edu.theory.checks.check import Check
+from medn_edu.theory.checks.distance import apart, excess
+
+__all__ = ["PAC_BAYES_CHECKS"]
+
+_LABELS = 3  # of a sample; the first is the right one
+
+
+@dataclass(frozen=True, eq=False)
+class _Committee:
+    """A posterior over functions F, what they say of one sample, and its committees.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n_functions,)
+        Probability of each function.
+    F : ndarray of shape (n_functions, 3)
+        Its scores of the labellings.
+    c : float
+        What bounds them.
+    """
+
+    p: np.ndarray
+    F: np.ndarray
+    c: float
+
+    @property
+    def h(self) -> np.ndarray:
+        """Scores of the averaging predictor."""
+        return self.p @ self.F
+
+    def patterns(self) -> dict[tuple[int, ...], float]:
+        """Return the chance of each pattern of votes, 1 where a labelling has a positive one."""
+        chance = dict.fromkeys(itertools.product((0, 1), repeat=_LABELS), 0.0)
+        for p, scores in zip(self.p, self.F, strict=True):
+            ends = np.sort(np.concatenate([[-self.c, self.c], scores]))
+            for low, high in itertools.pairwise(ends):
+                votes = tuple((scores > (low + high) / 2).astype(int).tolist())
+                chance[votes] += p * (high - low) / (2 * self.c)
+        return chance
+
+    def law(self, m: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return all that ``f`` can say of the labellings, row by row, and how probable that is."""
+        patterns, axes = self.patterns(), tuple(range(_LABELS))
+        count = np.zeros((m + 1,) * _LABELS)
+        count[0, 0, 0] = 1.0
+        for _ in range(m):
+            rolled = [chance * np.roll(count, y, axes) for y, chance in patterns.items()]
+            count = np.sum(rolled, axis=0)
+        positive = np.indices(count.shape).reshape(_LABELS, -1).T
+        return (2 * positive - m) * self.c / m, count.ravel()
+
+
+def _draw_committees(rng: np.random.Generator, n_samples: int = 1) -> list[_Committee]:
+    """Return what one posterior makes of several samples."""
+    K, a = 4, rng.uniform(0.5, 2.0)
+    signs = np.array(list(itertools.product((-1, 1), repeat=K)))
+    up = rng.uniform(0.2, 0.8, K)  # how probable a positive weight is
+    p = np.where(signs > 0, up, 1 - up).prod(axis=1)
+    f = rng.choice([-1.0, 1.0], size=(n_samples, _LABELS, K)) * rng.uniform(0.7, 1.0, K)
+    c = a * np.abs(f).sum(axis=-1).max()
+    return [_Committee(p, a * signs @ features.T, c) for features in f]
+
+
+def _margin(scores: np.ndarray) -> np.ndarray:
+    """Return the right labelling's score less the best of the others, for each row."""
+    return scores[..., 0] - scores[..., 1:].max(axis=-1)
+
+
+# -- one committee ------------------------------------------------------------------------------
+
+
+def _mean_vote(rng: np.random.Generator, slip: bool = False) -> float:
+    """Votes averaged over their eight patterns, and scores averaged over the posterior."""
+    [committee] = _draw_committees(rng)
+    patterns = committee.patterns()
+    positive = sum(chance * np.array(votes) for votes, chance in patterns.items())
+    votes = committee.c * positive if slip else 2 * committee.c * positive - committee.c
+    return apart(votes, committee.h)
+
+
+def _mean_committee(rng: np.random.Generator, slip: bool = False) -> float:
+    """Committees averaged over their law, and the averaging predictor."""
+    [committee] = _draw_committees(rng)
+    f, chance = committee.law(m=int(rng.integers(2, 9)))
+    return apart(chance @ (f > 0) if slip else chance @ f, committee.h)
+
+
+def _hoeffding(rng: np.random.Generator, slip: bool = False) -> float:
+    """The chance that f exceeds h, added up, and its bound."""
+    [committee] = _draw_committees(rng)
+    m = int(rng.integers(5, 16))
+    f, chance = committee.law(m)
+    xi = np.linspace(0.02, 1.0, 50) * committee.c
+    tail = [chance @ (f[:, 0] - committee.h[0] > x) for x in xi]
+    return excess(tail, np.exp(-m * xi**2 / ((0.5 if slip else 2) * committee.c**2)))
+
+
+def _difference(rng: np.random.Generator, slip: bool = False) -> float:
+    """The chance that a difference of f exceeds that of h by gamma / 2, and its bound."""
+    [committee] = _draw_committees(rng)
+    m, rival = int(rng.integers(5, 16)), 1 + int(np.argmax(committee.h[1:]))
+    f, chance = committee.law(m)
+    beyond = f[:, 0] - f[:, rival] - _margin(committee.h)
+    gamma = np.linspace(0.05, 4.0, 80) * committee.c
+    tail = [chance @ (beyond > g / 2) for g in gamma]
+    return excess(tail, np.exp(-m * gamma**2 / ((2 if slip else 32) * committee.c**2)))
+
+
+def _any_difference(rng: np.random.Generator, slip: bool = False) -> float:
+    """The chance that f's margin is at most gamma / 2 though h's is above gamma, and its bound."""
+    while _margin((committee := _draw_committees(rng)[0]).h) <= 0.02 * committee.c:
+        pass
+    m, largest = int(rng.integers(5, 16)), 4 * committee.c if slip else _margin(committee.h)
+    f, chance = committee.law(m)
+    gamma = np.linspace(0.01, 0.999, 50) * largest
+    short = [chance @ (_margin(f) <= g / 2) for g in gamma]
+    return excess(short, (_LABELS - 1) * np.exp(-m * gamma**2 / (32 * committee.c**2)))
+
+
+# -- many samples -------------------------------------------------------------------------------
+
+
+def _errors_of_h(rng: np.random.Generator, slip: bool = False) -> float:
+    """How often h errs, and how often committees have small margins, with the bound on the rest."""
+    found = []
+    for _ in range(5):
+        committees, share = _draw_committees(rng, 6), rng.dirichlet(np.ones(6))
+        m, c = int(rng.integers(3, 12)), committees[0].c
+        errors = share @ [_margin(committee.h) <= 0 for committee in committees]
+        gamma = np.linspace(0.01, 2.0, 20) * c
+        small = share @ [_chances_of_margins(one, m, gamma / 2) for one in committees]
+        rest = 0 if slip else np.exp(-m * gamma**2 / (32 * c**2))
+        found.append(excess(np.full(20, errors), small + rest))
+    return max(found)
+
+
+def _margins_of_committees(rng: np.random.Generator, slip: bool = False) -> float:
+    """How often committees have small margins, and how often h has, with the bound on the rest."""
+    found = []
+    for _ in range(5):
+        committees = _draw_committees(rng, 6)
+        m, c = int(rng.integers(3, 12)), committees[0].c
+        gamma = np.linspace(0.01, 2.0, 20) * c
+        small = [_chances_of_margins(one, m, gamma / 2) for one in committees]
+        of_h = [_margin(one.h) <= gamma for one in committees]
+        rest = 0 if slip else (_LABELS - 1) * np.exp(-m * gamma**2 / (32 * c**2))
+        found.append(excess(np.mean(small, axis=0), np.mean(of_h, axis=0) + rest))
+    return max(found)
+
+
+def _chances_of_margins(committee: _Committee, m: int, thresholds: np.ndarray) -> np.ndarray:
+    """Return the chance that a committee's margin is at most each threshold."""
+    f, chance = committee.law(m)
+    return (_margin(f) <= thresholds[:, None]) @ chance
+
+
+# -- divergence, number of events, constants ----------------------------------------------------
+
+
+def _divergence_of_draws(rng: np.random.Generator, slip: bool = False) -> float:
+    """The divergence of m draws, summed over all of them, and m times that of one."""
+    m, p, p0 = int(rng.integers(2, 5)), *rng.dirichlet(np.full(5, 2.0), size=2)
+    kl = 0.0
+    for draws in itertools.product(range(5), repeat=m):
+        chosen = list(draws)
+        kl += p[chosen].prod() * math.log(p[chosen].prod() / p0[chosen].prod())
+    return apart((1 if slip else m) * float(p @ np.log(p / p0)), kl)
+
+
+def _number_of_events(rng: np.random.Generator, slip: bool = False) -> float:
+    """Distinct sets of committees whose margin is at most gamma / 2, over all gamma; m + 1."""
+    m, c = int(rng.integers(2, 12)), rng.uniform(0.5, 2.0)
+    votes = (2 * np.arange(m + 1) - m) * c / m
+    margins = (votes[:, None] - votes).ravel()  # of f(x, y) less the best other
+    gamma = np.linspace(-4 * c if slip else 1e-9, 5 * c, 1001)
+    events = margins <= gamma[:, None] / 2 + 1e-12
+    return apart(len(np.unique(events, axis=0)), m + 1)
+
+
+def _shares_of_delta(rng: np.random.Generator, slip: bool = False) -> float:
+    """The sum of all delta_{m,k}, its tail by Richardson's extrapolation, and delta."""
+    delta = rng.uniform(0.01, 0.5)
+
+    def partial_sum(n: int) -> float:
+        m = np.arange(1.0, n + 1)
+        events = m if slip else m + 1
+        return math.fsum(events * delta / (m * (m + 1) ** 2))
+
+    table = [partial_sum(2**j) for j in range(4, 13)]
+    for order in range(1, 6):  # the rest of a partial sum is a series in 1 / n
+        table = [
+            (2**order * late - early) / (2**order - 1) for early, late in itertools.pairwise(table)
+        ]
+    return apart(table[-1], delta)
+
+
+def _logarithm_of_delta(rng: np.random.Generator, slip: bool = False) -> float:
+    """The logarithm in the bound, and three times that in the theorem."""
+    m, delta = np.floor(10 ** rng.uniform(0, 7, 200)), 10 ** rng.uniform(-6, -0.01, 200)
+    exact = np.log(m) + 2 * np.log(m + 1) - np.log(delta)
+    return excess(exact, (2 if slip else 3) * np.log((m + 1) / delta), size=float(exact.max()))
+
+
+def _size_of_the_committee(rng: np.random.Generator, slip: bool = False) -> float:
+    """Logarithms of the exponential term with the theorem's m, and of sqrt((KL + 1) / N)."""
+    n, log_labels = 10 ** rng.uniform(3, 9, 200), rng.uniform(0.7, 30.0, 200)
+    ratio = 10 ** rng.uniform(-1.3, 0.3, 200)  # gamma / c
+    kl = rng.uniform(0, 100, 200)
+    factor = 8 if slip else 16
+    m = np.ceil(factor / ratio**2 * (np.log(n) + 2 * log_labels - np.log(kl + 1)))
+    return excess(log_labels - m * ratio**2 / 32, np.log((kl + 1) / n) / 2, size=10.0)
+
+
+PAC_BAYES_CHECKS: tuple[Check, ...] = (
+    Check(
+        "MEDN B.5, mean vote",
+        "votes g have mean h(x, y) = <F(x, y; w)>",
+        "chances of the eight patterns of votes, over 16 weight vectors; averaged scores",
+        "votes are 0 and c, not −c and c",
+        1e-12,
+        _mean_vote,
+    ),
+    Check(
+        "MEDN B.5, mean committee",
+        "committees f have mean h",
+        "the law of m votes by an m-fold convolution; averaged scores",
+        "only the sign of f counts",
+        1e-12,
+        _mean_committee,
+    ),
+    Check(
+        "MEDN B.5, Hoeffding",
+        "Pr[f − h > ξ] ≤ exp(−mξ²/2c²)",
+        "the exact law of f; the bound",
+        "the range of a vote taken for c, not 2c",
+        1e-12,
+        _hoeffding,
+    ),
+    Check(
+        "MEDN Eq. (15)",
+        "Pr[f(y) − f(y') − M(h) > γ/2] ≤ exp(−mγ²/32c²)",
+        "the exact law of both scores of f; the bound",
+        "the range of a difference taken for c, not 4c",
+        1e-12,
+        _difference,
+    ),
+    Check(
+        "MEDN Eq. (16)",
+        "Pr[M(h) ≤ 0] ≤ <Pr[M(f) ≤ γ/2]> + exp(−mγ²/32c²)",
+        "margins of h on six samples; the exact law of f on each",
+        "the exponential term is left out",
+        1e-12,
+        _errors_of_h,
+    ),
+    Check(
+        "MEDN B.5, KL of committees",
+        "KL(p^m‖p0^m) = m KL(p‖p0), for the m draws that make a committee",
+        "a sum over all draws; m times the divergence of one",
+        "m is left out",
+        1e-12,
+        _divergence_of_draws,
+    ),
+    Check(
+        "MEDN Eq. (18)",
+        "<Pr[M(f) ≤ γ/2]> ≤ Pr[M(h) ≤ γ] + (|Y| − 1) exp(−mγ²/32c²)",
+        "the exact law of f on six samples; margins of h",
+        "the exponential term is left out",
+        1e-12,
+        _margins_of_committees,
+    ),
+    Check(
+        "MEDN Eq. (19)",
+        "where M(h) > γ, Pr[M(f) ≤ γ/2] ≤ (|Y| − 1) exp(−mγ²/32c²)",
+        "the exact joint law of three scores of f; the bound",
+        "whatever M(h)",
+        1e-12,
+        _any_difference,
+    ),
+    Check(
+        "MEDN B.5, number of events",
+        "over all γ > 0 there are m + 1 events M(f) ≤ γ/2",
+        "distinct sets of scores on a fine grid of γ; m + 1",
+        "over all γ",
+        1e-12,
+        _number_of_events,
+    ),
+    Check(
+        "MEDN B.5, shares of δ",
+        "Σ δ_m,k = δ, where δ_m,k = δ/(m(m + 1)²) and there are m + 1 events",
+        "partial sums, extrapolated; δ",
+        "m events",
+        1e-12,
+        _shares_of_delta,
+    ),
+    Check(
+        "MEDN B.5, logarithm of δ",
+        "ln(m(m + 1)²/δ) ≤ 3 ln((m + 1)/δ)",
+        "the first logarithm at 200 random m and δ; the second",
+        "2 for 3",
+        1e-12,
+        _logarithm_of_delta,
+    ),
+    Check(
+        "MEDN Theorem 8, m",
+        "with m = ⌈16c²γ⁻² ln(N|Y|²/(KL + 1))⌉, |Y| exp(−mγ²/32c²) ≤ √((KL + 1)/N)",
+        "logarithms of the first term at 200 random sizes; those of the second",
+        "8 for 16",
+        1e-12,
+        _size_of_the_committee,
+    ),
+)
+"""The checks, in the proof's order."""

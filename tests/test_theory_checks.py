@@ -1,0 +1,63 @@
+"""Every theorem of the papers on random instances: it holds, and with a slip it does not."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from medn_edu.theory.checks import CHECKS, Check
+from medn_edu.theory.checks.distance import apart, excess
+
+PAPERS = ("MEDN", "L1-M3N", "ASP")
+NAMES = [check.name for check in CHECKS]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("check", CHECKS, ids=NAMES)
+def test_the_statement_holds(check, seed):
+    worst = check.worst(n_instances=3, seed=seed)
+    assert 0 <= worst <= check.tolerance, f"{check.name}: {worst:.2g} above {check.tolerance:g}"
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("check", CHECKS, ids=NAMES)
+def test_a_slip_is_found(check, seed):
+    """Far above the tolerance, and above what anybody would take for rounding."""
+    worst = check.worst(n_instances=5, seed=seed, slip=True)
+    assert worst > max(100 * check.tolerance, 1e-3), f"{check.name}: only {worst:.2g}"
+    assert not check.tolerance > 1e-3
+
+
+def test_every_statement_has_a_name_of_its_own_after_its_paper():
+    assert len(set(NAMES)) == len(NAMES)
+    papers = [name.split(" ", 1)[0] for name in NAMES]
+    assert set(papers) <= set(PAPERS)
+    assert papers == sorted(papers, key=papers.index), "paper by paper"
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=NAMES)
+def test_texts_fit_a_line_of_a_table(check):
+    assert 0 < len(check.statement) <= 100
+    for text in (check.name, check.statement, check.sides, check.slip):
+        assert text == " ".join(text.split())
+        assert not text.endswith(".")
+    assert len(check.name) <= 50
+
+
+def test_equal_seeds_draw_equal_instances():
+    check = CHECKS[0]
+    assert check.worst(2, seed=3, slip=True) == check.worst(2, seed=3, slip=True)
+    assert check.worst(2, seed=3, slip=True) != check.worst(2, seed=4, slip=True)
+
+
+def test_what_is_not_a_number_holds_nowhere():
+    """Neither side may fail without notice."""
+    assert math.isnan(apart([1.0, math.nan], [1.0, 1.0]))
+    assert math.isnan(excess(math.nan, 1.0))
+    check = Check("a", "b", "c; d", "e", 1e-3, lambda rng, slip=False: math.nan)
+    assert not check.holds()
+    at_random = Check("a", "b", "c; d", "e", 0.5, lambda rng, slip=False: rng.uniform())
+    assert not at_random.holds(20)
+    assert at_random.worst(20) == max(rng.uniform() for rng in np.random.default_rng(0).spawn(20))
