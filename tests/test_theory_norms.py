@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from priors_gallery import Own
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import lambertw
 
@@ -320,7 +321,7 @@ def test_rate_of_balls_towards_l1():
 
 # -- touching --------------------------------------------------------------------------------------
 
-DIRECTIONS = [(2.0, 1.0), (-0.3, 3.0), (1.0, 0.0), (5.0, 5.0)]
+DIRECTIONS = [(2.0, 1.0), (-0.3, 3.0), (1.0, 0.0), (5.0, 5.0), (-3.0, 0.3), (-1.0, -1.0)]
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -357,6 +358,23 @@ def test_touching_in_other_dimensions(n_weights):
         np.testing.assert_allclose(gaussian, touching_l2(a, np.sqrt(4 * level)), rtol=1e-12)
         laplace = touching_point(LaplacePrior(4.0), a, level)
         assert LaplacePrior(4.0).kl(laplace).sum() == pytest.approx(level, rel=1e-9)
+
+
+def test_priors_of_ones_own():
+    """Told by three functions only; or with a variance for each weight."""
+    prior, a = LaplacePrior(4.0), np.array([2.0, -0.3])
+    level = kl_level(prior, (0.0, 1.0))
+    assert kl_level(Own(prior), (0.0, 1.0)) == pytest.approx(level, rel=1e-9)
+    np.testing.assert_allclose(
+        touching_point(Own(prior), a, level), touching_point(prior, a, level), rtol=1e-8
+    )
+    np.testing.assert_allclose(
+        kl_ball(Own(prior), n_angles=13), kl_ball(prior, n_angles=13), atol=1e-8
+    )
+    variances = np.array([1.0, 9.0])
+    touching = touching_point(GaussianPrior(variances), a, 0.5)
+    assert np.sum(touching**2 / variances) == pytest.approx(1, rel=1e-12)
+    np.testing.assert_allclose(touching / touching[0], variances * a / a[0], rtol=1e-12)
 
 
 def test_pseudo_sparse():

@@ -22,7 +22,8 @@ class Prior(ABC):
     A prior of your own is a subclass with three things: ``domain``, ``log_mgf`` and ``mean``.  All
     else is then computed from them by numbers, more slowly and a little less exactly than by a formula;
     write your own ``variance`` and ``kl`` where you have formulas.  `check_prior` tells whether what you
-    wrote fits together.
+    wrote fits together.  Only ``log_density`` and ``draw`` cannot be had from the three: no learning
+    needs them, and a prior that does not tell says so.
 
     Every method works on whole vectors, weight by weight.  ``index`` says which weights they are, as
     positions in the flat vector of all weights (None: all of them, in order); only a prior that differs
