@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 __all__ = ["Slip"]
@@ -69,8 +69,13 @@ class Slip:
     tolerance: float = 1e-6
     margin: float = 0.01
 
-    def errors(self) -> tuple[float, float]:
+    def errors(self, found: Mapping[str, float] | None = None) -> tuple[float, float]:
         """Return how far from the truth the printed and the corrected formula are, relative to it.
+
+        Parameters
+        ----------
+        found : mapping, optional
+            What ``numbers()`` has returned; computed unless given.
 
         Returns
         -------
@@ -80,20 +85,25 @@ class Slip:
         Raises
         ------
         KeyError
-            If ``numbers()`` lacks one of the three.
+            If one of the three numbers is missing.
         """
-        found = self.numbers()
+        found = self.numbers() if found is None else found
         printed, corrected, truth = (float(found[key]) for key in _NUMBERS)
         scale = max(1.0, abs(truth))
         return abs(printed - truth) / scale, abs(corrected - truth) / scale
 
-    def is_settled(self) -> bool:
+    def is_settled(self, found: Mapping[str, float] | None = None) -> bool:
         """Whether the corrected formula agrees with the truth and the printed one does not.
+
+        Parameters
+        ----------
+        found : mapping, optional
+            What ``numbers()`` has returned; computed unless given.
 
         Returns
         -------
         bool
             The verdict; False if anything but the printed formula's value is not finite.
         """
-        printed, corrected = self.errors()
+        printed, corrected = self.errors(found)
         return corrected <= self.tolerance and (printed >= self.margin or math.isnan(printed))
