@@ -41,7 +41,7 @@ says so.  The tables are the same whatever --jobs and --backend are.
 writes into medn-results/STUDY-SCALE, with another seed than 0 into medn-results/STUDY-SCALE-seedN,
 and for curves, which are the same at every scale, into medn-results/STUDY
 (--out DIR moves medn-results):
-  results.csv   one row per fit, sorted by key    (traces.csv of solvers, curves.csv of formulas)
+  results.csv   one row per fit, sorted by key    (traces.csv if watched, curves.csv of formulas)
   timings.csv   how long each fit took
   journal.csv   fits that are in no table yet, while the study runs
   table.csv     the results summed up, where the study does that itself

@@ -1,10 +1,11 @@
-"""Studies that watch solvers at work: what each has reached after how many passes.
+"""Studies that watch something at work: solvers pass by pass, bounds sample by sample.
 
-===========  =====================================================================================
-``solvers``  every solver of M3N on one problem: gap and test error against passes and seconds
-===========  =====================================================================================
+=============  ===================================================================================
+``solvers``    every solver of M3N on one problem: gap and test error against passes and seconds
+``pac-bayes``  Theorem 8 of MEDN where the error to come is known: its terms, and whether it holds
+=============  ===================================================================================
 
-What a pass reaches is the same in every run; how long it takes is not, and stands in a table of its
+What is seen is the same in every run; how long a solver takes is not, and stands in a table of its
 own.  One solver runs at a time, so that the times can be compared.
 """
 
@@ -19,13 +20,14 @@ from medn_edu.experiments.gallery import draw_figures
 from medn_edu.experiments.runner import write_report
 from medn_edu.experiments.runs import note_run, summed_up
 from medn_edu.experiments.specs import Report, TraceStudy
+from medn_edu.experiments.studies.pac_bayes import PAC_BAYES_STUDY
 from medn_edu.experiments.studies.solvers import SOLVER_STUDY
 from medn_edu.experiments.tables import csv_text
 from medn_edu.files import write_atomically
 
 __all__ = ["TRACES", "run_traces"]
 
-TRACES: dict[str, TraceStudy] = {study.name: study for study in (SOLVER_STUDY,)}
+TRACES: dict[str, TraceStudy] = {study.name: study for study in (SOLVER_STUDY, PAC_BAYES_STUDY)}
 """The studies by name."""
 
 
@@ -38,7 +40,7 @@ def run_traces(
     *,
     vectors: bool = False,
 ) -> Report:
-    """Watch the solvers of a study and save tables, figure and caption, and how long it took.
+    """Watch what a study is about and save tables, figures and captions, and how long it took.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ def run_traces(
     folder : Path
         Where to; it must exist.
     scale : {"quick", "paper"}
-        How long to watch.
+        How long, or how often, to look.
     seed : int
         Seed of all draws.
     progress : callable, optional
@@ -58,7 +60,7 @@ def run_traces(
     Returns
     -------
     Report
-        What the traces say, summed up.
+        What was seen, summed up.
 
     Raises
     ------
