@@ -50,7 +50,20 @@ class CountingNumbers:
         return cls(1.0 - degrees, np.ones(graph.n_factors))
 
     def hat(self, graph: FactorGraph, v: int) -> float:
-        """``c_v`` and the counting numbers of the node's factors, added up."""
+        """Return ``c_v`` and the counting numbers of the node's factors, added up.
+
+        Parameters
+        ----------
+        graph : FactorGraph
+            The graph.
+        v : int
+            Node.
+
+        Returns
+        -------
+        float
+            The sum.
+        """
         return float(self.node[v] + self.factor[graph.factors_of(v)].sum())
 
 

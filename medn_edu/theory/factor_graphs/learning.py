@@ -179,7 +179,20 @@ class Program:
     # -- approximated -----------------------------------------------------------------------------
 
     def value(self, theta: np.ndarray, lam: tuple[Messages, ...]) -> float:
-        """Approximated structured prediction, Theorem 2 with the regulariser added."""
+        """Return approximated structured prediction: Theorem 2 with the regulariser added.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_features,)
+            Weights.
+        lam : tuple of Messages
+            Messages of every example.
+
+        Returns
+        -------
+        float
+            The value.
+        """
         parts = [
             decomposed_soft_max(example.graph(theta), messages, self.c, self.epsilon)
             for example, messages in zip(self.examples, lam, strict=True)
@@ -187,7 +200,20 @@ class Program:
         return sum(parts) - float(self.d @ theta) + self.regulariser(theta)
 
     def beliefs(self, theta: np.ndarray, lam: tuple[Messages, ...]) -> tuple[Beliefs, ...]:
-        """Beliefs of every example, as in Lemma 4."""
+        """Return the beliefs of every example, as in Lemma 4.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_features,)
+            Weights.
+        lam : tuple of Messages
+            Messages of every example.
+
+        Returns
+        -------
+        tuple of Beliefs
+            One for each example.
+        """
         pairs = zip(self.examples, lam, strict=True)
         return tuple(
             beliefs(e.graph(theta), messages, self.c, self.epsilon) for e, messages in pairs
@@ -199,7 +225,20 @@ class Program:
         return np.asarray(sum(example.mean_features(each) for example, each in pairs) - self.d)
 
     def gradient(self, theta: np.ndarray, lam: tuple[Messages, ...]) -> np.ndarray:
-        """Gradient in ``theta``, Lemma 4."""
+        """Return the gradient in ``theta``, Lemma 4.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_features,)
+            Weights.
+        lam : tuple of Messages
+            Messages of every example.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The gradient.
+        """
         return self.mismatch(self.beliefs(theta, lam)) + self.regulariser_slope(theta)
 
     def dual_value(self, b: tuple[Beliefs, ...]) -> float:

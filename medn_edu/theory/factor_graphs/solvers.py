@@ -113,26 +113,22 @@ def local_blocks(program: Program) -> Blocks:
     Blocks
         The same; after the weights come the messages ``lambda``, by example, node and factor.
     """
-    offsets, matrices, columns = [], [], message_columns(program)
-    n_weights = len(program.d)
+    columns, n_weights = message_columns(program), len(program.d)
     n_variables = max(place.stop for place in columns.values())
+    offsets, matrices = [], []
     for i, example in enumerate(program.examples):
-        for v, e in enumerate(example.loss):
-            A = np.zeros((len(e), n_variables))
-            A[:, :n_weights] = example.node_features[v]
-            for edge in columns:
-                if edge[:2] == (i, v):
-                    A[:, columns[edge]] = -np.eye(len(e))
-            offsets.append(e)
-            matrices.append(A)
-        pairs = zip(example.scopes, example.factor_features, strict=True)
-        for a, (scope, phi) in enumerate(pairs):
+        scopes = [*((v,) for v in range(len(example.loss))), *example.scopes]
+        features = (*example.node_features, *example.factor_features)
+        for k, (scope, phi) in enumerate(zip(scopes, features, strict=True)):
+            sign = -1.0 if k < len(example.loss) else 1.0
             labels = np.indices(phi.shape[:-1]).reshape(len(scope), -1)
             A = np.zeros((labels.shape[1], n_variables))
             A[:, :n_weights] = phi.reshape(-1, n_weights)
-            for v, y_v in zip(scope, labels, strict=True):
-                A[:, columns[i, v, a]] = np.eye(len(example.loss[v]))[y_v]
-            offsets.append(np.zeros(labels.shape[1]))
+            for (j, v, a), place in columns.items():
+                # a node's messages are taken from it, and each is given to its factor
+                if j == i and v in scope and (sign < 0 or a == k - len(example.loss)):
+                    A[:, place] = sign * np.eye(len(example.loss[v]))[labels[scope.index(v)]]
+            offsets.append(example.loss[k] if sign < 0 else np.zeros(len(A)))
             matrices.append(A)
     temperatures = program.epsilon * np.concatenate([program.c.node, program.c.factor])
     d = np.concatenate([program.d, np.zeros(n_variables - n_weights)])
