@@ -17,17 +17,17 @@ NAMES = [check.name for check in CHECKS]
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("check", CHECKS, ids=NAMES)
 def test_the_statement_holds(check, seed):
-    worst = check.worst(n_instances=3, seed=seed)
+    worst = check.worst(n_instances=2, seed=seed)
     assert 0 <= worst <= check.tolerance, f"{check.name}: {worst:.2g} above {check.tolerance:g}"
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("check", CHECKS, ids=NAMES)
-def test_a_slip_is_found(check, seed):
+def test_a_slip_is_found(check):
     """Far above the tolerance, and above what anybody would take for rounding."""
-    worst = check.worst(n_instances=5, seed=seed, slip=True)
+    worst = check.worst(n_instances=5, seed=1, slip=True)
+    assert math.isfinite(worst)
     assert worst > max(100 * check.tolerance, 1e-3), f"{check.name}: only {worst:.2g}"
-    assert not check.tolerance > 1e-3
+    assert 0 < check.tolerance <= 1e-3
 
 
 def test_every_statement_has_a_name_of_its_own_after_its_paper():

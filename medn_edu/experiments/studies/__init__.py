@@ -16,9 +16,10 @@
 ``l1m3n-algorithms``      L1-M3N by four algorithms (L1-M3N Table 1, Fig. 5 and 6)
 ``solvers``               every solver of M3N on one problem
 ``pac-bayes``             Theorem 8 of MEDN where the error to come is known
+``theorems``              every statement of the papers, tried on random instances
 ========================  ========================================================================
 
-`STUDIES` make fits, `TRACES` watch solvers and bounds at work, and `CURVES` compute formulas.
+`STUDIES` make fits, `TRACES` watch solvers, bounds and theorems, and `CURVES` compute formulas.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Studies that watch something at work: solvers pass by pass, bounds sample by sample.
+"""Studies that watch something at work: solvers, bounds and theorems, instance by instance.
 
 =============  ===================================================================================
 ``solvers``    every solver of M3N on one problem: gap and test error against passes and seconds
 ``pac-bayes``  Theorem 8 of MEDN where the error to come is known: its terms, and whether it holds
+``theorems``   every statement of the papers, tried on random instances
 =============  ===================================================================================
 
 What is seen is the same in every run; how long a solver takes is not, and stands in a table of its
@@ -22,12 +23,15 @@ from medn_edu.experiments.runs import note_run, summed_up
 from medn_edu.experiments.specs import Report, TraceStudy
 from medn_edu.experiments.studies.pac_bayes import PAC_BAYES_STUDY
 from medn_edu.experiments.studies.solvers import SOLVER_STUDY
+from medn_edu.experiments.studies.theorems import THEOREM_STUDY
 from medn_edu.experiments.tables import csv_text
 from medn_edu.files import write_atomically
 
 __all__ = ["TRACES", "run_traces"]
 
-TRACES: dict[str, TraceStudy] = {study.name: study for study in (SOLVER_STUDY, PAC_BAYES_STUDY)}
+TRACES: dict[str, TraceStudy] = {
+    study.name: study for study in (SOLVER_STUDY, PAC_BAYES_STUDY, THEOREM_STUDY)
+}
 """The studies by name."""
 
 

@@ -1,0 +1,119 @@
+"""The study ``theorems``: its table, page and figure, and what is published of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from medn_edu.experiments.stored import stored_folder, stored_rows
+from medn_edu.experiments.studies import theorems
+from medn_edu.experiments.studies.theorems import THEOREM_STUDY
+from medn_edu.experiments.studies.traces import TRACES, run_traces
+from medn_edu.experiments.tables import read_csv
+from medn_edu.plots import new_figure
+from medn_edu.plots.checks import draw_checks
+from medn_edu.theory.checks import CHECKS
+
+FAST = ("MEDN Eq. (4)", "MEDN Eq. (15)", "MEDN Corollary 7", "ASP Eq. (4)", "ASP Lemma 3")
+
+
+@pytest.fixture
+def few(monkeypatch):
+    chosen = tuple(check for check in CHECKS if check.name in FAST)
+    assert len(chosen) == len(FAST)
+    monkeypatch.setattr(theorems, "CHECKS", chosen)
+    return chosen
+
+
+def run(folder, seed=0):
+    said = []
+    report = run_traces(
+        THEOREM_STUDY, folder, "quick", seed, lambda n, n_all, what: said.append((n, n_all, what))
+    )
+    return report, said
+
+
+def test_a_run_makes_table_page_and_figure(few, tmp_path):
+    report, said = run(tmp_path)
+    assert said[0] == (0, len(few), few[0].name)
+    assert said[-1] == (len(few), len(few), "")
+    table = read_csv((tmp_path / "table.csv").read_text(encoding="utf-8"))
+    assert [row["name"] for row in table] == [check.name for check in few]
+    for row, check in zip(table, few, strict=True):
+        assert row["paper"] == check.name.split(" ")[0]
+        assert row["discrepancy"] == pytest.approx(check.worst(5), rel=0.05)
+        assert row["with_slip"] == pytest.approx(check.worst(5, slip=True), rel=0.05)
+        assert row["tolerance"] == check.tolerance
+        assert (row["statement"], row["sides"], row["slip"]) == (
+            check.statement, check.sides, check.slip,
+        )  # fmt: skip
+    assert f"All {len(few)} statements hold" in report.text
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+    page = (tmp_path / "caption.md").read_text(encoding="utf-8")
+    assert "on 5 random instances" in " ".join(page.split())
+    assert re.findall(r"^## .*\((\d+)\)$", page, re.MULTILINE) == ["2009", "2010"]
+    assert len(re.findall(r"^\| (?:Eq|Cor|Lem)", page, re.MULTILINE)) == len(few)
+
+
+def test_other_seeds_draw_other_instances(few, tmp_path):
+    columns = []
+    for seed in (0, 1):
+        report, _ = run(tmp_path, seed)
+        columns.append([row["with_slip"] for row in report.rows])
+    assert columns[0] != columns[1]
+
+
+def test_what_does_not_hold_is_said(few, monkeypatch, tmp_path):
+    false = replace(few[0], discrepancy=lambda rng, slip=False: 1.0)
+    monkeypatch.setattr(theorems, "CHECKS", (false, *few[1:]))
+    report, _ = run(tmp_path)
+    assert f"Not within its tolerance: {false.name}." in report.text
+    assert "Not within its tolerance" in report.caption
+    assert "statements hold" not in report.text
+
+
+def test_nothing_in_a_table_is_markup():
+    row = {
+        "paper": "MEDN", "name": "MEDN Eq. (1)", "statement": "<w> = E[w|x] * 2_k", "sides": "a; b",
+        "discrepancy": 0.0, "tolerance": 1e-9, "with_slip": 1.0, "slip": "none",
+    }  # fmt: skip
+    line = theorems._table([row], "MEDN").splitlines()[-1]
+    assert r"\<w\> = E\[w\|x\] \* 2\_k" in line
+    assert len(re.findall(r"(?<!\\)\|", line)) == 8
+
+
+def test_every_dot_is_within_the_figure():
+    row = {"paper": "MEDN", "tolerance": 1e-9}
+    rows = [
+        row | {"name": "MEDN Eq. (1)", "discrepancy": 0.0, "with_slip": 1e9},
+        row | {"name": "MEDN section 2", "discrepancy": 1e-12, "with_slip": 0.5},
+    ]
+    ax = new_figure().add_subplot()
+    draw_checks(ax, rows)
+    low, high = ax.get_xlim()
+    dots = [line for line in ax.get_lines() if len(line.get_xdata()) == 2]
+    assert len(dots) == 3
+    for line in dots:
+        assert (line.get_xdata() >= low).all()
+        assert (line.get_xdata() <= high).all()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["MEDN", "Eq. (1)", "§2"]
+
+
+def test_it_is_listed():
+    assert TRACES["theorems"] is THEOREM_STUDY
+
+
+def test_what_is_published_holds():
+    """Rounding differs from machine to machine; names, statements and tolerances do not."""
+    rows = stored_rows("theorems")
+    assert [row["name"] for row in rows] == [check.name for check in CHECKS]
+    for row, check in zip(rows, CHECKS, strict=True):
+        assert row["statement"] == check.statement
+        assert row["tolerance"] == check.tolerance
+        assert 0 <= row["discrepancy"] <= check.tolerance
+        assert row["with_slip"] > 100 * check.tolerance
+        assert float(f"{row['with_slip']:.2g}") == row["with_slip"]
+    page = (stored_folder() / "theorems.md").read_text(encoding="utf-8")
+    assert f"All {len(CHECKS)} statements hold" in " ".join(page.split())
