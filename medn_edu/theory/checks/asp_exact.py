@@ -12,7 +12,13 @@ from scipy.special import softmax
 from medn_edu.theory.checks.check import Check
 from medn_edu.theory.checks.distance import apart
 from medn_edu.theory.factor_graphs.entropies import CountingNumbers
-from medn_edu.theory.factor_graphs.graph import entropy, log_partition, probabilities, soft_max
+from medn_edu.theory.factor_graphs.graph import (
+    entropy,
+    log_partition,
+    probabilities,
+    scores,
+    soft_max,
+)
 from medn_edu.theory.factor_graphs.learning import Program, random_examples
 from medn_edu.theory.factor_graphs.solvers import Blocks, exact_blocks, maximise, minimise
 
@@ -95,14 +101,20 @@ def _variational(rng: np.random.Generator, slip: bool = False) -> float:
     """The best of all distributions by BFGS over logits, that of Eq. (5), and the soft-max."""
     epsilon = rng.uniform(0.2, 1.5)
     graph = draw_program(rng, epsilon=epsilon).examples[0].graph(rng.normal(size=3))
-    formula = probabilities(graph, epsilon)
-    score = np.log(formula) * epsilon + log_partition(graph, epsilon)
+    score, formula = scores(graph), probabilities(graph, epsilon)
+
+    weight = 1.0 if slip else epsilon
 
     def value(p: np.ndarray) -> float:
-        return float(p @ score + (1.0 if slip else epsilon) * entropy(p))
+        return float(p @ score) + weight * entropy(p)
 
-    found = minimize(lambda u: -value(softmax(u)), np.zeros(8), method="BFGS", tol=1e-9)
-    return apart([-found.fun, value(formula)], [log_partition(graph, epsilon)] * 2)
+    def descent(logits: np.ndarray) -> tuple[float, np.ndarray]:
+        p = softmax(logits)
+        slope = score - weight * np.log(p)
+        return -value(p), -p * (slope - p @ slope)
+
+    best = minimize(descent, np.zeros(8), jac=True, method="BFGS", options={"gtol": 1e-10}).fun
+    return apart([-best, value(formula)], [log_partition(graph, epsilon)] * 2)
 
 
 # -- Theorem 1 ------------------------------------------------------------------------------------
