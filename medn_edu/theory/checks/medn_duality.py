@@ -13,7 +13,7 @@ from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.theory.checks.check import Check
 from medn_edu.theory.checks.distance import apart, excess
 from medn_edu.theory.checks.medn_instances import (
-    DiscretePrior,
+    discrete_prior,
     draw_prior,
     draw_problem,
     draw_slacks,
@@ -65,7 +65,7 @@ def _on_a_grid(
 ) -> tuple[EnumeratedProblem, np.ndarray, np.ndarray]:
     """Return a problem with two weights on a grid, the grid's points, and their prior masses."""
     line, mass = np.sort(rng.uniform(-2, 2, 5)), rng.dirichlet(np.full(5, 3.0))
-    problem = draw_problem(rng, DiscretePrior(line, mass), LinearSlack(C), weights=[0, 3])
+    problem = draw_problem(rng, discrete_prior(line, mass), LinearSlack(C), weights=[0, 3])
     points = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2)
     return problem, points, np.outer(mass, mass).ravel()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from medn_edu.packing import label_samples, pack
 from medn_edu.priors import (
@@ -31,8 +31,8 @@ from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack, enumerate_problem
 
 __all__ = [
-    "DiscretePrior",
     "best_masses",
+    "discrete_prior",
     "draw_prior",
     "draw_problem",
     "draw_slacks",
@@ -219,8 +219,34 @@ def best_masses(
 
 
 @dataclass(frozen=True, eq=False)
-class DiscretePrior(Prior):
-    """A prior on a few points of the line; all it answers are sums over these.
+class _DiscretePrior(Prior):
+    """A prior on a few points of the line; all it answers are sums over these."""
+
+    points: np.ndarray
+    mass: np.ndarray
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        return (-math.inf, math.inf)
+
+    def _logits(self, eta: np.ndarray) -> np.ndarray:
+        return np.log(self.mass) + np.asarray(eta, dtype=float)[..., None] * self.points
+
+    def _tilted(self, eta: np.ndarray) -> np.ndarray:
+        return softmax(self._logits(eta), axis=-1)
+
+    def log_mgf(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        return logsumexp(self._logits(eta), axis=-1)
+
+    def mean(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        return self._tilted(eta) @ self.points
+
+    def variance(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        return self._tilted(eta) @ self.points**2 - self.mean(eta) ** 2
+
+
+def discrete_prior(points: np.ndarray, mass: np.ndarray) -> Prior:
+    """Return a prior on a few points of the line; all it answers are sums over these.
 
     Parameters
     ----------
@@ -228,37 +254,22 @@ class DiscretePrior(Prior):
         Where a weight can be.
     mass : ndarray of shape (n_points,)
         How probable that is.
+
+    Returns
+    -------
+    Prior
+        Every tilt will do for it.
+
+    Examples
+    --------
+    >>> coin = discrete_prior(np.array([-1.0, 1.0]), np.array([0.5, 0.5]))
+    >>> coin.mean(np.array([0.0, 1.0])).round(6)  # tanh
+    array([0.      , 0.761594])
     """
-
-    points: np.ndarray
-    mass: np.ndarray
-
-    @property
-    def domain(self) -> tuple[float, float]:
-        """Every tilt will do."""
-        return (-math.inf, math.inf)
-
-    def _logits(self, eta: np.ndarray) -> np.ndarray:
-        return np.log(self.mass) + np.asarray(eta, dtype=float)[..., None] * self.points
-
-    def _tilted(self, eta: np.ndarray) -> np.ndarray:
-        logits = self._logits(eta)
-        return np.exp(logits - logsumexp(logits, axis=-1, keepdims=True))
-
-    def log_mgf(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-        """Return the logarithm of a sum of exponentials."""
-        return logsumexp(self._logits(eta), axis=-1)
-
-    def mean(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-        """Return the mean of the tilted masses."""
-        return self._tilted(eta) @ self.points
-
-    def variance(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-        """Return the variance of the tilted masses."""
-        return self._tilted(eta) @ self.points**2 - self.mean(eta) ** 2
+    return _DiscretePrior(points, mass)
 
 
-def laplace_by_quadrature(lam: float, n_nodes: int = 60) -> DiscretePrior:
+def laplace_by_quadrature(lam: float, n_nodes: int = 60) -> Prior:
     r"""Return points and masses that stand for a Laplace prior in every expectation.
 
     On either side of 0 its density is :math:`\frac{1}{2} e^{-x}` in :math:`x = \sqrt\lambda |w|`, for
@@ -273,8 +284,8 @@ def laplace_by_quadrature(lam: float, n_nodes: int = 60) -> DiscretePrior:
 
     Returns
     -------
-    DiscretePrior
-        The points, from left to right.
+    Prior
+        It knows nothing but these points.
 
     Examples
     --------
@@ -284,4 +295,4 @@ def laplace_by_quadrature(lam: float, n_nodes: int = 60) -> DiscretePrior:
     """
     x, mass = np.polynomial.laguerre.laggauss(n_nodes)
     points = np.concatenate([-x[::-1], x]) / math.sqrt(lam)
-    return DiscretePrior(points, np.concatenate([mass[::-1], mass]) / 2)
+    return discrete_prior(points, np.concatenate([mass[::-1], mass]) / 2)
