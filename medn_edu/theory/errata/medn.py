@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from medn_edu.theory.errata.medn_bound import BOUND_SLIPS
 from medn_edu.theory.errata.medn_duality import DUAL_OF_L1_SLIP, DUALITY_SLIPS
-from medn_edu.theory.errata.medn_laplace import BRANCH_SLIP, LAPLACE_SLIPS
+from medn_edu.theory.errata.medn_laplace import BRANCH_SLIP, EARLIER_SLIP, LAPLACE_SLIPS
 from medn_edu.theory.errata.slip import Slip
 
 __all__ = ["MEDN_SLIPS"]
@@ -23,5 +23,6 @@ MEDN_SLIPS: tuple[Slip, ...] = (
     *BOUND_SLIPS,
     DUAL_OF_L1_SLIP,
     BRANCH_SLIP,
+    EARLIER_SLIP,
 )
-"""In the paper's order, appendices last."""
+"""In the paper's order, then the appendices, then the first version."""

@@ -157,9 +157,9 @@ BOUND_SLIPS: tuple[Slip, ...] = (
         corrected=r"\approx 0.07 \text{ of the labels, } \approx 0.4 \text{ of the sequences}",
         why=(
             "Of two labels chance gets half right, and no model predicts whole sequences better "
-            "than the one that draws them. With standard normal weights (the papers do not say "
-            "which they took) a rate near one half fits sequences with some wrong label, and the "
-            "figures seem to count labels. L1-M3N §5.1 repeats the sentence."
+            "in the long run than the one that draws them. The papers do not say how they drew its "
+            "weights; if standard normal, a rate near one half may count sequences with some wrong "
+            "label, but not labels. L1-M3N §5.1 repeats the sentence."
         ),
         matters=(
             "Yes, to the conclusion drawn: in the long run learned models do not err less than "

@@ -16,7 +16,7 @@ from medn_edu.theory.l1m3n import solve_l1m3n
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
 
-__all__ = ["BRANCH_SLIP", "LAPLACE_SLIPS"]
+__all__ = ["BRANCH_SLIP", "EARLIER_SLIP", "LAPLACE_SLIPS"]
 
 
 def _chains(prior: LaplacePrior, C: float) -> EnumeratedProblem:
@@ -157,19 +157,6 @@ def _other_root() -> dict[str, float]:
 LAPLACE_SLIPS: tuple[Slip, ...] = (
     Slip(
         paper="MEDN",
-        where="§4 of the ICML 2008 version",
-        title="log-convex",
-        printed=r"\log p_0\big(\tfrac{a + b}2\big) \le \tfrac12 \log p_0(a) + \tfrac12 \log p_0(b)"
-        r"\quad\text{(log-convex)}",
-        corrected=r"\log p_0\big(\tfrac{a + b}2\big) \ge \tfrac12 \log p_0(a) + \tfrac12 \log p_0(b)"
-        r"\quad\text{(log-concave)}",
-        why="The Laplace density is log-concave. The journal version has it right.",
-        matters="To nobody: the authors mended it themselves.",
-        truth="the density from Eq. (4), by quadrature",
-        numbers=_log_concave,
-    ),
-    Slip(
-        paper="MEDN",
         where="§4",
         title="primal sparse",
         printed=r"\text{primal sparse: only a few } \langle w_k \rangle \ne 0",
@@ -262,3 +249,18 @@ BRANCH_SLIP = Slip(
     numbers=_other_root,
 )
 """In Appendix B.4, after the main text."""
+
+EARLIER_SLIP = Slip(
+    paper="MEDN",
+    where="§4 of the ICML 2008 version",
+    title="log-convex",
+    printed=r"\log p_0\big(\tfrac{a + b}2\big) \le \tfrac12 \log p_0(a) + \tfrac12 \log p_0(b)"
+    r"\quad\text{(log-convex)}",
+    corrected=r"\log p_0\big(\tfrac{a + b}2\big) \ge \tfrac12 \log p_0(a) + \tfrac12 \log p_0(b)"
+    r"\quad\text{(log-concave)}",
+    why="The Laplace density is log-concave. The journal version has it right.",
+    matters="To nobody: the authors mended it themselves.",
+    truth="the density from Eq. (4), by quadrature",
+    numbers=_log_concave,
+)
+"""In the first version of the paper."""
