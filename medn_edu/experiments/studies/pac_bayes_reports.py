@@ -10,25 +10,26 @@ from typing import Any
 import numpy as np
 
 from medn_edu.experiments.specs import Report
+from medn_edu.experiments.studies.pac_bayes_posteriors import DELTA
 from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.plots.bounds import BoundCurve, draw_bound_curves, draw_lapses, draw_rooms
 from medn_edu.plots.style import new_figure, save_figure, styled
 
 __all__ = [
     "COLUMNS",
-    "DELTA",
     "MAIN_SIZE",
+    "N_POSTERIORS",
     "draw_draws",
     "draw_sizes",
     "report",
     "shares_that_hold",
 ]
 
-DELTA = 0.05
-"""Probability with which a bound may fail."""
-
 MAIN_SIZE = 100_000
 """Size of the samples of which many are drawn."""
+
+N_POSTERIORS = {"quick": 50, "paper": 200}
+"""How many posteriors the bound has to hold for at once."""
 
 COLUMNS = (
     "world", "prior", "n_samples", "draw", "kl", "true_error", "training_error", "gamma_over_c", "m",
@@ -189,7 +190,7 @@ def report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     rows : sequence of dict
         What the study has found.
     scale : str
-        Its scale, which the rows tell as well.
+        Its scale, ``"quick"`` or ``"paper"``.
 
     Returns
     -------
@@ -198,7 +199,7 @@ def report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     """
     headers, cells = ["", "two points", "box"], _ladder(rows)
     held, shares = ["bound", "holds in"], _held(rows)
-    notes = [_wrapped(text) for text in (_caption(), _findings(rows), _test(rows))]
+    notes = [_wrapped(text) for text in (_caption(), _findings(rows), _test(rows, scale))]
     return Report(
         COLUMNS,
         list(rows),
@@ -210,9 +211,14 @@ def report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
             ]
         ),
         "\n\n".join(
-            [*notes[:2], markdown_table(headers, cells), notes[2], markdown_table(held, shares)]
+            [
+                *notes[:2],
+                markdown_table(headers, cells).rstrip(),
+                notes[2],
+                markdown_table(held, shares),
+            ]
         ),
-        {"draws": _caption_of_draws(rows)},
+        {"draws": _caption_of_draws(rows, scale)},
     )
 
 
@@ -260,13 +266,14 @@ def _caption() -> str:
         "all cases and the one in the middle not at all in 30 %.  A word counts as wrong if one of "
         "its letters is; the error to come is an exact sum.  Posteriors: MEDN, C = 10 / N, trained on "
         "each sample.  "
-        "Left, the prior puts each weight at ±1: the bound and the three terms it is the sum of.  "
+        "Left, the prior puts each weight at ±1: the bound and the three terms it is the sum of; where "
+        "margin loss drops and the others rise, a smaller γ has become worth its price.  "
         "Right, weights are uniform on [-1, 1]: Theorem 8 with two choices of m; the same proof with "
         "Seeger's last step; Seeger's bound on the Gibbs predictor, whose error is estimated by 10,000 "
         "draws, and e times this, which bounds the average as well.  Broad and grey: the error to "
-        f"come of the average.  δ = {DELTA:g}.  Assumed: words are independent and of one distribution, "
-        "the prior is fixed before they are seen, and scores are bounded, |F| ≤ c = 5, as the list "
-        "of inputs is complete and no weight is beyond 1."
+        f"come of the average.  δ = {DELTA:g} for each bound.  Assumed: words are independent and of "
+        "one distribution, the prior is fixed before they are seen, and scores are bounded, |F| ≤ c "
+        "= 5, as the list of inputs is complete and no weight is beyond 1."
     )
 
 
@@ -302,33 +309,33 @@ def _speaks(rows: Sequence[Mapping[str, Any]], prior: str) -> str:
     return f"With {name} it is below 1 from {first(1)} on and below 0.5 from {first(0.5)} on."
 
 
-def _test(rows: Sequence[Mapping[str, Any]]) -> str:
+def _test(rows: Sequence[Mapping[str, Any]], scale: str) -> str:
     words = _draws(rows, "words")
     rooms = _rooms(words)["theorem_8"]
     kl, bound = (float(np.median(_column(words, name))) for name in ("kl", "theorem_8"))
     return (
         f"Is it true?  {len(words):,} samples of {MAIN_SIZE:,} words each, two points, KL = {kl:.2f}: "
         f"the median of the bound is {bound:.3f}.  It exceeds the error to come by "
-        f"{rooms[_ONE].min():.3f} at least, and by {rooms[_MANY].min():.3f} for the worst of many "
-        "further posteriors (KL 0.5 to 2).  In the world of noise one of 400 letters is seen without "
-        "error and a coin says its label; 400 samples of it are learned by heart by a posterior with "
-        "KL = 1."
+        f"{rooms[_ONE].min():.3f} at least, and by {rooms[_MANY].min():.3f} for the worst of "
+        f"{N_POSTERIORS[scale]} further posteriors (KL 0.5 to 2).  In the world of noise one of 400 "
+        "letters is seen without error and a coin says its label; 400 samples of it are learned by "
+        "heart by a posterior with KL = 1."
     )
 
 
-def _caption_of_draws(rows: Sequence[Mapping[str, Any]]) -> str:
+def _caption_of_draws(rows: Sequence[Mapping[str, Any]], scale: str) -> str:
     words, noise = _draws(rows, "words"), _draws(rows, "noise")
     rooms = _rooms(words)
     times = rooms["theorem_8"][_ONE].min() / np.std(rooms["training_error"][_ONE])
     return (
         f"Bounds on {len(words):,} samples, each of {MAIN_SIZE:,} words (two points).  *MEDN* has been "
-        "trained on the sample; *worst of all* is the one of many posteriors (KL 0.5 to 2) that makes "
-        "a bound look worst, for Theorem 8 promises that all hold at once, but for a share of "
-        f"δ = {DELTA:g} of the samples.  Left: without its complexity the bound says that no error to "
-        "come exceeds the one on the sample, as more and more draws m make the averaging term vanish.  "
-        f"Middle: Theorem 8, whose room is {times:.0f} times the standard deviation of the error on a "
-        "sample.  Another term that is lost would not be noticed there, so to the right another "
-        f"world: {len(noise):,} times 400 letters of 400 kinds, with coin flips for labels, learned "
-        "by heart by a posterior with KL = 1.  Without complexity, averaging (m = 1) or divergence "
-        "(KL = 0) the bound is wrong; the whole bound says nothing, and rightly so."
+        f"trained on the sample; *worst of all* is the one of {N_POSTERIORS[scale]} posteriors (KL "
+        "0.5 to 2) that makes a bound look worst, for Theorem 8 promises that all hold at once, but for "
+        f"a share of δ = {DELTA:g} of the samples.  Left: without its complexity the bound says that no "
+        "error to come exceeds the one on the sample, as more and more draws m make the averaging "
+        f"term vanish.  Middle: Theorem 8, whose room is {times:.0f} times the standard deviation of "
+        "the error on a sample.  Another term that is lost would not be noticed there, so to the right "
+        f"another world: {len(noise):,} times 400 letters of 400 kinds, with coin flips for labels, "
+        "learned by heart by a posterior with KL = 1.  Without complexity, averaging (m = 1) or "
+        "divergence (KL = 0) the bound is wrong; the whole bound says nothing, and rightly so."
     )

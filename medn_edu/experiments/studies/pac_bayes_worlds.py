@@ -73,15 +73,50 @@ class World:
         return log_n_labellings(self.data)
 
     def score_bound(self, largest_weight: float) -> float:
-        """Bound on all scores under weights in ``[-a, a]``, over all inputs there are."""
+        """Return the bound on all scores, over all inputs there are.
+
+        Parameters
+        ----------
+        largest_weight : float
+            The number ``a``: weights are in ``[-a, a]``.
+
+        Returns
+        -------
+        float
+            Theorem 8's ``c``.
+        """
         return score_bound(self.data, largest_weight)
 
     def draw(self, n_samples: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw a sample: how often each pair occurs."""
+        """Draw a sample.
+
+        Parameters
+        ----------
+        n_samples : int
+            Its size.
+        rng : numpy.random.Generator
+            Draws it.
+
+        Returns
+        -------
+        ndarray of int, shape (n_pairs,)
+            How often each pair occurs.
+        """
         return rng.multinomial(n_samples, self.probability)
 
     def observed(self, counts: np.ndarray) -> LabelledSamples:
-        """Return the pairs that occur, each with its count for a weight."""
+        """Return a sample as training data.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_pairs,)
+            How often each pair occurs.
+
+        Returns
+        -------
+        LabelledSamples
+            The pairs that occur, each with its count for a weight.
+        """
         seen = np.flatnonzero(counts)
         return self._pack(seen, counts[seen].astype(float))
 
@@ -102,7 +137,18 @@ class World:
         return leads.reshape(len(leads), len(self.labels), -1).min(axis=2)
 
     def errors(self, margins: np.ndarray) -> np.ndarray:
-        """Return the error to come, ``Pr_Q[M <= 0]``, given margins of all pairs, the last axis."""
+        """Return the error to come, ``Pr_Q[M <= 0]``.
+
+        Parameters
+        ----------
+        margins : ndarray of shape (n_models, n_pairs)
+            Margins under each model.
+
+        Returns
+        -------
+        ndarray of shape (n_models,)
+            The errors.
+        """
         return (margins <= 0) @ self.probability
 
     @cached_property
