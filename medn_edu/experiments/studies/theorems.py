@@ -88,7 +88,8 @@ def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
         "them, relative to their size; of an inequality, by how much it is violated.  Grey: the "
         "tolerance, what rounding and the solvers' accuracy may leave.  Vermilion: the same with a "
         "slip in the statement or in its use; what is above 1,000 stands at the right edge.  "
-        f"{verdict}"
+        f"{verdict}  The tables below the caption say what each states, how its sides are computed, "
+        "and what the slip is."
     )
     remark = (
         "Differences below the tolerance are rounding: they vary from machine to machine, and two "

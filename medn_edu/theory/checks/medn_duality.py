@@ -213,7 +213,7 @@ DUALITY_CHECKS: tuple[Check, ...] = (
         _conjugate_slacks,
     ),
     Check(
-        "MEDN section 3.1, random slacks",
+        "MEDN §3.1, random slacks",
         "with random slacks U is a divergence, cξ − 1 − log cξ, and U* a log normaliser",
         "quadrature over exponential distributions; the formulas",
         "the sign of the log normaliser",
@@ -221,7 +221,7 @@ DUALITY_CHECKS: tuple[Check, ...] = (
         _random_slacks,
     ),
     Check(
-        "MEDN section 3.1, dual sparsity",
+        "MEDN §3.1, dual sparsity",
         "α_i(y) > 0 only where the constraint on the mean is active (KKT)",
         "α of D1 by Newton's method; room in P1's constraints, solved by SLSQP",
         "room without Δℓ",

@@ -176,7 +176,7 @@ def _algorithm_1(rng: np.random.Generator, slip: bool = False) -> float:
 
 VARIATIONAL_CHECKS: tuple[Check, ...] = (
     Check(
-        "MEDN section 5, upper bound",
+        "MEDN §5, upper bound",
         "KL(p‖p0) ≤ L(p, q), for every normal p and every q(τ)",
         "quadrature over the weight; quadrature over its variance",
         "KL(q‖p(τ)) is left out of L",
@@ -184,7 +184,7 @@ VARIATIONAL_CHECKS: tuple[Check, ...] = (
         _upper_bound,
     ),
     Check(
-        "MEDN section 5, L is a divergence",
+        "MEDN §5, L is a divergence",
         "L(p, q) = KL(p(w) q(τ) ‖ p(w|τ) p(τ|λ))",
         "quadrature over τ, moments of w by formula; quadrature over both",
         "<w>² for <w²>",
@@ -192,7 +192,7 @@ VARIATIONAL_CHECKS: tuple[Check, ...] = (
         _is_a_divergence,
     ),
     Check(
-        "MEDN section 5, step 1",
+        "MEDN §5, step 1",
         "with q fixed, p = N(Ση, Σ), where Σ = 1/<1/τ>",
         "mean and variance of the tilt, by quadrature; the formulas",
         "<τ> for 1/<1/τ>",
@@ -208,7 +208,7 @@ VARIATIONAL_CHECKS: tuple[Check, ...] = (
         _quadratic_programs,
     ),
     Check(
-        "MEDN section 5, step 2",
+        "MEDN §5, step 2",
         "with p fixed, the best q(τ) is N(√<w²> | 0, τ) exp(−λτ/2), normalised",
         "BFGS over 15 probabilities; the formula at these τ",
         "<w>² for <w²>",
