@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from medn_edu import __version__
 from medn_edu.experiments.studies.curves import CURVES, run_curves
 from medn_edu.experiments.tables import csv_text, read_csv
 from medn_edu.theory import kl_norm
+from medn_edu.theory.projection import project_l1_ball
 
 FIGURES = Path(__file__).resolve().parent.parent / "figures"
 
@@ -46,7 +48,7 @@ def test_the_committed_table_is_what_the_command_makes(name):
     assert len(committed) == len(made)
     for old, new in zip(committed, made, strict=True):
         for column, value in new.items():
-            if isinstance(value, str):
+            if value is None or isinstance(value, str):
                 assert old[column] == value
             else:
                 assert old[column] == pytest.approx(value, rel=1e-6, abs=1e-9)
@@ -65,10 +67,127 @@ def test_shrinkage_obeys_corollary_7():
     assert {row["mean"] - row["eta"] for row in rows if row["prior"].startswith("Gaussian")} == {0}
 
 
-def test_kl_balls_pass_0_1_at_equal_kl_norm():
-    rows = CURVES["kl-norm"].rows()
-    for lam in (4, 36, 400, 10_000):
-        points = [(r["w1"], r["w2"]) for r in rows if r["norm"] == f"KL, λ = {lam:,}"]
-        norms = [kl_norm(point, lam) for point in points]
-        np.testing.assert_allclose(norms, kl_norm((0, 1), lam), rtol=1e-12)
-        assert np.abs(np.array(points) - [0, 1]).max(axis=1).min() < 1e-12
+@pytest.fixture(scope="module")
+def norm_rows():
+    return CURVES["kl-norm"].rows()
+
+
+def points(rows, names=("w1", "w2"), **wanted):
+    chosen = [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+    return np.array([[row[name] for name in names] for row in chosen])
+
+
+@pytest.mark.parametrize("lam", [4, 36, 400, 10_000])
+def test_kl_balls_pass_0_1_at_equal_kl_norm(norm_rows, lam):
+    ball = points(norm_rows, panel="b", lam=lam)
+    assert len(ball) > 100
+    np.testing.assert_allclose([kl_norm(w, lam) for w in ball], kl_norm((0, 1), lam), rtol=1e-12)
+    assert np.abs(ball - [0, 1]).max(axis=1).min() < 1e-12
+
+
+def test_the_solid_is_a_ball_of_three_weights(norm_rows):
+    solid = points(norm_rows, ("w1", "w2", "w3"), panel="f", lam=400.0)
+    assert len(solid) == 31 * 61
+    np.testing.assert_allclose([kl_norm(w, 400) for w in solid], kl_norm((0, 0, 1), 400))
+
+
+@pytest.mark.parametrize("lam", [4, 36, 400])
+def test_lines_touch_where_a_general_solver_says(norm_rows, lam):
+    [touched] = points(norm_rows, panel="d", lam=lam)
+    across = np.array([np.cos(np.pi / 3), np.sin(np.pi / 3)])
+    cheapest = minimize(
+        lambda w: kl_norm(w, lam), across, method="SLSQP", tol=1e-14,
+        constraints={"type": "eq", "fun": lambda w: across @ (w - touched)},
+    )  # fmt: skip
+    assert cheapest.success
+    np.testing.assert_allclose(cheapest.x, touched, atol=2e-4)
+    assert kl_norm(touched, lam) == pytest.approx(kl_norm((0, 1), lam), rel=1e-9)
+    assert kl_norm(touched, lam) <= kl_norm(cheapest.x, lam) * (1 + 1e-9)
+
+
+def test_sparse_and_pseudo_sparse(norm_rows):
+    assert points(norm_rows, panel="d", norm="L1").tolist() == [[0, 1]]
+    lam, smaller = points(norm_rows, ("lam", "w1"), panel="e").T
+    assert (smaller > 0).all()
+    assert (np.diff(smaller) < 0).all()
+    # While the larger weight's slope is near its end, sqrt(lam), the smaller has 2 c / (lam - c²).
+    share = 1 / np.tan(np.pi / 3)
+    far = lam >= 1e5
+    expected = 2 * share / (1 - share**2) / np.sqrt(lam[far])
+    np.testing.assert_allclose(smaller[far], expected, rtol=0.01)
+    assert smaller[0] == pytest.approx(0.5, rel=0.02)
+
+
+# -- projections ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def projection_rows():
+    return CURVES["projections"].rows()
+
+
+def nearest(point, norm):
+    """The nearest point of the unit ball by a general solver; for L1 in weights split by their sign."""
+    signs = np.eye(2) if norm == "L2" else np.hstack([np.eye(2), -np.eye(2)])
+    size = np.square if norm == "L2" else np.asarray
+    found = minimize(
+        lambda x: np.sum((signs @ x - point) ** 2), np.full(signs.shape[1], 0.1),
+        jac=lambda x: 2 * signs.T @ (signs @ x - point), method="SLSQP", tol=1e-10,
+        bounds=None if norm == "L2" else [(0, None)] * 4,
+        constraints={"type": "ineq", "fun": lambda x: 1 - size(x).sum()},
+    )  # fmt: skip
+    assert found.success, found.message
+    return signs @ found.x
+
+
+@pytest.mark.parametrize("name", ["p1", "p2", "p3"])
+def test_projections_are_what_a_general_solver_says(projection_rows, name):
+    [point] = points(projection_rows, ("x", "y"), panel="a", what="point", of=name)
+    for norm in ("L1", "L2"):
+        [drawn] = points(projection_rows, ("x", "y"), panel="a", what=f"on {norm}", of=name)
+        np.testing.assert_allclose(drawn, nearest(point, norm), atol=1e-5)
+        becomes_zero = norm == "L1" and name != "p1"
+        assert (drawn == 0).sum() == becomes_zero
+
+
+def test_boundaries_part_the_plane(projection_rows):
+    for k, of in ((1, "w2 = 0"), (0, "w1 = 0")):
+        boundary = points(projection_rows, ("x", "y"), panel="a", what="boundary", of=of)
+        for share in (0.2, 1.0):
+            between = boundary[0] + share * (boundary[1] - boundary[0])
+            step = 1e-6 * np.eye(2)[k]
+            assert project_l1_ball(between - step, 1.0)[k] == 0
+            assert project_l1_ball(between + step, 1.0)[k] > 0
+
+
+def vertices(norm, radius, n):
+    """Points of a ball among which one is farthest in each direction (L2: nearly)."""
+    if norm == "L1":
+        return radius * np.vstack([np.eye(n), -np.eye(n)])
+    turn = np.linspace(0, 2 * np.pi, 721)
+    return radius * np.column_stack([np.cos(turn), np.sin(turn)])
+
+
+@pytest.mark.parametrize("norm", ["L1", "L2"])
+@pytest.mark.parametrize("name", ["p1", "p2", "p3"])
+def test_paths_are_projections_onto_shrinking_balls(projection_rows, norm, name):
+    path = points(projection_rows, ("x", "y"), panel="b", what=f"on {norm}", of=name)
+    sizes = np.linalg.norm(path, ord=int(norm[1]), axis=1)
+    assert (np.diff(sizes) < 0).all()
+    assert sizes[-1] == 0
+    for w, radius in zip(path, sizes, strict=True):  # no point of the ball is nearer
+        assert np.max((vertices(norm, radius, 2) - w) @ (path[0] - w)) < 1e-9
+    assert bool((path[:-1] == 0).any()) == (norm == "L1")
+
+
+def test_many_weights_lose_an_amount_or_a_factor(projection_rows):
+    before, on_l1, on_l2 = (
+        points(projection_rows, ("y",), panel="c", what=what)[:, 0]
+        for what in ("weights", "on L1", "on L2")
+    )
+    assert (np.diff(before) < 0).all()
+    np.testing.assert_allclose(on_l2, before / 2)
+    assert on_l1.sum() == pytest.approx(before.sum() / 2)
+    corners = vertices("L1", on_l1.sum(), len(before))
+    assert np.max((corners - on_l1) @ (before - on_l1)) < 1e-9
+    assert 0 < (on_l1 == 0).sum() < len(before)

@@ -1,21 +1,67 @@
-"""The moving pictures of the README.
+"""The moving pictures of the README and of the page of figures.
 
-``python -m medn_edu.course.animations [FOLDER]`` (by default ``figures`` of the checkout) trains the
-model of start-here on digit words and saves the Explorer's own pictures as ``lattice.gif``.
+``python -m medn_edu.course.animations [FOLDER]`` (by default ``figures`` of the checkout) saves each of
+them as a small GIF and as an MP4, smooth, with all colours, to be paused:
+
+===============  ==================================================================================
+``lattice``      start-here's word: its best path jumps as the transitions gain strength
+``shrinkage``    Laplace and Gaussian prior, tilted to and fro: their means draw MEDN's Figure 1
+``kl-norm``      MEDN's Figure 2: from L2 to L1, a line turned around the ball, and back
+``projections``  L1-M3N's Figure 1: a point goes around two balls, followed by its projections
+===============  ==================================================================================
+
+`medn-edu reproduce STUDY --publish FOLDER` puts them on the page of figures, beside those of the study.
+The pictures are those of the course's Explorers, in the order of a list of moves that ends where it
+began, so that the film goes on for ever.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from medn_edu.datasets import load_digit_words
 from medn_edu.estimators import M3N
-from medn_edu.widgets import Explorer, best_path
+from medn_edu.widgets import Explorer, best_path, norm_balls, projections, shrinkage
+from medn_edu.widgets.films import save_film
 
-__all__ = ["lattice_explorer", "save_animations"]
+__all__ = ["FILMS", "Film", "lattice_explorer", "save_animations"]
 
 WORD = 81  # of the test words: wrong without transitions, right with them, wrong with too much
+
+Moves = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Film:
+    """An animation.
+
+    Parameters
+    ----------
+    explorer : callable
+        Makes the explorer whose pictures it shows.
+    moves : callable
+        ``moves(explorer)`` says which values to set for each picture.
+    per_second : float
+        Pictures a second.
+    gif_step : int
+        The GIF shows every so many-th picture, as it cannot be compressed as well.
+    """
+
+    explorer: Callable[[], Explorer]
+    moves: Callable[[Explorer], Moves]
+    per_second: float
+    gif_step: int = 1
+
+    def pictures(self) -> list[bytes]:
+        """Return the pictures, PNG files."""
+        explorer = self.explorer()
+        return [explorer.set(**move).frame().png for move in self.moves(explorer)]
 
 
 def lattice_explorer() -> Explorer:
@@ -33,8 +79,51 @@ def lattice_explorer() -> Explorer:
     return best_path(model, digits.data[i], digits.target[i], digits.images[i])
 
 
+def _once(explorer: Explorer) -> Moves:
+    """Return every value of the time, in order."""
+    [(name, time)] = [
+        (name, control) for name, control in explorer.controls.items() if control.kind == "time"
+    ]
+    return [{name: value} for value in time.values]
+
+
+def _around(explorer: Explorer) -> Moves:
+    """Return once around; the last picture would be the first again."""
+    return _once(explorer)[:-1]
+
+
+def _to_and_fro(_: Explorer) -> Moves:
+    """Return the way of a Laplace prior's tilt to the end of its domain, and back as a Gaussian."""
+    etas = [round(float(eta), 1) for eta in np.arange(-2.0, 2.05, 0.1)]
+    moves = [{"prior": "Laplace", "eta": eta} for eta in etas]
+    moves += [{"prior": "Gaussian", "eta": eta} for eta in reversed(etas)]
+    first = moves.index({"prior": "Laplace", "eta": 1.0})  # says more than the end of the domain
+    return moves[first:] + moves[:first]
+
+
+def _l2_to_l1_and_back(explorer: Explorer) -> Moves:
+    """Return larger lambdas, the line turned on the narrow ball, smaller lambdas, and turned back."""
+    up, [start, end] = explorer.controls["log_lam"].values, [65, 25]
+    turned = range(start, end - 1, -2)
+    return [
+        *({"log_lam": value, "angle": start} for value in up),
+        *({"log_lam": up[-1], "angle": angle} for angle in turned),
+        *({"log_lam": value, "angle": end} for value in reversed(up)),
+        *({"log_lam": up[0], "angle": angle} for angle in reversed(turned)),
+    ]
+
+
+FILMS: dict[str, Film] = {
+    "lattice": Film(lattice_explorer, _once, 6),
+    "shrinkage": Film(shrinkage, _to_and_fro, 12, gif_step=2),
+    "kl-norm": Film(norm_balls, _l2_to_l1_and_back, 12, gif_step=2),
+    "projections": Film(projections, _around, 8),
+}
+"""The animations by name."""
+
+
 def save_animations(folder: str | Path) -> list[Path]:
-    """Save the README's animations.
+    """Save all animations, each as GIF and as MP4.
 
     Parameters
     ----------
@@ -48,12 +137,20 @@ def save_animations(folder: str | Path) -> list[Path]:
 
     Raises
     ------
+    ValueError
+        If the library ``av`` is missing, which ``pip install 'medn_edu[lab]'`` brings.
     OSError
         If the folder cannot be written.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    return [lattice_explorer().save(folder / "lattice.gif")]
+    files = []
+    for name, film in FILMS.items():
+        pictures = film.pictures()
+        for ending, step in ((".gif", film.gif_step), (".mp4", 1)):
+            path = folder / f"{name}{ending}"
+            files.append(save_film(path, pictures[::step], film.per_second / step))
+    return files
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@
 ``STUDY-times.csv``           how long each fit took, line by line, as times differ from run to run
 ``STUDY-summary.csv``         the study's own summary, where it makes one
 ``STUDY.md``                  caption, with the command that made it all
+``STUDY.gif``, ``.mp4``       the figure in motion, where there is one; the page shows it, and
+                              ``python -m medn_edu.course.animations`` makes it, not publishing
 ``runs.csv``                  how long each study took
 ``README.md``                 the page
 ============================  ====================================================================
@@ -224,7 +226,8 @@ _HEAD = """\
 
 Each study has its figures here, the table behind them, a caption that says what came out, and the
 command that makes them again, at paper scale: `--publish figures` at its end puts the new ones in
-place of these.  `medn-edu reproduce --list` names all studies.
+place of these.  `medn-edu reproduce --list` names all studies.  What moves is made by
+`python -m medn_edu.course.animations figures`, each as a GIF and as a film.
 """
 
 _CLAIMS = """\
@@ -237,7 +240,7 @@ _LATTICE = """\
 
 ![The best labelling of a word is a path through a lattice; it jumps when a weight changes](lattice.gif)
 
-The picture of the README, made by `medn_edu.course.animations`.
+The picture of the README.  [film](lattice.mp4)
 """
 
 
@@ -252,6 +255,7 @@ def _section(study: AnyStudy, target: Path) -> str:
         f"{study.name}-summary.csv": "summary",
         f"{study.name}{TIMES}.csv": "times",
         **{f"{stem}.svg": f"{stem}.svg" for stem in stems},
+        f"{study.name}.mp4": "film",
     }
     links = [f"[{text}]({name})" for name, text in files.items() if (target / name).exists()]
     return "\n".join(
@@ -259,6 +263,7 @@ def _section(study: AnyStudy, target: Path) -> str:
             f"## {study.name}\n",
             f"{title}{f' ({study.shows})' if study.shows else ''}.\n",
             *(_picture(title, study, stem, target) for stem in shown),
+            *_in_motion(title, study, target),
             f"{' · '.join(links)}\n",
             f"```bash\n{_commands(study)}\n```\n",
         ]
@@ -271,6 +276,12 @@ def _picture(title: str, study: AnyStudy, stem: str, target: Path) -> str:
     first = caption.read_text(encoding="utf-8").split("\n\n")[0].strip() if caption.exists() else ""
     what = title if stem == study.name else f"{title}: {stem.removeprefix(study.name + '-')}"
     return f"![{what}]({stem}.png)\n" + (f"\n{first}\n" if first else "")
+
+
+def _in_motion(title: str, study: AnyStudy, target: Path) -> list[str]:
+    """Return the animation of a study, if there is one."""
+    shown = (target / f"{study.name}.gif").exists()
+    return [f"![{title}, in motion]({study.name}.gif)\n"] if shown else []
 
 
 def _commands(study: AnyStudy) -> str:

@@ -122,7 +122,7 @@ def draw_projected(
         corner = on_l1[0] == 0 or on_l1[1] == 0
         inside = (-17, -15) if not corner else (4, -27) if on_l1[0] == 0 else (-29, 5)
         _label(ax, f"{name}^*", on_l1, inside)
-        _label(ax, rf"{name}^{{\prime}}", on_l2, (7, 7) if corner else (-16, -16))
+        _label(ax, rf"{name}^{{\prime}}", on_l2, (7, 10) if corner else (-16, -16))
 
 
 def _draw_point(ax: Axes, name: str, point: np.ndarray) -> None:

@@ -150,7 +150,7 @@ def draw_tangents(
     ax: Axes,
     direction: np.ndarray,
     points: Mapping[str, np.ndarray],
-    styles: Mapping[str, Mapping[str, Any]],
+    colours: Mapping[str, str],
     *,
     length: float,
 ) -> None:
@@ -160,12 +160,12 @@ def draw_tangents(
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    direction : ndarray of float, shape (2,)
+    direction : array-like of float, shape (2,)
         Across the lines.
-    points : mapping of str to ndarray of float, shape (2,)
+    points : mapping of str to array-like of float, shape (2,)
         Where each ball is touched, by its name.
-    styles : mapping of str to dict
-        Keyword arguments of ``ax.plot`` for each name.
+    colours : mapping of str to str
+        Colour of each ball.
     length : float
         Half the length of the pieces.
 
@@ -173,17 +173,16 @@ def draw_tangents(
     --------
     >>> from medn_edu.plots import new_figure
     >>> ax = new_figure().add_subplot()
-    >>> draw_tangents(ax, [0, 1], {"L1": [0, 1]}, {"L1": {"color": "k"}}, length=0.5)
+    >>> draw_tangents(ax, [0, 1], {"L1": [0, 1]}, {"L1": "k"}, length=0.5)
     >>> ax.lines[0].get_xydata().tolist()
     [[-0.5, 1.0], [0.5, 1.0]]
     """
     along = length * np.array([-direction[1], direction[0]]) / np.linalg.norm(direction)
     with styled():
         for name, point in points.items():
-            style = {**styles[name], "label": None}
             ends = np.array([np.add(point, along), np.subtract(point, along)])
-            ax.plot(*ends.T, **{**style, "linestyle": "-", "linewidth": 1})
-            ax.plot(*np.transpose([point]), "o", color=style["color"], ms=7, mec="white", zorder=5)
+            ax.plot(*ends.T, "-", color=colours[name], lw=1.0)
+            ax.plot(*np.transpose([point]), "o", color=colours[name], ms=8, mec="white", zorder=5)
 
 
 def draw_smaller_weight(ax: Axes, lams: np.ndarray, smaller: np.ndarray, on_l2: float) -> Any:
@@ -218,6 +217,8 @@ def draw_smaller_weight(ax: Axes, lams: np.ndarray, smaller: np.ndarray, on_l2: 
         ax.plot([1e1, 1e4], slope, "--", color=MUTED, lw=1)
         ax.text(1e2, 1e-3, r"$\propto 1/\sqrt{\lambda}$", ha="right", va="center", color=MUTED)
         ax.set(xscale="log", yscale="log", xlim=lams[[0, -1]], ylim=(_LEAST, 1.3), xlabel="λ")
+        ax.set_xticks([1, 1e2, 1e4, 1e6])
+        ax.minorticks_off()
     return curve, level
 
 
@@ -267,7 +268,7 @@ class Touching:
         ax.plot(*norm_ball(np.abs).T, "--", color=MUTED, lw=1.2, zorder=3)
         (self._area,) = ax.fill([0, 0], [0, 0], color=_INSIDE, lw=0, zorder=-1)
         (self._ball,) = ax.plot([0], [0], "-", color=_KL, lw=2.4)
-        looks = {"KL": (_KL, "o", 8), "L2": (INK, "s", 8), "L1": (MUTED, "D", 12)}
+        looks = {"KL": (_KL, "o", 8), "L2": (INK, "s", 11), "L1": (MUTED, "D", 12)}
         self._lines, self._dots = {}, {}
         for name, (colour, marker, size) in looks.items():
             width = 1.6 if name == "KL" else 0.7
@@ -280,8 +281,8 @@ class Touching:
         ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
         ax.set(xlabel="$w_1$", ylabel="$w_2$", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
         self._lam = ax.text(-_REACH + 0.05, -_REACH + 0.05, "", fontsize=11)
-        above = {"loc": "upper center", "bbox_to_anchor": (0.5, 1.12)}
-        ax.legend(ncols=3, handlelength=1, columnspacing=1, **above)
+        above = {"loc": "upper center", "bbox_to_anchor": (0.5, 1.09)}
+        ax.legend(ncols=3, handlelength=1, columnspacing=1, markerscale=0.7, **above)
 
     def _draw_weights(self, ax: Axes) -> None:
         self._curve, self._level = draw_smaller_weight(ax, LAMS, np.ones_like(LAMS), 1.0)
@@ -299,5 +300,7 @@ class Touching:
         self._level.set_ydata([on_l2, on_l2])
         self._l2_text.set_y(1.05 * on_l2)
         self._now.set_data([frame.lam], [smaller])
-        self._text.set_position((frame.lam / 1.5, smaller / 1.15))
+        before = frame.lam > 1  # else the text would lie across the axis
+        self._text.set_position((frame.lam * (0.65 if before else 1.5), smaller / 1.15))
+        self._text.set_ha("right" if before else "left")
         self._text.set_text(f"{smaller:.4f}" if smaller < 0.1 else f"{smaller:.2f}")

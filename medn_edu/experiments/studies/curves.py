@@ -71,7 +71,8 @@ def run_curves(study: CurveStudy, folder: Path, *, vectors: bool = False) -> lis
     write_atomically(folder / "curves.csv", csv_text(rows, study.columns))
     draw_figures(study, rows, folder, vectors=vectors)
     made = origin(study.name, None, 0, summed_up(folder, 0, spent["cpu_seconds"]))
-    write_atomically(folder / "caption.md", textwrap.fill(f"{study.caption}  {made}", 100) + "\n")
+    caption = textwrap.fill(f"{study.caption}  {made}", 100, break_on_hyphens=False)
+    write_atomically(folder / "caption.md", f"{caption}\n")
     return rows
 
 

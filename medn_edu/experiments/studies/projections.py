@@ -81,7 +81,7 @@ def _weights() -> Iterator[tuple[str, str, np.ndarray]]:
     weights = halfnorm.isf((ranks - 0.5) / _N_WEIGHTS)
     yield "weights", "", np.column_stack([ranks, weights])
     for norm, project in _ON.items():
-        radius = np.linalg.norm(weights, ord=int(norm[1])) / 2
+        radius = float(np.linalg.norm(weights, ord=int(norm[1]))) / 2
         yield f"on {norm}", "", np.column_stack([ranks, project(weights, radius)])
 
 
