@@ -287,7 +287,8 @@ DUAL_OF_L1_SLIP = Slip(
     corrected=r"\dots, \quad \alpha_i(\mathbf y) \ge 0",
     why=(
         "Multipliers of inequalities are not negative; Theorems 3 and 5 say so, Appendix A does not. "
-        "Without it two labellings with the same features and different losses are a money pump."
+        "Without it two labellings with the same features and different losses are a money pump. "
+        "Unless, that is, the machine that read the text has lost a line."
     ),
     matters="Only to a solver that is given the program as it stands.",
     truth="the primal linear program",
