@@ -226,6 +226,9 @@ def gibbs_bound(
 def gibbs_errors(data: LabelledSamples, draws: np.ndarray) -> np.ndarray:
     """Return the share of wrongly labelled samples of each drawn model.
 
+    Where two labellings share the highest score the decoder takes one of them, so a tie may pass as
+    right.  Draws of a density have none; of a `TwoPointPrior` there can be many.
+
     Parameters
     ----------
     data : LabelledSamples

@@ -48,7 +48,7 @@ __all__ = ["MarginBound", "check_delta", "theorem_8", "theorem_8_kl", "theorem_8
 
 _SHORTLIST = 512  # thresholds tried at once; then once more, between the best one's neighbours
 _GOLDEN = (math.sqrt(5) - 1) / 2
-_SHRINKINGS = 60  # of the bracket around the best m, each by the golden ratio
+_SHRINKINGS = 45  # of the bracket around the best m, each by the golden ratio
 _SLOWEST = 1e-30  # rate of a threshold so small that no number of draws will do
 
 
@@ -125,7 +125,8 @@ def theorem_8(
     Returns
     -------
     MarginBound
-        The bound and its terms.  It may exceed 1, and then says nothing.
+        The bound and its terms.  It may exceed 1, and then says nothing; where no threshold helps it is
+        the trivial one, of ``gamma = 2 c`` and a margin loss of 1.
 
     Raises
     ------
