@@ -47,7 +47,7 @@ def test_texts_fit_a_line_of_a_table(check):
 
 
 def test_equal_seeds_draw_equal_instances():
-    check = CHECKS[0]
+    check = next(check for check in CHECKS if check.name == "MEDN Corollary 4")
     assert check.worst(2, seed=3, slip=True) == check.worst(2, seed=3, slip=True)
     assert check.worst(2, seed=3, slip=True) != check.worst(2, seed=4, slip=True)
 
