@@ -24,7 +24,7 @@ __all__ = ["THEOREM_STUDY"]
 _COLUMNS = (
     "paper", "name", "statement", "sides", "instances", "discrepancy", "tolerance", "with_slip", "slip",
 )  # fmt: skip
-_N_INSTANCES = {"quick": 5, "paper": 10}
+_N_INSTANCES = {"quick": 2, "paper": 10}
 _TITLES = {
     "MEDN": "Maximum entropy discrimination Markov networks (2009)",
     "L1-M3N": "Primal sparse max-margin Markov networks (2009)",
@@ -150,7 +150,7 @@ THEOREM_STUDY = TraceStudy(
     _trace,
     _draw,
     _report,
-    "quick 20 s, paper 40 s",
+    "quick 10 s, paper 40 s",
     "",
     unit="statements",
 )
