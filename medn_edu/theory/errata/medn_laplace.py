@@ -178,8 +178,8 @@ LAPLACE_SLIPS: tuple[Slip, ...] = (
         title="scale taken for shape",
         printed=r"\frac{\langle w \rangle}{\eta} = \frac{2}{\lambda - \eta^2} < 1 \text{ for small } "
         r"\eta: \text{ an effect of the Laplace prior}",
-        corrected=r"\frac{\langle w \rangle}{\eta} \to \operatorname{var}_{p_0}(w) = \frac2\lambda "
-        r"\text{ for small } \eta, \text{ whatever the prior}",
+        corrected=r"\frac{\langle w \rangle}{\eta} \to \operatorname{var}_{p_0}(w) \text{ for small } "
+        r"\eta \text{, whatever the prior; of the Laplace prior } \tfrac2\lambda",
         why=(
             "Figure 1 compares the standard normal with Laplace priors of variance 1/2 and 1/3. A "
             "normal prior of variance 1/2 halves all means just so. At equal variance the Laplace prior "
