@@ -191,9 +191,7 @@ def test_any_control_can_be_animated(tmp_path: Any) -> None:
 
 def test_film_is_saved(tmp_path: Any) -> None:
     explorer = Counted().explorer
-    first, second = (explorer.save(tmp_path / name) for name in ("1.mp4", "2.mp4"))
-    assert first.read_bytes() == second.read_bytes()
-    with av.open(first) as film:
+    with av.open(explorer.save(tmp_path / "line.mp4")) as film:
         pictures = [picture.to_ndarray(format="rgb24") for picture in film.decode(video=0)]
         assert film.streams.video[0].codec_context.name == "h264"
         assert film.streams.video[0].average_rate == 6
