@@ -3,7 +3,7 @@
 A GIF plays wherever pictures are shown.  An MP4 has all colours, can be paused, and projectors and
 slides play it; it is compressed by the library ``av``, which brings the encoder along and comes with
 ``pip install 'medn_edu[lab]'``.  No dates are written, and one thread compresses, so that the same
-pictures give the same film but for a few bytes (x264 reads memory beside the picture); a GIF's are equal.
+pictures give the same film but for a few bytes; those of a GIF are equal.
 """
 
 from __future__ import annotations
