@@ -5,7 +5,7 @@ r"""Theorem 8 of MEDN in a picture: what stands under its root, what the root ma
 theorem lets it be: the divergence, :math:`\gamma / c`, the number of letters of a word, the share of
 samples whose margin is at most :math:`\gamma`, and whether :math:`m` is the paper's or the best.
 
-The numbers are those of `medn_edu.theory.bounds.theorem_8`, computed for many N at once.
+The numbers are those of `medn_edu.theory.bounds.Terms`, for many N at once.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from medn_edu.plots.style import ERROR, INK, new_figure, styled
+from medn_edu.theory.bounds import Terms
 
 __all__ = ["BEST", "PAPERS", "SIZES", "BoundTerms", "Setting", "TermsFrame", "terms_frame"]
 
@@ -30,7 +31,6 @@ SIZES = tuple(int(float(f"{10 ** (k / 5):.1e}")) for k in range(10, 46))
 DELTA = 0.05
 _LETTERS = 26
 _TOP = 1.6  # of both axes
-_GOLDEN = (math.sqrt(5) - 1) / 2
 _INSIDE = (  # name, colour, hatch
     ("m KL", "#0072B2", ""),
     ("ln N", "#E69F00", "//"),
@@ -72,17 +72,6 @@ class Setting:
     def log_n_labellings(self) -> float:
         """Logarithm of the number of labellings of a word."""
         return self.letters * math.log(_LETTERS)
-
-
-@dataclass(frozen=True, eq=False)
-class _Terms:
-    """The terms of the bound, each an array over N."""
-
-    m: np.ndarray
-    inside: np.ndarray  # four rows, already divided by 2 N - 1
-    averaging: np.ndarray
-    root: np.ndarray
-    value: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,17 +131,19 @@ def terms_frame(n_samples: int, setting: Setting) -> TermsFrame:
     >>> frame.m, round(frame.value, 4), frame.speaks_from
     (1987, 0.104, 925)
     """
-    here, curve = _terms(np.array([float(n_samples)]), setting), _curve(setting)
+    terms, m = _terms(np.array(n_samples), setting)
+    curve, draws = _curve(setting)
+    inside = (m * setting.divergence, terms.sampling, terms.union(m), terms.constant)
     return TermsFrame(
-        n_samples, setting, int(here.m[0]), tuple(map(float, here.inside[:, 0])),
-        float(here.averaging[0]), float(here.root[0]), float(here.value[0]),
-        curve.value, curve.root, _speaks_from(setting),
+        n_samples, setting, int(m), tuple(float(term) / (2 * n_samples - 1) for term in inside),
+        float(terms.averaging(m)), float(terms.root(m)), float(terms.value(m)),
+        curve.value(draws), curve.root(draws), _speaks_from(setting),
     )  # fmt: skip
 
 
 @lru_cache(maxsize=256)
-def _curve(setting: Setting) -> _Terms:
-    return _terms(np.array(SIZES, dtype=float), setting)
+def _curve(setting: Setting) -> tuple[Terms, np.ndarray]:
+    return _terms(np.array(SIZES), setting)
 
 
 @lru_cache(maxsize=256)
@@ -161,46 +152,19 @@ def _speaks_from(setting: Setting) -> int:
     low, high = 1.0, 1e18
     while high - low > 1:
         sizes = np.unique(np.geomspace(low, high, 65).round())
-        vacuous = np.flatnonzero(_terms(sizes, setting).value >= 1)
+        terms, draws = _terms(sizes, setting)
+        vacuous = np.flatnonzero(terms.value(draws) >= 1)
         low, high = sizes[vacuous[-1]], sizes[vacuous[-1] + 1]
         if high / low < 1 + 1e-9:
             break
     return int(high)
 
 
-def _terms(n: np.ndarray, setting: Setting) -> _Terms:
-    m = _papers_m(n, setting) if setting.draws == PAPERS else _best_m(n, setting)
-    return _at(n, m, setting)
-
-
-def _at(n: np.ndarray, m: np.ndarray, setting: Setting) -> _Terms:
-    """Theorem 8 for N and m, both arrays."""
-    union = 3 * np.log((m + 1) / DELTA)
-    inside = np.stack([m * setting.divergence, np.log(n), union, np.full(n.shape, 2.0)])
-    inside = inside / (2 * n - 1)
-    with np.errstate(over="ignore"):
-        averaging = np.exp(setting.log_n_labellings - m * setting.ratio**2 / 32)
-    root = np.sqrt(inside.sum(axis=0))
-    return _Terms(m, inside, averaging, root, setting.margin_loss + averaging + root)
-
-
-def _papers_m(n: np.ndarray, setting: Setting) -> np.ndarray:
-    logarithm = np.log(n) + 2 * setting.log_n_labellings - math.log1p(setting.divergence)
-    return np.maximum(1.0, np.ceil(16 / setting.ratio**2 * logarithm))
-
-
-def _best_m(n: np.ndarray, setting: Setting) -> np.ndarray:
-    """Golden sections of ln m, between where averaging costs 1 and where it costs nothing."""
-    rate, logs = setting.ratio**2 / 32, setting.log_n_labellings
-    low = np.log(np.maximum(1.0, np.full(n.shape, logs / rate)))
-    high = np.log(np.maximum(2.0, (logs + 2 * np.log(n + 1) + 10) / rate))
-    for _ in range(45):
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        falls = _at(n, np.exp(left), setting).value > _at(n, np.exp(right), setting).value
-        low, high = np.where(falls, left, low), np.where(falls, high, right)
-    around = np.maximum(1.0, np.floor(np.exp(low)) + np.array([[-1.0], [0.0], [1.0], [2.0]]))
-    values = np.array([_at(n, one, setting).value for one in around])
-    return np.asarray(np.take_along_axis(around, values.argmin(axis=0)[None], axis=0)[0])
+def _terms(n_samples: np.ndarray, setting: Setting) -> tuple[Terms, np.ndarray]:
+    """Return the theorem's terms at many N, and the m for each."""
+    loss, labellings = setting.margin_loss, setting.log_n_labellings
+    terms = Terms(n_samples, loss, setting.ratio, labellings, setting.divergence, DELTA)
+    return terms, terms.papers_m() if setting.draws == PAPERS else terms.best_m()
 
 
 # ---------------------------------------------------------------------------------------------

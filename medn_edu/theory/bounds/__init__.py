@@ -16,6 +16,8 @@ From loose to tight:
 `gaussian_bounds`          Gaussian posteriors of every length (Langford and Shawe-Taylor)
 =========================  =====================================================================
 
+`Terms` and `KLTerms` are the terms of the first two for many numbers of samples at once.
+
 What they need: margins by two-best decoding (`observed_margins`), the logarithm of the number of
 labellings (`log_n_labellings`), a bound on all scores (`score_bound`; Theorem 8 only), draws from the
 posterior (`Prior.draw`) and the divergence, which for a tilted prior with mean ``mu`` is exactly
@@ -47,12 +49,15 @@ from medn_edu.theory.bounds.margins import (
     observed_margins,
     score_bound,
 )
+from medn_edu.theory.bounds.terms import KLTerms, Terms
 from medn_edu.theory.bounds.theorem_8 import MarginBound, theorem_8, theorem_8_kl, theorem_8_m
 
 __all__ = [
     "GibbsBound",
+    "KLTerms",
     "MarginBound",
     "MarginSample",
+    "Terms",
     "averaging_factor",
     "binary_kl",
     "gaussian_bounds",

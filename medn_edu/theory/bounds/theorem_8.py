@@ -35,21 +35,18 @@ Maurer's constant (2004) asks of the drawn models' risks that :math:`kl(\text{ob
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from medn_edu.checks import check_count, check_nonnegative, check_positive
-from medn_edu.theory.bounds.binary_kl import kl_inverse
 from medn_edu.theory.bounds.margins import MarginSample
+from medn_edu.theory.bounds.terms import KLTerms, Terms
 
 __all__ = ["MarginBound", "check_delta", "theorem_8", "theorem_8_kl", "theorem_8_m"]
 
 _SHORTLIST = 512  # thresholds tried at once; then once more, between the best one's neighbours
-_GOLDEN = (math.sqrt(5) - 1) / 2
-_SHRINKINGS = 45  # of the bracket around the best m, each by the golden ratio
-_SLOWEST = 1e-30  # rate of a threshold so small that no number of draws will do
 
 
 @dataclass(frozen=True)
@@ -149,8 +146,7 @@ def theorem_8(
     >>> round(theorem_8(few, 1.0).value, 2)
     0.64
     """
-    proof = _McAllester(sample, check_nonnegative("divergence", divergence), check_delta(delta))
-    return _best(proof, gamma, m)
+    return _best(Terms, sample, divergence, delta, gamma, m)
 
 
 def theorem_8_kl(
@@ -193,8 +189,7 @@ def theorem_8_kl(
     >>> bound.m, round(bound.value, 4)
     (1278, 0.0146)
     """
-    proof = _Seeger(sample, check_nonnegative("divergence", divergence), check_delta(delta))
-    return _best(proof, gamma, m)
+    return _best(KLTerms, sample, divergence, delta, gamma, m)
 
 
 def theorem_8_m(sample: MarginSample, divergence: float, gamma: float) -> int:
@@ -226,9 +221,10 @@ def theorem_8_m(sample: MarginSample, divergence: float, gamma: float) -> int:
     2656
     """
     check_nonnegative("divergence", divergence)
-    ratio = sample.c / check_positive("gamma", gamma)
-    logarithm = math.log(sample.n_samples) + 2 * sample.log_n_labellings - math.log1p(divergence)
-    return max(1, math.ceil(16 * ratio**2 * logarithm))
+    ratio = check_positive("gamma", gamma) / sample.c
+    labellings = sample.log_n_labellings
+    terms = Terms(sample.n_samples, 0.0, ratio, labellings, divergence, delta=0.05)
+    return int(terms.papers_m())
 
 
 def check_delta(delta: float) -> float:
@@ -255,136 +251,67 @@ def check_delta(delta: float) -> float:
 
 
 # ---------------------------------------------------------------------------------------------
-# terms, as functions of gamma and m, both arrays
-
-
-@dataclass(frozen=True, eq=False)
-class _Proof(ABC):
-    """What the proof's two last steps have in common."""
-
-    sample: MarginSample
-    divergence: float
-    delta: float
-
-    @property
-    @abstractmethod
-    def sampling(self) -> float:
-        """Price of the sample being finite, inside the complexity."""
-
-    @abstractmethod
-    def union(self, m: np.ndarray) -> np.ndarray:
-        """Price of all ``m`` and ``gamma`` at once, and of the confidence, inside the complexity."""
-
-    @abstractmethod
-    def value(self, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """The bound."""
-
-    def rate(self, gamma: np.ndarray) -> np.ndarray:
-        """By how much each draw makes the logarithm of the averaging term smaller."""
-        return (gamma / self.sample.c) ** 2 / 32
-
-    def averaging(self, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """``|Y| exp(-m rate)``; the first factor is beyond all floats for a word of 300 letters."""
-        with np.errstate(over="ignore"):
-            return np.exp(self.sample.log_n_labellings - m * self.rate(gamma))
-
-    def _inside(self, m: np.ndarray) -> np.ndarray:
-        return m * self.divergence + self.sampling + self.union(m)
-
-
-class _McAllester(_Proof):
-    @property
-    def sampling(self) -> float:
-        return math.log(self.sample.n_samples)
-
-    def union(self, m: np.ndarray) -> np.ndarray:
-        return 3 * np.log((m + 1) / self.delta)
-
-    def value(self, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
-        root = np.sqrt((self._inside(m) + 2) / (2 * self.sample.n_samples - 1))
-        return self.sample.loss(gamma) + self.averaging(gamma, m) + root
-
-
-class _Seeger(_Proof):
-    @property
-    def sampling(self) -> float:
-        return math.log(2 * math.sqrt(self.sample.n_samples))
-
-    def union(self, m: np.ndarray) -> np.ndarray:
-        return np.log(m) + 2 * np.log1p(m) - math.log(self.delta)
-
-    def value(self, gamma: np.ndarray, m: np.ndarray) -> np.ndarray:
-        one_rival = np.exp(-m * self.rate(gamma))
-        observed = self.sample.loss(gamma) + self.averaging(gamma, m) - one_rival
-        return one_rival + kl_inverse(observed, self._inside(m) / self.sample.n_samples)
-
-
-# ---------------------------------------------------------------------------------------------
 # the best gamma and m
 
 
-def _best(proof: _Proof, gamma: float | None, m: int | None) -> MarginBound:
+def _best(
+    kind: type[Terms],
+    sample: MarginSample,
+    divergence: float,
+    delta: float,
+    gamma: float | None,
+    m: int | None,
+) -> MarginBound:
+    check_nonnegative("divergence", divergence)
+    check_delta(delta)
     if m is not None:
         check_count("m", m)
+
+    def at(thresholds: np.ndarray) -> tuple[Terms, np.ndarray]:
+        ratio, loss = thresholds / sample.c, sample.loss(thresholds)
+        labellings = sample.log_n_labellings
+        terms = kind(sample.n_samples, loss, ratio, labellings, divergence, delta)
+        return terms, terms.best_m() if m is None else np.full(thresholds.shape, float(m))
+
     if gamma is not None:
         thresholds = np.array([check_positive("gamma", gamma)])
     else:
-        thresholds = _promising(proof, proof.sample.thresholds(), m)
-    draws = _draws(proof, thresholds, m)
-    best = int(np.argmin(proof.value(thresholds, draws)))
-    return _itemised(proof, float(thresholds[best]), int(draws[best]))
+        thresholds = _promising(sample.thresholds(), at)
+    terms, draws = at(thresholds)
+    best = int(np.argmin(terms.value(draws)))
+    return _itemised(*at(thresholds[best : best + 1]), float(thresholds[best]))
 
 
-def _itemised(proof: _Proof, gamma: float, m: int) -> MarginBound:
-    """Write out a bound's terms."""
-    at = np.array(gamma), np.array(float(m))
-    value, averaging = float(proof.value(*at)), float(proof.averaging(*at))
-    loss = float(proof.sample.loss(at[0]))
-    return MarginBound(
-        gamma=gamma,
-        m=m,
-        n_samples=proof.sample.n_samples,
-        margin_loss=loss,
-        averaging=averaging,
-        complexity=value - loss - averaging if math.isfinite(averaging) else math.nan,
-        divergence=m * proof.divergence,
-        sampling=proof.sampling,
-        union=float(proof.union(at[1])),
-        value=value,
-    )
-
-
-def _promising(proof: _Proof, thresholds: np.ndarray, m: int | None) -> np.ndarray:
+def _promising(
+    thresholds: np.ndarray, at: Callable[[np.ndarray], tuple[Terms, np.ndarray]]
+) -> np.ndarray:
     """Return at most a few hundred thresholds: of many, those around the best of some of them.
 
     Whatever threshold is taken, the bound holds: it holds for all of them at once.
     """
     while len(thresholds) > _SHORTLIST:
         some = np.unique(np.linspace(0, len(thresholds) - 1, _SHORTLIST).astype(int))
-        values = proof.value(thresholds[some], _draws(proof, thresholds[some], m))
-        best = int(np.argmin(values))
+        terms, draws = at(thresholds[some])
+        best = int(np.argmin(terms.value(draws)))
         first, last = some[max(best - 1, 0)], some[min(best + 1, len(some) - 1)]
         thresholds = thresholds[first : last + 1]
     return thresholds
 
 
-def _draws(proof: _Proof, gamma: np.ndarray, m: int | None) -> np.ndarray:
-    """Return the best m for each threshold, by golden sections of its logarithm.
-
-    Below ``ln|Y| / rate`` the averaging term alone is above 1, and once it is far below 1 / N more
-    draws only cost; in between the sum falls first and rises then.
-    """
-    if m is not None:
-        return np.full(gamma.shape, float(m))
-    rate = np.maximum(proof.rate(gamma), _SLOWEST)
-    logs = proof.sample.log_n_labellings
-    beyond = 2 * math.log(proof.sample.n_samples + 1) + 10
-    low = np.log(np.maximum(1.0, logs / rate))
-    high = np.log(np.maximum(2.0, (logs + beyond) / rate))
-    for _ in range(_SHRINKINGS):
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        falls = proof.value(gamma, np.exp(left)) > proof.value(gamma, np.exp(right))
-        low, high = np.where(falls, left, low), np.where(falls, high, right)
-    around = np.maximum(1.0, np.floor(np.exp(low)) + np.array([[-1.0], [0.0], [1.0], [2.0]]))
-    values = np.array([proof.value(gamma, one) for one in around])
-    return np.take_along_axis(around, values.argmin(axis=0)[None], axis=0)[0]
+def _itemised(terms: Terms, draws: np.ndarray, gamma: float) -> MarginBound:
+    """Write out a bound's terms at its only threshold."""
+    averaging, root = float(terms.averaging(draws)[0]), float("nan")
+    if math.isfinite(averaging):
+        root = float(terms.root(draws)[0])
+    return MarginBound(
+        gamma=gamma,
+        m=int(draws[0]),
+        n_samples=int(np.asarray(terms.n_samples)),
+        margin_loss=float(np.asarray(terms.margin_loss)[0]),
+        averaging=averaging,
+        complexity=root,
+        divergence=float(draws[0] * terms.divergence),
+        sampling=float(terms.sampling),
+        union=float(terms.union(draws)[0]),
+        value=float(terms.value(draws)[0]),
+    )

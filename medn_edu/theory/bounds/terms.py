@@ -1,0 +1,206 @@
+r"""The terms of Theorem 8 as functions of m, for many thresholds or many sample sizes at once.
+
+`Terms` is the theorem as the proof leaves it, with McAllester's root as the last step; `KLTerms` has
+Seeger's last step instead.  `medn_edu.theory.bounds.theorem_8` looks for the best threshold among those
+of a sample; a curve over :math:`N` needs no sample at all, and takes the terms from here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from medn_edu.theory.bounds.binary_kl import kl_inverse
+
+__all__ = ["KLTerms", "Terms"]
+
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_SHRINKINGS = 45  # of the bracket around the best m, each by the golden ratio
+_SLOWEST = 1e-30  # rate of a threshold so small that no number of draws will do
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """All that the bound is made of but ``m``; numbers, or arrays that broadcast.
+
+    Parameters
+    ----------
+    n_samples : array-like of float
+        Number of samples, ``N``.
+    margin_loss : array-like of float
+        Share of the samples with a margin of at most ``gamma``.
+    ratio : array-like of float
+        ``gamma / c``.
+    log_n_labellings : float
+        ``ln |Y|``, which is never exponentiated by itself.
+    divergence : float
+        ``KL(p || p0)``.
+    delta : float
+        Probability with which the sample may mislead.
+
+    Examples
+    --------
+    The bound over the number of samples, with the best m for each:
+
+    >>> terms = Terms([1e3, 1e5, 1e7], 0.0, 0.5, np.log(8), divergence=1.0, delta=0.05)
+    >>> m = terms.best_m()
+    >>> m, terms.value(m).round(3)
+    (array([ 636.,  957., 1269.]), array([0.636, 0.075, 0.009]))
+    """
+
+    n_samples: ArrayLike
+    margin_loss: ArrayLike
+    ratio: ArrayLike
+    log_n_labellings: float
+    divergence: float
+    delta: float
+
+    @property
+    def constant(self) -> float:
+        """What else stands inside the complexity."""
+        return 2.0
+
+    @property
+    def sampling(self) -> np.ndarray:
+        """Price of a finite sample, inside the complexity: ``ln N``."""
+        return np.log(self._n)
+
+    def union(self, m: ArrayLike) -> np.ndarray:
+        """Price of all m and all gamma at once, and of the confidence: ``3 ln((m + 1) / delta)``.
+
+        Parameters
+        ----------
+        m : array-like of float
+            Numbers of draws.
+
+        Returns
+        -------
+        ndarray of float
+            The price, inside the complexity.
+        """
+        return 3 * np.log((np.asarray(m) + 1) / self.delta)
+
+    def averaging(self, m: ArrayLike) -> np.ndarray:
+        """Price of imitating the average by m draws, ``|Y| exp(-m gamma^2 / 32 c^2)``.
+
+        Parameters
+        ----------
+        m : array-like of float
+            Numbers of draws.
+
+        Returns
+        -------
+        ndarray of float
+            The price; infinite where it is beyond all floats.
+        """
+        with np.errstate(over="ignore"):
+            return np.exp(self.log_n_labellings - np.asarray(m) * self._rate)
+
+    def root(self, m: ArrayLike) -> np.ndarray:
+        """Price of not knowing the world: the root of all that is inside, over ``2 N - 1``.
+
+        Parameters
+        ----------
+        m : array-like of float
+            Numbers of draws.
+
+        Returns
+        -------
+        ndarray of float
+            The complexity.
+        """
+        return np.sqrt(self._inside(m) / (2 * self._n - 1))
+
+    def value(self, m: ArrayLike) -> np.ndarray:
+        """Return the bound.
+
+        Parameters
+        ----------
+        m : array-like of float
+            Numbers of draws.
+
+        Returns
+        -------
+        ndarray of float
+            The sum of margin loss, averaging and root.
+        """
+        return np.asarray(self.margin_loss) + self.averaging(m) + self.root(m)
+
+    def papers_m(self) -> np.ndarray:
+        """Return the paper's choice, ``ceil(16 c^2 / gamma^2 ln(N |Y|^2 / (KL + 1)))``, at least 1.
+
+        Returns
+        -------
+        ndarray of float
+            Whole numbers.
+        """
+        logarithm = np.log(self._n) + 2 * self.log_n_labellings - math.log1p(self.divergence)
+        return np.maximum(1.0, np.ceil(16 / np.square(self.ratio) * logarithm))
+
+    def best_m(self) -> np.ndarray:
+        """Return the m with the least bound, by golden sections of its logarithm.
+
+        Below ``ln|Y| / rate`` the averaging term alone is above 1, and once it is far below 1 / N more
+        draws only cost; in between the sum falls first and rises then.
+
+        Returns
+        -------
+        ndarray of float
+            Whole numbers.
+        """
+        rate, n = np.broadcast_arrays(np.maximum(self._rate, _SLOWEST), self._n)
+        low = np.log(np.maximum(1.0, self.log_n_labellings / rate))
+        high = np.log(np.maximum(2.0, (self.log_n_labellings + 2 * np.log(n + 1) + 10) / rate))
+        for _ in range(_SHRINKINGS):
+            left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+            falls = self.value(np.exp(left)) > self.value(np.exp(right))
+            low, high = np.where(falls, left, low), np.where(falls, high, right)
+        near = np.floor(np.exp(low))
+        around = np.maximum(1.0, np.stack([near - 1, near, near + 1, near + 2]))
+        values = np.stack([self.value(m) for m in around])
+        return np.take_along_axis(around, values.argmin(axis=0)[None], axis=0)[0]
+
+    @property
+    def _n(self) -> np.ndarray:
+        return np.asarray(self.n_samples, dtype=float)
+
+    @property
+    def _rate(self) -> np.ndarray:
+        """By how much each draw makes the logarithm of the averaging term smaller."""
+        return np.square(np.asarray(self.ratio, dtype=float)) / 32
+
+    def _inside(self, m: ArrayLike) -> np.ndarray:
+        product = np.asarray(m) * self.divergence
+        return product + self.sampling + self.union(m) + self.constant
+
+
+class KLTerms(Terms):
+    """The same proof with Seeger's last step."""
+
+    @property
+    def constant(self) -> float:
+        """Nothing else."""
+        return 0.0
+
+    @property
+    def sampling(self) -> np.ndarray:
+        """Price of a finite sample, inside the complexity: ``ln(2 sqrt N)``."""
+        return np.log(2 * np.sqrt(self._n))
+
+    def union(self, m: ArrayLike) -> np.ndarray:
+        """Price of all m and all gamma at once: ``ln(m (m + 1)^2 / delta)``."""
+        m = np.asarray(m, dtype=float)
+        return np.log(m) + 2 * np.log1p(m) - math.log(self.delta)
+
+    def root(self, m: ArrayLike) -> np.ndarray:
+        """Price of not knowing the world: what the inverse of kl adds."""
+        return self.value(m) - np.asarray(self.margin_loss) - self.averaging(m)
+
+    def value(self, m: ArrayLike) -> np.ndarray:
+        """Return the bound."""
+        one_rival = np.exp(-np.asarray(m) * self._rate)
+        observed = np.asarray(self.margin_loss) + self.averaging(m) - one_rival
+        return one_rival + kl_inverse(observed, self._inside(m) / self._n)
