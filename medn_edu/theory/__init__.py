@@ -1,4 +1,17 @@
-"""Theory to read and to check against: plain algorithms without compiled code."""
+"""Theory to read, to compute with and to check against: plain algorithms without compiled code.
+
+==================  ============================================================================
+`reference`         inference on forests, by enumeration and in the fewest words
+`medn`              P1, D1 and Theorem 2 by enumeration; `medn_solvers` solves them in two ways
+`l1m3n`             L1-M3N and its kin as linear and convex programs; `projection` onto balls
+`norms`             the KL-norm, balls in two and three dimensions, limits, touching points
+`laplace`           the Laplace prior as a mixture, and what the variational bound loses
+`bounds`            PAC-Bayes bounds with every constant: Theorem 8, and tighter ones
+`factor_graphs`     approximated structured prediction on graphs with cycles
+`checks`            every theorem of the papers, both sides on random instances
+`errata`            slips in the papers: as printed, corrected, and on numbers
+==================  ============================================================================
+"""
 
 from __future__ import annotations
 

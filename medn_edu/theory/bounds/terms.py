@@ -178,7 +178,13 @@ class Terms:
 
 
 class KLTerms(Terms):
-    """The same proof with Seeger's last step."""
+    """The same proof with Seeger's last step.
+
+    Parameters
+    ----------
+    n_samples, margin_loss, ratio, log_n_labellings, divergence, delta
+        As those of `Terms`.
+    """
 
     @property
     def constant(self) -> float:
