@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy import stats
+from scipy.integrate import quad
+from scipy.optimize import brentq, minimize
 
 from medn_edu import __version__
 from medn_edu.experiments.studies.curves import CURVES, run_curves
 from medn_edu.experiments.tables import csv_text, read_csv
 from medn_edu.theory import kl_norm
+from medn_edu.theory.laplace import bound_by_quadrature, q_density
 from medn_edu.theory.projection import project_l1_ball
 
 FIGURES = Path(__file__).resolve().parent.parent / "figures"
@@ -191,3 +196,134 @@ def test_many_weights_lose_an_amount_or_a_factor(projection_rows):
     corners = vertices("L1", on_l1.sum(), len(before))
     assert np.max((corners - on_l1) @ (before - on_l1)) < 1e-9
     assert 0 < (on_l1 == 0).sum() < len(before)
+
+
+# -- laplace --------------------------------------------------------------------------------------
+
+
+XY = ("x", "y")
+
+
+@pytest.fixture(scope="module")
+def laplace_rows():
+    return CURVES["laplace"].rows()
+
+
+def numbers(pattern):
+    """Numbers in a caption, found by the words around them."""
+    return [float(number) for number in re.search(pattern, CURVES["laplace"].caption).groups()]
+
+
+def test_bells_make_a_laplace_density(laplace_rows):
+    [density] = [points(laplace_rows, XY, panel="a", what="density", of="λ = 4")]
+    w, exact = density.T
+    np.testing.assert_allclose(exact, stats.laplace(scale=1 / 2).pdf(w), rtol=1e-12)
+    shares = points(laplace_rows, XY, panel="a", what="share")
+    bells = points(laplace_rows, XY, panel="a", what="bell").reshape(-1, len(w), 2)
+    for (tau, share), bell in zip(shares, bells, strict=True):
+        assert share == pytest.approx(stats.expon(scale=1 / 2).pdf(tau) * tau * np.log(4))
+        np.testing.assert_allclose(
+            bell.T, [w, share * stats.norm(0, np.sqrt(tau)).pdf(w)], atol=1e-12
+        )
+
+    def missing(w):
+        bells = stats.norm(0, np.sqrt(shares[:, 0])).pdf(np.asarray(w)[..., None])
+        return stats.laplace(scale=1 / 2).pdf(w) - bells @ shares[:, 1]
+
+    [percent] = numbers(r"together ([\d.]+) %")
+    assert percent == pytest.approx(100 * shares[:, 1].sum(), abs=0.05)
+    near, off, lacking = numbers(r"\|w\| ≥ ([\d.]+) .* within ([\d.]+) of .* lack ([\d.]+) %")
+    assert lacking == pytest.approx(100 * missing(0.0), abs=0.05)
+    beside = np.abs(missing(np.linspace(near, 40, 4000))).max()
+    assert 0.9 * off < beside < off + 5e-5
+
+
+@pytest.mark.parametrize(("mean", "variance"), [(0, 0.25), (1, 0.5), (1, 0.05)])
+def test_gaps_are_bound_less_divergence(laplace_rows, mean, variance):
+    of = f"μ = {mean}, σ² = {variance}"
+    tau, gap = points(laplace_rows, XY, panel="b", what="gap", of=of).T
+    p, prior = stats.norm(mean, np.sqrt(variance)), stats.laplace(scale=1 / 2)
+    ends = (mean - 12 * p.std(), 0, mean + 12 * p.std())
+    kl = sum(
+        quad(lambda w: p.pdf(w) * (p.logpdf(w) - prior.logpdf(w)), *side, epsabs=1e-12)[0]
+        for side in pairwise(ends)
+        if side[0] < side[1]
+    )
+    for k in range(0, len(tau), 20):
+        bound = bound_by_quadrature(
+            mean, variance, 4.0, lambda t, at=tau[k]: np.log(q_density(t, 4 * at**2, 4.0))
+        )
+        assert gap[k] == pytest.approx(bound - kl, abs=1e-7)
+    least, of_bound, of_kl = (
+        points(laplace_rows, XY, panel="b", what=what, of=of)[0]
+        for what in ("least gap", "least bound", "KL")
+    )
+    assert least[0] == pytest.approx(np.sqrt((mean**2 + variance) / 4))
+    assert of_kl[1] == pytest.approx(kl, abs=1e-9)
+    assert least[1] == pytest.approx(of_bound[1] - of_kl[1])
+    assert 0 < least[1] < gap.min()
+    rises = np.diff(gap) > 0
+    assert rises.tolist() == sorted(rises), "down to one minimum, and up"
+    assert abs(np.log(tau[gap.argmin()] / least[0])) <= np.log(tau[1] / tau[0])
+
+
+def test_the_caption_tells_the_shaded_gap(laplace_rows):
+    mean, variance, *told = numbers(
+        r"Shaded for μ = ([\d.]+), σ² = ([\d.]+), .* bound is ([\d.]+) .* divergence ([\d.]+):"
+        r" the darker part, ([\d.]+),"
+    )
+    of = f"μ = {mean:g}, σ² = {variance:g}"
+    for what, number in zip(("least bound", "KL", "least gap"), told, strict=True):
+        [[_, value]] = points(laplace_rows, XY, what=what, of=of)
+        assert number == pytest.approx(value, abs=0.005)
+
+
+def at_45_degrees(lam):
+    """How far the KL ball through (0, 1) reaches there."""
+    level = kl_norm((0, 1), lam)
+    return brentq(lambda r: kl_norm((r / 2**0.5, r / 2**0.5), lam) - level, 0.1, 2, xtol=1e-15)
+
+
+def test_to_the_l1_norm_like_log_lam_by_root_lam(laplace_rows):
+    lam, error = points(laplace_rows, XY, panel="c", what="norm").T
+    direct = [1.5 - kl_norm((1, -0.5), value) for value in lam]
+    np.testing.assert_allclose(error, direct, atol=1e-12)
+    ball = points(laplace_rows, XY, panel="c", what="ball")[:, 1]
+    reach = np.array([at_45_degrees(value) for value in lam])
+    assert (ball >= reach - 2**-0.5 - 1e-9).all()
+    assert (ball <= 1.2 * (reach - 2**-0.5)).all()
+    rate, slower = (
+        points(laplace_rows, XY, panel="c", what="rate", of=of)[:, 1]
+        for of in ("log λ / √λ", "1 / √λ")
+    )
+    np.testing.assert_allclose([rate, slower], [np.log(lam) / lam**0.5, lam**-0.5])
+    for curve in (error, ball):  # from a million to a hundred millions
+        along, across = ((curve / guide)[-1] / (curve / guide)[-9] for guide in (rate, slower))
+        assert along == pytest.approx(1, abs=0.1)
+        assert across > 1.3
+
+
+def test_to_the_l2_norm_like_lam(laplace_rows):
+    lam, error = points(laplace_rows, XY, panel="d", what="norm").T
+    ball = points(laplace_rows, XY, panel="d", what="ball")[:, 1]
+    assert (points(laplace_rows, XY, panel="d", what="rate")[:, 1] == lam).all()
+    for value, share in list(zip(lam, error, strict=True))[8:]:  # below, kl_norm loses digits
+        rise = kl_norm((1, -0.5), value) - 2 / value**0.5
+        assert share == pytest.approx(1 - rise / (value**0.5 * 1.25 / 4), abs=1e-9)
+    reach = np.array([at_45_degrees(value) for value in lam])
+    np.testing.assert_allclose(ball, 1 - reach, rtol=1e-3, atol=1e-9)
+    for curve in (error, ball):
+        slopes = np.diff(np.log(curve)) / np.diff(np.log(lam))
+        np.testing.assert_allclose(slopes[lam[1:] < 0.01], 1, atol=0.01)
+        assert slopes[-1] < 0.8
+
+
+def test_the_caption_tells_both_rates(laplace_rows):
+    shown = r"([\d.]+), by a factor of ([\d.]+)"
+    first, last, factor = numbers(rf"L1 ball falls from ([\d.]+) to {shown}")
+    on_l1, on_l2 = (dict(points(laplace_rows, XY, panel=p, what="ball")) for p in "cd")
+    at = {round(np.log10(lam), 2): distance for lam, distance in {**on_l1, **on_l2}.items()}
+    assert (first, last) == pytest.approx((at[4], at[6]), rel=0.02)
+    assert factor == pytest.approx(at[4] / at[6], abs=0.05)
+    [factor] = numbers(r"L2 ball falls by a factor of ([\d.]+)\.$")
+    assert factor == pytest.approx(at[-2] / at[-4], abs=0.5)

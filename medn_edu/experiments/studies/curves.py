@@ -3,6 +3,7 @@
 ===============  =================================================================================
 ``shrinkage``    posterior mean against eta: MEDN Fig. 1, then the gallery of priors
 ``kl-norm``      balls of the L2-, the L1- and KL-norms: MEDN Fig. 2 (`norm_balls`)
+``laplace``      the Laplace prior: mixture, bound and limits: MEDN Eq. 4 (`laplace_prior`)
 ``projections``  nearest points of the L2 and the L1 ball: L1-M3N Fig. 1 (`projections`)
 ===============  =================================================================================
 
@@ -23,6 +24,7 @@ import numpy as np
 from medn_edu.experiments.gallery import draw_figures
 from medn_edu.experiments.runs import note_run, origin, summed_up
 from medn_edu.experiments.specs import CurveStudy
+from medn_edu.experiments.studies.laplace_prior import LAPLACE
 from medn_edu.experiments.studies.norm_balls import NORM_BALLS
 from medn_edu.experiments.studies.projections import PROJECTIONS
 from medn_edu.experiments.tables import csv_text
@@ -161,6 +163,7 @@ CURVES: dict[str, CurveStudy] = {
             "MEDN 1",
         ),
         NORM_BALLS,
+        LAPLACE,
         PROJECTIONS,
     )
 }

@@ -1,0 +1,168 @@
+r"""The Laplace prior on paper: a mixture of bells, the price of a bound, two limits with their rates.
+
+A Laplace density is an average of normal ones (MEDN, Eq. 4), which can be seen when few of them are
+stacked (`draw_bells`).  Variational learning bounds the divergence from it, and what the bound loses
+depends on one variance :math:`\tau` (`draw_gaps`).  How fast something goes to its limit is read off
+logarithmic axes, where a power is a straight line (`draw_rates`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator
+
+from medn_edu.plots.style import INK, MUTED, styled
+
+__all__ = ["draw_bells", "draw_gaps", "draw_rates"]
+
+_BLUES = ("#08395C", "#0A5688", "#0072B2", "#4C9CCB", "#8FC1DF", "#C9E1F0")  # from wide to narrow
+_LINES: tuple[dict[str, Any], ...] = (
+    {"color": "#0072B2", "linestyle": "-"},
+    {"color": "#E69F00", "linestyle": "--"},
+    {"color": "#009E73", "linestyle": "-."},
+    {"color": "#CC79A7", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+)
+_GUIDES: tuple[dict[str, Any], ...] = (
+    {"color": MUTED, "linestyle": "--", "linewidth": 1.2},
+    {"color": MUTED, "linestyle": ":", "linewidth": 1.2},
+)
+
+
+def draw_bells(ax: Axes, bells: Mapping[str, np.ndarray], exact: np.ndarray) -> None:
+    """Draw weighted bells on top of each other, the first at the bottom, and the density they make.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    bells : mapping of str to ndarray of float, shape (n_points, 2)
+        Weights and heights of each bell, all at the same weights; at most six.
+    exact : ndarray of float, shape (n_points, 2)
+        Weights and heights of the exact density.
+
+    Raises
+    ------
+    ValueError
+        If there are more than six bells.
+
+    Examples
+    --------
+    >>> from medn_edu.plots import new_figure
+    >>> ax = new_figure().add_subplot()
+    >>> flat = np.array([[0.0, 1.0], [1.0, 1.0]])
+    >>> draw_bells(ax, {"wide": flat, "narrow": flat}, flat * [1, 2])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['exact', 'narrow', 'wide']
+    """
+    if len(bells) > len(_BLUES):
+        raise ValueError(f"there are {len(bells)} bells; expected at most {len(_BLUES)}.")
+    w = exact[:, 0]
+    tops = np.cumsum([bell[:, 1] for bell in bells.values()], axis=0)
+    with styled():
+        (line,) = ax.plot(*exact.T, "-", color=INK, lw=1.4, label="exact")
+        areas = [  # each down to zero, and the lower ones cover the higher
+            ax.fill([w[0], *w, w[-1]], [0, *top, 0], color=colour, lw=0, label=name, zorder=-k)[0]
+            for k, (name, top, colour) in enumerate(zip(bells, tops, _BLUES, strict=False))
+        ]
+        ax.legend(handles=[line, *areas[::-1]], loc="upper right", handlelength=1.5)
+        ax.set(xlim=w[[0, -1]], ylim=(0, 1.08 * exact[:, 1].max()), xlabel="$w$", ylabel="density")
+
+
+def draw_gaps(
+    ax: Axes, curves: Mapping[str, np.ndarray], least: Mapping[str, np.ndarray], shaded: str
+) -> None:
+    r"""Draw what a bound loses against tau, and for one posterior in which two parts.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    curves : mapping of str to ndarray of float, shape (n_points, 2)
+        For each posterior ``tau`` and the gap; at most four.
+    least : mapping of str to ndarray of float, shape (2,)
+        For each posterior the best ``tau`` and the gap that remains there.
+    shaded : str
+        The posterior whose gap is shaded in two parts.
+
+    Raises
+    ------
+    ValueError
+        If there are more than four posteriors.
+
+    Examples
+    --------
+    >>> from medn_edu.plots import new_figure
+    >>> ax = new_figure().add_subplot()
+    >>> curve = np.array([[0.1, 1.0], [1.0, 0.3], [10.0, 1.0]])
+    >>> draw_gaps(ax, {"p": curve}, {"p": curve[1]}, "p")
+    >>> ax.get_legend_handles_labels()[1]
+    ['p:  ≥ 0.30']
+    """
+    with styled():
+        for name, curve, style in _in_styles(curves, _LINES):
+            (tau, gap), colour = curve.T, style["color"]
+            if name == shaded:
+                ends, rest = tau[[-1, 0]], [least[name][1]] * 2
+                fill = {"color": colour, "lw": 0, "zorder": 0}
+                ax.fill([*tau, *ends], [*gap, *rest], alpha=0.1, **fill)
+                ax.fill([*ends[::-1], *ends], [0, 0, *rest], alpha=0.3, **fill)
+            ax.plot(tau, gap, label=f"{name}:  ≥ {least[name][1]:.2f}", **style)
+            mark = {"color": colour, "markersize": 9, "markeredgecolor": "white"}
+            ax.plot(*least[name], "o", zorder=4, **mark)
+        ax.set(xscale="log", xlabel=r"$\tau = 1 / \langle 1/\tau \rangle_q$")
+        ax.set(ylim=(0, 1.6), yticks=(0, 0.5, 1, 1.5), ylabel=r"$\mathcal{L} - KL$")
+        ax.minorticks_off()
+        ax.legend(loc="upper right", title="posterior:  gap")
+
+
+def draw_rates(
+    ax: Axes, curves: Mapping[str, np.ndarray], guides: Mapping[str, np.ndarray]
+) -> None:
+    r"""Draw distances from a limit against lambda on logarithmic axes, beside lines of known rates.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    curves : mapping of str to ndarray of float, shape (n_points, 2)
+        ``lambda`` and a positive distance; at most four.
+    guides : mapping of str to ndarray of float, shape (n_points, 2)
+        Rates, drawn thin and grey; at most two.
+
+    Raises
+    ------
+    ValueError
+        If there are more curves or guides than can be told apart.
+
+    Examples
+    --------
+    >>> from medn_edu.plots import new_figure
+    >>> ax = new_figure().add_subplot()
+    >>> line = np.array([[1e-4, 1e-5], [1.0, 0.1]])
+    >>> draw_rates(ax, {"ball": line}, {"λ": 2 * line})
+    >>> ax.get_legend_handles_labels()[1], ax.get_yscale()
+    (['ball', 'λ'], 'log')
+    """
+    with styled():
+        for drawn, styles in ((curves, _LINES), (guides, _GUIDES)):
+            for name, curve, style in _in_styles(drawn, styles):
+                ax.plot(*curve.T, label=name, **style)
+        ends = np.concatenate([curve[[0, -1], 0] for curve in curves.values()])
+        ax.set(xscale="log", yscale="log", xlabel="λ", xlim=(ends.min(), ends.max()))
+        ax.xaxis.set_major_locator(LogLocator(100))
+        ax.minorticks_off()
+        ax.legend(loc="best")
+
+
+def _in_styles(
+    curves: Mapping[str, np.ndarray], styles: Sequence[dict[str, Any]]
+) -> Iterator[tuple[str, np.ndarray, dict[str, Any]]]:
+    """Yield name, points and look of each curve."""
+    if len(curves) > len(styles):
+        raise ValueError(f"there are {len(curves)} curves; expected at most {len(styles)}.")
+    for (name, curve), style in zip(curves.items(), styles, strict=False):
+        yield name, curve, style
