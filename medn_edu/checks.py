@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_count", "check_nonnegative", "check_positive", "random_generator"]
+__all__ = [
+    "check_count",
+    "check_nonnegative",
+    "check_positive",
+    "check_probability",
+    "random_generator",
+]
 
 
 def check_positive(name: str, value: Any) -> float:
@@ -79,6 +85,38 @@ def check_nonnegative(name: str, value: Any) -> float:
     if not (math.isfinite(number) and number >= 0):
         raise ValueError(f"{name} is {value!r}; expected a finite number of at least 0.")
     return number
+
+
+def check_probability(name: str, value: Any) -> float:
+    """Return ``value`` as a float if it is a probability strictly between 0 and 1.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        What the user handed in.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    TypeError
+        If it is not a number.
+    ValueError
+        If it is not between 0 and 1.
+
+    Examples
+    --------
+    >>> check_probability("delta", 0.05)
+    0.05
+    """
+    if not check_positive(name, value) < 1:
+        raise ValueError(f"{name} is {value!r}; expected a probability between 0 and 1.")
+    return float(value)
 
 
 def check_count(name: str, value: Any, *, least: int = 1) -> int:

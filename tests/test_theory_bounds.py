@@ -26,8 +26,10 @@ from medn_edu.priors import (
 )
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.bounds import (
+    KLTerms,
     MarginBound,
     MarginSample,
+    Terms,
     averaging_factor,
     binary_kl,
     gaussian_bounds,
@@ -165,11 +167,16 @@ def test_counts_are_samples_that_share_a_margin():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([2.5], 1.0, 1.0), "c is 1, but there is a margin of 2.5"),
+        (([2.5], 1.0, 1.0), "c is 1, but there is a margin of size 2.5"),
         (([np.nan], 1.0, 1.0), "margins has NaN"),
         (([], 1.0, 1.0), "expected one count for each of at least one"),
         (([0.5], 1.0, 1.0, [1, 2]), "expected one count for each"),
+        (([-np.inf], 1.0, 1.0), "c is 1, but there is a margin of size inf"),
         (([0.5], 0.0, 1.0), "c is 0.0; expected a finite number > 0"),
+        (([0.5], 1.0, -3.0), "log_n_labellings is -3.0"),
+        (([0.5], 1.0, np.nan), "log_n_labellings is nan"),
+        (([0.5, 0.1], 1.0, 1.0, [5, -2]), "counts holds something else"),
+        (([0.5, 0.1], 1.0, 1.0, [0.7, 0.7]), "counts holds something else"),
     ],
 )
 def test_margin_samples_are_checked(arguments, message):
@@ -269,6 +276,7 @@ def test_a_hundred_thousand_margins_are_searched_through():
         ({"delta": 1.0}, "delta is 1.0; expected a probability"),
         ({"delta": 0.0}, "delta is 0.0"),
         ({"gamma": 0.0}, "gamma is 0.0"),
+        ({"gamma": 1e-200}, "gamma is 1e-200; expected at least a millionth of c"),
         ({"m": 0}, "m is 0"),
     ],
 )
@@ -276,6 +284,48 @@ def test_a_hundred_thousand_margins_are_searched_through():
 def test_arguments_are_checked(bound, arguments, message):
     with pytest.raises(ValueError, match=message):
         bound(random_sample(0), **{"divergence": 1.0, **arguments})
+
+
+def test_numbers_are_checked_where_terms_are_asked_directly():
+    good = {"margin_loss": 0.1, "ratio": 0.5, "log_n_labellings": 1.0, "divergence": 1.0}
+    assert np.isfinite(Terms(100, **good, delta=0.1).value(50))
+    for bad in ({"n_samples": 0}, {"ratio": -0.1}, {"delta": -1}, {"margin_loss": np.nan}):
+        with pytest.raises(ValueError, match=f"{next(iter(bad))} is"):
+            KLTerms(**{"n_samples": 100, **good, "delta": 0.1, **bad})
+
+
+def test_seegers_step_adds_nothing_to_what_is_vacuous_by_itself():
+    bound = theorem_8_kl(random_sample(0), 1.0, gamma=0.01, m=1)
+    assert bound.averaging > 1
+    assert (bound.value, bound.complexity) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (kl_inverse, (-0.1, 1.0), "p or budget is negative or NaN"),
+        (kl_inverse, (0.1, -1.0), "p or budget is negative or NaN"),
+        (binary_kl, (0.1, 1.2), "q is not between 0 and 1"),
+        (binary_kl, (np.nan, 0.2), "p is not between 0 and 1"),
+        (mcallester_bound, (-1.0, 1.0, 10), "risk is -1.0; expected a number between 0 and 1"),
+        (seeger_bound, (np.nan, 1.0, 10), "risk is nan"),
+        (seeger_bound, (0.1, -1.0, 10), "divergence is -1.0"),
+    ],
+)
+def test_risks_and_budgets_are_checked(function, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        function(*arguments)
+
+
+@pytest.mark.parametrize("weights", [np.ones(4), np.full(12, np.nan)])
+def test_weights_are_checked(weights):
+    data = label_samples(pack([np.ones((2, 2))]), np.array([0, 1]), _free(2))
+    assert data.weight_shape.size == 8
+    for ask in (observed_margins, largest_score, lambda data, w: gibbs_errors(data, w[None])):
+        with pytest.raises(ValueError, match=r"weights have shape .* expected 8 finite numbers"):
+            ask(data, weights)
+    with pytest.raises(ValueError, match="draws have shape"):
+        gibbs_errors(data, weights)
 
 
 def test_nothing_but_errors_leaves_a_vacuous_bound():
@@ -307,6 +357,27 @@ def test_a_gibbs_bound_is_made_of_its_steps():
     assert bound.value == seeger_bound(bound.certified, 3.0, 2000, delta=0.08)
     assert bound.observed < bound.certified < bound.value
     assert gibbs_bound(errors, 3.0, 2000, delta=0.1, n_choices=10).value > bound.value
+
+
+def test_ties_are_errors():
+    """Else twice the Gibbs bound would be below the error of the average."""
+    x = np.array([1.0, 2.0, 0.0, 0.0])[:, None, None]  # the last two say nothing
+    data = label_samples(pack(list(x)), np.zeros(4, int), _free())
+    w = np.array([1.0, -1.0, 0, 0, 0, 0])
+    assert np.mean(observed_margins(data, w) <= 0) == 0.5
+    assert gibbs_errors(data, np.stack([w, -w, 1e-3 * w])) == pytest.approx([0.5, 1.0, 0.5])
+    bounds = gaussian_bounds(data, w, [3.0], np.random.default_rng(0))
+    assert 2 * bounds[0].value >= 0.5
+
+
+def test_maurers_lemma_in_exact_sums():
+    """What makes Seeger's bound hold: E exp(N kl(seen, true)) is between sqrt(N) and 2 sqrt(N)."""
+    for n in (8, 60, 1000):
+        k = np.arange(n + 1)
+        for q in (0.03, 0.3, 0.5):
+            mean = np.sum(np.exp(binom.logpmf(k, n, q) + n * binary_kl(k / n, q)))
+            assert mean <= 2 * math.sqrt(n)
+            assert mean > math.sqrt(n) / 2  # so that half of the constant would be too little
 
 
 @pytest.mark.parametrize("errors", [np.array([]), np.array([1.1]), np.array([np.nan])])

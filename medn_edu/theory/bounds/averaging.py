@@ -44,6 +44,7 @@ from medn_edu.priors import (
 )
 from medn_edu.structures import LabelledSamples
 from medn_edu.theory.bounds.gibbs import GibbsBound, gibbs_bound, gibbs_errors
+from medn_edu.theory.bounds.margins import potentials
 
 __all__ = ["averaging_factor", "gaussian_bounds"]
 
@@ -123,7 +124,8 @@ def gaussian_bounds(
     Raises
     ------
     ValueError
-        If a scale is not positive, there are none, or ``delta`` is not between 0 and 1.
+        If a scale is not positive, there are none, ``mean`` has another shape or is not finite, or
+        ``delta`` is not between 0 and 1.
 
     Examples
     --------
@@ -140,6 +142,7 @@ def gaussian_bounds(
     if not len(scales):
         raise ValueError("scales is empty; expected at least one.")
     check_count("n_draws", n_draws)
+    potentials(data, mean)  # checks it
     mean = np.asarray(mean, dtype=float)
     n_samples, bounds = data.samples.n_samples, []
     for scale in scales:

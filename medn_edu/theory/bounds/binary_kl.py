@@ -41,12 +41,24 @@ def binary_kl(p: ArrayLike, q: ArrayLike) -> np.ndarray:
     ndarray of float
         The divergences, in nats; infinite where ``q`` rules out what ``p`` does not.
 
+    Raises
+    ------
+    ValueError
+        If a number is not between 0 and 1.
+
     Examples
     --------
     >>> binary_kl([0.1, 0.1], [0.1, 0.2]).round(4)
     array([0.    , 0.0367])
     """
     p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
+    for name, value in (("p", p), ("q", q)):
+        if not np.all((value >= 0) & (value <= 1)):
+            raise ValueError(f"{name} is not between 0 and 1; expected probabilities.")
+    return _divergence(p, q)
+
+
+def _divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.asarray(rel_entr(p, q) + rel_entr(1 - p, 1 - q))
 
 
@@ -65,6 +77,11 @@ def kl_inverse(p: ArrayLike, budget: ArrayLike) -> np.ndarray:
     ndarray of float
         Upper bounds, between ``p`` and 1.
 
+    Raises
+    ------
+    ValueError
+        If a share or a budget is negative or not a number.
+
     Examples
     --------
     No error in 100 throws, and a confidence of 95 %:
@@ -78,10 +95,14 @@ def kl_inverse(p: ArrayLike, budget: ArrayLike) -> np.ndarray:
     p, budget = np.broadcast_arrays(
         np.minimum(np.asarray(p, dtype=float), 1.0), np.asarray(budget, dtype=float)
     )
+    if not (np.all(p >= 0) and np.all(budget >= 0)):
+        raise ValueError(
+            "p or budget is negative or NaN; expected shares and budgets of at least 0."
+        )
     q = _above(p, budget)
     for _ in range(_STEPS):
         with np.errstate(divide="ignore", invalid="ignore"):
-            step = (binary_kl(p, q) - budget) * q * (1 - q) / (q - p)
+            step = (_divergence(p, q) - budget) * q * (1 - q) / (q - p)
         step = np.where((q > p) & (q < 1) & (step > 0), step, 0.0)
         if not step.any():
             break

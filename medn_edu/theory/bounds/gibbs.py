@@ -8,7 +8,8 @@ about: its risk is linear in :math:`p`, so that no averaging, no :math:`m`, no :
 
 .. math:: kl\big(\hat R(p) \,\|\, R(p)\big) \le \frac{KL(p \| p_0) + \ln(2 \sqrt N / \delta)}{N}
 
-(Seeger 2002, with the constant of Maurer 2004), where :math:`R(p)` is the expected error of a drawn
+(Seeger 2002, with the constant of Maurer 2004 for :math:`N \ge 8`, and of Germain et al. 2015 for
+all), where :math:`R(p)` is the expected error of a drawn
 model and :math:`\hat R(p)` the same on the sample; `mcallester_bound` is the older form with a root.
 
 **The price of looking.**  Even :math:`\hat R(p)` is an expectation over :math:`p`, which no formula
@@ -29,11 +30,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medn_edu.checks import check_count, check_nonnegative
-from medn_edu.inference import best_labelling, edge_potentials, node_potentials
+from medn_edu.checks import check_count, check_nonnegative, check_probability
+from medn_edu.inference import add_loss, best_labelling
 from medn_edu.structures import LabelledSamples
 from medn_edu.theory.bounds.binary_kl import kl_inverse
-from medn_edu.theory.bounds.theorem_8 import check_delta
+from medn_edu.theory.bounds.margins import potentials
 
 __all__ = [
     "GibbsBound",
@@ -44,6 +45,7 @@ __all__ = [
     "seeger_bound",
 ]
 
+_TIE = 1e-9  # of the largest potentials: less is no lead
 _SHARE = 0.2  # of delta, for the draws: they are cheaper to increase than samples
 
 
@@ -97,7 +99,8 @@ def mcallester_bound(
     Raises
     ------
     ValueError
-        If ``divergence`` is negative, ``n_samples`` below 1 or ``delta`` not between 0 and 1.
+        If ``risk`` or ``delta`` is not between 0 and 1, ``divergence`` is negative or ``n_samples``
+        below 1.
 
     Examples
     --------
@@ -105,7 +108,12 @@ def mcallester_bound(
     0.2047
     """
     n = check_count("n_samples", n_samples)
-    inside = check_nonnegative("divergence", divergence) + math.log(n / check_delta(delta)) + 2
+    _check_risk(risk)
+    inside = (
+        check_nonnegative("divergence", divergence)
+        + math.log(n / check_probability("delta", delta))
+        + 2
+    )
     return risk + math.sqrt(inside / (2 * n - 1))
 
 
@@ -139,8 +147,14 @@ def seeger_bound(risk: float, divergence: float, n_samples: int, *, delta: float
     0.1645
     """
     n = check_count("n_samples", n_samples)
+    _check_risk(risk)
     price = check_nonnegative("divergence", divergence) + math.log(2 * math.sqrt(n))
-    return float(kl_inverse(risk, (price - math.log(check_delta(delta))) / n))
+    return float(kl_inverse(risk, (price - math.log(check_probability("delta", delta))) / n))
+
+
+def _check_risk(risk: float) -> None:
+    if not 0 <= risk <= 1:
+        raise ValueError(f"risk is {risk!r}; expected a number between 0 and 1.")
 
 
 def sampled_risk(errors: np.ndarray, *, delta: float = 0.01) -> float:
@@ -173,7 +187,9 @@ def sampled_risk(errors: np.ndarray, *, delta: float = 0.01) -> float:
         raise ValueError(
             "errors holds something else; expected shares between 0 and 1, one a draw."
         )
-    return float(kl_inverse(errors.mean(), -math.log(check_delta(delta)) / len(errors)))
+    return float(
+        kl_inverse(errors.mean(), -math.log(check_probability("delta", delta)) / len(errors))
+    )
 
 
 def gibbs_bound(
@@ -216,18 +232,18 @@ def gibbs_bound(
     >>> round(bound.observed, 4), round(bound.certified, 4), round(bound.value, 4)
     (0.1, 0.1312, 0.1527)
     """
-    share = _SHARE * check_delta(delta) / check_count("n_choices", n_choices)
+    share = _SHARE * check_probability("delta", delta) / check_count("n_choices", n_choices)
     certified = sampled_risk(errors, delta=share)
     value = seeger_bound(certified, divergence, n_samples, delta=(1 - _SHARE) * delta)
     observed = float(np.mean(errors))
-    return GibbsBound(observed, certified, divergence, n_samples, len(errors), value)
+    return GibbsBound(observed, certified, float(divergence), n_samples, len(errors), value)
 
 
 def gibbs_errors(data: LabelledSamples, draws: np.ndarray) -> np.ndarray:
     """Return the share of wrongly labelled samples of each drawn model.
 
-    Where two labellings share the highest score the decoder takes one of them, so a tie may pass as
-    right.  Draws of a density have none; of a `TwoPointPrior` there can be many.
+    A model is right where the truth leads every rival, by a billionth of its potentials at least: a tie
+    counts as an error, as ``M <= 0`` does in the bounds.
 
     Parameters
     ----------
@@ -241,6 +257,11 @@ def gibbs_errors(data: LabelledSamples, draws: np.ndarray) -> np.ndarray:
     ndarray of shape (n_draws,)
         The shares.
 
+    Raises
+    ------
+    ValueError
+        If the draws have another shape, or hold something else than finite numbers.
+
     Examples
     --------
     >>> from medn_edu.packing import label_samples, pack
@@ -249,12 +270,17 @@ def gibbs_errors(data: LabelledSamples, draws: np.ndarray) -> np.ndarray:
     >>> gibbs_errors(data, np.array([[1.0, 0, 0, 0, 0, 0], [0, 1.0, 0, 0, 0, 0]]))
     array([0.5, 0.5])
     """
-    samples = data.samples
-    shares = []
-    for weights in np.asarray(draws, dtype=float):
-        coef, transitions = data.weight_shape.split(weights)
-        edge = edge_potentials(transitions, data.allowed)
-        labels, _ = best_labelling(samples, node_potentials(samples, coef), edge)
-        wrong = np.maximum.reduceat(labels != data.labels, samples.offsets[:-1])
-        shares.append(float(wrong.mean()))
-    return np.array(shares)
+    draws = np.asarray(draws, dtype=float)
+    if draws.ndim != 2 or not len(draws):
+        raise ValueError(
+            f"draws have shape {draws.shape}; expected (n_draws, n_weights), not empty."
+        )
+    return np.array([np.mean(_is_wrong(data, weights)) for weights in draws])
+
+
+def _is_wrong(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
+    """Whether any rival comes close to the truth: rivals are given a tiny start."""
+    node, edge = potentials(data, weights)
+    start = _TIE * (np.abs(node).max() + np.abs(edge[data.allowed]).max(initial=0.0))
+    labels, _ = best_labelling(data.samples, add_loss(node, data.labels, max(start, _TIE)), edge)
+    return np.maximum.reduceat(labels != data.labels, data.samples.offsets[:-1])

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medn_edu.checks import check_positive
+from medn_edu.checks import check_nonnegative, check_positive
 from medn_edu.inference import (
     best_labelling,
     edge_potentials,
@@ -43,15 +43,18 @@ from medn_edu.inference import (
 from medn_edu.structures import LabelledSamples
 
 __all__ = [
+    "LEAST",
     "MarginSample",
     "largest_score",
     "log_n_labellings",
     "margin_sample",
     "observed_margins",
+    "potentials",
     "score_bound",
 ]
 
-_LEAST = 1e-6  # of c: a margin worth trying
+LEAST = 1e-6
+"""Share of c that a margin must have to be worth trying."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +75,8 @@ class MarginSample:
     Raises
     ------
     ValueError
-        If a margin is not a number or above ``2 c``, which no margin can be, or counts do not fit.
+        If a margin is not a number or beyond ``2 c``, which no margin can be, if counts do not fit or
+        are not whole, or if ``log_n_labellings`` is negative or infinite.
 
     Examples
     --------
@@ -88,20 +92,17 @@ class MarginSample:
 
     def __post_init__(self) -> None:
         check_positive("c", self.c)
+        check_nonnegative("log_n_labellings", self.log_n_labellings)
         margins = np.asarray(self.margins, dtype=float)
         counts = np.ones(margins.shape, int) if self.counts is None else np.asarray(self.counts)
-        if margins.ndim != 1 or counts.shape != margins.shape or counts.sum() < 1:
-            raise ValueError(
-                f"margins have shape {margins.shape} and counts {counts.shape}; expected one count "
-                "for each of at least one margin."
-            )
-        if np.isnan(margins).any():
+        _check_counts(margins, counts)
+        sizes = np.abs(margins[margins != np.inf])
+        if np.isnan(sizes).any():
             raise ValueError("margins has NaN; expected numbers.")
-        finite = margins[np.isfinite(margins)]
-        if np.any(finite > 2 * self.c * (1 + 1e-9)):
+        if np.any(sizes > 2 * self.c * (1 + 1e-9)):
             raise ValueError(
-                f"c is {self.c:g}, but there is a margin of {finite.max():g}; expected a bound on "
-                "every score, so that no margin is above 2 c."
+                f"c is {self.c:g}, but there is a margin of size {sizes.max():g}; expected a bound on "
+                "every score, so that no margin is beyond 2 c."
             )
         values, where = np.unique(margins, return_inverse=True)
         object.__setattr__(self, "margins", values)
@@ -143,8 +144,18 @@ class MarginSample:
         ndarray of float
             In ascending order; margins below a millionth of ``c`` are left out.
         """
-        positive = self.margins[(self.margins > _LEAST * self.c) & np.isfinite(self.margins)]
+        positive = self.margins[(self.margins > LEAST * self.c) & np.isfinite(self.margins)]
         return np.unique(np.append(np.nextafter(positive, 0), 2 * self.c))
+
+
+def _check_counts(margins: np.ndarray, counts: np.ndarray) -> None:
+    if margins.ndim != 1 or counts.shape != margins.shape or not len(counts):
+        raise ValueError(
+            f"margins have shape {margins.shape} and counts {counts.shape}; expected one count for "
+            "each of at least one margin."
+        )
+    if not np.all((counts >= 0) & (counts == np.floor(counts))) or counts.sum() < 1:
+        raise ValueError("counts holds something else; expected whole numbers, not all of them 0.")
 
 
 def margin_sample(data: LabelledSamples, weights: np.ndarray, c: float) -> MarginSample:
@@ -195,7 +206,7 @@ def observed_margins(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
     >>> observed_margins(data, np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0]))
     array([ 0.5, -1. ])
     """
-    node, edge = _potentials(data, weights)
+    node, edge = potentials(data, weights)
     truth = labelling_scores(data.samples, node, edge, data.labels)
     rivals = [
         _rival(y, labels, scores)
@@ -233,7 +244,7 @@ def log_n_labellings(data: LabelledSamples) -> float:
     >>> bool(np.isclose(log_n_labellings(data), 200 * np.log(2)))
     True
     """
-    node, edge = _potentials(data, np.zeros(data.weight_shape.size))
+    node, edge = potentials(data, np.zeros(data.weight_shape.size))
     return float(log_partition(data.samples, node, edge).max())
 
 
@@ -294,11 +305,38 @@ def largest_score(data: LabelledSamples, weights: np.ndarray) -> float:
     >>> largest_score(data, np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0]))
     1.5
     """
-    _, highest = best_labelling(data.samples, *_potentials(data, weights))
-    _, lowest = best_labelling(data.samples, *_potentials(data, -np.asarray(weights)))
+    _, highest = best_labelling(data.samples, *potentials(data, weights))
+    _, lowest = best_labelling(data.samples, *potentials(data, -np.asarray(weights)))
     return float(max(highest.max(), lowest.max()))
 
 
-def _potentials(data: LabelledSamples, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    coef, transitions = data.weight_shape.split(np.asarray(weights, dtype=float))
+def potentials(data: LabelledSamples, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the node and edge potentials of one model, its weights checked.
+
+    Parameters
+    ----------
+    data : LabelledSamples
+        Samples.
+    weights : ndarray of shape (n_weights,)
+        Weights of the model.
+
+    Returns
+    -------
+    node : ndarray of shape (n_nodes, n_labels)
+        Node potentials.
+    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
+        Edge potentials.
+
+    Raises
+    ------
+    ValueError
+        If there is another number of weights, or one is not finite.
+    """
+    weights, n_weights = np.asarray(weights, dtype=float), data.weight_shape.size
+    if weights.shape != (n_weights,) or not np.isfinite(weights).all():
+        raise ValueError(
+            f"weights have shape {weights.shape}; expected {n_weights} finite numbers, one for each "
+            "weight of a model of these samples."
+        )
+    coef, transitions = data.weight_shape.split(weights)
     return node_potentials(data.samples, coef), edge_potentials(transitions, data.allowed)

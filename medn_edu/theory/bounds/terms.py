@@ -8,11 +8,13 @@ of a sample; a curve over :math:`N` needs no sample at all, and takes the terms 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from medn_edu.checks import check_nonnegative, check_probability
 from medn_edu.theory.bounds.binary_kl import kl_inverse
 
 __all__ = ["KLTerms", "Terms"]
@@ -23,33 +25,8 @@ _SLOWEST = 1e-30  # rate of a threshold so small that no number of draws will do
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
-    """All that the bound is made of but ``m``; numbers, or arrays that broadcast.
-
-    Parameters
-    ----------
-    n_samples : array-like of float
-        Number of samples, ``N``.
-    margin_loss : array-like of float
-        Share of the samples with a margin of at most ``gamma``.
-    ratio : array-like of float
-        ``gamma / c``.
-    log_n_labellings : float
-        ``ln |Y|``, which is never exponentiated by itself.
-    divergence : float
-        ``KL(p || p0)``.
-    delta : float
-        Probability with which the sample may mislead.
-
-    Examples
-    --------
-    The bound over the number of samples, with the best m for each:
-
-    >>> terms = Terms([1e3, 1e5, 1e7], 0.0, 0.5, np.log(8), divergence=1.0, delta=0.05)
-    >>> m = terms.best_m()
-    >>> m, terms.value(m).round(3)
-    (array([ 636.,  957., 1269.]), array([0.636, 0.075, 0.009]))
-    """
+class _Imitation(ABC):
+    """What both proofs have in common: the average is imitated by m draws."""
 
     n_samples: ArrayLike
     margin_loss: ArrayLike
@@ -58,18 +35,28 @@ class Terms:
     divergence: float
     delta: float
 
+    def __post_init__(self) -> None:
+        for name, least in (("n_samples", 1), ("margin_loss", 0), ("ratio", 0)):
+            value = np.asarray(getattr(self, name), dtype=float)
+            if not np.all(np.isfinite(value) & (value >= least)):
+                raise ValueError(f"{name} is too small or not finite; expected at least {least}.")
+        check_nonnegative("log_n_labellings", self.log_n_labellings)
+        check_nonnegative("divergence", self.divergence)
+        check_probability("delta", self.delta)
+
     @property
+    @abstractmethod
     def constant(self) -> float:
         """What else stands inside the complexity."""
-        return 2.0
 
     @property
+    @abstractmethod
     def sampling(self) -> np.ndarray:
-        """Price of a finite sample, inside the complexity: ``ln N``."""
-        return np.log(self._n)
+        """Price of a finite sample, inside the complexity."""
 
+    @abstractmethod
     def union(self, m: ArrayLike) -> np.ndarray:
-        """Price of all m and all gamma at once, and of the confidence: ``3 ln((m + 1) / delta)``.
+        """Price of all m and all gamma at once, and of the confidence, inside the complexity.
 
         Parameters
         ----------
@@ -79,9 +66,38 @@ class Terms:
         Returns
         -------
         ndarray of float
-            The price, inside the complexity.
+            The price.
         """
-        return 3 * np.log((np.asarray(m) + 1) / self.delta)
+
+    @abstractmethod
+    def root(self, m: ArrayLike) -> np.ndarray:
+        """Price of not knowing the world: the complexity.
+
+        Parameters
+        ----------
+        m : array-like of float
+            Numbers of draws.
+
+        Returns
+        -------
+        ndarray of float
+            What is added to margin loss and averaging.
+        """
+
+    @abstractmethod
+    def value(self, m: ArrayLike) -> np.ndarray:
+        """Return the bound.
+
+        Parameters
+        ----------
+        m : array-like of float
+            Numbers of draws.
+
+        Returns
+        -------
+        ndarray of float
+            The bound.
+        """
 
     def averaging(self, m: ArrayLike) -> np.ndarray:
         """Price of imitating the average by m draws, ``|Y| exp(-m gamma^2 / 32 c^2)``.
@@ -98,36 +114,6 @@ class Terms:
         """
         with np.errstate(over="ignore"):
             return np.exp(self.log_n_labellings - np.asarray(m) * self._rate)
-
-    def root(self, m: ArrayLike) -> np.ndarray:
-        """Price of not knowing the world: the root of all that is inside, over ``2 N - 1``.
-
-        Parameters
-        ----------
-        m : array-like of float
-            Numbers of draws.
-
-        Returns
-        -------
-        ndarray of float
-            The complexity.
-        """
-        return np.sqrt(self._inside(m) / (2 * self._n - 1))
-
-    def value(self, m: ArrayLike) -> np.ndarray:
-        """Return the bound.
-
-        Parameters
-        ----------
-        m : array-like of float
-            Numbers of draws.
-
-        Returns
-        -------
-        ndarray of float
-            The sum of margin loss, averaging and root.
-        """
-        return np.asarray(self.margin_loss) + self.averaging(m) + self.root(m)
 
     def papers_m(self) -> np.ndarray:
         """Return the paper's choice, ``ceil(16 c^2 / gamma^2 ln(N |Y|^2 / (KL + 1)))``, at least 1.
@@ -172,18 +158,100 @@ class Terms:
         """By how much each draw makes the logarithm of the averaging term smaller."""
         return np.square(np.asarray(self.ratio, dtype=float)) / 32
 
+    def _first_two(self, m: ArrayLike) -> np.ndarray:
+        """Margin loss and averaging."""
+        return np.asarray(self.margin_loss) + self.averaging(m)
+
     def _inside(self, m: ArrayLike) -> np.ndarray:
-        product = np.asarray(m) * self.divergence
+        with np.errstate(over="ignore"):
+            product = np.asarray(m) * self.divergence
         return product + self.sampling + self.union(m) + self.constant
 
 
-class KLTerms(Terms):
-    """The same proof with Seeger's last step.
+class Terms(_Imitation):
+    """Theorem 8 with all its constants, but for ``m``; numbers, or arrays that broadcast.
 
     Parameters
     ----------
-    n_samples, margin_loss, ratio, log_n_labellings, divergence, delta
-        As those of `Terms`.
+    n_samples : array-like of float
+        Number of samples, ``N``.
+    margin_loss : array-like of float
+        Share of the samples with a margin of at most ``gamma``.
+    ratio : array-like of float
+        ``gamma / c``.
+    log_n_labellings : float
+        ``ln |Y|``, which is never exponentiated by itself.
+    divergence : float
+        ``KL(p || p0)``.
+    delta : float
+        Probability with which the sample may mislead.
+
+    Raises
+    ------
+    ValueError
+        If a number is negative or not finite, ``n_samples`` below 1, or ``delta`` not between 0 and 1.
+
+    Examples
+    --------
+    The bound over the number of samples, with the best m for each:
+
+    >>> terms = Terms([1e3, 1e5, 1e7], 0.0, 0.5, np.log(8), divergence=1.0, delta=0.05)
+    >>> m = terms.best_m()
+    >>> m, terms.value(m).round(3)
+    (array([ 636.,  957., 1269.]), array([0.636, 0.075, 0.009]))
+    """
+
+    @property
+    def constant(self) -> float:
+        """Two."""
+        return 2.0
+
+    @property
+    def sampling(self) -> np.ndarray:
+        """``ln N``."""
+        return np.log(self._n)
+
+    def union(self, m: ArrayLike) -> np.ndarray:
+        """``3 ln((m + 1) / delta)``."""
+        return 3 * np.log((np.asarray(m) + 1) / self.delta)
+
+    def root(self, m: ArrayLike) -> np.ndarray:
+        """Root of all that is inside, over ``2 N - 1``."""
+        return np.sqrt(self._inside(m) / (2 * self._n - 1))
+
+    def value(self, m: ArrayLike) -> np.ndarray:
+        """Sum of margin loss, averaging and root."""
+        return self._first_two(m) + self.root(m)
+
+
+class KLTerms(_Imitation):
+    """The same proof with Seeger's last step; numbers, or arrays that broadcast.
+
+    Parameters
+    ----------
+    n_samples : array-like of float
+        Number of samples, ``N``.
+    margin_loss : array-like of float
+        Share of the samples with a margin of at most ``gamma``.
+    ratio : array-like of float
+        ``gamma / c``.
+    log_n_labellings : float
+        ``ln |Y|``, which is never exponentiated by itself.
+    divergence : float
+        ``KL(p || p0)``.
+    delta : float
+        Probability with which the sample may mislead.
+
+    Raises
+    ------
+    ValueError
+        As `Terms`.
+
+    Examples
+    --------
+    >>> terms = KLTerms(1e5, 0.0, 0.5, np.log(8), divergence=1.0, delta=0.05)
+    >>> float(terms.value(terms.best_m()).round(3))
+    0.015
     """
 
     @property
@@ -193,20 +261,20 @@ class KLTerms(Terms):
 
     @property
     def sampling(self) -> np.ndarray:
-        """Price of a finite sample, inside the complexity: ``ln(2 sqrt N)``."""
+        """``ln(2 sqrt N)``."""
         return np.log(2 * np.sqrt(self._n))
 
     def union(self, m: ArrayLike) -> np.ndarray:
-        """Price of all m and all gamma at once: ``ln(m (m + 1)^2 / delta)``."""
+        """``ln(m (m + 1)^2 / delta)``."""
         m = np.asarray(m, dtype=float)
         return np.log(m) + 2 * np.log1p(m) - math.log(self.delta)
 
     def root(self, m: ArrayLike) -> np.ndarray:
-        """Price of not knowing the world: what the inverse of kl adds."""
-        return self.value(m) - np.asarray(self.margin_loss) - self.averaging(m)
+        """What the inverse of kl adds; 0 where margin loss and averaging are above 1 already."""
+        return self.value(m) - np.minimum(self._first_two(m), 1.0)
 
     def value(self, m: ArrayLike) -> np.ndarray:
-        """Return the bound."""
+        """Return the bound, at most 1."""
         one_rival = np.exp(-np.asarray(m) * self._rate)
-        observed = np.asarray(self.margin_loss) + self.averaging(m) - one_rival
-        return one_rival + kl_inverse(observed, self._inside(m) / self._n)
+        drawn = kl_inverse(self._first_two(m) - one_rival, self._inside(m) / self._n)
+        return np.minimum(one_rival + drawn, 1.0)

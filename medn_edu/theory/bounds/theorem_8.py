@@ -34,17 +34,16 @@ Maurer's constant (2004) asks of the drawn models' risks that :math:`kl(\text{ob
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from medn_edu.checks import check_count, check_nonnegative, check_positive
-from medn_edu.theory.bounds.margins import MarginSample
+from medn_edu.checks import check_count, check_nonnegative, check_positive, check_probability
+from medn_edu.theory.bounds.margins import LEAST, MarginSample
 from medn_edu.theory.bounds.terms import KLTerms, Terms
 
-__all__ = ["MarginBound", "check_delta", "theorem_8", "theorem_8_kl", "theorem_8_m"]
+__all__ = ["MarginBound", "theorem_8", "theorem_8_kl", "theorem_8_m"]
 
 _SHORTLIST = 512  # thresholds tried at once; then once more, between the best one's neighbours
 
@@ -66,8 +65,8 @@ class MarginBound:
     averaging : float
         What the comparison with ``m`` draws costs, ``|Y| exp(-m gamma^2 / 32 c^2)``.
     complexity : float
-        What is added because the sample is not the world: all the rest of ``value``; not a number
-        where the averaging term is infinite.
+        What is added because the sample is not the world: the root; of `theorem_8_kl`, all the rest
+        of ``value``, and 0 where the first two terms are above 1 by themselves.
     divergence : float
         Inside the complexity: ``m KL``.
     sampling : float
@@ -128,8 +127,8 @@ def theorem_8(
     Raises
     ------
     ValueError
-        If ``divergence`` is negative or infinite, ``delta`` not between 0 and 1, ``gamma`` not
-        positive or ``m`` not a positive whole number.
+        If ``divergence`` is negative or infinite, ``delta`` not between 0 and 1, ``gamma`` below a
+        millionth of ``c`` or ``m`` not a positive whole number.
 
     Examples
     --------
@@ -212,7 +211,7 @@ def theorem_8_m(sample: MarginSample, divergence: float, gamma: float) -> int:
     Raises
     ------
     ValueError
-        If ``divergence`` is negative or ``gamma`` not positive.
+        If ``divergence`` is negative or ``gamma`` below a millionth of ``c``.
 
     Examples
     --------
@@ -221,33 +220,17 @@ def theorem_8_m(sample: MarginSample, divergence: float, gamma: float) -> int:
     2656
     """
     check_nonnegative("divergence", divergence)
-    ratio = check_positive("gamma", gamma) / sample.c
+    ratio = _check_gamma(gamma, sample.c) / sample.c
     labellings = sample.log_n_labellings
     terms = Terms(sample.n_samples, 0.0, ratio, labellings, divergence, delta=0.05)
     return int(terms.papers_m())
 
 
-def check_delta(delta: float) -> float:
-    """Return ``delta`` if it is a probability strictly between 0 and 1.
-
-    Parameters
-    ----------
-    delta : float
-        What the user handed in.
-
-    Returns
-    -------
-    float
-        The number.
-
-    Raises
-    ------
-    ValueError
-        If it is not between 0 and 1.
-    """
-    if not check_positive("delta", delta) < 1:
-        raise ValueError(f"delta is {delta!r}; expected a probability between 0 and 1.")
-    return float(delta)
+def _check_gamma(gamma: float, c: float) -> float:
+    """Refuse thresholds that no sample could use, and whose number of draws has no float."""
+    if check_positive("gamma", gamma) < LEAST * c:
+        raise ValueError(f"gamma is {gamma!r}; expected at least a millionth of c, which is {c:g}.")
+    return float(gamma)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -255,7 +238,7 @@ def check_delta(delta: float) -> float:
 
 
 def _best(
-    kind: type[Terms],
+    kind: type[Terms] | type[KLTerms],
     sample: MarginSample,
     divergence: float,
     delta: float,
@@ -263,18 +246,18 @@ def _best(
     m: int | None,
 ) -> MarginBound:
     check_nonnegative("divergence", divergence)
-    check_delta(delta)
+    check_probability("delta", delta)
     if m is not None:
         check_count("m", m)
 
-    def at(thresholds: np.ndarray) -> tuple[Terms, np.ndarray]:
+    def at(thresholds: np.ndarray) -> tuple[Terms | KLTerms, np.ndarray]:
         ratio, loss = thresholds / sample.c, sample.loss(thresholds)
         labellings = sample.log_n_labellings
         terms = kind(sample.n_samples, loss, ratio, labellings, divergence, delta)
         return terms, terms.best_m() if m is None else np.full(thresholds.shape, float(m))
 
     if gamma is not None:
-        thresholds = np.array([check_positive("gamma", gamma)])
+        thresholds = np.array([_check_gamma(gamma, sample.c)])
     else:
         thresholds = _promising(sample.thresholds(), at)
     terms, draws = at(thresholds)
@@ -283,7 +266,7 @@ def _best(
 
 
 def _promising(
-    thresholds: np.ndarray, at: Callable[[np.ndarray], tuple[Terms, np.ndarray]]
+    thresholds: np.ndarray, at: Callable[[np.ndarray], tuple[Terms | KLTerms, np.ndarray]]
 ) -> np.ndarray:
     """Return at most a few hundred thresholds: of many, those around the best of some of them.
 
@@ -298,18 +281,15 @@ def _promising(
     return thresholds
 
 
-def _itemised(terms: Terms, draws: np.ndarray, gamma: float) -> MarginBound:
+def _itemised(terms: Terms | KLTerms, draws: np.ndarray, gamma: float) -> MarginBound:
     """Write out a bound's terms at its only threshold."""
-    averaging, root = float(terms.averaging(draws)[0]), float("nan")
-    if math.isfinite(averaging):
-        root = float(terms.root(draws)[0])
     return MarginBound(
         gamma=gamma,
         m=int(draws[0]),
         n_samples=int(np.asarray(terms.n_samples)),
         margin_loss=float(np.asarray(terms.margin_loss)[0]),
-        averaging=averaging,
-        complexity=root,
+        averaging=float(terms.averaging(draws)[0]),
+        complexity=float(terms.root(draws)[0]),
         divergence=float(draws[0] * terms.divergence),
         sampling=float(terms.sampling),
         union=float(terms.union(draws)[0]),
