@@ -314,7 +314,7 @@ def test_a_published_row_can_be_made_again(table, world):
 def test_names_at_the_ends_keep_apart():
     ax = new_figure(6, 4).add_subplot()
     sizes = np.array([1e3, 1e5])
-    names = ("Theorem 8", "margin loss", "complexity", "Gibbs, by Seeger")
+    names = ("Theorem 8", "margin loss", "complexity", "Gibbs' own error, by Seeger")
     curves = [
         BoundCurve(name, sizes, np.array([1.2, 0.1 + 0.001 * k])) for k, name in enumerate(names)
     ]
@@ -342,3 +342,11 @@ def test_what_is_broken_is_said_so():
     ]
     said = [text.get_text() for text in right.texts]
     assert {"0 %", "50 %", "broken in"} <= set(said)
+    assert not any("cannot be broken" in text for text in said)
+
+
+def test_a_bound_above_1_is_said_to_hold_trivially():
+    ax = new_figure(4, 4).add_subplot()
+    draw_lapses(ax, {"": np.array([1.2, 1.3]), "averaging": np.array([0.9, 1.3])}, 0.5)
+    [said] = [text for text in ax.texts if "cannot be broken" in text.get_text()]
+    assert said.get_position()[1] == 0

@@ -13,7 +13,7 @@ from medn_edu.experiments.studies.theorems import THEOREM_STUDY
 from medn_edu.experiments.studies.traces import TRACES, run_traces
 from medn_edu.experiments.tables import read_csv
 from medn_edu.plots import new_figure
-from medn_edu.plots.checks import draw_checks
+from medn_edu.plots.checks import check_columns, draw_checks
 from medn_edu.theory.checks import CHECKS
 
 FAST = ("MEDN Eq. (4)", "MEDN Eq. (15)", "MEDN Corollary 7", "ASP Eq. (4)", "ASP Lemma 3")
@@ -99,6 +99,18 @@ def test_every_dot_is_within_the_figure():
         assert (line.get_xdata() >= low).all()
         assert (line.get_xdata() <= high).all()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["MEDN", "Eq. (1)", "§2"]
+
+
+def test_columns_are_equally_long_and_part_no_heading():
+    rows = [{"paper": check.name.split(" ")[0], "name": check.name} for check in CHECKS]
+    left, right = check_columns(rows)
+    assert left[0] == rows[0]
+    assert sorted(row["name"] for row in left + right) == sorted(row["name"] for row in rows)
+    assert abs(len(left) - len(right)) <= 4
+    for column in (left, right):
+        assert [row for row in rows if row in column] == column
+    proof = [row for row in rows if row["name"].startswith("MEDN B.5")]
+    assert all(row in right for row in proof) or all(row in left for row in proof)
 
 
 def test_it_is_listed():

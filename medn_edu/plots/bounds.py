@@ -29,8 +29,11 @@ _STYLES: dict[str, dict[str, Any]] = {
     "with the best m": {"color": INK, "marker": "o"},
     "Seeger's last step": {"color": "#009E73", "linestyle": "-.", "marker": "D"},
     "e × Gibbs, by Seeger": {"color": "#8A6FB0", "linestyle": (0, (3, 1)), "marker": "X"},
-    "Gibbs, by Seeger": {"color": "#0072B2", "linestyle": (0, (5, 1, 1, 1, 1, 1)), "marker": "^"},
-}
+    "Gibbs' own error, by Seeger": {
+        "color": "#0072B2", "linestyle": "-", "linewidth": 1, "marker": "^", "markersize": 4,
+    },
+    "Gibbs' own error": {"color": "#D3D8DD"},
+}  # fmt: skip
 _TRUTH: dict[str, Any] = {
     "color": "#A9B1B9",
     "linestyle": "-",
@@ -53,7 +56,7 @@ class BoundCurve:
     n_samples, values : ndarray of shape (n_points,)
         The curve.
     is_truth : bool
-        Whether it is what the bounds are about: drawn broad and pale, behind them.
+        Whether it is what bounds are about: drawn broad and pale, behind them.
     """
 
     name: str
@@ -83,7 +86,8 @@ def draw_bound_curves(
         ax.axhline(1, color=ERROR, linewidth=1.2, zorder=1)
         ax.text(last, 1.06, "says nothing", color=ERROR, fontsize=9, ha="right", va="bottom")
         for curve in curves:
-            look = _TRUTH if curve.is_truth else {"markersize": 5, **_STYLES.get(curve.name, {})}
+            look = _TRUTH if curve.is_truth else {"markersize": 5}
+            look = {**look, **_STYLES.get(curve.name, {})}
             ax.plot(curve.n_samples, curve.values, label=curve.name, **look)
         ax.set(xscale="log", yscale="log", xlim=(first * 0.85, last * 1.1), ylim=limits)
         ax.set_xlabel("number of samples N")
@@ -119,7 +123,7 @@ def _apart(heights: np.ndarray) -> np.ndarray:
 
 
 def draw_rooms(ax: Axes, rooms: Mapping[str, np.ndarray], *, n_bins: int = 40) -> None:
-    """Draw by how much bounds exceed the truth, in per cent, over many samples.
+    """Draw by how many percentage points bounds exceed the truth, over many samples.
 
     Parameters
     ----------
@@ -187,6 +191,11 @@ def draw_lapses(ax: Axes, values: Mapping[str, np.ndarray], truth: float) -> Non
 def _draw_range(ax: Axes, row: int, found: np.ndarray, lapses: float) -> None:
     """Draw median and range, and write beside them how often they are too low."""
     color, marker = (ERROR, "X") if lapses else (INK, "o")
+    if found.min() >= 1:
+        ax.text(
+            float(found.min()) - 0.07, row, "cannot be broken:\nno error is above 1", fontsize=9,
+            color=MUTED, ha="right", va="center",
+        )  # fmt: skip
     ends = [float(found.min()), float(found.max())]
     ax.plot(ends, [row, row], linestyle="-", linewidth=4, alpha=0.5, color=color)
     ax.plot([float(np.median(found))], [row], marker, color=color, markersize=8)

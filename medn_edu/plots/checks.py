@@ -7,6 +7,7 @@ ten lie between rounding and a forgotten factor of two.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,14 +16,67 @@ from matplotlib.axes import Axes
 
 from medn_edu.plots.style import ERROR, INK, MUTED, styled
 
-__all__ = ["draw_checks"]
+__all__ = ["check_columns", "draw_checks"]
 
 _EDGES = (1e-17, 1e3)  # what is beyond is drawn at the edge, 0 at the left one
 _POWERS = range(-15, 3, 3)
+_GAP = 0.7  # above a heading
+_PARTS = {"MEDN §5": "MEDN, §5 (variational)", "MEDN B.5": "MEDN, B.5 (PAC-Bayes)"}
+
+Rows = Sequence[Mapping[str, Any]]
 
 
-def draw_checks(ax: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Draw a line of dots for each statement, under headings that say from which paper it is.
+def check_columns(rows: Rows) -> list[list[Mapping[str, Any]]]:
+    """Part statements into two columns, as equally long as headings that stay together allow.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        The statements, paper by paper, with ``paper`` and ``name``; of two headings at least.
+
+    Returns
+    -------
+    list of list of mappings
+        The left column, which begins as the statements do, and the right one.
+
+    Examples
+    --------
+    >>> names = ["MEDN Theorem 2", "MEDN B.5, Hoeffding", "MEDN Eq. (15)", "ASP Eq. (4)"]
+    >>> rows = [dict(paper=name.split()[0], name=name) for name in names]
+    >>> [[row["name"] for row in column] for column in check_columns(rows)]
+    [['MEDN Theorem 2', 'ASP Eq. (4)'], ['MEDN B.5, Hoeffding', 'MEDN Eq. (15)']]
+    """
+    first, *others = _blocks(rows).values()
+    parts = []
+    for sides in itertools.product((True, False), repeat=len(others)):
+        columns: list[list[Mapping[str, Any]]] = [list(first), []]
+        for block, is_left in zip(others, sides, strict=True):
+            columns[not is_left] += block
+        parts.append(columns)
+    return min(parts, key=lambda columns: max(map(_length, columns)))
+
+
+def _length(rows: Rows) -> float:
+    """Return how many lines a column takes, with its headings."""
+    return len(rows) + (1 + _GAP) * len(_blocks(rows))
+
+
+def _blocks(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
+    """Return statements by heading: the paper, or a part of it that has one of its own."""
+    blocks: dict[str, list[Mapping[str, Any]]] = {}
+    paper = heading = ""
+    for row in rows:
+        if row["paper"] != paper:
+            paper = heading = row["paper"]
+        for start, name in _PARTS.items():
+            if row["name"].startswith(start):
+                heading = name
+        blocks.setdefault(heading, []).append(row)
+    return blocks
+
+
+def draw_checks(ax: Axes, rows: Rows) -> None:
+    """Draw a line of dots for each statement, under headings that say where it is from.
 
     Parameters
     ----------
@@ -63,30 +117,37 @@ def draw_checks(ax: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 _MARKS: dict[str, dict[str, Any]] = {
-    "discrepancy": {"marker": "o", "color": "#0072B2", "label": "apart"},
+    "discrepancy": {
+        "marker": "o", "color": "#0072B2",
+        "label": "apart; of an inequality, the violation (0: none)",
+    },
     "tolerance": {
         "marker": "|", "color": MUTED, "markersize": 9, "markeredgewidth": 1.8, "label": "tolerance",
     },
     "with_slip": {
         "marker": "o", "color": ERROR, "markerfacecolor": "white", "markeredgewidth": 1.4,
-        "label": "apart, with a slip",
+        "label": "the same with a slip",
     },
 }  # fmt: skip
 
 
-def _lines(
-    rows: Sequence[Mapping[str, Any]],
-) -> list[tuple[float, str, Mapping[str, Any] | None]]:
+def _lines(rows: Rows) -> list[tuple[float, str, Mapping[str, Any] | None]]:
     """Return places, texts and rows of all lines; headings have no row."""
     lines: list[tuple[float, str, Mapping[str, Any] | None]] = []
-    place, paper = 0.0, None
-    for row in rows:
-        if row["paper"] != paper:
-            place += 0.7 if lines else 0.0
-            paper = row["paper"]
-            lines.append((place, paper, None))
+    place = 0.0
+    for heading, block in _blocks(rows).items():
+        place += _GAP if lines else 0.0
+        lines.append((place, heading, None))
+        for row in block:
             place += 1
-        text = row["name"].removeprefix(f"{paper} ").replace("section ", "§")
-        lines.append((place, text, row))
+            lines.append((place, _short_name(row, heading), row))
         place += 1
     return lines
+
+
+def _short_name(row: Mapping[str, Any], heading: str) -> str:
+    """Return a statement's name without what its heading says."""
+    for start, name in _PARTS.items():
+        if name == heading and row["name"].startswith(f"{start}, "):
+            return str(row["name"]).removeprefix(f"{start}, ")
+    return str(row["name"]).removeprefix(f"{row['paper']} ").replace("section ", "§")

@@ -120,6 +120,9 @@ class Projections:
         with styled():
             self._draw_plane(left, radius)
             self._draw_magnitudes(right)
+            keys = [self._dot, self._dot_l2, self._dot_l1, self._before[0]]
+            names = ["the point", "on the L2 ball", "on the L1 ball", "taken away for the L1 ball"]
+            self.figure.legend(keys, names, loc="outside lower center", ncols=4, handlelength=1.5)
 
     def show(self, frame: ProjectionFrame) -> None:
         """Show a point.
@@ -157,9 +160,7 @@ class Projections:
         (self._dot,) = ax.plot([0], [0], "o", color=INK, ms=8, label="the point", **marks)
         ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
         ax.set(xlabel="$w_1$", ylabel="$w_2$", xticks=(-2, -1, 0, 1, 2), yticks=(-2, -1, 0, 1, 2))
-        ax.legend(
-            loc="upper center", bbox_to_anchor=(0.5, 1.12), ncols=3, handlelength=1, columnspacing=1
-        )
+        ax.set_title("A point and its nearest points", pad=18)
 
     def _draw_wedges(self, ax: Axes, radius: float) -> None:
         """Shade where a coordinate becomes 0, between dashed lines as in Figure 1."""
@@ -170,12 +171,10 @@ class Projections:
             ax.fill(*np.transpose([corner, *ends]), color=REGION, lw=0, zorder=-1)
             for end in ends:
                 ax.plot(*np.transpose([corner, end]), "--", color=MUTED, lw=1, zorder=0)
-        words = {"ha": "center", "va": "center", "fontsize": 9, "color": MUTED}
-        ground = {"facecolor": REGION, "edgecolor": "none", "pad": 1}
-        for sign in (-1, 1):
-            at = sign * 0.92 * _REACH
-            ax.text(at, 0, "$w_2$ becomes 0", rotation=90, bbox=ground, **words)
-            ax.text(0, at, "$w_1$ becomes 0", bbox=ground, **words)
+        words = {"fontsize": 9, "color": MUTED}  # beside the axes, where no point covers them
+        beside = 1.02 * _REACH
+        ax.text(0, beside, "$w_1$ becomes 0", ha="center", va="bottom", **words)
+        ax.text(beside, 0, "$w_2$ becomes 0", ha="left", va="center", rotation=90, **words)
 
     # -- the magnitudes, on the right ------------------------------------------------------------
 
@@ -189,10 +188,7 @@ class Projections:
         ax.set(xlim=(-0.42, 2.1), ylim=(0, _REACH), ylabel="magnitude")
         ax.set_xticks([0, 1], ["$|w_1|$", "$|w_2|$"])
         ax.tick_params(axis="x", length=0, labelsize=11)
-        keys = [self._before[0], self._after[0], self._scaled[0]]
-        names = ["taken away", "left on the L1 ball", "left on the L2 ball"]
-        above = {"loc": "upper center", "bbox_to_anchor": (0.45, 1.23)}
-        ax.legend(keys, names, handlelength=1.5, **above)
+        ax.set_title("What each weight loses", pad=18)
 
     def _show_magnitudes(self, frame: ProjectionFrame) -> None:
         """Show each magnitude as a bar from which the part below the threshold is taken."""

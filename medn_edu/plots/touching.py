@@ -241,6 +241,8 @@ class Touching:
         with styled():
             self._draw_balls(left)
             self._draw_weights(right)
+            keys, names = left.get_legend_handles_labels()
+            self.figure.legend(keys, names, loc="outside lower center", ncols=3, handlelength=1)
 
     def show(self, frame: TouchingFrame) -> None:
         """Show lines of one direction, and one KL ball.
@@ -281,8 +283,7 @@ class Touching:
         ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
         ax.set(xlabel="$w_1$", ylabel="$w_2$", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
         self._lam = ax.text(-_REACH + 0.05, -_REACH + 0.05, "", fontsize=11)
-        above = {"loc": "upper center", "bbox_to_anchor": (0.5, 1.09)}
-        ax.legend(ncols=3, handlelength=1, columnspacing=1, markerscale=0.7, **above)
+        ax.set_title("A margin constraint turns; where it touches")
 
     def _draw_weights(self, ax: Axes) -> None:
         self._curve, self._level = draw_smaller_weight(ax, LAMS, np.ones_like(LAMS), 1.0)

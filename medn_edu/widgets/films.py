@@ -21,7 +21,7 @@ from medn_edu.files import write_atomically
 
 __all__ = ["gif", "mp4", "save_film"]
 
-_ALIKE = 10  # colours of an animation differ by more than this in red, green or blue
+_ALIKE = 16  # colours of an animation differ by more than this in red, green or blue
 _MP4 = {"preset": "veryslow", "crf": "20", "tune": "animation", "threads": "1"}
 
 

@@ -130,6 +130,9 @@ def _draw_touched(ax: Any, balls: Sequence[NormBall], rows: Rows) -> dict[str, s
     colours = {line.get_label(): line.get_color() for line in ax.get_lines()}
     points = {row["norm"]: np.array([row["w1"], row["w2"]]) for row in rows}
     draw_tangents(ax, _DIRECTION, points, colours, length=0.3)
+    keys = [line for line in ax.get_lines() if line.get_label().startswith("KL")]
+    ground = {"frameon": True, "framealpha": 1, "edgecolor": "white"}
+    ax.legend(handles=keys, loc="lower left", handlelength=2.2, borderaxespad=0.2, **ground)
     ax.annotate("L1", points["L1"], (3, 16), textcoords="offset points", color=colours["L1"])
     ax.annotate("L2", points["L2"], (5, 4), textcoords="offset points", color=colours["L2"])
     ax.set(xlim=(-0.3, 0.9), ylim=(0.05, 1.25), xticks=(0, 0.5), yticks=(0.5, 1))
@@ -174,9 +177,9 @@ NORM_BALLS = CurveStudy(
     "of Laplace priors (Corollary 6): the larger λ, the closer to L1, yet (c) round wherever "
     "they meet the axes; L2 and L1 thin and grey.  (d) A margin constraint is a line, and its "
     "cheapest mean is where it touches a ball: L1 in the corner, where a weight is exactly 0, KL balls "
-    "beside it, L2 far from it.  (e) The smaller of the two weights there: with λ it falls like 1/√λ "
-    "and is never 0, which is pseudo-sparsity.  (f) A KL ball of three weights through (0, 0, 1): the "
-    "corners and edges of the L1 ball are rounded.",
+    "beside it, L2 far from it.  (e) The smaller of the two weights there, dots for the KL balls of "
+    "(d): with λ it falls like 1/√λ and is never 0, which is pseudo-sparsity.  (f) A KL ball of three "
+    "weights through (0, 0, 1): the corners and edges of the L1 ball are rounded.",
     "1 s",
     "MEDN 2",
 )

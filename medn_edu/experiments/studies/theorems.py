@@ -16,7 +16,7 @@ from typing import Any
 from medn_edu.experiments.specs import Report, TraceStudy
 from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.plots import new_figure, save_figure, styled
-from medn_edu.plots.checks import draw_checks
+from medn_edu.plots.checks import check_columns, draw_checks
 from medn_edu.theory.checks import CHECKS, Check
 
 __all__ = ["THEOREM_STUDY"]
@@ -60,9 +60,8 @@ def _short(value: float) -> float:
 
 
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    first = rows[0]["paper"]
-    panels = [[row for row in rows if (row["paper"] == first) == left] for left in (True, False)]
-    figure = new_figure(11, 0.215 * max(map(len, panels)) + 1.2)
+    panels = check_columns(rows)
+    figure = new_figure(11, 0.215 * max(map(len, panels)) + 1.9)
     axes = figure.subplots(1, 2)
     for ax, panel in zip(axes, panels, strict=True):
         draw_checks(ax, panel)
