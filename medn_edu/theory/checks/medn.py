@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from medn_edu.theory.checks.check import Check
 from medn_edu.theory.checks.medn_duality import DUALITY_CHECKS
+from medn_edu.theory.checks.medn_frequency import FREQUENCY_CHECKS
 from medn_edu.theory.checks.medn_gaussian import GAUSSIAN_CHECKS
 from medn_edu.theory.checks.medn_laplace import LAPLACE_CHECKS
 from medn_edu.theory.checks.medn_pac_bayes import PAC_BAYES_CHECKS
@@ -21,5 +22,6 @@ MEDN_CHECKS: tuple[Check, ...] = (
     *LAPLACE_CHECKS,
     *VARIATIONAL_CHECKS,
     *PAC_BAYES_CHECKS,
+    *FREQUENCY_CHECKS,
 )
 """The checks, in the paper's order."""
