@@ -29,18 +29,36 @@ def by_the_theorem(n: int, setting: Setting) -> MarginBound:
 
 
 def test_lessons(explorer):
-    assert len(explorer.lessons) == 4
+    assert len(explorer.lessons) == 5
     for lesson in explorer.lessons:
         assert explorer.check(lesson), lesson.fact
 
 
 def test_lessons_can_fail(explorer):
-    common = {"n": 10_000, "divergence": 10.0, "ratio": 0.1, "letters": 3, "loss": 0.05, "m": BEST}
-    draws_cost, square, logarithm, no_help = explorer.lessons
-    assert not draws_cost.holds(**{**common, "n": 10**9})
-    assert not square.holds(**{**common, "ratio": 1.0, "divergence": 0.1})
-    assert not logarithm.holds(**{**common, "ratio": 1.0, "divergence": 0.1, "letters": 1})
-    assert not no_help.holds(**{**common, "divergence": 1000.0, "letters": 1})
+    draws_cost, square, logarithm, saves_little, saves_a_third = explorer.lessons
+    start, digits = {**saves_little.move}, {**saves_a_third.move}
+    assert not draws_cost.holds(**{**start, "n": 10**9, "ratio": 1.0, "divergence": 0.1})
+    assert not square.holds(**{**start, "ratio": 1.0, "divergence": 0.1})
+    assert not logarithm.holds(**{**start, "ratio": 1.0, "divergence": 0.1, "letters": 1})
+    assert not saves_little.holds(**digits)
+    assert not saves_a_third.holds(**start)
+
+
+def test_what_the_best_m_saves_is_what_the_theorem_says(explorer):
+    for lesson, low, high in ((explorer.lessons[3], 0.05, 0.07), (explorer.lessons[4], 1 / 3, 0.4)):
+        given = [lesson.move[key] for key in ("divergence", "ratio", "letters", "loss")]
+        papers, best = (terms_frame(100, Setting(*given, m)).speaks_from for m in (PAPERS, BEST))
+        for n, m in ((papers, PAPERS), (best, BEST)):
+            bound = by_the_theorem(n, Setting(*given, m))
+            assert bound.value == pytest.approx(1, abs=1e-4)
+        assert low < 1 - best / papers < high
+
+
+def test_it_starts_with_bars_that_end_inside_the_axes(explorer):
+    fresh = pac_bayes_terms().values
+    setting = Setting(*(fresh[key] for key in ("divergence", "ratio", "letters", "loss", "m")))
+    frame = terms_frame(fresh["n"], setting)
+    assert 0.1 < sum(frame.inside) < frame.value < 1
 
 
 @pytest.mark.parametrize("draws", [PAPERS, BEST])
@@ -72,6 +90,7 @@ def test_where_it_begins_to_speak(draws, ratio):
 def test_it_says_its_numbers(explorer):
     explorer.set(n=10_000, divergence=10.0, ratio=0.1, letters=3, loss=0.05, m=PAPERS)
     bound = by_the_theorem(10_000, Setting(10.0, 0.1, 3, 0.05, PAPERS))
+    assert "3 letters of 26, the paper's m: " in explorer.summary
     assert f"m = {bound.m:,};" in explorer.summary
     assert f"root {bound.complexity:.3g} = {bound.value:.3g}." in explorer.summary
     assert explorer.summary.endswith("Below 1 from N = 266,000 on.")

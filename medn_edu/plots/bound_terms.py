@@ -31,6 +31,7 @@ SIZES = tuple(int(float(f"{10 ** (k / 5):.1e}")) for k in range(10, 46))
 DELTA = 0.05
 _LETTERS = 26
 _TOP = 1.6  # of both axes
+_RIGHTMOST = 2e6  # number of samples beyond which words on its right would leave the axes
 _INSIDE = (  # name, colour, hatch
     ("m KL", "#0072B2", ""),
     ("ln N", "#E69F00", "//"),
@@ -217,9 +218,11 @@ class BoundTerms:
         (self._now,) = ax.plot([1], [0], "o", color=INK, ms=9, zorder=6, clip_on=False)
         (self._drop,) = ax.plot([1, 1], [0, 0], "-", color=INK, lw=1, zorder=0)
         ax.axhline(1, color=ERROR, lw=1.5)
-        (self._first,) = ax.plot([1, 1], [0, 1], ":", color=ERROR, lw=1.8)
-        self._first_text = ax.text(1, 0.02, "", fontsize=9, color=ERROR, va="bottom")
-        ax.text(SIZES[-1], 1.02, "says nothing", fontsize=9, color=ERROR, ha="right", va="bottom")
+        (self._first,) = ax.plot([1, 1], [0, 1.3], ":", color=ERROR, lw=1.8)
+        words: dict[str, Any] = {"fontsize": 9, "color": ERROR, "va": "bottom", "zorder": 5}
+        self._first_text = ax.annotate("", (1, 0), (6, 0), textcoords="offset points", **words)
+        self._first_text.set_bbox({"fc": "white", "ec": "none", "pad": 0.5})
+        self._nothing = ax.text(1, 1.02, "says nothing", **words)
         ax.set(xscale="log", xlim=(SIZES[0], SIZES[-1]), ylim=(0, _TOP), xlabel="samples N")
         ax.set(yticks=[0, 0.5, 1, 1.5])
         ax.set_xticks([10.0**k for k in range(2, 10)], [_power(k) for k in range(2, 10)])
@@ -231,11 +234,16 @@ class BoundTerms:
         beyond = n > SIZES[-1]
         self._first.set_visible(not beyond)
         self._first.set_xdata([n, n])
-        on_the_right = n > 1e6
-        self._first_text.set_position((min(max(n, SIZES[0]), SIZES[-1]), 0.02))
-        self._first_text.set_ha("right" if on_the_right else "left")
+        # Right of the line the curves are below 1, so the words stand above; where they would leave the
+        # axes they stand on its left, at the bottom, for there the curves are high.
+        left = n > _RIGHTMOST
+        self._first_text.xy = (min(max(n, SIZES[0]), SIZES[-1]), 0.02 if left else 1.14)
+        self._first_text.set_position((-6, 0) if left else (6, 0))
+        self._first_text.set_ha("right" if left else "left")
         count = f"{float(f'{n:.2e}'):,.0f}"
-        self._first_text.set_text(f" below 1 from\n N = {count} " + ("→" if beyond else ""))
+        self._first_text.set_text(f"below 1 from\nN = {count}" + (" →" if beyond else ""))
+        self._nothing.set_x(SIZES[0] * 1.2 if left else SIZES[-1])
+        self._nothing.set_ha("left" if left else "right")
 
 
 class _Stack:

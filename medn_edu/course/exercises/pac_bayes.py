@@ -44,17 +44,17 @@ def check_quiet_coin(answer: Any) -> Verdict:
     return judge_number(
         answer,
         1 - _DELTA ** (1 / _N_THROWS),
-        "1 - 0.05^(1/50): any larger q would show no heads in less than one case out of twenty.",
+        "1 - 0.05^(1/50): any larger risk would show no heads in less than one case out of twenty.",
         {
             math.sqrt(
                 budget / 2
             ): "that is Pinsker's root, true but five times as large; invert kl itself.",
-            budget: "that is the budget B (about 3/50). Close, for 1 - e^(-B) < B; but kl(0 || q) is "
-            "-ln(1 - q), not q.",
+            budget: "that is the budget itself (about 3/50). Close, and a little too large: kl(0 || R) "
+            "is -ln(1 - R), not R.",
             _DELTA ** (1 / _N_THROWS): "that is the probability of tails; heads has the rest.",
             1
             - (1 - _DELTA)
-            ** (1 / _N_THROWS): "delta and 1 - delta changed places: with this q, no "
+            ** (1 / _N_THROWS): "delta and 1 - delta changed places: with this risk, no "
             "heads is what happens in 95 cases out of a hundred.",
             _DELTA
             / _N_THROWS: "delta / N is what a union bound pays, not what one coin is at most.",
@@ -100,8 +100,8 @@ def check_n_draws(answer: Any) -> Verdict:
             32 * logs / math.log(10) * ratio**2: "the logarithm is the natural one: it undoes e.",
             2
             * logs
-            * ratio**2: "2 c^2 is Hoeffding's for one deviation; the proof needs a quarter of "
-            "the margin, which makes it 32.",
+            * ratio**2: "2 c^2 is Hoeffding's for one mean; a lead has twice the range and only "
+            "gamma / 2 to lose, which makes it 32.",
             logs * ratio**2: "the 32 is missing.",
         },
     )
@@ -151,7 +151,7 @@ def check_averaging(answer: Any) -> Verdict:
             ),
             (
                 lambda m, gamma, c, logs: math.exp(logs - m * gamma**2 / (2 * c**2)),
-                "2 c^2 is Hoeffding's for one deviation of gamma; the proof may use only a quarter.",
+                "2 c^2 is Hoeffding's for one mean; a lead has twice the range and gamma / 2 to lose.",
             ),
             (
                 lambda m, gamma, c, logs: logs - m * gamma**2 / (32 * c**2),
@@ -280,7 +280,7 @@ def _reversed(p: float, budget: float) -> float:
 
 @check
 def check_kl_inverse(answer: Any) -> Verdict:
-    """Check a function ``inverse(p, budget)``: the largest q with ``kl(p || q) <= budget``.
+    """Check a function ``inverse(share, budget)``: the largest R with ``kl(share || R) <= budget``.
 
     Parameters
     ----------
@@ -310,19 +310,19 @@ def check_kl_inverse(answer: Any) -> Verdict:
                 ),
                 (
                     _lower,
-                    "that is the *smallest* such q; search between p and 1.",
+                    "that is the *smallest* such risk; search between the share and 1.",
                 ),
                 (
                     _reversed,
-                    "kl(p || q) and kl(q || p) differ; the observed share p comes first.",
+                    "kl(p || q) and kl(q || p) differ; the observed share comes first.",
                 ),
                 (
                     lambda p, budget: float(binary_kl(p, budget)),
-                    "that is kl(p || budget); wanted is the q at which kl(p || q) is the budget.",
+                    "that is kl(share || budget); wanted is the risk at which kl is the budget.",
                 ),
                 (
                     lambda p, budget: p,
-                    "yours ends at p: which half to keep is the wrong way round.",
+                    "yours ends at the share: which half to keep is the wrong way round.",
                 ),
                 (
                     lambda p, budget: 1.0,
@@ -332,7 +332,10 @@ def check_kl_inverse(answer: Any) -> Verdict:
             "some results differ, or have few digits: halve at least forty times.",
         )
         if verdict[0] and not _stands_no_error(answer):
-            return False, "right where errors were seen, but at p = 0 there is 0 log 0, which is 0."
+            return (
+                False,
+                "right where errors were seen, but a share of 0 gives 0 log 0, which is 0.",
+            )
     return verdict
 
 
