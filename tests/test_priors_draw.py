@@ -181,3 +181,9 @@ def test_number_of_draws(n_draws):
     for prior in (GaussianPrior(), LaplacePrior()):
         with pytest.raises(ValueError, match="n_draws is"):
             draw(prior, [0.0], n_draws)
+
+
+@pytest.mark.parametrize("prior", [GaussianPrior(), LaplacePrior(4.0)], ids=repr)
+def test_a_seed_is_no_generator(prior):
+    with pytest.raises(TypeError, match=r"rng is 0; expected a numpy.random.Generator"):
+        prior.draw(np.zeros(2), 0, 3)

@@ -261,3 +261,9 @@ def test_other_arguments():
         best_tau(np.nan, 4.0)
     with pytest.raises(ValueError, match="integrates to 2; expected a density"):
         bound_by_quadrature(0.0, 1.0, 4.0, lambda tau: np.log(2) + log_q(tau, 1.0, 4.0))
+
+
+def test_far_out_the_divergence_is_that_of_the_mean():
+    assert np.isfinite(gaussian_kl(1e200, 1.0, lam=4.0))
+    with pytest.raises(ValueError, match="mean holds something else"):
+        gaussian_kl(np.nan, 1.0, lam=4.0)

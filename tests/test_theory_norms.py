@@ -434,3 +434,10 @@ def test_levels(level):
 def test_the_constant_is_positive(lam):
     with pytest.raises(ValueError, match="lam is"):
         kl_norm(MEANS, lam)
+
+
+def test_what_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="mu holds NaN"):
+        kl_norm(np.array([1.0, np.nan]), 4.0)
+    with pytest.raises(TypeError, match=r"n_angles is 9.0; expected a whole number"):
+        kl_ball(LaplacePrior(4.0), n_angles=9.0)

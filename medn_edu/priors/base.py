@@ -262,7 +262,7 @@ class _ClosedForm(Prior):
         n_draws: int,
         index: np.ndarray | None = None,
     ) -> np.ndarray:
-        eta = _check_tilts(self, eta)
+        eta = _check_tilts(self, eta, rng)
         shape = (check_count("n_draws", n_draws), *eta.shape)
         with np.errstate(all="ignore"):
             return self._draw(eta, rng, shape)
@@ -314,15 +314,17 @@ class _Stretched(Prior):
         n_draws: int,
         index: np.ndarray | None = None,
     ) -> np.ndarray:
-        eta = _check_tilts(self, eta)
+        eta = _check_tilts(self, eta, rng)
         return self.factor * self.prior.draw(self.factor * eta, rng, n_draws, index)
 
     def stretched(self, factor: float) -> Prior:
         return _Stretched(self.prior, self.factor * check_positive("factor", factor))
 
 
-def _check_tilts(prior: Prior, eta: np.ndarray) -> np.ndarray:
-    """Return the tilts if all of them are inside the domain."""
+def _check_tilts(prior: Prior, eta: np.ndarray, rng: object) -> np.ndarray:
+    """Return the tilts if all of them are inside the domain, and there is something to draw with."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng is {rng!r}; expected a numpy.random.Generator.")
     eta = np.asarray(eta, dtype=float)
     lower, upper = prior.domain
     outside = eta[~((lower < eta) & (eta < upper))]

@@ -106,7 +106,7 @@ class GaussianPrior(Prior):
         n_draws: int,
         index: np.ndarray | None = None,
     ) -> np.ndarray:
-        eta = _check_tilts(self, eta)
+        eta = _check_tilts(self, eta, rng)
         z = rng.standard_normal((check_count("n_draws", n_draws), *eta.shape))
         return self.mean(eta, index) + np.sqrt(self._variances(eta, index)) * z
 

@@ -252,7 +252,7 @@ def gaussian_kl(mean: np.ndarray, variance: np.ndarray, lam: float) -> np.ndarra
     Raises
     ------
     ValueError
-        If ``lam`` or a variance is not a finite positive number.
+        If ``lam`` or a variance is not a finite positive number, or a mean is not finite.
 
     Examples
     --------
@@ -413,8 +413,10 @@ def _normal(
     mean: ArrayLike, variance: ArrayLike, lam: float
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return means, standard deviations and the rate ``sqrt(lam)``."""
-    sigma = np.sqrt(_positive("variance", variance))
-    return np.asarray(mean, dtype=float), sigma, float(np.sqrt(check_positive("lam", lam)))
+    sigma, mean = np.sqrt(_positive("variance", variance)), np.asarray(mean, dtype=float)
+    if not np.isfinite(mean).all():
+        raise ValueError("mean holds something else; expected finite numbers.")
+    return mean, sigma, float(np.sqrt(check_positive("lam", lam)))
 
 
 def _positive(name: str, values: ArrayLike) -> np.ndarray:
@@ -432,7 +434,7 @@ def _minus_entropy(sigma: np.ndarray, rate: float) -> np.ndarray:
 
 def _folding(mean: np.ndarray, sigma: np.ndarray) -> np.ndarray:
     """Return ``E|w| - |mean|`` of a normal weight: what folding it at 0 adds."""
-    z = np.abs(mean) / sigma
+    z = np.minimum(np.abs(mean) / sigma, 50.0)  # beyond 39 there is nothing left to fold
     return sigma * (np.sqrt(2 / np.pi) * np.exp(-np.square(z) / 2) - z * erfc(z / np.sqrt(2)))
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from medn_edu.checks import check_count
 from medn_edu.priors import Prior
 from medn_edu.theory.norms._search import last_inside
 
@@ -67,7 +68,7 @@ def norm_ball(
     >>> [norm_ball(cost, n_angles=9)[1].round(4).tolist() for cost in (np.abs, np.square)]
     [[0.5, 0.5], [0.7071, 0.7071]]
     """
-    if n_angles < 5 or n_angles % 4 != 1:
+    if check_count("n_angles", n_angles, least=0) < 5 or n_angles % 4 != 1:
         raise ValueError(f"n_angles is {n_angles}; expected 5, 9, 13, ...: the axes and between.")
     cosine, sine = _around(n_angles, 2 * np.pi)
     return _boundary(cost, np.column_stack([cosine, sine]), point, centre)
@@ -112,6 +113,8 @@ def norm_solid(
     >>> octahedron[1, 1].round(4), octahedron[2, 0], octahedron[0, 0]
     (array([0.2929, 0.2929, 0.4142]), array([1., 0., 0.]), array([0., 0., 1.]))
     """
+    check_count("n_polar", n_polar, least=0)
+    check_count("n_azimuth", n_azimuth, least=0)
     if n_polar < 3 or n_polar % 2 != 1 or n_azimuth < 5 or n_azimuth % 4 != 1:
         raise ValueError(
             f"n_polar is {n_polar} and n_azimuth {n_azimuth}; expected 3, 5, 7, ... and 5, 9, 13, ...: "

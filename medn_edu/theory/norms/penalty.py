@@ -33,7 +33,7 @@ def kl_norm(mu: np.ndarray, lam: float, prior: Prior | None = None) -> float:
     Raises
     ------
     ValueError
-        If ``lam`` is not a finite positive number.
+        If ``lam`` is not a finite positive number, or a mean is NaN.
 
     Examples
     --------
@@ -56,6 +56,8 @@ def kl_norm(mu: np.ndarray, lam: float, prior: Prior | None = None) -> float:
     """
     scale = math.sqrt(check_positive("lam", lam))
     mu = np.asarray(mu, dtype=np.float64)
+    if np.isnan(mu).any():
+        raise ValueError("mu holds NaN; expected numbers.")
     if prior is not None:
         return float(prior.kl(mu.ravel()).sum() + mu.size) / scale
     root = np.hypot(1.0, scale * mu)
