@@ -194,9 +194,11 @@ def measure_gibbs(
     Returns
     -------
     dict
-        Both of its errors, Seeger's bound, and with the box e times that.
+        Both of its errors, Seeger's bound, and with the box e times that.  With the box the error to
+        come is that of other draws than those which the bound has seen.
     """
     models, mass = gibbs_models(prior, eta, rng)
+    others, _ = gibbs_models(prior, eta, rng)
     wrong = world.margins(models) <= 0
     n_samples, kl = int(counts.sum()), _divergence(prior, eta)
     shares = wrong @ counts / n_samples
@@ -206,7 +208,7 @@ def measure_gibbs(
         value = gibbs_bound(shares, kl, n_samples, delta=DELTA).value
         averaged = averaging_factor(prior) * value
     return {
-        "gibbs_true": float(mass @ (wrong @ world.probability)),
+        "gibbs_true": float(mass @ world.errors(world.margins(others))),
         "gibbs_training": float(mass @ shares),
         "gibbs_bound": value,
         "averaged": averaged,
