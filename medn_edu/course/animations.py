@@ -27,8 +27,9 @@ import numpy as np
 
 from medn_edu.datasets import load_digit_words
 from medn_edu.estimators import M3N
+from medn_edu.files import write_atomically
 from medn_edu.widgets import Explorer, best_path, norm_balls, projections, shrinkage
-from medn_edu.widgets.films import save_film
+from medn_edu.widgets.films import gif, save_film
 
 __all__ = ["FILMS", "Film", "lattice_explorer", "save_animations"]
 
@@ -51,12 +52,15 @@ class Film:
         Pictures a second.
     gif_step : int
         The GIF shows every so many-th picture, as it cannot be compressed as well.
+    gif_alike : int
+        Colours of the GIF that differ by at most this become one.
     """
 
     explorer: Callable[[], Explorer]
     moves: Callable[[Explorer], Moves]
     per_second: float
     gif_step: int = 1
+    gif_alike: int = 10
 
     def pictures(self) -> list[bytes]:
         """Return the pictures, PNG files."""
@@ -115,9 +119,9 @@ def _l2_to_l1_and_back(explorer: Explorer) -> Moves:
 
 FILMS: dict[str, Film] = {
     "lattice": Film(lattice_explorer, _once, 6),
-    "shrinkage": Film(shrinkage, _to_and_fro, 12, gif_step=2),
-    "kl-norm": Film(norm_balls, _l2_to_l1_and_back, 12, gif_step=2),
-    "projections": Film(projections, _around, 8),
+    "shrinkage": Film(shrinkage, _to_and_fro, 12, gif_step=2, gif_alike=16),
+    "kl-norm": Film(norm_balls, _l2_to_l1_and_back, 12, gif_step=2, gif_alike=16),
+    "projections": Film(projections, _around, 8, gif_alike=16),
 }
 """The animations by name."""
 
@@ -146,10 +150,10 @@ def save_animations(folder: str | Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, film in FILMS.items():
-        pictures = film.pictures()
-        for ending, step in ((".gif", film.gif_step), (".mp4", 1)):
-            path = folder / f"{name}{ending}"
-            files.append(save_film(path, pictures[::step], film.per_second / step))
+        pictures, step = film.pictures(), film.gif_step
+        small = gif(pictures[::step], film.per_second / step, alike=film.gif_alike)
+        files.append(write_atomically(folder / f"{name}.gif", small))
+        files.append(save_film(folder / f"{name}.mp4", pictures, film.per_second))
     return files
 
 

@@ -21,7 +21,6 @@ from medn_edu.files import write_atomically
 
 __all__ = ["gif", "mp4", "save_film"]
 
-_ALIKE = 16  # colours of an animation differ by more than this in red, green or blue
 _MP4 = {"preset": "veryslow", "crf": "20", "tune": "animation", "threads": "1"}
 
 
@@ -56,7 +55,7 @@ def save_film(path: str | pathlib.Path, pngs: Sequence[bytes], per_second: float
     return write_atomically(path, makers[path.suffix](pngs, per_second))
 
 
-def gif(pngs: Sequence[bytes], per_second: float) -> bytes:
+def gif(pngs: Sequence[bytes], per_second: float, *, alike: int = 10) -> bytes:
     """Join pictures to an endless animation with one palette, which keeps still parts still.
 
     Parameters
@@ -65,6 +64,9 @@ def gif(pngs: Sequence[bytes], per_second: float) -> bytes:
         The pictures, PNG files of one size; those that are alike in a row become one that lasts.
     per_second : float
         How many are shown a second; the format counts hundredths of a second.
+    alike : int, default=10
+        Colours that differ by at most this in red, green and blue become one; with fewer colours
+        the file is smaller.  Neighbouring greys of handwriting differ by 13.
 
     Returns
     -------
@@ -77,7 +79,7 @@ def gif(pngs: Sequence[bytes], per_second: float) -> bytes:
     for i, picture in enumerate(chosen):
         sample.paste(picture, (0, i * picture.height))
     palette = Image.new("P", (1, 1))
-    palette.putpalette(_palette(sample))
+    palette.putpalette(_palette(sample, alike))
     flat = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     buffer = io.BytesIO()
     flat[0].save(
@@ -92,7 +94,7 @@ def gif(pngs: Sequence[bytes], per_second: float) -> bytes:
     return buffer.getvalue()
 
 
-def _palette(sample: Image.Image) -> list[int]:
+def _palette(sample: Image.Image, alike: int) -> list[int]:
     """Return 256 colours, the most common first, no two alike.
 
     Exact and apart, so that white stays white and a rare colour, such as that of a struck-through
@@ -101,7 +103,7 @@ def _palette(sample: Image.Image) -> list[int]:
     chosen: list[tuple[int, ...]] = []
     counted: list[Any] = sample.getcolors(1 << 24) or []
     for _, colour in sorted(counted, reverse=True):
-        if all(max(map(abs, map(sub, colour, other))) > _ALIKE for other in chosen):
+        if all(max(map(abs, map(sub, colour, other))) > alike for other in chosen):
             chosen.append(colour)
         if len(chosen) == 256:
             break
