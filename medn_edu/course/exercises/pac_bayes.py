@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.special import rel_entr
 
 from medn_edu.course.exercises._chains import chain_cases, chain_score
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
-from medn_edu.theory.bounds import binary_kl, kl_inverse
+from medn_edu.theory.bounds import kl_inverse
 
 __all__ = [
     "check_averaging",
@@ -263,6 +264,11 @@ def check_margin(answer: Any) -> Verdict:
     )
 
 
+def _kl(p: float, q: float) -> float:
+    """Divergence of two numbers, which need not be probabilities: mistaken answers' are not."""
+    return float(rel_entr(p, q) + rel_entr(1 - p, 1 - q))
+
+
 def _lower(p: float, budget: float) -> float:
     """The smallest q instead of the largest."""
     return 1 - float(kl_inverse(1 - p, budget))
@@ -273,7 +279,7 @@ def _reversed(p: float, budget: float) -> float:
     low, high = p, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        within = binary_kl(middle, p) <= budget
+        within = _kl(middle, p) <= budget
         low, high = (middle, high) if within else (low, middle)
     return high
 
@@ -317,7 +323,7 @@ def check_kl_inverse(answer: Any) -> Verdict:
                     "kl(p || q) and kl(q || p) differ; the observed share comes first.",
                 ),
                 (
-                    lambda p, budget: float(binary_kl(p, budget)),
+                    lambda p, budget: _kl(p, budget),
                     "that is kl(share || budget); wanted is the risk at which kl is the budget.",
                 ),
                 (
