@@ -38,6 +38,10 @@ class Hostile:
     __hash__ = None  # type: ignore[assignment]
 
 
+def scaled(message: Any) -> Any:
+    return message / np.sum(message)
+
+
 ODD_ANSWERS = [
     *("", "a", b"b", [], {}, {1}, float("nan"), float("inf"), 1j, True, int, object()),
     *(np.zeros(0), np.zeros((2, 2)), Hostile(), lambda: 1, lambda *a: None, lambda *a: a[0]),
@@ -387,6 +391,32 @@ ANSWERS = {
         lambda w, p, e: np.average(w, weights=softmax(p)),
         lambda w, p, e: np.average(w, weights=softmax(p - e * w)),
         lambda w, p, e: w[np.argmax(p + e * w)],
+    ],
+    exercises.check_best_mass: [
+        lambda C, q: np.minimum(C, 1 / q),
+        lambda C, q: C,
+        lambda C, q: 1 / q,
+        lambda C, q: np.minimum(C, 2 / q),
+        lambda C, q: np.maximum(C, 1 / q),
+        lambda C, q: C / q,
+    ],
+    exercises.check_slope: [
+        lambda z, t, C, p: z + C * np.sign(t) * np.abs(t) ** (p - 1),
+        lambda z, t, C, p: z + np.sign(t) * np.abs(t) ** (p - 1),
+        lambda z, t, C, p: z + C / p * np.sign(t) * np.abs(t) ** (p - 1),
+        lambda z, t, C, p: z + C * np.abs(t) ** (p - 1),
+        lambda z, t, C, p: z + C * t,
+        lambda z, t, C, p: z - C * np.sign(t) * np.abs(t) ** (p - 1),
+        lambda z, t, C, p: z,
+    ],
+    exercises.check_message: [
+        lambda f, m, a: scaled(f * np.prod(np.delete(m, a, axis=0), axis=0)),
+        lambda f, m, a: scaled(f * np.prod(np.delete(m, a, axis=0), axis=0) / m[a]),
+        lambda f, m, a: scaled(f * np.prod(m, axis=0)),
+        lambda f, m, a: f * np.prod(np.delete(m, a, axis=0), axis=0),
+        lambda f, m, a: scaled(np.prod(np.delete(m, a, axis=0), axis=0)),
+        lambda f, m, a: scaled(f * m[a]),
+        lambda f, m, a: f,
     ],
 }
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from medn_edu.theory.errata import SLIPS, Slip
+from medn_edu.theory.checks import CHECKS
+from medn_edu.theory.errata import AS_CORRECTED, SEVERITIES, SLIPS, Slip
 from medn_edu.theory.errata.l1m3n import L1M3N_SLIPS
 from medn_edu.theory.errata.medn import MEDN_SLIPS
 
@@ -56,7 +57,18 @@ def test_other_numbers_would_not_settle_it(slip: Slip):
 def test_words_are_sentences(slip: Slip):
     assert slip.why.endswith(".")
     assert slip.matters.endswith(".")
+    assert slip.severity in SEVERITIES
+    assert slip.quote.count('"') in {2, 4, 6}
+    assert slip.quote.endswith((".", '."'))
+    for text in (slip.quote, slip.why, slip.matters):
+        assert text.count("$") % 2 == 0
     assert "$" not in slip.printed + slip.corrected
+
+
+def test_statements_tried_as_corrected_are_statements():
+    assert {check.name for check in CHECKS} >= AS_CORRECTED
+    assert set().union(*(slip.checks for slip in SLIPS)) < AS_CORRECTED
+    assert {"MEDN Theorem 5", "L1-M3N Theorem 2", "ASP Theorem 2"} < AS_CORRECTED
 
 
 def test_numbers_must_be_complete():
@@ -72,5 +84,15 @@ def squeezed(text: str) -> str:
 def test_the_notebook_shows_it(slip: Slip):
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     prose = squeezed("\n".join(c.source for c in notebook.cells if c.cell_type == "markdown"))
-    for part in (slip.where, slip.title, slip.printed, slip.corrected, slip.why, slip.matters):
+    head = f"### {slip.where}: {slip.title}"
+    for part in (head, slip.quote, slip.printed, slip.corrected, slip.why, slip.matters):
         assert squeezed(part) in prose, part
+
+
+def test_the_notebook_shows_nothing_else_as_a_slip():
+    cells = nbformat.read(NOTEBOOK, as_version=4).cells
+    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    assert prose.count("*Printed:*") == prose.count("*Corrected:*") == len(SLIPS)
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    settled = re.findall(r'settle\("([^"]*)"\)', code)
+    assert sorted(settled) == sorted(slip.title for slip in SLIPS)

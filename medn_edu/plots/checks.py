@@ -83,8 +83,8 @@ def draw_checks(ax: Axes, rows: Rows) -> None:
     ax : matplotlib.axes.Axes
         Where to draw.
     rows : sequence of mappings
-        The statements, paper by paper, with ``paper``, ``name``, ``discrepancy``, ``tolerance`` and
-        ``with_slip``.
+        The statements, paper by paper, with ``paper``, ``name``, ``discrepancy``, ``tolerance``,
+        ``with_slip`` and perhaps ``as_corrected``, a mark that is put behind the name.
 
     Examples
     --------
@@ -140,7 +140,8 @@ def _lines(rows: Rows) -> list[tuple[float, str, Mapping[str, Any] | None]]:
         lines.append((place, heading, None))
         for row in block:
             place += 1
-            lines.append((place, _short_name(row, heading), row))
+            name = f"{_short_name(row, heading)} {row.get('as_corrected', '')}".strip()
+            lines.append((place, name, row))
         place += 1
     return lines
 

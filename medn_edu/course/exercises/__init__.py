@@ -7,6 +7,7 @@ per notebook.
 
 from __future__ import annotations
 
+from medn_edu.course.exercises.errata import check_best_mass, check_message, check_slope
 from medn_edu.course.exercises.l1_m3n import (
     check_em_update,
     check_l1_constant,
@@ -45,6 +46,7 @@ from medn_edu.course.exercises.synthetic_study import (
 
 __all__ = [
     "check_averaging",
+    "check_best_mass",
     "check_best_path",
     "check_chance",
     "check_conjugate",
@@ -61,11 +63,13 @@ __all__ = [
     "check_l1_projection",
     "check_labelling_score",
     "check_margin",
+    "check_message",
     "check_n_draws",
     "check_paired_error",
     "check_paired_interval",
     "check_posterior_mean",
     "check_quiet_coin",
+    "check_slope",
     "check_threshold",
     "check_tilted_mean",
     "check_weight_bounds",

@@ -2,8 +2,10 @@
 
 `medn_edu.theory.checks` computes both sides of each theorem, lemma and corollary, by ways that know
 nothing of each other.  Here the worst of several instances is taken, once as the statement stands and
-once with a slip, which shows that the check can fail.  What is left between two sides is rounding, which
-differs from machine to machine, so that two digits of it are kept; only the tolerance is a promise.
+once with a slip, which shows that the check can fail.  A statement that is wrong as printed is tried as
+corrected in `medn_edu.theory.errata`, and marked with a dagger.  What is left between two sides is
+rounding, which differs from machine to machine, so that two digits of it are kept; only the tolerance is
+a promise.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.plots import new_figure, save_figure, styled
 from medn_edu.plots.checks import check_columns, draw_checks
 from medn_edu.theory.checks import CHECKS, Check
+from medn_edu.theory.errata import AS_CORRECTED
 
 __all__ = ["THEOREM_STUDY"]
 
 _COLUMNS = (
     "paper", "name", "statement", "sides", "instances", "discrepancy", "tolerance", "with_slip", "slip",
+    "as_corrected",
 )  # fmt: skip
 _N_INSTANCES = {"quick": 2, "paper": 10}
 _TITLES = {
@@ -52,6 +56,7 @@ def _row(check: Check, n_instances: int, seed: int) -> dict[str, Any]:
         "tolerance": check.tolerance,
         "with_slip": _short(check.worst(n_instances, seed, slip=True)),
         "slip": check.slip,
+        "as_corrected": "†" if check.name in AS_CORRECTED else "",
     }
 
 
@@ -79,7 +84,8 @@ def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     verdict = (
         f"Not within its tolerance: {', '.join(failed)}."
         if failed
-        else f"All {len(rows)} statements hold to within their tolerances."
+        else f"All {len(rows)} statements that we tried hold to within their tolerances, "
+        f"{sum(bool(row['as_corrected']) for row in rows)} of them (†) as corrected here."
     )
     caption = (
         f"The statements of three papers on {_N_INSTANCES[scale]} random instances each, both sides "
@@ -87,6 +93,8 @@ def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
         "them, relative to their size; of an inequality, by how much it is violated.  Grey: the "
         "tolerance, what rounding and the solvers' accuracy may leave.  Vermilion: the same with a "
         "slip in the statement or in its use; what is above 1,000 stands at the right edge.  "
+        "A dagger (†) marks a statement that has a slip in print, or two readings, and is tried as "
+        "corrected here; the notebook errata quotes it and shows what is wrong.  "
         f"{verdict}  The tables below the caption say what each states, how its sides are computed, "
         "and what the slip is."
     )
@@ -119,7 +127,7 @@ def _table(rows: Sequence[Mapping[str, Any]], paper: str) -> str:
 
 
 def _place(row: Mapping[str, Any]) -> str:
-    return row["name"].removeprefix(f"{row['paper']} ")
+    return " ".join([row["name"].removeprefix(f"{row['paper']} "), row["as_corrected"]]).strip()
 
 
 def _escaped(text: str) -> str:
@@ -135,7 +143,10 @@ def _number(value: float) -> str:
 
 def _text(rows: Sequence[Mapping[str, Any]]) -> str:
     cells = [
-        [row["name"], *(_number(row[n]) for n in ("discrepancy", "tolerance", "with_slip"))]
+        [
+            f"{row['name']} {row['as_corrected']}".strip(),
+            *(_number(row[n]) for n in ("discrepancy", "tolerance", "with_slip")),
+        ]
         for row in rows
     ]
     return text_table(["statement", "apart", "tolerance", "with a slip"], cells, right=(1, 2, 3))
@@ -143,7 +154,7 @@ def _text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 THEOREM_STUDY = TraceStudy(
     "theorems",
-    "every theorem of the papers on numbers",
+    "the papers' statements on numbers, slips corrected",
     _COLUMNS,
     (),
     _trace,

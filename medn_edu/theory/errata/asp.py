@@ -1,16 +1,13 @@
 """Slips in the paper on approximated structured prediction (Hazan and Urtasun 2010).
 
 Two modules have them: `medn_edu.theory.errata.asp_exact` those where everything is exact, and
-`medn_edu.theory.errata.asp_local` those about local entropies and messages; the one about the
-experiments is here.
+`medn_edu.theory.errata.asp_local` those about local entropies and messages.
 
 The text at hand was read by a machine, which is apt to lose a single letter, sub- or superscript.  So
 what is only one letter, and without consequence, is no slip here but stands in `ASP_MISPRINTS`.
 """
 
 from __future__ import annotations
-
-import itertools
 
 from medn_edu.theory.errata.asp_exact import EXACT_SLIPS
 from medn_edu.theory.errata.asp_local import LOCAL_SLIPS
@@ -19,43 +16,11 @@ from medn_edu.theory.errata.slip import Slip
 __all__ = ["ASP_MISPRINTS", "ASP_SLIPS"]
 
 
-def _parameters() -> dict[str, float]:
-    """Parameters of a grid of 5 x 5 pixels, two for every pixel and two for every pair."""
-
-    def pairs(side: int) -> int:
-        pixels = itertools.product(range(side), repeat=2)
-        return sum(
-            abs(i - k) + abs(j - m) == 1 for (i, j), (k, m) in itertools.combinations(pixels, 2)
-        )
-
-    return {
-        "printed": 300.0,
-        "corrected": 2.0 * (5 * 5 + 2 * 5 * 4),
-        "truth": 2.0 * (5 * 5 + pairs(5)),
-        "10 x 10, one each": float(10 * 10 + pairs(10)),
-    }
-
-
-_PARAMETERS = Slip(
-    paper="ASP",
-    where="§5",
-    title="the number of parameters",
-    printed=r"\approx 300 \text{ parameters on } 5 \times 5 \text{ pixels}",
-    corrected=r"2 \cdot 25 + 2 \cdot 40 = 130",
-    why="With shared parameters there are two for vertices and two for edges, so with unshared ones two "
-    "for each of the 25 vertices and 40 edges. What was meant cannot be known: a grid of 10 x 10, the "
-    "size named before, with one parameter each has 280.",
-    matters="Whoever repeats the experiment.",
-    truth="neighbouring pixels of the grid, counted",
-    numbers=_parameters,
-)
-
 ASP_SLIPS: tuple[Slip, ...] = (
     *EXACT_SLIPS[:2],
     *LOCAL_SLIPS[:3],
     *EXACT_SLIPS[2:],
     *LOCAL_SLIPS[3:],
-    _PARAMETERS,
 )
 """In the paper's order."""
 

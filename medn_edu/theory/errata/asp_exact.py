@@ -116,6 +116,13 @@ EXACT_SLIPS: tuple[Slip, ...] = (
         paper="ASP",
         where="§2.1",
         title="the label that the hinge loss is about",
+        severity="reader",
+        quote=(
+            r'"the regularized hinge loss $\ell_{hinge}(\theta, x, y)$, which measures the loss of '
+            r'the label $y_\theta(x)$ that most violates the training pair", where "$y_\theta(x) = '
+            r'\operatorname{argmax}_{y \in \mathcal Y} \theta^\top \Phi(x, y)$"; "Since '
+            r'$y_\theta(x)$ is independent of the training label $y$".'
+        ),
         printed=r"\ell_{hinge} = e(y, y_\theta) + \theta^\top \Phi(x, y_\theta) - \theta^\top "
         r"\Phi(x, y) \text{ at } y_\theta = \operatorname{argmax}_{\hat y} \theta^\top \Phi(x, \hat y)",
         corrected=r"\ell_{hinge} = \max_{\hat y} \{e(y, \hat y) + \theta^\top \Phi(x, \hat y)\} "
@@ -123,7 +130,7 @@ EXACT_SLIPS: tuple[Slip, ...] = (
         why="The label that violates the margin most is not the one that would be predicted: a right "
         "prediction by less than the margin has a loss too. What does not depend on the maximising "
         "label, and so comes out of the maximum, is the score of the true one.",
-        matters="A reader: the displayed formula is right, the sentences round it are not.",
+        matters="To a reader: the displayed formula is right, the sentences round it are not.",
         truth="the smallest slack that satisfies all margin constraints, by linear programming",
         numbers=_most_violating,
     ),
@@ -131,6 +138,14 @@ EXACT_SLIPS: tuple[Slip, ...] = (
         paper="ASP",
         where="Eq. (4), and three more times in §2",
         title="the regulariser's slope",
+        severity="program",
+        quote=(
+            r'"The gradient of $\theta_r$ takes the form $\sum_{(x, y) \in \mathcal S} \sum_{\hat '
+            r"y \in \mathcal Y} p_\epsilon(\hat y | \theta_{x,y}) \phi_r(x, \hat y) - d_r + "
+            r'|\theta_r|^{p-1} \text{sign}(\theta_r)$", of a program with "$\frac Cp '
+            r'\|\theta\|_p^p$".'
+        ),
+        checks=("ASP Eq. (4)",),
         printed=r"\sum p_\epsilon(\hat y) \phi_r(x, \hat y) - d_r + |\theta_r|^{p-1} "
         r"\operatorname{sign}(\theta_r)",
         corrected=r"\sum p_\epsilon(\hat y) \phi_r(x, \hat y) - d_r + C |\theta_r|^{p-1} "
@@ -138,7 +153,7 @@ EXACT_SLIPS: tuple[Slip, ...] = (
         why="The factor C of Eq. (3) is missing, in the gradient of the random field, the sub-gradient "
         "of the support vector machine, Eq. (4) and its local form; Lemma 4 has it. The first of the "
         "four is moreover called the direction of descent, which is its negative.",
-        matters="An implementation: the solution is that of C = 1, whatever C is.",
+        matters="Yes, to a program: its solution is that of C = 1, whatever C is.",
         truth="central differences of Eq. (3)",
         numbers=_gradient,
     ),
@@ -146,11 +161,17 @@ EXACT_SLIPS: tuple[Slip, ...] = (
         paper="ASP",
         where="§3, Claim 1's proof",
         title="the conjugate of the soft-max",
+        severity="proof",
+        quote=(
+            r'"Recall that the conjugate dual for the soft-max is the entropy barrier $\epsilon '
+            'H(p_{x,y})$ over the set of probability distributions".'
+        ),
+        checks=("ASP Claim 1, the conjugate of the soft-max",),
         printed=r"f^*(p) = \epsilon H(p)",
         corrected=r"f^*(p) = -\epsilon H(p)",
         why="The conjugate of a convex function is convex, and the entropy is concave. The minimum over "
         "mu in the proof is minus the conjugate, so that Claim 1 itself is right.",
-        matters="A reader who puts the conjugate into Theorem 1.",
+        matters="To a reader who puts the conjugate into Theorem 1.",
         truth="the supremum, by a search in one dimension",
         numbers=_conjugate,
     ),
@@ -158,12 +179,18 @@ EXACT_SLIPS: tuple[Slip, ...] = (
         paper="ASP",
         where="§3, Claim 1's proof",
         title="the weights in the Lagrangian",
+        severity="program",
+        quote=(
+            r'"$+ \min_\theta \{ \frac Cp \|\theta\|_p^p - \theta^\top ( \sum_{(x, y), \hat y} '
+            r'p_{x,y}(\hat y) \Phi(x, \hat y) - \mathbf d ) \}$".'
+        ),
+        checks=("ASP Claim 1, the weights",),
         printed=r"\min_\theta \{\tfrac{C}{p} \|\theta\|_p^p - \theta^\top z\}, "
         r"\quad z = \sum p_{x,y}(\hat y) \Phi(x, \hat y) - d",
         corrected=r"\min_\theta \{\tfrac{C}{p} \|\theta\|_p^p + \theta^\top z\}",
         why="The Lagrangian above it has a plus before the sum of the features. The norm is even, so "
         "the minimum is the same, but it is at minus theta. One sign, perhaps the reading machine's.",
-        matters="An implementation that recovers the weights from the dual's solution.",
+        matters="Yes, to a program that recovers the weights from the dual's solution.",
         truth="the weights that minimise Eq. (3), by BFGS",
         numbers=_weights,
         tolerance=1e-5,
@@ -172,12 +199,22 @@ EXACT_SLIPS: tuple[Slip, ...] = (
         paper="ASP",
         where="§3, after Claim 1",
         title="the prior",
+        severity="conclusion",
+        quote=(
+            r'"in CRFs the $\mathbf p_{x,y}$ are chosen with respect to a KL-divergence from the '
+            r'prior $\exp(-\mathbf e_y)$", and "we can approximate structured SVMs by solving CRFs '
+            r'with prior $\exp(-\mathbf e_y / \epsilon)$"; "considering the zero-one loss, the prior '
+            r"suggests the dual optimal solution is a distribution which is concentrated around the "
+            r'training label".'
+        ),
+        checks=("ASP section 3, one temperature",),
         printed=r"p_0 \propto \exp(-e_y / \epsilon), \text{ concentrated round the true label}",
         corrected=r"p_0 \propto \exp(e_y / \epsilon), \text{ concentrated away from it}",
         why="The dual is minus a divergence from the exponential of plus the loss. The remark on the "
         "zero-one loss is so reversed: the prior is for the wrong labels, and against it the features "
         "have to win; that is what makes a margin.",
-        matters="A conclusion, and whoever codes the random field that stands for a small epsilon.",
+        matters="Yes, to the remark on the zero-one loss, and to whoever codes the random field that "
+        "stands for a small ε.",
         truth="the solution of Claim 1's program without features, by BFGS",
         numbers=_prior,
     ),

@@ -164,12 +164,19 @@ LOCAL_SLIPS: tuple[Slip, ...] = (
         paper="ASP",
         where="§2.2, twice",
         title="the Bethe entropy",
+        severity="program",
+        quote=(
+            r'"Therefore the entropy $H(\mathbf p)$ can be represented by sum of local entropies '
+            r"over the marginal probabilities, $\sum_\alpha H(p(\hat y_\alpha)) - \sum_v (1 - "
+            r'|N(v)|) H(p(\hat y_v))$, which is known as the Bethe entropy."'
+        ),
+        checks=("ASP section 2.2, the Bethe entropy",),
         printed=r"H(p) = \sum_\alpha H(p_\alpha) - \sum_v (1 - |N(v)|) H(p_v)",
         corrected=r"H(p) = \sum_\alpha H(p_\alpha) + \sum_v (1 - |N(v)|) H(p_v)",
-        why="The factorisation before it has the node's marginal to the power 1 - |N(v)|; minus its "
-        "logarithm is an entropy with a plus. Further on, c_v = 1 - |N(v)| is used with a plus. "
-        "In the example the printed value is above the largest entropy that there is.",
-        matters="An implementation of the first formula.",
+        why=r"The factorisation before it has the node's marginal to the power $1 - |N(v)|$; minus its "
+        r"logarithm is an entropy with a plus. Further on, $c_v = 1 - |N(v)|$ is used with a plus. "
+        r"In the example the printed value is above the largest entropy that there is.",
+        matters="Yes, to a program that has the first formula.",
         truth="the entropy of a chain's distribution, by enumeration",
         numbers=_bethe_entropy,
     ),
@@ -177,13 +184,20 @@ LOCAL_SLIPS: tuple[Slip, ...] = (
         paper="ASP",
         where="§2.2, the messages",
         title="the factor left out",
+        severity="program",
+        quote=(
+            r'"$n_{v \to \alpha}(\hat y_v) \propto \big( \bar\phi_v(\hat y_v) \prod_{\beta \in '
+            r"N(v) \setminus \alpha} m_{\beta \to v}(\hat y_v) \big)^{c_\alpha / \hat c_v} \big/ "
+            r'm_{\alpha \to v}(\hat y_v)$".'
+        ),
+        checks=("ASP section 2.2, messages on trees",),
         printed=r"n_{v \to \alpha} \propto \Big( \bar\phi_v \prod_{\beta \in N(v) \setminus \alpha} "
         r"m_{\beta \to v} \Big)^{c_\alpha / \hat c_v} / m_{\alpha \to v}",
         corrected=r"n_{v \to \alpha} \propto \Big( \bar\phi_v \prod_{\beta \in N(v)} "
         r"m_{\beta \to v} \Big)^{c_\alpha / \hat c_v} / m_{\alpha \to v}",
         why="The division already takes the factor's own message out; left out of the product too, it "
         "is taken out twice. Lemma 3 and Figure 1 have the whole product.",
-        matters="An implementation: wrong marginals already on a chain, where the text promises exact "
+        matters="Yes, to a program: wrong marginals already on a chain, where the text promises exact "
         "ones.",
         truth="a marginal of a chain, by enumeration",
         numbers=_messages,
@@ -192,14 +206,23 @@ LOCAL_SLIPS: tuple[Slip, ...] = (
         paper="ASP",
         where="§2.2, the beliefs",
         title="the power of the product",
+        severity="program",
+        quote=(
+            r'"After convergence, one can infer the beliefs by $b_v(\hat y_v) \propto \big( '
+            r"\bar\phi_v(\hat y_v) \prod_{\alpha \in N(v)} m_{\alpha \to v}(\hat y_v) \big)^{1 / "
+            r'\epsilon c_v}$".'
+        ),
+        checks=("ASP section 2.2, beliefs on trees",),
         printed=r"b_v \propto \Big( \bar\phi_v \prod_\alpha m_{\alpha \to v} \Big)^{1 / \epsilon c_v}",
         corrected=r"b_v \propto \Big( \bar\phi_v \prod_\alpha m_{\alpha \to v} "
         r"\Big)^{1 / \epsilon \hat c_v}",
-        why="With the best messages, phi_v less the sum of lambda (Lemma 4, to the power 1/(epsilon "
-        "c_v)) is c_v / hat c_v of phi_v plus the sum of mu. Bethe's number of an inner node of a "
-        "chain is -1, so the printed belief is upside down; that of a leaf is 0. A hat is soon lost, by "
-        "a printer or by the machine that read the text.",
-        matters="An implementation; Lemma 4 and Figure 1 use the other messages, with the right power.",
+        why=r"Lemma 4 takes $\phi_v - \sum_\alpha \lambda_{v \to \alpha}$ to the power "
+        r"$1 / \epsilon c_v$. With the best messages that difference is $(\phi_v + \sum_\alpha "
+        r"\mu_{\alpha \to v}) \, c_v / \hat c_v$, so here the power has a hat. Bethe's "
+        r"number of an inner node of a chain is $-1$: the printed belief is upside down. That of a "
+        r"leaf is 0. A hat is soon lost, by a printer or by the machine that read the text.",
+        matters="Yes, to a program that has this line; Lemma 4 and Figure 1 use the other messages, "
+        "with the right power.",
         truth="a marginal of a chain, by enumeration",
         numbers=_power,
     ),
@@ -207,12 +230,18 @@ LOCAL_SLIPS: tuple[Slip, ...] = (
         paper="ASP",
         where="Theorem 2",
         title="the sign of the regulariser",
+        severity="program",
+        quote=(
+            r'"$\min_{\lambda_{x,y,v \to \alpha}, \theta} \dots - \mathbf d^\top \theta - \frac Cp '
+            r'\|\theta\|_p^p$".'
+        ),
+        checks=("ASP Theorem 2",),
         printed=r"\min_{\lambda, \theta} \; \dots - d^\top \theta - \tfrac{C}{p} \|\theta\|_p^p",
         corrected=r"\min_{\lambda, \theta} \; \dots - d^\top \theta + \tfrac{C}{p} \|\theta\|_p^p",
         why="With the minus the program is unbounded below. The maximum over z at the end of the proof "
         "is the conjugate, with a plus, and so it is in Eq. (3) and in Lemma 4. One sign, perhaps the "
         "reading machine's.",
-        matters="A reader; an implementation would notice at once.",
+        matters="Yes, and a program would notice at once: it would never stop.",
         truth="the maximum of the dual (9), by Newton's method over beliefs",
         numbers=_regulariser,
     ),
@@ -220,16 +249,23 @@ LOCAL_SLIPS: tuple[Slip, ...] = (
         paper="ASP",
         where="Lemma 3, its last sentence, and the end of its proof",
         title="any number for a counting number 0",
+        severity="program",
+        quote=(
+            r'"Moreover, if either $\epsilon$ and/or $c_\alpha$ are zero in the objective, then '
+            r"the optimal $\lambda_{x,y,v \to \alpha}$ can be computed for any arbitrary $c_\alpha "
+            '> 0$, and similarly for $c_v > 0$."'
+        ),
+        checks=("ASP Lemma 3, zeros",),
         printed=r"c_v = 0: \quad \lambda_{v \to \alpha} = \tfrac{c_\alpha}{\hat c_v} (\dots) - "
         r"\mu_{\alpha \to v} \text{ with any } c_v > 0 \text{ in } \hat c_v",
         corrected=r"c_v = 0: \quad \lambda_{v \to \alpha} = \tfrac{c_\alpha}{\sum_\beta c_\beta} "
         r"(\dots) - \mu_{\alpha \to v} \quad (\epsilon > 0)",
-        why="Danskin's theorem asks for some distribution on the maximising labels that equals the "
-        "factors' one. At a positive temperature that one is positive everywhere, so all labels must "
-        "attain the maximum: 0 stays 0 in the formula, and likewise for a factor. Any number will do "
-        "only at epsilon = 0, or where all counting numbers of the node and its factors are 0.",
-        matters="An implementation with c_v = 0 and c_alpha = 1, the approximation of Ganapathi et al.: "
-        "the messages are not the best, and Claim 2's descent is lost.",
+        why=r"Danskin's theorem asks for some distribution on the maximising labels that equals the "
+        r"factors' one. At a positive temperature that one is positive everywhere, so all labels must "
+        r"attain the maximum: 0 stays 0 in the formula, and likewise for a factor. Any number will do "
+        r"only at $\epsilon = 0$, or where all counting numbers of the node and its factors are 0.",
+        matters=r"Yes, to a program with $c_v = 0$ and $c_\alpha = 1$, the approximation of "
+        r"Ganapathi et al.: its messages are not the best, and Claim 2's descent is lost.",
         truth="the least value over the node's messages, by SLSQP",
         numbers=_zero,
     ),
@@ -237,13 +273,20 @@ LOCAL_SLIPS: tuple[Slip, ...] = (
         paper="ASP",
         where="Lemma 3's proof, the definition of mu",
         title="a temperature left out",
+        severity="proof",
+        quote=(
+            r'"Let $\mu_{x,y,\alpha \to v}(\hat y_v) = c_\alpha \ln \sum_{\hat y_\alpha \setminus '
+            r"\hat y_v} \exp \big( \frac{\sum_{r: \alpha \in E_r} \theta_r \phi_{r,\alpha}(x, \hat "
+            r"y_\alpha) + \sum_{u \in N(\alpha) \setminus v} \lambda_{x,y,u \to \alpha}(\hat "
+            r'y_u)}{\epsilon c_\alpha} \big)$".'
+        ),
         printed=r"\mu_{\alpha \to v} = c_\alpha \ln \sum \exp(\dots / \epsilon c_\alpha)",
         corrected=r"\mu_{\alpha \to v} = \epsilon c_\alpha \ln \sum \exp(\dots / \epsilon c_\alpha)",
-        why="The lemma itself has the epsilon, and the next display, where mu is divided by epsilon "
-        "c_alpha, needs it. Eq. (10) is right without: there both sides were multiplied by epsilon, "
-        "which its constant takes in. A single letter, so that the fault may be the machine's that "
-        "read the text.",
-        matters="Nobody who takes the rule from the lemma.",
+        why=r"The lemma itself has the $\epsilon$. The next display, where $\mu$ is divided by "
+        r"$\epsilon c_\alpha$, needs it. Eq. (10) is right without: both sides were multiplied by "
+        r"$\epsilon$, which its constant takes in. A single letter, so that the fault may be the "
+        r"machine's that read the text.",
+        matters="To nobody who takes the rule from the lemma.",
         truth="the least value over the node's message, by a search in one dimension",
         numbers=_mu,
     ),
@@ -251,6 +294,13 @@ LOCAL_SLIPS: tuple[Slip, ...] = (
         paper="ASP",
         where="Lemma 4 and Claim 2",
         title="the size of the steps",
+        severity="proof",
+        quote=(
+            r'"We choose the step size $\eta$ to guarantee a decent on the objective." And in '
+            r'Claim 2: "if $\epsilon, c_\alpha, c_v > 0$, the objective is guaranteed to converge '
+            'to the global minimum".'
+        ),
+        checks=("ASP Claim 2",),
         printed=r"\text{steps of } \theta \text{ that reduce the objective take it to its minimum}",
         corrected=r"\text{steps that reduce it by a fixed share of } \eta \|\nabla\|^2 "
         r"\text{, and are not needlessly short, do}",
@@ -258,7 +308,7 @@ LOCAL_SLIPS: tuple[Slip, ...] = (
         "and stop short of the minimum. The theorem cited is about steps to the minimum along a "
         "coordinate. Armijo's rule, or steps below the inverse of the gradient's Lipschitz constant, "
         "close the gap.",
-        matters="A proof; an implementation whose step sizes shrink too fast.",
+        matters="To Claim 2's proof, and to a program whose step sizes shrink too fast.",
         truth="the maximum of the dual (9), by Newton's method over beliefs",
         numbers=_steps,
     ),

@@ -18,7 +18,6 @@ from medn_edu.slacks import LinearSlack
 from medn_edu.theory.errata.slip import Slip
 from medn_edu.theory.l1m3n import solve_l1m3n, solve_squared_l1
 from medn_edu.theory.medn import EnumeratedProblem
-from medn_edu.theory.projection import project_l1_ball
 
 __all__ = ["L1M3N_SLIPS"]
 
@@ -81,25 +80,6 @@ def _cost_of_the_programme() -> dict[str, float]:
     w = np.stack(np.meshgrid(grid, grid), axis=-1)
     cost = np.abs(w).sum(axis=-1) / 2 + C * np.maximum(1 - w @ a, 0)
     return {"printed": math.nan, "corrected": float(program.fun), "truth": float(cost.min())}
-
-
-def _nearest_points() -> dict[str, float]:
-    """How far apart the nearest points of the unit L1 ball can be, in their first coordinate."""
-    v, radius = np.array([1.5, 0.6]), 1.0
-
-    def distance(t: np.ndarray, power: int) -> np.ndarray:
-        """From v to the points (t, 1 - t) of the edge that faces it, and on to the corners."""
-        return np.abs(t - v[0]) ** power + np.abs(radius - t - v[1]) ** power
-
-    edge = np.linspace(0, 1, 10_001)
-    tied = edge[distance(edge, 1) <= distance(edge, 1).min() + 1e-12]
-    nearest = edge[distance(edge, 2).argmin()]
-    return {
-        "printed": float(tied.min()),
-        "corrected": float(project_l1_ball(v, radius)[0]),
-        "truth": float(nearest),
-        "tied, the largest": float(tied.max()),
-    }
 
 
 def _radius_of_p4() -> dict[str, float]:
@@ -188,6 +168,11 @@ L1M3N_SLIPS: tuple[Slip, ...] = (
         paper="L1-M3N",
         where="§3.2",
         title="where norms have kinks",
+        severity="reader",
+        quote=(
+            r'"Compared to the $\ell_2$-norm in M³N, which is differentiable everywhere, the '
+            r'$\ell_1$-norm in the $\ell_1$-M³N is not differentiable at the origin."'
+        ),
         printed=r"\|\mathbf w\|_2 \text{ is differentiable everywhere}",
         corrected=r"\|\mathbf w\|_2^2 \text{ is differentiable everywhere}",
         why=(
@@ -203,6 +188,11 @@ L1M3N_SLIPS: tuple[Slip, ...] = (
         paper="L1-M3N",
         where="§4.1",
         title="a cost that is a vector",
+        severity="reader",
+        quote=(
+            r'"Therefore, $\|\mathbf w\|_1 = \mu + v$, and the LP formulation of the problem P1 is '
+            r'as follows: $\min_{\mu, v, \xi} \frac12 (\mu + v) + C \sum_{i=1}^N \xi_i$".'
+        ),
         printed=r"\|\mathbf w\|_1 = \boldsymbol\mu + \mathbf v, \qquad "
         r"\min \tfrac12 (\boldsymbol\mu + \mathbf v) + C \sum_i \xi_i",
         corrected=r"\|\mathbf w\|_1 = \sum_k (\mu_k + v_k), \qquad "
@@ -215,26 +205,11 @@ L1M3N_SLIPS: tuple[Slip, ...] = (
     ),
     Slip(
         paper="L1-M3N",
-        where="§4.2.2, after Eq. (3)",
-        title="the norm of the projection",
-        printed=r"\Pi_{\mathcal W}(\mathbf w) = "
-        r"\operatorname*{argmin}_{\boldsymbol\mu \in \mathcal W} \|\boldsymbol\mu - \mathbf w\|_1",
-        corrected=r"\Pi_{\mathcal W}(\mathbf w) = "
-        r"\operatorname*{argmin}_{\boldsymbol\mu \in \mathcal W} \|\boldsymbol\mu - \mathbf w\|_2",
-        why=(
-            "The ball is an L1 ball, the distance Euclid's. In the L1 distance a whole piece of the "
-            "ball's edge is nearest, and hardly any of its points has a weight of 0. Figure 1 and the "
-            "algorithm of Duchi et al., which the paper uses, mean Euclid's."
-        ),
-        matters="Yes, to whoever programs Eq. (3) as it stands.",
-        truth="the nearest of ten thousand points of the edge",
-        numbers=_nearest_points,
-        tolerance=1e-3,
-    ),
-    Slip(
-        paper="L1-M3N",
         where="Theorem 2",
         title="the same estimate",
+        severity="conclusion",
+        quote=(r'"The AdapM³N yields the same estimate as the $\ell_1$-M³N."'),
+        checks=("L1-M3N Theorem 2",),
         printed=r"\text{P2 with } (C, \lambda) \text{ has the solution of P1 with } C",
         corrected=r"\text{P2 with } (C, \lambda) \text{ has a solution of P1 with } "
         r"C' = \frac{C K}{4 \lambda \|\hat{\mathbf w}\|_1}",
@@ -251,6 +226,11 @@ L1M3N_SLIPS: tuple[Slip, ...] = (
         paper="L1-M3N",
         where="§4.3.2",
         title="fixed points of EM",
+        severity="conclusion",
+        quote=(
+            '"the algorithm iteratively solves the following two steps until a fixed point (i.e., '
+            'a local optimum) is obtained".'
+        ),
         printed=r"\text{a fixed point, i.e. a local optimum}",
         corrected=r"\text{a fixed point that no } \tau_k = 0 \text{ has cut off, "
         r"and then the global optimum}",
@@ -268,6 +248,11 @@ L1M3N_SLIPS: tuple[Slip, ...] = (
         paper="L1-M3N",
         where="Algorithm 3",
         title="where EM starts",
+        severity="reader",
+        quote=(
+            r'"Initialize $\beta_k \leftarrow \sqrt\lambda$ (i.e., $\tau_k \leftarrow 1$), '
+            r'$\forall 1 \le k \le K$." And in P3: "$\sum_{k=1}^K \beta_k^2 = K$".'
+        ),
         printed=r"\beta_k \leftarrow \sqrt\lambda \;\; (\tau_k \leftarrow 1)",
         corrected=r"\beta_k \leftarrow 1 \;\; (\tau_k \leftarrow \tfrac1\lambda)",
         why="P3 asks for Σ β² = K. The printed start has Σ β² = λK, the right one only if λ = 1.",
@@ -279,6 +264,12 @@ L1M3N_SLIPS: tuple[Slip, ...] = (
         paper="L1-M3N",
         where="Appendix A, the Lagrangian",
         title="signs of two multipliers",
+        severity="proof",
+        quote=(
+            r'"$L(\gamma, \beta, \xi, \alpha, \mu, v, \eta) = \lambda \gamma^\top \gamma + C '
+            r"\sum_{i=1}^N \xi_i + \mu^\top \xi + v(\sum_{i=1}^K \beta_k^2 - K) - \dots + "
+            r'\eta^\top \beta$".'
+        ),
         printed=r"L = \dots + \boldsymbol\mu^\top \boldsymbol\xi + \boldsymbol\eta^\top "
         r"\boldsymbol\beta \;\Rightarrow\; \sum_{\mathbf y} \alpha_i(\mathbf y) = C + \mu_i \ge C",
         corrected=r"L = \dots - \boldsymbol\mu^\top \boldsymbol\xi - \boldsymbol\eta^\top "
@@ -296,6 +287,12 @@ L1M3N_SLIPS: tuple[Slip, ...] = (
         paper="L1-M3N",
         where="Appendix A, after Eq. (14)",
         title="weights that are 0 need a condition too",
+        severity="proof",
+        quote=(
+            r'"Therefore, the optimality conditions are: $\forall k, \; -\sum_{i, \mathbf y} '
+            r"\hat\alpha_i(\mathbf y) \Delta f_i^k(\mathbf y) + 2 \frac\lambda K \text{sign}(\hat "
+            r'w_k) \sum_{j=1}^K |\hat w_j| = 0$ or $\hat w_k = 0$".'
+        ),
         printed=r"\frac{2\lambda}{K} \operatorname{sign}(\hat w_k) \|\hat{\mathbf w}\|_1 = "
         r"\sum \hat\alpha_i(\mathbf y) \Delta f_i^k(\mathbf y) \quad\text{or}\quad \hat w_k = 0",
         corrected=r"\dots \quad\text{or}\quad \hat w_k = 0 \text{ and } "
@@ -314,6 +311,12 @@ L1M3N_SLIPS: tuple[Slip, ...] = (
         paper="L1-M3N",
         where="Appendix A, the last line",
         title="one letter for two constants",
+        severity="reader",
+        quote=(
+            r'"Similar to the re-formulation of the $\ell_1$-M³N, the problem P4 can be formulated '
+            r"as the problem: $\min_{\mathbf w} \mathcal R_{\text{hinge}}(\mathbf w)$, s.t.: "
+            r'$\sum_{k=1}^K |w_k| \le \lambda$".'
+        ),
         printed=r"\min \tfrac{\lambda}{K} \|\mathbf w\|_1^2 + C \sum_i \xi_i \;\equiv\; "
         r"\min \mathcal R_{\text{hinge}}(\mathbf w) \text{ s.t. } \|\mathbf w\|_1 \le \lambda",
         corrected=r"\dots \text{ s.t. } \|\mathbf w\|_1 \le \|\hat{\mathbf w}\|_1 = "

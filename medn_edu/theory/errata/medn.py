@@ -2,7 +2,7 @@
 
 Three modules have them: `medn_edu.theory.errata.medn_duality` those about Lagrange multipliers,
 `medn_edu.theory.errata.medn_laplace` those about the Laplace prior, and
-`medn_edu.theory.errata.medn_bound` those about Theorem 8 and the synthetic data.
+`medn_edu.theory.errata.medn_bound` the one in the proof of Theorem 8.
 
 The text at hand is an authors' version of the journal article, read by a machine; a slip may be gone in
 the printed one.
@@ -10,7 +10,7 @@ the printed one.
 
 from __future__ import annotations
 
-from medn_edu.theory.errata.medn_bound import BOUND_SLIPS
+from medn_edu.theory.errata.medn_bound import AVERAGES_SLIP
 from medn_edu.theory.errata.medn_duality import DUAL_OF_L1_SLIP, DUALITY_SLIPS
 from medn_edu.theory.errata.medn_laplace import BRANCH_SLIP, EARLIER_SLIP, LAPLACE_SLIPS
 from medn_edu.theory.errata.slip import Slip
@@ -20,7 +20,7 @@ __all__ = ["MEDN_SLIPS"]
 MEDN_SLIPS: tuple[Slip, ...] = (
     *DUALITY_SLIPS,
     *LAPLACE_SLIPS,
-    *BOUND_SLIPS,
+    AVERAGES_SLIP,
     DUAL_OF_L1_SLIP,
     BRANCH_SLIP,
     EARLIER_SLIP,

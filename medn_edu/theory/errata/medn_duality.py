@@ -194,6 +194,14 @@ DUALITY_SLIPS: tuple[Slip, ...] = (
         paper="MEDN",
         where="§3.1, Theorem 3 and Eq. (9)",
         title="mass C on the wrong labellings",
+        severity="program",
+        quote=(
+            r'"Ignoring this inequality does not affect the solution since the special case $\xi = '
+            r'0$ is still included." And in Theorem 3: "s.t. $\sum_{\mathbf y \ne \mathbf y^i} '
+            r"\alpha_i(\mathbf y) = C; \; \alpha_i(\mathbf y) \ge 0, \; \forall i, \; \forall "
+            r'\mathbf y \ne \mathbf y^i$".'
+        ),
+        checks=("MEDN Theorem 2, U*", "MEDN Theorem 3, dual", "MEDN Eqs. (9), (10)"),
         printed=r"\sum_{\mathbf y \ne \mathbf y^i} \alpha_i(\mathbf y) = C",
         corrected=r"\sum_{\mathbf y \ne \mathbf y^i} \alpha_i(\mathbf y) \le C",
         why=(
@@ -209,6 +217,13 @@ DUALITY_SLIPS: tuple[Slip, ...] = (
         paper="MEDN",
         where="Theorem 5",
         title="mass C where no mass C is allowed",
+        severity="program",
+        quote=(
+            r'"s.t. $\sum_{\mathbf y \ne \mathbf y^i} \alpha_i(\mathbf y) = C; \; \alpha_i(\mathbf '
+            r'y) \ge 0, \; \forall i, \; \forall \mathbf y \ne \mathbf y^i$". And in its proof: '
+            r'"The constraint $\eta_k^2 < \lambda$, $\forall k$ is needed in this derivation".'
+        ),
+        checks=("MEDN Theorem 5",),
         printed=(
             r"\sum_{\mathbf y \ne \mathbf y^i} \alpha_i(\mathbf y) = C, \quad \eta_k^2 < \lambda"
         ),
@@ -228,6 +243,13 @@ DUALITY_SLIPS: tuple[Slip, ...] = (
         paper="MEDN",
         where="Appendix B.1",
         title="no multiplier for slacks that are not negative",
+        severity="proof",
+        quote=(
+            r'"$L(p(\mathbf w), \xi, \alpha, c) = KL(p(\mathbf w) \| p_0(\mathbf w)) + U(\xi) + c '
+            r"(\int p(\mathbf w) d\mathbf w - 1) - \sum_{i, \mathbf y \ne \mathbf y^i} "
+            r"\alpha_i(\mathbf y) (\int p(\mathbf w) [\Delta F_i(\mathbf y; \mathbf w) - \Delta "
+            r'\ell_i(\mathbf y)] d\mathbf w + \xi_i)$".'
+        ),
         printed=r"L = \dots + U(\boldsymbol\xi) - \sum_{i, \mathbf y \ne \mathbf y^i} "
         r"\alpha_i(\mathbf y) \, (\dots + \xi_i)",
         corrected=r"L = \dots + U(\boldsymbol\xi) - \sum_{i, \mathbf y \ne \mathbf y^i} "
@@ -246,6 +268,12 @@ DUALITY_SLIPS: tuple[Slip, ...] = (
         paper="MEDN",
         where="§3.1",
         title="existence of solutions",
+        severity="proof",
+        quote=(
+            """"Thus, the problem P1 satisfies the *Slater's condition*, which together with the """
+            "convexity make P1 enjoy nice properties, such as strong duality and the existence of "
+            'solutions."'
+        ),
         printed=r"\text{convexity and Slater's condition} \;\Rightarrow\; "
         r"\text{P1 has a solution, of the form (3)}",
         corrected=r"\dots \text{ and } \Lambda'(\eta) \to \pm\infty \text{ at the ends of its domain}",
@@ -264,6 +292,11 @@ DUALITY_SLIPS: tuple[Slip, ...] = (
         paper="MEDN",
         where="Theorem 2 and Appendix B.1",
         title="the sign of the multiplier of an equality",
+        severity="reader",
+        quote=(
+            r'"another non-negative dual variable $c$ for the normalization constraint $\int '
+            r'p(\mathbf w) d\mathbf w = 1$".'
+        ),
         printed=r"c \ge 0 \text{ for } \int p(\mathbf w)\, d\mathbf w = 1",
         corrected=r"c \text{ of any sign; in the end } c = -1 + \log Z(\alpha) < 0",
         why=(
@@ -281,6 +314,14 @@ DUAL_OF_L1_SLIP = Slip(
     paper="MEDN",
     where="Appendix A",
     title="the dual of L1-M3N without a sign",
+    severity="program",
+    quote=(
+        r'"$\max_\alpha \sum_{i, \mathbf y \ne \mathbf y^i} \alpha_i(\mathbf y) '
+        r"\Delta\ell_i(\mathbf y)$ s.t. $| \sum_{i, \mathbf y \ne \mathbf y^i} \alpha_i(\mathbf y) "
+        r"\Delta \mathbf f_i^k(\mathbf y) | \le \frac12, \; \forall k$, $\sum_{\mathbf y \ne "
+        r'\mathbf y^i} \alpha_i(\mathbf y) \le C, \; \forall i$."'
+    ),
+    checks=("L1-M3N P1 and its dual (MEDN Appendix A)",),
     printed=r"\max_\alpha \sum \alpha_i(\mathbf y) \Delta\ell_i(\mathbf y) \;\text{ s.t. }\; "
     r"\Big|\sum \alpha_i(\mathbf y) \Delta f_i^k(\mathbf y)\Big| \le \tfrac12, \quad "
     r"\sum_{\mathbf y \ne \mathbf y^i} \alpha_i(\mathbf y) \le C",

@@ -159,6 +159,12 @@ LAPLACE_SLIPS: tuple[Slip, ...] = (
         paper="MEDN",
         where="§4",
         title="primal sparse",
+        severity="conclusion",
+        quote=(
+            '"the $h_1$ defined by a Laplace MaxEnDNet is not only dual-sparse, but also primal '
+            'sparse". What that means says §3.1: "only a few elements in the weight vector '
+            r'$\mathbf w$ are non-zero".'
+        ),
         printed=r"\text{primal sparse: only a few } \langle w_k \rangle \ne 0",
         corrected=r"\text{pseudo-primal sparse: many } \langle w_k \rangle \text{ small, }"
         r"\langle w_k \rangle = 0 \text{ only if } \eta_k = 0",
@@ -176,6 +182,14 @@ LAPLACE_SLIPS: tuple[Slip, ...] = (
         paper="MEDN",
         where="§4, Figure 1",
         title="scale taken for shape",
+        severity="conclusion",
+        quote=(
+            r'"under the entropic regularization with a Laplace prior, the $\langle \mathbf w '
+            r'\rangle_p$ gets shrunk toward zero when $\eta$ is small", of "a standard normal, a '
+            r'Laplace with $\lambda = 4$, and a Laplace with $\lambda = 6$"; "for the Gaussian '
+            "MaxEnDNet, which is equivalent to the standard M³N, there is no such a shrinkage "
+            'effect."'
+        ),
         printed=r"\frac{\langle w \rangle}{\eta} = \frac{2}{\lambda - \eta^2} < 1 \text{ for small } "
         r"\eta: \text{ an effect of the Laplace prior}",
         corrected=r"\frac{\langle w \rangle}{\eta} \to \operatorname{var}_{p_0}(w) \text{ for small } "
@@ -193,6 +207,11 @@ LAPLACE_SLIPS: tuple[Slip, ...] = (
         paper="MEDN",
         where="§4, after Corollary 6",
         title="from Laplace to L1 as λ grows",
+        severity="conclusion",
+        quote=(
+            '"This means that the MaxEnDNet with a Laplace prior will be (nearly) the same as the '
+            r'$L_1$-M³N if the regularization constant $\lambda$ is large enough."'
+        ),
         printed=r"\sqrt\lambda\, \|\boldsymbol\mu\|_{KL} + C \sum_i \xi_i "
         r"\;\xrightarrow{\lambda \to \infty}\; \text{L1-M3N}",
         corrected=r"\sqrt\lambda\, \|\boldsymbol\mu\|_{KL} + 2 C \sqrt\lambda \sum_i \xi_i "
@@ -209,6 +228,10 @@ LAPLACE_SLIPS: tuple[Slip, ...] = (
         paper="MEDN",
         where="§5, before P1′",
         title="what q(τ) approximates",
+        severity="reader",
+        quote=(
+            r'"$q(\tau)$ is a variational distribution used to approximate $p(\tau | \lambda)$."'
+        ),
         printed=r"q(\tau) \approx p(\tau \mid \lambda)",
         corrected=r"q(\tau) \approx p(\tau \mid \mathbf w), \text{ averaged over } p(\mathbf w)",
         why=(
@@ -223,6 +246,11 @@ LAPLACE_SLIPS: tuple[Slip, ...] = (
         paper="MEDN",
         where="§5, after Eq. (11)",
         title="variances of irrelevant weights",
+        severity="conclusion",
+        quote=(
+            '"for irrelevant features, the variances should converge to zeros and thus lead to a '
+            r'sparse estimation of $\mathbf w$."'
+        ),
         printed=r"\eta_k = 0 \;\Rightarrow\; \Sigma_{kk} \to 0",
         corrected=r"\eta_k = 0 \;\Rightarrow\; \Sigma_{kk} \to \tfrac1\lambda",
         why=(
@@ -241,6 +269,11 @@ BRANCH_SLIP = Slip(
     paper="MEDN",
     where="Appendix B.4",
     title="a root that does not stay",
+    severity="reader",
+    quote=(
+        r'"when $\mu_k \to 0$, $\frac{-1 \pm \sqrt{1 + \lambda \mu_k^2}}{\mu_k} \to 0$ by using '
+        '''the *L'Hospital's Rule*."'''
+    ),
     printed=r"\lim_{\mu_k \to 0} \frac{-1 \pm \sqrt{1 + \lambda \mu_k^2}}{\mu_k} = 0",
     corrected=r"\lim_{\mu_k \to 0} \frac{-1 + \sqrt{1 + \lambda \mu_k^2}}{\mu_k} = 0",
     why="L'Hospital's rule takes the upper sign to 0; with the lower sign the quotient is about −2/μ.",
@@ -254,6 +287,8 @@ EARLIER_SLIP = Slip(
     paper="MEDN",
     where="§4 of the ICML 2008 version",
     title="log-convex",
+    severity="reader",
+    quote=('"Another nice property is that the Laplace density is log-convex".'),
     printed=r"\log p_0\big(\tfrac{a + b}2\big) \le \tfrac12 \log p_0(a) + \tfrac12 \log p_0(b)"
     r"\quad\text{(log-convex)}",
     corrected=r"\log p_0\big(\tfrac{a + b}2\big) \ge \tfrac12 \log p_0(a) + \tfrac12 \log p_0(b)"

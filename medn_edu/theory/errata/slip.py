@@ -6,7 +6,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["Slip"]
+__all__ = ["SEVERITIES", "Slip"]
+
+SEVERITIES = {
+    "program": "a program that follows the print goes wrong",
+    "conclusion": "what is concluded is not so, or holds with another constant",
+    "proof": "a step of a proof is wrong or missing; what it proves is true",
+    "reader": "a sentence or a sign, put right by what stands near it",
+}
+"""What a slip spoils, the most serious first."""
 
 _NUMBERS = ("printed", "corrected", "truth")
 
@@ -23,8 +31,12 @@ class Slip:
         Equation, section or appendix, as in ``"Eq. (3)"``.
     title : str
         What it is about, in a few words.
+    severity : str
+        A key of `SEVERITIES`: what it spoils.
+    quote : str
+        What the paper says, word by word and formula by formula, in Markdown and quotation marks.
     printed, corrected : str
-        The two formulas in LaTeX, without dollar signs.
+        What is read out of the quotation, and what is meant: formulas in LaTeX, without dollar signs.
     why : str
         What is wrong, in a sentence or two.
     matters : str
@@ -34,6 +46,8 @@ class Slip:
     numbers : callable
         ``numbers()`` returns a dict with at least the keys ``"printed"``, ``"corrected"`` and
         ``"truth"``: what the two formulas give on one small example, and what is so.
+    checks : tuple of str, default=()
+        Names of the statements of `medn_edu.theory.checks` that are tried there as corrected.
     tolerance : float, default=1e-6
         How far rounding, quadrature and solvers may take the corrected formula from the truth,
         relative to the truth or to 1 if that is more.
@@ -46,6 +60,8 @@ class Slip:
     ...     paper="a paper",
     ...     where="Eq. (1)",
     ...     title="a sum of squares",
+    ...     severity="reader",
+    ...     quote='"the sum of the three squares is 12".',
     ...     printed=r"\sum_{k=1}^3 k^2 = 12",
     ...     corrected=r"\sum_{k=1}^3 k^2 = 14",
     ...     why="An addition.",
@@ -60,12 +76,15 @@ class Slip:
     paper: str
     where: str
     title: str
+    severity: str
+    quote: str
     printed: str
     corrected: str
     why: str
     matters: str
     truth: str
     numbers: Callable[[], dict[str, float]]
+    checks: tuple[str, ...] = ()
     tolerance: float = 1e-6
     margin: float = 0.01
 
