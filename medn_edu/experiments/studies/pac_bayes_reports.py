@@ -274,7 +274,7 @@ def _caption() -> str:
         "Seeger's last step; and e times Seeger's bound on the Gibbs predictor, which labels every "
         "word by one drawn model.  Thin: that bound itself, from 10,000 draws, which bounds Gibbs' "
         "own error and not the average's.  Broad and grey: the errors to come, of the "
-        "average and, paler, of Gibbs, which is larger.  "
+        "average and, paler, of Gibbs, estimated by as many other draws.  "
         f"δ = {DELTA:g} for each bound.  Assumed: words are independent and of "
         "one distribution, the prior is fixed before they are seen, and scores are bounded, |F| ≤ c "
         "= 5, as the list of inputs is complete and no weight is beyond 1."
