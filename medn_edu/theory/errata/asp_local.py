@@ -294,7 +294,7 @@ LOCAL_SLIPS: tuple[Slip, ...] = (
         paper="ASP",
         where="Lemma 4 and Claim 2",
         title="the size of the steps",
-        severity="proof",
+        severity="conclusion",
         quote=(
             r'"We choose the step size $\eta$ to guarantee a decent on the objective." And in '
             r'Claim 2: "if $\epsilon, c_\alpha, c_v > 0$, the objective is guaranteed to converge '

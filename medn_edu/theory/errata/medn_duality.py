@@ -268,7 +268,7 @@ DUALITY_SLIPS: tuple[Slip, ...] = (
         paper="MEDN",
         where="§3.1",
         title="existence of solutions",
-        severity="proof",
+        severity="conclusion",
         quote=(
             """"Thus, the problem P1 satisfies the *Slater's condition*, which together with the """
             "convexity make P1 enjoy nice properties, such as strong duality and the existence of "
