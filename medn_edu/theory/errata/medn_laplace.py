@@ -172,7 +172,7 @@ LAPLACE_SLIPS: tuple[Slip, ...] = (
             "§3.1 calls a model primal sparse if only a few weights differ from 0, §4 then calls the "
             "Laplace MEDN so because its weights are shrunk. Figure 1 and its text say it rightly (no "
             "weight is set to zero), and the L1-M3N paper introduces the word pseudo-primal sparse. "
-            "(The paper names no number: the first below is what L1-M3N keeps, which is primal sparse.)"
+            "The paper names no number; the first below is what L1-M3N keeps, which is primal sparse."
         ),
         matters="Yes, to whoever counts features: none is discarded.",
         truth="posterior means of P1 by a general solver, counted above a millionth",
