@@ -256,10 +256,11 @@ DUALITY_SLIPS: tuple[Slip, ...] = (
         r"\alpha_i(\mathbf y) \, (\dots + \xi_i) - \sum_i v_i \xi_i, \quad v_i \ge 0",
         why=(
             "P1 asks for slacks that are not negative; the Lagrangian of B.1 (and that of Appendix A) "
-            "does not know. Without these multipliers U* is a supremum over all slacks, which is "
-            "where the equality comes from: it pays a reward for margins wider than asked."
+            "leaves it to U, which would have to be infinite for negative ones. With U = C Σ ξ as "
+            "written its supremum is over all slacks, and finite for a mass of exactly C only: it "
+            "pays a reward for margins wider than asked."
         ),
-        matters="Yes: it is the source of the two slips before.",
+        matters="To whoever derives the dual from here: §3.1 does not, and finds the inequality first.",
         truth="P1, minimised by a general solver",
         numbers=_easy_and_hard,
         tolerance=1e-5,
@@ -276,14 +277,18 @@ DUALITY_SLIPS: tuple[Slip, ...] = (
         ),
         printed=r"\text{convexity and Slater's condition} \;\Rightarrow\; "
         r"\text{P1 has a solution, of the form (3)}",
-        corrected=r"\dots \text{ and } \Lambda'(\eta) \to \pm\infty \text{ at the ends of its domain}",
+        corrected=r"\dots \text{ and } |\Lambda'(\eta)| \to \infty "
+        r"\text{ at every finite end of its domain}",
         why=(
             "Slater's condition gives strong duality and a solution of the dual, not of P1. If the "
             "slope of Λ ends at a finite value, as for a density like e^(−|w|) / (1 + |w|)⁴, a "
             "larger mean is approached by distributions that send ever less mass ever farther "
             "out, and none is the best."
         ),
-        matters="Not to the paper: its priors, normal and Laplace, are steep. To whoever takes another.",
+        matters=(
+            "Not to the paper: its priors, normal and Laplace, are steep, and so is a prior on a box, "
+            "whose domain has no finite end. To whoever takes another."
+        ),
         truth="the closest distribution within ten million of 0, by quadrature",
         numbers=_no_minimiser,
         tolerance=1e-4,

@@ -90,26 +90,34 @@ def _same_variance() -> dict[str, float]:
 
 
 def _large_lambda() -> dict[str, float]:
-    """One weight, one row ``w >= 1 - xi``: its Laplace MEDN for a large lambda, and L1-M3N."""
-    lam, C, loss = 1e8, 1.0, 1.0
+    """One weight, one row ``w >= 1 - xi``: its Laplace MEDN for a large lambda, and L1-M3N.
+
+    L1-M3N pays half a unit for a unit of weight, so the weight is 1 for ``C`` above a half and 0 below.
+    """
+    lam, loss = 1e8, 1.0
 
     def mean(price: float) -> float:
         """Return where the slope of the divergence reaches the price, or the margin is had."""
         return min(loss, 2 * price / (lam - price**2)) if price**2 < lam else loss
 
-    row = EnumeratedProblem(
-        sample=np.zeros(2, dtype=int),
-        labellings=[np.array([0]), np.array([1])],
-        differences=np.array([[0.0], [1.0]]),
-        losses=np.array([0.0, loss]),
-        sample_weight=np.ones(1),
-        prior=GaussianPrior(),
-        slack=LinearSlack(C),
-    )
+    def l1_m3n(C: float) -> float:
+        row = EnumeratedProblem(
+            sample=np.zeros(2, dtype=int),
+            labellings=[np.array([0]), np.array([1])],
+            differences=np.array([[0.0], [1.0]]),
+            losses=np.array([0.0, loss]),
+            sample_weight=np.ones(1),
+            prior=GaussianPrior(),
+            slack=LinearSlack(C),
+        )
+        return float(solve_l1m3n(row).weights[0])
+
     return {
-        "printed": mean(C),
-        "corrected": mean(2 * C * math.sqrt(lam)),
-        "truth": float(solve_l1m3n(row).weights[0]),
+        "printed": mean(0.6),
+        "corrected": mean(2 * 0.6 * math.sqrt(lam)),
+        "truth": l1_m3n(0.6),
+        "corrected, C = 0.4": mean(2 * 0.4 * math.sqrt(lam)),
+        "truth, C = 0.4": l1_m3n(0.4),
     }
 
 
