@@ -1,6 +1,6 @@
 r"""From the Gibbs predictor back to the average, without margins: a factor of two, or of e.
 
-Where the averaging model errs there is a rival :math:`y'` whose mean lead is not negative:
+Where the averaging model errs there is a rival :math:`y'` over which the truth has no lead on average:
 :math:`X = w^\top \Delta f(y')` has :math:`E[X] \le 0`.  A drawn model errs on the same sample whenever
 :math:`X \le 0`.  So if a random variable is at or below its own mean with probability at least
 :math:`1 / k`, then the Gibbs predictor errs there with at least this probability, and
