@@ -156,7 +156,8 @@ def test_notebook_runs_and_answers_the_keyboard(
     lab.open(notebook)
     lab.run_all()
     explorers = lab.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .medn-explorer")
-    assert explorers.count() >= 1
+    if notebook[0].isdigit():  # the course; errata is a reference, whose pictures stand still
+        assert explorers.count() >= 1
     for i in range(explorers.count()):
         part = explorers.nth(i)
         part.locator("img").wait_for()

@@ -154,7 +154,7 @@ def _text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 THEOREM_STUDY = TraceStudy(
     "theorems",
-    "the papers' statements on numbers, slips corrected",
+    "the papers' statements, as corrected",
     _COLUMNS,
     (),
     _trace,
