@@ -229,18 +229,8 @@ class KLTerms(_Imitation):
 
     Parameters
     ----------
-    n_samples : array-like of float
-        Number of samples, ``N``.
-    margin_loss : array-like of float
-        Share of the samples with a margin of at most ``gamma``.
-    ratio : array-like of float
-        ``gamma / c``.
-    log_n_labellings : float
-        ``ln |Y|``, which is never exponentiated by itself.
-    divergence : float
-        ``KL(p || p0)``.
-    delta : float
-        Probability with which the sample may mislead.
+    n_samples, margin_loss, ratio, log_n_labellings, divergence, delta
+        As those of `Terms`.
 
     Raises
     ------
