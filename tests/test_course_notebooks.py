@@ -52,7 +52,7 @@ def test_there_are_notebooks_and_the_first_is_where_one_starts() -> None:
 @each_notebook
 def test_saved_by_the_build_command(path: Path) -> None:
     notebook = read(path)
-    assert normalise(copy.deepcopy(notebook)) == notebook
+    assert normalise(copy.deepcopy(notebook), path.name) == notebook
     assert "widgets" not in notebook.metadata
     assert path.stat().st_size < MOST_BYTES
     assert path.read_bytes().endswith(b"}\n")

@@ -3,8 +3,9 @@
 ``python -m medn_edu.course.build [NOTEBOOK ...]`` (by default all of ``notebooks/``) starts a new
 kernel for each, refuses a notebook with an error or a warning in it, and saves a normal form: the
 picture and the sentence of every widget without its live state (a page without a kernel could not
-serve that), numbered cells, no times, no machine.  Needs the ``lab`` extra; the OCR letters must be
-there, for a committed ocr-study is that of the real letters.
+serve that), numbered cells, no times, no machine.  Links to the neighbours, the map of the course and
+what slides show are put in on the way.  Needs the ``lab`` extra; the OCR letters must be there, for a
+committed ocr-study is that of the real letters.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from medn_edu.course.navigation import course_map, navigation
 from medn_edu.files import write_atomically
 
 __all__ = ["MOST_BYTES", "build", "normalise"]
@@ -25,32 +27,69 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 MOST_BYTES = 1_000_000
 
 
-def normalise(notebook: Any) -> Any:
+def normalise(notebook: Any, file: str) -> Any:
     """Bring a notebook into the form in which it is committed.
 
     Parameters
     ----------
     notebook : nbformat.NotebookNode
         The notebook; changed in place.
+    file : str
+        Its name in the course.
 
     Returns
     -------
     nbformat.NotebookNode
-        The same notebook: no widget state, no live views beside pictures, cells numbered in order,
-        only tags as cells' metadata.
+        The same notebook: links above and below, no widget state, no live views beside pictures,
+        cells numbered in order, only tags and the kind of slide as cells' metadata.
     """
     notebook.metadata = {"kernelspec": dict(KERNEL), "language_info": {"name": "python"}}
-    count = 0
+    _navigate(notebook, file)
+    count, in_exercise = 0, False
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number:02d}"
-        tags = cell.metadata.get("tags")
-        cell.metadata = {"tags": list(tags)} if tags else {}
+        tags = list(cell.metadata.get("tags", []))
+        heading = _heading(cell)
+        in_exercise = heading.startswith("## Exercise") if heading else in_exercise
+        shown = "skip" if in_exercise or "navigation" in tags else _slide(cell, heading)
+        cell.metadata = {"slideshow": {"slide_type": shown}} | ({"tags": tags} if tags else {})
         if cell.cell_type == "code":
             count += 1
             cell.execution_count = count
             for output in cell.outputs:
                 _normalise_output(output, count)
     return notebook
+
+
+def _navigate(notebook: Any, file: str) -> None:
+    """Put the links above and below a notebook, and the map of the course where it has its place."""
+    cells = [cell for cell in notebook.cells if "navigation" not in cell.metadata.get("tags", [])]
+    for cell in cells:
+        if "map" in cell.metadata.get("tags", []):
+            slug = Path(file).stem.lstrip("0123456789-")
+            cell["source"] = f"## Map\n\n{course_map(here=slug)}"
+    line = {
+        "cell_type": "markdown",
+        "metadata": {"tags": ["navigation"]},
+        "source": navigation(file),
+    }
+    # of the notebook's own kind of dictionary
+    notebook.cells = [type(notebook)({"id": "", **line}) for _ in range(2)]
+    notebook.cells[1:1] = cells
+
+
+def _heading(cell: Any) -> str:
+    """Return the heading that a cell begins with, if it does."""
+    first = cell.source.partition("\n")[0]
+    return first if cell.cell_type == "markdown" and first.startswith("#") else ""
+
+
+def _slide(cell: Any, heading: str) -> str:
+    """Return the kind of slide: headings begin one, pictures go below, the rest stays with it."""
+    if heading:
+        return "slide"
+    pictures = any("image/png" in output.get("data", {}) for output in cell.get("outputs", []))
+    return "subslide" if pictures else "-"
 
 
 def _normalise_output(output: Any, count: int) -> None:
@@ -100,7 +139,7 @@ def build(path: Path) -> float:
         for output in cell.get("outputs", []):
             if output.get("name") == "stderr":
                 raise RuntimeError(f"{path.name} prints to stderr: {output['text'].strip()}")
-    text = nbformat.writes(normalise(notebook), version=4) + "\n"
+    text = nbformat.writes(normalise(notebook, path.name), version=4) + "\n"
     if len(text.encode()) > MOST_BYTES:
         raise RuntimeError(f"{path.name} would have {len(text.encode())} bytes.")
     write_atomically(path, text)

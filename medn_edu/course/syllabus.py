@@ -1,0 +1,189 @@
+"""The chapters of the course: the one list from which maps, navigation, routes and guides are made.
+
+A chapter is a notebook, named ``NN-slug.ipynb`` (the errata, which is looked things up in, has no
+number).  Text elsewhere names chapters by their slugs, because numbers may move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CHAPTERS", "REPOSITORY", "ROUTES", "Chapter", "Route", "binder_link", "chapter"]
+
+REPOSITORY = "medn-edu/medn_edu"
+"""Owner and name on GitHub, from which Binder builds the course."""
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One notebook of the course.
+
+    Parameters
+    ----------
+    slug : str
+        Its name.
+    number : int or None
+        Its place in the course; None for what is no lesson.
+    minutes : int
+        How long a learner needs.
+    assumes : tuple of str
+        Slugs of the chapters it builds on.
+    afterwards : str
+        What the learner can do then; goes on after "you can".
+    """
+
+    slug: str
+    number: int | None
+    minutes: int
+    assumes: tuple[str, ...]
+    afterwards: str
+
+    @property
+    def file(self) -> str:
+        """Name of the notebook."""
+        return (
+            f"{self.slug}.ipynb" if self.number is None else f"{self.number:02d}-{self.slug}.ipynb"
+        )
+
+
+CHAPTERS = (
+    Chapter(
+        "start-here", 0, 20, (),
+        "open, run and train on real handwriting; find map, notation and glossary",
+    ),
+    Chapter(
+        "structured-prediction", 1, 40, ("start-here",),
+        "score a three-letter word, run Viterbi on paper, say what a margin is",
+    ),
+    Chapter(
+        "two-losses", 2, 45, ("structured-prediction",),
+        "go from logistic regression to a CRF and to M3N, and write down M3N's dual",
+    ),
+    Chapter(
+        "toolbox", 3, 40, ("two-losses",),
+        "tilt a distribution; read a log moment generating function, its slope and its conjugate",
+    ),
+    Chapter(
+        "medn", 4, 45, ("two-losses", "toolbox"),
+        "derive the MaxEnDNet: P1, Theorem 2 and the dual D1",
+    ),
+    Chapter(
+        "shrinkage", 5, 45, ("medn",),
+        "predict what a prior does to the weights, tell its scale from its shape, define one",
+    ),
+    Chapter("kl-norm", 6, 30, ("shrinkage",), "tell pseudo-sparsity from sparsity"),
+    Chapter(
+        "variational", 7, 45, ("medn", "kl-norm"), "write the papers' Algorithm 1 and say what it bounds"
+    ),
+    Chapter(
+        "exact", 8, 45, ("medn", "variational"),
+        "solve the exact dual by Frank–Wolfe steps and read a duality gap",
+    ),
+    Chapter(
+        "l1-m3n", 9, 45, ("kl-norm", "exact"),
+        "compare four algorithms for sparse weights and say what proves a zero",
+    ),
+    Chapter("epsilon", 10, 40, ("two-losses", "exact"), "see CRF and M3N as the two ends of one curve"),
+    Chapter(
+        "pac-bayes", 11, 45, ("medn",),
+        "compute Theorem 8 with its constants, say why it is vacuous and what is not",
+    ),
+    Chapter(
+        "synthetic-study", 12, 45, ("l1-m3n",),
+        "design a fair comparison of models and look through a study's tables",
+    ),
+    Chapter(
+        "ocr-study", 13, 45, ("l1-m3n",),
+        "train on handwritten letters; read errors, over-fitting, weights, and what the data hide",
+    ),
+    Chapter(
+        "your-data", 16, 45, ("ocr-study",),
+        "bring sequences of your own, fit, tune, save and load; do the capstone",
+    ),
+    Chapter("errata", None, 15, ("medn",), "check the papers' slips by numbers, without trust"),
+)  # fmt: skip
+"""All chapters, in reading order."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """A way through the course for a certain time.
+
+    Parameters
+    ----------
+    name : str
+        What it is.
+    hours : int
+        How long it takes, discussions and breaks included.
+    slugs : tuple of str
+        Its chapters.
+    """
+
+    name: str
+    hours: int
+    slugs: tuple[str, ...]
+
+
+ROUTES = (
+    Route("workshop", 2, ("start-here", "structured-prediction", "shrinkage")),
+    Route(
+        "one week", 6,
+        (
+            "start-here", "structured-prediction", "two-losses", "toolbox", "medn", "shrinkage",
+            "ocr-study",
+        ),
+    ),
+    Route("full course", 12, tuple(each.slug for each in CHAPTERS if each.number is not None)),
+)  # fmt: skip
+"""The routes a lecturer may take."""
+
+
+def chapter(slug: str) -> Chapter:
+    """Return a chapter.
+
+    Parameters
+    ----------
+    slug : str
+        Its name.
+
+    Returns
+    -------
+    Chapter
+        The chapter.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> chapter("kl-norm").file
+    '06-kl-norm.ipynb'
+    """
+    for each in CHAPTERS:
+        if each.slug == slug:
+            return each
+    known = ", ".join(each.slug for each in CHAPTERS)
+    raise ValueError(f"there is no chapter {slug!r}; the course has {known}.")
+
+
+def binder_link(file: str) -> str:
+    """Return the address that opens a notebook on Binder.
+
+    Parameters
+    ----------
+    file : str
+        Name of the notebook.
+
+    Returns
+    -------
+    str
+        The address.
+
+    Examples
+    --------
+    >>> binder_link("06-kl-norm.ipynb").rpartition("/")[2]
+    '06-kl-norm.ipynb'
+    """
+    return f"https://mybinder.org/v2/gh/{REPOSITORY}/HEAD?urlpath=lab/tree/notebooks/{file}"

@@ -1,0 +1,200 @@
+r"""The word *axi*: a structured problem so small that everything in it can be done on paper.
+
+Three letters, three labels a, x and i, hence 27 labellings.  Two functions look at a labelling ``y`` of
+the word ``x``:
+
+* the *ink* says how well each label fits the marks on the paper, added up over the letters;
+* the *habit* counts neighbours that follow each other as writers of this script like them to: x after
+  a, i after x, a after i.
+
+These two numbers are the joint features :math:`f(x, y) \in R^2`, and the score of MEDN Eq. (1) is
+:math:`F(x, y; w) = w_1 \cdot \mathrm{ink} + w_2 \cdot \mathrm{habit}`: a plane of weights, in which all
+of margins, hinge losses, half-planes and priors can be drawn.  The second letter of *axi* is smudged and
+looks like an a, so without habit the word is read *aai*.
+
+Two more words, *xia* and *iax*, make a training set of three.  The last one is so badly written that its
+margins cost more than they are worth unless violations are dear.
+
+>>> from medn_edu.theory.axi import AXI, labelling_scores, text
+>>> for habit in (0, 1):
+...     scores = labelling_scores(AXI, [1, habit])
+...     print(habit, text(AXI.labellings[scores.argmax()]), scores.max())
+0 aai 8.0
+1 axi 9.0
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from medn_edu.priors import Prior
+from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack
+
+__all__ = [
+    "AXI",
+    "HABIT",
+    "LETTERS",
+    "WORDS",
+    "TinyWord",
+    "axi_problem",
+    "labelling_scores",
+    "text",
+]
+
+LETTERS = "axi"
+"""The labels, in the order of their codes."""
+
+HABIT = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]], dtype=float)
+"""1 where the second label (column) likes to follow the first (row)."""
+
+_LABELLINGS = np.array(list(itertools.product(range(3), repeat=3)))
+
+
+@dataclass(frozen=True, eq=False)
+class TinyWord:
+    """A word of three letters.
+
+    Parameters
+    ----------
+    word : str
+        What was meant.
+    ink : ndarray of shape (3, 3)
+        How well each label (column) fits the marks of each letter (row).
+    """
+
+    word: str
+    ink: np.ndarray
+
+    @property
+    def true(self) -> np.ndarray:
+        """Codes of the true labelling, shape (3,)."""
+        return np.array([LETTERS.index(letter) for letter in self.word])
+
+    @property
+    def labellings(self) -> np.ndarray:
+        """All labellings, shape (27, 3), in the order of the alphabet *axi*."""
+        return _LABELLINGS.copy()
+
+    @property
+    def true_row(self) -> int:
+        """Row of the true labelling in `labellings`."""
+        return int(np.flatnonzero((self.true == _LABELLINGS).all(axis=1))[0])
+
+    @property
+    def losses(self) -> np.ndarray:
+        """Hamming loss of every labelling, shape (27,)."""
+        return (self.true != _LABELLINGS).sum(axis=1).astype(float)
+
+    @property
+    def features(self) -> np.ndarray:
+        """Ink and habit of every labelling, shape (27, 2): the joint features ``f(x, y)``."""
+        ink = self.ink[np.arange(3), _LABELLINGS].sum(axis=1)
+        habit = HABIT[_LABELLINGS[:, :-1], _LABELLINGS[:, 1:]].sum(axis=1)
+        return np.column_stack([ink, habit])
+
+    @property
+    def differences(self) -> np.ndarray:
+        """``f(x, y^i) - f(x, y)`` of every labelling, shape (27, 2)."""
+        features = self.features
+        return features[self.true_row] - features
+
+
+def _word(word: str, *ink: Sequence[float]) -> TinyWord:
+    return TinyWord(word, np.array(ink, dtype=float))
+
+
+AXI = _word("axi", (3, 1, 0), (2, 1, 0), (0, 1, 3))
+"""The word of the course."""
+
+WORDS = (
+    AXI,
+    _word("xia", (0, 3, 1), (0, 2, 1), (2, 1, 0)),
+    _word("iax", (0, 1, 2), (1, 0, 1), (2, 2, 0)),
+)
+"""The training set of three words; the first is `AXI`."""
+
+
+def text(labels: Sequence[int] | np.ndarray) -> str:
+    """Return a labelling as letters.
+
+    Parameters
+    ----------
+    labels : sequence of int
+        Codes of the labels.
+
+    Returns
+    -------
+    str
+        The letters.
+
+    Examples
+    --------
+    >>> text([0, 1, 2])
+    'axi'
+    """
+    return "".join(LETTERS[code] for code in labels)
+
+
+def labelling_scores(word: TinyWord, w: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Return the score of every labelling, MEDN Eq. (1).
+
+    Parameters
+    ----------
+    word : TinyWord
+        The word.
+    w : sequence of float, length 2
+        Weights of ink and habit.
+
+    Returns
+    -------
+    ndarray of shape (27,)
+        ``F(x, y; w)`` in the order of ``word.labellings``.
+
+    Examples
+    --------
+    >>> float(labelling_scores(AXI, [1.0, 2.0])[AXI.true_row])
+    11.0
+    """
+    return word.features @ np.asarray(w, dtype=float)
+
+
+def axi_problem(
+    prior: Prior, slack: ShippedSlack, words: Sequence[TinyWord] = WORDS
+) -> EnumeratedProblem:
+    """Return P1 of MEDN on tiny words, with both weights under one prior.
+
+    Parameters
+    ----------
+    prior : Prior
+        Prior of each weight.
+    slack : LinearSlack, QuadraticSlack or ExponentialSlack
+        Price of violated margins.
+    words : sequence of TinyWord
+        The training set.
+
+    Returns
+    -------
+    EnumeratedProblem
+        The problem, with 27 rows a word; `medn_edu.theory.solve_dual` solves it.
+
+    Examples
+    --------
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.slacks import LinearSlack
+    >>> from medn_edu.theory import solve_dual
+    >>> solve_dual(axi_problem(GaussianPrior(), LinearSlack(1.0), [AXI])).w.round(4)
+    array([1., 1.])
+    """
+    return EnumeratedProblem(
+        sample=np.repeat(np.arange(len(words)), len(_LABELLINGS)),
+        labellings=[labels for word in words for labels in word.labellings],
+        differences=np.concatenate([word.differences for word in words]),
+        losses=np.concatenate([word.losses for word in words]),
+        sample_weight=np.ones(len(words)),
+        prior=prior,
+        slack=slack,
+    )
