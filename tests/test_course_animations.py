@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medn_edu.course.animations import FILMS, lattice_explorer, save_animations
-from medn_edu.widgets import norm_balls, projections, shrinkage
+from medn_edu.course.animations import FILMS, save_animations
+from medn_edu.widgets import best_path, norm_balls, projections, shrinkage
 
 COMMITTED = Path(__file__).resolve().parent.parent / "figures"
 PICTURES = {"lattice": 41, "shrinkage": 82, "kl-norm": 100, "projections": 72}
@@ -59,7 +59,7 @@ def test_the_committed_film_is_the_one_the_command_makes(name: str, made: Path) 
 
 
 def test_the_path_jumps_from_wrong_to_right_to_wrong() -> None:
-    explorer = lattice_explorer()
+    explorer = best_path()
     wrong = ["(0 of" not in frame.summary for frame in explorer.stack()]
     assert wrong[0]
     assert not wrong[20]

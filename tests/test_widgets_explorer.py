@@ -184,9 +184,10 @@ def test_animation_keeps_rare_colours(tmp_path: Any) -> None:
 
 def test_any_control_can_be_animated(tmp_path: Any) -> None:
     explorer = Counted(eta=(0, 4, 1), mark=True).explorer
-    with pytest.raises(ValueError, match="name the control"):
-        explorer.save(tmp_path / "line.gif")
-    assert len(explorer.stack("eta")) == 5
+    with pytest.raises(ValueError, match="no control 'zeta'; the controls are eta, mark"):
+        explorer.save(tmp_path / "line.gif", "zeta")
+    assert len(explorer.stack("mark")) == 2
+    assert len(explorer.stack()) == 5  # without a time, along the control with most values
 
 
 def test_film_is_saved(tmp_path: Any) -> None:

@@ -25,15 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.datasets import load_digit_words
-from medn_edu.estimators import M3N
 from medn_edu.files import write_atomically
 from medn_edu.widgets import Explorer, best_path, norm_balls, projections, shrinkage
 from medn_edu.widgets.films import gif, save_film
 
-__all__ = ["FILMS", "Film", "lattice_explorer", "save_animations"]
-
-WORD = 81  # of the test words: wrong without transitions, right with them, wrong with too much
+__all__ = ["FILMS", "Film", "save_animations"]
 
 Moves = Sequence[Mapping[str, Any]]
 
@@ -66,21 +62,6 @@ class Film:
         """Return the pictures, PNG files."""
         explorer = self.explorer()
         return [explorer.set(**move).frame().png for move in self.moves(explorer)]
-
-
-def lattice_explorer() -> Explorer:
-    """Return the explorer of start-here: one word's best path as the transitions gain strength.
-
-    Returns
-    -------
-    Explorer
-        The explorer.
-    """
-    digits = load_digit_words()
-    model = M3N(C=0.1, tol=1e-6, verbose=0)
-    model.fit([digits.data[i] for i in digits.train], [digits.target[i] for i in digits.train])
-    i = digits.test[WORD]
-    return best_path(model, digits.data[i], digits.target[i], digits.images[i])
 
 
 def _once(explorer: Explorer) -> Moves:
@@ -118,7 +99,7 @@ def _l2_to_l1_and_back(explorer: Explorer) -> Moves:
 
 
 FILMS: dict[str, Film] = {
-    "lattice": Film(lattice_explorer, _once, 6),
+    "lattice": Film(best_path, _once, 6),
     "shrinkage": Film(shrinkage, _to_and_fro, 12, gif_step=2, gif_alike=16),
     "kl-norm": Film(norm_balls, _l2_to_l1_and_back, 12, gif_step=2, gif_alike=16),
     "projections": Film(projections, _around, 8, gif_alike=16),

@@ -8,6 +8,8 @@ data sets show that from three sides:
 * `load_digit_words`, sequences of scikit-learn's handwritten digits under a known grammar: real
   images that are already on this machine, so that everything runs without a network.  Blurred by
   noise, a digit can often be read only with the help of its neighbours.
+* `load_handwriting`, the first where they are on this machine and the second otherwise, which then
+  say so in a banner: for notebooks.
 * `make_chain_crf`, samples of a random conditional random field: the true weights are known, so one
   can ask what a learner finds rather than only how often it is right.
 
@@ -28,14 +30,17 @@ of one word lean on each other, so a word cut in two would leak from training in
 from __future__ import annotations
 
 from medn_edu.datasets.digits import load_digit_words
+from medn_edu.datasets.handwriting import Handwriting, load_handwriting
 from medn_edu.datasets.ocr import DataError, DataStatus, fetch, load_ocr, status
 from medn_edu.datasets.synthetic import make_chain_crf
 
 __all__ = [
     "DataError",
     "DataStatus",
+    "Handwriting",
     "fetch",
     "load_digit_words",
+    "load_handwriting",
     "load_ocr",
     "make_chain_crf",
     "status",

@@ -59,7 +59,7 @@ function render({ model, el }) {
   const root = element(
     "div", { class: "medn-explorer", role: "group" }, panel, picture, sentence, status, spoken,
   );
-  root.setAttribute("aria-label", model.get("frame").alt);
+  root.setAttribute("aria-label", `Moving figure: ${model.get("name").replaceAll("-", " ")}`);
   root.style.maxWidth = `${model.get("width")}px`;
   el.append(root);
 
@@ -187,6 +187,14 @@ function render({ model, el }) {
     };
     output.style.minWidth = `${Math.max(...spec.texts.map((text) => text.length))}ch`;
     input.addEventListener("input", () => { stop(); move(spec.name, Number(input.value)); });
+    if (spec === time) {
+      input.title = "Arrow keys step, Home and End jump, the space bar plays";
+      input.addEventListener("keydown", (event) => {
+        if (event.key !== " ") return;
+        event.preventDefault();
+        play();
+      });
+    }
     label.htmlFor = input.id;
     return [label, input, output];
   };
@@ -247,19 +255,33 @@ function render({ model, el }) {
     }, 1000 / rate);
   };
 
-  const playing = () => {
-    playButton = button("▶ Play", "Play", play);
-    return element(
-      "div",
-      { class: "medn-row medn-player" },
-      playButton,
-      button("◀", "One step back", () => { stop(); step(-1); }),
-      button("▶|", "One step on", () => { stop(); step(1); }),
-      button("⟲ Reset", "Back to the start", () => { stop(); move(time.name, time.start); }),
+  const reset = () => {
+    stop();
+    for (const spec of specs) {
+      positions[spec.name] = spec.start;
+      inputs[spec.name](spec.start);
+    }
+    serial += 1;
+    refresh();
+  };
+
+  const playerRow = () => {
+    const row = element("div", { class: "medn-row medn-player" });
+    if (time) {
+      playButton = button("▶ Play", "Play", play);
+      row.append(
+        playButton,
+        button("◀", "One step back", () => { stop(); step(-1); }),
+        button("▶|", "One step on", () => { stop(); step(1); }),
+      );
+    }
+    row.append(
+      button("⟲ Reset", "Back to the start", reset),
       button("Save animation", "Save the animation as a GIF file", () => {
         if (!waiting) ask("save");
       }),
     );
+    return row;
   };
 
   const makers = { slider: range, time: range, choice, check };
@@ -267,8 +289,8 @@ function render({ model, el }) {
     const label = element("label", {}, spec.label);
     panel.append(element("div", { class: "medn-row" }, ...makers[spec.kind](spec, label)));
     inputs[spec.name](positions[spec.name]);
-    if (spec === time) panel.append(playing());
   }
+  panel.append(playerRow());
 
   // The pictures of the time are fetched when the reader turns to this figure, not before.
   const turnedTo = () => { renew(); fill(); };

@@ -9,7 +9,10 @@ This keeps the axes still while the curves move, and costs about as much as the 
 * The browser asks for one picture at a time and, when it arrives, for the newest values; pictures
   nobody waits for any more are neither drawn nor shown.
 * One control may be the *time*: its pictures are drawn once, sent, and from then on played and
-  scrubbed in the browser without the kernel.  The same pictures make the saved animation.
+  scrubbed in the browser without the kernel.  The same pictures make the saved animation; without a
+  time it runs along the control with most values.
+* Everything is reached by keyboard: Tab goes from control to control, arrow keys step, Home and End
+  jump, the space bar plays.  Screen readers hear the sentence when the moves have come to rest.
 * Where no kernel runs (GitHub, nbviewer, printed pages) the saved output holds the last picture
   and, as text, the sentence with its numbers, which tests compare and screen readers read.
 
@@ -153,6 +156,8 @@ class Explorer:
         if len(times) > 1:
             raise ValueError(f"{' and '.join(times)} are both a Time; an Explorer has at most one.")
         self._time = times[0] if times else None
+        longest = max(self._controls, key=lambda key: len(self._controls[key].values))
+        self._animated = self._time or longest
         self._positions = {key: control.start for key, control in self._controls.items()}
         self._frames: OrderedDict[tuple[int, ...], Frame] = OrderedDict()
         self._view: _View | None = None
@@ -220,7 +225,7 @@ class Explorer:
         Parameters
         ----------
         along : str, optional
-            The control; by default the time.
+            The control; by default the time, or else the one with most values.
 
         Returns
         -------
@@ -230,11 +235,12 @@ class Explorer:
         Raises
         ------
         ValueError
-            If there is no such control, or none was named and none is the time.
+            If there is no such control.
         """
-        along = self._time if along is None else along
+        along = self._animated if along is None else along
         if along not in self._controls:
-            raise ValueError("name the control to animate; none of them is a Time.")
+            known = ", ".join(self._controls)
+            raise ValueError(f"there is no control {along!r}; the controls are {known}.")
         count = len(self._controls[along].values)
         return [self.frame({**self._positions, along: i}) for i in range(count)]
 
@@ -248,7 +254,7 @@ class Explorer:
         path : path-like
             Where to; the ending decides the format.
         along : str, optional
-            The control; by default the time.
+            The control; by default the time, or else the one with most values.
         per_second : float, optional
             Pictures a second.
 
@@ -264,7 +270,7 @@ class Explorer:
             library ``av`` is missing (``pip install 'medn_edu[lab]'`` brings it).
         """
         frames = self.stack(along)
-        rate = per_second or self._controls[along or str(self._time)].per_second
+        rate = per_second or self._controls[along or self._animated].per_second
         return save_film(path, [frame.png for frame in frames], rate)
 
     def check(self, lesson: Lesson) -> bool:
@@ -387,8 +393,7 @@ class Explorer:
         view.send({**answer, "frames": sent}, buffers)
 
     def _send_animation(self, view: Any, request: Mapping[str, Any]) -> None:
-        assert self._time is not None
-        rate = self._controls[self._time].per_second
+        rate = self._controls[self._animated].per_second
         animation = gif([frame.png for frame in self.stack()], rate)
         answer = {"kind": "saved", "view": request["view"], "file": f"{self.name}.gif"}
         view.send(answer, [animation])

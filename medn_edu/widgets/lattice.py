@@ -11,13 +11,19 @@ import numpy as np
 from medn_edu.inference import node_potentials
 from medn_edu.packing import pack
 from medn_edu.plots.lattice import Lattice, LatticeFrame, lattice_frame
+from medn_edu.widgets._examples import digit_word
 from medn_edu.widgets.controls import Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
 __all__ = ["best_path"]
 
 
-def best_path(model: Any, x: np.ndarray, y: Sequence[Any], images: np.ndarray) -> Explorer:
+def best_path(
+    model: Any = None,
+    x: np.ndarray | None = None,
+    y: Sequence[Any] | None = None,
+    images: np.ndarray | None = None,
+) -> Explorer:
     """Return an explorer of one word's lattice, whose only slider scales the model's transitions.
 
     At strength 0 every letter is read alone, at 1 by the model as it was trained; in between the
@@ -25,8 +31,8 @@ def best_path(model: Any, x: np.ndarray, y: Sequence[Any], images: np.ndarray) -
 
     Parameters
     ----------
-    model : fitted estimator
-        A fitted `M3N` or `CRF`.
+    model : fitted estimator, optional
+        A fitted `M3N` or `CRF`; without one, a word of start-here is shown.
     x : ndarray of shape (n_letters, n_features)
         The word's features.
     y : sequence of length n_letters
@@ -42,8 +48,12 @@ def best_path(model: Any, x: np.ndarray, y: Sequence[Any], images: np.ndarray) -
     Raises
     ------
     ValueError
-        If a true label is unknown to the model.
+        If a true label is unknown to the model, or only some of the four are given.
     """
+    if model is None:
+        model, x, y, images = digit_word()
+    if x is None or y is None or images is None:
+        raise ValueError("best_path needs a model with x, y and images, or none of them.")
     classes = list(model.classes_)
     unknown = [label for label in y if label not in classes]
     if unknown:

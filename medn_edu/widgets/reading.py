@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.plots.reading import Reading, ReadingFrame
+from medn_edu.widgets._examples import two_models
 from medn_edu.widgets.controls import Choice, Slider
 from medn_edu.widgets.explorer import Explorer, Lesson
 
@@ -15,10 +16,10 @@ __all__ = ["read_words"]
 
 
 def read_words(
-    models: Mapping[str, Any],
-    X: Sequence[np.ndarray],
-    y: Sequence[Sequence[Any]],
-    images: Sequence[np.ndarray],
+    models: Mapping[str, Any] | None = None,
+    X: Sequence[np.ndarray] = (),
+    y: Sequence[Sequence[Any]] = (),
+    images: Sequence[np.ndarray] = (),
 ) -> Explorer:
     """Return an explorer that turns over words and shows what each model read.
 
@@ -26,8 +27,8 @@ def read_words(
 
     Parameters
     ----------
-    models : mapping of str to fitted estimator
-        The models by name.
+    models : mapping of str to fitted estimator, optional
+        The models by name; without any, two small ones read handwriting that they have not seen.
     X : sequence of ndarray of shape (n_letters, n_features)
         The words.
     y : sequence of sequences
@@ -45,6 +46,10 @@ def read_words(
     ValueError
         If there are fewer than two words or no model.
     """
+    if models is None and not len(X):
+        models, words, some = two_models()
+        X, y = words.take(some)
+        images = [words.images[i] for i in some]
     if len(X) < 2 or not models:
         raise ValueError("read_words needs two words or more, and a model.")
     frames = {name: _read(model, X, y, images) for name, model in models.items()}
@@ -86,7 +91,11 @@ def _read(
 
 
 def _lessons(frames: dict[str, list[ReadingFrame]]) -> list[Lesson]:
-    """Return where a model is least sure of a letter, and that this is where it errs more."""
+    """Return where a model is least sure, and where two models read differently."""
+    return [*_less_sure(frames), *_differ(frames)]
+
+
+def _less_sure(frames: dict[str, list[ReadingFrame]]) -> list[Lesson]:
     name, words = next(iter(frames.items()))
     lowest = [frame.confidence.min() for frame in words]
     doubtful = int(np.argmin(lowest))
@@ -100,6 +109,21 @@ def _lessons(frames: dict[str, list[ReadingFrame]]) -> list[Lesson]:
         return []
     move = {"word": doubtful + 1, "model": name}
     return [Lesson(move, "Models are less sure of the letters that they read wrongly.", holds)]
+
+
+def _differ(frames: dict[str, list[ReadingFrame]]) -> list[Lesson]:
+    """Compare the first two models, if they differ anywhere."""
+    pairs = zip(*list(frames.values())[:2], strict=True) if len(frames) > 1 else ()
+    apart = [i for i, (one, other) in enumerate(pairs) if one.predicted != other.predicted]
+
+    def holds(word: int, model: str) -> bool:
+        one, other = (read[word - 1].predicted for read in list(frames.values())[:2])
+        return one != other
+
+    if not apart:
+        return []
+    fact = "Two models of the same words, both at their optimum, can read a word differently."
+    return [Lesson({"word": apart[0] + 1, "model": list(frames)[1]}, fact, holds)]
 
 
 def _text(labels: Sequence[Any]) -> str:

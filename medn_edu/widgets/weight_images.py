@@ -10,22 +10,26 @@ import numpy as np
 
 from medn_edu.plots.style import new_figure, styled
 from medn_edu.plots.weights import draw_weight_images, weight_mosaic
+from medn_edu.widgets._examples import growing_models
 from medn_edu.widgets.controls import Control
 from medn_edu.widgets.explorer import Explorer, Lesson
 
 __all__ = ["weight_images"]
 
 
-def weight_images(models: Mapping[int, Any], shape: tuple[int, int]) -> Explorer:
+def weight_images(
+    models: Mapping[int, Any] | None = None, shape: tuple[int, int] = (16, 8)
+) -> Explorer:
     """Return an explorer of the weights of models that have seen more and more words.
 
     Each picture is scaled by its own largest weight.  Drawn by `medn_edu.plots.weights`.
 
     Parameters
     ----------
-    models : mapping of int to fitted estimator
-        Models by the number of words that trained them; the last one knows all labels.
-    shape : (height, width)
+    models : mapping of int to fitted estimator, optional
+        Models by the number of words that trained them; the last one knows all labels.  Without
+        any, M3Ns are trained on handwriting.
+    shape : (height, width), default=(16, 8)
         Shape of a letter's image, whose pixels are the first features.
 
     Returns
@@ -38,6 +42,8 @@ def weight_images(models: Mapping[int, Any], shape: tuple[int, int]) -> Explorer
     ValueError
         If there are fewer than two models.
     """
+    if models is None:
+        models, shape = growing_models()
     if len(models) < 2:
         raise ValueError("weight_images needs two models or more.")
     sizes = sorted(models)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.datasets import DataError, load_digit_words, load_ocr
+from medn_edu.datasets.digits import load_digit_words
+from medn_edu.datasets.ocr import DataError, load_ocr
 
 __all__ = ["Handwriting", "load_handwriting"]
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from medn_edu.course import handwriting
-from medn_edu.datasets import DataError
+from medn_edu.datasets import DataError, handwriting
 
 
 @pytest.fixture
