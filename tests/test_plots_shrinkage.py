@@ -109,12 +109,12 @@ def test_the_figure_shows_the_frame():
 def test_a_mean_beyond_the_axes_is_marked_at_their_edge():
     tilting = Tilting()
     tilting.show(tilting_frame("Laplace", 1.9))
-    assert tilting._mean_dot.get_marker() == ">"
+    assert tilting._density._mean_dot.get_marker() == ">"
     assert tilting._now.get_marker() == "^"
-    assert not tilting._mean_line.get_visible()
+    assert not tilting._density._mean_line.get_visible()
     tilting.show(tilting_frame("Laplace", 0.0))
-    assert (tilting._mean_dot.get_marker(), tilting._now.get_marker()) == ("^", "o")
-    assert tilting._mean_line.get_visible()
+    assert (tilting._density._mean_dot.get_marker(), tilting._now.get_marker()) == ("^", "o")
+    assert tilting._density._mean_line.get_visible()
 
 
 def test_balls_are_drawn_with_line_styles(tmp_path):

@@ -2,7 +2,7 @@ r"""A prior, tilted, beside the curve that its mean draws: the figure behind the
 
 `tilting_frame` computes what one position of the controls shows: the prior and the tilted prior
 :math:`p_0(w) e^{\eta w} / Z` as densities, or as bars where there is no density, their mean and their
-mode.  `Tilting` is the figure; it updates its lines in place.
+mode.  `Tilting` is the figure, `TiltedDensity` its left half; they update their lines in place.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from medn_edu.plots.shrinkage import (
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import GaussianPrior, Prior, SpikeSlabPrior, TwoPointPrior
 
-__all__ = ["Tilting", "TiltingFrame", "tilting_frame"]
+__all__ = ["TiltedDensity", "Tilting", "TiltingFrame", "tilting_frame"]
 
 _ETA, _WEIGHT = 3.0, 4.0  # how far the axes reach
+_TOP = 0.82  # height of the highest density
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,21 +179,40 @@ def _density(prior: Prior, w: np.ndarray) -> np.ndarray:
     return np.exp(prior.log_density(w))
 
 
-class Tilting:
-    """A figure of a tilted prior, and of the shrinkage curve that its mean draws.
+class TiltedDensity:
+    """A prior and the posterior that a tilt makes of it, drawn on given axes.
 
-    `show` changes it in place.
+    Densities are scaled to the highest that this prior reaches on its way; probabilities of single
+    points are bars, and probability 1 is as high as the highest density.  `show` changes them in place.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
     """
 
-    def __init__(self) -> None:
-        self.figure = new_figure(9.0, 4.3)
-        axes = self.figure.subplot_mosaic(
-            [["left", "right"], ["names", "names"]], width_ratios=[1, 1.15], height_ratios=[1, 0.14]
+    def __init__(self, ax: Axes) -> None:
+        nowhere = np.zeros(2)
+        (self._before,) = ax.plot(nowhere, nowhere, "--", color=MUTED, lw=1.5, label="prior $p_0$")
+        (self._after,) = ax.plot(
+            nowhere, nowhere, "-", color="#0072B2", label=r"posterior $p_0\,e^{\eta w}/Z$"
         )
-        with styled():
-            self._draw_density(axes["left"])
-            self._draw_curves(axes["right"])
-            self._draw_names(axes["names"])
+        self._area = ax.fill_between(nowhere, nowhere, color="#0072B2", alpha=0.15, lw=0)
+        bars = {"lw": 6, "alpha": 0.9, "capstyle": "butt"}
+        self._bars_before = ax.vlines([0, 0], 0, 0, color="#C3CAD1", **{**bars, "lw": 14})
+        self._bars_after = ax.vlines([0, 0], 0, 0, color="#0072B2", **bars)
+        (self._mean_line,) = ax.plot([0, 0], [0, 0.9], "-", color=INK, lw=1.5)
+        (self._mean_dot,) = ax.plot([0], [0], "^", color=INK, ms=9, clip_on=False, zorder=5)
+        self._mean_text = ax.text(0, 0.92, "", ha="center", va="bottom")
+        self._no_text = ax.text(
+            0.56 * _WEIGHT, 0.55, "no posterior:\n$\\int p_0(w)\\,e^{\\eta w}\\,dw = \\infty$",
+            ha="center", va="center", fontsize=12,
+        )  # fmt: skip
+        ax.set(xlim=(-_WEIGHT, _WEIGHT), ylim=(0, 1.2), xlabel="weight $w$", yticks=[])
+        ax.spines["left"].set_visible(False)
+        ax.set_title("The prior, tilted")
+        legend = ax.legend(loc="upper left", bbox_to_anchor=(-0.02, 1.02), handlelength=2)
+        self._after_key = legend.legend_handles[1]
 
     def show(self, frame: TiltingFrame) -> None:
         """Show a tilted prior.
@@ -205,37 +225,9 @@ class Tilting:
         self._show_density(frame)
         self._show_atoms(frame)
         self._show_mean(frame)
-        self._show_curves(frame)
-
-    # -- the density, on the left --------------------------------------------------------------
-
-    def _draw_density(self, ax: Axes) -> None:
-        nowhere = np.zeros(2)
-        (self._before,) = ax.plot(nowhere, nowhere, "--", color=MUTED, lw=1.5, label="prior $p_0$")
-        (self._after,) = ax.plot(
-            nowhere, nowhere, "-", color="#0072B2", label=r"posterior $p_0\,e^{\eta w}/Z$"
-        )
-        self._area = ax.fill_between(nowhere, nowhere, color="#0072B2", alpha=0.15, lw=0)
-        bars = {"lw": 6, "alpha": 0.9, "capstyle": "butt"}
-        self._bars_before = ax.vlines([0, 0], 0, 0, color="#C3CAD1", **{**bars, "lw": 14})
-        self._bars_after = ax.vlines([0, 0], 0, 0, color="#0072B2", **bars)
-        (self._mean_line,) = ax.plot([0, 0], [0, 0.9], "-", color=INK, lw=1.5)
-        (self._mean_dot,) = ax.plot([0], [0], "^", color=INK, ms=9, clip_on=False, zorder=5)
-        (self._mode_dot,) = ax.plot([0], [0], "v", mfc="white", mec=INK, ms=7, clip_on=False)
-        self._mean_text = ax.text(0, 0.92, "", ha="center", va="bottom")
-        self._mode_text = ax.text(0, 0, "", va="center", fontsize=9)
-        self._no_text = ax.text(
-            0.56 * _WEIGHT, 0.55, "no posterior:\n$\\int p_0(w)\\,e^{\\eta w}\\,dw = \\infty$",
-            ha="center", va="center", fontsize=12,
-        )  # fmt: skip
-        ax.set(xlim=(-_WEIGHT, _WEIGHT), ylim=(0, 1.2), xlabel="weight $w$", yticks=[])
-        ax.spines["left"].set_visible(False)
-        ax.set_title("The prior, tilted")
-        legend = ax.legend(loc="upper left", bbox_to_anchor=(-0.02, 1.02), handlelength=2)
-        self._after_key = legend.legend_handles[1]
 
     def _show_density(self, frame: TiltingFrame) -> None:
-        unit = 0.82 / frame.peak
+        unit = _TOP / frame.peak
         self._before.set_data(frame.w, unit * frame.before)
         self._after.set_data(frame.w, unit * frame.after)
         vertices = np.column_stack([frame.w, unit * frame.after])
@@ -244,25 +236,14 @@ class Tilting:
         colour = STYLES[frame.name]["color"]
         for artist in (self._after, self._after_key, self._area, self._bars_after):
             artist.set_color(colour)
-        mode = frame.mode
-        for artist in (self._mode_dot, self._mode_text):
-            artist.set_visible(mode is not None)
-        if mode is not None:
-            top = unit * frame.after.max()
-            self._mode_dot.set_data([mode], [top + 0.025])
-            self._mode_text.set_position((mode, top + 0.03))
-            before_mean = frame.mean >= mode  # the text stands aside on the other side
-            self._mode_text.set_text("mode   " if before_mean else "   mode")
-            self._mode_text.set_ha("right" if before_mean else "left")
         self._no_text.set_visible(not frame.exists)
         self._after.set_visible(frame.exists)
         self._area.set_visible(frame.exists)
 
     def _show_atoms(self, frame: TiltingFrame) -> None:
-        """Show probabilities of single points as bars; probability 1 has the height 0.82."""
         masses = (frame.mass_before, frame.mass_after)
         for bars, mass in zip((self._bars_before, self._bars_after), masses, strict=True):
-            tops = zip(frame.points, 0.82 * mass, strict=True)
+            tops = zip(frame.points, _TOP * mass, strict=True)
             bars.set_segments([np.array([[point, 0.0], [point, top]]) for point, top in tops])
 
     def _show_mean(self, frame: TiltingFrame) -> None:
@@ -279,6 +260,54 @@ class Tilting:
         near = float(np.clip(at, -0.72 * _WEIGHT, 0.72 * _WEIGHT))
         self._mean_text.set_position((near, 0.92))
         self._mean_text.set_text(f"mean {frame.mean:.2f}")
+
+
+class Tilting:
+    """A figure of a tilted prior, and of the shrinkage curve that its mean draws.
+
+    `show` changes it in place.
+    """
+
+    def __init__(self) -> None:
+        self.figure = new_figure(9.0, 4.3)
+        axes = self.figure.subplot_mosaic(
+            [["left", "right"], ["names", "names"]], width_ratios=[1, 1.15], height_ratios=[1, 0.14]
+        )
+        with styled():
+            self._density = TiltedDensity(axes["left"])
+            self._draw_mode(axes["left"])
+            self._draw_curves(axes["right"])
+            self._draw_names(axes["names"])
+
+    def show(self, frame: TiltingFrame) -> None:
+        """Show a tilted prior.
+
+        Parameters
+        ----------
+        frame : TiltingFrame
+            What to show.
+        """
+        self._density.show(frame)
+        self._show_mode(frame)
+        self._show_curves(frame)
+
+    # -- the mode, on the left -----------------------------------------------------------------
+
+    def _draw_mode(self, ax: Axes) -> None:
+        (self._mode_dot,) = ax.plot([0], [0], "v", mfc="white", mec=INK, ms=7, clip_on=False)
+        self._mode_text = ax.text(0, 0, "", va="center", fontsize=9)
+
+    def _show_mode(self, frame: TiltingFrame) -> None:
+        mode = frame.mode
+        for artist in (self._mode_dot, self._mode_text):
+            artist.set_visible(mode is not None)
+        if mode is not None:
+            top = _TOP / frame.peak * frame.after.max()
+            self._mode_dot.set_data([mode], [top + 0.025])
+            self._mode_text.set_position((mode, top + 0.03))
+            before_mean = frame.mean >= mode  # the text stands aside on the other side
+            self._mode_text.set_text("mode   " if before_mean else "   mode")
+            self._mode_text.set_ha("right" if before_mean else "left")
 
     # -- the curves, on the right --------------------------------------------------------------
 
