@@ -10,6 +10,7 @@ from medn_edu.widgets.controls import Check, Choice, Control, Slider, Time
 from medn_edu.widgets.explorer import Explorer, Frame, Lesson
 from medn_edu.widgets.l1_path import l1_path
 from medn_edu.widgets.lattice import best_path
+from medn_edu.widgets.margins import margins
 from medn_edu.widgets.norm_balls import norm_balls
 from medn_edu.widgets.pac_bayes import pac_bayes_terms
 from medn_edu.widgets.picture import Picture, SavedPicture
@@ -33,6 +34,7 @@ __all__ = [
     "Time",
     "best_path",
     "l1_path",
+    "margins",
     "norm_balls",
     "ocr_results",
     "pac_bayes_terms",

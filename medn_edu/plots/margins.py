@@ -1,0 +1,340 @@
+r"""A lattice of three letters, and how far its true labelling is ahead of all others.
+
+A labelling is a path through the lattice, one label a column.  Its score :math:`F(x, y; w)` adds up the
+numbers in the nodes, the ink times :math:`w_1`, and :math:`w_2` for each pair that the script likes; the
+best path is the prediction of MEDN Eq. (1).  P0 of MEDN asks of the true labelling :math:`y^i` that its
+*margin* over every other one, :math:`w^\top \Delta f_i(y) = F(x^i, y^i; w) - F(x^i, y; w)`, reaches the
+Hamming loss :math:`\Delta\ell_i(y)`, the number of wrong letters.  What is missing at the worst
+labelling is the slack,
+
+.. math:: \xi_i = \max_y \{\Delta\ell_i(y) - w^\top \Delta f_i(y)\}
+   = \max_y \{F(x^i, y; w) + \Delta\ell_i(y)\} - F(x^i, y^i; w) \ge 0,
+
+where :math:`y = y^i` is allowed and gives 0.  The maximum on the right is a best path again, the
+*loss-augmented* one: the loss adds up over letters, so it is 1 more in each node of a wrong label.
+
+`margins_frame` computes what one position of the controls shows: all 27 labellings of a word of
+`medn_edu.theory.axi`.  `Margins` is the figure; it updates its artists in place.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from medn_edu.inference import add_loss
+from medn_edu.plots.style import ERROR, INK, MUTED, new_figure, styled
+from medn_edu.theory.axi import HABIT, LETTERS, WORDS, TinyWord, labelling_scores, text
+
+__all__ = ["Margins", "MarginsFrame", "margins_frame"]
+
+_BEST, _AUGMENTED, _FINE = "#0072B2", "#E69F00", "#5D6B78"
+_ON_BEST, _PAPER, _THIN = "#CFE3F0", "#FFFFFF", "#E3E7EB"
+_LOW, _HIGH = -2.7, 6.2  # margins drawn; those above are arrows at the upper end
+_TIE = 1e-9  # scores closer than this are alike
+_NOWHERE = np.full(2, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class MarginsFrame:
+    """All labellings of a word under two weights.
+
+    Parameters
+    ----------
+    word : TinyWord
+        The word.
+    w : ndarray of float, shape (2,)
+        Weights of ink and habit.
+    scores : ndarray of float, shape (27,)
+        Scores of the labellings, in the order of ``word.labellings``.
+    """
+
+    word: TinyWord
+    w: np.ndarray
+    scores: np.ndarray
+
+    @property
+    def node(self) -> np.ndarray:
+        """What each node adds to the score, shape (3, 3): letters in rows, labels in columns."""
+        return self.w[0] * self.word.ink
+
+    @property
+    def edge(self) -> np.ndarray:
+        """What each pair adds, shape (3, 3): the label before in rows, the one after in columns."""
+        return self.w[1] * HABIT
+
+    @property
+    def margins(self) -> np.ndarray:
+        """``w^T Delta f(y)`` of every labelling, shape (27,); 0 for the true one."""
+        return np.asarray(np.round(self.scores[self.word.true_row] - self.scores, 9) + 0.0)
+
+    @property
+    def shortfalls(self) -> np.ndarray:
+        """Hamming loss minus margin of every labelling, shape (27,); positive where it falls short."""
+        return np.asarray(np.round(self.word.losses - self.margins, 9) + 0.0)
+
+    @property
+    def others(self) -> np.ndarray:
+        """Rows of the 26 other labellings, by their loss, then by ink and habit that they lack."""
+        ink, habit = self.word.differences.T
+        order = np.lexsort((habit, ink, self.word.losses))
+        return order[order != self.word.true_row]
+
+    @property
+    def hinge(self) -> float:
+        """The largest shortfall; 0 where there is none."""
+        return float(self.shortfalls.max())
+
+    @property
+    def n_short(self) -> int:
+        """Number of labellings that fall short of their loss."""
+        return int((self.shortfalls > _TIE).sum())
+
+    @cached_property
+    def best(self) -> list[int]:
+        """Rows of the best labellings: one, or several where scores are alike."""
+        return _largest(self.scores)
+
+    @cached_property
+    def augmented(self) -> list[int]:
+        """Rows of the best labellings once the loss is added."""
+        return _largest(self.shortfalls)
+
+    @cached_property
+    def closest(self) -> list[int]:
+        """Rows of the other labellings of the smallest margin."""
+        return [int(self.others[i]) for i in _largest(-self.margins[self.others])]
+
+    def names(self, rows: Sequence[int]) -> str:
+        """Return labellings as text.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Rows of ``word.labellings``.
+
+        Returns
+        -------
+        str
+            The labellings, joined by *or*; of more than three, the first and how many more.
+        """
+        names = [text(self.word.labellings[row]) for row in rows]
+        return " or ".join(names) if len(names) <= 3 else f"{names[0]} or {len(names) - 1} others"
+
+
+def _largest(values: np.ndarray) -> list[int]:
+    return [int(row) for row in np.flatnonzero(values >= values.max() - _TIE)]
+
+
+def margins_frame(word: str, ink: float, habit: float) -> MarginsFrame:
+    """Score all labellings of a tiny word.
+
+    Parameters
+    ----------
+    word : {"axi", "xia", "iax"}
+        The word.
+    ink, habit : float
+        The two weights.
+
+    Returns
+    -------
+    MarginsFrame
+        What the explorer shows.
+
+    Raises
+    ------
+    ValueError
+        If there is no such word.
+
+    Examples
+    --------
+    >>> frame = margins_frame("axi", 0.5, 0.8)
+    >>> frame.names(frame.best), frame.names(frame.closest), frame.names(frame.augmented)
+    ('axi', 'aai', 'iax')
+    >>> frame.hinge
+    1.0
+    """
+    for each in WORDS:
+        if each.word == word:
+            w = np.array([ink, habit], dtype=float)
+            return MarginsFrame(each, w, labelling_scores(each, w))
+    raise ValueError(f"there is no word {word!r}; expected {', '.join(w.word for w in WORDS)}.")
+
+
+class Margins:
+    """The figure: the lattice with its best paths, and the margins of all other labellings.
+
+    `show` changes it in place.
+
+    Examples
+    --------
+    >>> drawn = Margins()
+    >>> drawn.show(margins_frame("axi", 1.0, 0.0))
+    >>> drawn.figure.get_size_inches().tolist()
+    [8.4, 4.9]
+    """
+
+    def __init__(self) -> None:
+        self.figure = new_figure(8.4, 4.9)
+        left, right = self.figure.subplots(1, 2, width_ratios=[1, 1.25])
+        with styled():
+            self._draw_lattice(left)
+            self._draw_margins(right)
+
+    def show(self, frame: MarginsFrame) -> None:
+        """Show a word under two weights.
+
+        Parameters
+        ----------
+        frame : MarginsFrame
+            What to show.
+        """
+        self._show_nodes(frame)
+        self._show_paths(frame)
+        self._show_points(frame)
+        self._show_marks(frame)
+
+    # -- the lattice, on the left ---------------------------------------------------------------
+
+    def _draw_lattice(self, ax: Axes) -> None:
+        pairs = [(t, a, b) for t in (0, 1) for a, b in itertools.product(range(3), repeat=2)]
+        for t, a, b in pairs:
+            ax.plot([t, t + 1], [a, b], "-", color=_THIN, lw=0.8, zorder=0)
+        liked = [pair for pair in pairs if HABIT[pair[1:]]]
+        self._liked = [ax.plot([t, t + 1], [a, b], "-", color="#A9B1B9")[0] for t, a, b in liked]
+        at, rows = np.repeat(range(3), 3), np.tile(range(3), 3)
+        (self._augmented,) = ax.plot(_NOWHERE, _NOWHERE, color=_AUGMENTED)
+        self._augmented.set(linestyle=(0, (2, 1)), lw=6, marker="s", ms=38, mfc="none", mew=2.2)
+        (self._best,) = ax.plot(_NOWHERE, _NOWHERE, "-", color=_BEST, lw=2.6, zorder=3)
+        self._nodes = ax.scatter(at, rows, s=1000, zorder=4, clip_on=False)
+        self._values, self._losses = [], []
+        for t, row in zip(at, rows, strict=True):
+            style = {"ha": "center", "fontsize": 9, "zorder": 5}
+            self._values.append(ax.text(t, row, "", va="center", **style))
+            self._losses.append(ax.text(t, row + 0.03, "+1", va="top", color="#8A5A00", **style))
+        self._true = [
+            ax.text(t, -0.72, "", ha="center", fontsize=15, style="italic") for t in range(3)
+        ]
+        ax.text(-0.42, -0.72, "truth", ha="right", color=MUTED)
+        ax.set(xlim=(-0.5, 2.5), ylim=(2.5, -1.05), xticks=[])
+        ax.set_yticks(range(3), LETTERS)
+        ax.tick_params(axis="y", length=0, labelsize=12)
+        ax.spines[["left", "bottom"]].set_visible(False)
+        ax.set_title("Best path, and with the loss added")
+        names = ["best path", "with the loss added", "liked pair"]
+        legend = ax.legend(
+            [self._best, self._augmented, self._liked[0]], names,
+            loc="upper left", bbox_to_anchor=(-0.1, -0.06),
+        )  # fmt: skip
+        self._keys, (_, key, _) = legend.get_texts(), legend.get_lines()
+        key.set(marker="", lw=4)
+
+    def _show_nodes(self, frame: MarginsFrame) -> None:
+        true = frame.word.true
+        loss = add_loss(np.zeros((3, 3)), true)
+        on_best = np.zeros((3, 3), dtype=bool)
+        for row in frame.best:
+            on_best[range(3), frame.word.labellings[row]] = True
+        self._nodes.set_facecolor([_ON_BEST if on else _PAPER for on in on_best.ravel()])
+        self._nodes.set_edgecolor([MUTED if wrong else INK for wrong in loss.ravel()])
+        self._nodes.set_linewidth([0.8 if wrong else 2.6 for wrong in loss.ravel()])
+        for value, number in zip(self._values, frame.node.ravel(), strict=True):
+            value.set_text(f"{number:.2f}")
+        for value, plus, wrong in zip(self._values, self._losses, loss.ravel(), strict=True):
+            plus.set_visible(bool(wrong))
+            value.set_va("bottom" if wrong else "center")
+        for letter, label in zip(self._true, frame.word.word, strict=True):
+            letter.set_text(label)
+
+    def _show_paths(self, frame: MarginsFrame) -> None:
+        self._best.set_data(*_joined(frame.word.labellings[frame.best]))
+        self._augmented.set_data(*_joined(frame.word.labellings[frame.augmented]))
+        for pair in self._liked:
+            pair.set_linewidth(1 + 2 * frame.w[1])
+        best, augmented, liked = self._keys
+        score = frame.scores.max()
+        best.set_text(f"best path: {frame.names(frame.best)}, score {score:.2f}")
+        score = (frame.scores + frame.word.losses).max()
+        augmented.set_text(f"with the loss added: {frame.names(frame.augmented)}, {score:.2f}")
+        liked.set_text(f"pairs the script likes: +{frame.w[1]:.2f} each")
+
+    # -- the margins, on the right ---------------------------------------------------------------
+
+    def _draw_margins(self, ax: Axes) -> None:
+        losses = np.sort(WORDS[0].losses)[1:]  # the same for every word: 6, 12 and 8 labellings
+        self._places = np.arange(26) + 1.2 * (losses - 1)
+        ax.axhline(0, color=INK, lw=0.8, zorder=0)
+        for loss in (1, 2, 3):
+            ends = self._places[losses == loss][[0, -1]] + [-0.6, 0.6]
+            ax.fill_between(ends, _LOW, loss, color="#FBEDE3", lw=0, zorder=-2)
+            ax.plot(ends, [loss, loss], "--", color=INK, lw=1.4)
+            wrong = f"{loss} wrong" if loss < 3 else "3 letters wrong"
+            ax.text(ends.mean(), _HIGH + 0.4, wrong, ha="center")
+        ax.text(
+            self._places[11] + 0.5, _LOW + 0.2, "short of the\nmargin wanted", ha="center",
+            color="#8C3A00",
+        )  # fmt: skip
+        self._gaps = ax.vlines(self._places, 0, 0, color=ERROR, lw=2.2, alpha=0.7)
+        marks = {"ls": "none", "ms": 5.5, "zorder": 4}
+        (self._fine,) = ax.plot(_NOWHERE, _NOWHERE, marker="o", color=_FINE, **marks)
+        (self._short,) = ax.plot(
+            _NOWHERE, _NOWHERE, marker="v", color=ERROR, **{**marks, "ms": 7.5}
+        )
+        (self._above,) = ax.plot(_NOWHERE, _NOWHERE, marker="^", color="#A9B1B9", **marks)
+        rings = {"ls": "none", "mfc": "none", "mew": 2, "zorder": 5}
+        (self._closest,) = ax.plot(_NOWHERE, _NOWHERE, marker="o", mec=_BEST, ms=12, **rings)
+        (self._worst,) = ax.plot(_NOWHERE, _NOWHERE, marker="s", mec=_AUGMENTED, ms=15, **rings)
+        self._names = [
+            ax.text(place, _LOW - 0.15, "", rotation=90, ha="center", va="top", fontsize=9)
+            for place in self._places
+        ]
+        ax.set(xlim=self._places[[0, -1]] + [-1, 1], ylim=(_LOW, _HIGH + 0.8), xticks=[])
+        ax.set_yticks(range(-2, 7))
+        ax.set_ylabel(r"margin $\mathbf{w}^\top \Delta\mathbf{f}(\mathbf{y})$", labelpad=1)
+        ax.spines["bottom"].set_visible(False)
+        ax.set_title("How far the truth is ahead of the others")
+        legend = ax.legend(
+            [self._closest, self._worst], ["smallest margin", "farthest below"],
+            loc="upper left", bbox_to_anchor=(0.0, -0.1), handlelength=1.4, labelspacing=0.9,
+        )  # fmt: skip
+        self._facts = legend.get_texts()
+
+    def _show_points(self, frame: MarginsFrame) -> None:
+        others = frame.others
+        margins, short = frame.margins[others], frame.shortfalls[others] > _TIE
+        above = margins > _HIGH
+        for points, chosen in ((self._short, short), (self._fine, ~short & ~above)):
+            points.set_data(self._places[chosen], margins[chosen])
+        self._above.set_data(self._places[above], np.full(above.sum(), _HIGH + 0.1))
+        ends = np.where(short, margins, frame.word.losses[others])
+        gaps = np.stack([ends, frame.word.losses[others]], axis=1)
+        places = np.repeat(self._places[:, None], 2, axis=1)
+        self._gaps.set_segments(np.stack([places, gaps], axis=2))
+        for name, row in zip(self._names, others, strict=True):
+            name.set_text(text(frame.word.labellings[row]))
+
+    def _show_marks(self, frame: MarginsFrame) -> None:
+        place = dict(zip(frame.others.tolist(), self._places, strict=True))
+        worst = frame.augmented if frame.n_short else []
+        for ring, rows in ((self._closest, frame.closest), (self._worst, worst)):
+            ring.set_data([place[row] for row in rows], frame.margins[rows])
+        closest, short = self._facts
+        margin = frame.margins[frame.closest[0]]
+        closest.set_text(f"smallest margin: {frame.names(frame.closest)}, {margin:.2f}")
+        short.set_text(
+            f"farthest short of its loss: {frame.names(worst)}, by {frame.hinge:.2f} (hinge)"
+            if worst
+            else "none falls short of its loss (hinge 0.00)"
+        )
+
+
+def _joined(paths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return paths as one line with gaps between them."""
+    gap = np.full((len(paths), 1), np.nan)
+    at = np.broadcast_to([0.0, 1.0, 2.0, np.nan], (len(paths), 4))
+    return at.ravel(), np.hstack([paths, gap]).ravel()
