@@ -10,6 +10,8 @@ from medn_edu.widgets.controls import Check, Choice, Control, Slider, Time
 from medn_edu.widgets.explorer import Explorer, Frame, Lesson
 from medn_edu.widgets.l1_path import l1_path
 from medn_edu.widgets.lattice import best_path
+from medn_edu.widgets.losses import losses
+from medn_edu.widgets.majorants import majorants
 from medn_edu.widgets.margins import margins
 from medn_edu.widgets.norm_balls import norm_balls
 from medn_edu.widgets.pac_bayes import pac_bayes_terms
@@ -18,6 +20,7 @@ from medn_edu.widgets.projections import projections
 from medn_edu.widgets.reading import read_words
 from medn_edu.widgets.results import ocr_results, study_picture, synthetic_results
 from medn_edu.widgets.shrinkage import shrinkage
+from medn_edu.widgets.tangents import tangents
 from medn_edu.widgets.weight_images import weight_images
 from medn_edu.widgets.working_sets import working_sets
 
@@ -34,6 +37,8 @@ __all__ = [
     "Time",
     "best_path",
     "l1_path",
+    "losses",
+    "majorants",
     "margins",
     "norm_balls",
     "ocr_results",
@@ -43,6 +48,7 @@ __all__ = [
     "shrinkage",
     "study_picture",
     "synthetic_results",
+    "tangents",
     "weight_images",
     "working_sets",
 ]
