@@ -1,0 +1,352 @@
+r"""Algorithm 1 with one weight: parabolas, what they touch, and what they do not.
+
+One weight is to be 1 ahead, :math:`\mu \ge 1 - \xi`, and violations cost :math:`C \xi`.  With a Laplace
+prior P1 asks for the least of the *true cost*
+
+.. math:: \Lambda^*(\mu) + C \max(0, 1 - \mu),
+
+where :math:`\Lambda^*`, the KL-norm's one term, is the divergence of the cheapest posterior of mean
+:math:`\mu` (Corollary 6).  Step 1 of Algorithm 1 (MEDN §5) puts a parabola of curvature
+:math:`1 / \sigma^2` in its place, `medn_edu.theory.jensen_bound` with
+:math:`1 / \langle 1/\tau \rangle = \sigma^2`.  For each mean the lowest of all these parabolas is the
+*bound*, Eq. (11) being put in and the variance chosen best,
+
+.. math:: \min_\sigma \big\{ \sqrt{\lambda (\mu^2 + \sigma^2)} - \log \sigma \big\} + \text{const},
+          \qquad \lambda \sigma^4 = \mu^2 + \sigma^2 .
+
+Each parabola touches the bound, where :math:`\mu^2 = \lambda \sigma^4 - \sigma^2`, and none comes nearer
+to the true cost than :math:`\tfrac12 + \log 2 - \tfrac12 \log 2 \pi = 0.274`.
+
+There is a parabola that touches :math:`\Lambda^*`, as that is a concave function of :math:`\mu^2`.  Its
+variance is the expected one under the tilted prior,
+:math:`\langle \tau \rangle = 2 / (\lambda - \eta^2) = (1 + \sqrt{1 + \lambda \mu^2}) / \lambda`, and
+iterations with it lead to the exact solution.
+
+`majorant_frame` computes one iteration, `Majorants` is the figure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from medn_edu.plots.style import INK, MUTED, new_figure, styled
+from medn_edu.priors import GaussianPrior, LaplacePrior, NormalGammaPrior, Prior
+from medn_edu.theory.laplace import best_tau, jensen_bound
+
+__all__ = ["KINDS", "MOST_ITERATIONS", "MajorantFrame", "Majorants", "majorant_frame"]
+
+KINDS = ("Algorithm 1", "touching the KL-norm")
+"""Which parabolas the explorer offers."""
+
+MOST_ITERATIONS = 12
+"""How many iterations are shown."""
+
+_LOW, _HIGH = -0.8, 2.2  # how far the weight's axis reaches
+_TRUE, _BOUND, _PARABOLA = INK, "#E69F00", "#0072B2"
+_BOUND_TEXT = "#8A5A00"  # the bound's colour, dark enough to be read
+_END = MOST_ITERATIONS + 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class MajorantFrame:
+    """One iteration, and all before it.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    lam, C : float
+        The Laplace prior's constant, and the price of a missing margin.
+    number : int
+        Number of the iteration, from 1.
+    w : ndarray of float, shape (n_points,)
+        Means at which curves are given.
+    true, bound, parabola : ndarray of float, shape (n_points,)
+        True cost, Algorithm 1's bound at its best, and the present parabola, missing margins included.
+    touch : float
+        The mean at which the parabola touches the bound, or the true cost; not a number if it does
+        so nowhere.
+    variances, means : ndarray of float, shape (number,)
+        Variance of each parabola so far, and where it is least, missing margins included.
+    costs, bounds : ndarray of float, shape (number,)
+        True cost of these means, and what the iterations know: the bound, best q put in.
+    exact, limit : float
+        The mean of least true cost, and that of the least bound.
+    """
+
+    kind: str
+    lam: float
+    C: float
+    number: int
+    w: np.ndarray
+    true: np.ndarray
+    bound: np.ndarray
+    parabola: np.ndarray
+    touch: float
+    variances: np.ndarray
+    means: np.ndarray
+    costs: np.ndarray
+    bounds: np.ndarray
+    exact: float
+    limit: float
+
+    @property
+    def least(self) -> float:
+        """The least true cost."""
+        return float(_true_cost(np.array(self.exact), self.lam, self.C))
+
+
+def majorant_frame(kind: str, number: int, lam: float, C: float) -> MajorantFrame:
+    """Run iterations with one weight.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    number : int
+        How many, from 1 to `MOST_ITERATIONS`.
+    lam, C : float
+        The Laplace prior's constant, and the price of a missing margin; positive.
+
+    Returns
+    -------
+    MajorantFrame
+        What the explorer shows.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind, or the number is out of range.
+
+    Examples
+    --------
+    Algorithm 1 passes the exact solution on its way to half of it:
+
+    >>> frame = majorant_frame("Algorithm 1", 12, lam=4.0, C=1.0)
+    >>> frame.means[[0, 1, 2, 11]].round(2), round(frame.exact, 2), round(frame.limit, 2)
+    (array([1.  , 0.71, 0.55, 0.33]), 0.67, 0.33)
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}.")
+    if not 1 <= number <= MOST_ITERATIONS:
+        raise ValueError(f"number is {number}; expected 1 to {MOST_ITERATIONS}.")
+    w = np.linspace(_LOW, _HIGH, 301)
+    true, bound = _curves(lam, C)
+    variances, means = (path[:number] for path in _iterations(kind, lam, C))
+    costs = _true_cost(means, lam, C)
+    if kind == KINDS[0]:
+        parabola = _parabola(w, variances[-1], lam) + _penalty(w, C)
+        touch = _touch_of_bound(variances[-1], lam)
+        bounds = jensen_bound(means, variances, lam) + _penalty(means, C)
+    else:
+        touch = float(means[-2]) if number > 1 else 0.0
+        height = float(LaplacePrior(lam).kl(np.array(touch)))
+        parabola = height + (w**2 - touch**2) / (2 * variances[-1]) + _penalty(w, C)
+        bounds = costs  # the next parabola touches the true cost here
+    return MajorantFrame(
+        kind, lam, C, number, w, true, bound, parabola, touch, variances, means, costs, bounds,
+        exact=_least(LaplacePrior(lam), C),
+        limit=_least(NormalGammaPrior(0.5, lam), C),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def _curves(lam: float, C: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return true cost and bound over the axis."""
+    w = np.linspace(_LOW, _HIGH, 301)
+    best = (1 + np.sqrt(1 + 4 * lam * w**2)) / (2 * lam)  # lam best^2 = w^2 + best
+    return _true_cost(w, lam, C), jensen_bound(w, best, lam) + _penalty(w, C)
+
+
+@lru_cache(maxsize=256)
+def _iterations(kind: str, lam: float, C: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return variances and means of all iterations."""
+    variances = [1.0 if kind == KINDS[0] else 2 / lam]  # Sigma = I, or that of the prior
+    means = []
+    for _ in range(MOST_ITERATIONS):
+        variance = variances[-1]
+        mean = _least(GaussianPrior(variance), C)  # Step 1
+        means.append(mean)
+        if kind == KINDS[0]:
+            variances.append(float(best_tau(mean**2 + variance, lam)))  # Step 2, Eq. (11)
+        else:
+            variances.append(float(1 + np.sqrt(1 + lam * mean**2)) / lam)
+    return np.array(variances[:-1]), np.array(means)
+
+
+def _least(prior: Prior, C: float) -> float:
+    """Return the mean of least cost: evidence C leads there, if that is not more than is asked."""
+    if prior.domain[1] <= C:
+        return 1.0
+    return min(1.0, float(prior.mean(np.array(C))))
+
+
+def _penalty(w: np.ndarray, C: float) -> np.ndarray:
+    return C * np.maximum(0, 1 - w)
+
+
+def _true_cost(w: np.ndarray, lam: float, C: float) -> np.ndarray:
+    return LaplacePrior(lam).kl(w) + _penalty(w, C)
+
+
+def _parabola(w: np.ndarray, variance: float, lam: float) -> np.ndarray:
+    """Return the bound for one q and the best normal posterior of each mean."""
+    return jensen_bound(w, variance, lam, tau=np.full(np.shape(w), variance))
+
+
+def _touch_of_bound(variance: float, lam: float) -> float:
+    square = lam * variance**2 - variance
+    return float(np.sqrt(square)) if square >= 0 else float("nan")
+
+
+class Majorants:
+    """The figure: cost, bound and parabola over the mean; what each iteration paid.
+
+    `show` changes it in place.
+
+    Examples
+    --------
+    >>> drawn = Majorants()
+    >>> drawn.show(majorant_frame("Algorithm 1", 2, 4.0, 1.0))
+    >>> drawn.figure.get_size_inches().tolist()
+    [8.2, 4.4]
+    """
+
+    def __init__(self) -> None:
+        self.figure = new_figure(8.2, 4.4)
+        axes = self.figure.subplot_mosaic(
+            [["curves", "means"], ["curves", "costs"]], width_ratios=[1.7, 1]
+        )
+        with styled():
+            self._draw_curves(axes["curves"])
+            self._draw_means(axes["means"])
+            self._draw_costs(axes["costs"])
+            keys, names = axes["curves"].get_legend_handles_labels()
+            self.figure.legend(keys, names, loc="outside lower center", ncols=3, handlelength=2)
+
+    def show(self, frame: MajorantFrame) -> None:
+        """Show an iteration.
+
+        Parameters
+        ----------
+        frame : MajorantFrame
+            What to show.
+        """
+        self._show_curves(frame)
+        self._show_means(frame)
+        self._show_costs(frame)
+
+    # -- the curves, on the left ------------------------------------------------------------------
+
+    def _draw_curves(self, ax: Axes) -> None:
+        nowhere = np.zeros(2)
+        self._left = ax
+        (self._true,) = ax.plot(nowhere, nowhere, "-", color=_TRUE, lw=2.2, label="true cost")
+        (self._bound,) = ax.plot(
+            nowhere, nowhere, "--", color=_BOUND, lw=2.2, label="bound, at its best"
+        )
+        (self._parabola,) = ax.plot(
+            nowhere, nowhere, "-.", color=_PARABOLA, lw=1.8, label="this iteration's parabola"
+        )
+        marks = {"ls": "none", "mec": "white", "zorder": 5}
+        (self._touch,) = ax.plot(
+            [0], [0], color=_PARABOLA, marker="D", ms=9, label="touches", **marks
+        )
+        (self._mean,) = ax.plot([0], [0], color=_PARABOLA, marker="o", ms=10, label="mean", **marks)
+        (self._exact,) = ax.plot(
+            [0], [0], color=_TRUE, marker="*", ms=14, label="exact solution", **marks
+        )
+        (self._drop,) = ax.plot(nowhere, nowhere, ":", color=_PARABOLA, lw=1.2)
+        self._number = ax.text(0.02, 0.03, "", transform=ax.transAxes, color=MUTED)
+        ax.set(xlim=(_LOW, _HIGH), xlabel=r"mean $\mu$ of the weight", ylabel="cost")
+        ax.set_title("Over the mean")
+
+    def _show_curves(self, frame: MajorantFrame) -> None:
+        here, top = frame.means[-1], _top(frame.lam, frame.C)
+        self._true.set_data(frame.w, frame.true)
+        self._bound.set_data(frame.w, frame.bound)
+        self._bound.set_alpha(1.0 if frame.kind == KINDS[0] else 0.35)
+        self._parabola.set_data(frame.w, frame.parabola)
+        height = np.interp(here, frame.w, frame.parabola)
+        self._mean.set_data([here], [height])
+        self._drop.set_data([here, here], [0, height])
+        shown = not np.isnan(frame.touch) and frame.touch <= _HIGH
+        self._touch.set_data(
+            [frame.touch] if shown else [],
+            [np.interp(frame.touch, frame.w, frame.parabola)] if shown else [],
+        )
+        self._exact.set_data([frame.exact], [frame.least])
+        self._number.set_text(f"iteration {frame.number}")
+        self._left.set_ylim(0, top)
+
+    # -- means and costs of all iterations, on the right ------------------------------------------
+
+    def _draw_means(self, ax: Axes) -> None:
+        (self._means,) = ax.plot([0, 0], [0, 0], "o-", color=_PARABOLA, ms=6, mec="white")
+        self._ends, self._end_texts = [], []
+        for name, dashes, side in (("exact", ":", "bottom"), ("limit", "--", "top")):
+            colour = _TRUE if name == "exact" else _BOUND_TEXT
+            (line,) = ax.plot([0, 20], [0, 0], dashes, color=colour, lw=1.2, zorder=1)
+            text = ax.text(_END, 0, "", ha="right", va=side, color=colour, fontsize=9)
+            self._ends.append(line)
+            self._end_texts.append(text)
+        ax.set(xlim=(0.4, _END), ylim=(-0.25, 1.3), xticks=(1, 4, 8, 12), yticks=(0, 0.5, 1))
+        ax.tick_params(labelbottom=False)
+        ax.set_title("Its mean")
+
+    def _show_means(self, frame: MajorantFrame) -> None:
+        self._means.set_data(np.arange(1, frame.number + 1), frame.means)
+        names = (f"exact {frame.exact:.2f}", f"least bound {frame.limit:.2f}")
+        values = (frame.exact, frame.limit)
+        for line, text, name, value in zip(self._ends, self._end_texts, names, values, strict=True):
+            line.set_ydata([value, value])
+            text.set_y(value + (0.05 if value == frame.exact else -0.09))
+            text.set_text(name)
+        if frame.exact == frame.limit:
+            self._end_texts[0].set_text(f"exact and least bound {frame.exact:.2f}")
+        self._end_texts[1].set_visible(frame.exact != frame.limit)
+
+    def _draw_costs(self, ax: Axes) -> None:
+        self._right = ax
+        (self._bounds,) = ax.plot([0, 0], [0, 0], "s--", color=_BOUND, ms=6, mec="white")
+        (self._costs,) = ax.plot([0, 0], [0, 0], "o-", color=_TRUE, ms=6, mec="white")
+        (self._least,) = ax.plot([0, 20], [0, 0], ":", color=_TRUE, lw=1.2, zorder=1)
+        self._bound_text = ax.text(0, 0, "bound", ha="left", va="bottom", color=_BOUND_TEXT)
+        self._cost_text = ax.text(0, 0, "true cost", ha="left", va="top", color=_TRUE)
+        ax.set(xlim=(0.4, _END), xlabel="iteration", xticks=(1, 4, 8, 12))
+        ax.set_title("What it costs")
+
+    def _show_costs(self, frame: MajorantFrame) -> None:
+        numbers = np.arange(1, frame.number + 1)
+        self._bounds.set_data(numbers, frame.bounds)
+        self._costs.set_data(numbers, frame.costs)
+        self._least.set_ydata([frame.least] * 2)
+        for artist in (self._bounds, self._bound_text):
+            artist.set_visible(frame.kind == KINDS[0])
+        low, high = _range(frame.lam, frame.C)
+        pad = 0.06 * (high - low)
+        self._bound_text.set_position((0.8, float(frame.bounds[0]) + pad))
+        self._cost_text.set_position((0.8, frame.least - pad))
+        self._right.set_ylim(low, high)
+
+
+@lru_cache(maxsize=256)
+def _top(lam: float, C: float) -> float:
+    """Return how high the axes reach, the same for all iterations and both kinds."""
+    variances, means = _iterations(KINDS[0], lam, C)
+    first = float(_parabola(means[:1], variances[0], lam)[0] + _penalty(means[0], C))
+    return 1.25 * max(first, float(_curves(lam, C)[1].max()) * 0.7)
+
+
+@lru_cache(maxsize=256)
+def _range(lam: float, C: float) -> tuple[float, float]:
+    """Return the ends of the axis of costs, the same for all iterations and both kinds."""
+    variances, means = _iterations(KINDS[0], lam, C)
+    high = float((jensen_bound(means, variances, lam) + _penalty(means, C)).max())
+    high = max(high, float(_true_cost(_iterations(KINDS[1], lam, C)[1], lam, C).max()))
+    low = float(_true_cost(np.array(_least(LaplacePrior(lam), C)), lam, C))
+    return low - 0.45 * (high - low), high + 0.3 * (high - low)

@@ -1,0 +1,98 @@
+"""The explorers of Algorithm 1 show what the package's solver does; their lessons can fail."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from medn_edu.packing import label_samples, pack
+from medn_edu.plots.majorants import KINDS, MOST_ITERATIONS, majorant_frame
+from medn_edu.priors import LaplacePrior
+from medn_edu.problems import MaxMarginProblem
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers import variational_laplace
+from medn_edu.theory.laplace import jensen_bound
+from medn_edu.widgets import majorants
+
+
+@pytest.fixture(scope="module")
+def parabolas():
+    return majorants()
+
+
+# -- one weight ---------------------------------------------------------------------------------
+
+
+def test_lessons_of_majorants(parabolas):
+    assert len(parabolas.lessons) == 3
+    for lesson in parabolas.lessons:
+        assert parabolas.check(lesson), lesson.fact
+
+
+def test_lessons_of_majorants_can_fail(parabolas):
+    stays_above, passes, arrives = parabolas.lessons
+    assert not stays_above.holds(KINDS[1], 4, 4, 1.0)
+    assert not passes.holds(KINDS[0], 2, 4, 1.0)
+    assert not passes.holds(KINDS[0], 12, 1, 2.0)
+    assert not arrives.holds(KINDS[0], 8, 4, 1.0)
+    assert not arrives.holds(KINDS[1], 1, 4, 1.0)
+
+
+@pytest.mark.parametrize(("lam", "C"), [(4.0, 1.0), (9.0, 0.5), (1.0, 2.0)])
+def test_one_weight_is_what_the_solver_does_twice(lam, C):
+    """One letter, two labels, one feature of size 1/2: two weights, one the other's mirror image.
+
+    Each of the two pays for itself and they share the margin, so a price of 2 C is C for each.
+    """
+    data = label_samples(pack([np.array([[0.5]])]), np.array([1]), np.ones((1, 2, 2), bool))
+    problem = MaxMarginProblem(data, LaplacePrior(lam), LinearSlack(2 * C))
+    frame = majorant_frame(KINDS[0], 6, lam, C)
+    solver = variational_laplace(
+        problem, rng=np.random.default_rng(0), n_iterations=6, tol=1e-10, max_iter=10_000
+    )
+    for number, iterate in enumerate(solver):
+        assert iterate.weights[1] == pytest.approx(frame.means[number], abs=1e-6)
+        assert iterate.variance[1] == pytest.approx(frame.variances[number], abs=1e-6)
+        idle = jensen_bound(0.0, iterate.variance[2:], lam).sum()  # transitions, of no use
+        bound = (iterate.objective_estimate - idle) / 2
+        assert bound == pytest.approx(frame.bounds[number], abs=1e-6)
+
+
+@pytest.mark.parametrize(("lam", "C"), [(4.0, 1.0), (9.0, 0.5), (2.0, 2.0)])
+def test_curves(lam, C):
+    """The bound is the lowest of all, over q and variances; the least costs are where it is said."""
+    frame = majorant_frame(KINDS[0], MOST_ITERATIONS, lam, C)
+    variances = np.geomspace(0.02, 20, 4001)
+    penalty = C * np.maximum(0, 1 - frame.w)
+    best = [jensen_bound(np.full_like(variances, w), variances, lam).min() for w in frame.w]
+    np.testing.assert_allclose(frame.bound, np.array(best) + penalty, atol=1e-5)
+    assert np.abs(frame.w[frame.true.argmin()] - frame.exact) < 0.011
+    assert np.abs(frame.w[frame.bound.argmin()] - frame.limit) < 0.011
+    assert (np.diff(frame.bounds) <= 1e-12).all()
+    for kind in KINDS:
+        lower = frame.bound if kind == KINDS[0] else frame.true
+        for number in (1, 3, 8):
+            here = majorant_frame(kind, number, lam, C)
+            assert (here.parabola >= lower - 1e-9).all()
+            at = frame.w[here.parabola.argmin()]
+            assert abs(at - here.means[-1]) < 0.011
+
+
+def test_majorants_figure_shows_the_frame(parabolas):
+    parabolas.set(kind=KINDS[0], number=3, lam=4, C=1.0)
+    frame = majorant_frame(KINDS[0], 3, 4.0, 1.0)
+    assert f"mean {frame.means[-1]:.3f}, bound {frame.bounds[-1]:.3f}" in parabolas.summary
+    curves, means, costs = parabolas.figure.axes
+    drawn = {line.get_label(): line.get_xydata() for line in curves.lines}
+    np.testing.assert_array_equal(drawn["true cost"][:, 1], frame.true)
+    np.testing.assert_array_equal(drawn["this iteration's parabola"][:, 1], frame.parabola)
+    np.testing.assert_array_equal(means.lines[0].get_ydata(), frame.means)
+    np.testing.assert_array_equal(costs.lines[0].get_ydata(), frame.bounds)
+    np.testing.assert_array_equal(costs.lines[1].get_ydata(), frame.costs)
+
+
+def test_what_there_is_not_is_refused():
+    with pytest.raises(ValueError, match="expected one of Algorithm 1"):
+        majorant_frame("EM", 1, 4.0, 1.0)
+    with pytest.raises(ValueError, match="expected 1 to 12"):
+        majorant_frame(KINDS[0], 13, 4.0, 1.0)
