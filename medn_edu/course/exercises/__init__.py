@@ -36,12 +36,26 @@ from medn_edu.course.exercises.shrinkage import (
     check_tilted_mean,
 )
 from medn_edu.course.exercises.start_here import check_count_labellings, check_labelling_score
+from medn_edu.course.exercises.structured_prediction import (
+    check_jump,
+    check_loss_augmented,
+    check_shortfall,
+    check_viterbi,
+    check_word_score,
+)
 from medn_edu.course.exercises.synthetic_study import (
     check_chance,
     check_cross_validation,
     check_honest_error,
     check_paired_error,
     check_paired_interval,
+)
+from medn_edu.course.exercises.two_losses import (
+    check_log_loss_gradient,
+    check_log_partition,
+    check_log_z,
+    check_m3n_dual,
+    check_structured_hinge,
 )
 
 __all__ = [
@@ -58,10 +72,16 @@ __all__ = [
     "check_error_share",
     "check_eta_for_mean",
     "check_honest_error",
+    "check_jump",
     "check_kl_inverse",
     "check_l1_constant",
     "check_l1_projection",
     "check_labelling_score",
+    "check_log_loss_gradient",
+    "check_log_partition",
+    "check_log_z",
+    "check_loss_augmented",
+    "check_m3n_dual",
     "check_margin",
     "check_message",
     "check_n_draws",
@@ -69,9 +89,13 @@ __all__ = [
     "check_paired_interval",
     "check_posterior_mean",
     "check_quiet_coin",
+    "check_shortfall",
     "check_slope",
+    "check_structured_hinge",
     "check_threshold",
     "check_tilted_mean",
+    "check_viterbi",
     "check_weight_bounds",
+    "check_word_score",
     "check_words_right",
 ]
