@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from medn_edu.widgets.controls import Check, Choice, Control, Slider, Time
 from medn_edu.widgets.explorer import Explorer, Frame, Lesson
+from medn_edu.widgets.frank_wolfe import frank_wolfe
 from medn_edu.widgets.l1_path import l1_path
 from medn_edu.widgets.lattice import best_path
 from medn_edu.widgets.losses import losses
@@ -21,6 +22,7 @@ from medn_edu.widgets.reading import read_words
 from medn_edu.widgets.results import ocr_results, study_picture, synthetic_results
 from medn_edu.widgets.shrinkage import shrinkage
 from medn_edu.widgets.tangents import tangents
+from medn_edu.widgets.variational import variational
 from medn_edu.widgets.weight_images import weight_images
 from medn_edu.widgets.working_sets import working_sets
 
@@ -36,6 +38,7 @@ __all__ = [
     "Slider",
     "Time",
     "best_path",
+    "frank_wolfe",
     "l1_path",
     "losses",
     "majorants",
@@ -49,6 +52,7 @@ __all__ = [
     "study_picture",
     "synthetic_results",
     "tangents",
+    "variational",
     "weight_images",
     "working_sets",
 ]

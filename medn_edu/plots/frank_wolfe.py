@@ -1,0 +1,381 @@
+r"""Block-coordinate Frank-Wolfe on the three tiny words: masses come and go, and the gap closes.
+
+The dual of MEDN (D1, Theorem 2) has a number :math:`\alpha_i(y) \ge 0` for each of the 27 labellings of
+each word, those of a word adding up to :math:`C`.  At the start all of it lies on the true labellings:
+:math:`\eta = 0`, and every weight has its prior's mean.  A pass asks each word for the labelling that
+violates its margin most, and moves mass there.
+
+`word_problem` makes the problem of the words of `medn_edu.theory.axi` as the package poses it, with a
+weight for every pair of label and ink and for every transition (18 in all), `frank_wolfe_passes`
+replays `medn_edu.solvers.block_frank_wolfe` on it and has every pass certified, and `FrankWolfe` is the
+figure: the labellings with their masses above, the bounds, their gap and the weights on their prior's
+curve (Corollary 7) below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+from matplotlib.ticker import MaxNLocator
+
+from medn_edu.packing import label_samples, pack
+from medn_edu.plots.style import INK, MUTED, new_figure, styled
+from medn_edu.priors import GaussianPrior, LaplacePrior, Prior
+from medn_edu.problems import MaxMarginProblem
+from medn_edu.results import DualVariables
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
+from medn_edu.theory.axi import WORDS, text
+
+__all__ = [
+    "FW_PRICES",
+    "FW_PRIORS",
+    "N_PASSES",
+    "FrankWolfe",
+    "FrankWolfePass",
+    "frank_wolfe_passes",
+    "word_problem",
+]
+
+FW_PRIORS: dict[str, Prior] = {
+    "Gaussian": GaussianPrior(),
+    "Laplace, λ = 4": LaplacePrior(lam=4.0),
+    "Laplace, λ = 36": LaplacePrior(lam=36.0),
+}
+"""Priors that the explorer offers, by name."""
+
+FW_PRICES = (0.3, 1.0, 3.0)
+"""Constants C that the explorer offers."""
+
+N_PASSES = 16
+"""Number of passes that are replayed."""
+
+_N_LABELLINGS = 27
+_PLACES = 3 ** np.arange(3)[::-1]  # a labelling is a number of three digits
+_TRUE_ROWS = np.array([word.true_row for word in WORDS])
+_MASS, _NEW, _TRUTH = "#0072B2", "#E69F00", "#C3CAD1"
+_UPPER, _LOWER, _GAP = "#D55E00", "#0072B2", "#009E73"
+_MOST_ROWS = 8
+_FLOOR = 1e-6  # smaller gaps are drawn here
+
+
+def word_problem(prior: Prior, C: float) -> MaxMarginProblem:
+    """Return MEDN on the three tiny words, each label with weights of its own.
+
+    Parameters
+    ----------
+    prior : Prior
+        Prior of each of the 18 weights: 3 labels by 3 inks, and 3 by 3 transitions.
+    C : float
+        Price of violated margins.
+
+    Returns
+    -------
+    MaxMarginProblem
+        The problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> word_problem(GaussianPrior(), C=1.0).primal(np.zeros(18))
+    9.0
+    """
+    words = pack([word.ink for word in WORDS])
+    labels = np.concatenate([word.true for word in WORDS])
+    data = label_samples(words, labels, np.ones((1, 3, 3), dtype=bool))
+    return MaxMarginProblem(data, prior, LinearSlack(C))
+
+
+@dataclass(frozen=True, eq=False)
+class FrankWolfePass:
+    """State of the solver after some passes.
+
+    Parameters
+    ----------
+    number : int
+        Number of passes so far; 0 before the first.
+    mass : ndarray of float, shape (3, 27)
+        Mass of every labelling of every word; each row adds up to ``C``.
+    new : ndarray of bool, shape (3, 27)
+        Labellings that carry mass now and did not one pass ago.
+    gone : ndarray of bool, shape (3, 27)
+        Labellings that carried mass once and carry exactly none now.
+    eta, weights : ndarray of float, shape (18,)
+        Evidence for the weights, and their posterior means.
+    primal, dual : float
+        Upper and lower bound of the optimum, computed apart.
+    """
+
+    number: int
+    mass: np.ndarray
+    new: np.ndarray
+    gone: np.ndarray
+    eta: np.ndarray
+    weights: np.ndarray
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        """Duality gap, primal less dual."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """Gap by primal value."""
+        return self.gap / self.primal
+
+
+@cache
+def frank_wolfe_passes(prior: str, C: float, cached: bool) -> tuple[FrankWolfePass, ...]:
+    """Run the package's solver on the words, and keep every pass.
+
+    Parameters
+    ----------
+    prior : str
+        Name of a prior, one of `FW_PRIORS`.
+    C : float
+        Price of violated margins.
+    cached : bool
+        Whether each pass has two more rounds that move mass among the kept labellings, without
+        decoding.
+
+    Returns
+    -------
+    tuple of FrankWolfePass
+        The state before the first pass, and after each of `N_PASSES`.
+
+    Examples
+    --------
+    >>> passes = frank_wolfe_passes("Gaussian", 1.0, True)
+    >>> passes[0].gap, passes[-1].relative_gap < 1e-6
+    (9.0, True)
+    """
+    problem = word_problem(FW_PRIORS[prior], C)
+    solver = block_frank_wolfe(
+        problem, rng=np.random.default_rng(0), n_cached_rounds=2 if cached else 0
+    )
+    passes = [_start(problem, C)]
+    ever = passes[0].mass > 0
+    for number, iterate in enumerate(islice(solver, N_PASSES), start=1):
+        certificate = problem.certify(iterate)
+        assert isinstance(certificate.alpha, DualVariables)
+        assert certificate.eta is not None
+        mass = _masses(certificate.alpha)
+        passes.append(
+            FrankWolfePass(
+                number=number,
+                mass=mass,
+                new=(mass > 0) & ~(passes[-1].mass > 0),
+                gone=ever & ~(mass > 0),
+                eta=certificate.eta,
+                weights=iterate.weights,
+                primal=certificate.primal,
+                dual=certificate.dual,
+            )
+        )
+        ever = ever | (mass > 0)
+    return tuple(passes)
+
+
+def _start(problem: MaxMarginProblem, C: float) -> FrankWolfePass:
+    """Return the state in which all mass is on the true labellings."""
+    mass = np.zeros((len(WORDS), _N_LABELLINGS))
+    mass[np.arange(len(WORDS)), _TRUE_ROWS] = C
+    none, eta = np.zeros(mass.shape, dtype=bool), np.zeros(problem.weight_shape.size)
+    weights = problem.prior.mean(eta)
+    return FrankWolfePass(0, mass, none, none, eta, weights, problem.primal(weights), 0.0)
+
+
+def _masses(alpha: DualVariables) -> np.ndarray:
+    """Write sparse masses out, one row a word."""
+    masses = np.zeros((len(WORDS), _N_LABELLINGS))
+    np.add.at(masses, (alpha.sample, alpha.labels.reshape(-1, 3) @ _PLACES), alpha.values)
+    return masses
+
+
+@cache
+def _order(prior: str, C: float, cached: bool) -> tuple[tuple[int, ...], ...]:
+    """Return the rows of each word: the truth, then what ever carries mass, as it appears."""
+    rows = [[int(row)] for row in _TRUE_ROWS]
+    for each in frank_wolfe_passes(prior, C, cached)[1:]:
+        for word, row in zip(*np.nonzero(each.new), strict=True):
+            if row not in rows[word]:
+                rows[word].append(int(row))
+    return tuple(map(tuple, rows))
+
+
+class FrankWolfe:
+    """The figure: masses of all words, both bounds, their gap, and the weights on their curve.
+
+    Examples
+    --------
+    >>> drawn = FrankWolfe()
+    >>> drawn.show("Laplace, λ = 36", 3.0, False, 5)
+    >>> len(drawn.figure.axes)
+    6
+    """
+
+    def __init__(self) -> None:
+        self.figure = new_figure(8.4, 5.4)
+        axes = self.figure.subplots(2, 3, height_ratios=[1.1, 1])
+        self._prior = ""
+        with styled():
+            self._words = [_WordRows(ax, i) for i, ax in enumerate(axes[0])]
+            self._draw_bounds(axes[1, 0])
+            self._draw_gap(axes[1, 1])
+            self._draw_curve(axes[1, 2])
+
+    def show(self, prior: str, C: float, cached: bool, number: int) -> None:
+        """Show a pass.
+
+        Parameters
+        ----------
+        prior : str
+            One of `FW_PRIORS`.
+        C : float
+            One of `FW_PRICES`.
+        cached : bool
+            Whether passes have more rounds without decoding.
+        number : int
+            Number of passes, at most `N_PASSES`.
+        """
+        passes = frank_wolfe_passes(prior, C, cached)
+        for word, rows in zip(self._words, _order(prior, C, cached), strict=True):
+            word.show(passes[number], rows, C)
+        self._show_bounds(passes, number)
+        self._show_curve(prior, passes[number])
+
+    # -- bounds and gap -------------------------------------------------------------------------
+
+    def _draw_bounds(self, ax: Axes) -> None:
+        self._bounds = ax
+        (self._upper,) = ax.plot([0], [0], "--s", color=_UPPER, ms=4, lw=1.5)
+        (self._lower,) = ax.plot([0], [0], "-o", color=_LOWER, ms=4, lw=1.5)
+        self._between = ax.fill_between([0, 0], [0, 0], [0, 0], color="#EDEFF1", lw=0, zorder=0)
+        ax.set(xlim=(-0.4, N_PASSES + 0.4), xticks=range(0, N_PASSES + 1, 4))
+        ax.set(xlabel="pass", ylim=(0, 1))
+        ax.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+        for height, name, colour in ((0.9, "primal", _UPPER), (0.05, "dual", _LOWER)):
+            ax.text(0.97, height, name, color=colour, transform=ax.transAxes, ha="right")
+        _stand_still(ax, "Bounds of the optimum")
+
+    def _draw_gap(self, ax: Axes) -> None:
+        (self._gaps,) = ax.plot([0], [1], "-D", color=_GAP, ms=4, lw=1.5)
+        ax.axhline(1e-2, color=MUTED, lw=1, ls=":")
+        ax.set(yscale="log", xlim=(-0.4, N_PASSES + 0.4), ylim=(0.6 * _FLOOR, 2))
+        ax.set(xlabel="pass", xticks=range(0, N_PASSES + 1, 4))
+        ax.set_yticks([1, 1e-2, 1e-4, 1e-6], ["100 %", "1 %", "0.01 %", "0.0001 %"])
+        ax.minorticks_off()
+        _stand_still(ax, "Relative gap (dotted: 1 %)")
+
+    def _show_bounds(self, passes: tuple[FrankWolfePass, ...], number: int) -> None:
+        at = np.arange(number + 1)
+        past = passes[: number + 1]
+        upper, lower, gaps = (
+            np.array([getattr(each, name) for each in past])
+            for name in ("primal", "dual", "relative_gap")
+        )
+        self._upper.set_data(at, upper)
+        self._lower.set_data(at, lower)
+        edge = np.concatenate([np.stack([at, lower], 1), np.stack([at, upper], 1)[::-1]])
+        self._between.set_verts([edge])
+        # The start is so far up that the rest would lie on one line.
+        self._bounds.set_ylim(0, 2.5 * passes[-1].primal)
+        self._gaps.set_data(at, np.maximum(gaps, _FLOOR))
+
+    # -- the weights on their prior's curve --------------------------------------------------------
+
+    def _draw_curve(self, ax: Axes) -> None:
+        self._curve_axes = ax
+        (self._curve,) = ax.plot([0], [0], "-", color=MUTED, lw=1.2)
+        (self._weights,) = ax.plot([0], [0], "o", color=_MASS, mec="white", ms=6.5)
+        self._walls = [
+            ax.axvspan(2, 3, fc="#F3DDCB", ec="#D9A27A", hatch="///", lw=0) for _ in "lr"
+        ]
+        ax.set(ylim=(-1.25, 1.25), xlabel="evidence η")
+        ax.set_yticks([-1, 0, 1], ["−1", "0", "1"])
+        _stand_still(ax, "The 18 posterior means")
+
+    def _show_curve(self, prior: str, here: FrankWolfePass) -> None:
+        self._weights.set_data(here.eta, here.weights)
+        if prior == self._prior:
+            return
+        self._prior = prior
+        shape = FW_PRIORS[prior]
+        end = min(shape.domain[1], 2.0) if prior == "Gaussian" else shape.domain[1]
+        eta = np.linspace(-0.999 * end, 0.999 * end, 201)
+        self._curve.set_data(eta, shape.mean(eta))
+        self._curve_axes.set(xlim=(-1.15 * end, 1.15 * end), xticks=[-end, 0, end])
+        self._curve_axes.set_xticklabels([f"−{end:g}", "0", f"{end:g}"])
+        for wall, sign in zip(self._walls, (-1, 1), strict=True):
+            wall.set_visible(prior != "Gaussian")
+            left = end if sign > 0 else -1.3 * end
+            wall.set_bounds(left, 0, 0.3 * end, 1)
+
+
+def _stand_still(ax: Axes, title: str) -> None:
+    """Give axes a title, and keep title and labels where they are: looking for room takes long."""
+    ax.set_title(title, pad=6, y=1.0)
+    ax.xaxis.set_label_coords(0.5, -0.13)
+    ax.yaxis.set_label_coords(-0.1, 0.5)
+
+
+class _WordRows:
+    """The labellings of one word, a row each, with bars for their masses."""
+
+    def __init__(self, ax: Axes, word: int) -> None:
+        self.word = word
+        self.names: list[Text] = []
+        self.states: list[Text] = []
+        self.bars: list[Rectangle] = []
+        for row in range(_MOST_ROWS):
+            name = ax.text(-0.04, row, "", ha="right", va="center", fontsize=10, family="monospace")
+            state = ax.text(0.0, row, "", va="center", fontsize=9)
+            bar = ax.add_patch(Rectangle((0, row - 0.33), 0, 0.66, fc=_MASS, ec=INK, lw=0.8))
+            self.names.append(name)
+            self.states.append(state)
+            self.bars.append(bar)
+        ax.set(xlim=(-0.28, 1.22), ylim=(_MOST_ROWS - 0.4, -0.6))
+        ax.set_axis_off()
+        ax.plot([0, 0], [-0.5, _MOST_ROWS - 0.5], "-", color=MUTED, lw=0.8)
+        ax.plot([1, 1], [-0.5, _MOST_ROWS - 0.5], ":", color=MUTED, lw=0.8)
+        ax.text(0.97, _MOST_ROWS - 0.7, "all of C", ha="right", fontsize=9, color=MUTED)
+        _stand_still(ax, f"Labellings of {WORDS[word].word}")
+
+    def show(self, here: FrankWolfePass, rows: tuple[int, ...], C: float) -> None:
+        """Show the masses of rows, as shares of ``C``."""
+        mass, new = here.mass[self.word], here.new[self.word]
+        gone = here.gone[self.word]
+        for place in range(_MOST_ROWS):
+            row = rows[place] if place < len(rows) else -1
+            shown = row >= 0 and bool(mass[row] > 0 or gone[row])
+            for artist in (self.names[place], self.states[place], self.bars[place]):
+                artist.set_visible(shown)
+            if shown:
+                self._show_row(place, row, float(mass[row]) / C, bool(new[row]), bool(gone[row]))
+
+    def _show_row(self, place: int, row: int, share: float, new: bool, gone: bool) -> None:
+        true = row == _TRUE_ROWS[self.word]
+        name, state, bar = self.names[place], self.states[place], self.bars[place]
+        name.set_text(text(WORDS[self.word].labellings[row]))
+        name.set_color(MUTED if gone else INK)
+        bar.set_width(0.06 if gone else share)
+        bar.set_facecolor("white" if gone else _NEW if new else _TRUTH if true else _MASS)
+        bar.set_edgecolor(MUTED if gone else INK)
+        bar.set_hatch("////" if new else "")
+        words = "gone" if gone else f"{share:.0%}" if share >= 0.005 else "under 1%"
+        state.set_text(f"{words} new" if new else f"{words}, true" if true else words)
+        state.set_color(MUTED if gone else INK)
+        # The truth may hold nearly everything: its words then go inside the bar.
+        inside = share > 0.75
+        state.set_position(((share if not gone else 0.06) + (-0.03 if inside else 0.03), place))
+        state.set_ha("right" if inside else "left")
+        if inside and not true:
+            state.set_color("white")
