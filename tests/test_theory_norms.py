@@ -377,6 +377,17 @@ def test_priors_of_ones_own():
     np.testing.assert_allclose(touching / touching[0], variances * a / a[0], rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "prior", [LaplacePrior(4.0), GaussianPrior([1.0, 9.0]), TwoPointPrior(1.0)]
+)
+def test_many_levels_at_once(prior):
+    a, levels = np.array([2.0, -0.3]), np.array([1e-3, 0.5, 7.0])
+    each = [touching_point(prior, a, level) for level in levels]
+    np.testing.assert_array_equal(touching_point(prior, a, levels), each)
+    with pytest.raises(ValueError, match="level"):
+        touching_point(prior, a, [1.0, 0.0])
+
+
 def test_pseudo_sparse():
     """From the L2 ball's point to the L1 ball's corner: the small weights fall, and never to zero."""
     a = np.array([2.0, 1.9, 0.1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medn_edu.plots.touching import LAMS, touching_frame
+from medn_edu.plots.touching import LAMS, Touching, touching_frame, touching_kl
 from medn_edu.theory import kl_norm
 from medn_edu.widgets import norm_balls
 
@@ -39,6 +39,30 @@ def test_no_point_of_the_ball_is_farther(log_lam, angle):
         assert kl_norm(point, frame.lam) == pytest.approx(level, rel=1e-9)
     assert np.max(frame.ball @ frame.direction) <= frame.on_kl @ frame.direction + 1e-9
     assert np.interp(frame.lam, LAMS, frame.smaller) == pytest.approx(frame.on_kl.min(), rel=1e-6)
+
+
+@pytest.mark.parametrize("lam", [0.1, 400.0, 1e6])
+def test_the_turning_line_is_the_touching_point(lam):
+    """The first weight against the direction, from edges of the drawn ball: to a line's width."""
+    angles, first = touching_frame(np.log10(lam), 65).turned.T
+    assert np.all(np.diff(angles) > 0)
+    assert angles[[0, -1]].tolist() == [0, 90]
+    for angle in (5, 40, 44, 46, 50, 85):
+        direction = np.array([np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))])
+        exact = touching_kl(lam, direction)[0]
+        assert np.interp(angle, angles, first) == pytest.approx(exact, abs=2e-3)
+
+
+def test_the_figure_shows_the_frame():
+    drawn, frame = Touching(), touching_frame(4.0, 47)
+    drawn.show(frame)
+    balls, turned, smaller = drawn.figure.axes
+    marks = [line for line in balls.lines if str(line.get_label()).startswith("on the KL")]
+    np.testing.assert_allclose(marks[0].get_xydata()[0], frame.on_kl)
+    marks = {line.get_label(): line.get_xydata() for line in turned.lines}
+    np.testing.assert_allclose(marks["on the KL ball"], [[47, frame.on_kl[0]]])
+    np.testing.assert_allclose(marks["on the L1 ball"], [[47, 0]])
+    assert f"{frame.on_kl.min():.2f}" in [text.get_text() for text in smaller.texts]
 
 
 def test_at_45_degrees_an_edge_is_touched(balls):

@@ -3,7 +3,9 @@ r"""A line turned around balls: where it touches decides which weights are zero 
 A margin constraint is linear, and the cheapest mean that meets it is where its line touches a ball.
 On the L1 ball that is a corner in almost every direction, and one weight is exactly 0.  On the L2 ball
 it is the direction itself.  The KL ball of a Laplace prior lies between: the larger :math:`\lambda`,
-the nearer to the corner; the distance falls like :math:`1/\sqrt\lambda` and is never 0.
+the nearer to the corner; the distance falls like :math:`1/\sqrt\lambda` and is never 0.  While the line
+turns, the point on the L1 ball jumps from one corner to the next, that on the KL ball runs through
+everything between, the faster the larger :math:`\lambda`.
 
 `touching_frame` computes what one direction and one :math:`\lambda` show; `Touching` is the figure;
 `draw_tangents` and `draw_smaller_weight` draw its parts on given axes.
@@ -43,6 +45,7 @@ LAMS = np.logspace(-1, 6, 29)
 """Constants of the Laplace prior at which the smaller weight is drawn."""
 
 _KL, _AXIS, _INSIDE = "#0072B2", "#B9C2CA", "#E6F0F6"
+_LOOKS = {"L1": (MUTED, "D", 12), "L2": (INK, "s", 11), "KL": (_KL, "o", 8)}  # the last on top
 _TOP = (0.0, 1.0)  # the point that all balls pass
 _REACH, _LEAST = 1.35, 1e-4  # how far the axes reach
 
@@ -63,6 +66,9 @@ class TouchingFrame:
         Where a line touches the KL ball and the L2 ball.
     on_l1 : ndarray of float, shape (1 or 2, 2)
         The corners of the L1 ball that a line touches, two where it lies along an edge.
+    turned : ndarray of float, shape (n_directions, 2)
+        Directions across lines, in degrees from 0 to 90, and the first weight of the point where such
+        a line touches the KL ball.
     smaller : ndarray of float, shape (len(LAMS),)
         The smaller weight of the touched point of the KL ball, for all of `LAMS`.
     """
@@ -73,6 +79,7 @@ class TouchingFrame:
     on_kl: np.ndarray
     on_l2: np.ndarray
     on_l1: np.ndarray
+    turned: np.ndarray
     smaller: np.ndarray
 
 
@@ -132,6 +139,7 @@ def touching_frame(log_lam: float, angle: float) -> TouchingFrame:
         touching_kl(lam, direction),
         touching_l2(direction),
         touching_corners(direction),
+        _turned(lam),
         _smaller(angle, *direction),
     )
 
@@ -142,8 +150,22 @@ def _ball(lam: float) -> np.ndarray:
 
 
 @lru_cache(maxsize=128)
+def _turned(lam: float) -> np.ndarray:
+    """Return the normals of the ball's first quarter, edge by edge, and the first weights there."""
+    ball = _ball(lam)
+    quarter = ball[: (len(ball) - 1) // 4 + 1]
+    across, up = np.diff(quarter, axis=0).T
+    angles = np.rad2deg(np.arctan2(-across, up))
+    first = (quarter[1:, 0] + quarter[:-1, 0]) / 2
+    return np.array([(0.0, quarter[0, 0]), *zip(angles, first, strict=True), (90.0, 0.0)])
+
+
+@lru_cache(maxsize=128)
 def _smaller(angle: float, *direction: float) -> np.ndarray:
-    return np.array([touching_kl(lam, np.array(direction)).min() for lam in LAMS])
+    # In units of 1 / sqrt(lambda) all Laplace priors are one, and their balls those of one prior.
+    unit, scale = LaplacePrior(1.0), np.sqrt(LAMS)
+    points = touching_point(unit, np.array(direction), unit.kl(scale))
+    return points.min(axis=1) / scale
 
 
 def draw_tangents(
@@ -214,16 +236,20 @@ def draw_smaller_weight(ax: Axes, lams: np.ndarray, smaller: np.ndarray, on_l2: 
         (level,) = ax.plot(lams[[0, -1]], [on_l2] * 2, "-", color=INK, lw=1.5, label="L2")
         (curve,) = ax.plot(lams, smaller, "-", color=_KL, label="KL")
         slope = 1e-2 * np.array([1, 10**-1.5])
-        ax.plot([1e1, 1e4], slope, "--", color=MUTED, lw=1)
-        ax.text(1e2, 1e-3, r"$\propto 1/\sqrt{\lambda}$", ha="right", va="center", color=MUTED)
+        ax.plot([1, 1e3], slope, "--", color=MUTED, lw=1)
+        ax.text(10, 1e-3, "∝ 1/√λ", ha="right", va="center", color=MUTED)
         ax.set(xscale="log", yscale="log", xlim=lams[[0, -1]], ylim=(_LEAST, 1.3), xlabel="λ")
-        ax.set_xticks([1, 1e2, 1e4, 1e6])
+        # Plain text, which is drawn more quickly than formulas.
+        ax.set_xticks([1, 1e2, 1e4, 1e6], ["1", "10²", "10⁴", "10⁶"])
+        ax.set_yticks([1, 1e-2, 1e-4], ["1", "10⁻²", "10⁻⁴"])
         ax.minorticks_off()
     return curve, level
 
 
 class Touching:
-    """The figure: the balls with lines that touch them, and the smaller weight against lambda.
+    """The figure: the balls with lines that touch them, and what the weights there are.
+
+    The first weight is drawn against the direction across the lines, the smaller one against lambda.
 
     `show` changes it in place.
 
@@ -232,16 +258,19 @@ class Touching:
     >>> drawn = Touching()
     >>> drawn.show(touching_frame(2.0, 65.0))
     >>> drawn.figure.get_size_inches().tolist()
-    [7.6, 4.4]
+    [8.0, 4.8]
     """
 
     def __init__(self) -> None:
-        self.figure = new_figure(7.6, 4.4)
-        left, right = self.figure.subplots(1, 2, width_ratios=[1.3, 1])
+        self.figure = new_figure(8.0, 4.8)
+        axes = self.figure.subplot_mosaic(
+            [["balls", "turned"], ["balls", "smaller"]], width_ratios=[1.45, 1]
+        )
         with styled():
-            self._draw_balls(left)
-            self._draw_weights(right)
-            keys, names = left.get_legend_handles_labels()
+            self._draw_balls(axes["balls"])
+            self._draw_turned(axes["turned"])
+            self._draw_smaller(axes["smaller"])
+            keys, names = axes["balls"].get_legend_handles_labels()
             self.figure.legend(keys, names, loc="outside lower center", ncols=3, handlelength=1)
 
     def show(self, frame: TouchingFrame) -> None:
@@ -261,7 +290,8 @@ class Touching:
         self._dots["KL"].set_data(*frame.on_kl[:, None])
         self._dots["L2"].set_data(*frame.on_l2[:, None])
         self._dots["L1"].set_data(*frame.on_l1.T)
-        self._show_weights(frame)
+        self._show_turned(frame)
+        self._show_smaller(frame)
 
     def _draw_balls(self, ax: Axes) -> None:
         ax.axhline(0, color=_AXIS, lw=0.8, zorder=0)
@@ -270,30 +300,46 @@ class Touching:
         ax.plot(*norm_ball(np.abs).T, "--", color=MUTED, lw=1.2, zorder=3)
         (self._area,) = ax.fill([0, 0], [0, 0], color=_INSIDE, lw=0, zorder=-1)
         (self._ball,) = ax.plot([0], [0], "-", color=_KL, lw=2.4)
-        looks = {"KL": (_KL, "o", 8), "L2": (INK, "s", 11), "L1": (MUTED, "D", 12)}
-        self._lines, self._dots = {}, {}
-        for name, (colour, marker, size) in looks.items():
+        self._lines, self._dots = {}, _dots(ax)
+        for name, (colour, *_) in _LOOKS.items():
             width = 1.6 if name == "KL" else 0.7
             (self._lines[name],) = ax.plot([0, 0], [0, 0], "-", color=colour, lw=width, zorder=1)
-            marks = {"ls": "none", "marker": marker, "ms": size, "mec": "white"}
-            zorder = 6 if name == "KL" else 5
-            (self._dots[name],) = ax.plot(
-                [0], [0], color=colour, zorder=zorder, label=f"on the {name} ball", **marks
-            )
         ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
-        ax.set(xlabel="$w_1$", ylabel="$w_2$", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+        ax.set(xlabel="w₁", ylabel="w₂", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
         self._lam = ax.text(-_REACH + 0.05, -_REACH + 0.05, "", fontsize=11)
-        ax.set_title("A margin constraint turns; where it touches")
+        ax.set_title("Where a margin constraint touches balls")
 
-    def _draw_weights(self, ax: Axes) -> None:
+    def _draw_turned(self, ax: Axes) -> None:
+        degrees = np.linspace(0, 90, 61)
+        ax.plot(degrees, np.cos(np.deg2rad(degrees)), "-", color=INK, lw=1.2)
+        ax.plot([0, 45, 45, 90], [1, 1, 0, 0], "--", color=MUTED, lw=1.2, zorder=3)
+        ax.text(66, 0.46, "L2", color=INK)
+        ax.text(42, 0.06, "L1", color=MUTED, ha="right")
+        (self._turning,) = ax.plot([0], [0], "-", color=_KL, lw=2.4)
+        self._turned = _dots(ax)
+        ax.set(xlim=(0, 90), ylim=(-0.08, 1.1), xticks=(0, 45, 90), yticks=(0, 1))
+        ax.set_xticklabels(["0°", "45°", "90°"])
+        ax.set_title("Its w₁ as the line turns")
+
+    def _show_turned(self, frame: TouchingFrame) -> None:
+        self._turning.set_data(*frame.turned.T)
+        angle = np.rad2deg(np.arctan2(*frame.direction[::-1]))
+        for name, points in (
+            ("KL", frame.on_kl[None]),
+            ("L2", frame.on_l2[None]),
+            ("L1", frame.on_l1),
+        ):
+            self._turned[name].set_data([angle] * len(points), points[:, 0])
+
+    def _draw_smaller(self, ax: Axes) -> None:
         self._curve, self._level = draw_smaller_weight(ax, LAMS, np.ones_like(LAMS), 1.0)
         (self._now,) = ax.plot([1], [1], "o", color=_KL, ms=9, mec="white", zorder=5, clip_on=False)
         self._text = ax.text(0, 0, "", color=_KL, ha="right", va="top", fontweight="bold")
         self._l2_text = ax.text(LAMS[-1], 0, "L2", color=INK, ha="right", va="bottom")
         self._l1_text = ax.text(0.97, 0.02, "", ha="right", color=MUTED, transform=ax.transAxes)
-        ax.set_title("The smaller weight there")
+        ax.set_title("Its smaller weight as λ grows")
 
-    def _show_weights(self, frame: TouchingFrame) -> None:
+    def _show_smaller(self, frame: TouchingFrame) -> None:
         smaller, on_l2 = float(frame.on_kl.min()), float(frame.on_l2.min())
         is_corner = len(frame.on_l1) == 1
         self._l1_text.set_text("L1: exactly 0" if is_corner else "L1: anything from 0 to 0.5")
@@ -305,3 +351,14 @@ class Touching:
         self._text.set_position((frame.lam * (0.65 if before else 1.5), smaller / 1.15))
         self._text.set_ha("right" if before else "left")
         self._text.set_text(f"{smaller:.4f}" if smaller < 0.1 else f"{smaller:.2f}")
+
+
+def _dots(ax: Axes) -> dict[str, Any]:
+    """Draw a mark for the point on each ball."""
+    dots = {}
+    for zorder, (name, (colour, marker, size)) in enumerate(_LOOKS.items(), start=5):
+        (dots[name],) = ax.plot(
+            [0], [0], ls="none", marker=marker, ms=size, mec="white", color=colour, zorder=zorder,
+            label=f"on the {name} ball",
+        )  # fmt: skip
+    return dots

@@ -15,8 +15,9 @@ def norm_balls() -> Explorer:
     """Return an explorer of the KL ball between the L2 and the L1 ball, and of lines that touch them.
 
     On the left the balls through (0, 1), the Laplace prior's KL ball in colour, and lines of one
-    direction with the points at which they touch; on the right the smaller weight of the point on the
-    KL ball, against lambda.  Drawn by `medn_edu.plots.touching`.
+    direction with the points at which they touch; on the right the first weight of these points against
+    the direction, and the smaller weight of the point on the KL ball against lambda.  Drawn by
+    `medn_edu.plots.touching`.
 
     Returns
     -------
@@ -46,7 +47,9 @@ def norm_balls() -> Explorer:
         return (
             f"Left, the L2 ball, the L1 ball and between them the KL ball of a Laplace prior with "
             f"λ = {frame.lam:.3g}, all through (0, 1), each touched by a line across {angle:.0f} "
-            f"degrees. Right, the smaller weight of the point on the KL ball against λ: now "
+            f"degrees. Upper right, the first weight where it touches, as the line turns: a wave on the "
+            f"L2 ball, a step at 45 degrees on the L1 ball, between them the KL ball, now "
+            f"{frame.on_kl[0]:.4f}. Lower right, the smaller weight there against λ: now "
             f"{frame.on_kl.min():.4f}, on the L2 ball {frame.on_l2.min():.2f}."
         )
 

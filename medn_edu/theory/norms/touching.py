@@ -37,7 +37,7 @@ __all__ = ["touching_corners", "touching_l2", "touching_point"]
 _FAR = 1e150  # a tilt beyond which no prior's mean changes, unless it has no bounds
 
 
-def touching_point(prior: Prior, direction: np.ndarray, level: float) -> np.ndarray:
+def touching_point(prior: Prior, direction: np.ndarray, level: float | np.ndarray) -> np.ndarray:
     """Return the mean that is farthest in a direction, among those of a limited divergence.
 
     Parameters
@@ -46,19 +46,19 @@ def touching_point(prior: Prior, direction: np.ndarray, level: float) -> np.ndar
         A prior, the same for all weights.
     direction : array-like of float, shape (n_weights,)
         The constraint's coefficients ``a``; not all 0.
-    level : float
+    level : float or array-like of float, shape (n_levels,)
         Largest divergence; positive.  `kl_level` gives that of the ball through a point.
 
     Returns
     -------
-    ndarray of shape (n_weights,)
-        The mean.  If the divergence of the farthest means of all is not above ``level``, as may happen
-        with `TwoPointPrior`, the corner in which they are.
+    ndarray of shape (n_weights,) or (n_levels, n_weights)
+        The mean, for each level.  If the divergence of the farthest means of all is not above
+        ``level``, as may happen with `TwoPointPrior`, the corner in which they are.
 
     Raises
     ------
     ValueError
-        If the direction is 0 or not finite, or the level is not a finite positive number.
+        If the direction is 0 or not finite, or a level is not a finite positive number.
 
     Examples
     --------
@@ -76,19 +76,30 @@ def touching_point(prior: Prior, direction: np.ndarray, level: float) -> np.ndar
     [0.9996 0.0013]
     """
     a = _direction(direction)
-    check_positive("level", level)
-    far = prior.mean(np.where(a == 0, 0.0, np.sign(a) * _FAR))
-    if _cost(prior, far) <= level:
-        return far
+    levels = np.array([check_positive("level", each) for each in np.ravel(level)])
+
+    def means(t: np.ndarray) -> np.ndarray:
+        index = np.tile(np.arange(len(a)), len(t))
+        return prior.mean(np.outer(t, a).ravel(), index).reshape(len(t), len(a))
+
+    def costs(mean: np.ndarray) -> np.ndarray:
+        index = np.tile(np.arange(len(a)), len(mean))
+        with np.errstate(all="ignore"):
+            return prior.kl(mean.ravel(), index).reshape(mean.shape).sum(axis=1)
+
     lower, upper = prior.domain
     with np.errstate(divide="ignore"):
         end = float(np.min(np.where(a > 0, upper, lower)[a != 0] / a[a != 0]))
+    far = prior.mean(np.where(a == 0, 0.0, np.sign(a) * _FAR))
+    attained = costs(far[None]) <= levels  # even by the farthest means of all
 
     def inside(t: np.ndarray) -> np.ndarray:
-        return np.array([x < end and _cost(prior, prior.mean(x * a)) <= level for x in t])
+        safe = np.where(t < end, t, 0.0)
+        return np.where(attained, t <= start, (t < end) & (costs(means(safe)) <= levels))
 
     start = end / 2 if np.isfinite(end) else 1 / float(np.max(np.abs(a)))
-    return prior.mean(last_inside(inside, np.array([start])) * a)
+    touching = means(last_inside(inside, np.full(len(levels), start)))
+    return np.where(attained[:, None], far, touching).reshape(*np.shape(level), len(a))
 
 
 def touching_l2(direction: np.ndarray, radius: float = 1.0) -> np.ndarray:
@@ -161,8 +172,3 @@ def _direction(direction: np.ndarray) -> np.ndarray:
     if a.ndim != 1 or not np.all(np.isfinite(a)) or not np.any(a):
         raise ValueError(f"direction is {direction!r}; expected finite numbers, not all of them 0.")
     return a
-
-
-def _cost(prior: Prior, mean: np.ndarray) -> float:
-    with np.errstate(all="ignore"):
-        return float(prior.kl(mean).sum())
