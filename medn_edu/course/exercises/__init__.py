@@ -43,13 +43,6 @@ from medn_edu.course.exercises.structured_prediction import (
     check_viterbi,
     check_word_score,
 )
-from medn_edu.course.exercises.structured_prediction import (
-    check_jump,
-    check_loss_augmented,
-    check_shortfall,
-    check_viterbi,
-    check_word_score,
-)
 from medn_edu.course.exercises.synthetic_study import (
     check_chance,
     check_cross_validation,
