@@ -189,9 +189,11 @@ class TiltedDensity:
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
+    flat : bool
+        Whether the axes are so low that the key needs a row of its own above all curves.
     """
 
-    def __init__(self, ax: Axes) -> None:
+    def __init__(self, ax: Axes, *, flat: bool = False) -> None:
         nowhere = np.zeros(2)
         (self._before,) = ax.plot(nowhere, nowhere, "--", color=MUTED, lw=1.5, label="prior $p_0$")
         (self._after,) = ax.plot(
@@ -208,10 +210,12 @@ class TiltedDensity:
             0.56 * _WEIGHT, 0.55, "no posterior:\n$\\int p_0(w)\\,e^{\\eta w}\\,dw = \\infty$",
             ha="center", va="center", fontsize=12,
         )  # fmt: skip
-        ax.set(xlim=(-_WEIGHT, _WEIGHT), ylim=(0, 1.2), xlabel="weight $w$", yticks=[])
+        ax.set(xlim=(-_WEIGHT, _WEIGHT), ylim=(0, 1.4 if flat else 1.2), yticks=[])
+        ax.set_xlabel("weight $w$")
         ax.spines["left"].set_visible(False)
         ax.set_title("The prior, tilted")
-        legend = ax.legend(loc="upper left", bbox_to_anchor=(-0.02, 1.02), handlelength=2)
+        corner = {"loc": "upper left", "bbox_to_anchor": (-0.02, 1.02 + 0.04 * flat)}
+        legend = ax.legend(**corner, handlelength=2, ncols=2 if flat else 1)
         self._after_key = legend.legend_handles[1]
 
     def show(self, frame: TiltingFrame) -> None:
