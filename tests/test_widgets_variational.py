@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from medn_edu import LaplaceMEDN
 from medn_edu.packing import label_samples, pack
 from medn_edu.plots.majorants import KINDS, MOST_ITERATIONS, majorant_frame
+from medn_edu.plots.variational import Variational, variational_trail
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import variational_laplace
+from medn_edu.theory.axi import WORDS
 from medn_edu.theory.laplace import jensen_bound
-from medn_edu.widgets import majorants
+from medn_edu.widgets import majorants, variational
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +99,61 @@ def test_what_there_is_not_is_refused():
         majorant_frame("EM", 1, 4.0, 1.0)
     with pytest.raises(ValueError, match="expected 1 to 12"):
         majorant_frame(KINDS[0], 13, 4.0, 1.0)
+
+
+# -- three words ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def three_words():
+    return variational()
+
+
+def test_lessons_of_variational(three_words):
+    assert len(three_words.lessons) == 3
+    for lesson in three_words.lessons:
+        assert three_words.check(lesson), lesson.fact
+
+
+def test_lessons_of_variational_can_fail(three_words):
+    third, rises, stands = three_words.lessons
+    assert not third.holds(2, 16)
+    assert not third.holds(3, 36)
+    assert not rises.holds(3, 16)
+    assert not stands.holds(2, 36)
+
+
+def test_the_trail_is_the_estimators():
+    trail, lam = variational_trail(16), 16.0
+    X, y = [word.ink for word in WORDS], [word.true for word in WORDS]
+    three = LaplaceMEDN(1.0, lam, "variational", n_iterations=3, tol=1e-6).fit(X, y)
+    exact = LaplaceMEDN(1.0, lam, tol=1e-6).fit(X, y)
+    every = [b + "|" + x for b in "axi" for x in "axi"] + [a + b for a in "axi" for b in "axi"]
+    order = [every.index(name) for name in trail.names]
+    assert three.bounds_ == pytest.approx(trail.bounds[:3], rel=1e-3)
+    np.testing.assert_allclose(trail.means[2], three.posterior_mean_[order], atol=5e-3)
+    np.testing.assert_allclose(trail.variances[2], three.posterior_variance_[order], rtol=1e-2)
+    np.testing.assert_allclose(trail.exact_means, exact.posterior_mean_[order], atol=5e-3)
+    np.testing.assert_allclose(trail.exact_variances, exact.posterior_variance_[order], rtol=2e-2)
+    assert trail.costs[2] == pytest.approx(three.result_.primal, rel=1e-3)
+    assert (trail.bounds > trail.costs).all()
+    assert trail.costs.min() > trail.exact_cost
+
+
+def test_variational_figure_shows_the_trail(three_words):
+    three_words.set(number=4, lam=9)
+    trail = variational_trail(9)
+    assert f"bound {trail.bounds[3]:.2f}, true cost {trail.costs[3]:.2f}" in three_words.summary
+    means, costs, variances, _ = three_words.figure.axes
+    dots = next(line for line in means.lines if line.get_label() == "Algorithm 1")
+    np.testing.assert_array_equal(dots.get_ydata(), trail.means[3])
+    heights = [bar.get_height() for bar in means.patches]
+    np.testing.assert_array_equal(heights, trail.exact_means)
+    np.testing.assert_array_equal(variances.lines[0].get_ydata(), trail.variances[3])
+    np.testing.assert_array_equal(costs.lines[0].get_ydata(), trail.bounds[:4])
+    assert [text.get_text() for text in means.get_xticklabels()] == list(trail.names)
+
+
+def test_an_iteration_that_is_not_shown_is_refused():
+    with pytest.raises(ValueError, match="expected 1 to 8"):
+        Variational().show(16, 9)

@@ -23,6 +23,7 @@ from medn_edu.widgets.results import ocr_results, study_picture, synthetic_resul
 from medn_edu.widgets.shrinkage import shrinkage
 from medn_edu.widgets.tangents import tangents
 from medn_edu.widgets.variational import variational
+from medn_edu.widgets.softening import softening
 from medn_edu.widgets.weight_images import weight_images
 from medn_edu.widgets.working_sets import working_sets
 
@@ -49,6 +50,7 @@ __all__ = [
     "projections",
     "read_words",
     "shrinkage",
+    "softening",
     "study_picture",
     "synthetic_results",
     "tangents",

@@ -1,0 +1,287 @@
+r"""Algorithm 1 on three words, weight by weight, with the exact solution behind.
+
+The three words of `medn_edu.theory.axi`, now with a weight of its own for everything: nine for the ink,
+one for each label and each column of marks, and nine for pairs of neighbouring labels.  A name like
+``a|x`` means "label a where the marks look like x", a name like ``ax`` "an x after an a".
+
+`axi_words` makes the training set, `variational_trail` runs the package's own solvers on it,
+`medn_edu.solvers.variational_laplace` and `medn_edu.solvers.block_frank_wolfe`, and `Variational` is the
+figure: posterior means, posterior variances, and what the bound says beside the true cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from medn_edu.packing import label_samples, pack
+from medn_edu.plots.style import INK, MUTED, new_figure, styled
+from medn_edu.priors import LaplacePrior
+from medn_edu.problems import MaxMarginProblem
+from medn_edu.results import run
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers import block_frank_wolfe, variational_laplace
+from medn_edu.structures import LabelledSamples
+from medn_edu.theory.axi import LETTERS, WORDS
+
+__all__ = [
+    "LAMS",
+    "N_PROGRAMS",
+    "Variational",
+    "VariationalTrail",
+    "axi_words",
+    "variational_trail",
+]
+
+LAMS = (4, 9, 16, 36)
+"""Constants of the Laplace prior that the explorer offers."""
+
+N_PROGRAMS = 8
+"""Number of quadratic programs that are shown."""
+
+_C, _TOL = 1.0, 1e-4
+_END = N_PROGRAMS + 0.6
+_MODEL, _GHOST, _BOUND = "#0072B2", "#B4BCC4", "#E69F00"
+_BOUND_TEXT = "#8A5A00"  # the bound's colour, dark enough to be read
+
+
+@dataclass(frozen=True, eq=False)
+class VariationalTrail:
+    """What Algorithm 1 found in each iteration, and the exact solution.
+
+    Parameters
+    ----------
+    lam : float
+        The Laplace prior's constant.
+    names : tuple of str
+        Names of the weights, in the order of the exact means.
+    means, variances : ndarray of float, shape (n_programs, n_weights)
+        Of the normal posteriors, in this order.
+    exact_means, exact_variances : ndarray of float, shape (n_weights,)
+        Of the exact posterior.
+    bounds, costs : ndarray of float, shape (n_programs,)
+        The bound that Algorithm 1 lowers, and the true cost of its means, the value of P1.
+    exact_cost : float
+        The true cost of the exact means.
+    """
+
+    lam: float
+    names: tuple[str, ...]
+    means: np.ndarray
+    variances: np.ndarray
+    exact_means: np.ndarray
+    exact_variances: np.ndarray
+    bounds: np.ndarray
+    costs: np.ndarray
+    exact_cost: float
+
+    @property
+    def excess(self) -> np.ndarray:
+        """By how much the true cost exceeds the exact solution's, relative to it."""
+        return self.costs / self.exact_cost - 1
+
+
+def axi_words() -> LabelledSamples:
+    """Return the three words as a training set for the package's solvers.
+
+    Returns
+    -------
+    LabelledSamples
+        Three words of three letters, with the ink as features.
+
+    Examples
+    --------
+    >>> data = axi_words()
+    >>> data.samples.n_features, data.n_labels, data.labels.tolist()
+    (3, 3, [0, 1, 2, 1, 2, 0, 2, 0, 1])
+    """
+    labels = np.concatenate([word.true for word in WORDS])
+    return label_samples(pack([word.ink for word in WORDS]), labels, np.ones((1, 3, 3), bool))
+
+
+@cache
+def variational_trail(lam: float) -> VariationalTrail:
+    """Train on the three words, exactly and by Algorithm 1, with C = 1.
+
+    Parameters
+    ----------
+    lam : float
+        The Laplace prior's constant; positive.
+
+    Returns
+    -------
+    VariationalTrail
+        All iterations.
+
+    Raises
+    ------
+    ValueError
+        If ``lam`` is not a finite positive number.
+
+    Examples
+    --------
+    >>> trail = variational_trail(16.0)
+    >>> trail.bounds[[0, 2, 7]].round(1), (100 * trail.excess[[0, 2, 7]]).round(1)
+    (array([40. , 14.1, 12.4]), array([46. ,  0.4,  4.7]))
+    """
+    problem = MaxMarginProblem(axi_words(), LaplacePrior(float(lam)), LinearSlack(_C))
+    exact = run(
+        block_frank_wolfe(problem, rng=np.random.default_rng(0)), problem, tol=_TOL, max_iter=5000
+    )
+    assert exact.variance is not None
+    order = np.argsort(-exact.weights, kind="stable")
+    iterates = variational_laplace(
+        problem, rng=np.random.default_rng(0), n_iterations=N_PROGRAMS, tol=_TOL, max_iter=5000
+    )
+    steps = [(s.weights.copy(), s.variance, s.objective_estimate) for s in iterates]
+    means, variances, bounds = (np.array(column) for column in zip(*steps, strict=True))
+    every = [f"{b}|{x}" for b in LETTERS for x in LETTERS] + [
+        a + b for a in LETTERS for b in LETTERS
+    ]
+    return VariationalTrail(
+        float(lam),
+        tuple(every[k] for k in order),
+        means[:, order],
+        variances[:, order],
+        exact.weights[order],
+        exact.variance[order],
+        bounds,
+        np.array([problem.primal(mean) for mean in means]),
+        problem.primal(exact.weights),
+    )
+
+
+class Variational:
+    """The figure: means and variances of all weights, and the costs of the iterations.
+
+    `show` changes it in place.
+
+    Examples
+    --------
+    >>> drawn = Variational()
+    >>> drawn.show(16.0, 3)
+    >>> drawn.figure.get_size_inches().tolist()
+    [8.2, 5.0]
+    """
+
+    def __init__(self) -> None:
+        self.figure = new_figure(8.2, 5.0)
+        axes = self.figure.subplot_mosaic(
+            [["means", "costs"], ["variances", "excess"]], width_ratios=[2.1, 1]
+        )
+        with styled():
+            self._draw_means(axes["means"])
+            self._draw_variances(axes["variances"])
+            self._draw_costs(axes["costs"])
+            self._draw_excess(axes["excess"])
+            keys, names = axes["means"].get_legend_handles_labels()
+            self.figure.legend(keys, names, loc="outside lower center", ncols=2)
+
+    def show(self, lam: float, number: int) -> None:
+        """Show an iteration.
+
+        Parameters
+        ----------
+        lam : float
+            The Laplace prior's constant.
+        number : int
+            Number of the iteration, from 1 to `N_PROGRAMS`.
+
+        Raises
+        ------
+        ValueError
+            If the number is out of range.
+        """
+        if not 1 <= number <= N_PROGRAMS:
+            raise ValueError(f"number is {number}; expected 1 to {N_PROGRAMS}.")
+        trail = variational_trail(lam)
+        self._show_weights(trail, number)
+        self._show_costs(trail, number)
+
+    # -- weights ----------------------------------------------------------------------------------
+
+    def _draw_means(self, ax: Axes) -> None:
+        places = np.arange(18)
+        ax.axhline(0, color=MUTED, lw=0.8, zorder=0)
+        self._ghost = ax.bar(
+            places, np.zeros(18), width=0.75, color=_GHOST, lw=0, label="exact solution", zorder=1
+        )
+        (self._means,) = ax.plot(
+            places, np.zeros(18), "o", color=_MODEL, ms=7, mec="white", label="Algorithm 1"
+        )
+        ax.set(xlim=(-0.7, 17.7), ylim=(-0.8, 0.8), yticks=(-0.5, 0, 0.5))
+        ax.set_xticks(places, [""] * 18)
+        ax.tick_params(axis="x", length=0, labelsize=9)
+        self._number = ax.text(17.6, 0.78, "", ha="right", va="top", color=MUTED)
+        ax.set_title("Posterior means")
+        self._mean_axis = ax
+
+    def _draw_variances(self, ax: Axes) -> None:
+        places = np.arange(18)
+        self._ghost_variances = ax.vlines(places, 1e-3, 1e-3, color=_GHOST, lw=11, zorder=1)
+        (self._variances,) = ax.plot(places, np.ones(18), "o", color=_MODEL, ms=7, mec="white")
+        self._level: dict[str, tuple[Any, Any]] = {}
+        for name, dashes in (("2/λ", "--"), ("1/λ", ":")):
+            (line,) = ax.plot([-1, 18], [1, 1], dashes, color=INK, lw=1.1, zorder=2)
+            text = ax.text(17.9, 1, name, va="center", fontsize=9)
+            self._level[name] = line, text
+        ax.set(xlim=(-0.7, 17.7), yscale="log", ylim=(0.01, 3), xticks=[])
+        ax.minorticks_off()
+        ax.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
+        ax.set_title("Posterior variances")
+
+    def _show_weights(self, trail: VariationalTrail, number: int) -> None:
+        for bar, height in zip(self._ghost, trail.exact_means, strict=True):
+            bar.set_height(height)
+        places = np.arange(18)
+        self._means.set_data(places, trail.means[number - 1])
+        self._mean_axis.set_xticklabels(trail.names)
+        self._number.set_text(f"λ = {trail.lam:g}, iteration {number}")
+        self._ghost_variances.set_segments(
+            [[(k, 1e-3), (k, v)] for k, v in zip(places, trail.exact_variances, strict=True)]
+        )
+        self._variances.set_data(places, trail.variances[number - 1])
+        for name, factor in (("2/λ", 2), ("1/λ", 1)):
+            line, text = self._level[name]
+            line.set_ydata([factor / trail.lam] * 2)
+            text.set_y(factor / trail.lam)
+
+    # -- costs ------------------------------------------------------------------------------------
+
+    def _draw_costs(self, ax: Axes) -> None:
+        (self._bounds,) = ax.plot([1], [1], "s--", color=_BOUND, ms=6, mec="white")
+        (self._costs,) = ax.plot([1], [1], "o-", color=INK, ms=6, mec="white")
+        self._bound_text = ax.text(_END - 0.1, 1, "", ha="right", va="bottom", color=_BOUND_TEXT)
+        self._cost_text = ax.text(_END - 0.1, 1, "", ha="right", va="top", color=INK)
+        ax.set(xlim=(0.5, _END), yscale="log", ylim=(1, 120), xticks=(1, 3, 5, 8))
+        ax.minorticks_off()
+        ax.set_yticks([1, 10, 100], ["1", "10", "100"])
+        ax.tick_params(labelbottom=False)
+        ax.set_title("The bound, the true cost")
+
+    def _draw_excess(self, ax: Axes) -> None:
+        (self._excess,) = ax.plot([1], [1], "o-", color=INK, ms=6, mec="white")
+        (self._now,) = ax.plot([1], [1], "o", mfc="none", mec=_MODEL, mew=2, ms=13)
+        self._excess_text = ax.text(_END - 0.1, 100, "", ha="right", va="top", color=INK)
+        ax.set(xlim=(0.5, _END), yscale="log", ylim=(0.05, 300), xticks=(1, 3, 5, 8))
+        ax.minorticks_off()
+        ax.set_yticks([0.1, 1, 10, 100], ["0.1 %", "1 %", "10 %", "100 %"])
+        ax.set(xlabel="iteration")
+        ax.set_title("True cost above the least")
+
+    def _show_costs(self, trail: VariationalTrail, number: int) -> None:
+        numbers = np.arange(1, number + 1)
+        self._bounds.set_data(numbers, trail.bounds[:number])
+        self._costs.set_data(numbers, trail.costs[:number])
+        self._bound_text.set_text(f"bound {trail.bounds[number - 1]:.2f}")
+        self._bound_text.set_y(1.35 * trail.bounds[-1])
+        self._cost_text.set_text(f"true cost {trail.costs[number - 1]:.2f}")
+        self._cost_text.set_y(trail.costs[-1] / 1.35)
+        percent = 100 * trail.excess
+        self._excess.set_data(numbers, percent[:number])
+        self._now.set_data([number], [percent[number - 1]])
+        self._excess_text.set_text(f"now {percent[number - 1]:.2f} %")
