@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from medn_edu.course import copy_course, copying
+from medn_edu.course import copy_course, copying, editions
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "a.ipynb").write_text("first a")
     (folder / "b.ipynb").write_text("first b")
     monkeypatch.setattr(
-        copying, "shipped_notebooks", lambda: {p.name: p for p in sorted(folder.glob("*.ipynb"))}
+        editions, "shipped_notebooks", lambda: {p.name: p for p in sorted(folder.glob("*.ipynb"))}
     )
     return folder
 
@@ -118,6 +118,6 @@ def test_an_interrupted_copy_leaves_whole_files(
 
 def test_the_real_course_can_be_copied(tmp_path: Path) -> None:
     done = copy_course(tmp_path)
-    assert done.copied == sorted(copying.shipped_notebooks())
+    assert done.copied == sorted(editions.shipped_notebooks())
     for name in done.copied:
         assert json.loads((tmp_path / name).read_text(encoding="utf-8"))["nbformat"] == 4

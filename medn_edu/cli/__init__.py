@@ -12,12 +12,24 @@ import sys
 from collections.abc import Sequence
 
 from medn_edu import __version__
-from medn_edu.cli import bench, claims, data, demo, doctor, lab, reproduce, warmup
+from medn_edu.cli import (
+    app,
+    bench,
+    claims,
+    course,
+    data,
+    demo,
+    doctor,
+    lab,
+    progress,
+    reproduce,
+    warmup,
+)
 from medn_edu.cli.console import CommandError, make_streams_safe, say
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, lab, reproduce, claims, bench, data, doctor, warmup)
+_COMMANDS = (demo, lab, app, course, progress, reproduce, claims, bench, data, doctor, warmup)
 
 _DESCRIPTION = """\
 Max-margin and maximum-entropy Markov networks, exact and fast, and the course that explains them.
@@ -27,6 +39,7 @@ _EPILOG = """\
 where to start:
   medn-edu demo                 all models read handwritten digits       (under a minute)
   medn-edu lab                  the course, in JupyterLab
+  medn-edu app                  its moving figures alone, in a browser
   medn-edu doctor               is everything there?
   medn-edu data fetch           the OCR letters of the papers            (once, needs a network)
   medn-edu reproduce ocr        the papers' study of handwritten words   (about a minute)

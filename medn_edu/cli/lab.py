@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from medn_edu.cli.console import CommandError, say
+from medn_edu.cli.course import say_copied
 
 __all__ = ["add_parser", "lab_command", "run"]
 
@@ -66,12 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from medn_edu.course import copy_course
 
-    copied = copy_course(arguments.folder)
-    say(f"The course is in {arguments.folder.resolve()}")
-    for name in copied.updated:
-        say(f"  {name} replaced by a newer version")
-    for name, newer in copied.beside.items():
-        say(f"  {name} has your edits and stays; its newer version is {newer}")
+    say_copied(copy_course(arguments.folder))
     if importlib.util.find_spec("jupyterlab") is None:
         raise CommandError(
             "JupyterLab is not installed; get it with: "

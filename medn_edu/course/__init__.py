@@ -1,12 +1,21 @@
 """The course: its notebooks, their exercises, and copies of it for learners.
 
-`copy_course` puts the notebooks into a folder of the learner's, never over an edit;
-`medn_edu.course.exercises` holds the checks that the notebooks call;
-``python -m medn_edu.course.build`` runs and saves the notebooks of a checkout.
+=================  =============================================================================
+`syllabus`         the chapters in order: the list from which everything else is made
+`navigation`       links above and below every notebook, and the map
+`exercises`        the checks that the notebooks call
+`progress`         which exercises a learner has solved
+`editions`         for learning alone, for a class, for who teaches it
+`copying`          copies for learners, never over an edit
+`gallery`          every explorer with its story, for those who want no notebook around it
+`animations`       films of the explorers, for the page of figures
+`build`            runs and saves the notebooks of a checkout
+=================  =============================================================================
 """
 
 from __future__ import annotations
 
 from medn_edu.course.copying import CourseCopy, copy_course
+from medn_edu.course.progress import progress
 
-__all__ = ["CourseCopy", "copy_course"]
+__all__ = ["CourseCopy", "copy_course", "progress"]

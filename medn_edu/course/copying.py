@@ -11,11 +11,13 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import medn_edu
+from medn_edu.course.editions import EDITIONS, edition_files
 from medn_edu.files import reason, write_atomically
 
-__all__ = ["CourseCopy", "copy_course", "shipped_notebooks"]
+__all__ = ["CourseCopy", "copy_course"]
 
 RECORD = ".medn-course.json"
 
@@ -46,39 +48,18 @@ class CourseCopy:
     beside: dict[str, str] = field(default_factory=dict)
 
 
-def shipped_notebooks() -> dict[str, Path]:
-    """Return the notebooks of this installation, by name.
-
-    Returns
-    -------
-    dict of str to Path
-        Those of the installed package, or of the checkout it runs from.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there are none.
-
-    Examples
-    --------
-    >>> "00-start-here.ipynb" in shipped_notebooks()
-    True
-    """
-    here = Path(__file__).resolve().parent
-    for folder in (here / "notebooks", here.parent.parent / "notebooks"):
-        found = {path.name: path for path in sorted(folder.glob("*.ipynb"))}
-        if found:
-            return found
-    raise FileNotFoundError("the notebooks are missing from this installation; reinstall medn_edu.")
-
-
-def copy_course(target: str | Path, *, version: str | None = None) -> CourseCopy:
+def copy_course(
+    target: str | Path, *, edition: str | None = None, version: str | None = None
+) -> CourseCopy:
     """Copy the notebooks to a folder, never over a file that somebody has edited.
 
     Parameters
     ----------
     target : str or Path
         The folder; made if it does not exist.
+    edition : {"self-study", "student", "instructor"}, optional
+        Which edition, as `medn_edu.course.editions` tells them apart; by default the one that is
+        there, or else that for self-study.
     version : str, optional
         Version in the names of notebooks put beside edited ones; by default the package's.
 
@@ -89,6 +70,8 @@ def copy_course(target: str | Path, *, version: str | None = None) -> CourseCopy
 
     Raises
     ------
+    ValueError
+        If there is no such edition, or the folder holds another one.
     OSError
         If the folder cannot be made, read or written, in one sentence.
 
@@ -103,13 +86,15 @@ def copy_course(target: str | Path, *, version: str | None = None) -> CourseCopy
     """
     folder = Path(target).expanduser()
     version = medn_edu.__version__ if version is None else version
-    shipped = {name: path.read_bytes() for name, path in shipped_notebooks().items()}
     done = CourseCopy(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         record = _read_record(folder)
-        for name, content in shipped.items():
-            _copy_one(done, record, name, content, version)
+        present = record.setdefault("edition", edition or EDITIONS[0])
+        if edition not in (None, present):
+            raise ValueError(f"{folder} holds the {present} edition; name another folder.")
+        for name, content in edition_files(present).items():
+            _copy_one(done, record["files"], name, content, version)
         write_atomically(folder / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
     except OSError as error:
         blocked = isinstance(error, (FileExistsError, NotADirectoryError))
@@ -123,7 +108,7 @@ def copy_course(target: str | Path, *, version: str | None = None) -> CourseCopy
 def _copy_one(
     done: CourseCopy, record: dict[str, str], name: str, content: bytes, version: str
 ) -> None:
-    """Copy one notebook; ``record`` holds the hash of the version each copy was made from."""
+    """Copy one file; ``record`` holds the hash of the version each copy was made from."""
     path, newest = done.folder / name, _hash(content)
     if not path.exists():
         write_atomically(path, content)
@@ -139,19 +124,19 @@ def _copy_one(
         record[name] = newest
         done.updated.append(name)
     else:
-        newer = path.with_name(f"{path.stem}.new-{version}.ipynb")
+        newer = path.with_name(f"{path.stem}.new-{version}{path.suffix}")
         if not newer.exists():
             write_atomically(newer, content)
         done.beside[name] = newer.name
 
 
-def _read_record(folder: Path) -> dict[str, str]:
+def _read_record(folder: Path) -> dict[str, Any]:
     """Return the record of an earlier copy; without a readable one every file counts as edited."""
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return {}
-    return record if isinstance(record, dict) else {}
+        return {"edition": str(record["edition"]), "files": dict(record["files"])}
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return {"files": {}}
 
 
 def _hash(content: bytes) -> str:

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 _BAND = "#E9EEF2"
-_FAINT = "#B9C1C8"
+_FAINT = "#6C7884"
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,8 @@ INK = "#22303C"
 MUTED = "#66727E"
 """Colour of what stands in the background."""
 
-ERROR = "#D55E00"
-"""Colour of errors, vermilion; errors are marked by a shape as well."""
+ERROR = "#BF5000"
+"""Colour of errors, vermilion dark enough for text; errors are marked by a shape as well."""
 
 INK_ON_PAPER = LinearSegmentedColormap.from_list("ink_on_paper", ["#F4F1EA", INK])
 """Colour map for handwriting."""

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from medn_edu.course.progress import note_solved
+
 __all__ = ["Verdict", "check", "judge_function", "judge_number"]
 
 Verdict = tuple[bool, str]
@@ -26,7 +28,10 @@ def check(judge: Callable[[Any], Verdict]) -> Callable[[Any], None]:
             right, reason = judge(answer)
         except (Exception, SystemExit) as error:
             right, reason = False, f"it stopped with {type(error).__name__}: {error}"
-        print(f"Right: {reason}" if right else f"Not quite: {reason}")
+        if right:
+            print(f"Right: {reason}{note_solved(judge.__name__)}")
+        else:
+            print(f"Not quite: {reason}")
 
     return check
 

@@ -1,0 +1,107 @@
+"""``medn-edu app``: the course's moving figures alone, served by Voila."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from medn_edu.cli.console import CommandError, say
+
+__all__ = ["add_parser", "app_command", "run"]
+
+_DESCRIPTION = """\
+Serve the moving figures of the course, each on a page of its own, without notebooks around them.
+
+The server listens on this computer only and asks for its token, which the browser is handed.  Needs
+the extra `lab` (pip install 'medn_edu[lab]'); works without a network.
+
+examples:
+  medn-edu app                          opens a list of the figures
+  medn-edu app --port 8866 --no-browser only prints the address
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Where commands are added.
+    """
+    parser = commands.add_parser(
+        "app",
+        help="serve the moving figures alone",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument("--port", type=int, default=None, metavar="N", help="port to listen on")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        What the user typed.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    if importlib.util.find_spec("voila") is None:
+        raise CommandError(
+            "Voila is not installed; get it with: "
+            f"{Path(sys.executable).name} -m pip install 'medn_edu[lab]'"
+        )
+    from medn_edu.course.gallery import app_pages
+
+    with tempfile.TemporaryDirectory(prefix="medn-edu-app-") as folder:
+        for name, text in app_pages().items():
+            (Path(folder) / name).write_text(text, encoding="utf-8")
+        say("Starting Voila; Ctrl-C ends it.")
+        command = app_command(Path(folder), browser=not arguments.no_browser, port=arguments.port)
+        with subprocess.Popen(command) as server:
+            try:
+                return server.wait()
+            except KeyboardInterrupt:  # the server has got it too, and is shutting down its kernels
+                server.wait()
+                return 0
+
+
+def app_command(folder: Path, *, browser: bool, port: int | None) -> list[str]:
+    """Return the command that serves the pages of a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    browser : bool
+        Whether to open a browser.
+    port : int or None
+        Port to listen on; Voila's choice by default.
+
+    Returns
+    -------
+    list of str
+        The command.
+
+    Examples
+    --------
+    >>> app_command(Path("pages"), browser=False, port=8866)[-2:]
+    ['--Voila.port=8866', '--no-browser']
+    """
+    command = [sys.executable, "-m", "voila", str(folder), "--Voila.ip=127.0.0.1", "--token"]
+    command.append("--classic-tree")  # a plain list of the pages
+    if port is not None:
+        command.append(f"--Voila.port={port}")
+    return command if browser else [*command, "--no-browser"]

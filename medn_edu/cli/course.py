@@ -1,0 +1,94 @@
+"""``medn-edu course``: editions of the course for teaching."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from medn_edu.cli.console import CommandError, say
+
+__all__ = ["add_parser", "run", "say_copied"]
+
+_DESCRIPTION = """\
+Copy an edition of the course into a folder, without opening it.
+
+  self-study   hints and solutions below each exercise, folded: what `medn-edu lab` opens
+  student      without the solutions, for classes that hand in their work
+  instructor   each solution as a cell that runs, and the lecturers' guide
+
+Files that you have edited are never overwritten: where a newer version exists, it is laid beside
+yours.  Every edition carries marks for slides.
+
+examples:
+  medn-edu course class --edition student          hand this folder out
+  medn-edu course mine --edition instructor        and keep this one
+  jupyter nbconvert --to slides mine/04-medn.ipynb slides of a chapter
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Where commands are added.
+    """
+    parser = commands.add_parser(
+        "course",
+        help="copy an edition of the course for teaching",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path("medn-course"), metavar="DIR",
+        help="where to put it (default: ./medn-course)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--edition",
+        choices=("self-study", "student", "instructor"),
+        help="which edition (default: the one that is there, or self-study)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        What the user typed.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    from medn_edu.course import copy_course
+
+    try:
+        copied = copy_course(arguments.folder, edition=arguments.edition)
+    except ModuleNotFoundError as error:
+        raise CommandError(
+            f"{error.name} is not installed; get it with: pip install 'medn_edu[lab]'"
+        ) from None
+    say_copied(copied)
+    say(f"Open it with: medn-edu lab {arguments.folder}")
+    return 0
+
+
+def say_copied(copied: Any) -> None:
+    """Say what `medn_edu.course.copy_course` did.
+
+    Parameters
+    ----------
+    copied : CourseCopy
+        What it returned.
+    """
+    say(f"The course is in {copied.folder.resolve()}")
+    for name in copied.updated:
+        say(f"  {name} replaced by a newer version")
+    for name, newer in copied.beside.items():
+        say(f"  {name} has your edits and stays; its newer version is {newer}")

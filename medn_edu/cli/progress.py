@@ -1,0 +1,66 @@
+"""``medn-edu progress``: which exercises are solved."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from medn_edu.cli.console import say
+
+__all__ = ["add_parser", "run"]
+
+_DESCRIPTION = """\
+Show which exercises of the course you have solved.
+
+Checks that say "Right" note it in medn-progress.json beside the notebooks; nothing leaves this
+computer.
+
+examples:
+  medn-edu progress                              of the course in ./medn-course
+  medn-edu progress . --export progress.csv      a table, for a lecturer or a spreadsheet
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Where commands are added.
+    """
+    parser = commands.add_parser(
+        "progress",
+        help="show which exercises are solved",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path("medn-course"), metavar="DIR",
+        help="the course (default: ./medn-course)",
+    )  # fmt: skip
+    parser.add_argument("--export", type=Path, metavar="FILE", help="write the table as CSV, too")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        What the user typed.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    from medn_edu.course import progress
+
+    found = progress(arguments.folder)
+    say(repr(found))
+    if arguments.export is not None:
+        say(f"The table is in {found.export(arguments.export)}")
+    return 0

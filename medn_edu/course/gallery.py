@@ -1,0 +1,128 @@
+"""Every explorer of the course with its title and its chapter: the pages of ``medn-edu app``.
+
+`app_pages` makes a small notebook for each, which Voila shows without its code.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from medn_edu import widgets
+from medn_edu.course.syllabus import chapter
+from medn_edu.widgets import Explorer
+
+__all__ = ["EXHIBITS", "Exhibit", "WhatToSee", "app_pages"]
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """An explorer on its own.
+
+    Parameters
+    ----------
+    title : str
+        What it shows.
+    slug : str
+        The chapter that explains it.
+    explorer : callable
+        Makes it; needs no arguments.
+    """
+
+    title: str
+    slug: str
+    explorer: Callable[[], Explorer]
+
+
+EXHIBITS = {
+    "best_path": Exhibit(
+        "The best path jumps as transitions gain strength", "start-here", widgets.best_path
+    ),
+    "shrinkage": Exhibit(
+        "A prior is tilted, and its mean draws a curve", "shrinkage", widgets.shrinkage
+    ),
+    "norm_balls": Exhibit(
+        "A line turned around the balls of three norms", "kl-norm", widgets.norm_balls
+    ),
+    "projections": Exhibit("Projections onto two balls", "l1-m3n", widgets.projections),
+    "working_sets": Exhibit("Cutting planes close in", "l1-m3n", widgets.working_sets),
+    "l1_path": Exhibit("Weights switch off along the path", "l1-m3n", widgets.l1_path),
+    "pac_bayes_terms": Exhibit("What a bound is made of", "pac-bayes", widgets.pac_bayes_terms),
+    "synthetic_results": Exhibit(
+        "Who finds the few features that matter", "synthetic-study", widgets.synthetic_results
+    ),
+    "ocr_results": Exhibit("Who reads handwriting best", "ocr-study", widgets.ocr_results),
+    "read_words": Exhibit("Words as models read them", "ocr-study", widgets.read_words),
+    "weight_images": Exhibit(
+        "Weights as images, from few words and from many", "ocr-study", widgets.weight_images
+    ),
+}
+"""The explorers by the names under which `medn_edu.widgets` has them, in the order of the course."""
+
+
+@dataclass(frozen=True)
+class WhatToSee:
+    """The lessons of an explorer, each as the moves to make and the fact they show.
+
+    Parameters
+    ----------
+    explorer : Explorer
+        The explorer.
+    """
+
+    explorer: Explorer
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{moves}: {fact}" for moves, fact in self._rows())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<li><b>{html.escape(moves)}</b><br>{html.escape(fact)}</li>"
+            for moves, fact in self._rows()
+        )
+        return f"<p>What to see:</p><ul>{rows}</ul>"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """Return each lesson's moves away from the start, in words, and its fact."""
+        controls = self.explorer.controls
+        found = []
+        for lesson in self.explorer.lessons:
+            places = {key: controls[key].position(value) for key, value in lesson.move.items()}
+            moves = [
+                f"{controls[key].label or key.replace('_', ' ')}: {controls[key].texts[place]}"
+                for key, place in places.items()
+                if place != controls[key].start
+            ]
+            found.append(("; ".join(moves) or "at the start", lesson.fact))
+        return found
+
+
+def app_pages() -> dict[str, str]:
+    """Return a notebook for each explorer.
+
+    Returns
+    -------
+    dict of str to str
+        Notebooks as JSON, by file name.
+    """
+    import nbformat
+
+    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    pages = {}
+    for number, (name, exhibit) in enumerate(EXHIBITS.items(), start=1):
+        cells: list[Any] = [
+            nbformat.v4.new_markdown_cell(
+                f"# {exhibit.title}\n\nExplained in the chapter *{chapter(exhibit.slug).slug}* of the "
+                "course (`medn-edu lab`)."
+            ),
+            nbformat.v4.new_code_cell(
+                "from medn_edu.course.gallery import EXHIBITS, WhatToSee\n"
+                f"explorer = EXHIBITS[{name!r}].explorer()\nexplorer"
+            ),
+            nbformat.v4.new_code_cell("WhatToSee(explorer)"),
+        ]
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+        pages[f"{number:02d}-{name.replace('_', '-')}.ipynb"] = nbformat.writes(notebook)
+    return pages

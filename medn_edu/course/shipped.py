@@ -1,0 +1,33 @@
+"""Where the notebooks of this installation are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["shipped_notebooks"]
+
+
+def shipped_notebooks() -> dict[str, Path]:
+    """Return the notebooks of this installation, by name.
+
+    Returns
+    -------
+    dict of str to Path
+        Those of the installed package, or of the checkout it runs from.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there are none.
+
+    Examples
+    --------
+    >>> "00-start-here.ipynb" in shipped_notebooks()
+    True
+    """
+    here = Path(__file__).resolve().parent
+    for folder in (here / "notebooks", here.parent.parent / "notebooks"):
+        found = {path.name: path for path in sorted(folder.glob("*.ipynb"))}
+        if found:
+            return found
+    raise FileNotFoundError("the notebooks are missing from this installation; reinstall medn_edu.")

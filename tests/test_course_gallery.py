@@ -1,0 +1,113 @@
+"""Every explorer works alone, teaches what it declares, and can be read by everyone."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import nbformat
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+
+from medn_edu import widgets
+from medn_edu.cli import app, main
+from medn_edu.course.gallery import EXHIBITS, WhatToSee, app_pages
+from medn_edu.widgets import Explorer
+
+LEAST_POINTS = 9
+LEAST_CONTRAST = 4.5  # of text, WCAG 2.2 AA
+
+
+@pytest.fixture(scope="module", params=EXHIBITS)
+def explorer(request: pytest.FixtureRequest) -> Explorer:
+    return EXHIBITS[request.param].explorer()
+
+
+def test_every_explorer_is_exhibited() -> None:
+    made = {
+        name
+        for name in widgets.__all__
+        if inspect.isfunction(getattr(widgets, name))
+        and inspect.signature(getattr(widgets, name)).return_annotation == "Explorer"
+    }
+    assert made == set(EXHIBITS)
+
+
+def test_two_lessons_or_more_and_they_hold(explorer: Explorer) -> None:
+    assert 2 <= len(explorer.lessons) <= 5
+    for lesson in explorer.lessons:
+        assert explorer.check(lesson), lesson.fact
+    assert len(repr(WhatToSee(explorer)).splitlines()) == len(explorer.lessons)
+
+
+def test_words_state_the_numbers_now_shown(explorer: Explorer) -> None:
+    explorer.set(**{key: each.values[each.start] for key, each in explorer.controls.items()})
+    for control in explorer.controls:
+        before = explorer.frame()
+        here = explorer.values[control]
+        values = explorer.controls[control].values
+        place = values.index(here)
+        other = values[place + 1 if place + 1 < len(values) else place - 1]
+        after = explorer.set(**{control: other}).frame()
+        assert after.summary != before.summary, control
+        assert after.png != before.png, control
+        assert explorer.set(**{control: here}).frame() == before
+    assert any(character.isdigit() for character in explorer.frame().alt)
+
+
+def texts(explorer: Explorer) -> list[Text]:
+    explorer.figure.draw_without_rendering()
+    found = explorer.figure.findobj(Text)
+    return [text for text in found if text.get_visible() and text.get_text().strip()]
+
+
+def luminance(colour: Any) -> float:
+    parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def test_text_is_large_and_dark_enough(explorer: Explorer) -> None:
+    assert explorer.figure.get_figwidth() <= 9  # else pages shrink it, and its text
+    for text in texts(explorer):
+        assert text.get_fontsize() >= LEAST_POINTS, text.get_text()
+        box = text.get_bbox_patch()
+        on_white = box is None or luminance(box.get_facecolor()) > 0.8
+        light = luminance(text.get_color())
+        if on_white and light < 0.6:  # light text stands on dark fields, which tests cannot see
+            assert 1.05 / (light + 0.05) >= LEAST_CONTRAST, (text.get_text(), text.get_color())
+
+
+def test_pages_of_the_app() -> None:
+    pages = app_pages()
+    assert len(pages) == len(EXHIBITS)
+    for text in pages.values():
+        nbformat.validate(nbformat.reads(text, as_version=4))
+
+
+def test_the_app_is_served_on_loopback_with_a_token(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: list[list[str]] = []
+
+    class Server:
+        def __init__(self, command: list[str]) -> None:
+            started.append(command)
+
+        def __enter__(self) -> Server:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            return None
+
+        def wait(self) -> int:
+            return 0
+
+    monkeypatch.setattr(app.subprocess, "Popen", Server)
+    assert main(["app", "--no-browser"]) == 0
+    [command] = started
+    assert "--Voila.ip=127.0.0.1" in command
+    assert "--token" in command
+    monkeypatch.setattr(app.importlib.util, "find_spec", lambda name: None)
+    assert main(["app"]) == 2
+    assert "pip install 'medn_edu[lab]'" in capsys.readouterr().err
