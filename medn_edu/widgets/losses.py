@@ -16,7 +16,7 @@ def losses() -> Explorer:
     """Return an explorer of the log-loss and the hinge of the word *axi* over the habit's weight.
 
     On the left both losses with their slopes, and the number of letters that the prediction has wrong;
-    on the right the probabilities of labellings, which make up the log-loss, the violations of
+    on the right the probabilities of labellings, which make up the log-loss, the shortfalls of
     margins, the largest of which is the hinge, and the node marginals.  Drawn by
     `medn_edu.plots.losses`.
 
@@ -48,7 +48,7 @@ def losses() -> Explorer:
         return (
             f"Left, the log-loss, a smooth curve, and the hinge, made of straight pieces, over the "
             f"habit's weight; at {with_minus(habit)} they are {frame.log_loss:.2f} and "
-            f"{frame.hinge:.2f}. Right, the labellings with their probabilities and violations, "
+            f"{frame.hinge:.2f}. Right, the labellings with their probabilities and shortfalls, "
             f"the largest from {frame.suppliers[0]}, and the node marginals with it framed."
         )
 
