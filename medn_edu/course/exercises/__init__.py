@@ -8,6 +8,13 @@ per notebook.
 from __future__ import annotations
 
 from medn_edu.course.exercises.errata import check_best_mass, check_message, check_slope
+from medn_edu.course.exercises.exact import (
+    check_block_gap,
+    check_block_update,
+    check_line_search,
+    check_relative_gap,
+    check_room,
+)
 from medn_edu.course.exercises.l1_m3n import (
     check_em_update,
     check_l1_constant,
@@ -57,11 +64,22 @@ from medn_edu.course.exercises.two_losses import (
     check_m3n_dual,
     check_structured_hinge,
 )
+from medn_edu.course.exercises.variational import (
+    check_algorithm_1,
+    check_bound_value,
+    check_expected_precision,
+    check_resting_point,
+    check_touching_mean,
+)
 
 __all__ = [
+    "check_algorithm_1",
     "check_averaging",
     "check_best_mass",
     "check_best_path",
+    "check_block_gap",
+    "check_block_update",
+    "check_bound_value",
     "check_chance",
     "check_conjugate",
     "check_count_labellings",
@@ -71,12 +89,14 @@ __all__ = [
     "check_equal_variance",
     "check_error_share",
     "check_eta_for_mean",
+    "check_expected_precision",
     "check_honest_error",
     "check_jump",
     "check_kl_inverse",
     "check_l1_constant",
     "check_l1_projection",
     "check_labelling_score",
+    "check_line_search",
     "check_log_loss_gradient",
     "check_log_partition",
     "check_log_z",
@@ -89,11 +109,15 @@ __all__ = [
     "check_paired_interval",
     "check_posterior_mean",
     "check_quiet_coin",
+    "check_relative_gap",
+    "check_resting_point",
+    "check_room",
     "check_shortfall",
     "check_slope",
     "check_structured_hinge",
     "check_threshold",
     "check_tilted_mean",
+    "check_touching_mean",
     "check_viterbi",
     "check_weight_bounds",
     "check_word_score",
