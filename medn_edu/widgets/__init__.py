@@ -21,9 +21,9 @@ from medn_edu.widgets.projections import projections
 from medn_edu.widgets.reading import read_words
 from medn_edu.widgets.results import ocr_results, study_picture, synthetic_results
 from medn_edu.widgets.shrinkage import shrinkage
+from medn_edu.widgets.softening import softening
 from medn_edu.widgets.tangents import tangents
 from medn_edu.widgets.variational import variational
-from medn_edu.widgets.softening import softening
 from medn_edu.widgets.weight_images import weight_images
 from medn_edu.widgets.working_sets import working_sets
 

@@ -1,0 +1,304 @@
+r"""The soft-max of the word *axi*, cooled down to the maximum: the figure behind `softening`.
+
+The paper's Eq. (2) (Hazan and Urtasun 2010) puts a temperature :math:`\epsilon` between log-loss and
+hinge loss.  With :math:`g(y) = \Delta\ell(y) + F(y) - F(y^i)`, the violation of labelling ``y``,
+
+.. math:: \max_y g(y) \le \epsilon \log \sum_y e^{g(y) / \epsilon}
+          \le \max_y g(y) + \epsilon \log 27,
+
+so the loss at temperature :math:`\epsilon` lies in a band above the hinge that closes as
+:math:`\epsilon` falls.  Its slope is an expectation under :math:`p_\epsilon(y) \propto e^{g(y) /
+\epsilon}`, Eq. (5), whose marginals sharpen meanwhile.  At :math:`\epsilon = 0` the maximum is taken,
+and :math:`p_0` is the limit: even over all labellings that attain it.
+
+`softening_frame` computes what one position of the controls shows; `Softening` is the figure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+from scipy.special import entr, logsumexp, softmax
+
+from medn_edu.checks import check_nonnegative
+from medn_edu.plots.style import INK, INK_ON_PAPER, MUTED, new_figure, styled
+from medn_edu.theory.axi import AXI, LETTERS, labelling_scores
+
+__all__ = ["HABITS", "Softening", "SofteningFrame", "softening_frame"]
+
+HABITS = np.linspace(0.0, 3.0, 121)
+"""Weights of habit over which losses are drawn; the weight of ink is 1."""
+
+FAINT = (1.0, 0.5, 0.25)
+"""Temperatures of the curves in the background."""
+
+SHOWN = ("axi", "aai", "aax", "xai", "iax")
+"""Labellings that have a bar of their own."""
+
+_SOFT, _BAND, _OTHERS = "#0072B2", "#DCEAF3", "#E69F00"
+_TOP = 7.4
+
+
+@dataclass(frozen=True, eq=False)
+class SofteningFrame:
+    """The word *axi* at a temperature and a weight of habit.
+
+    Parameters
+    ----------
+    epsilon : float
+        Temperature; 0 for the maximum itself.
+    habit : float
+        Weight of habit; that of ink is 1.
+    with_loss : bool
+        Whether the Hamming loss is added to the scores.
+    curve, hinge : ndarray of float, shape (len(HABITS),)
+        Loss at this temperature and at 0, over `HABITS`.
+    faint : ndarray of float, shape (len(FAINT), len(HABITS))
+        Losses at the temperatures `FAINT`.
+    loss, hard_loss : float
+        Loss at this weight, at this temperature and at 0.
+    probabilities : ndarray of float, shape (27,)
+        Distribution over the labellings, in the order of ``AXI.labellings``.
+    marginals : ndarray of float, shape (3, 3)
+        Probability of each label (column) at each letter (row).
+    entropy : float
+        Entropy of the distribution, in nats.
+    """
+
+    epsilon: float
+    habit: float
+    with_loss: bool
+    curve: np.ndarray
+    hinge: np.ndarray
+    faint: np.ndarray
+    loss: float
+    hard_loss: float
+    probabilities: np.ndarray
+    marginals: np.ndarray
+    entropy: float
+
+    @property
+    def gap(self) -> float:
+        """By how much the soft-max exceeds the maximum."""
+        return self.loss - self.hard_loss
+
+    @property
+    def bound(self) -> float:
+        """By how much it may: ``epsilon log 27``."""
+        return float(self.epsilon * np.log(len(self.probabilities)))
+
+    def probability(self, labelling: str) -> float:
+        """Return the probability of a labelling, given as letters."""
+        codes = [LETTERS.index(letter) for letter in labelling]
+        return float(self.probabilities[(AXI.labellings == codes).all(axis=1)][0])
+
+
+def softening_frame(epsilon: float, habit: float, *, with_loss: bool = True) -> SofteningFrame:
+    """Compute loss, distribution and marginals of the word *axi*.
+
+    Parameters
+    ----------
+    epsilon : float
+        Temperature, not negative; 0 for the maximum itself.
+    habit : float
+        Weight of habit; that of ink is 1.
+    with_loss : bool
+        Whether the Hamming loss is added to the scores.
+
+    Returns
+    -------
+    SofteningFrame
+        What the explorer shows.
+
+    Raises
+    ------
+    ValueError
+        If ``epsilon`` is negative or not finite.
+
+    Examples
+    --------
+    >>> for epsilon in (1.0, 0.1, 0.0):
+    ...     frame = softening_frame(epsilon, 0.5)
+    ...     print(round(frame.loss, 3), round(frame.entropy, 3))
+    2.328 2.471
+    1.001 0.041
+    1.0 0.0
+    """
+    epsilon = check_nonnegative("epsilon", epsilon)
+    violations = _violations(habit, with_loss)
+    p = _distribution(violations, epsilon)
+    indicators = AXI.labellings[:, :, None] == np.arange(len(LETTERS))
+    return SofteningFrame(
+        epsilon, habit, with_loss,
+        _curve(epsilon, with_loss),
+        _curve(0.0, with_loss),
+        np.array([_curve(each, with_loss) for each in FAINT]),
+        float(_soft_max(violations, epsilon)),
+        float(violations.max()),
+        p,
+        np.einsum("y,yta->ta", p, indicators),
+        float(entr(p).sum()),
+    )  # fmt: skip
+
+
+def _violations(habit: float, with_loss: bool) -> np.ndarray:
+    """Return ``loss + F(y) - F(y^i)`` of all labellings."""
+    scores = labelling_scores(AXI, [1.0, habit])
+    return with_loss * AXI.losses + scores - scores[AXI.true_row]
+
+
+def _soft_max(violations: np.ndarray, epsilon: float) -> np.ndarray:
+    if epsilon == 0:
+        return violations.max(axis=-1)
+    return epsilon * logsumexp(violations / epsilon, axis=-1)
+
+
+def _distribution(violations: np.ndarray, epsilon: float) -> np.ndarray:
+    if epsilon == 0:
+        attained = violations == violations.max()
+        return attained / attained.sum()
+    return softmax(violations / epsilon)
+
+
+@cache
+def _curve(epsilon: float, with_loss: bool) -> np.ndarray:
+    return _soft_max(np.array([_violations(habit, with_loss) for habit in HABITS]), epsilon)
+
+
+class Softening:
+    """The figure: the loss over a weight on the left, the distribution behind its slope on the right.
+
+    `show` changes it in place.
+
+    Examples
+    --------
+    >>> drawn = Softening()
+    >>> drawn.show(softening_frame(1.0, 0.5))
+    >>> drawn.figure.get_size_inches().tolist()
+    [8.4, 4.5]
+    """
+
+    def __init__(self) -> None:
+        self.figure = new_figure(8.4, 4.5)
+        axes = self.figure.subplot_mosaic(
+            [["loss", "tiles"], ["loss", "bars"]], width_ratios=[1.35, 1], height_ratios=[1, 1.15]
+        )
+        with styled():
+            self._draw_losses(axes["loss"])
+            self._draw_tiles(axes["tiles"])
+            self._draw_bars(axes["bars"])
+
+    def show(self, frame: SofteningFrame) -> None:
+        """Show a temperature and a weight.
+
+        Parameters
+        ----------
+        frame : SofteningFrame
+            What to show.
+        """
+        self._show_losses(frame)
+        for t, row in enumerate(frame.marginals):
+            for a, p in enumerate(row):
+                self._tiles[t][a].set_facecolor(INK_ON_PAPER(p))
+                self._numbers[t][a].set_text(f"{p:.2f}")
+                self._numbers[t][a].set_color("white" if p > 0.55 else INK)
+        masses = [frame.probability(labelling) for labelling in SHOWN]
+        masses.append(max(0.0, 1.0 - sum(masses)))
+        for bar, number, mass in zip(self._bars, self._masses, masses, strict=True):
+            bar.set_width(mass)
+            number.set_x(mass + 0.015)
+            number.set_text(f"{mass:.2f}")
+        self._entropy.set_text(f"entropy {frame.entropy:.2f} of log 27 = {np.log(27):.2f}")
+
+    # -- the loss, on the left -----------------------------------------------------------------
+
+    def _draw_losses(self, ax: Axes) -> None:
+        nowhere = np.zeros_like(HABITS)
+        (self._band,) = ax.fill(HABITS, nowhere, color=_BAND, lw=0, zorder=0)
+        self._faint = [ax.plot(HABITS, nowhere, "-", color="#9DB8C9", lw=1)[0] for _ in FAINT]
+        (self._hinge,) = ax.plot(HABITS, nowhere, "--", color=INK, lw=1.6)
+        (self._curve,) = ax.plot(HABITS, nowhere, "-", color=_SOFT, lw=2.6)
+        above = {"clip_on": False, "zorder": 4}
+        (self._between,) = ax.plot([0, 0], [0, 0], "-", color="#D55E00", lw=2, **above)
+        (self._ends,) = ax.plot([0, 0], [0, 0], "o", color=_SOFT, mec="white", ms=8, **above)
+        looks = (self._faint[0], self._curve, self._faint[0], self._hinge, self._between)
+        self._names = [self._key(ax, i, look) for i, look in enumerate(looks)]
+        ax.lines[-len(looks)].set(color="#B9D3E3", lw=9)
+        ax.set(xlim=(HABITS[0], HABITS[-1]), ylim=(0, _TOP), ylabel="loss")
+        ax.set(xticks=range(4), yticks=range(0, 8, 2), xlabel="weight of habit (weight of ink: 1)")
+        ax.set_title("The loss of axi")
+
+    @staticmethod
+    def _key(ax: Axes, row: int, look: Line2D) -> Text:
+        """Draw one row of the legend; matplotlib's own is laid out anew at every frame."""
+        y, axes = 0.955 - 0.05 * row, ax.transAxes
+        (line,) = ax.plot([0.43, 0.49], [y, y], transform=axes)
+        line.update_from(look)
+        line.set_transform(axes)
+        return ax.text(0.51, y, "", transform=axes, va="center", fontsize=9)
+
+    def _show_losses(self, frame: SofteningFrame) -> None:
+        edges = (frame.hinge, (frame.hinge + frame.bound)[::-1])
+        around = np.concatenate([HABITS, HABITS[::-1]])
+        self._band.set_xy(np.column_stack([around, np.concatenate(edges)]))
+        self._curve.set_ydata(frame.curve)
+        self._hinge.set_ydata(frame.hinge)
+        for line, losses in zip(self._faint, frame.faint, strict=True):
+            line.set_ydata(losses)
+        for artist in (self._between, self._ends):
+            artist.set_data([frame.habit] * 2, [frame.hard_loss, frame.loss])
+        hard = "hinge loss" if frame.with_loss else "maximum, no margin"
+        names = (
+            f"band of width ε log 27 = {frame.bound:.2f}",
+            f"soft-max at ε = {frame.epsilon:.3f}",
+            "at ε = 1, 1/2, 1/4",
+            f"ε = 0: {hard}",
+            f"gap {frame.gap:.2f}",
+        )
+        for label, name in zip(self._names, names, strict=True):
+            label.set_text(name)
+
+    # -- the distribution, on the right --------------------------------------------------------
+
+    def _draw_tiles(self, ax: Axes) -> None:
+        self._tiles, self._numbers = [], []
+        for t in range(3):
+            tiles, numbers = [], []
+            for a in range(3):
+                is_true = AXI.true[t] == a
+                tile = Rectangle(
+                    (t + 0.05, a + 0.05), 0.9, 0.9, lw=2.5 if is_true else 0.8,
+                    edgecolor=_SOFT if is_true else "#C3CAD1",
+                )  # fmt: skip
+                tiles.append(ax.add_patch(tile))
+                numbers.append(ax.text(t + 0.5, a + 0.5, "", ha="center", va="center"))
+            self._tiles.append(tiles)
+            self._numbers.append(numbers)
+        for i, letter in enumerate(LETTERS):
+            ax.text(-0.12, i + 0.5, letter, ha="right", va="center", fontsize=11)
+            ax.text(i + 0.5, 3.08, f"letter {i + 1}", ha="center", va="top", fontsize=9)
+        ax.set(xlim=(0, 3), ylim=(3.3, 0))
+        ax.set_axis_off()
+        ax.set_title("Marginals (framed: true labels)")
+
+    def _draw_bars(self, ax: Axes) -> None:
+        names = [*SHOWN, f"{27 - len(SHOWN)} others"]
+        colours = [_SOFT, *[_OTHERS] * (len(SHOWN) - 1), MUTED]
+        self._bars = ax.barh(range(len(names)), 0.0, height=0.72, color=colours)
+        self._bars[0].set_hatch("//")
+        self._bars[0].set_edgecolor("white")
+        self._masses = [ax.text(0, i, "", va="center", fontsize=9) for i in range(len(names))]
+        for i, name in enumerate(names):
+            ax.text(-0.02, i, name, ha="right", va="center", fontsize=9)
+        last = len(names) - 0.5
+        ax.plot([0, 0], [-0.5, last], "-", color=MUTED, lw=0.8)
+        self._entropy = ax.text(0, last + 0.2, "", va="top")
+        ax.set(xlim=(0, 1.16), ylim=(last + 0.9, -0.5))
+        ax.set_axis_off()
+        ax.set_title("Probabilities of labellings")
