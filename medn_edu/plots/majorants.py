@@ -128,7 +128,7 @@ def majorant_frame(kind: str, number: int, lam: float, C: float) -> MajorantFram
 
     >>> frame = majorant_frame("Algorithm 1", 12, lam=4.0, C=1.0)
     >>> frame.means[[0, 1, 2, 11]].round(2), round(frame.exact, 2), round(frame.limit, 2)
-    (array([1.  , 0.71, 0.55, 0.33]), 0.67, 0.33)
+    (array([1.  , 0.71, 0.55, 0.34]), 0.67, 0.33)
     """
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}.")
