@@ -23,6 +23,7 @@ from medn_edu.widgets.results import ocr_results, study_picture, synthetic_resul
 from medn_edu.widgets.shrinkage import shrinkage
 from medn_edu.widgets.softening import softening
 from medn_edu.widgets.tangents import tangents
+from medn_edu.widgets.two_weights import two_weights
 from medn_edu.widgets.variational import variational
 from medn_edu.widgets.weight_images import weight_images
 from medn_edu.widgets.working_sets import working_sets
@@ -54,6 +55,7 @@ __all__ = [
     "study_picture",
     "synthetic_results",
     "tangents",
+    "two_weights",
     "variational",
     "weight_images",
     "working_sets",

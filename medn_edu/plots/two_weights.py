@@ -1,0 +1,653 @@
+r"""The word *axi* under any prior: a posterior over two weights, and the mean that the margins bind.
+
+MEDN's P1 asks of a distribution :math:`p(w_1, w_2)` that its *mean* :math:`\mu` has the margins,
+
+.. math:: \mu^\top \Delta f_i(y) \ge \Delta\ell_i(y) - \xi_i \quad\text{for all } i, y ,
+
+and Theorem 2 (Eq. (3)) says that the best one is the prior tilted by
+:math:`\eta = \sum_{i,y} \alpha_i(y) \Delta f_i(y)`.  With two weights all of it can be drawn: the
+density, its mean and its mode, a half-plane for every labelling, and the masses :math:`\alpha_i(y)`.
+Only labellings whose line passes through the mean may have mass (complementary slackness); all others
+have exactly none.
+
+**Which** :math:`\alpha`.  The mean is unique, the masses are not: the true labelling changes nothing,
+and several labellings may have one line or lines through one point.  `two_weights_frame` solves D1 with
+`medn_edu.theory.solve_dual`, a barrier method, whose masses are all a little above 0.  `support_masses`
+then asks a linear program for the masses that give the same :math:`\eta`, lie on lines through the
+mean only, and leave as much as possible to the true labellings.
+
+`two_weights_frame` computes what one position of the controls shows; `TwoWeights` is the figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from contourpy import contour_generator
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LinearSegmentedColormap
+from scipy.optimize import linprog
+
+from medn_edu.plots.style import INK, MUTED, new_figure, styled
+from medn_edu.priors import (
+    BoxPrior,
+    ExponentialPrior,
+    GaussianPrior,
+    LaplacePrior,
+    Prior,
+    TwoPointPrior,
+)
+from medn_edu.slacks import LinearSlack
+from medn_edu.theory.axi import WORDS, TinyWord, axi_problem, text
+from medn_edu.theory.medn import EnumeratedProblem
+from medn_edu.theory.medn_solvers import solve_dual
+
+__all__ = [
+    "PRIORS",
+    "Slot",
+    "TwoWeights",
+    "TwoWeightsFrame",
+    "share_missing",
+    "support_masses",
+    "two_weights_frame",
+    "worst_labellings",
+]
+
+PRIORS = ("Gaussian", "Laplace", "box", "exponential", "two points")
+"""Names of the priors: N(0, 1), Laplace, uniform of variance 1, exponential of mean 1/2, and +-1."""
+
+_LOW, _HIGH = -2.0, 4.0  # how far the plane of weights is drawn
+_W = np.linspace(_LOW, _HIGH, 241)
+_FINE = np.linspace(_LOW, _HIGH, 6001)
+_LEVELS = (0.1, 0.3, 0.6, 0.9)  # of the highest density in view
+_TIGHT = 2e-3  # margins as near as this to the least one are tight
+_ROUNDING = 2e-3  # shares of C below this are what the solver's accuracy leaves
+_BLUES = LinearSegmentedColormap.from_list("density", ["#FFFFFF", "#8DBBDD"])
+_CONTOUR, _HOLDS = "#4C84AD", "#009E73"
+_COLOURS = ("#D55E00", "#8A5FA8", "#7A5B12")  # one for each word
+_DASHES: tuple[Any, ...] = ("-", "--", ":", (0, (2.4, 0.8, 0.8, 0.8)))
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A labelling that has a place among the bars.
+
+    Parameters
+    ----------
+    word : int
+        Which word.
+    name : str
+        The labelling, as letters.
+    row : int
+        Its row in the enumerated problem.
+    is_true : bool
+        Whether it is the true one.
+    """
+
+    word: int
+    name: str
+    row: int
+    is_true: bool
+
+
+@dataclass(frozen=True, eq=False)
+class TwoWeightsFrame:
+    """MEDN on one or three words of three letters, solved.
+
+    Parameters
+    ----------
+    prior_name : str
+        One of `PRIORS`.
+    prior : Prior
+        The prior of each weight.
+    problem : EnumeratedProblem
+        P1 and D1.
+    slots : tuple of Slot
+        The labellings that may have mass.
+    alpha : ndarray of float, shape (n_slots,)
+        Their masses; most of them exactly 0.
+    eta, mean : ndarray of float, shape (2,)
+        What the prior is tilted by, and the posterior's mean.
+    mode : ndarray of float, shape (2,)
+        Where the posterior is highest.
+    xi : ndarray of float, shape (n_words,)
+        Slack of each word.
+    density : ndarray of float, shape (n_points, n_points)
+        Posterior density, of which the highest in view is 1; row by second weight.  Zero where all
+        lies on single points.
+    atoms, atom_masses : ndarray of float, shapes (n_atoms, 2) and (n_atoms,)
+        Single points that have a probability of their own, and the probabilities.
+    missing : ndarray of float, shape (n_slots,)
+        Share of the posterior's weights that miss the labelling's margin, less slack.
+    """
+
+    prior_name: str
+    prior: Prior
+    problem: EnumeratedProblem
+    slots: tuple[Slot, ...]
+    alpha: np.ndarray
+    eta: np.ndarray
+    mean: np.ndarray
+    mode: np.ndarray
+    xi: np.ndarray
+    density: np.ndarray
+    atoms: np.ndarray
+    atom_masses: np.ndarray
+    missing: np.ndarray
+
+    @property
+    def price(self) -> float:
+        """The constant C."""
+        return float(self.problem.slack.C)  # type: ignore[union-attr]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Row of each slot in the problem, shape (n_slots,)."""
+        return np.array([slot.row for slot in self.slots])
+
+    @property
+    def wanted(self) -> np.ndarray:
+        """Margin that each slot's labelling asks of the mean, less slack, shape (n_slots,)."""
+        return self.problem.losses[self.rows] - self.xi[[slot.word for slot in self.slots]]
+
+    @property
+    def heaviest(self) -> int | None:
+        """The slot of a wrong labelling with most mass; None if none has any."""
+        wrong = np.where([slot.is_true for slot in self.slots], 0.0, self.alpha)
+        return int(wrong.argmax()) if wrong.max() > 0 else None
+
+
+def two_weights_frame(
+    prior: str = "Laplace", C: float = 1.0, lam: float = 4.0, n_words: int = 1
+) -> TwoWeightsFrame:
+    """Solve MEDN on the words of `medn_edu.theory.axi`.
+
+    Parameters
+    ----------
+    prior : str
+        Name of the prior, one of `PRIORS`.
+    C : float
+        Price of slack; positive.
+    lam : float
+        Constant of the Laplace prior; positive.
+    n_words : int
+        1 for *axi* alone, up to 3.
+
+    Returns
+    -------
+    TwoWeightsFrame
+        What the explorer shows.
+
+    Raises
+    ------
+    ValueError
+        If there is no such prior, or not so many words.
+
+    Examples
+    --------
+    >>> frame = two_weights_frame("Laplace", C=1.0, lam=4.0)
+    >>> frame.mean.round(4), frame.mode
+    (array([0.6667, 0.6667]), array([0., 0.]))
+    >>> {slot.name: float(mass) for slot, mass in zip(frame.slots, frame.alpha)}
+    {'aax': 1.0, 'aai': 0.0, 'axi': 0.0, 'xax': 0.0}
+    """
+    if not 1 <= n_words <= len(WORDS):
+        raise ValueError(f"n_words is {n_words}; expected 1 to {len(WORDS)}.")
+    return _frame(prior, float(C), float(lam), n_words)
+
+
+@lru_cache(maxsize=256)
+def _frame(name: str, C: float, lam: float, n_words: int) -> TwoWeightsFrame:
+    prior, slots = _prior(name, lam), worst_labellings(n_words)
+    problem = axi_problem(prior, LinearSlack(C), WORDS[:n_words])
+    alpha = support_masses(problem, slots, solve_dual(problem, accuracy=1e-7).alpha)
+    rows = np.array([slot.row for slot in slots])
+    eta = alpha @ problem.differences[rows]
+    mean = prior.mean(eta)
+    xi = problem.xi(mean)
+    wanted = problem.losses[rows] - xi[[slot.word for slot in slots]]
+    points, masses = _atoms(prior, eta)
+    return TwoWeightsFrame(
+        name, prior, problem, slots, alpha, eta, mean,
+        _mode(prior, eta),
+        xi,
+        _density(prior, eta),
+        points,
+        masses,
+        np.array([
+            share_missing(prior, eta, problem.differences[row], margin)
+            for row, margin in zip(rows, wanted, strict=True)
+        ]),
+    )  # fmt: skip
+
+
+def _prior(name: str, lam: float) -> Prior:
+    priors: Mapping[str, Prior] = {
+        "Gaussian": GaussianPrior(),
+        "Laplace": LaplacePrior(lam),
+        "box": BoxPrior(3**0.5),
+        "exponential": ExponentialPrior(2.0),
+        "two points": TwoPointPrior(1.0),
+    }
+    if name not in priors:
+        raise ValueError(f"there is no prior {name!r} here; expected one of {', '.join(PRIORS)}.")
+    return priors[name]
+
+
+@cache
+def worst_labellings(n_words: int = 1) -> tuple[Slot, ...]:
+    """Return the labellings that, for some mean, violate their margin more than all others do.
+
+    D1 never needs another one: what lies below the highest of the planes ``loss - mu . difference``
+    everywhere has a margin to spare, and what only touches it is a mixture of those that are highest.
+    Means are tried on a fine grid of weights from 0 to 4.  The true labelling is among them: it is
+    the worst where all others have more than their margins.
+
+    Parameters
+    ----------
+    n_words : int
+        How many of the words of `medn_edu.theory.axi`.
+
+    Returns
+    -------
+    tuple of Slot
+        The labellings, in the order of the rows.
+
+    Examples
+    --------
+    >>> [slot.name for slot in worst_labellings(1)]
+    ['aax', 'aai', 'axi', 'xax']
+    """
+    one = np.linspace(0.003, 4.003, 250)  # a little beside round numbers, where lines meet
+    means = np.stack(np.meshgrid(one, one + 0.0017), axis=-1).reshape(-1, 2)
+    slots = []
+    for k, word in enumerate(WORDS[:n_words]):
+        rows = _alone_at_the_top(word, means)
+        slots += [
+            Slot(k, text(word.labellings[row]), 27 * k + row, row == word.true_row) for row in rows
+        ]
+    return tuple(slots)
+
+
+def _alone_at_the_top(word: TinyWord, means: np.ndarray) -> list[int]:
+    violations = word.losses - means @ word.differences.T
+    top = violations > violations.max(axis=1, keepdims=True) - 1e-9
+    return np.unique(top[top.sum(axis=1) == 1].argmax(axis=1)).tolist()
+
+
+def support_masses(
+    problem: EnumeratedProblem, slots: tuple[Slot, ...], alpha: np.ndarray
+) -> np.ndarray:
+    r"""Return masses with exact zeros that tilt the prior as ``alpha`` does.
+
+    Of all masses on labellings whose line passes through the mean, with :math:`\sum_y \alpha_i(y) = C`
+    for each word, a linear program takes those whose :math:`\eta` is nearest to that of ``alpha``, and
+    of these the ones with most mass on the true labellings.  It ends in a corner of what is allowed,
+    so that no more labellings have mass than are needed.
+
+    Parameters
+    ----------
+    problem : EnumeratedProblem
+        The problem, with the linear slack.
+    slots : tuple of Slot
+        Labellings that may have mass.
+    alpha : ndarray of float, shape (n_rows,)
+        Masses that solve D1 nearly.
+
+    Returns
+    -------
+    ndarray of shape (n_slots,)
+        Masses of the slots.
+
+    Examples
+    --------
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.theory.axi import AXI
+    >>> problem = axi_problem(GaussianPrior(), LinearSlack(0.1), [AXI])
+    >>> support_masses(problem, worst_labellings(1), solve_dual(problem).alpha).round(6)
+    array([0. , 0. , 0. , 0.1])
+    """
+    rows, words = (np.array([getattr(slot, key) for slot in slots]) for key in ("row", "word"))
+    mean, price = problem.posterior_mean(alpha), problem.slack.C  # type: ignore[union-attr]
+    margins = problem.losses[rows] - problem.differences[rows] @ mean
+    tight = margins > problem.xi(mean)[words] - _TIGHT
+    masses = _corner(problem, rows, problem.eta(alpha), tight)
+    # What is left of the barrier is no mass: once more without it.
+    return _corner(problem, rows, problem.eta(alpha), tight & (masses > _ROUNDING * price))
+
+
+def _corner(
+    problem: EnumeratedProblem, rows: np.ndarray, eta: np.ndarray, free: np.ndarray
+) -> np.ndarray:
+    """Return masses of the free rows, as `support_masses` wants them."""
+    losses, price = problem.losses[rows], problem.slack.C  # type: ignore[union-attr]
+    # Masses, then what eta differs by upwards and downwards, which is dear.
+    cost = np.concatenate([(losses > 0) * (1 + 1e-3 * np.arange(len(rows))), np.full(4, 1e3)])
+    given = np.hstack([problem.differences[rows].T, np.eye(2), -np.eye(2)])
+    sums = (problem.sample[rows] == np.arange(problem.n_samples)[:, None]).astype(float)
+    found = linprog(
+        cost,
+        A_eq=np.vstack([given, np.hstack([sums, np.zeros((len(sums), 4))])]),
+        b_eq=np.concatenate([eta, np.full(len(sums), price)]),
+        bounds=[(0, price if each else 0) for each in free] + [(0, None)] * 4,
+        method="highs",
+    )
+    return np.where(free, found.x[: len(rows)], 0.0)
+
+
+# -- the posterior -------------------------------------------------------------------------------
+
+
+def _tilted_1d(prior: Prior, eta: float, w: np.ndarray) -> np.ndarray:
+    """Return one weight's posterior density, up to a factor."""
+    with np.errstate(divide="ignore"):
+        exponent = prior.log_density(w) + eta * w
+    return np.exp(exponent - exponent.max())
+
+
+def _density(prior: Prior, eta: np.ndarray) -> np.ndarray:
+    if isinstance(prior, TwoPointPrior):
+        return np.zeros((len(_W), len(_W)))
+    first, second = (_tilted_1d(prior, float(e), _W) for e in eta)
+    return np.outer(second, first)
+
+
+def _mode(prior: Prior, eta: np.ndarray) -> np.ndarray:
+    if isinstance(prior, TwoPointPrior):
+        return np.where(eta >= 0, prior.a, -prior.a)
+    at = [_FINE[_tilted_1d(prior, float(e), _FINE).argmax()] for e in eta]
+    return np.round(at, 3) + 0.0
+
+
+def _atoms(prior: Prior, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if not isinstance(prior, TwoPointPrior):
+        return np.zeros((0, 2)), np.zeros(0)
+    points = prior.a * np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)])
+    masses = np.exp(points @ eta - prior.log_mgf(eta).sum()) / 4
+    return points, masses
+
+
+def share_missing(prior: Prior, eta: np.ndarray, difference: np.ndarray, margin: float) -> float:
+    """Return the probability, under the tilted prior, that ``w . difference < margin``.
+
+    Integrated on a grid along the first weight, with the distribution function of the second.
+
+    Parameters
+    ----------
+    prior : Prior
+        Prior of each of the two weights.
+    eta : ndarray of float, shape (2,)
+        What it is tilted by.
+    difference : ndarray of float, shape (2,)
+        Difference of features.
+    margin : float
+        The margin asked for.
+
+    Returns
+    -------
+    float
+        The share of weights that miss it.
+
+    Examples
+    --------
+    >>> round(share_missing(GaussianPrior(), np.array([1.0, 1.0]), np.array([1.0, 1.0]), 2.0), 4)
+    0.5
+    """
+    a, b = difference
+    points, masses = _atoms(prior, eta)
+    if len(points):
+        return float(masses[points @ difference < margin - 1e-9].sum())
+    (first, mass), (second, other) = (_cells(prior, e) for e in eta)
+    if b == 0:
+        return float(mass @ (a * first < margin - 1e-9))
+    edges = np.append(second, 2 * second[-1] - second[-2]) - (second[1] - second[0]) / 2
+    below = np.interp((margin - a * first) / b, edges, np.append(0.0, np.cumsum(other)))
+    return float(mass @ (below if b > 0 else 1 - below))
+
+
+def _cells(prior: Prior, eta: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the middles of small cells along one weight, and their probabilities."""
+    at = np.array([eta])
+    mean, deviation = float(prior.mean(at)[0]), float(np.sqrt(prior.variance(at)[0]))
+    w = np.linspace(mean - 14 * deviation, mean + 14 * deviation, 4001)
+    density = _tilted_1d(prior, eta, w)
+    return w, density / density.sum()
+
+
+# -- the figure ----------------------------------------------------------------------------------
+
+
+class TwoWeights:
+    """The figure: posterior and half-planes in the plane of two weights, and the masses as bars.
+
+    `show` changes it in place.
+
+    Examples
+    --------
+    >>> drawn = TwoWeights()
+    >>> drawn.show(two_weights_frame("Gaussian", C=0.3))
+    >>> drawn.figure.get_size_inches().tolist()
+    [8.4, 5.0]
+    """
+
+    def __init__(self) -> None:
+        self.figure = new_figure(8.4, 5.0)
+        left, right = self.figure.subplots(1, 2, width_ratios=[1.45, 1])
+        with styled():
+            self._draw_plane(left)
+            self._draw_bars(right)
+
+    def show(self, frame: TwoWeightsFrame) -> None:
+        """Show a solution.
+
+        Parameters
+        ----------
+        frame : TwoWeightsFrame
+            What to show.
+        """
+        self._show_posterior(frame)
+        self._show_region(frame)
+        self._show_lines(frame)
+        self._show_bars(frame)
+
+    # -- the plane, on the left ----------------------------------------------------------------
+
+    def _draw_plane(self, ax: Axes) -> None:
+        extent = (_LOW, _HIGH, _LOW, _HIGH)
+        half = (_W[1] - _W[0]) / 2
+        cells = (_LOW - half, _HIGH + half, _LOW - half, _HIGH + half)
+        self._image = ax.imshow(
+            np.zeros((len(_W), len(_W))), extent=cells, origin="lower", cmap=_BLUES,
+            vmin=0, vmax=1, interpolation="nearest", zorder=0,
+        )  # fmt: skip
+        self._contours = ax.add_collection(
+            LineCollection([], colors=_CONTOUR, linewidths=0.9, zorder=1)
+        )
+        (self._region,) = ax.fill(
+            [0, 0],
+            [0, 0],
+            facecolor="none",
+            edgecolor=_HOLDS,
+            hatch="//",
+            lw=1,
+            alpha=0.6,
+            zorder=2,
+        )
+        self._region_text = ax.text(
+            _HIGH - 0.08, _HIGH - 0.1, "the mean has\nall margins here", ha="right", va="top",
+            color="#00664B", zorder=7,
+            bbox={"fc": "white", "ec": "none", "pad": 1.5, "alpha": 0.85},
+        )  # fmt: skip
+        ax.axhline(0, color="#B9C2CA", lw=0.8, zorder=1)
+        ax.axvline(0, color="#B9C2CA", lw=0.8, zorder=1)
+        self._discs = ax.scatter([], [], s=[], color=_BLUES(1.0), edgecolor=_CONTOUR, zorder=1)
+        most = len(worst_labellings(len(WORDS)))
+        self._loose = [ax.plot([], [], lw=0.8, zorder=3, alpha=0.7)[0] for _ in range(most)]
+        self._lines = [ax.plot([], [], lw=2.2, zorder=4)[0] for _ in range(most)]
+        marks = {"ls": "none", "clip_on": False}
+        (self._prior_mean,) = ax.plot([0], [0], "+", color=INK, ms=11, mew=1.6, zorder=6.5, **marks)
+        (self._mode,) = ax.plot(
+            [0], [0], "v", mfc="white", mec=INK, mew=1.4, ms=13, zorder=6, **marks
+        )
+        (self._mean,) = ax.plot([0], [0], "o", color=INK, mec="white", ms=9, zorder=7, **marks)
+        ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
+        ax.set(xlabel="$w_1$, weight of the ink", ylabel="$w_2$, weight of the habit")
+        ax.set_title("Posterior, and lines that bind its mean")
+        marked = [self._mean, self._mode, self._prior_mean]
+        names = ["posterior mean μ", "posterior mode", "prior mean"]
+        self.figure.legend(marked, names, loc="outside lower left", ncols=3, handlelength=1)
+
+    def _show_posterior(self, frame: TwoWeightsFrame) -> None:
+        self._image.set_data(frame.density)
+        self._contours.set_segments(_contours(frame.density))
+        self._discs.set_offsets(frame.atoms if len(frame.atoms) else np.zeros((0, 2)))
+        self._discs.set_sizes(2500 * frame.atom_masses)  # area by probability
+        before = float(frame.prior.mean(np.zeros(1))[0])
+        self._prior_mean.set_data([before], [before])
+        self._mode.set_data(*frame.mode[:, None])
+        self._mean.set_data(*frame.mean[:, None])
+
+    def _show_region(self, frame: TwoWeightsFrame) -> None:
+        self._region.set_xy(_region(len(frame.xi)))
+
+    def _show_lines(self, frame: TwoWeightsFrame) -> None:
+        looks = slot_looks(frame.slots)
+        losses = frame.problem.losses[frame.rows]
+        for k, (line, loose) in enumerate(zip(self._lines, self._loose, strict=True)):
+            seen = k < len(frame.slots) and frame.alpha[k] > 0 and not frame.slots[k].is_true
+            line.set_visible(seen)
+            loose.set_visible(seen and losses[k] > frame.wanted[k] + 1e-2)
+            if not seen:
+                continue
+            colour, dashes = looks[k]
+            difference = frame.problem.differences[frame.slots[k].row]
+            for artist, margin in ((line, frame.wanted[k]), (loose, losses[k])):
+                artist.set_data(*_line(difference, margin))
+                artist.set_color(colour)
+                artist.set_linestyle(dashes)
+
+    # -- the masses, on the right --------------------------------------------------------------
+
+    def _draw_bars(self, ax: Axes) -> None:
+        most = len(worst_labellings(len(WORDS)))
+        self._bars = ax.barh(np.arange(most), np.zeros(most), height=0.62, lw=0, zorder=2)
+        self._tracks = ax.barh(
+            np.arange(most), np.ones(most), height=0.62, color="#EEF1F4", lw=0, zorder=1
+        )
+        self._names = [ax.text(-0.17, k, "", ha="right", va="center") for k in range(most)]
+        self._keys = [ax.plot([-0.14, -0.02], [k, k], lw=2.2)[0] for k in range(most)]
+        self._values = [ax.text(1.03, k, "", ha="left", va="center") for k in range(most)]
+        self._total = ax.text(0.0, 0.0, "", va="top", ha="left", fontsize=10)
+        ax.set(xlim=(-0.62, 1.3), xticks=[], yticks=[])
+        for side in ax.spines.values():
+            side.set_visible(False)
+        self._bar_axes = ax
+        ax.set_title("Masses α, as shares of C")
+
+    def _show_bars(self, frame: TwoWeightsFrame) -> None:
+        looks, count = slot_looks(frame.slots), len(frame.slots)
+        for k, bar in enumerate(self._bars):
+            shown = k < count
+            for artist in (bar, self._tracks[k], self._names[k], self._keys[k], self._values[k]):
+                artist.set_visible(shown)
+            if not shown:
+                continue
+            slot, mass = frame.slots[k], float(frame.alpha[k])
+            bar.set_width(mass / frame.price)
+            colour, dashes = looks[k]
+            bar.set_color(MUTED if slot.is_true else colour)
+            self._keys[k].set(color=colour, linestyle=dashes, visible=not slot.is_true)
+            self._names[k].set_text(_name(slot, len(frame.xi)))
+            self._values[k].set_text(f"{mass:.2f}" if mass > 0 else "0")
+            self._values[k].set_color(INK if mass > 0 else MUTED)
+        self._bar_axes.set_ylim(max(count, 8) + 2.6, -0.8)
+        self._total.set_position((-0.6, count))
+        self._total.set_text(_below_the_bars(frame))
+
+
+def slot_looks(slots: tuple[Slot, ...]) -> list[tuple[str, Any]]:
+    """Return colour and dashes of each slot: a colour a word, dashes by its wrong labellings.
+
+    Parameters
+    ----------
+    slots : tuple of Slot
+        The slots.
+
+    Returns
+    -------
+    list of tuple
+        Colour and line style.
+
+    Examples
+    --------
+    >>> slot_looks(worst_labellings(1))[0]
+    ('#D55E00', '-')
+    """
+    looks = []
+    for slot in slots:
+        wrong = [other for other in slots if other.word == slot.word and not other.is_true]
+        dashes = _DASHES[wrong.index(slot)] if slot in wrong else "-"
+        looks.append((_COLOURS[slot.word], dashes))
+    return looks
+
+
+def _name(slot: Slot, n_words: int) -> str:
+    name = f"{WORDS[slot.word].word}: {slot.name}" if n_words > 1 else slot.name
+    return f"{name}, true" if slot.is_true and n_words == 1 else name
+
+
+def _below_the_bars(frame: TwoWeightsFrame) -> str:
+    slack = ", ".join(f"{xi + 0.0:.2f}" for xi in frame.xi)
+    each = " for each word" if len(frame.xi) > 1 else ""
+    lines = [f"C = {frame.price:g}{each}", f"slack ξ = {slack}"]
+    heaviest = frame.heaviest
+    if heaviest is not None:
+        lines += [
+            f"μ lies on the line of {_name(frame.slots[heaviest], len(frame.xi))};",
+            f"{frame.missing[heaviest]:.0%} of all w lie on its wrong side",
+        ]
+    return "\n".join(lines)
+
+
+def _contours(density: np.ndarray) -> list[np.ndarray]:
+    if not density.any():
+        return []
+    found = contour_generator(_W, _W, density)
+    return [line for level in _LEVELS for line in found.lines(level)]  # type: ignore[misc]
+
+
+def _line(difference: np.ndarray, margin: float) -> np.ndarray:
+    """Return two points, far out, of the line ``difference . w = margin``, shape (2, 2)."""
+    squared = difference @ difference
+    foot, along = difference * margin / squared, np.array([-difference[1], difference[0]])
+    along = 20 * along / np.sqrt(squared)
+    return np.transpose([foot - along, foot + along])
+
+
+@cache
+def _region(n_words: int) -> np.ndarray:
+    """Return the corners of the region in view in which the mean has all margins."""
+    corners = np.array([(_LOW, _LOW), (_HIGH, _LOW), (_HIGH, _HIGH), (_LOW, _HIGH)])
+    for word in WORDS[:n_words]:
+        for difference, loss in zip(word.differences, word.losses, strict=True):
+            corners = _cut(corners, difference, loss)
+    return corners
+
+
+def _cut(corners: np.ndarray, difference: np.ndarray, margin: float) -> np.ndarray:
+    """Cut a convex polygon by a half-plane."""
+    over = corners @ difference - margin
+    kept = []
+    for here, there, a, b in zip(
+        corners, np.roll(corners, -1, 0), over, np.roll(over, -1), strict=True
+    ):
+        if a >= 0:
+            kept.append(here)
+        if a * b < 0:
+            kept.append(here + (there - here) * a / (a - b))
+    return np.array(kept)
