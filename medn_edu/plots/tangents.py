@@ -140,7 +140,7 @@ class Tangents:
     """
 
     def __init__(self) -> None:
-        self.figure = new_figure(8.4, 5.4)
+        self.figure = new_figure(8.4, 5.0)
         axes = self.figure.subplot_mosaic(
             [["density", "curve"], ["conjugate", "curve"]], width_ratios=[1, 1.1]
         )
@@ -148,6 +148,11 @@ class Tangents:
             self._density = TiltedDensity(axes["density"], flat=True)
             self._draw_curve(axes["curve"])
             self._draw_conjugate(axes["conjugate"])
+            for name in (
+                "density",
+                "conjugate",
+            ):  # few ticks: they take half of the time of a frame
+                axes[name].set_xticks([-4, -2, 0, 2, 4])
 
     def show(self, frame: TangentFrame) -> None:
         """Show a tilted prior and its tangent.
@@ -171,8 +176,9 @@ class Tangents:
 
     def _draw_curve(self, ax: Axes) -> None:
         draw_cross(ax)
-        ax.set(xlim=(-1.1 * _ETA, 1.1 * _ETA), ylim=(_LOW, _HIGH), xlabel=r"tilt $\eta$")
-        ax.set_title(r"$\Lambda$: height, slope and intercept")
+        ax.set(xlim=(-1.1 * _ETA, 1.1 * _ETA), ylim=(_LOW, _HIGH), xlabel="tilt η")
+        ax.set(xticks=range(-2, 3), yticks=[-4, -2, 0, 2])
+        ax.set_title("Λ: height, slope and intercept")
         nowhere = np.zeros(2)
         (self._tangent,) = ax.plot(nowhere, nowhere, "--", color=_TANGENT, lw=1.8, zorder=4)
         (self._curve,) = ax.plot(nowhere, nowhere, lw=2.4, zorder=3)
@@ -190,11 +196,11 @@ class Tangents:
         self._no_point = ax.text(
             0,
             0.955 * _HIGH,
-            r"$\Lambda(\eta) = \infty$: no point, no tangent",
+            "Λ(η) = ∞: no point, no tangent",
             ha="center",
             va="top",
         )
-        self._beyond = _Bands(ax, -1.1 * _ETA, 1.1 * _ETA, r"$\Lambda = \infty$", _LOW / 2)
+        self._beyond = _Bands(ax, -1.1 * _ETA, 1.1 * _ETA, "Λ = ∞", _LOW / 2)
         self._only_inside = [
             self._tangent, self._drop, self._intercept, self._cut, self._point,
             self._slope_text, self._height_text, self._kl_text,
@@ -211,8 +217,8 @@ class Tangents:
         self._tangent.set_data(t, frame.intercept + frame.slope * t)
         self._point.set_data([frame.eta], [frame.height])
         self._drop.set_data([frame.eta, frame.eta], [0, frame.height])
-        self._slope_text.set_text(rf"slope $\mu = \Lambda'(\eta) = {frame.slope + 0.0:.2f}$")
-        self._height_text.set_text(rf"height $\Lambda(\eta) = {frame.height:.2f}$")
+        self._slope_text.set_text(f"slope μ = Λ′(η) = {_signed(frame.slope)}")
+        self._height_text.set_text(f"height Λ(η) = {frame.height:.2f}")
 
     def _show_intercept(self, frame: TangentFrame) -> None:
         """Mark the intercept, and write its length where the tangent is not."""
@@ -222,15 +228,16 @@ class Tangents:
         self._cut.set_data([0], [bottom])
         self._cut.set_marker("v" if far else "s")
         rightwards = (frame.eta >= 0) != far
-        self._kl_text.set_text(rf"$-\Lambda^*(\mu) = {round(frame.intercept, 2) + 0.0:.2f}$")
+        self._kl_text.set_text(f"−Λ*(μ) = {_signed(frame.intercept)}")
         self._kl_text.set_position((0.12 if rightwards else -0.12, bottom - 0.12))
         self._kl_text.set_ha("left" if rightwards else "right")
 
     # -- the conjugate, below the density ------------------------------------------------------
 
     def _draw_conjugate(self, ax: Axes) -> None:
-        ax.set(xlim=(-_MEAN, _MEAN), ylim=(0, _COST), xlabel=r"mean $\mu$ of the posterior")
-        ax.set_title(r"$\Lambda^*$: divergence")
+        ax.set(xlim=(-_MEAN, _MEAN), ylim=(0, _COST), xlabel="mean μ of the posterior")
+        ax.set_yticks([0, 2])
+        ax.set_title("Λ*: divergence")
         nowhere = np.zeros(2)
         (self._conjugate,) = ax.plot(nowhere, nowhere, lw=2.4, zorder=3)
         (self._cost,) = ax.plot(
@@ -239,7 +246,7 @@ class Tangents:
         (self._price,) = ax.plot(nowhere, nowhere, ":", color=MUTED, lw=1.8, zorder=4)
         (self._cost_point,) = ax.plot([0], [0], "o", color=INK, ms=8, zorder=6, clip_on=False)
         self._cost_text = ax.text(1, 1.045, "", ha="right", transform=ax.transAxes)
-        self._impossible = _Bands(ax, -_MEAN, _MEAN, r"$\Lambda^* = \infty$", 0.4 * _COST)
+        self._impossible = _Bands(ax, -_MEAN, _MEAN, "Λ* = ∞", 0.4 * _COST)
         self._only_inside += [self._cost, self._price, self._cost_point, self._cost_text]
 
     def _show_conjugate(self, frame: TangentFrame) -> None:
@@ -258,9 +265,7 @@ class Tangents:
         around = np.array([-run, run])
         self._price.set_data(frame.slope + around, frame.kl + frame.eta * around)
         outside = "" if inside else ", outside"
-        self._cost_text.set_text(
-            rf"$\mathrm{{KL}} = \Lambda^*({frame.slope + 0.0:.2f}) = {frame.kl:.2f}${outside}"
-        )
+        self._cost_text.set_text(f"KL = Λ*({_signed(frame.slope)}) = {frame.kl:.2f}{outside}")
 
 
 class _Bands:
@@ -286,3 +291,8 @@ class _Bands:
                 span.set_x(left)
                 span.set_width(right - left)
                 text.set_x((left + right) / 2)
+
+
+def _signed(value: float) -> str:
+    """Return two digits after the point, with a true minus, and 0.00 for what rounds to it."""
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")

@@ -15,6 +15,12 @@ from medn_edu.course.exercises.exact import (
     check_relative_gap,
     check_room,
 )
+from medn_edu.course.exercises.kl_norm import (
+    check_cheapest_mean,
+    check_exact_zeros,
+    check_kl_norm_at_zero,
+    check_kl_slope,
+)
 from medn_edu.course.exercises.l1_m3n import (
     check_em_update,
     check_l1_constant,
@@ -57,6 +63,13 @@ from medn_edu.course.exercises.synthetic_study import (
     check_paired_error,
     check_paired_interval,
 )
+from medn_edu.course.exercises.toolbox import (
+    check_closest,
+    check_coin_divergence,
+    check_multiplier,
+    check_tangent,
+    check_tilted_coin,
+)
 from medn_edu.course.exercises.two_losses import (
     check_log_loss_gradient,
     check_log_partition,
@@ -81,6 +94,9 @@ __all__ = [
     "check_block_update",
     "check_bound_value",
     "check_chance",
+    "check_cheapest_mean",
+    "check_closest",
+    "check_coin_divergence",
     "check_conjugate",
     "check_count_labellings",
     "check_cross_validation",
@@ -89,10 +105,13 @@ __all__ = [
     "check_equal_variance",
     "check_error_share",
     "check_eta_for_mean",
+    "check_exact_zeros",
     "check_expected_precision",
     "check_honest_error",
     "check_jump",
     "check_kl_inverse",
+    "check_kl_norm_at_zero",
+    "check_kl_slope",
     "check_l1_constant",
     "check_l1_projection",
     "check_labelling_score",
@@ -104,6 +123,7 @@ __all__ = [
     "check_m3n_dual",
     "check_margin",
     "check_message",
+    "check_multiplier",
     "check_n_draws",
     "check_paired_error",
     "check_paired_interval",
@@ -115,7 +135,9 @@ __all__ = [
     "check_shortfall",
     "check_slope",
     "check_structured_hinge",
+    "check_tangent",
     "check_threshold",
+    "check_tilted_coin",
     "check_tilted_mean",
     "check_touching_mean",
     "check_viterbi",
