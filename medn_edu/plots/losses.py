@@ -284,8 +284,8 @@ class Losses:
         self._title.set_text(f"Two losses of the word axi, ink $w_1$ = {frame.ink:.2f}")
         log_slope = with_minus(frame.log_slope)
         self._log_text.set_text(f"log-loss {frame.log_loss:.2f}, slope {log_slope}")
-        slope = " to ".join(with_minus(value, 0) for value in sorted({left, right}))
-        self._hinge_text.set_text(f"hinge {frame.hinge:.2f}, slope {slope}")
+        span = " to ".join(with_minus(value, 0) for value in sorted({left, right}))
+        self._hinge_text.set_text(f"hinge {frame.hinge:.2f}, slope {span}")
 
     # -- the labellings, on the right -------------------------------------------------------------
 
