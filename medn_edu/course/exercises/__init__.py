@@ -7,6 +7,13 @@ per notebook.
 
 from __future__ import annotations
 
+from medn_edu.course.exercises.epsilon import (
+    check_cooler,
+    check_soft_gap,
+    check_soft_hinge,
+    check_temperature_for,
+    check_two_scores,
+)
 from medn_edu.course.exercises.errata import check_best_mass, check_message, check_slope
 from medn_edu.course.exercises.exact import (
     check_block_gap,
@@ -27,6 +34,13 @@ from medn_edu.course.exercises.l1_m3n import (
     check_l1_projection,
     check_threshold,
     check_weight_bounds,
+)
+from medn_edu.course.exercises.medn import (
+    check_d1_value,
+    check_duality_gap,
+    check_mass_step,
+    check_mean_from_masses,
+    check_tight_labellings,
 )
 from medn_edu.course.exercises.ocr_study import (
     check_best_path,
@@ -98,8 +112,11 @@ __all__ = [
     "check_closest",
     "check_coin_divergence",
     "check_conjugate",
+    "check_cooler",
     "check_count_labellings",
     "check_cross_validation",
+    "check_d1_value",
+    "check_duality_gap",
     "check_early_stopping",
     "check_em_update",
     "check_equal_variance",
@@ -122,6 +139,8 @@ __all__ = [
     "check_loss_augmented",
     "check_m3n_dual",
     "check_margin",
+    "check_mass_step",
+    "check_mean_from_masses",
     "check_message",
     "check_multiplier",
     "check_n_draws",
@@ -134,12 +153,17 @@ __all__ = [
     "check_room",
     "check_shortfall",
     "check_slope",
+    "check_soft_gap",
+    "check_soft_hinge",
     "check_structured_hinge",
     "check_tangent",
+    "check_temperature_for",
     "check_threshold",
+    "check_tight_labellings",
     "check_tilted_coin",
     "check_tilted_mean",
     "check_touching_mean",
+    "check_two_scores",
     "check_viterbi",
     "check_weight_bounds",
     "check_word_score",

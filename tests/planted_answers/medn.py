@@ -1,0 +1,87 @@
+"""Answers to the exercises of medn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from medn_edu.course import exercises
+
+Array = np.ndarray
+
+
+def gap(alpha: Array, losses: Array, differences: Array, mean: Array) -> float:
+    shortfall = losses - differences @ mean
+    return float(alpha.sum() * shortfall.max() - alpha @ shortfall)
+
+
+def best_mass(difference: Array, loss: float, mean: Callable[..., Any], C: float) -> float:
+    low, high = 0.0, C
+    for _ in range(60):
+        middle = (low + high) / 2
+        if loss > difference @ mean(middle * difference):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def proportional(difference: Array, loss: float, mean: Callable[..., Any], C: float) -> float:
+    return min(C, loss / (difference @ mean(difference)))
+
+
+def unweighted(difference: Array, loss: float, mean: Callable[..., Any], C: float) -> float:
+    masses = np.linspace(0, C, 200_001)
+    short = loss > mean(masses[:, None] * difference).sum(axis=1)
+    return C if short.all() else float(masses[short.sum()])
+
+
+_laplace = [2 * 0.5 / (4 - 0.25), 2 * 0.3 / (4 - 0.09)]
+
+ANSWERS: dict[Any, list[Any]] = {
+    exercises.check_tight_labellings: [
+        ["aax", "xax"],
+        "aax",
+        ["aax", "xax", "axi"],
+        ["aai", "aax", "iax", "xax"],
+        ["aax", "xax", "iax"],
+        ["aai"],
+        ["aaa"],
+    ],
+    exercises.check_mean_from_masses: [
+        _laplace,
+        [0.5, 0.3],
+        [0.25, 0.15],
+        _laplace[::-1],
+        [_laplace[0] / 2, _laplace[1] / 2],
+        [1 / 1.75, 0.6 / 1.91],
+        0.5,
+    ],
+    exercises.check_d1_value: [
+        0.7 + np.log(1 - 0.25 / 4) + np.log(1 - 0.09 / 4),
+        0.7,
+        0.7 - np.log(1 - 0.25 / 4) - np.log(1 - 0.09 / 4),
+        0.53,
+        -0.7 - np.log(1 - 0.25 / 4) - np.log(1 - 0.09 / 4),
+        0.5 + np.log(1 - 0.25 / 4) + np.log(1 - 0.09 / 4),
+    ],
+    exercises.check_duality_gap: [
+        gap,
+        lambda *given: -gap(*given),
+        lambda alpha, losses, differences, mean: alpha.sum() * max(losses - differences @ mean),
+        lambda alpha, losses, differences, mean: alpha @ losses - alpha @ differences @ mean,
+        lambda alpha, losses, differences, mean: (
+            alpha.sum() * losses.max() - alpha @ (losses - differences @ mean)
+        ),
+        lambda alpha, *given: gap((alpha > 0).astype(float), *given),
+    ],
+    exercises.check_mass_step: [
+        best_mass,
+        lambda difference, loss, mean, C: C,
+        lambda difference, loss, mean, C: min(loss / (difference @ difference), C),
+        proportional,
+        unweighted,
+    ],
+}
