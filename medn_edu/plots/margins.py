@@ -23,9 +23,11 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.text import Text
 
 from medn_edu.inference import add_loss
 from medn_edu.plots.style import ERROR, INK, MUTED, new_figure, styled
@@ -35,6 +37,7 @@ __all__ = ["Margins", "MarginsFrame", "margins_frame"]
 
 _BEST, _AUGMENTED, _FINE = "#0072B2", "#E69F00", "#5D6B78"
 _ON_BEST, _PAPER, _THIN = "#CFE3F0", "#FFFFFF", "#E3E7EB"
+_LIKED = "#A9B1B9"
 _LOW, _HIGH = -2.7, 6.2  # margins drawn; those above are arrows at the upper end
 _TIE = 1e-9  # scores closer than this are alike
 _NOWHERE = np.full(2, np.nan)
@@ -203,10 +206,9 @@ class Margins:
 
     def _draw_lattice(self, ax: Axes) -> None:
         pairs = [(t, a, b) for t in (0, 1) for a, b in itertools.product(range(3), repeat=2)]
-        for t, a, b in pairs:
-            ax.plot([t, t + 1], [a, b], "-", color=_THIN, lw=0.8, zorder=0)
         liked = [pair for pair in pairs if HABIT[pair[1:]]]
-        self._liked = [ax.plot([t, t + 1], [a, b], "-", color="#A9B1B9")[0] for t, a, b in liked]
+        ax.plot(*_segments(pairs), "-", color=_THIN, lw=0.8, zorder=0)
+        (self._liked,) = ax.plot(*_segments(liked), "-", color=_LIKED)
         at, rows = np.repeat(range(3), 3), np.tile(range(3), 3)
         (self._augmented,) = ax.plot(_NOWHERE, _NOWHERE, color=_AUGMENTED)
         self._augmented.set(linestyle=(0, (2, 1)), lw=6, marker="s", ms=38, mfc="none", mew=2.2)
@@ -226,13 +228,11 @@ class Margins:
         ax.tick_params(axis="y", length=0, labelsize=12)
         ax.spines[["left", "bottom"]].set_visible(False)
         ax.set_title("Best path, and with the loss added")
-        names = ["best path", "with the loss added", "liked pair"]
-        legend = ax.legend(
-            [self._best, self._augmented, self._liked[0]], names,
-            loc="upper left", bbox_to_anchor=(-0.1, -0.06),
-        )  # fmt: skip
-        self._keys, (_, key, _) = legend.get_texts(), legend.get_lines()
-        key.set(marker="", lw=4)
+        self._keys = [
+            _key(ax, -0.07, [0, 0.06, 0.12], color=_BEST, lw=2.6, linestyle="-"),
+            _key(ax, -0.13, [0, 0.06, 0.12], color=_AUGMENTED, lw=5, linestyle=(0, (1.6, 0.8))),
+            _key(ax, -0.19, [0, 0.06, 0.12], color=_LIKED, lw=2.6, linestyle="-"),
+        ]
 
     def _show_nodes(self, frame: MarginsFrame) -> None:
         true = frame.word.true
@@ -254,8 +254,7 @@ class Margins:
     def _show_paths(self, frame: MarginsFrame) -> None:
         self._best.set_data(*_joined(frame.word.labellings[frame.best]))
         self._augmented.set_data(*_joined(frame.word.labellings[frame.augmented]))
-        for pair in self._liked:
-            pair.set_linewidth(1 + 2 * frame.w[1])
+        self._liked.set_linewidth(1 + 2 * frame.w[1])
         best, augmented, liked = self._keys
         score = frame.scores.max()
         best.set_text(f"best path: {frame.names(frame.best)}, score {score:.2f}")
@@ -294,15 +293,14 @@ class Margins:
             for place in self._places
         ]
         ax.set(xlim=self._places[[0, -1]] + [-1, 1], ylim=(_LOW, _HIGH + 0.8), xticks=[])
-        ax.set_yticks(range(-2, 7))
+        ax.set_yticks(range(-2, 7, 2))
         ax.set_ylabel(r"margin $\mathbf{w}^\top \Delta\mathbf{f}(\mathbf{y})$", labelpad=1)
         ax.spines["bottom"].set_visible(False)
         ax.set_title("How far the truth is ahead of the others")
-        legend = ax.legend(
-            [self._closest, self._worst], ["smallest margin", "farthest below"],
-            loc="upper left", bbox_to_anchor=(0.0, -0.1), handlelength=1.4, labelspacing=0.9,
-        )  # fmt: skip
-        self._facts = legend.get_texts()
+        self._facts = [
+            _key(ax, -0.13, [0.03], marker="o", mec=_BEST, ms=12, **rings),
+            _key(ax, -0.19, [0.03], marker="s", mec=_AUGMENTED, ms=13, **rings),
+        ]
 
     def _show_points(self, frame: MarginsFrame) -> None:
         others = frame.others
@@ -331,6 +329,18 @@ class Margins:
             if worst
             else "none falls short of its loss (hinge 0.00)"
         )
+
+
+def _segments(pairs: Sequence[tuple[int, int, int]]) -> tuple[list[float], list[float]]:
+    """Return edges, each from a letter's label to the next letter's, as one line with gaps."""
+    at = [x for t, _, _ in pairs for x in (t, t + 1, np.nan)]
+    return at, [y for _, a, b in pairs for y in (a, b, np.nan)]
+
+
+def _key(ax: Axes, y: float, x: list[float], **style: Any) -> Text:
+    """Draw a key below the axes and return the text beside it (a legend takes thrice the time)."""
+    ax.plot(x, [y] * len(x), transform=ax.transAxes, clip_on=False, **style)
+    return ax.text(x[-1] + 0.04, y, "", va="center", fontsize=9, transform=ax.transAxes)
 
 
 def _joined(paths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
