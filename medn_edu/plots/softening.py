@@ -229,7 +229,7 @@ class Softening:
         (self._ends,) = ax.plot([0, 0], [0, 0], "o", color=_SOFT, mec="white", ms=8, **above)
         looks = (self._faint[0], self._curve, self._faint[0], self._hinge, self._between)
         self._names = [self._key(ax, i, look) for i, look in enumerate(looks)]
-        ax.lines[-len(looks)].set(color="#B9D3E3", lw=9)
+        ax.lines[-len(looks)].set(color="#B9D3E3", lw=9, solid_capstyle="butt")
         ax.set(xlim=(HABITS[0], HABITS[-1]), ylim=(0, _TOP), ylabel="loss")
         ax.set(xticks=range(4), yticks=range(0, 8, 2), xlabel="weight of habit (weight of ink: 1)")
         ax.set_title("The loss of axi")
