@@ -313,7 +313,7 @@ class Touching:
         degrees = np.linspace(0, 90, 61)
         ax.plot(degrees, np.cos(np.deg2rad(degrees)), "-", color=INK, lw=1.2)
         ax.plot([0, 45, 45, 90], [1, 1, 0, 0], "--", color=MUTED, lw=1.2, zorder=3)
-        ax.text(66, 0.46, "L2", color=INK)
+        ax.text(58, 0.72, "L2", color=INK)
         ax.text(42, 0.06, "L1", color=MUTED, ha="right")
         (self._turning,) = ax.plot([0], [0], "-", color=_KL, lw=2.4)
         self._turned = _dots(ax)

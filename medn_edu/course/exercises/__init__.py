@@ -24,6 +24,7 @@ from medn_edu.course.exercises.exact import (
 )
 from medn_edu.course.exercises.kl_norm import (
     check_cheapest_mean,
+    check_conjugate,
     check_exact_zeros,
     check_kl_norm_at_zero,
     check_kl_slope,
@@ -56,7 +57,6 @@ from medn_edu.course.exercises.pac_bayes import (
     check_quiet_coin,
 )
 from medn_edu.course.exercises.shrinkage import (
-    check_conjugate,
     check_equal_variance,
     check_eta_for_mean,
     check_posterior_mean,

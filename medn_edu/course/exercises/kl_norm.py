@@ -10,6 +10,7 @@ from medn_edu.course.exercises._judging import Verdict, check, judge_function, j
 
 __all__ = [
     "check_cheapest_mean",
+    "check_conjugate",
     "check_exact_zeros",
     "check_kl_norm_at_zero",
     "check_kl_slope",
@@ -80,6 +81,60 @@ def check_exact_zeros(answer: Any) -> Verdict:
     }.get(names, "on the L2 ball the point lies in the direction (2, 1) itself, with no weight 0.")
 
 
+def _log_mgf(eta: float, lam: float) -> float:
+    return float(-np.log(1 - eta**2 / lam))
+
+
+def _mean(eta: Any, lam: float) -> Any:
+    return 2 * eta / (lam - eta**2)
+
+
+@check
+def check_conjugate(answer: Any) -> Verdict:
+    """Check a function ``divergence(eta, lam)``: KL of the tilted Laplace prior from the prior.
+
+    Parameters
+    ----------
+    answer : object
+        The learner's function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_conjugate(lambda eta, lam: 2 * eta**2 / (lam - eta**2))
+    Not quite: that is eta times the mean; the normaliser is missing: subtract Lambda(eta).
+    """
+    return judge_function(
+        answer,
+        [(1.0, 4.0), (-1.5, 4.0), (0.3, 6.0), (2.9, 9.0), (0.0, 2.0)],
+        lambda eta, lam: eta * _mean(eta, lam) - _log_mgf(eta, lam),
+        "eta mu - Lambda(eta), which is Lambda*(mu): where the tangent's slope is mu.",
+        [
+            (
+                lambda eta, lam: eta * _mean(eta, lam),
+                "that is eta times the mean; the normaliser is missing: subtract Lambda(eta).",
+            ),
+            (
+                lambda eta, lam: eta * _mean(eta, lam) + _log_mgf(eta, lam),
+                "the sign of Lambda: log(p / p0) is eta w *minus* log Z.",
+            ),
+            (
+                _log_mgf,
+                "that is Lambda(eta), which is KL(p0 || p): the other direction.",
+            ),
+            (
+                lambda eta, lam: _log_mgf(eta, lam) - eta * _mean(eta, lam),
+                "a divergence is never negative; yours is the right one with its sign turned.",
+            ),
+            (
+                lambda eta, lam: _mean(eta, lam) ** 2 / 2,
+                "mu^2 / 2 is the divergence of the standard normal (Corollary 4).",
+            ),
+        ],
+        _DIFFERS,
+    )
+
+
 def _slope(mu: float, lam: float) -> float:
     scaled = np.sqrt(lam) * mu
     return float(scaled / (1 + np.hypot(1, scaled)))
@@ -143,10 +198,6 @@ def _cheapest(a: np.ndarray, margin: float, lam: float, end: float | None = None
         mu = _mean(t * a, lam)
         low, high = (t, high) if a @ mu < margin else (low, t)
     return mu
-
-
-def _mean(eta: np.ndarray, lam: float) -> np.ndarray:
-    return 2 * eta / (lam - eta**2)
 
 
 def _corner(a: np.ndarray, margin: float, lam: float) -> np.ndarray:

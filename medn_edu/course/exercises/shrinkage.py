@@ -9,7 +9,6 @@ import numpy as np
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 
 __all__ = [
-    "check_conjugate",
     "check_equal_variance",
     "check_eta_for_mean",
     "check_posterior_mean",
@@ -78,58 +77,8 @@ def check_equal_variance(answer: Any) -> Verdict:
     )
 
 
-def _log_mgf(eta: float, lam: float) -> float:
-    return float(-np.log(1 - eta**2 / lam))
-
-
 def _mean(eta: float, lam: float) -> float:
     return 2 * eta / (lam - eta**2)
-
-
-@check
-def check_conjugate(answer: Any) -> Verdict:
-    """Check a function ``divergence(eta, lam)``: KL of the tilted Laplace prior from the prior.
-
-    Parameters
-    ----------
-    answer : object
-        The learner's function.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_conjugate(lambda eta, lam: 2 * eta**2 / (lam - eta**2))
-    Not quite: that is eta times the mean; the normaliser is missing: subtract Lambda(eta).
-    """
-    return judge_function(
-        answer,
-        [(1.0, 4.0), (-1.5, 4.0), (0.3, 6.0), (2.9, 9.0), (0.0, 2.0)],
-        lambda eta, lam: eta * _mean(eta, lam) - _log_mgf(eta, lam),
-        "eta mu - Lambda(eta), which is Lambda*(mu): where the tangent's slope is mu.",
-        [
-            (
-                lambda eta, lam: eta * _mean(eta, lam),
-                "that is eta times the mean; the normaliser is missing: subtract Lambda(eta).",
-            ),
-            (
-                lambda eta, lam: eta * _mean(eta, lam) + _log_mgf(eta, lam),
-                "the sign of Lambda: log(p / p0) is eta w *minus* log Z.",
-            ),
-            (
-                _log_mgf,
-                "that is Lambda(eta), which is KL(p0 || p): the other direction.",
-            ),
-            (
-                lambda eta, lam: _log_mgf(eta, lam) - eta * _mean(eta, lam),
-                "a divergence is never negative; yours is the right one with its sign turned.",
-            ),
-            (
-                lambda eta, lam: _mean(eta, lam) ** 2 / 2,
-                "mu^2 / 2 is the divergence of the standard normal (Corollary 4).",
-            ),
-        ],
-        _DIFFERS,
-    )
 
 
 @check
