@@ -10,13 +10,16 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from typing import Any
@@ -69,10 +72,37 @@ def jupyter_lab(folder: pathlib.Path, home: pathlib.Path) -> Iterator[str]:
         path = home / "settings" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(settings))
-    token = secrets.token_hex(16)
+    token, port = secrets.token_hex(16), free_port()
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser"]
+    command += ["--allow-root", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}"]
+    command += [f"--ServerApp.root_dir={folder}", f"--IdentityProvider.token={token}"]
+    address = f"http://127.0.0.1:{port}"
+    with _serving(command, home, f"{address}/api?token={token}"):
+        yield f"{address}/lab?token={token}"
+
+
+@contextlib.contextmanager
+def medn_edu_app(home: pathlib.Path) -> Iterator[str]:
+    """Run ``medn-edu app``; yield its address, with its token."""
+    port = free_port()
+    command = [sys.executable, "-m", "medn_edu.cli", "app", "--no-browser", "--port", str(port)]
+    address = f"http://127.0.0.1:{port}"
+    with _serving(command, home, f"{address}/voila/static/voila.js"):
+        token = re.search(r"\?token=(\w+)", (home / "server.log").read_text())
+        assert token is not None
+        yield f"{address}/?token={token[1]}"
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+        return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def _serving(command: list[str], home: pathlib.Path, probe: str) -> Iterator[None]:
+    """Run a server whose files are kept in ``home`` until the block ends."""
     places = {
         "JUPYTERLAB_SETTINGS_DIR": "settings",
         "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
@@ -83,27 +113,31 @@ def jupyter_lab(folder: pathlib.Path, home: pathlib.Path) -> Iterator[str]:
     }
     environment = os.environ | {key: str(home / name) for key, name in places.items()}
     environment["TQDM_DISABLE"] = "1"
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser"]
-    command += ["--allow-root", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}"]
-    command += [f"--ServerApp.root_dir={folder}", f"--IdentityProvider.token={token}"]
-    address = f"http://127.0.0.1:{port}"
-    with (home / "lab.log").open("w") as log:
-        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    with (home / "server.log").open("w") as log:
+        server = subprocess.Popen(
+            command, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
         try:
-            _wait_for(f"{address}/api?token={token}", server, home / "lab.log")
-            yield f"{address}/lab?token={token}"
+            _wait_for(probe, server, home / "server.log")
+            yield
         finally:
-            server.terminate()
+            os.killpg(server.pid, signal.SIGTERM)
             server.wait(30)
 
 
 def _wait_for(address: str, server: subprocess.Popen[Any], log: pathlib.Path) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and server.poll() is None:
-        with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=5):
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return
+        except urllib.error.HTTPError as answer:  # it is there, if it does not like the question
+            answer.close()
             return
+        except OSError:
+            pass
         time.sleep(0.2)
-    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")
+    raise RuntimeError(f"the server did not start:\n{log.read_text()}")
 
 
 @contextlib.contextmanager

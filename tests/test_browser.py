@@ -9,13 +9,24 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import nbformat
 import numpy as np
 import pytest
-from lab_in_browser import INSTALL, ROOT, Lab, chromium, find_chromium, jupyter_lab
+from lab_in_browser import (
+    INSTALL,
+    ROOT,
+    Lab,
+    chromium,
+    find_chromium,
+    jupyter_lab,
+    medn_edu_app,
+)
+
+from medn_edu.course.gallery import EXHIBITS
 
 pytestmark = pytest.mark.browser
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -84,6 +95,13 @@ LISTEN = """(selector) => {
 }"""
 
 
+def write_notebook(path: pathlib.Path, sources: Sequence[str]) -> None:
+    """Write a notebook of code cells."""
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    cells = [nbformat.v4.new_code_cell(source.strip()) for source in sources]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """One JupyterLab and one browser for all tests of this file."""
@@ -95,13 +113,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     home = tmp_path_factory.mktemp("home")
     for notebook in NOTEBOOKS:
         shutil.copy(notebook, folder)
-    sources = (PROBE_CURVES, PROBE_FIELD, PROBE_LABEL)
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    probe = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(source.strip()) for source in sources],
-        metadata={"kernelspec": kernel},
-    )
-    nbformat.write(probe, folder / "probe.ipynb")
+    write_notebook(folder / "probe.ipynb", (PROBE_CURVES, PROBE_FIELD, PROBE_LABEL))
+    shown = [f"from medn_edu.widgets import {name}\n{name}()" for name in EXHIBITS]
+    write_notebook(folder / "gallery.ipynb", [PROBE_LABEL, *shown])
     with jupyter_lab(folder, home) as address, chromium() as page:
         yield Lab(page, address)
 
@@ -268,6 +282,28 @@ def test_fast_moves_end_at_the_last_value(probe: Lab) -> None:
     assert spoken.inner_text() == part.locator(".medn-summary").inner_text()
 
 
+def test_the_app_serves_a_figure_alone(lab: Lab, tmp_path: pathlib.Path) -> None:
+    with medn_edu_app(tmp_path) as address, lab.page.context.browser.new_page() as page:
+        base, query = address.split("?")
+        hosts = set()
+        page.on("request", lambda asked: hosts.add(urlsplit(asked.url).hostname))
+        number = list(EXHIBITS).index("shrinkage") + 1
+        place = f"{base}voila/render/{number:02d}-shrinkage.ipynb"
+        assert page.goto(place).status in (302, 401, 403) or "login" in page.url
+        page.goto(address)
+        assert page.locator("a", has_text=".ipynb").count() == len(EXHIBITS)
+        page.goto(f"{place}?{query}")
+        part = page.locator(".medn-explorer")
+        part.locator("img").wait_for(timeout=60_000)
+        before, answers = shown(part), part.get_attribute("data-shown")
+        part.locator("input[type=range]").first.focus()
+        page.keyboard.press("ArrowRight")
+        wait_for_answer(Lab(page, address), part, answers)
+        assert shown(part) != before
+        page.get_by_text("What to see:").wait_for()
+        assert page.locator("pre code").count() == 0  # no sources
+
+
 def latencies(lab: Lab, focus: Any, watched: str, moves: int = 40) -> np.ndarray:
     """Return the milliseconds from a key press to the change of ``watched``."""
     focus.focus()
@@ -305,3 +341,64 @@ def test_latency_against_a_label(probe: Lab, capsys: pytest.CaptureFixture[str])
     for name in ("curves", "field"):
         assert np.median(rows[name]) <= 4 * np.median(label), name
     assert np.median(scrub) <= np.median(label)
+
+
+@pytest.mark.alone
+def test_latency_of_the_course(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    """Press keys in every explorer: in a control that the kernel answers, and along the time.
+
+    The goals, printed beside the numbers, are those of a quiet machine: 90 ms for curves and 160 ms
+    for fields in 95 of 100 moves, 20 ms along a time whose pictures have arrived.
+    """
+    lab.errors.clear()
+    lab.open("gallery.ipynb")
+    lab.run_all(180)
+    page = lab.page
+    page.locator(".medn-explorer img").nth(len(EXHIBITS) - 1).wait_for(timeout=60_000)
+    page.evaluate(
+        """() => document.querySelectorAll(".medn-explorer").forEach((node, i) => {
+            node.querySelector(".medn-picture").classList.add(`shown-${i}`);
+        })"""
+    )
+    label = latencies(lab, page.locator(".noUi-handle").first, ".probe-label", 20)
+    rows = {}
+    for i, name in enumerate(EXHIBITS):
+        part = page.locator(".medn-explorer").nth(i)
+        asked = part.locator("input[type=range]:not([title])")  # only the time has a title
+        if asked.count():
+            rows[name] = both_ways(lab, asked.first, f".shown-{i}")
+        time = part.locator("input[type=range][title]")
+        if time.count():
+            scrub(lab, part, time)
+            rows[f"{name}, time"] = both_ways(lab, time, f".shown-{i}")
+    with capsys.disabled():
+        print(
+            f"\nkey press to new picture, ms (load {os.getloadavg()[0]:.1f}, "
+            f"label p50 {np.median(label):.0f})"
+        )
+        for name, taken in rows.items():
+            print(f"{name:>26}  p50 {np.median(taken):6.1f}  p95 {np.percentile(taken, 95):6.1f}")
+    for name, taken in rows.items():
+        assert np.median(taken) <= 4 * np.median(label), name
+    assert lab.errors == []
+
+
+def scrub(lab: Lab, part: Any, time: Any) -> None:
+    """Turn to the time of an explorer and wait until all its pictures have arrived."""
+    time.focus()
+    count = int(time.get_attribute("max")) + 1
+    arrived = "([node, count]) => node.dataset.frames === String(count)"
+    lab.wait_for(arrived, 60, [part.element_handle(), count])
+
+
+def both_ways(lab: Lab, control: Any, watched: str, moves: int = 16) -> np.ndarray:
+    """Return latencies of moves to one side and back, so that short controls do not end."""
+    there, back = keys(control)
+    control.focus()
+    taken = []
+    for i in range(moves):
+        lab.page.evaluate(LISTEN, watched)
+        lab.page.keyboard.press(there if i % 4 < 2 else back)
+        taken.append(lab.page.evaluate("() => window.waited"))
+        lab.page.wait_for_timeout(60)
+    return np.array(taken[2:])

@@ -40,6 +40,7 @@ function render({ model, el }) {
   let serial = 0; // number of the last move
   let shown = 0; // number of the move now shown
   let waiting = null; // the request under way
+  let saving = false; // an animation is wanted, as soon as no request is under way
   let stack = { key: "", frames: new Map() };
   let player = null;
   let current = null;
@@ -86,7 +87,14 @@ function render({ model, el }) {
     waiting = null;
     clearTimeout(timers.waiting);
     status.textContent = "";
-    if (time && !complete()) later("fill", FILL_AFTER, fill);
+    if (saving) save();
+    else if (time && !complete()) later("fill", FILL_AFTER, fill);
+  };
+
+  const save = () => {
+    saving = Boolean(waiting);
+    if (!saving) ask("save");
+    status.textContent = "Saving the animation…";
   };
 
   const complete = () => time && stack.frames.size === time.texts.length;
@@ -277,9 +285,7 @@ function render({ model, el }) {
     }
     row.append(
       button("⟲ Reset", "Back to the start", reset),
-      button("Save animation", "Save the animation as a GIF file", () => {
-        if (!waiting) ask("save");
-      }),
+      button("Save animation", "Save the animation as a GIF file", save),
     );
     return row;
   };

@@ -1,0 +1,81 @@
+"""The course on one page: a picture from every chapter.
+
+``python -m medn_edu.course.contact_sheet [FOLDER]`` (by default ``figures`` of the checkout) saves it
+as ``course.png``.  The pictures are those in the saved notebooks: the first moving figure of a
+chapter, or its first picture.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import sys
+from pathlib import Path
+
+from medn_edu.course.shipped import shipped_notebooks
+from medn_edu.course.syllabus import CHAPTERS
+from medn_edu.plots import save_figure
+from medn_edu.plots.contact_sheet import contact_sheet
+
+__all__ = ["chapter_pictures", "save_contact_sheet"]
+
+
+def chapter_pictures() -> dict[str, bytes]:
+    """Return a picture of every chapter that has any.
+
+    Returns
+    -------
+    dict of str to bytes
+        PNG files by slug, in the order of the course.
+
+    Examples
+    --------
+    >>> chapter_pictures()["shrinkage"][1:4]
+    b'PNG'
+    """
+    shipped = shipped_notebooks()
+    found = {}
+    for chapter in CHAPTERS:
+        pictures = _pictures(shipped[chapter.file]) if chapter.file in shipped else []
+        if pictures:
+            found[chapter.slug] = max(pictures, key=lambda item: item[0])[1]
+    return found
+
+
+def _pictures(path: Path) -> list[tuple[bool, bytes]]:
+    """Return the pictures of a notebook, and whether each is of an explorer; the first come first."""
+    pictures = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            png = output.get("data", {}).get("image/png")
+            if png is not None:
+                moving = re.search("^explorer", "".join(cell["source"]), re.MULTILINE) is not None
+                pictures.append((moving, base64.b64decode("".join(png))))
+    return pictures
+
+
+def save_contact_sheet(folder: str | Path) -> Path:
+    """Save the page as ``course.png``.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where to; it must exist.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    return save_figure(contact_sheet(chapter_pictures()), Path(folder) / "course.png")
+
+
+if __name__ == "__main__":
+    checkout = Path(__file__).resolve().parents[2] / "figures"
+    print(save_contact_sheet(sys.argv[1] if len(sys.argv) > 1 else checkout))

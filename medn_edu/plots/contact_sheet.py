@@ -1,0 +1,60 @@
+"""Many pictures on one page, each under its title."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping
+
+from matplotlib.figure import Figure
+from PIL import Image
+
+from medn_edu.plots.style import new_figure, styled
+
+__all__ = ["contact_sheet"]
+
+
+def contact_sheet(pictures: Mapping[str, bytes], n_columns: int = 4, width: float = 12) -> Figure:
+    """Return a page of pictures.
+
+    Parameters
+    ----------
+    pictures : mapping of str to bytes
+        PNG files by title.
+    n_columns : int, default=4
+        Pictures in a row.
+    width : float, default=12
+        Width of the page in inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The page.
+
+    Raises
+    ------
+    ValueError
+        If there are no pictures.
+
+    Examples
+    --------
+    >>> import io
+    >>> from PIL import Image
+    >>> Image.new("RGB", (40, 30)).save(buffer := io.BytesIO(), "png")
+    >>> len(contact_sheet({"black": buffer.getvalue()}).axes)
+    4
+    """
+    if not pictures:
+        raise ValueError("a contact sheet needs pictures; expected at least one.")
+    n_rows = math.ceil(len(pictures) / n_columns)
+    figure = new_figure(width, n_rows * (0.72 * width / n_columns))
+    places = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for ax in places:
+        ax.set_axis_off()
+    for ax, (title, png) in zip(places, pictures.items(), strict=False):
+        with Image.open(io.BytesIO(png)) as picture:
+            ax.imshow(picture.convert("RGB"), interpolation="antialiased")
+        ax.set_anchor("N")
+        with styled():
+            ax.set_title(title)
+    return figure
