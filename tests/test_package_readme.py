@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from medn_edu.course.navigation import course_map
 from medn_edu.experiments.stored import stored_rows
 from medn_edu.experiments.studies.ocr_full import error_table
 
@@ -67,6 +68,13 @@ def test_links_lead_somewhere(target):
 def test_every_notebook_is_listed():
     listed = set(re.findall(r"\]\((notebooks/[^)]+)\)", README))
     assert listed == {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+
+
+def test_the_course_is_that_of_the_syllabus():
+    """The table is made by `medn_edu.course.navigation.course_map`."""
+    assert README.split("<!-- course -->\n")[1].split("\n<!-- /course -->")[0] == course_map(
+        "notebooks/"
+    )
 
 
 def test_measured_numbers_are_there():

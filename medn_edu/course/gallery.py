@@ -36,29 +36,31 @@ class Exhibit:
     explorer: Callable[[], Explorer]
 
 
-EXHIBITS = {
-    "best_path": Exhibit(
-        "The best path jumps as transitions gain strength", "start-here", widgets.best_path
-    ),
-    "shrinkage": Exhibit(
-        "A prior is tilted, and its mean draws a curve", "shrinkage", widgets.shrinkage
-    ),
-    "norm_balls": Exhibit(
-        "A line turned around the balls of three norms", "kl-norm", widgets.norm_balls
-    ),
-    "projections": Exhibit("Projections onto two balls", "l1-m3n", widgets.projections),
-    "working_sets": Exhibit("Cutting planes close in", "l1-m3n", widgets.working_sets),
-    "l1_path": Exhibit("Weights switch off along the path", "l1-m3n", widgets.l1_path),
-    "pac_bayes_terms": Exhibit("What a bound is made of", "pac-bayes", widgets.pac_bayes_terms),
-    "synthetic_results": Exhibit(
-        "Who finds the few features that matter", "synthetic-study", widgets.synthetic_results
-    ),
-    "ocr_results": Exhibit("Who reads handwriting best", "ocr-study", widgets.ocr_results),
-    "read_words": Exhibit("Words as models read them", "ocr-study", widgets.read_words),
-    "weight_images": Exhibit(
-        "Weights as images, from few words and from many", "ocr-study", widgets.weight_images
-    ),
-}
+def _exhibits(*rows: tuple[str, str, Callable[[], Explorer]]) -> dict[str, Exhibit]:
+    return {make.__name__: Exhibit(title, slug, make) for title, slug, make in rows}
+
+
+EXHIBITS = _exhibits(
+    ("The best path jumps as transitions gain strength", "start-here", widgets.best_path),
+    ("Margins of a word, and what falls short", "structured-prediction", widgets.margins),
+    ("Two losses over one weight", "two-losses", widgets.losses),
+    ("A tilt, its curve and its tangent", "toolbox", widgets.tangents),
+    ("A distribution over two weights", "medn", widgets.two_weights),
+    ("A prior is tilted, and its mean draws a curve", "shrinkage", widgets.shrinkage),
+    ("A line turned around the balls of three norms", "kl-norm", widgets.norm_balls),
+    ("Majorants come down to the cost", "variational", widgets.majorants),
+    ("Algorithm 1 and the exact solution", "variational", widgets.variational),
+    ("Labellings gain mass and lose it", "exact", widgets.frank_wolfe),
+    ("Projections onto two balls", "l1-m3n", widgets.projections),
+    ("Cutting planes close in", "l1-m3n", widgets.working_sets),
+    ("Weights switch off along the path", "l1-m3n", widgets.l1_path),
+    ("From a soft maximum to the maximum", "epsilon", widgets.softening),
+    ("What a bound is made of", "pac-bayes", widgets.pac_bayes_terms),
+    ("Who finds the few features that matter", "synthetic-study", widgets.synthetic_results),
+    ("Who reads handwriting best", "ocr-study", widgets.ocr_results),
+    ("Words as models read them", "ocr-study", widgets.read_words),
+    ("Weights as images, from few words and from many", "ocr-study", widgets.weight_images),
+)
 """The explorers by the names under which `medn_edu.widgets` has them, in the order of the course."""
 
 
