@@ -213,11 +213,11 @@ class Majorants:
     >>> drawn = Majorants()
     >>> drawn.show(majorant_frame("Algorithm 1", 2, 4.0, 1.0))
     >>> drawn.figure.get_size_inches().tolist()
-    [8.2, 4.4]
+    [8.0, 4.3]
     """
 
     def __init__(self) -> None:
-        self.figure = new_figure(8.2, 4.4)
+        self.figure = new_figure(8.0, 4.3)
         axes = self.figure.subplot_mosaic(
             [["curves", "means"], ["curves", "costs"]], width_ratios=[1.7, 1]
         )

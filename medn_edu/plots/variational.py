@@ -165,11 +165,11 @@ class Variational:
     >>> drawn = Variational()
     >>> drawn.show(16.0, 3)
     >>> drawn.figure.get_size_inches().tolist()
-    [8.2, 5.0]
+    [8.0, 4.8]
     """
 
     def __init__(self) -> None:
-        self.figure = new_figure(8.2, 5.0)
+        self.figure = new_figure(8.0, 4.8)
         axes = self.figure.subplot_mosaic(
             [["means", "costs"], ["variances", "excess"]], width_ratios=[2.1, 1]
         )
@@ -207,9 +207,8 @@ class Variational:
     def _draw_means(self, ax: Axes) -> None:
         places = np.arange(18)
         ax.axhline(0, color=MUTED, lw=0.8, zorder=0)
-        self._ghost = ax.bar(
-            places, np.zeros(18), width=0.75, color=_GHOST, lw=0, label="exact solution", zorder=1
-        )
+        bars = {"color": _GHOST, "lw": 11, "capstyle": "butt", "zorder": 1}
+        self._ghost = ax.vlines(places, 0, 0, label="exact solution", **bars)
         (self._means,) = ax.plot(
             places, np.zeros(18), "o", color=_MODEL, ms=7, mec="white", label="Algorithm 1"
         )
@@ -235,9 +234,10 @@ class Variational:
         ax.set_title("Posterior variances")
 
     def _show_weights(self, trail: VariationalTrail, number: int) -> None:
-        for bar, height in zip(self._ghost, trail.exact_means, strict=True):
-            bar.set_height(height)
         places = np.arange(18)
+        self._ghost.set_segments(
+            [[(k, 0), (k, mean)] for k, mean in zip(places, trail.exact_means, strict=True)]
+        )
         self._means.set_data(places, trail.means[number - 1])
         self._mean_axis.set_xticklabels(trail.names)
         self._number.set_text(f"λ = {trail.lam:g}, iteration {number}")
