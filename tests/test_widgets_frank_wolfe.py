@@ -31,12 +31,13 @@ def test_lessons(explorer):
 
 
 def test_lessons_can_fail(explorer):
-    come_and_go, stays_inside, jumps, more_rounds = explorer.lessons
+    come_and_go, stays_inside, jumps, more_rounds, spends_all = explorer.lessons
     assert not come_and_go.holds(0, LAPLACE, 3.0, False)
     assert not stays_inside.holds(8, "Laplace, λ = 4", 0.3, False)
     assert not jumps.holds(3, "Gaussian", 0.3, False)
     assert not more_rounds.holds(6, LAPLACE, 3.0, False)
     assert not more_rounds.holds(1, LAPLACE, 3.0, True)
+    assert not spends_all.holds(N_PASSES, LAPLACE, 3.0, False)
 
 
 @pytest.mark.parametrize("prior", FW_PRIORS)

@@ -14,6 +14,7 @@ from medn_edu.plots.frank_wolfe import (
     FrankWolfePass,
     frank_wolfe_passes,
 )
+from medn_edu.theory.axi import WORDS
 from medn_edu.widgets.controls import Check, Choice, Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
@@ -51,7 +52,7 @@ def frank_wolfe() -> Explorer:
         here = frank_wolfe_passes(prior, C, cached)[passes]
         rounds = ", with more rounds" if cached else ""
         return (
-            f"{prior} prior, C = {C:g}{rounds}, after pass {passes}: {_count(here)} of 81 labellings "
+            f"{_named(prior)}, C = {C:g}{rounds}, after pass {passes}: {_count(here)} of 81 labellings "
             f"carry mass, {here.new.sum()} of them new, {here.gone.sum()} gone; largest |η| "
             f"{_largest(here):.2f}{_of(prior)}; primal {here.primal:.3f}, dual {here.dual:.3f}, "
             f"relative gap {_percent(here)}."
@@ -78,6 +79,11 @@ def frank_wolfe() -> Explorer:
         C=Choice(FW_PRICES, 3.0),
         cached=Check(False, label="two more rounds a pass, without decoding"),
     )
+
+
+def _named(prior: str) -> str:
+    name, _, constant = prior.partition(", ")
+    return f"{name} prior, {constant}" if constant else f"{name} prior"
 
 
 def _count(here: FrankWolfePass) -> int:
@@ -118,6 +124,11 @@ def _lessons() -> list[Lesson]:
         with_rounds, without = (frank_wolfe_passes(prior, C, c)[passes] for c in (True, False))
         return cached and with_rounds.relative_gap < 0.01 < without.relative_gap / 5
 
+    def spends_all(passes: int, prior: str, C: float, cached: bool) -> bool:
+        here = frank_wolfe_passes(prior, C, cached)[passes]
+        true = [here.mass[i, word.true_row] for i, word in enumerate(WORDS)]
+        return not any(true) and float(np.abs(here.weights).max()) < 0.1
+
     laplace = {"prior": "Laplace, λ = 36", "C": 3.0}
     return [
         Lesson(
@@ -139,5 +150,10 @@ def _lessons() -> list[Lesson]:
             {"passes": 6, **laplace, "cached": True},
             "Moving mass among kept labellings, without decoding, closes the gap in fewer passes.",
             more_rounds,
+        ),
+        Lesson(
+            {"passes": N_PASSES, "prior": "Laplace, λ = 36", "C": 0.3, "cached": False},
+            "At a small C all mass is on wrong labellings, and all means are small.",
+            spends_all,
         ),
     ]
