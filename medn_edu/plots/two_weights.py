@@ -31,7 +31,7 @@ from contourpy import contour_generator
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
-from scipy.optimize import linprog
+from scipy.optimize import linprog, root
 
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import (
@@ -70,7 +70,7 @@ _ROUNDING = 2e-3  # shares of C below this are what the solver's accuracy leaves
 _BLUES = LinearSegmentedColormap.from_list("density", ["#FFFFFF", "#8DBBDD"])
 _CONTOUR, _HOLDS = "#4C84AD", "#009E73"
 _COLOURS = ("#D55E00", "#8A5FA8", "#7A5B12")  # one for each word
-_DASHES: tuple[Any, ...] = ("-", "--", ":", (0, (2.4, 0.8, 0.8, 0.8)))
+_DASHES: tuple[Any, ...] = ("-", "--", ":", (0, (2.4, 0.8, 0.8, 0.8)), (0, (0.6, 0.6)))
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,8 @@ def worst_labellings(n_words: int = 1) -> tuple[Slot, ...]:
 
     D1 never needs another one: what lies below the highest of the planes ``loss - mu . difference``
     everywhere has a margin to spare, and what only touches it is a mixture of those that are highest.
-    Means are tried on a fine grid of weights from 0 to 4.  The true labelling is among them: it is
+    Of labellings with the same plane the first is taken.  Means are tried on a fine grid of weights
+    from 0 to 4.  The true labelling is among them: it is
     the worst where all others have more than their margins.
 
     Parameters
@@ -275,9 +276,11 @@ def worst_labellings(n_words: int = 1) -> tuple[Slot, ...]:
 
 
 def _alone_at_the_top(word: TinyWord, means: np.ndarray) -> list[int]:
-    violations = word.losses - means @ word.differences.T
+    planes = np.column_stack([word.differences, word.losses])
+    first = np.sort(np.unique(planes, axis=0, return_index=True)[1])  # of labellings that are alike
+    violations = planes[first, 2] - means @ planes[first, :2].T
     top = violations > violations.max(axis=1, keepdims=True) - 1e-9
-    return np.unique(top[top.sum(axis=1) == 1].argmax(axis=1)).tolist()
+    return first[np.unique(top[top.sum(axis=1) == 1].argmax(axis=1))].tolist()
 
 
 def support_masses(
@@ -288,7 +291,8 @@ def support_masses(
     Of all masses on labellings whose line passes through the mean, with :math:`\sum_y \alpha_i(y) = C`
     for each word, a linear program takes those whose :math:`\eta` is nearest to that of ``alpha``, and
     of these the ones with most mass on the true labellings.  It ends in a corner of what is allowed,
-    so that no more labellings have mass than are needed.
+    so that no more labellings have mass than are needed.  Newton's method then finds the masses of
+    these labellings to all digits.
 
     Parameters
     ----------
@@ -318,7 +322,37 @@ def support_masses(
     tight = margins > problem.xi(mean)[words] - _TIGHT
     masses = _corner(problem, rows, problem.eta(alpha), tight)
     # What is left of the barrier is no mass: once more without it.
-    return _corner(problem, rows, problem.eta(alpha), tight & (masses > _ROUNDING * price))
+    masses = _corner(problem, rows, problem.eta(alpha), tight & (masses > _ROUNDING * price))
+    return _polished(problem, rows, masses)
+
+
+def _polished(problem: EnumeratedProblem, rows: np.ndarray, masses: np.ndarray) -> np.ndarray:
+    """Return masses on the same labellings whose lines pass through their mean to all digits.
+
+    As many equations as unknowns: all shortfalls of a word are its slack, all masses add up to C.
+    """
+    support = np.flatnonzero(masses)
+    F, losses = problem.differences[rows[support]], problem.losses[rows[support]]
+    member = (problem.sample[rows[support]][:, None] == np.arange(problem.n_samples)).astype(float)
+    price = problem.slack.C  # type: ignore[union-attr]
+
+    def residual(z: np.ndarray) -> np.ndarray:
+        mass, xi = z[: len(support)], z[len(support) :]
+        shortfall = losses - F @ problem.prior.mean(mass @ F)
+        return np.concatenate([shortfall - member @ xi, (mass @ member - price) / price])
+
+    def slope(z: np.ndarray) -> np.ndarray:
+        curvature = problem.prior.variance(z[: len(support)] @ F)
+        none = np.zeros((problem.n_samples, problem.n_samples))
+        return np.block([[-(F * curvature) @ F.T, -member], [member.T / price, none]])
+
+    start = np.concatenate([masses[support], problem.xi(problem.prior.mean(masses[support] @ F))])
+    found = root(residual, start, jac=slope, options={"xtol": 1e-13})
+    if np.abs(found.fun).max() > 1e-8 or np.any(found.x[: len(support)] <= 0):
+        return masses
+    polished = np.zeros_like(masses)
+    polished[support] = found.x[: len(support)]
+    return polished
 
 
 def _corner(
