@@ -126,7 +126,7 @@ def softening_frame(epsilon: float, habit: float, *, with_loss: bool = True) -> 
     >>> for epsilon in (1.0, 0.1, 0.0):
     ...     frame = softening_frame(epsilon, 0.5)
     ...     print(round(frame.loss, 3), round(frame.entropy, 3))
-    2.328 2.471
+    2.328 2.473
     1.001 0.041
     1.0 0.0
     """
