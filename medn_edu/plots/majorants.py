@@ -172,7 +172,7 @@ def _iterations(kind: str, lam: float, C: float) -> tuple[np.ndarray, np.ndarray
         mean = _least(GaussianPrior(variance), C)  # Step 1
         means.append(mean)
         if kind == KINDS[0]:
-            variances.append(float(best_tau(mean**2 + variance, lam)))  # Step 2, Eq. (11)
+            variances.append(float(best_tau(np.array(mean**2 + variance), lam)))  # Step 2, Eq. (11)
         else:
             variances.append(float(1 + np.sqrt(1 + lam * mean**2)) / lam)
     return np.array(variances[:-1]), np.array(means)
@@ -195,7 +195,7 @@ def _true_cost(w: np.ndarray, lam: float, C: float) -> np.ndarray:
 
 def _parabola(w: np.ndarray, variance: float, lam: float) -> np.ndarray:
     """Return the bound for one q and the best normal posterior of each mean."""
-    return jensen_bound(w, variance, lam, tau=np.full(np.shape(w), variance))
+    return jensen_bound(w, np.array(variance), lam, tau=np.array(variance))
 
 
 def _touch_of_bound(variance: float, lam: float) -> float:
