@@ -27,9 +27,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
-from contourpy import contour_generator
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from scipy.optimize import linprog, root
 
@@ -499,9 +497,8 @@ class TwoWeights:
             np.zeros((len(_W), len(_W))), extent=cells, origin="lower", cmap=_BLUES,
             vmin=0, vmax=1, interpolation="nearest", zorder=0,
         )  # fmt: skip
-        self._contours = ax.add_collection(
-            LineCollection([], colors=_CONTOUR, linewidths=0.9, zorder=1)
-        )
+        self._plane = ax
+        self._contours = self._contour(np.outer(_W - _LOW, _W - _LOW) / (_HIGH - _LOW) ** 2)
         (self._region,) = ax.fill(
             [0, 0],
             [0, 0],
@@ -536,9 +533,17 @@ class TwoWeights:
         names = ["posterior mean μ", "posterior mode", "prior mean"]
         self.figure.legend(marked, names, loc="outside lower left", ncols=3, handlelength=1)
 
+    def _contour(self, density: np.ndarray) -> Any:
+        return self._plane.contour(
+            _W, _W, density, _LEVELS, colors=_CONTOUR, linewidths=0.9, zorder=1
+        )
+
     def _show_posterior(self, frame: TwoWeightsFrame) -> None:
         self._image.set_data(frame.density)
-        self._contours.set_segments(_contours(frame.density))
+        if frame.density.any():  # contours have no data to exchange: these few lines are drawn anew
+            self._contours.remove()
+            self._contours = self._contour(frame.density)
+        self._contours.set_visible(bool(frame.density.any()))
         self._discs.set_offsets(frame.atoms if len(frame.atoms) else np.zeros((0, 2)))
         self._discs.set_sizes(2500 * frame.atom_masses)  # area by probability
         before = float(frame.prior.mean(np.zeros(1))[0])
@@ -646,13 +651,6 @@ def _below_the_bars(frame: TwoWeightsFrame) -> str:
             f"{frame.missing[heaviest]:.0%} of all w lie on its wrong side",
         ]
     return "\n".join(lines)
-
-
-def _contours(density: np.ndarray) -> list[np.ndarray]:
-    if not density.any():
-        return []
-    found = contour_generator(_W, _W, density)
-    return [line for level in _LEVELS for line in found.lines(level)]  # type: ignore[misc]
 
 
 def _line(difference: np.ndarray, margin: float) -> np.ndarray:
