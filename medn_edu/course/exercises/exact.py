@@ -267,7 +267,7 @@ def _clipped(value: float) -> float:
 
 
 def _newton_once(eta: np.ndarray, d: np.ndarray, gain: float, lam: float) -> float:
-    bend = d**2 @ (2 * (lam + eta**2) / (lam - eta**2) ** 2)
+    bend = float(d**2 @ (2 * (lam + eta**2) / (lam - eta**2) ** 2))
     return _clipped(_slope(eta, d, gain, lam, 0.0) / bend)
 
 
