@@ -203,7 +203,9 @@ def two_weights_frame(
 def _frame(name: str, C: float, lam: float, n_words: int) -> TwoWeightsFrame:
     prior, slots = _prior(name, lam), worst_labellings(n_words)
     problem = axi_problem(prior, LinearSlack(C), WORDS[:n_words])
-    alpha = support_masses(problem, slots, solve_dual(problem, accuracy=1e-7).alpha)
+    solved = solve_dual(problem, accuracy=1e-7).alpha
+    assert solved is not None
+    alpha = support_masses(problem, slots, solved)
     rows = np.array([slot.row for slot in slots])
     eta = alpha @ problem.differences[rows]
     mean = prior.mean(eta)
