@@ -98,6 +98,12 @@ from medn_edu.course.exercises.variational import (
     check_resting_point,
     check_touching_mean,
 )
+from medn_edu.course.exercises.your_data import (
+    check_bmes,
+    check_group_folds,
+    check_spaces,
+    check_window,
+)
 
 __all__ = [
     "check_algorithm_1",
@@ -106,6 +112,7 @@ __all__ = [
     "check_best_path",
     "check_block_gap",
     "check_block_update",
+    "check_bmes",
     "check_bound_value",
     "check_chance",
     "check_cheapest_mean",
@@ -124,6 +131,7 @@ __all__ = [
     "check_eta_for_mean",
     "check_exact_zeros",
     "check_expected_precision",
+    "check_group_folds",
     "check_honest_error",
     "check_jump",
     "check_kl_inverse",
@@ -155,6 +163,7 @@ __all__ = [
     "check_slope",
     "check_soft_gap",
     "check_soft_hinge",
+    "check_spaces",
     "check_structured_hinge",
     "check_tangent",
     "check_temperature_for",
@@ -166,6 +175,7 @@ __all__ = [
     "check_two_scores",
     "check_viterbi",
     "check_weight_bounds",
+    "check_window",
     "check_word_score",
     "check_words_right",
 ]
