@@ -16,6 +16,7 @@ import pytest
 from nbclient import NotebookClient
 
 from medn_edu.course.build import MOST_BYTES, VIEW, normalise
+from medn_edu.course.syllabus import CHAPTERS, ROUTES, chapter
 from medn_edu.datasets import DataError, load_ocr
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -95,6 +96,56 @@ def test_prediction_comes_before_each_explorer(path: Path) -> None:
         if cell.cell_type == "code" and re.search(r"^explorer", cell.source, re.MULTILINE):
             assert "*Predict first:*" in before
         before = cell.source if cell.cell_type == "markdown" else before
+
+
+@each_notebook
+def test_head_says_what_the_syllabus_says(path: Path) -> None:
+    here = next(each for each in CHAPTERS if each.file == path.name)
+    head = re.search(r"\*\*Minutes\*\* (\d+)[^\n]*\*\*Assumes\*\*([^\n]*)", prose(read(path)))
+    assert head is not None
+    assert int(head[1]) == here.minutes
+    for each in map(chapter, here.assumes):
+        assert f"[{each.slug}]({each.file})" in head[2], each.slug
+
+
+def notation() -> list[tuple[set[str], set[str]]]:
+    """Return the symbols of each row of start-here's table, and the chapters that it links."""
+    cells = read(PATHS[0]).cells
+    table = next(cell.source for cell in cells if cell.source.startswith("## Notation"))
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| $")]
+    return [
+        (set(re.findall(r"\$(.+?)\$", row[0])), set(re.findall(r"\(([^)]+)\)", row[-1])))
+        for row in rows
+    ]
+
+
+@each_notebook
+def test_new_symbols_are_in_the_notation(path: Path) -> None:
+    line = re.search(r"\*\*New symbols\*\*([^\n]*)", prose(read(path)))
+    here = [symbols for symbols, files in notation() if path.name in files]
+    for symbol in re.findall(r"\$(.+?)\$", line[1]) if line else []:
+        # in a table a bar has to be written as a name
+        named = re.sub(r"\\\|(.+)\\\|", r"\\lVert\1\\rVert", symbol)
+        assert any(named in symbols for symbols in here), symbol
+
+
+def test_glossary_is_in_order_and_routes_are_the_syllabus() -> None:
+    text = prose(read(PATHS[0]))
+    terms = re.findall(r"^- \*\*(.+?)\*\*: ", text.partition("## Glossary")[2], re.MULTILINE)
+    assert len(terms) > 90
+    assert [term.casefold() for term in terms] == sorted({term.casefold() for term in terms})
+    for route in ROUTES:
+        assert re.search(rf"{route.name}[^;]* {route.hours} hours", text), route.name
+
+
+@each_notebook
+def test_what_to_see_comes_after_each_explorer(path: Path) -> None:
+    cells = read(path).cells
+    for number, cell in enumerate(cells):
+        if cell.cell_type == "code" and re.search(r"^explorer = \w+\(", cell.source, re.MULTILINE):
+            below = next(c.source for c in cells[number:] if c.cell_type == "markdown")
+            assert below.startswith("What to see")
+            assert len(re.findall(r"^- ", below, re.MULTILINE)) >= 2
 
 
 @each_notebook
