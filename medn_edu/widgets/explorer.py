@@ -33,6 +33,7 @@ import anywidget
 import traitlets
 from PIL import Image
 
+from medn_edu.plots.layers import Layers
 from medn_edu.widgets.controls import Control, as_control
 from medn_edu.widgets.films import gif, save_film
 
@@ -162,6 +163,7 @@ class Explorer:
         self._frames: OrderedDict[tuple[int, ...], Frame] = OrderedDict()
         self._view: _View | None = None
         self._keep_layout()
+        self._layers = Layers(figure, DPI)
 
     # -- what Python asks ---------------------------------------------------------------------
 
@@ -282,28 +284,18 @@ class Explorer:
 
     def _draw(self, positions: Mapping[str, int]) -> Frame:
         values = {key: self._controls[key].values[i] for key, i in positions.items()}
+        self._layers.watch()
         summary = self._update(**values)
         if not isinstance(summary, str):
             raise TypeError(f"update returned {summary!r}; expected one sentence with the numbers.")
         alt = self._alt(**values) if callable(self._alt) else self._alt
-        return Frame(self._png(), summary, alt)
+        return Frame(self._layers.render(), summary, alt)
 
     def _keep_layout(self) -> None:
         """Lay the figure out once: axes that stay where they are are calmer, and 25 ms quicker."""
         self._update(**self.values)
         self.figure.draw_without_rendering()
         self.figure.set_layout_engine("none")
-
-    def _png(self) -> bytes:
-        buffer = io.BytesIO()
-        self.figure.savefig(
-            buffer,
-            format="png",
-            dpi=DPI,
-            metadata={"Software": None},
-            pil_kwargs={"compress_level": 1},
-        )
-        return buffer.getvalue()
 
     @property
     def _width(self) -> int:

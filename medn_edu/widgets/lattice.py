@@ -21,7 +21,7 @@ __all__ = ["best_path"]
 def best_path(
     model: Any = None,
     x: np.ndarray | None = None,
-    y: Sequence[Any] | None = None,
+    y: Sequence[Any] | np.ndarray | None = None,
     images: np.ndarray | None = None,
 ) -> Explorer:
     """Return an explorer of one word's lattice, whose only slider scales the model's transitions.

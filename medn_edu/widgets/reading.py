@@ -18,7 +18,7 @@ __all__ = ["read_words"]
 def read_words(
     models: Mapping[str, Any] | None = None,
     X: Sequence[np.ndarray] = (),
-    y: Sequence[Sequence[Any]] = (),
+    y: Sequence[Sequence[Any] | np.ndarray] = (),
     images: Sequence[np.ndarray] = (),
 ) -> Explorer:
     """Return an explorer that turns over words and shows what each model read.
