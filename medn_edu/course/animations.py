@@ -7,6 +7,8 @@ them as a small GIF and as an MP4, smooth, with all colours, to be paused:
 ``lattice``      start-here's word: its best path jumps as the transitions gain strength
 ``shrinkage``    Laplace and Gaussian prior, tilted to and fro: their means draw MEDN's Figure 1
 ``kl-norm``      MEDN's Figure 2: from L2 to L1, a line turned around the ball, and back
+``two-weights``  a posterior over two weights, as violations of the margins become dearer
+``frank-wolfe``  labellings gain mass and lose it while the duality gap closes
 ``projections``  L1-M3N's Figure 1: a point goes around two balls, followed by its projections
 ===============  ==================================================================================
 
@@ -26,7 +28,15 @@ from typing import Any
 import numpy as np
 
 from medn_edu.files import write_atomically
-from medn_edu.widgets import Explorer, best_path, norm_balls, projections, shrinkage
+from medn_edu.widgets import (
+    Explorer,
+    best_path,
+    frank_wolfe,
+    norm_balls,
+    projections,
+    shrinkage,
+    two_weights,
+)
 from medn_edu.widgets.films import gif, save_film
 
 __all__ = ["FILMS", "Film", "save_animations"]
@@ -102,6 +112,8 @@ FILMS: dict[str, Film] = {
     "lattice": Film(best_path, _once, 6),
     "shrinkage": Film(shrinkage, _to_and_fro, 12, gif_step=2, gif_alike=16),
     "kl-norm": Film(norm_balls, _l2_to_l1_and_back, 12, gif_step=2, gif_alike=16),
+    "two-weights": Film(two_weights, _once, 4, gif_alike=16),
+    "frank-wolfe": Film(frank_wolfe, _once, 3, gif_alike=16),
     "projections": Film(projections, _around, 8, gif_alike=16),
 }
 """The animations by name."""
