@@ -52,7 +52,7 @@ CHAPTERS = (
         "open, run and train on real handwriting; find map, notation and glossary",
     ),
     Chapter(
-        "structured-prediction", 1, 40, ("start-here",),
+        "structured-prediction", 1, 45, ("start-here",),
         "score a three-letter word, run Viterbi on paper, say what a margin is",
     ),
     Chapter(
@@ -60,7 +60,7 @@ CHAPTERS = (
         "go from logistic regression to a CRF and to M3N, and write down M3N's dual",
     ),
     Chapter(
-        "toolbox", 3, 40, ("two-losses",),
+        "toolbox", 3, 45, ("two-losses",),
         "tilt a distribution; read a log moment generating function, its slope and its conjugate",
     ),
     Chapter(
@@ -71,7 +71,7 @@ CHAPTERS = (
         "shrinkage", 5, 45, ("medn",),
         "predict what a prior does to the weights, tell its scale from its shape, define one",
     ),
-    Chapter("kl-norm", 6, 30, ("shrinkage",), "tell pseudo-sparsity from sparsity"),
+    Chapter("kl-norm", 6, 40, ("shrinkage",), "tell pseudo-sparsity from sparsity"),
     Chapter(
         "variational", 7, 45, ("medn", "kl-norm"), "write the papers' Algorithm 1 and say what it bounds"
     ),
@@ -83,7 +83,7 @@ CHAPTERS = (
         "l1-m3n", 9, 45, ("kl-norm", "exact"),
         "compare four algorithms for sparse weights and say what proves a zero",
     ),
-    Chapter("epsilon", 10, 40, ("two-losses", "exact"), "see CRF and M3N as the two ends of one curve"),
+    Chapter("epsilon", 10, 45, ("two-losses", "exact"), "see CRF and M3N as the two ends of one curve"),
     Chapter(
         "pac-bayes", 11, 45, ("medn",),
         "compute Theorem 8 with its constants, say why it is vacuous and what is not",
