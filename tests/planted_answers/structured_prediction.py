@@ -21,6 +21,14 @@ def viterbi(node, edge):
     return path[::-1]
 
 
+def enumerated(node, edge):
+    def score(labels):
+        pairs = sum(edge[a, b] for a, b in itertools.pairwise(labels))
+        return node[np.arange(len(labels)), labels].sum() + pairs
+
+    return max(itertools.product(range(node.shape[1]), repeat=len(node)), key=score)
+
+
 def without_pointers(node, edge):
     best, path = node[0], [int(node[0].argmax())]
     for here in node[1:]:
@@ -78,5 +86,6 @@ ANSWERS = {
         lambda node, edge: viterbi(node, edge)[::-1],
         best_score,
         lambda node, edge: viterbi(node, 2 * edge),
+        enumerated,
     ],
 }

@@ -12,7 +12,7 @@ from medn_edu.course import exercises
 
 
 def all_scores(node: np.ndarray, edge: np.ndarray) -> np.ndarray:
-    every = np.array(list(itertools.product(range(node.shape[1]), repeat=min(len(node), 9))))
+    every = np.array(list(itertools.product(range(node.shape[1]), repeat=len(node))))
     rows = np.arange(every.shape[1])
     return node[rows, every].sum(axis=1) + edge[every[:, :-1], every[:, 1:]].sum(axis=1)
 
@@ -66,5 +66,6 @@ ANSWERS = {
         lambda node, edge: log_partition(node, edge) - node[0].max(),
         lambda node, edge: log_partition(node, edge, unstable),
         lambda node, edge: np.logaddexp.reduce(all_scores(node, edge)),
+        lambda node, edge: log_partition(node, 2 * edge),
     ],
 }

@@ -62,7 +62,11 @@ from medn_edu.course.exercises.shrinkage import (
     check_posterior_mean,
     check_tilted_mean,
 )
-from medn_edu.course.exercises.start_here import check_count_labellings, check_labelling_score
+from medn_edu.course.exercises.start_here import (
+    check_count_labellings,
+    check_just_enough,
+    check_labelling_score,
+)
 from medn_edu.course.exercises.structured_prediction import (
     check_jump,
     check_loss_augmented,
@@ -134,6 +138,7 @@ __all__ = [
     "check_group_folds",
     "check_honest_error",
     "check_jump",
+    "check_just_enough",
     "check_kl_inverse",
     "check_kl_norm_at_zero",
     "check_kl_slope",

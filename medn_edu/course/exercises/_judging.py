@@ -11,7 +11,7 @@ import numpy as np
 
 from medn_edu.course.progress import note_solved
 
-__all__ = ["Verdict", "check", "judge_function", "judge_number"]
+__all__ = ["Verdict", "agrees", "check", "judge_function", "judge_number"]
 
 Verdict = tuple[bool, str]
 
@@ -37,17 +37,33 @@ def check(judge: Callable[[Any], Verdict]) -> Callable[[Any], None]:
 
 
 def judge_number(answer: Any, right: float, praise: str, mistakes: dict[float, str]) -> Verdict:
-    """Compare a number with the right one and with what typical mistakes give."""
+    """Compare a number with the right one and with what typical mistakes give.
+
+    An integer has to be met exactly, other numbers as `agrees` says.
+    """
+    if isinstance(answer, str):
+        return False, "expected a number, without quotes."
     try:
         value = float(answer)
     except (TypeError, ValueError):
         return False, "expected a number."
-    if math.isclose(value, right, rel_tol=5e-3):
+    if value == right:
         return True, praise
     for wrong, hint in mistakes.items():
         if math.isclose(value, wrong, rel_tol=5e-3):
             return False, hint
+    if not isinstance(right, int) and agrees(value, right):
+        return True, praise
     return False, "that is another number; try the hints."
+
+
+def agrees(value: float, right: float) -> bool:
+    """Tell whether a number is the right one, to half a per cent or rounded to two decimal places.
+
+    Rounding counts only where it changes little: 0.19 is 0.193, but 0.01 is not 0.014.
+    """
+    rounded = math.isclose(value, round(right, 2), rel_tol=1e-9)
+    return math.isclose(value, right, rel_tol=3e-2 if rounded else 5e-3)
 
 
 def judge_function(

@@ -9,7 +9,7 @@ import numpy as np
 from medn_edu.course.exercises._chains import chain_cases, chain_score
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 
-__all__ = ["check_count_labellings", "check_labelling_score"]
+__all__ = ["check_count_labellings", "check_just_enough", "check_labelling_score"]
 
 
 @check
@@ -39,6 +39,37 @@ def check_count_labellings(answer: Any) -> Verdict:
 
 
 @check
+def check_just_enough(answer: Any) -> Verdict:
+    """Check the smallest strength of the transitions at which no digit of the word is wrong.
+
+    Parameters
+    ----------
+    answer : object
+        The learner's number.
+
+    Examples
+    --------
+    >>> check_just_enough(1.0)
+    Not quite: that is the model as trained, and right; do smaller strengths do it, too?
+    """
+    return judge_number(
+        answer,
+        0.6,
+        "one step earlier the second digit is a 2. Up to 1.4 all six are right.",
+        {
+            1.0: "that is the model as trained, and right; do smaller strengths do it, too?",
+            0.1: "there the path jumps, but one digit is still wrong.",
+            0.05: "there the path jumps for the first time, and three digits are still wrong.",
+            0.55: "one digit is still wrong there; one step more.",
+            1.4: "that is the *largest* strength at which all are right.",
+            1.45: "there the grammar is too strong, and the last digit goes wrong.",
+            0.65: "one step less will do.",
+            0.0: "without transitions four of the six digits are wrong.",
+        },
+    )
+
+
+@check
 def check_labelling_score(answer: Any) -> Verdict:
     """Check a function ``score(node, edge, labels)``.
 
@@ -60,7 +91,7 @@ def check_labelling_score(answer: Any) -> Verdict:
         answer,
         cases,
         chain_score,
-        "the letters' potentials plus one transition per pair of neighbours: F(x, y; w).",
+        "what the pixels say, plus one transition for each pair of neighbours: F(x, y; w).",
         [
             (
                 lambda n, e, y: chain_score(n, 0 * e, y),
@@ -74,6 +105,6 @@ def check_labelling_score(answer: Any) -> Verdict:
                 lambda n, e, y: chain_score(n, e, y) + e[y[-1], y[0]],
                 "a word of n letters has n - 1 transitions; yours runs from the last to the first.",
             ),
-            (lambda n, e, y: chain_score(0 * n, e, y), "the letters' own potentials are missing."),
+            (lambda n, e, y: chain_score(0 * n, e, y), "what the pixels say, `node`, is missing."),
         ],
     )

@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.course.exercises._chains import chain_cases, chain_score
+from medn_edu.course.exercises._chains import (
+    chain_cases,
+    chain_score,
+    lists_labellings,
+)
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 from medn_edu.inference import add_loss
 
@@ -102,7 +106,7 @@ def check_shortfall(answer: Any) -> Verdict:
             3.75: "loss *minus* margin, not plus.",
             -0.75: "the loss counts wrong letters, and aax has two of them.",
             6.75: "that is the score of aax; the margin is the distance to the score of axi.",
-            0.5: "that is the shortfall of aai; asked is aax.",
+            0.5: "that is what aai lacks; asked is aax.",
         },
     )
 
@@ -215,7 +219,7 @@ def check_viterbi(answer: Any) -> Verdict:
     >>> check_viterbi(lambda node, edge: node.argmax(axis=1))
     Not quite: that reads each letter alone; edge must play a part.
     """
-    return judge_function(
+    verdict = judge_function(
         answer,
         [*chain_cases(4), *chain_cases(7)],
         _enumerated,
@@ -250,3 +254,9 @@ def check_viterbi(answer: Any) -> Verdict:
         ],
         "some paths differ; try node = [[3, 1, 0], [2, 1, 0], [0, 1, 3]] and edge = HABIT: [0, 1, 2].",
     )
+    if verdict[0] and lists_labellings(answer):
+        return False, (
+            "right, but it looks at every labelling: 4^9 of them take a while, 10^10 for ever. "
+            "Fill the table letter by letter."
+        )
+    return verdict
