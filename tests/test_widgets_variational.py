@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 from medn_edu import LaplaceMEDN
-from medn_edu.packing import label_samples, pack
 from medn_edu.plots.majorants import KINDS, MOST_ITERATIONS, majorant_frame
 from medn_edu.plots.variational import Variational, variational_trail
-from medn_edu.priors import LaplacePrior
-from medn_edu.problems import MaxMarginProblem
-from medn_edu.slacks import LinearSlack
-from medn_edu.solvers import variational_laplace
 from medn_edu.theory.axi import WORDS
 from medn_edu.theory.laplace import jensen_bound
 from medn_edu.widgets import majorants, variational
@@ -39,26 +34,6 @@ def test_lessons_of_majorants_can_fail(parabolas):
     assert not passes.holds(KINDS[0], 12, 1, 2.0)
     assert not arrives.holds(KINDS[0], 8, 4, 1.0)
     assert not arrives.holds(KINDS[1], 1, 4, 1.0)
-
-
-@pytest.mark.parametrize(("lam", "C"), [(4.0, 1.0), (9.0, 0.5), (1.0, 2.0)])
-def test_one_weight_is_what_the_solver_does_twice(lam, C):
-    """One letter, two labels, one feature of size 1/2: two weights, one the other's mirror image.
-
-    Each of the two pays for itself and they share the margin, so a price of 2 C is C for each.
-    """
-    data = label_samples(pack([np.array([[0.5]])]), np.array([1]), np.ones((1, 2, 2), bool))
-    problem = MaxMarginProblem(data, LaplacePrior(lam), LinearSlack(2 * C))
-    frame = majorant_frame(KINDS[0], 6, lam, C)
-    solver = variational_laplace(
-        problem, rng=np.random.default_rng(0), n_iterations=6, tol=1e-10, max_iter=10_000
-    )
-    for number, iterate in enumerate(solver):
-        assert iterate.weights[1] == pytest.approx(frame.means[number], abs=1e-6)
-        assert iterate.variance[1] == pytest.approx(frame.variances[number], abs=1e-6)
-        idle = jensen_bound(0.0, iterate.variance[2:], lam).sum()  # transitions, of no use
-        bound = (iterate.objective_estimate - idle) / 2
-        assert bound == pytest.approx(frame.bounds[number], abs=1e-6)
 
 
 @pytest.mark.parametrize(("lam", "C"), [(4.0, 1.0), (9.0, 0.5), (2.0, 2.0)])

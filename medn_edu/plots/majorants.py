@@ -22,7 +22,8 @@ variance is the expected one under the tilted prior,
 :math:`\langle \tau \rangle = 2 / (\lambda - \eta^2) = (1 + \sqrt{1 + \lambda \mu^2}) / \lambda`, and
 iterations with it lead to the exact solution.
 
-`majorant_frame` computes one iteration, `Majorants` is the figure.
+Both kinds of iterations are in `medn_edu.theory.variational`; `majorant_frame` puts together what one of
+them shows, and `Majorants` is the figure.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
-from medn_edu.priors import GaussianPrior, LaplacePrior, NormalGammaPrior, Prior
-from medn_edu.theory.laplace import best_tau, jensen_bound
+from medn_edu.priors import LaplacePrior, NormalGammaPrior
+from medn_edu.theory.laplace import jensen_bound
+from medn_edu.theory.variational import cheapest_mean, one_weight_bounds, one_weight_tangents
 
 __all__ = ["KINDS", "MOST_ITERATIONS", "MajorantFrame", "Majorants", "majorant_frame"]
 
@@ -149,8 +151,8 @@ def majorant_frame(kind: str, number: int, lam: float, C: float) -> MajorantFram
         bounds = costs  # the next parabola touches the true cost here
     return MajorantFrame(
         kind, lam, C, number, w, true, bound, parabola, touch, variances, means, costs, bounds,
-        exact=_least(LaplacePrior(lam), C),
-        limit=_least(NormalGammaPrior(0.5, lam), C),
+        exact=cheapest_mean(LaplacePrior(lam), C),
+        limit=cheapest_mean(NormalGammaPrior(0.5, lam), C),
     )  # fmt: skip
 
 
@@ -165,24 +167,8 @@ def _curves(lam: float, C: float) -> tuple[np.ndarray, np.ndarray]:
 @lru_cache(maxsize=256)
 def _iterations(kind: str, lam: float, C: float) -> tuple[np.ndarray, np.ndarray]:
     """Return variances and means of all iterations."""
-    variances = [1.0 if kind == KINDS[0] else 2 / lam]  # Sigma = I, or that of the prior
-    means = []
-    for _ in range(MOST_ITERATIONS):
-        variance = variances[-1]
-        mean = _least(GaussianPrior(variance), C)  # Step 1
-        means.append(mean)
-        if kind == KINDS[0]:
-            variances.append(float(best_tau(np.array(mean**2 + variance), lam)))  # Step 2, Eq. (11)
-        else:
-            variances.append(float(1 + np.sqrt(1 + lam * mean**2)) / lam)
-    return np.array(variances[:-1]), np.array(means)
-
-
-def _least(prior: Prior, C: float) -> float:
-    """Return the mean of least cost: evidence C leads there, if that is not more than is asked."""
-    if prior.domain[1] <= C:
-        return 1.0
-    return min(1.0, float(prior.mean(np.array(C))))
+    iterations = one_weight_bounds if kind == KINDS[0] else one_weight_tangents
+    return iterations(lam, C, MOST_ITERATIONS)
 
 
 def _penalty(w: np.ndarray, C: float) -> np.ndarray:
@@ -348,5 +334,5 @@ def _range(lam: float, C: float) -> tuple[float, float]:
     variances, means = _iterations(KINDS[0], lam, C)
     high = float((jensen_bound(means, variances, lam) + _penalty(means, C)).max())
     high = max(high, float(_true_cost(_iterations(KINDS[1], lam, C)[1], lam, C).max()))
-    low = float(_true_cost(np.array(_least(LaplacePrior(lam), C)), lam, C))
+    low = float(_true_cost(np.array(cheapest_mean(LaplacePrior(lam), C)), lam, C))
     return low - 0.45 * (high - low), high + 0.3 * (high - low)

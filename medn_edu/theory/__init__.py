@@ -7,6 +7,7 @@
 `l1m3n`             L1-M3N and its kin as linear and convex programs; `projection` onto balls
 `norms`             the KL-norm, balls in two and three dimensions, limits, touching points
 `laplace`           the Laplace prior as a mixture, and what the variational bound loses
+`variational`       Algorithm 1 with one weight, and iterations that end at the exact solution
 `bounds`            PAC-Bayes bounds with every constant: Theorem 8, and tighter ones
 `factor_graphs`     approximated structured prediction on graphs with cycles
 `checks`            every theorem of the papers, both sides on random instances

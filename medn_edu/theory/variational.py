@@ -1,0 +1,153 @@
+r"""Algorithm 1 with one weight and one margin, to be followed with a pencil.
+
+One weight is to be 1 ahead, :math:`\mu \ge 1 - \xi`, and violations cost :math:`C \xi`.  With a Laplace
+prior P1 asks for the least of :math:`\Lambda^*(\mu) + C \max(0, 1 - \mu)`.  Variational learning (MEDN
+section 5) puts a parabola of curvature :math:`1 / \sigma^2` in the place of :math:`\Lambda^*`, looks
+where that is least, and chooses the next parabola there:
+
+1. With a normal prior of variance :math:`\sigma^2` the least cost is at
+   :math:`\mu = \min(1, C \sigma^2)` (`cheapest_mean`): D1 has one mass between 0 and ``C``, and uses
+   as much of it as the margin needs.
+2. `one_weight_bounds`, which is Algorithm 1, goes on with
+   :math:`\sigma^2 \leftarrow \sqrt{(\mu^2 + \sigma^2) / \lambda}`, Eq. (11).  Starting at 1, it
+   ends at the solution for the normal-gamma prior of shape 1/2.
+   `one_weight_tangents` takes the expected variance under the tilted prior instead,
+   :math:`\sigma^2 \leftarrow (1 + \sqrt{1 + \lambda \mu^2}) / \lambda`, whose parabola touches
+   :math:`\Lambda^*` at :math:`\mu`.  Starting at the prior's variance, it ends at the exact solution.
+
+`medn_edu.solvers.variational_laplace` does the first for a whole training set; the tests hold the two
+against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from medn_edu.checks import check_count, check_positive
+from medn_edu.priors import GaussianPrior, Prior
+from medn_edu.theory.laplace import best_tau
+
+__all__ = ["cheapest_mean", "one_weight_bounds", "one_weight_tangents"]
+
+
+def cheapest_mean(prior: Prior, C: float) -> float:
+    r"""Return the mean of least cost :math:`\Lambda^*(\mu) + C \max(0, 1 - \mu)`.
+
+    Evidence ``C`` leads there, if that is not more than the margin asks.
+
+    Parameters
+    ----------
+    prior : Prior
+        Prior of the weight, with a mean of at most 1.
+    C : float
+        Price of a missing margin; positive.
+
+    Returns
+    -------
+    float
+        The mean, at most 1.
+
+    Raises
+    ------
+    ValueError
+        If ``C`` is not a finite positive number.
+
+    Examples
+    --------
+    >>> from medn_edu.priors import LaplacePrior
+    >>> [round(cheapest_mean(LaplacePrior(4.0), C), 3) for C in (0.5, 1.0, 3.0)]
+    [0.267, 0.667, 1.0]
+    """
+    if prior.domain[1] <= check_positive("C", C):
+        return 1.0
+    return min(1.0, float(prior.mean(np.array(C))))
+
+
+def one_weight_bounds(lam: float, C: float, n_iterations: int) -> tuple[np.ndarray, np.ndarray]:
+    """Run Algorithm 1 with one weight.
+
+    Parameters
+    ----------
+    lam : float
+        The Laplace prior's constant; positive.
+    C : float
+        Price of a missing margin; positive.
+    n_iterations : int
+        How many iterations; at least 1.
+
+    Returns
+    -------
+    variances : ndarray of float, shape (n_iterations,)
+        Variance with which each iteration works; 1 is the first.
+    means : ndarray of float, shape (n_iterations,)
+        The mean that it finds.
+
+    Raises
+    ------
+    ValueError
+        If ``lam`` or ``C`` is not a finite positive number, or there are no iterations.
+
+    Examples
+    --------
+    It passes the exact solution, 2/3, on its way to half of it:
+
+    >>> one_weight_bounds(4.0, 1.0, 12)[1][[0, 1, 2, 11]].round(2)
+    array([1.  , 0.71, 0.55, 0.34])
+    """
+
+    def eq_11(mean: float, variance: float) -> float:
+        return float(best_tau(np.array(mean**2 + variance), lam))
+
+    return _iterations(1.0, eq_11, lam, C, n_iterations)
+
+
+def one_weight_tangents(lam: float, C: float, n_iterations: int) -> tuple[np.ndarray, np.ndarray]:
+    """Run iterations whose parabolas touch the divergence from the Laplace prior.
+
+    Parameters
+    ----------
+    lam : float
+        The Laplace prior's constant; positive.
+    C : float
+        Price of a missing margin; positive.
+    n_iterations : int
+        How many iterations; at least 1.
+
+    Returns
+    -------
+    variances : ndarray of float, shape (n_iterations,)
+        Variance with which each iteration works; the prior's is the first.
+    means : ndarray of float, shape (n_iterations,)
+        The mean that it finds.
+
+    Raises
+    ------
+    ValueError
+        If ``lam`` or ``C`` is not a finite positive number, or there are no iterations.
+
+    Examples
+    --------
+    >>> one_weight_tangents(4.0, 1.0, 12)[1][[0, 1, 2, 11]].round(2)
+    array([0.5 , 0.6 , 0.64, 0.67])
+    """
+
+    def expected(mean: float, variance: float) -> float:
+        return float(1 + np.sqrt(1 + lam * mean**2)) / lam
+
+    return _iterations(2 / check_positive("lam", lam), expected, lam, C, n_iterations)
+
+
+def _iterations(
+    start: float, following: Callable[[float, float], float], lam: float, C: float, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return variances and means; ``following`` makes the next variance from both."""
+    check_positive("lam", lam)
+    variance, variances, means = start, [], []
+    for _ in range(check_count("n_iterations", n)):
+        mean = cheapest_mean(GaussianPrior(variance), C)  # Step 1
+        variances.append(variance)
+        means.append(mean)
+        variance = following(mean, variance)  # Step 2
+    return np.array(variances), np.array(means)
