@@ -24,14 +24,13 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import GaussianPrior, LaplacePrior, Prior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import DualVariables
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
-from medn_edu.theory.axi import WORDS, text
+from medn_edu.theory.axi import WORDS, axi_samples, text
 
 __all__ = [
     "FW_PRICES",
@@ -86,10 +85,7 @@ def word_problem(prior: Prior, C: float) -> MaxMarginProblem:
     >>> word_problem(GaussianPrior(), C=1.0).primal(np.zeros(18))
     9.0
     """
-    words = pack([word.ink for word in WORDS])
-    labels = np.concatenate([word.true for word in WORDS])
-    data = label_samples(words, labels, np.ones((1, 3, 3), dtype=bool))
-    return MaxMarginProblem(data, prior, LinearSlack(C))
+    return MaxMarginProblem(axi_samples(), prior, LinearSlack(C))
 
 
 @dataclass(frozen=True, eq=False)

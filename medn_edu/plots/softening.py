@@ -11,7 +11,8 @@ so the loss at temperature :math:`\epsilon` lies in a band above the hinge that 
 \epsilon}`, Eq. (5), whose marginals sharpen meanwhile.  At :math:`\epsilon = 0` the maximum is taken,
 and :math:`p_0` is the limit: even over all labellings that attain it.
 
-`softening_frame` computes what one position of the controls shows; `Softening` is the figure.
+`softening_frame` puts together what `medn_edu.theory` says of one position of the controls; `Softening`
+is the figure.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
-from scipy.special import entr, logsumexp, softmax
+from scipy.special import entr
 
 from medn_edu.checks import check_nonnegative
 from medn_edu.plots.style import INK, INK_ON_PAPER, MUTED, new_figure, styled
 from medn_edu.theory.axi import AXI, LETTERS, labelling_scores
+from medn_edu.theory.factor_graphs.graph import distribution, soft_max
 
 __all__ = ["HABITS", "Softening", "SofteningFrame", "softening_frame"]
 
@@ -132,17 +134,16 @@ def softening_frame(epsilon: float, habit: float, *, with_loss: bool = True) -> 
     """
     epsilon = check_nonnegative("epsilon", epsilon)
     violations = _violations(habit, with_loss)
-    p = _distribution(violations, epsilon)
-    indicators = AXI.labellings[:, :, None] == np.arange(len(LETTERS))
+    p = distribution(violations, epsilon)
     return SofteningFrame(
         epsilon, habit, with_loss,
         _curve(epsilon, with_loss),
         _curve(0.0, with_loss),
         np.array([_curve(each, with_loss) for each in FAINT]),
-        float(_soft_max(violations, epsilon)),
+        float(soft_max(violations, epsilon)),
         float(violations.max()),
         p,
-        np.einsum("y,yta->ta", p, indicators),
+        AXI.marginals(p),
         float(entr(p).sum()),
     )  # fmt: skip
 
@@ -153,22 +154,10 @@ def _violations(habit: float, with_loss: bool) -> np.ndarray:
     return with_loss * AXI.losses + scores - scores[AXI.true_row]
 
 
-def _soft_max(violations: np.ndarray, epsilon: float) -> np.ndarray:
-    if epsilon == 0:
-        return violations.max(axis=-1)
-    return epsilon * logsumexp(violations / epsilon, axis=-1)
-
-
-def _distribution(violations: np.ndarray, epsilon: float) -> np.ndarray:
-    if epsilon == 0:
-        attained = violations == violations.max()
-        return attained / attained.sum()
-    return softmax(violations / epsilon)
-
-
 @cache
 def _curve(epsilon: float, with_loss: bool) -> np.ndarray:
-    return _soft_max(np.array([_violations(habit, with_loss) for habit in HABITS]), epsilon)
+    violations = np.array([_violations(habit, with_loss) for habit in HABITS])
+    return soft_max(violations, epsilon, axes=(1,))
 
 
 class Softening:

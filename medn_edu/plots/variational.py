@@ -4,7 +4,7 @@ The three words of `medn_edu.theory.axi`, now with a weight of its own for every
 one for each label and each column of marks, and nine for pairs of neighbouring labels.  A name like
 ``a|x`` means "label a where the marks look like x", a name like ``ax`` "an x after an a".
 
-`axi_words` makes the training set, `variational_trail` runs the package's own solvers on it,
+`variational_trail` runs the package's own solvers on them (`medn_edu.theory.axi.axi_samples`),
 `medn_edu.solvers.variational_laplace` and `medn_edu.solvers.block_frank_wolfe`, and `Variational` is the
 figure: posterior means, posterior variances, and what the bound says beside the true cost.
 """
@@ -18,22 +18,19 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import run
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import block_frank_wolfe, variational_laplace
-from medn_edu.structures import LabelledSamples
-from medn_edu.theory.axi import LETTERS, WORDS
+from medn_edu.theory.axi import LETTERS, axi_samples
 
 __all__ = [
     "LAMS",
     "N_PROGRAMS",
     "Variational",
     "VariationalTrail",
-    "axi_words",
     "variational_trail",
 ]
 
@@ -85,24 +82,6 @@ class VariationalTrail:
         return self.costs / self.exact_cost - 1
 
 
-def axi_words() -> LabelledSamples:
-    """Return the three words as a training set for the package's solvers.
-
-    Returns
-    -------
-    LabelledSamples
-        Three words of three letters, with the ink as features.
-
-    Examples
-    --------
-    >>> data = axi_words()
-    >>> data.samples.n_features, data.n_labels, data.labels.tolist()
-    (3, 3, [0, 1, 2, 1, 2, 0, 2, 0, 1])
-    """
-    labels = np.concatenate([word.true for word in WORDS])
-    return label_samples(pack([word.ink for word in WORDS]), labels, np.ones((1, 3, 3), bool))
-
-
 @cache
 def variational_trail(lam: float) -> VariationalTrail:
     """Train on the three words, exactly and by Algorithm 1, with C = 1.
@@ -128,7 +107,7 @@ def variational_trail(lam: float) -> VariationalTrail:
     >>> trail.bounds[[0, 2, 7]].round(1), (100 * trail.excess[[0, 2, 7]]).round(1)
     (array([40. , 14.1, 12.4]), array([46. ,  0.4,  4.3]))
     """
-    problem = MaxMarginProblem(axi_words(), LaplacePrior(float(lam)), LinearSlack(_C))
+    problem = MaxMarginProblem(axi_samples(), LaplacePrior(float(lam)), LinearSlack(_C))
     exact = run(
         block_frank_wolfe(problem, rng=np.random.default_rng(0)), problem, tol=_TOL, max_iter=5000
     )

@@ -31,7 +31,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from medn_edu.packing import label_samples, pack
 from medn_edu.priors import Prior
+from medn_edu.structures import LabelledSamples
 from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "WORDS",
     "TinyWord",
     "axi_problem",
+    "axi_samples",
     "labelling_scores",
     "text",
 ]
@@ -101,6 +104,31 @@ class TinyWord:
         """``f(x, y^i) - f(x, y)`` of every labelling, shape (27, 2)."""
         features = self.features
         return features[self.true_row] - features
+
+    def marginals(self, probabilities: np.ndarray) -> np.ndarray:
+        """Return the probability of each label at each letter, by summing over labellings.
+
+        Parameters
+        ----------
+        probabilities : array-like of float, shape (27,)
+            Probability of every labelling, in the order of `labellings`.
+
+        Returns
+        -------
+        ndarray of float, shape (3, 3)
+            Probability of each label (column) at each letter (row).
+
+        Examples
+        --------
+        Half *axi* and half *aai*:
+
+        >>> AXI.marginals([text(y) in ("axi", "aai") for y in AXI.labellings]) / 2
+        array([[1. , 0. , 0. ],
+               [0.5, 0.5, 0. ],
+               [0. , 0. , 1. ]])
+        """
+        chosen = _LABELLINGS[:, :, None] == np.arange(len(LETTERS))
+        return np.einsum("y,yta->ta", np.asarray(probabilities, dtype=float), chosen)
 
 
 def _word(word: str, *ink: Sequence[float]) -> TinyWord:
@@ -198,3 +226,30 @@ def axi_problem(
         prior=prior,
         slack=slack,
     )
+
+
+def axi_samples(words: Sequence[TinyWord] = WORDS) -> LabelledSamples:
+    """Return words as a training set for the package's solvers, each label with weights of its own.
+
+    The ink is the features: three columns of marks.  With three labels and a weight for every pair of
+    neighbours these are 18 weights, where `axi_problem` has two.
+
+    Parameters
+    ----------
+    words : sequence of TinyWord
+        The words.
+
+    Returns
+    -------
+    LabelledSamples
+        Words of three letters; all pairs of neighbours are allowed.
+
+    Examples
+    --------
+    >>> data = axi_samples()
+    >>> data.samples.n_features, data.n_labels, data.labels.tolist()
+    (3, 3, [0, 1, 2, 1, 2, 0, 2, 0, 1])
+    """
+    labels = np.concatenate([word.true for word in words])
+    allowed = np.ones((1, len(LETTERS), len(LETTERS)), dtype=bool)
+    return label_samples(pack([word.ink for word in words]), labels, allowed)
