@@ -51,6 +51,13 @@ def test_frames_are_optimal(name, C, n_words):
     assert np.count_nonzero(frame.alpha) <= n_words + 2
 
 
+def test_one_labelling_takes_all_where_the_mean_hardly_moves():
+    frame = two_weights_frame("two points", 10.0)
+    held = dict(zip([slot.name for slot in frame.slots], frame.alpha, strict=True))
+    assert held.pop("aax") == 10
+    assert not any(held.values())
+
+
 def test_another_solver_finds_the_same_mean():
     frame = two_weights_frame("Laplace", 1.0, 4.0, 3)
     assert np.allclose(solve_primal(frame.problem).w, frame.mean, atol=1e-3)
@@ -113,7 +120,7 @@ def test_summary_and_alternative_text(explorer):
     explorer.set(prior="Laplace", C=1.0, lam=4, words="axi")
     assert explorer.summary == (
         "Laplace prior, λ = 4, C = 1, axi: posterior mean (0.67, 0.67), mode (0.00, 0.00), slack "
-        "0.67, α: aax 1.00; 58% of all w lie on the wrong side of the line of aax."
+        "0.67, α: aax 1.00; 58% of the posterior on the wrong side of the line of aax."
     )
     assert "mean at (0.67, 0.67), its mode at (0.00, 0.00)" in explorer.frame().alt
 

@@ -243,7 +243,7 @@ class Tangents:
         (self._cost,) = ax.plot(
             nowhere, nowhere, color=_SEGMENT, ls="-", lw=5, solid_capstyle="butt", zorder=2
         )
-        (self._price,) = ax.plot(nowhere, nowhere, ":", color=MUTED, lw=1.8, zorder=4)
+        (self._price,) = ax.plot(nowhere, nowhere, "--", color=_TANGENT, lw=2.2, zorder=5)
         (self._cost_point,) = ax.plot([0], [0], "o", color=INK, ms=8, zorder=6, clip_on=False)
         self._cost_text = ax.text(1, 1.045, "", ha="right", transform=ax.transAxes)
         self._impossible = _Bands(ax, -_MEAN, _MEAN, "Λ* = ∞", 0.4 * _COST)
@@ -261,7 +261,7 @@ class Tangents:
             artist.set_visible(inside)
         self._cost.set_data([frame.slope] * 2, [0, frame.kl])
         self._cost_point.set_data([frame.slope], [frame.kl])
-        run = 1.2 / np.hypot(1, frame.eta)
+        run = 1.6 / np.hypot(1, frame.eta)  # longer than the point is wide
         around = np.array([-run, run])
         self._price.set_data(frame.slope + around, frame.kl + frame.eta * around)
         outside = "" if inside else ", outside"

@@ -11,10 +11,11 @@ Only labellings whose line passes through the mean may have mass (complementary 
 have exactly none.
 
 **Which** :math:`\alpha`.  The mean is unique, the masses are not: the true labelling changes nothing,
-and several labellings may have one line or lines through one point.  `two_weights_frame` solves D1 with
-`medn_edu.theory.solve_dual`, a barrier method, whose masses are all a little above 0.  `support_masses`
-then asks a linear program for the masses that give the same :math:`\eta`, lie on lines through the
-mean only, and leave as much as possible to the true labellings.
+and several labellings may have one line or lines through one point.  `two_weights_frame` first tries
+whether one labelling of each word can have its whole budget.  Else it solves D1 with
+`medn_edu.theory.solve_dual`, a barrier method, whose masses are all a little above 0.
+`support_masses` then asks a linear program for the masses that give the same :math:`\eta`, lie on lines
+through the mean only, and leave as much as possible to the true labellings.
 
 `two_weights_frame` computes what one position of the controls shows; `TwoWeights` is the figure.
 """
@@ -203,9 +204,11 @@ def two_weights_frame(
 def _frame(name: str, C: float, lam: float, n_words: int) -> TwoWeightsFrame:
     prior, slots = _prior(name, lam), worst_labellings(n_words)
     problem = axi_problem(prior, LinearSlack(C), WORDS[:n_words])
-    solved = solve_dual(problem, accuracy=1e-7).alpha
-    assert solved is not None
-    alpha = support_masses(problem, slots, solved)
+    alpha = _one_labelling_each(problem, slots)
+    if alpha is None:
+        solved = solve_dual(problem, accuracy=1e-7).alpha
+        assert solved is not None
+        alpha = support_masses(problem, slots, solved)
     rows = np.array([slot.row for slot in slots])
     eta = alpha @ problem.differences[rows]
     mean = prior.mean(eta)
@@ -281,6 +284,33 @@ def _alone_at_the_top(word: TinyWord, means: np.ndarray) -> list[int]:
     violations = planes[first, 2] - means @ planes[first, :2].T
     top = violations > violations.max(axis=1, keepdims=True) - 1e-9
     return first[np.unique(top[top.sum(axis=1) == 1].argmax(axis=1))].tolist()
+
+
+def _one_labelling_each(problem: EnumeratedProblem, slots: tuple[Slot, ...]) -> np.ndarray | None:
+    """Return the masses if one labelling of each word has the whole budget, else None.
+
+    Each choice is judged by its duality gap, which is 0 if the labellings with mass have the largest
+    shortfalls; so no solver is needed, and nothing is rounded.
+    """
+    rows, words = (np.array([getattr(slot, key) for slot in slots]) for key in ("row", "word"))
+    each = [np.flatnonzero(words == word) for word in range(problem.n_samples)]
+    chosen = np.stack(np.meshgrid(*each, indexing="ij"), axis=-1).reshape(-1, len(each))
+    F, losses, price = problem.differences[rows], problem.losses[rows], problem.slack.C  # type: ignore[union-attr]
+    eta = price * F[chosen].sum(axis=1)
+    low, high = problem.prior.domain
+    inside = np.all((eta > low) & (eta < high), axis=1)
+    chosen, eta = chosen[inside], eta[inside]
+    short = losses - problem.prior.mean(eta) @ F.T
+    gap = sum(
+        short[:, own].max(axis=1) - short[np.arange(len(short)), chosen[:, word]]
+        for word, own in enumerate(each)
+    )
+    best = int(np.argmin(gap)) if len(chosen) else 0
+    if len(chosen) == 0 or gap[best] > 1e-13:
+        return None
+    masses = np.zeros(len(slots))
+    masses[chosen[best]] = price
+    return masses
 
 
 def support_masses(
@@ -537,7 +567,7 @@ class TwoWeights:
 
     def _contour(self, density: np.ndarray) -> Any:
         return self._plane.contour(
-            _W, _W, density, _LEVELS, colors=_CONTOUR, linewidths=0.9, zorder=1
+            _W[::2], _W[::2], density[::2, ::2], _LEVELS, colors=_CONTOUR, linewidths=0.9, zorder=1
         )
 
     def _show_posterior(self, frame: TwoWeightsFrame) -> None:
@@ -588,7 +618,7 @@ class TwoWeights:
         for side in ax.spines.values():
             side.set_visible(False)
         self._bar_axes = ax
-        ax.set_title("Masses α, as shares of C")
+        ax.set_title("Masses α (full bar: C)")
 
     def _show_bars(self, frame: TwoWeightsFrame) -> None:
         looks, count = slot_looks(frame.slots), len(frame.slots)
@@ -650,7 +680,7 @@ def _below_the_bars(frame: TwoWeightsFrame) -> str:
     if heaviest is not None:
         lines += [
             f"μ lies on the line of {_name(frame.slots[heaviest], len(frame.xi))};",
-            f"{frame.missing[heaviest]:.0%} of all w lie on its wrong side",
+            f"{frame.missing[heaviest]:.0%} of the posterior on its wrong side",
         ]
     return "\n".join(lines)
 

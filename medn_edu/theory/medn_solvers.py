@@ -110,16 +110,18 @@ def _centre(
             return -math.inf
         return problem.dual_value(alpha) + float(np.log(alpha[rows]).sum()) / t
 
+    here = value(alpha)
     for _ in range(100):
         step, slope = _newton_step(problem, rows, alpha, t)
         if slope <= 1e-6 / t:
             break
-        length, here = 1.0, value(alpha)
-        while not value(alpha + length * step) >= here + 0.1 * length * slope:
+        length, there = 1.0, value(alpha + step)
+        while not there >= here + 0.1 * length * slope:
             length /= 2
             if length < 1e-12:
                 return alpha  # no more digits
-        alpha = alpha + length * step
+            there = value(alpha + length * step)
+        alpha, here = alpha + length * step, there
     return alpha
 
 

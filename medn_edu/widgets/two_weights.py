@@ -102,8 +102,8 @@ def _rest(frame: TwoWeightsFrame) -> str:
     missed = (
         ""
         if heaviest is None
-        else f"; {frame.missing[heaviest]:.0%} of all w lie on the wrong side of the "
-        f"line of {_labelling(frame, heaviest)}"
+        else f"; {frame.missing[heaviest]:.0%} of the posterior on the wrong side of "
+        f"the line of {_labelling(frame, heaviest)}"
     )
     return f"mode {_point(frame.mode)}, slack {slack}, α: {_masses(frame)}{missed}"
 
@@ -153,8 +153,8 @@ def _lessons() -> list[Lesson]:
         ),
         Lesson(
             {"prior": "Gaussian", "C": 1.0, **start},
-            "The mean lies on the line of aax, and half of all w lie on its wrong side: the margin "
-            "binds the mean, not each w.",
+            "The mean lies on the line of aax, and half of the posterior lies on its wrong side: the "
+            "margin binds the mean, not each w.",
             half_below,
         ),
         Lesson(
