@@ -131,21 +131,7 @@ def test_warmup(capsys):
 
 def test_lab_copies_the_course_and_starts_the_server(tmp_path, capsys, monkeypatch):
     started = []
-
-    class Server:
-        def __init__(self, command):
-            started.append(command)
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *exc_info):
-            return None
-
-        def wait(self):
-            return 0
-
-    monkeypatch.setattr(lab.subprocess, "Popen", Server)
+    monkeypatch.setattr(lab, "serve", lambda command: started.append(command) or 0)
     folder = tmp_path / "my course"
     assert main(["lab", str(folder), "--no-browser", "--port", "8899"]) == 0
     [command] = started

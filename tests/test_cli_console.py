@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -191,3 +194,61 @@ def test_progress_shows_on_a_terminal(monkeypatch):
 def test_progress_can_be_silenced(monkeypatch):
     monkeypatch.setenv("TQDM_DISABLE", "1")
     assert progress_output(monkeypatch, Terminal()) == ""
+
+
+# -- serving until told to stop -------------------------------------------------------------------
+
+# A server, and something that it starts; both say who they are by files in the folder.
+SERVER = """
+import signal, subprocess, sys, time
+from pathlib import Path
+if sys.argv[2] == "deaf":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+helper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+Path(sys.argv[1], "helper").write_text(str(helper.pid))
+Path(sys.argv[1], "server").write_text(str(__import__("os").getpid()))
+time.sleep(60)
+"""
+COMMAND = """
+import sys, tempfile
+from medn_edu.cli.console import serve
+with tempfile.TemporaryDirectory(dir=sys.argv[1]):
+    code = serve([sys.executable, "-c", *sys.argv[2:]], patience=2.0)
+sys.exit(code)
+"""
+
+
+def is_running(pid):
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+@pytest.mark.parametrize("hearing", ["hears", "deaf"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 0)])
+def test_a_server_ends_with_its_command(tmp_path, number, code, hearing):
+    notes, work = tmp_path / "notes", tmp_path / "work"
+    notes.mkdir()
+    work.mkdir()
+    arguments = [str(work), SERVER, str(notes), hearing]
+    with subprocess.Popen([sys.executable, "-c", COMMAND, *arguments]) as command:
+        for _ in range(600):
+            if (notes / "server").exists() and (notes / "server").read_text():
+                break
+            time.sleep(0.05)
+        assert len(list(work.iterdir())) == 1
+        command.send_signal(number)
+        assert command.wait(30) == code
+    assert not list(work.iterdir()), "the temporary folder is left"
+    pids = [(notes / name).read_text() for name in ("server", "helper")]
+    for _ in range(100):  # orphans take a moment to be buried
+        if not any(map(is_running, pids)):
+            break
+        time.sleep(0.05)
+    assert not any(map(is_running, pids))
+
+
+def test_a_server_that_ends_says_how():
+    before = signal.getsignal(signal.SIGTERM)
+    assert console.serve([sys.executable, "-c", "raise SystemExit(3)"]) == 3
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -90,20 +90,11 @@ def test_the_app_is_served_on_loopback_with_a_token(
 ) -> None:
     started: list[list[str]] = []
 
-    class Server:
-        def __init__(self, command: list[str]) -> None:
-            started.append(command)
+    def serve(command: list[str]) -> int:
+        started.append(command)
+        return 0
 
-        def __enter__(self) -> Server:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            return None
-
-        def wait(self) -> int:
-            return 0
-
-    monkeypatch.setattr(app.subprocess, "Popen", Server)
+    monkeypatch.setattr(app, "serve", serve)
     assert main(["app", "--no-browser"]) == 0
     [command] = started
     assert "--Voila.ip=127.0.0.1" in command

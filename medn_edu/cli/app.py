@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from medn_edu.cli.console import CommandError, say
+from medn_edu.cli.console import CommandError, say, serve
 
 __all__ = ["add_parser", "app_command", "run"]
 
@@ -70,12 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             (Path(folder) / name).write_text(text, encoding="utf-8")
         say("Starting Voila; Ctrl-C ends it.")
         command = app_command(Path(folder), browser=not arguments.no_browser, port=arguments.port)
-        with subprocess.Popen(command) as server:
-            try:
-                return server.wait()
-            except KeyboardInterrupt:  # the server has got it too, and is shutting down its kernels
-                server.wait()
-                return 0
+        return serve(command)
 
 
 def app_command(folder: Path, *, browser: bool, port: int | None) -> list[str]:

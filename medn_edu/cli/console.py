@@ -1,11 +1,16 @@
-"""What every command shares: saying things on any console, failing in one sentence, progress."""
+"""What commands share: saying things on any console, failing in one sentence, progress, serving."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import signal
+import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -15,10 +20,12 @@ __all__ = [
     "CommandError",
     "Progress",
     "add_common_options",
+    "add_course_folder",
     "available_cpus",
     "make_streams_safe",
     "results_folder",
     "say",
+    "serve",
 ]
 
 # How a progress bar ends: 3/120 fits, 00:10 so far, 06:30 left.
@@ -98,6 +105,22 @@ def add_common_options(
         )  # fmt: skip
 
 
+def add_course_folder(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the argument DIR, the folder of the course.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The command's parser.
+    what : str
+        What the folder is to the command.
+    """
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path("medn-course"), metavar="DIR",
+        help=f"{what} (default: ./medn-course)",
+    )  # fmt: skip
+
+
 def available_cpus() -> int:
     """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -134,6 +157,73 @@ def results_folder(folder: Path, option: str = "--out") -> Path:
             f"the results folder {folder} cannot be written ({reason(error)}); "
             f"choose another with {option}."
         ) from None
+
+
+def serve(command: Sequence[str], *, patience: float = 10.0) -> int:
+    """Run a server until it ends, or until this process is told to stop; nothing of it is left then.
+
+    Ctrl-C is the usual way to stop.  A request to terminate, or the end of the terminal, raises
+    `SystemExit` once the server has gone, so that what is around this call can tidy up.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The server's command.
+    patience : float, default=10.0
+        Seconds that it has to shut down before it is killed.
+
+    Returns
+    -------
+    int
+        The server's exit code; 0 after Ctrl-C.
+    """
+    with _requests_to_end_raise():
+        # In a session of its own all that it starts can be ended with it, by whatever signal.
+        server = subprocess.Popen(command, start_new_session=True)
+        try:
+            return server.wait()
+        except KeyboardInterrupt:
+            return 0
+        finally:
+            _end(server, patience)
+
+
+@contextlib.contextmanager
+def _requests_to_end_raise() -> Iterator[None]:
+    """Let signals that would end this process at once raise `SystemExit` instead."""
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():  # no other may handle signals
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # Windows has not both
+            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                before[number] = signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(server: subprocess.Popen[bytes], patience: float) -> None:
+    """Ask a server to shut down, wait, and kill what is left of its group."""
+    _signal_group(server, "SIGTERM")
+    # Who asks again while it shuts down has no more patience.
+    with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt, SystemExit):
+        server.wait(patience)
+    _signal_group(server, "SIGKILL")
+    server.kill()
+    server.wait()
+
+
+def _signal_group(server: subprocess.Popen[bytes], name: str) -> None:
+    if os.name != "posix":  # no groups; Ctrl-C has reached the server already
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(server.pid, getattr(signal, name))
 
 
 class Progress:

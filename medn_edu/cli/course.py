@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from medn_edu.cli.console import CommandError, say
+from medn_edu.cli.console import CommandError, add_course_folder, say
 
 __all__ = ["add_parser", "run", "say_copied"]
 
@@ -41,10 +40,7 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "folder", nargs="?", type=Path, default=Path("medn-course"), metavar="DIR",
-        help="where to put it (default: ./medn-course)",
-    )  # fmt: skip
+    add_course_folder(parser, "where to put it")
     parser.add_argument(
         "--edition",
         choices=("self-study", "student", "instructor"),

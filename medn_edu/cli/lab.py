@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from medn_edu.cli.console import CommandError, say
+from medn_edu.cli.console import CommandError, add_course_folder, say, serve
 from medn_edu.cli.course import say_copied
 
 __all__ = ["add_parser", "lab_command", "run"]
@@ -43,10 +42,7 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "folder", nargs="?", type=Path, default=Path("medn-course"), metavar="DIR",
-        help="where to put the course (default: ./medn-course)",
-    )  # fmt: skip
+    add_course_folder(parser, "where to put the course")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.add_argument("--port", type=int, default=None, metavar="N", help="port to listen on")
     parser.set_defaults(run=run)
@@ -75,12 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     say("Starting JupyterLab; Ctrl-C ends it.")
     command = lab_command(arguments.folder, browser=not arguments.no_browser, port=arguments.port)
-    with subprocess.Popen(command) as server:
-        try:
-            return server.wait()
-        except KeyboardInterrupt:  # the server has got it too, and is shutting down its kernels
-            server.wait()
-            return 0
+    return serve(command)
 
 
 def lab_command(folder: Path, *, browser: bool, port: int | None) -> list[str]:

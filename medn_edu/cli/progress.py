@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from medn_edu.cli.console import say
+from medn_edu.cli.console import add_course_folder, say
 
 __all__ = ["add_parser", "run"]
 
@@ -36,10 +36,7 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "folder", nargs="?", type=Path, default=Path("medn-course"), metavar="DIR",
-        help="the course (default: ./medn-course)",
-    )  # fmt: skip
+    add_course_folder(parser, "the course")
     parser.add_argument("--export", type=Path, metavar="FILE", help="write the table as CSV, too")
     parser.set_defaults(run=run)
 
