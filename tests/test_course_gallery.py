@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import io
 from typing import Any
 
 import nbformat
+import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
+from PIL import Image
+from scipy.ndimage import binary_opening
 
 from medn_edu import widgets
 from medn_edu.cli import app, main
@@ -54,6 +59,26 @@ def test_words_state_the_numbers_now_shown(explorer: Explorer) -> None:
         assert after.png != before.png, control
         assert explorer.set(**{control: here}).frame() == before
     assert any(character.isdigit() for character in explorer.frame().alt)
+
+
+def test_pictures_are_what_a_whole_drawing_shows(explorer: Explorer) -> None:
+    """What stands still is drawn once (`medn_edu.plots.layers`); nobody may see that."""
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        values = {
+            key: control.values[rng.integers(len(control.values))]
+            for key, control in explorer.controls.items()
+        }
+        summary = explorer.set(**values).frame().summary
+        assert explorer._update(**values) == summary  # the artists are those of this picture
+        shown = np.asarray(Image.open(io.BytesIO(explorer.frame().png)), dtype=float)
+        canvas = FigureCanvasAgg(explorer.figure)
+        canvas.draw()
+        whole = np.asarray(canvas.buffer_rgba())[..., :3]
+        apart = np.abs(shown - whole).max(axis=2) > 40
+        assert not binary_opening(apart, np.ones((3, 3))).any(), (
+            values
+        )  # single pixels of edges may
 
 
 def texts(explorer: Explorer) -> list[Text]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
+from scipy.ndimage import binary_opening
 
-from medn_edu.course.gallery import EXHIBITS
 from medn_edu.plots import new_figure
 from medn_edu.plots.layers import Layers
 
@@ -29,8 +30,9 @@ def drawn_as_a_whole(figure: Figure) -> np.ndarray:
 
 
 def differing(png: bytes, figure: Figure) -> int:
-    """Number of pixels that differ by more than edges do that were smoothed twice."""
-    return int((np.abs(pixels(png) - drawn_as_a_whole(figure)).max(axis=2) > 40).sum())
+    """Number of pixels that differ, but for single ones at edges that were smoothed twice."""
+    apart = np.abs(pixels(png) - drawn_as_a_whole(figure)).max(axis=2) > 40
+    return int(binary_opening(apart, np.ones((2, 2))).sum())
 
 
 @pytest.fixture
@@ -45,45 +47,49 @@ def scene() -> dict[str, Any]:
     left.legend()
     note = figure.text(0.5, 0.02, "note")
     figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # settled
     return {"figure": figure, "left": left, "right": right} | {
         "line": line, "bar": bar, "text": text, "note": note,
     }  # fmt: skip
 
 
-def change(step: int, s: dict[str, Any]) -> None:
-    """Move one thing after the other, as widgets do, and as they should not."""
-    if step == 1:
-        s["line"].set_ydata([0.2, 0.9])
-    elif step == 2:
-        s["bar"].set_height(0.3)
-    elif step == 3:
-        s["text"].set_text("other words")
-        s["note"].set_text("another note")
-    elif step == 4:
-        s["left"].set_xlim(-1, 2)
-    elif step == 5:
-        s["right"].plot([0.1, 0.2], [0, 1])
-    elif step == 6:
-        s["right"].lines[0].remove()
-    elif step == 7:
-        s["left"].set_visible(False)
-    elif step == 8:
-        s["left"].set_visible(True)
-        s["left"].set_title("title")
-    elif step == 9:
-        s["right"].clear()
-        s["right"].plot([0, 3], [0, 3])
+def shade(s: dict[str, Any]) -> None:
+    s["shade"] = s["left"].fill_between([0, 1], [0, 1], alpha=0.3)
+
+
+# What widgets do with artists, and what they should not.
+CHANGES: list[Callable[[dict[str, Any]], Any]] = [
+    lambda s: None,
+    lambda s: s["line"].set_ydata([0.2, 0.9]),
+    lambda s: s["bar"].set_height(0.3),
+    lambda s: s["text"].set_text("other words"),
+    lambda s: s["note"].set_text("another note"),
+    lambda s: s["left"].set_xlim(-1, 2),
+    shade,
+    lambda s: s["shade"].remove(),
+    lambda s: s["right"].plot([0.1, 0.2], [0, 1], zorder=9),
+    lambda s: s["right"].lines[0].remove(),
+    lambda s: s["left"].set_facecolor("0.9"),
+    lambda s: s["left"].set_visible(False),
+    lambda s: s["left"].set_visible(True),
+    lambda s: s["left"].set_title("title"),
+    lambda s: s["left"].grid(True),
+    lambda s: s["left"].axvspan(0, 0.5, zorder=0),
+    lambda s: s["right"].twinx().plot([0, 0.3], [3, 4]),
+    lambda s: s["right"].inset_axes([0.5, 0.5, 0.4, 0.4]).plot([0, 1], [0, 1]),
+    lambda s: s["bar"].set_height(0.8),
+    lambda s: (s["right"].clear(), s["right"].plot([0, 3], [0, 3])),
+]
 
 
 def test_every_change_is_shown(scene: dict[str, Any]) -> None:
     layers = Layers(scene["figure"], DPI)
     pictures = []
-    for step in range(10):
-        layers.watch()
-        change(step, scene)
+    for step, change in enumerate(CHANGES):
+        change(scene)
         pictures.append(layers.render())
-        assert differing(pictures[-1], scene["figure"]) < 20, step
-    assert len(set(pictures)) == len(pictures)
+        assert differing(pictures[-1], scene["figure"]) == 0, step
+    assert len(set(pictures)) >= len(pictures) - 1  # once something is hidden and shown again
 
 
 def test_what_stands_still_is_drawn_once(
@@ -95,7 +101,6 @@ def test_what_stands_still_is_drawn_once(
         FigureCanvasAgg, "draw", lambda self, draw=FigureCanvasAgg.draw: drawings.append(draw(self))
     )
     for height in (1.0, 0.5, 0.7, 0.9):
-        layers.watch()
         scene["bar"].set_height(height)
         layers.render()
     assert len(drawings) <= 2
@@ -107,22 +112,7 @@ def test_three_dimensions_are_drawn_whole() -> None:
     layers = Layers(figure, DPI)
     heights = []
     for height in (1.0, 0.2):
-        layers.watch()
         line.set_data_3d([0, 1], [0, 1], [0, height])
         red = pixels(layers.render())[..., 1] < 50
         heights.append(np.flatnonzero(red.any(axis=1)).size)
     assert heights[0] > 1.5 * heights[1] > 0
-
-
-@pytest.mark.parametrize("name", EXHIBITS)
-def test_explorers_show_what_a_whole_drawing_shows(name: str) -> None:
-    explorer = EXHIBITS[name].explorer()
-    rng = np.random.default_rng(0)
-    for _ in range(3):
-        values = {
-            key: control.values[rng.integers(len(control.values))]
-            for key, control in explorer.controls.items()
-        }
-        summary = explorer.set(**values).frame().summary
-        assert explorer._update(**values) == summary  # the artists are those of this picture
-        assert differing(explorer.frame().png, explorer.figure) < 400

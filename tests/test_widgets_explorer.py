@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from medn_edu.plots import new_figure
@@ -290,3 +291,29 @@ def test_sliders_have_exact_ends_and_print_what_they_hold(low: int, n: int, step
     assert [float(text) for text in control.texts] == pytest.approx(control.values)
     assert len(set(control.texts)) == n + 1
     assert all(control.position(value) == i for i, value in enumerate(control.values))
+
+
+def test_a_change_from_outside_and_a_failed_update_are_not_lost() -> None:
+    figure = new_figure(3, 2)
+    axes = figure.subplots()
+    (line,) = axes.plot([0, 1], [0, 1])
+
+    def update(x: int) -> str:
+        line.set_visible(x != 2)
+        line.set_ydata([0, x])
+        if x == 1:
+            raise ValueError("not today")
+        return f"x is {x}."
+
+    explorer = Explorer(figure, update, "a line", x=(0, 3, 1))
+    plain = explorer.set(x=0).frame().png
+    axes.set_title("a title")
+    titled = explorer.set(x=2).frame().png
+    assert titled != plain
+    with pytest.raises(ValueError, match="not today"):
+        explorer.set(x=1).frame()
+    last = explorer.set(x=3).frame().png
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    shown = np.asarray(Image.open(io.BytesIO(last)), dtype=float)
+    assert np.abs(shown - np.asarray(canvas.buffer_rgba())[..., :3]).max() < 40

@@ -284,7 +284,6 @@ class Explorer:
 
     def _draw(self, positions: Mapping[str, int]) -> Frame:
         values = {key: self._controls[key].values[i] for key, i in positions.items()}
-        self._layers.watch()
         summary = self._update(**values)
         if not isinstance(summary, str):
             raise TypeError(f"update returned {summary!r}; expected one sentence with the numbers.")
