@@ -82,6 +82,15 @@ def test_a_function_that_changes_its_arguments_is_still_judged(
     assert said(capsys).startswith("Right")
 
 
+def test_another_rule_of_integration_is_right(capsys: pytest.CaptureFixture[str]) -> None:
+    def tilted_mean(w: np.ndarray, log_p0: np.ndarray, eta: float) -> float:
+        density = softmax(log_p0 + eta * w)
+        return np.trapezoid(w * density, w) / np.trapezoid(density, w)
+
+    exercises.check_tilted_mean(tilted_mean)
+    assert said(capsys).startswith("Right")
+
+
 def viterbi(node: np.ndarray, edge: np.ndarray) -> list[int]:
     best, back = node[0], []
     for here in node[1:]:
@@ -160,6 +169,11 @@ def margin(node: np.ndarray, edge: np.ndarray, labels: Any, rivals: Any = np.any
     """Return how far the truth leads all that differ from it anywhere (or everywhere)."""
     scores, truth = chain_scores(node, edge), tuple(labels)
     return scores[truth] - max(s for y, s in scores.items() if rivals(np.array(y) != labels))
+
+
+def over_other_scores(scores: dict[tuple[int, ...], float], truth: tuple[int, ...]) -> float:
+    """Return how far the truth leads the largest score that is another number."""
+    return scores[truth] - max(score for score in scores.values() if score != scores[truth])
 
 
 def bisect(p: float, budget: float, kl: Any = None, low: Any = None, halvings: int = 50) -> float:
@@ -313,6 +327,7 @@ ANSWERS = {
         lambda n, e, y: np.diff(sorted(chain_scores(n, e).values())[-2:])[0],
         lambda n, e, y: margin(n, np.zeros_like(e), y),
         lambda n, e, y: margin(n, e, y, np.all),
+        lambda n, e, y: over_other_scores(chain_scores(n, e), tuple(y)),
         lambda n, e, y: chain_scores(n, e)[tuple(y)],
         lambda n, e, y: margin(n, e.T, y),
     ],

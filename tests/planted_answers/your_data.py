@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from medn_edu.course import exercises
 
@@ -86,6 +87,7 @@ ANSWERS: dict[Any, list[Any]] = {
         lambda groups, k: [fold + 1 for fold in group_folds(groups, k)],
         lambda groups, k: [0] * len(groups),
         lambda groups, k: group_folds(groups, len(groups)),
+        lambda groups, k: [sum(map(ord, group)) % k for group in groups],
         lambda groups, k: [k * (fold > 0) for fold in group_folds(groups, k)],
         lambda groups, k: [np.flatnonzero(np.array(groups) == g) for g in sorted(set(groups))],
     ],
@@ -99,6 +101,7 @@ ANSWERS: dict[Any, list[Any]] = {
         lambda x, reach: window(x, 1),
         lambda x, reach: window(x, reach)[:, : (reach + 1) * x.shape[1]],
         lambda x, reach: np.hstack([window(column[:, None], reach) for column in x.T]),
+        lambda x, reach: sp.csr_array(window(x, reach)),
         lambda x, reach: 2 * window(x, reach),
     ],
 }

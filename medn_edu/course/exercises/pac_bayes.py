@@ -196,6 +196,13 @@ def _lead(
     return chain_score(node, edge, truth) - max(rivals)
 
 
+def _over_other_scores(node: np.ndarray, edge: np.ndarray, labels: np.ndarray) -> float:
+    """The truth's score less the largest that is another number: rivals that tie are lost."""
+    every = itertools.product(range(node.shape[1]), repeat=len(node))
+    scores, truth = [chain_score(node, edge, y) for y in every], chain_score(node, edge, labels)
+    return truth - max(score for score in scores if score != truth)
+
+
 def _over_second_best(node: np.ndarray, edge: np.ndarray, labels: np.ndarray) -> float:
     every = itertools.product(range(node.shape[1]), repeat=len(node))
     scores = sorted(chain_score(node, edge, rival) for rival in every)
@@ -203,7 +210,7 @@ def _over_second_best(node: np.ndarray, edge: np.ndarray, labels: np.ndarray) ->
 
 
 def _margin_cases() -> list[tuple[Any, ...]]:
-    """Chains whose true labelling is the best one, and chains where it is not."""
+    """Chains whose true labelling is the best one, where it is not, and one where others tie with it."""
     rng, cases = np.random.default_rng(5), []
     for number, (node, edge) in enumerate(chain_cases(5)):
         labels = rng.integers(node.shape[1], size=len(node))
@@ -211,7 +218,8 @@ def _margin_cases() -> list[tuple[Any, ...]]:
             every = itertools.product(range(node.shape[1]), repeat=len(node))
             labels = np.array(max(every, key=lambda y: chain_score(node, edge, y)))
         cases.append((node, edge, labels))
-    return cases
+    tied = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
+    return [*cases, (tied, np.diag([1.0, 1.0, 0.0]), np.array([0, 0]))]
 
 
 @check
@@ -241,6 +249,10 @@ def check_margin(answer: Any) -> Verdict:
             (
                 lambda node, edge, labels: -_margin(node, edge, labels),
                 "the sign: the truth's score comes first.",
+            ),
+            (
+                _over_other_scores,
+                "a rival with the same score is a rival: compare labellings, not scores.",
             ),
             (
                 _over_second_best,

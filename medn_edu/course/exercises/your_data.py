@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from medn_edu.course.exercises._judging import Verdict, check, judge_function
 
@@ -150,6 +151,8 @@ def check_group_folds(answer: Any) -> Verdict:
         (["eva", "eva", "bo", "bo", "bo", "ida", "eva", "jo", "ida", "max"], 2),
         (["p3", "p1", "p3", "p2", "p2", "p4", "p1", "p5", "p6", "p6", "p7"], 3),
         (["b", "a", "b", "c", "a", "c", "c", "c"], 3),
+        (["d2", "d4", "d8", "d2"], 3),
+        (["x0", "x4", "x8", "x4", "y0"], 4),
     ]
     for groups, k in cases:
         complaint = _complaint(answer(list(groups), k), groups, k)
@@ -180,6 +183,7 @@ def _complaint(given: Any, groups: Sequence[str], k: int) -> str | None:
         (torn, "a group is in two folds: its samples train and test."),
         (len(set(fold_of)) == 1, "all samples are in one fold: nothing is left to train on."),
         (len(set(fold_of)) > k, f"with k = {k} there must be {k} folds; several groups share one."),
+        (set(fold_of) < set(range(k)), "a fold may stay empty: number the groups first."),
         (set(fold_of) != set(range(k)), f"with k = {k} expected folds 0 to {k - 1}, none empty."),
     ]
     return next((complaint for broken, complaint in rules if broken), None)
@@ -241,6 +245,8 @@ def check_window(answer: Any) -> Verdict:
     rng = np.random.default_rng(16)
     shapes = ((5, 2, 1), (6, 3, 2), (1, 2, 2), (3, 2, 3), (4, 3, 0))
     cases = [(rng.integers(1, 10, (n, d)).astype(float), reach) for n, d, reach in shapes]
+    if callable(answer) and sp.issparse(answer(np.eye(2), 1)):
+        return False, "that is a sparse matrix; x is a dense array, so return one."
     return judge_function(
         answer,
         cases,
