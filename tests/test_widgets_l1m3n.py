@@ -94,17 +94,18 @@ def path():
 
 
 def test_lessons_of_the_path(path):
-    assert len(path.lessons) == 4
+    assert len(path.lessons) == 5
     for lesson in path.lessons:
         assert path.check(lesson), lesson.fact
 
 
 def test_lessons_of_the_path_can_fail(path):
-    nothing_is_zero, those_below_die, exact_zeros, noise_is_gone = path.lessons
+    nothing_is_zero, those_below_die, exact_zeros, one_copy_stays, noise_is_gone = path.lessons
     last = path.controls["step"].values[-1]
     assert not nothing_is_zero.holds(last, 0.05)
     assert not those_below_die.holds(0, 0.05)
     assert not exact_zeros.holds(last - 5, 0.05)
+    assert not one_copy_stays.holds(last - 1, 0.05)
     assert not noise_is_gone.holds(last, 0.1)
 
 

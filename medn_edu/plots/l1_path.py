@@ -34,6 +34,8 @@ from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.l1_path import l1_path
 
 __all__ = [
+    "N_COPIES",
+    "N_LABELS",
     "PRICES",
     "PathFrame",
     "WeightsOnPath",
@@ -48,12 +50,29 @@ PRICES = (0.02, 0.05, 0.1)
 
 _LAMS = 10.0 ** np.arange(0, 7, 0.5)
 N_LABELS, N_RELEVANT, N_FEATURES = 3, 6, 9
+"""Labels, relevant features and features of `correlated_problem`."""
+
 GROUPS = {
     "relevant": ("#0072B2", N_RELEVANT * N_LABELS),
     "irrelevant": ("#D55E00", (N_FEATURES - N_RELEVANT) * N_LABELS),
     "transitions": ("#5D6B78", N_LABELS**2),
 }
 """Colour and number of the weights of each group, in the order drawn."""
+
+N_COPIES = 3
+"""Number of near-copies in each of the two groups of correlated relevant features."""
+
+_STRETCHES = {
+    "near-copies 1": N_COPIES * N_LABELS,
+    "near-copies 2": N_COPIES * N_LABELS,
+    "irrelevant": GROUPS["irrelevant"][1],
+    "transitions": GROUPS["transitions"][1],
+}
+"""Stretches of weights with a thin gap between them, as named below the axis."""
+
+_STRETCH_OF = np.repeat(np.arange(len(_STRETCHES)), list(_STRETCHES.values()))
+_AT = np.arange(len(_STRETCH_OF)) + 0.8 * _STRETCH_OF
+"""Where each weight stands on the axis."""
 
 _MARKS = {"relevant": "o", "irrelevant": "s", "transitions": "^"}
 _SORTED: tuple[dict[str, Any], ...] = (
@@ -226,24 +245,22 @@ class WeightsOnPath:
         frame : PathFrame
             What to show.
         """
-        at = np.arange(len(frame.weights))
         height = np.where(frame.weights > 0, np.clip(frame.weights, _FLOOR, _TOP), _ZERO)
-        stems = [np.array([[x, _ZERO], [x, y]]) for x, y in zip(at, height, strict=True)]
+        stems = [np.array([[x, _ZERO], [x, y]]) for x, y in zip(_AT, height, strict=True)]
         self._stems.set_segments(stems)
         gone = frame.weights == 0
         for name, part in group_slices().items():
-            self._dots[name].set_data(at[part][~gone[part]], height[part][~gone[part]])
-            self._gone[name].set_data(at[part][gone[part]], height[part][gone[part]])
+            self._dots[name].set_data(_AT[part][~gone[part]], height[part][~gone[part]])
+            self._gone[name].set_data(_AT[part][gone[part]], height[part][gone[part]])
         shown = (frame.bounds > _FLOOR) & (frame.bounds < 2 * _TOP)
-        self._caps.set_data(at[shown], frame.bounds[shown])
+        self._caps.set_data(_AT[shown], frame.bounds[shown])
         for bar, value in zip(self._bars, frame.evidence, strict=True):
             bar.set_height(value)
         self._title.set_text(_title(frame))
 
     def _draw_weights(self, ax: Axes) -> None:
         colours = np.concatenate([[colour] * size for colour, size in GROUPS.values()])
-        n = len(colours)
-        self._stems = ax.vlines(np.arange(n), _ZERO, _ZERO, colors=colours, lw=2, alpha=0.5)
+        self._stems = ax.vlines(_AT, _ZERO, _ZERO, colors=colours, lw=2, alpha=0.5)
         self._dots, self._gone = {}, {}
         for name, (colour, size) in GROUPS.items():
             style = {"ls": "none", "marker": _MARKS[name], "color": colour, "zorder": 4}
@@ -252,7 +269,7 @@ class WeightsOnPath:
             self._gone[name].set_in_layout(False)  # while it is empty it would be in a corner
         (self._caps,) = ax.plot([], [], "_", color=INK, ms=9, mew=1.5, label="bound of $|w_k^*|$")
         _draw_scale(ax)
-        ax.set_xlim(-0.8, n - 0.2)
+        ax.set_xlim(-0.8, _AT[-1] + 0.8)
         ax.tick_params(axis="x", length=0)
         self._title = ax.set_title("λ = 1", pad=24)
         ax.legend(
@@ -265,12 +282,12 @@ class WeightsOnPath:
 
     def _draw_evidence(self, ax: Axes) -> None:
         colours = np.concatenate([[colour] * size for colour, size in GROUPS.values()])
-        self._bars = ax.bar(np.arange(len(colours)), 0, 0.72, color=colours, alpha=0.8)
+        self._bars = ax.bar(_AT, 0, 0.72, color=colours, alpha=0.8)
         ax.axhline(0.5, color=INK, lw=1.2, ls="--")
         ax.set(ylim=(0, 0.56), yticks=(0, 0.25, 0.5), ylabel="evidence")
         ax.set_yticks([0, 0.25, 0.5], ["0", "¼", "½"])
-        middles = [(part.start + part.stop - 1) / 2 for part in group_slices().values()]
-        ax.set_xticks(middles, list(GROUPS))
+        middles = [_AT[_STRETCH_OF == i].mean() for i in range(len(_STRETCHES))]
+        ax.set_xticks(middles, list(_STRETCHES))
         ax.tick_params(axis="x", length=0)
 
 

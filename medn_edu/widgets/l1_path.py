@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from medn_edu.plots.l1_path import (
+    N_COPIES,
+    N_LABELS,
     PRICES,
     PathFrame,
     WeightsOnPath,
@@ -106,6 +108,11 @@ def _lessons(most: int) -> list[Lesson]:
         stays = frame.weights > 0
         return bool(frame.gap == 0 and frame.zeros > 18 and np.allclose(frame.evidence[stays], 0.5))
 
+    def one_copy_stays(step: int, C: float) -> bool:
+        relevant = _at(C, step).weights[parts["relevant"]].reshape(-1, N_COPIES, N_LABELS)
+        kept = np.sum(relevant > 0, axis=1)  # of the copies, for each group and label
+        return bool(kept.max() == 1 and np.all(kept.sum(axis=1) > 0))
+
     def noise_is_gone(step: int, C: float) -> bool:
         weights = _at(C, step).weights
         return bool(np.all(weights[parts["irrelevant"]] == 0) and weights.any())
@@ -125,6 +132,11 @@ def _lessons(most: int) -> list[Lesson]:
             {"step": most, "C": 0.05},
             "After the clean-up zeros are exact, and where a weight is left the evidence is ½.",
             exact_zeros,
+        ),
+        Lesson(
+            {"step": most, "C": 0.05},
+            "Of three near-copies at most one keeps a weight for a label.",
+            one_copy_stays,
         ),
         Lesson(
             {"step": most, "C": 0.02},
