@@ -6,6 +6,7 @@ Screenshots are kept in the folder named by ``MEDN_EDU_SCREENSHOTS``, or in pyte
 
 from __future__ import annotations
 
+import itertools
 import os
 import pathlib
 import shutil
@@ -76,6 +77,12 @@ slider.observe(lambda change: setattr(label, "value", str(change["new"])), "valu
 ipywidgets.VBox([slider, label])
 """
 
+FORGETFUL = """
+from medn_edu.widgets import explorer
+
+explorer.KEPT_FRAMES = 1  # so that every move is drawn
+"""
+
 # Presses an arrow key on the focused element and resolves with the milliseconds until the watched
 # node has changed: the clock runs in the page, so that the test's own delay is not counted.
 LISTEN = """(selector) => {
@@ -114,8 +121,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     for notebook in NOTEBOOKS:
         shutil.copy(notebook, folder)
     write_notebook(folder / "probe.ipynb", (PROBE_CURVES, PROBE_FIELD, PROBE_LABEL))
-    shown = [f"from medn_edu.widgets import {name}\n{name}()" for name in EXHIBITS]
-    write_notebook(folder / "gallery.ipynb", [PROBE_LABEL, *shown])
+    alone = [f"from medn_edu.widgets import {name}\n{name}()" for name in EXHIBITS]
+    write_notebook(folder / "gallery.ipynb", [FORGETFUL, PROBE_LABEL, *alone])
     with jupyter_lab(folder, home) as address, chromium() as page:
         yield Lab(page, address)
 
@@ -302,6 +309,8 @@ def test_the_app_serves_a_figure_alone(lab: Lab, tmp_path: pathlib.Path) -> None
         assert shown(part) != before
         page.get_by_text("What to see:").wait_for()
         assert page.locator("pre code").count() == 0  # no sources
+        # the template asks for icons that the page does not show; without a network it does without
+        assert hosts <= {"127.0.0.1", "cdn.jsdelivr.net", None}
 
 
 def latencies(lab: Lab, focus: Any, watched: str, moves: int = 40) -> np.ndarray:
@@ -343,13 +352,14 @@ def test_latency_against_a_label(probe: Lab, capsys: pytest.CaptureFixture[str])
     assert np.median(scrub) <= np.median(label)
 
 
+FIELDS = {"two_weights", "working_sets"}  # contours and shades over a plane; the others are curves
+SCRUBBED = ("margins", "two_weights", "norm_balls")  # a few, for the kernel has no part in it
+GOALS = {"curves": 90, "field": 160, "time": 20}  # ms, of 95 in 100 moves on a quiet machine
+
+
 @pytest.mark.alone
 def test_latency_of_the_course(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
-    """Press keys in every explorer: in a control that the kernel answers, and along the time.
-
-    The goals, printed beside the numbers, are those of a quiet machine: 90 ms for curves and 160 ms
-    for fields in 95 of 100 moves, 20 ms along a time whose pictures have arrived.
-    """
+    """Press keys in every explorer, in a control that the kernel answers; in some along the time."""
     lab.errors.clear()
     lab.open("gallery.ipynb")
     lab.run_all(180)
@@ -365,25 +375,25 @@ def test_latency_of_the_course(lab: Lab, capsys: pytest.CaptureFixture[str]) -> 
     for i, name in enumerate(EXHIBITS):
         part = page.locator(".medn-explorer").nth(i)
         asked = part.locator("input[type=range]:not([title])")  # only the time has a title
-        if asked.count():
-            rows[name] = both_ways(lab, asked.first, f".shown-{i}")
-        time = part.locator("input[type=range][title]")
-        if time.count():
-            scrub(lab, part, time)
-            rows[f"{name}, time"] = both_ways(lab, time, f".shown-{i}")
+        control = asked.first if asked.count() else part.locator("select, input").first
+        rows[name, "field" if name in FIELDS else "curves"] = walk(lab, control, f".shown-{i}")
+    for name in SCRUBBED:
+        i = list(EXHIBITS).index(name)
+        time = page.locator(".medn-explorer").nth(i).locator("input[type=range][title]")
+        wait_for_all_pictures(lab, page.locator(".medn-explorer").nth(i), time)
+        rows[name, "time"] = walk(lab, time, f".shown-{i}")
     with capsys.disabled():
-        print(
-            f"\nkey press to new picture, ms (load {os.getloadavg()[0]:.1f}, "
-            f"label p50 {np.median(label):.0f})"
-        )
-        for name, taken in rows.items():
-            print(f"{name:>26}  p50 {np.median(taken):6.1f}  p95 {np.percentile(taken, 95):6.1f}")
-    for name, taken in rows.items():
+        print(f"\nkey press to new picture, ms (load {os.getloadavg()[0]:.1f})")
+        print(f"{'label':>28}  p50 {np.median(label):5.1f}")
+        for (name, kind), taken in rows.items():
+            middle, late = np.percentile(taken, [50, 95])
+            print(f"{name:>20} {kind:>7}  p50 {middle:5.1f}  p95 {late:5.1f}  goal {GOALS[kind]}")
+    for (name, _), taken in rows.items():
         assert np.median(taken) <= 4 * np.median(label), name
     assert lab.errors == []
 
 
-def scrub(lab: Lab, part: Any, time: Any) -> None:
+def wait_for_all_pictures(lab: Lab, part: Any, time: Any) -> None:
     """Turn to the time of an explorer and wait until all its pictures have arrived."""
     time.focus()
     count = int(time.get_attribute("max")) + 1
@@ -391,14 +401,24 @@ def scrub(lab: Lab, part: Any, time: Any) -> None:
     lab.wait_for(arrived, 60, [part.element_handle(), count])
 
 
-def both_ways(lab: Lab, control: Any, watched: str, moves: int = 16) -> np.ndarray:
-    """Return latencies of moves to one side and back, so that short controls do not end."""
-    there, back = keys(control)
+def walk(lab: Lab, control: Any, watched: str, moves: int = 12) -> np.ndarray:
+    """Return latencies of moves to the farther end of a control, and back where it is short."""
+    kind, place, last = control.evaluate(
+        """(node) => node.tagName === "SELECT"
+            ? ["select", node.selectedIndex, node.length - 1]
+            : [node.type, Number(node.value), Number(node.max)]"""
+    )
+    on, back = {"select": ("ArrowDown", "ArrowUp"), "checkbox": ("Space", "Space")}.get(
+        kind, ("ArrowRight", "ArrowLeft")
+    )
+    way = [on] * (last - place) + [back] * last + [on] * last
+    if place > last / 2:
+        way = [back] * place + [on] * last + [back] * last
     control.focus()
     taken = []
-    for i in range(moves):
+    for key in itertools.islice(itertools.cycle(way or [on]), moves):
         lab.page.evaluate(LISTEN, watched)
-        lab.page.keyboard.press(there if i % 4 < 2 else back)
+        lab.page.keyboard.press(key)
         taken.append(lab.page.evaluate("() => window.waited"))
         lab.page.wait_for_timeout(60)
-    return np.array(taken[2:])
+    return np.array(taken[2:])  # at first it is found out what moves

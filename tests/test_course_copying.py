@@ -63,7 +63,26 @@ def test_an_edit_is_kept_and_the_newer_version_put_beside(shipped: Path, tmp_pat
     assert (target / "a.new-0.2.0.ipynb").read_text() == "my work in the new one"
 
 
-@pytest.mark.parametrize("record", [None, "", "not json", "[1, 2]", "{}"])
+@pytest.mark.parametrize("damage", ["", "not json", "[1, 2]"])
+def test_of_an_unreadable_record_the_edition_is_asked(
+    shipped: Path, tmp_path: Path, damage: str
+) -> None:
+    copy_course(tmp_path)
+    (tmp_path / ".medn-course.json").write_text(damage)
+    with pytest.raises(ValueError, match=r"says what edition of the course is there; name it"):
+        copy_course(tmp_path)
+    assert copy_course(tmp_path, edition="self-study").unchanged == ["a.ipynb", "b.ipynb"]
+
+
+def test_copies_from_before_there_were_editions(shipped: Path, tmp_path: Path) -> None:
+    copy_course(tmp_path)
+    record = tmp_path / ".medn-course.json"
+    record.write_text(json.dumps(json.loads(record.read_text())["files"]))
+    (shipped / "a.ipynb").write_text("second a")
+    assert copy_course(tmp_path).updated == ["a.ipynb"]
+
+
+@pytest.mark.parametrize("record", [None, "{}"])
 def test_without_a_record_every_file_counts_as_edited(
     shipped: Path, tmp_path: Path, record: str | None
 ) -> None:

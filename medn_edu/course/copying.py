@@ -71,7 +71,7 @@ def copy_course(
     Raises
     ------
     ValueError
-        If there is no such edition, or the folder holds another one.
+        If there is no such edition, the folder holds another one, or it is not known which.
     OSError
         If the folder cannot be made, read or written, in one sentence.
 
@@ -90,6 +90,11 @@ def copy_course(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         record = _read_record(folder)
+        if record.pop("damaged", False) and edition is None:
+            raise ValueError(
+                f"{folder / RECORD} cannot be read, which says what edition of the course is there; "
+                f"name it, such as edition={EDITIONS[0]!r}, or another folder."
+            )
         present = record.setdefault("edition", edition or EDITIONS[0])
         if edition not in (None, present):
             raise ValueError(f"{folder} holds the {present} edition; name another folder.")
@@ -134,9 +139,13 @@ def _read_record(folder: Path) -> dict[str, Any]:
     """Return the record of an earlier copy; without a readable one every file counts as edited."""
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        if "files" not in record:  # as copies had it before there were editions
+            record = {"edition": EDITIONS[0], "files": record}
         return {"edition": str(record["edition"]), "files": dict(record["files"])}
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+    except FileNotFoundError:
         return {"files": {}}
+    except (ValueError, KeyError, TypeError):
+        return {"files": {}, "damaged": True}
 
 
 def _hash(content: bytes) -> str:

@@ -178,8 +178,10 @@ function render({ model, el }) {
       setTimeout(() => URL.revokeObjectURL(url), 10000);
     } else if (message.kind === "failed") {
       waiting = null;
+      saving = false;
       clearTimeout(timers.waiting);
       status.textContent = message.text;
+      if (message.serial < serial) refresh();
     }
   };
 

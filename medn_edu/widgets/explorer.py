@@ -356,7 +356,8 @@ class Explorer:
                 self._send_animation(view, request)
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
-            view.send({"kind": "failed", "view": request.get("view", ""), "text": text})
+            about = {"view": request.get("view", ""), "serial": request.get("serial", 0)}
+            view.send({"kind": "failed", **about, "text": text})
 
     def _checked(self, positions: Mapping[str, Any]) -> dict[str, int]:
         """Return the positions the browser sent, each within its control."""
