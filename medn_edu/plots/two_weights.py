@@ -193,7 +193,7 @@ def two_weights_frame(
     >>> frame.mean.round(4), frame.mode
     (array([0.6667, 0.6667]), array([0., 0.]))
     >>> {slot.name: float(mass) for slot, mass in zip(frame.slots, frame.alpha)}
-    {'aax': 1.0, 'aai': 0.0, 'axi': 0.0, 'xax': 0.0}
+    {'aax': 1.0, 'aai': 0.0, 'axi': 0.0, 'xax': 0.0, 'iax': 0.0}
     """
     if not 1 <= n_words <= len(WORDS):
         raise ValueError(f"n_words is {n_words}; expected 1 to {len(WORDS)}.")
@@ -265,7 +265,7 @@ def worst_labellings(n_words: int = 1) -> tuple[Slot, ...]:
     Examples
     --------
     >>> [slot.name for slot in worst_labellings(1)]
-    ['aax', 'aai', 'axi', 'xax']
+    ['aax', 'aai', 'axi', 'xax', 'iax']
     """
     one = np.linspace(0.003, 4.003, 250)  # a little beside round numbers, where lines meet
     means = np.stack(np.meshgrid(one, one + 0.0017), axis=-1).reshape(-1, 2)
@@ -344,7 +344,7 @@ def support_masses(
     >>> from medn_edu.theory.axi import AXI
     >>> problem = axi_problem(GaussianPrior(), LinearSlack(0.1), [AXI])
     >>> support_masses(problem, worst_labellings(1), solve_dual(problem).alpha).round(6)
-    array([0. , 0. , 0. , 0.1])
+    array([0. , 0. , 0. , 0.1, 0. ])
     """
     rows, words = (np.array([getattr(slot, key) for slot in slots]) for key in ("row", "word"))
     mean, price = problem.posterior_mean(alpha), problem.slack.C  # type: ignore[union-attr]

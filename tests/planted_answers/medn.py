@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from medn_edu.course import exercises
 
@@ -17,6 +18,12 @@ def gap(alpha: Array, losses: Array, differences: Array, mean: Array) -> float:
     return float(alpha.sum() * shortfall.max() - alpha @ shortfall)
 
 
+def without_the_truth(alpha: Array, losses: Array, differences: Array, mean: Array) -> float:
+    shortfall = losses - differences @ mean
+    wrong = losses > 0
+    return float(alpha.sum() * shortfall[wrong].max() - alpha @ shortfall)
+
+
 def best_mass(difference: Array, loss: float, mean: Callable[..., Any], C: float) -> float:
     low, high = 0.0, C
     for _ in range(60):
@@ -26,6 +33,20 @@ def best_mass(difference: Array, loss: float, mean: Callable[..., Any], C: float
         else:
             high = middle
     return high
+
+
+def below_zero(difference: Array, loss: float, mean: Callable[..., Any], C: float) -> float:
+    found = best_mass(difference, loss, mean, C)
+    if found > 1e-9:
+        return found
+    return brentq(lambda mass: loss - difference @ mean(mass * difference), -9, C)
+
+
+def all_or_inside(difference: Array, loss: float, mean: Callable[..., Any], C: float) -> float:
+    ends = [loss - difference @ mean(mass * difference) for mass in (0.0, C)]
+    if ends[0] * ends[1] > 0:  # no change of sign
+        return C
+    return best_mass(difference, loss, mean, C)
 
 
 def proportional(difference: Array, loss: float, mean: Callable[..., Any], C: float) -> float:
@@ -75,6 +96,7 @@ ANSWERS: dict[Any, list[Any]] = {
         lambda alpha, losses, differences, mean: (
             alpha.sum() * losses.max() - alpha @ (losses - differences @ mean)
         ),
+        without_the_truth,
         lambda alpha, *given: gap((alpha > 0).astype(float), *given),
     ],
     exercises.check_mass_step: [
@@ -83,5 +105,7 @@ ANSWERS: dict[Any, list[Any]] = {
         lambda difference, loss, mean, C: min(loss / (difference @ difference), C),
         proportional,
         unweighted,
+        below_zero,
+        all_or_inside,
     ],
 }

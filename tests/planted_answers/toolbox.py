@@ -78,6 +78,7 @@ ANSWERS = {
         mixed,
         lambda w, p0, m: closest(w, np.full(len(w), 1 / len(w)), m),
         lambda w, p0, m: tilted(w, p0, min(eta_for(w, p0, m) if p0 @ w < m else 0.0, 1.0)),
+        lambda w, p0, m: p0 if p0 @ w >= m else tilted(w, p0, min(eta_for(w, p0, m), 1000.0)),
         lambda w, p0, m: p0 * np.exp((0.0 if p0 @ w >= m else eta_for(w, p0, m)) * w),
         bold,
     ],

@@ -150,8 +150,15 @@ def check_duality_gap(answer: Any) -> Verdict:
             ((0.0, 0.2, 0.3, 0.5), (0.2, 0.9)),
             ((0.0, 0.0, 0.0, 2.0), (0.6, 0.2)),
             ((0.4, 0.3, 0.2, 0.1), (1.5, 0.1)),
+            ((0.5, 0.5, 0.0, 0.0), (2.0, 2.0)),  # all margins kept
         ]
     ]
+
+    def without_the_truth(
+        alpha: np.ndarray, losses: np.ndarray, differences: np.ndarray, mean: np.ndarray
+    ) -> float:
+        shortfall = losses - differences @ mean
+        return float(alpha.sum() * shortfall[losses > 0].max() - alpha @ shortfall)
 
     def sum_of_slack(
         alpha: np.ndarray, losses: np.ndarray, differences: np.ndarray, mean: np.ndarray
@@ -168,6 +175,10 @@ def check_duality_gap(answer: Any) -> Verdict:
             (
                 lambda alpha, losses, differences, mean: -_gap(alpha, losses, differences, mean),
                 "the sign: a gap is never negative; take the slack minus each shortfall.",
+            ),
+            (
+                without_the_truth,
+                "once all margins are kept the slack is 0, not negative: the true labelling counts.",
             ),
             (sum_of_slack, "that is C times the slack; the masses' own shortfalls are missing."),
             (
@@ -194,17 +205,25 @@ def check_duality_gap(answer: Any) -> Verdict:
     )
 
 
-def _step(difference: np.ndarray, loss: float, mean: Callable[..., Any], C: float) -> float:
+def _step(
+    difference: np.ndarray, loss: float, mean: Callable[..., Any], C: float, floor: float = 0.0
+) -> float:
     def shortfall(mass: float) -> float:
         return float(loss - difference @ mean(mass * difference))
 
     if shortfall(C) >= 0:
         return C
-    low, high = 0.0, C
+    if floor == 0 and shortfall(0.0) <= 0:  # the prior's mean has the margin already
+        return 0.0
+    low, high = floor, C
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (middle, high) if shortfall(middle) > 0 else (low, middle)
     return low
+
+
+def _exponential(eta: np.ndarray) -> np.ndarray:
+    return 1 / (2 - eta)
 
 
 def _laplace(eta: np.ndarray) -> np.ndarray:
@@ -232,6 +251,7 @@ def check_mass_step(answer: Any) -> Verdict:
         (np.array([-1.0, 2.0]), 1.0, np.tanh, 4.0),
         (np.array([3.0, 1.0]), 3.0, np.tanh, 2.0),
         (np.array([3.0, 1.0]), 3.0, lambda eta: 1 / (2 - eta) - 0.5, 0.1),
+        (np.array([1.0, 1.0]), 0.5, _exponential, 1.0),
     ]
     return judge_function(
         answer,
@@ -243,6 +263,18 @@ def check_mass_step(answer: Any) -> Verdict:
             (
                 lambda difference, loss, mean, C: C,
                 "right while C is small; a large C is not used up: stop where the shortfall is 0.",
+            ),
+            (
+                lambda difference, loss, mean, C: (
+                    _step(difference, loss, mean, C, floor=-3 * C)
+                    if mean is _exponential  # others' domains end before
+                    else _step(difference, loss, mean, C)
+                ),
+                "a mass is never negative: where the prior's mean has the margin already, it is 0.",
+            ),
+            (
+                lambda difference, loss, mean, C: _step(difference, loss, mean, C) or C,
+                "where the prior's mean has the margin already, no mass is needed: there it is 0.",
             ),
             (
                 lambda difference, loss, mean, C: min(C, loss / (difference @ difference)),

@@ -238,6 +238,7 @@ def check_closest(answer: Any) -> Verdict:
         (die, np.array([0.3, 0.25, 0.2, 0.15, 0.07, 0.03]), 5.5),
         (np.array([-2.0, -0.5, 0.0, 1.0]), np.array([0.1, 0.4, 0.0, 0.5]), 0.9),
         (np.array([0.0, 0.01, 0.03]), np.array([0.6, 0.3, 0.1]), 0.02),
+        (1e-4 * np.array([0.0, 1.0, 3.0]), np.array([0.6, 0.3, 0.1]), 2e-4),
     ]
     with np.errstate(all="ignore"):  # a step that is too long is no mistake
         verdict = judge_function(
@@ -271,6 +272,11 @@ def check_closest(answer: Any) -> Verdict:
                 (
                     _at_most_one,
                     "right where eta is at most 1; the bracket must grow until the mean is beyond m.",
+                ),
+                (
+                    lambda w, p0, m: _tilted(w, p0, min(_eta(w, p0, m), 1000.0)),
+                    "right where eta is at most 1000; small values need a larger one: let the bracket "
+                    "grow until the mean is beyond m.",
                 ),
                 (
                     lambda w, p0, m: _unnormalised(w, p0, m),
