@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from medn_edu import CRF, M3N, load_digit_words
+from medn_edu.course.exercises import check_just_enough
 from medn_edu.packing import pack
 from medn_edu.plots.lattice import lattice_frame
 from medn_edu.plots.reading import ReadingFrame
@@ -54,6 +55,16 @@ def test_the_lattice_heeds_forbidden_pairs() -> None:
     node, edge = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[[-np.inf, 0.0], [0.0, 0.0]]])
     frames = [lattice_frame(pack([np.eye(2)]), node, edge, s) for s in (0.0, 1.0)]
     assert [frame.path.tolist() for frame in frames] != [[0, 0], [0, 0]]
+
+
+def test_just_enough_grammar_is_what_the_figure_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    explorer = best_path()
+    frames = [(s, explorer.set(strength=s).frame()) for s in explorer.controls["strength"].values]
+    check_just_enough(next(s for s, frame in frames if "(0 of 6 wrong)" in frame.summary))
+    assert capsys.readouterr().out.startswith("Right: ")
+    for strength, frame in frames:
+        read = frame.summary.partition("read as ")[2].partition(" ")[0]
+        assert f"times {strength:.2f} the best path through it is {read};" in frame.alt
 
 
 def test_unknown_labels_are_refused(models: dict[str, Any]) -> None:

@@ -74,10 +74,14 @@ def best_path(
             f"{len(true)} wrong), ahead of the next best labelling by {frame.lead:.2f}."
         )
 
-    alt = (
-        f"A handwritten word of length {len(true)}, and below it a lattice with one column of "
-        "labels per position; the best path through it and the best label of each one alone."
-    )
+    def alt(strength: float) -> str:
+        frame = frames[strength]
+        return (
+            f"A handwritten word of length {len(true)}, and below it a lattice with one column of "
+            f"labels per position. With transitions times {strength:.2f} the best path through it is "
+            f"{_text(classes, frame.path)}; each one alone would be {_text(classes, frame.alone)}."
+        )
+
     lessons = _lessons(frames, model.predict([x])[0], classes)
     return Explorer(lattice.figure, update, alt, lessons=lessons, name="lattice", strength=time)
 
