@@ -10,14 +10,9 @@ density, its mean and its mode, a half-plane for every labelling, and the masses
 Only labellings whose line passes through the mean may have mass (complementary slackness); all others
 have exactly none.
 
-**Which** :math:`\alpha`.  The mean is unique, the masses are not: the true labelling changes nothing,
-and several labellings may have one line or lines through one point.  `two_weights_frame` first tries
-whether one labelling of each word can have its whole budget.  Else it solves D1 with
-`medn_edu.theory.solve_dual`, a barrier method, whose masses are all a little above 0.
-`support_masses` then asks a linear program for the masses that give the same :math:`\eta`, lie on lines
-through the mean only, and leave as much as possible to the true labellings.
-
-`two_weights_frame` computes what one position of the controls shows; `TwoWeights` is the figure.
+`two_weights_frame` puts together what one position of the controls shows, computed by
+`medn_edu.theory.two_weights`, which also says which of several :math:`\alpha` is shown; `TwoWeights` is
+the figure.
 """
 
 from __future__ import annotations
@@ -30,7 +25,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
-from scipy.optimize import linprog, root
 
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import (
@@ -42,19 +36,23 @@ from medn_edu.priors import (
     TwoPointPrior,
 )
 from medn_edu.slacks import LinearSlack
-from medn_edu.theory.axi import WORDS, TinyWord, axi_problem, text
+from medn_edu.theory.axi import WORDS, axi_problem
 from medn_edu.theory.medn import EnumeratedProblem
-from medn_edu.theory.medn_solvers import solve_dual
+from medn_edu.theory.two_weights import (
+    Slot,
+    exact_masses,
+    share_missing,
+    tilted_density,
+    tilted_mode,
+    tilted_points,
+    worst_labellings,
+)
 
 __all__ = [
     "PRIORS",
-    "Slot",
     "TwoWeights",
     "TwoWeightsFrame",
-    "share_missing",
-    "support_masses",
     "two_weights_frame",
-    "worst_labellings",
 ]
 
 PRIORS = ("Gaussian", "Laplace", "box", "exponential", "two points")
@@ -62,36 +60,11 @@ PRIORS = ("Gaussian", "Laplace", "box", "exponential", "two points")
 
 _LOW, _HIGH = -2.0, 4.0  # how far the plane of weights is drawn
 _W = np.linspace(_LOW, _HIGH, 241)
-_FINE = np.linspace(_LOW, _HIGH, 6001)
 _LEVELS = (0.1, 0.3, 0.6, 0.9)  # of the highest density in view
-_TIGHT = 2e-3  # margins as near as this to the least one are tight
-_ROUNDING = 2e-3  # shares of C below this are what the solver's accuracy leaves
 _BLUES = LinearSegmentedColormap.from_list("density", ["#FFFFFF", "#8DBBDD"])
 _CONTOUR, _HOLDS = "#4C84AD", "#009E73"
 _COLOURS = ("#D55E00", "#8A5FA8", "#7A5B12")  # one for each word
 _DASHES: tuple[Any, ...] = ("-", "--", ":", (0, (2.4, 0.8, 0.8, 0.8)), (0, (0.6, 0.6)))
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A labelling that has a place among the bars.
-
-    Parameters
-    ----------
-    word : int
-        Which word.
-    name : str
-        The labelling, as letters.
-    row : int
-        Its row in the enumerated problem.
-    is_true : bool
-        Whether it is the true one.
-    """
-
-    word: int
-    name: str
-    row: int
-    is_true: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,20 +177,16 @@ def two_weights_frame(
 def _frame(name: str, C: float, lam: float, n_words: int) -> TwoWeightsFrame:
     prior, slots = _prior(name, lam), worst_labellings(n_words)
     problem = axi_problem(prior, LinearSlack(C), WORDS[:n_words])
-    alpha = _one_labelling_each(problem, slots)
-    if alpha is None:
-        solved = solve_dual(problem, accuracy=1e-7).alpha
-        assert solved is not None
-        alpha = support_masses(problem, slots, solved)
+    alpha = exact_masses(problem, slots)
     rows = np.array([slot.row for slot in slots])
     eta = alpha @ problem.differences[rows]
     mean = prior.mean(eta)
     xi = problem.xi(mean)
     wanted = problem.losses[rows] - xi[[slot.word for slot in slots]]
-    points, masses = _atoms(prior, eta)
+    points, masses = tilted_points(prior, eta)
     return TwoWeightsFrame(
         name, prior, problem, slots, alpha, eta, mean,
-        _mode(prior, eta),
+        tilted_mode(prior, eta, _LOW, _HIGH),
         xi,
         _density(prior, eta),
         points,
@@ -242,245 +211,14 @@ def _prior(name: str, lam: float) -> Prior:
     return priors[name]
 
 
-@cache
-def worst_labellings(n_words: int = 1) -> tuple[Slot, ...]:
-    """Return the labellings that, for some mean, violate their margin more than all others do.
-
-    D1 never needs another one: what lies below the highest of the planes ``loss - mu . difference``
-    everywhere has a margin to spare, and what only touches it is a mixture of those that are highest.
-    Of labellings with the same plane the first is taken.  Means are tried on a fine grid of weights
-    from 0 to 4.  The true labelling is among them: it is
-    the worst where all others have more than their margins.
-
-    Parameters
-    ----------
-    n_words : int
-        How many of the words of `medn_edu.theory.axi`.
-
-    Returns
-    -------
-    tuple of Slot
-        The labellings, in the order of the rows.
-
-    Examples
-    --------
-    >>> [slot.name for slot in worst_labellings(1)]
-    ['aax', 'aai', 'axi', 'xax', 'iax']
-    """
-    one = np.linspace(0.003, 4.003, 250)  # a little beside round numbers, where lines meet
-    means = np.stack(np.meshgrid(one, one + 0.0017), axis=-1).reshape(-1, 2)
-    slots = []
-    for k, word in enumerate(WORDS[:n_words]):
-        rows = _alone_at_the_top(word, means)
-        slots += [
-            Slot(k, text(word.labellings[row]), 27 * k + row, row == word.true_row) for row in rows
-        ]
-    return tuple(slots)
-
-
-def _alone_at_the_top(word: TinyWord, means: np.ndarray) -> list[int]:
-    planes = np.column_stack([word.differences, word.losses])
-    first = np.sort(np.unique(planes, axis=0, return_index=True)[1])  # of labellings that are alike
-    violations = planes[first, 2] - means @ planes[first, :2].T
-    top = violations > violations.max(axis=1, keepdims=True) - 1e-9
-    return first[np.unique(top[top.sum(axis=1) == 1].argmax(axis=1))].tolist()
-
-
-def _one_labelling_each(problem: EnumeratedProblem, slots: tuple[Slot, ...]) -> np.ndarray | None:
-    """Return the masses if one labelling of each word has the whole budget, else None.
-
-    Each choice is judged by its duality gap, which is 0 if the labellings with mass have the largest
-    shortfalls; so no solver is needed, and nothing is rounded.
-    """
-    rows, words = (np.array([getattr(slot, key) for slot in slots]) for key in ("row", "word"))
-    each = [np.flatnonzero(words == word) for word in range(problem.n_samples)]
-    chosen = np.stack(np.meshgrid(*each, indexing="ij"), axis=-1).reshape(-1, len(each))
-    F, losses, price = problem.differences[rows], problem.losses[rows], problem.slack.C  # type: ignore[union-attr]
-    eta = price * F[chosen].sum(axis=1)
-    low, high = problem.prior.domain
-    inside = np.all((eta > low) & (eta < high), axis=1)
-    chosen, eta = chosen[inside], eta[inside]
-    short = losses - problem.prior.mean(eta) @ F.T
-    gap = sum(
-        short[:, own].max(axis=1) - short[np.arange(len(short)), chosen[:, word]]
-        for word, own in enumerate(each)
-    )
-    best = int(np.argmin(gap)) if len(chosen) else 0
-    if len(chosen) == 0 or gap[best] > 1e-13:
-        return None
-    masses = np.zeros(len(slots))
-    masses[chosen[best]] = price
-    return masses
-
-
-def support_masses(
-    problem: EnumeratedProblem, slots: tuple[Slot, ...], alpha: np.ndarray
-) -> np.ndarray:
-    r"""Return masses with exact zeros that tilt the prior as ``alpha`` does.
-
-    Of all masses on labellings whose line passes through the mean, with :math:`\sum_y \alpha_i(y) = C`
-    for each word, a linear program takes those whose :math:`\eta` is nearest to that of ``alpha``, and
-    of these the ones with most mass on the true labellings.  It ends in a corner of what is allowed,
-    so that no more labellings have mass than are needed.  Newton's method then finds the masses of
-    these labellings to all digits.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        The problem, with the linear slack.
-    slots : tuple of Slot
-        Labellings that may have mass.
-    alpha : ndarray of float, shape (n_rows,)
-        Masses that solve D1 nearly.
-
-    Returns
-    -------
-    ndarray of shape (n_slots,)
-        Masses of the slots.
-
-    Examples
-    --------
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.theory.axi import AXI
-    >>> problem = axi_problem(GaussianPrior(), LinearSlack(0.1), [AXI])
-    >>> support_masses(problem, worst_labellings(1), solve_dual(problem).alpha).round(6)
-    array([0. , 0. , 0. , 0.1, 0. ])
-    """
-    rows, words = (np.array([getattr(slot, key) for slot in slots]) for key in ("row", "word"))
-    mean, price = problem.posterior_mean(alpha), problem.slack.C  # type: ignore[union-attr]
-    margins = problem.losses[rows] - problem.differences[rows] @ mean
-    tight = margins > problem.xi(mean)[words] - _TIGHT
-    masses = _corner(problem, rows, problem.eta(alpha), tight)
-    # What is left of the barrier is no mass: once more without it.
-    masses = _corner(problem, rows, problem.eta(alpha), tight & (masses > _ROUNDING * price))
-    return _polished(problem, rows, masses)
-
-
-def _polished(problem: EnumeratedProblem, rows: np.ndarray, masses: np.ndarray) -> np.ndarray:
-    """Return masses on the same labellings whose lines pass through their mean to all digits.
-
-    As many equations as unknowns: all shortfalls of a word are its slack, all masses add up to C.
-    """
-    support = np.flatnonzero(masses)
-    F, losses = problem.differences[rows[support]], problem.losses[rows[support]]
-    member = (problem.sample[rows[support]][:, None] == np.arange(problem.n_samples)).astype(float)
-    price = problem.slack.C  # type: ignore[union-attr]
-
-    def residual(z: np.ndarray) -> np.ndarray:
-        mass, xi = z[: len(support)], z[len(support) :]
-        shortfall = losses - F @ problem.prior.mean(mass @ F)
-        return np.concatenate([shortfall - member @ xi, (mass @ member - price) / price])
-
-    def slope(z: np.ndarray) -> np.ndarray:
-        curvature = problem.prior.variance(z[: len(support)] @ F)
-        none = np.zeros((problem.n_samples, problem.n_samples))
-        return np.block([[-(F * curvature) @ F.T, -member], [member.T / price, none]])
-
-    start = np.concatenate([masses[support], problem.xi(problem.prior.mean(masses[support] @ F))])
-    found = root(residual, start, jac=slope, options={"xtol": 1e-13})
-    if np.abs(found.fun).max() > 1e-8 or np.any(found.x[: len(support)] <= 0):
-        return masses
-    polished = np.zeros_like(masses)
-    polished[support] = found.x[: len(support)]
-    return polished
-
-
-def _corner(
-    problem: EnumeratedProblem, rows: np.ndarray, eta: np.ndarray, free: np.ndarray
-) -> np.ndarray:
-    """Return masses of the free rows, as `support_masses` wants them."""
-    losses, price = problem.losses[rows], problem.slack.C  # type: ignore[union-attr]
-    # Masses, then what eta differs by upwards and downwards, which is dear.
-    cost = np.concatenate([(losses > 0) * (1 + 1e-3 * np.arange(len(rows))), np.full(4, 1e3)])
-    given = np.hstack([problem.differences[rows].T, np.eye(2), -np.eye(2)])
-    sums = (problem.sample[rows] == np.arange(problem.n_samples)[:, None]).astype(float)
-    found = linprog(
-        cost,
-        A_eq=np.vstack([given, np.hstack([sums, np.zeros((len(sums), 4))])]),
-        b_eq=np.concatenate([eta, np.full(len(sums), price)]),
-        bounds=[(0, price if each else 0) for each in free] + [(0, None)] * 4,
-        method="highs",
-    )
-    return np.where(free, found.x[: len(rows)], 0.0)
-
-
 # -- the posterior -------------------------------------------------------------------------------
-
-
-def _tilted_1d(prior: Prior, eta: float, w: np.ndarray) -> np.ndarray:
-    """Return one weight's posterior density, up to a factor."""
-    with np.errstate(divide="ignore"):
-        exponent = prior.log_density(w) + eta * w
-    return np.exp(exponent - exponent.max())
 
 
 def _density(prior: Prior, eta: np.ndarray) -> np.ndarray:
     if isinstance(prior, TwoPointPrior):
         return np.zeros((len(_W), len(_W)))
-    first, second = (_tilted_1d(prior, float(e), _W) for e in eta)
+    first, second = (tilted_density(prior, float(e), _W) for e in eta)
     return np.outer(second, first)
-
-
-def _mode(prior: Prior, eta: np.ndarray) -> np.ndarray:
-    if isinstance(prior, TwoPointPrior):
-        return np.where(eta >= 0, prior.a, -prior.a)
-    at = [_FINE[_tilted_1d(prior, float(e), _FINE).argmax()] for e in eta]
-    return np.round(at, 3) + 0.0
-
-
-def _atoms(prior: Prior, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    if not isinstance(prior, TwoPointPrior):
-        return np.zeros((0, 2)), np.zeros(0)
-    points = prior.a * np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)])
-    masses = np.exp(points @ eta - prior.log_mgf(eta).sum()) / 4
-    return points, masses
-
-
-def share_missing(prior: Prior, eta: np.ndarray, difference: np.ndarray, margin: float) -> float:
-    """Return the probability, under the tilted prior, that ``w . difference < margin``.
-
-    Integrated on a grid along the first weight, with the distribution function of the second.
-
-    Parameters
-    ----------
-    prior : Prior
-        Prior of each of the two weights.
-    eta : ndarray of float, shape (2,)
-        What it is tilted by.
-    difference : ndarray of float, shape (2,)
-        Difference of features.
-    margin : float
-        The margin asked for.
-
-    Returns
-    -------
-    float
-        The share of weights that miss it.
-
-    Examples
-    --------
-    >>> round(share_missing(GaussianPrior(), np.array([1.0, 1.0]), np.array([1.0, 1.0]), 2.0), 4)
-    0.5
-    """
-    a, b = difference
-    points, masses = _atoms(prior, eta)
-    if len(points):
-        return float(masses[points @ difference < margin - 1e-9].sum())
-    (first, mass), (second, other) = (_cells(prior, e) for e in eta)
-    if b == 0:
-        return float(mass @ (a * first < margin - 1e-9))
-    edges = np.append(second, 2 * second[-1] - second[-2]) - (second[1] - second[0]) / 2
-    below = np.interp((margin - a * first) / b, edges, np.append(0.0, np.cumsum(other)))
-    return float(mass @ (below if b > 0 else 1 - below))
-
-
-def _cells(prior: Prior, eta: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the middles of small cells along one weight, and their probabilities."""
-    at = np.array([eta])
-    mean, deviation = float(prior.mean(at)[0]), float(np.sqrt(prior.variance(at)[0]))
-    w = np.linspace(mean - 14 * deviation, mean + 14 * deviation, 4001)
-    density = _tilted_1d(prior, eta, w)
-    return w, density / density.sum()
 
 
 # -- the figure ----------------------------------------------------------------------------------

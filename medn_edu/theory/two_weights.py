@@ -1,0 +1,420 @@
+r"""Two weights under any prior: exact masses of a problem of *axi*, and the posterior in the plane.
+
+**Which** :math:`\alpha`.  By complementary slackness only labellings whose line
+:math:`\mu \cdot \Delta f_i(y) = \Delta\ell_i(y) - \xi_i` passes through the posterior's mean may have
+mass.  The mean is unique, the masses are not: the true labelling changes nothing, and several labellings
+may have one line or lines through one point.  `exact_masses` first tries whether one labelling of each
+word can have its whole budget.  Else it solves D1 with `medn_edu.theory.solve_dual`, a barrier method,
+whose masses are all a little above 0, and `support_masses` asks a linear program for the masses that
+give the same :math:`\eta`, lie on lines through the mean only, and leave as much as possible to the true
+labellings.  `worst_labellings` are all that D1 ever needs.
+
+**The posterior** is the prior tilted by :math:`\eta` (Theorem 2, Eq. (3)), weight by weight, so that
+densities are products: `tilted_density`, `tilted_mode`, and `tilted_points` where all lies on single
+points.  `share_missing` says how much of it lies on the wrong side of a line, as the margins bind its
+mean only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy.optimize import linprog, root
+
+from medn_edu.priors import Prior, TwoPointPrior
+from medn_edu.slacks import LinearSlack
+from medn_edu.theory.axi import WORDS, TinyWord, text
+from medn_edu.theory.medn import EnumeratedProblem
+from medn_edu.theory.medn_solvers import solve_dual
+
+__all__ = [
+    "Slot",
+    "exact_masses",
+    "share_missing",
+    "support_masses",
+    "tilted_density",
+    "tilted_mode",
+    "tilted_points",
+    "worst_labellings",
+]
+
+_TIGHT = 2e-3  # margins as near as this to the least one are tight
+_ROUNDING = 2e-3  # shares of C below this are what the solver's accuracy leaves
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A labelling that may have mass.
+
+    Parameters
+    ----------
+    word : int
+        Which word.
+    name : str
+        The labelling, as letters.
+    row : int
+        Its row in the enumerated problem.
+    is_true : bool
+        Whether it is the true one.
+    """
+
+    word: int
+    name: str
+    row: int
+    is_true: bool
+
+
+@cache
+def worst_labellings(n_words: int = 1) -> tuple[Slot, ...]:
+    """Return the labellings that, for some mean, violate their margin more than all others do.
+
+    D1 never needs another one: what lies below the highest of the planes ``loss - mu . difference``
+    everywhere has a margin to spare, and what only touches it is a mixture of those that are highest.
+    Of labellings with the same plane the first is taken.  Means are tried on a fine grid of weights
+    from 0 to 4.  The true labelling is among them: it is the worst where all others have more than
+    their margins.
+
+    Parameters
+    ----------
+    n_words : int
+        How many of the words of `medn_edu.theory.axi`.
+
+    Returns
+    -------
+    tuple of Slot
+        The labellings, in the order of the rows.
+
+    Examples
+    --------
+    >>> [slot.name for slot in worst_labellings(1)]
+    ['aax', 'aai', 'axi', 'xax', 'iax']
+    """
+    one = np.linspace(0.003, 4.003, 250)  # a little beside round numbers, where lines meet
+    means = np.stack(np.meshgrid(one, one + 0.0017), axis=-1).reshape(-1, 2)
+    slots = []
+    for k, word in enumerate(WORDS[:n_words]):
+        rows = _alone_at_the_top(word, means)
+        slots += [
+            Slot(k, text(word.labellings[row]), 27 * k + row, row == word.true_row) for row in rows
+        ]
+    return tuple(slots)
+
+
+def _alone_at_the_top(word: TinyWord, means: np.ndarray) -> list[int]:
+    planes = np.column_stack([word.differences, word.losses])
+    first = np.sort(np.unique(planes, axis=0, return_index=True)[1])  # of labellings that are alike
+    violations = planes[first, 2] - means @ planes[first, :2].T
+    top = violations > violations.max(axis=1, keepdims=True) - 1e-9
+    return first[np.unique(top[top.sum(axis=1) == 1].argmax(axis=1))].tolist()
+
+
+def exact_masses(problem: EnumeratedProblem, slots: tuple[Slot, ...]) -> np.ndarray:
+    """Return masses that solve D1, with exact zeros.
+
+    Parameters
+    ----------
+    problem : EnumeratedProblem
+        The problem, with the linear slack.
+    slots : tuple of Slot
+        Labellings that may have mass, `worst_labellings` of its words.
+
+    Returns
+    -------
+    ndarray of shape (n_slots,)
+        Masses of the slots; those of a word add up to C.
+
+    Raises
+    ------
+    ValueError
+        If the slack is not linear.
+
+    Examples
+    --------
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.theory.axi import AXI, axi_problem
+    >>> for C in (0.4, 1.0):
+    ...     problem = axi_problem(GaussianPrior(), LinearSlack(C), [AXI])
+    ...     exact_masses(problem, worst_labellings(1)).round(3)
+    array([0.35, 0.  , 0.  , 0.05, 0.  ])
+    array([1., 0., 0., 0., 0.])
+    """
+    masses = _one_labelling_each(problem, slots)
+    if masses is not None:
+        return masses
+    solved = solve_dual(problem, accuracy=1e-7).alpha
+    assert solved is not None
+    return support_masses(problem, slots, solved)
+
+
+def _budget(problem: EnumeratedProblem) -> float:
+    """Return what the masses of each word add up to."""
+    if not isinstance(problem.slack, LinearSlack):
+        raise ValueError(f"the slack is {problem.slack!r}; expected the linear one.")
+    return float(problem.slack.C)
+
+
+def _one_labelling_each(problem: EnumeratedProblem, slots: tuple[Slot, ...]) -> np.ndarray | None:
+    """Return the masses if one labelling of each word has the whole budget, else None.
+
+    Each choice is judged by its duality gap, which is 0 if the labellings with mass have the largest
+    shortfalls; so no solver is needed, and nothing is rounded.
+    """
+    rows, words = (np.array([getattr(slot, key) for slot in slots]) for key in ("row", "word"))
+    each = [np.flatnonzero(words == word) for word in range(problem.n_samples)]
+    chosen = np.stack(np.meshgrid(*each, indexing="ij"), axis=-1).reshape(-1, len(each))
+    F, losses, price = problem.differences[rows], problem.losses[rows], _budget(problem)
+    eta = price * F[chosen].sum(axis=1)
+    low, high = problem.prior.domain
+    inside = np.all((eta > low) & (eta < high), axis=1)
+    chosen, eta = chosen[inside], eta[inside]
+    short = losses - problem.prior.mean(eta) @ F.T
+    gap = sum(
+        short[:, own].max(axis=1) - short[np.arange(len(short)), chosen[:, word]]
+        for word, own in enumerate(each)
+    )
+    best = int(np.argmin(gap)) if len(chosen) else 0
+    if len(chosen) == 0 or gap[best] > 1e-13:
+        return None
+    masses = np.zeros(len(slots))
+    masses[chosen[best]] = price
+    return masses
+
+
+def support_masses(
+    problem: EnumeratedProblem, slots: tuple[Slot, ...], alpha: np.ndarray
+) -> np.ndarray:
+    r"""Return masses with exact zeros that tilt the prior as ``alpha`` does.
+
+    Of all masses on labellings whose line passes through the mean, with :math:`\sum_y \alpha_i(y) = C`
+    for each word, a linear program takes those whose :math:`\eta` is nearest to that of ``alpha``, and
+    of these the ones with most mass on the true labellings.  It ends in a corner of what is allowed,
+    so that no more labellings have mass than are needed.  Newton's method then finds the masses of
+    these labellings to all digits.
+
+    Parameters
+    ----------
+    problem : EnumeratedProblem
+        The problem, with the linear slack.
+    slots : tuple of Slot
+        Labellings that may have mass.
+    alpha : ndarray of float, shape (n_rows,)
+        Masses that solve D1 nearly.
+
+    Returns
+    -------
+    ndarray of shape (n_slots,)
+        Masses of the slots.
+
+    Raises
+    ------
+    ValueError
+        If the slack is not linear.
+
+    Examples
+    --------
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.theory.axi import AXI, axi_problem
+    >>> problem = axi_problem(GaussianPrior(), LinearSlack(0.1), [AXI])
+    >>> support_masses(problem, worst_labellings(1), solve_dual(problem).alpha).round(6)
+    array([0. , 0. , 0. , 0.1, 0. ])
+    """
+    rows, words = (np.array([getattr(slot, key) for slot in slots]) for key in ("row", "word"))
+    mean, price = problem.posterior_mean(alpha), _budget(problem)
+    margins = problem.losses[rows] - problem.differences[rows] @ mean
+    tight = margins > problem.xi(mean)[words] - _TIGHT
+    masses = _corner(problem, rows, problem.eta(alpha), tight)
+    # What is left of the barrier is no mass: once more without it.
+    masses = _corner(problem, rows, problem.eta(alpha), tight & (masses > _ROUNDING * price))
+    return _polished(problem, rows, masses)
+
+
+def _polished(problem: EnumeratedProblem, rows: np.ndarray, masses: np.ndarray) -> np.ndarray:
+    """Return masses on the same labellings whose lines pass through their mean to all digits.
+
+    As many equations as unknowns: all shortfalls of a word are its slack, all masses add up to C.
+    """
+    support = np.flatnonzero(masses)
+    F, losses = problem.differences[rows[support]], problem.losses[rows[support]]
+    member = (problem.sample[rows[support]][:, None] == np.arange(problem.n_samples)).astype(float)
+    price = _budget(problem)
+
+    def residual(z: np.ndarray) -> np.ndarray:
+        mass, xi = z[: len(support)], z[len(support) :]
+        shortfall = losses - F @ problem.prior.mean(mass @ F)
+        return np.concatenate([shortfall - member @ xi, (mass @ member - price) / price])
+
+    def slope(z: np.ndarray) -> np.ndarray:
+        curvature = problem.prior.variance(z[: len(support)] @ F)
+        none = np.zeros((problem.n_samples, problem.n_samples))
+        return np.block([[-(F * curvature) @ F.T, -member], [member.T / price, none]])
+
+    start = np.concatenate([masses[support], problem.xi(problem.prior.mean(masses[support] @ F))])
+    found = root(residual, start, jac=slope, options={"xtol": 1e-13})
+    if np.abs(found.fun).max() > 1e-8 or np.any(found.x[: len(support)] <= 0):
+        return masses
+    polished = np.zeros_like(masses)
+    polished[support] = found.x[: len(support)]
+    return polished
+
+
+def _corner(
+    problem: EnumeratedProblem, rows: np.ndarray, eta: np.ndarray, free: np.ndarray
+) -> np.ndarray:
+    """Return masses of the free rows, as `support_masses` wants them."""
+    losses, price = problem.losses[rows], _budget(problem)
+    # Masses, then what eta differs by upwards and downwards, which is dear.
+    cost = np.concatenate([(losses > 0) * (1 + 1e-3 * np.arange(len(rows))), np.full(4, 1e3)])
+    given = np.hstack([problem.differences[rows].T, np.eye(2), -np.eye(2)])
+    sums = (problem.sample[rows] == np.arange(problem.n_samples)[:, None]).astype(float)
+    found = linprog(
+        cost,
+        A_eq=np.vstack([given, np.hstack([sums, np.zeros((len(sums), 4))])]),
+        b_eq=np.concatenate([eta, np.full(len(sums), price)]),
+        bounds=[(0, price if each else 0) for each in free] + [(0, None)] * 4,
+        method="highs",
+    )
+    return np.where(free, found.x[: len(rows)], 0.0)
+
+
+# -- the posterior -------------------------------------------------------------------------------
+
+
+def tilted_density(prior: Prior, eta: float, w: np.ndarray) -> np.ndarray:
+    """Return one weight's posterior density, of which the highest value is 1.
+
+    Parameters
+    ----------
+    prior : Prior
+        Prior of the weight, with a density.
+    eta : float
+        What it is tilted by.
+    w : ndarray of float
+        Weights.
+
+    Returns
+    -------
+    ndarray of float, same shape as ``w``
+        The density, up to a factor.
+
+    Examples
+    --------
+    >>> from medn_edu.priors import GaussianPrior
+    >>> tilted_density(GaussianPrior(), 1.0, np.array([0.0, 1.0, 2.0])).round(3)
+    array([0.607, 1.   , 0.607])
+    """
+    with np.errstate(divide="ignore"):
+        exponent = prior.log_density(w) + eta * w
+    return np.exp(exponent - exponent.max())
+
+
+def tilted_mode(prior: Prior, eta: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return where the posterior is highest, to three digits.
+
+    Parameters
+    ----------
+    prior : Prior
+        Prior of each weight.
+    eta : ndarray of float, shape (n_weights,)
+        What it is tilted by.
+    low, high : float
+        Where the mode is looked for, on a grid of 6001 points; of no account to a prior on points.
+
+    Returns
+    -------
+    ndarray of float, shape (n_weights,)
+        The mode.
+
+    Examples
+    --------
+    A Laplace prior's peak stays where it is:
+
+    >>> from medn_edu.priors import GaussianPrior, LaplacePrior
+    >>> for prior in (GaussianPrior(), LaplacePrior(4.0)):
+    ...     tilted_mode(prior, np.array([1.0, 0.5]), -2.0, 4.0)
+    array([1. , 0.5])
+    array([0., 0.])
+    """
+    if isinstance(prior, TwoPointPrior):
+        return np.where(eta >= 0, prior.a, -prior.a)
+    fine = np.linspace(low, high, 6001)
+    at = [fine[tilted_density(prior, float(e), fine).argmax()] for e in eta]
+    return np.round(at, 3) + 0.0
+
+
+def tilted_points(prior: Prior, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the single points of the plane that have a probability of their own.
+
+    Parameters
+    ----------
+    prior : Prior
+        Prior of each of the two weights.
+    eta : ndarray of float, shape (2,)
+        What it is tilted by.
+
+    Returns
+    -------
+    points : ndarray of float, shape (n_points, 2)
+        The points; none if the prior has a density.
+    probabilities : ndarray of float, shape (n_points,)
+        Their probabilities under the posterior.
+
+    Examples
+    --------
+    >>> tilted_points(TwoPointPrior(1.0), np.zeros(2))[1]
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+    if not isinstance(prior, TwoPointPrior):
+        return np.zeros((0, 2)), np.zeros(0)
+    points = prior.a * np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)])
+    masses = np.exp(points @ eta - prior.log_mgf(eta).sum()) / 4
+    return points, masses
+
+
+def share_missing(prior: Prior, eta: np.ndarray, difference: np.ndarray, margin: float) -> float:
+    """Return the probability, under the tilted prior, that ``w . difference < margin``.
+
+    Integrated on a grid along the first weight, with the distribution function of the second.
+
+    Parameters
+    ----------
+    prior : Prior
+        Prior of each of the two weights.
+    eta : ndarray of float, shape (2,)
+        What it is tilted by.
+    difference : ndarray of float, shape (2,)
+        Difference of features.
+    margin : float
+        The margin asked for.
+
+    Returns
+    -------
+    float
+        The share of weights that miss it.
+
+    Examples
+    --------
+    >>> from medn_edu.priors import GaussianPrior
+    >>> round(share_missing(GaussianPrior(), np.array([1.0, 1.0]), np.array([1.0, 1.0]), 2.0), 4)
+    0.5
+    """
+    a, b = difference
+    points, masses = tilted_points(prior, eta)
+    if len(points):
+        return float(masses[points @ difference < margin - 1e-9].sum())
+    (first, mass), (second, other) = (_cells(prior, e) for e in eta)
+    if b == 0:
+        return float(mass @ (a * first < margin - 1e-9))
+    edges = np.append(second, 2 * second[-1] - second[-2]) - (second[1] - second[0]) / 2
+    below = np.interp((margin - a * first) / b, edges, np.append(0.0, np.cumsum(other)))
+    return float(mass @ (below if b > 0 else 1 - below))
+
+
+def _cells(prior: Prior, eta: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the middles of small cells along one weight, and their probabilities."""
+    at = np.array([eta])
+    mean, deviation = float(prior.mean(at)[0]), float(np.sqrt(prior.variance(at)[0]))
+    w = np.linspace(mean - 14 * deviation, mean + 14 * deviation, 4001)
+    density = tilted_density(prior, eta, w)
+    return w, density / density.sum()
