@@ -60,6 +60,7 @@ _PLACES = 3 ** np.arange(3)[::-1]  # a labelling is a number of three digits
 _TRUE_ROWS = np.array([word.true_row for word in WORDS])
 _MASS, _NEW, _TRUTH = "#0072B2", "#E69F00", "#C3CAD1"
 _UPPER, _LOWER, _GAP = "#D55E00", "#0072B2", "#009E73"
+_UPPER_TEXT = "#B34700"  # the primal's colour, dark enough to be read
 _MOST_ROWS = 8
 _FLOOR = 1e-6  # smaller gaps are drawn here
 
@@ -258,7 +259,7 @@ class FrankWolfe:
         ax.set(xlim=(-0.4, N_PASSES + 0.4), xticks=range(0, N_PASSES + 1, 4))
         ax.set(xlabel="pass", ylim=(0, 1))
         ax.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-        for height, name, colour in ((0.9, "primal", _UPPER), (0.05, "dual", _LOWER)):
+        for height, name, colour in ((0.9, "primal", _UPPER_TEXT), (0.05, "dual", _LOWER)):
             ax.text(0.97, height, name, color=colour, transform=ax.transAxes, ha="right")
         _stand_still(ax, "Bounds of the optimum")
 

@@ -305,7 +305,7 @@ class Touching:
             width = 1.6 if name == "KL" else 0.7
             (self._lines[name],) = ax.plot([0, 0], [0, 0], "-", color=colour, lw=width, zorder=1)
         ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
-        ax.set(xlabel="w₁", ylabel="w₂", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+        ax.set(xlabel="mean μ₁", ylabel="mean μ₂", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
         self._lam = ax.text(-_REACH + 0.05, -_REACH + 0.05, "", fontsize=11)
         ax.set_title("Where a margin constraint touches balls")
 
@@ -319,7 +319,7 @@ class Touching:
         self._turned = _dots(ax)
         ax.set(xlim=(0, 90), ylim=(-0.08, 1.1), xticks=(0, 45, 90), yticks=(0, 1))
         ax.set_xticklabels(["0°", "45°", "90°"])
-        ax.set_title("Its w₁ as the line turns")
+        ax.set_title("Its μ₁ as the line turns")
 
     def _show_turned(self, frame: TouchingFrame) -> None:
         self._turning.set_data(*frame.turned.T)
@@ -337,7 +337,7 @@ class Touching:
         self._text = ax.text(0, 0, "", color=_KL, ha="right", va="top", fontweight="bold")
         self._l2_text = ax.text(LAMS[-1], 0, "L2", color=INK, ha="right", va="bottom")
         self._l1_text = ax.text(0.97, 0.02, "", ha="right", color=MUTED, transform=ax.transAxes)
-        ax.set_title("Its smaller weight as λ grows")
+        ax.set_title("Its smaller mean as λ grows")
 
     def _show_smaller(self, frame: TouchingFrame) -> None:
         smaller, on_l2 = float(frame.on_kl.min()), float(frame.on_l2.min())

@@ -102,7 +102,7 @@ def _lessons() -> list[Lesson]:
         Lesson(
             {"log_lam": 4.0, "angle": 53},
             "With a large λ the point on the KL ball runs from corner to corner while the line turns "
-            "by few degrees around 45.",
+            "from 37 to 53 degrees.",
             passes_fast,
         ),
     ]

@@ -45,6 +45,16 @@ def newton(most: int = 200, longest: float = 1.0) -> Any:
     return search
 
 
+def blind(eta: np.ndarray, d: np.ndarray, gain: float, lam: float) -> float:
+    """Bisect without asking whether the middle is inside the walls."""
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        step = (low + high) / 2
+        tilted = eta + step * d
+        low, high = (step, high) if gain > d @ (2 * tilted / (lam - tilted**2)) else (low, step)
+    return low
+
+
 def newton_once(eta: np.ndarray, d: np.ndarray, gain: float, lam: float) -> float:
     slope = gain - d @ (2 * eta / (lam - eta**2))
     return np.clip(slope / (d**2 @ (2 * (lam + eta**2) / (lam - eta**2) ** 2)), 0, 1)
@@ -93,6 +103,7 @@ ANSWERS: dict[Any, list[Any]] = {
         lambda eta, d, gain, lam: (gain - d @ eta) / (d @ d),
         lambda eta, d, gain, lam: np.clip((gain - d @ eta) / (d @ d), 0, 1),
         newton_once,
+        blind,
         lambda eta, d, gain, lam: min(1, walls(eta, d, lam**0.5).min()),
         newton(longest=1e6),
         lambda eta, d, gain, lam: gain - d @ (2 * eta / (lam - eta**2)),

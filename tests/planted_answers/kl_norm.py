@@ -14,6 +14,10 @@ def slope(mu: float, lam: float) -> float:
     return (np.sqrt(1 + lam * mu**2) - 1) / (np.sqrt(lam) * mu) if mu else 0.0
 
 
+def slope_but_at_zero(mu: float, lam: float) -> float:
+    return (np.sqrt(1 + lam * np.square(mu)) - 1) / (np.sqrt(lam) * np.float64(mu))
+
+
 def cheapest(a: np.ndarray, margin: float, lam: float, xtol: float = 1e-15) -> np.ndarray:
     prior, end = LaplacePrior(lam), np.sqrt(lam) / np.abs(a).max()
     t = brentq(lambda t: a @ prior.mean(t * a) - margin, 0, end * (1 - 1e-12), xtol=xtol)
@@ -49,6 +53,8 @@ ANSWERS = {
         lambda m, k: np.sqrt(k) * m / 2,
         lambda m, k: LaplacePrior(k).mean(m) if m**2 < k else 2 * m / (k - m**2),
         lambda m, k: slope(abs(m), k),
+        slope_but_at_zero,
+        lambda m, k: slope(m, k) if m else 1.0,
         lambda m, k: 0.5,
     ],
     exercises.check_cheapest_mean: [

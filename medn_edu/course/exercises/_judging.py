@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from medn_edu.course.progress import note_solved
 
-__all__ = ["Verdict", "agrees", "check", "judge_function", "judge_number"]
+__all__ = ["Verdict", "agrees", "check", "judge_function", "judge_number", "without_warnings"]
 
 Verdict = tuple[bool, str]
 
@@ -27,13 +28,21 @@ def check(judge: Callable[[Any], Verdict]) -> Callable[[Any], None]:
         try:
             right, reason = judge(answer)
         except (Exception, SystemExit) as error:
-            right, reason = False, f"it stopped with {type(error).__name__}: {error}"
+            right, reason = False, _stopped(error)
         if right:
             print(f"Right: {reason}{note_solved(judge.__name__)}")
         else:
             print(f"Not quite: {reason}")
 
     return check
+
+
+def _stopped(error: BaseException) -> str:
+    try:
+        text = f": {error}" if str(error) else ""
+    except Exception:  # a learner's own exception may do anything
+        text = ""
+    return " ".join(f"it stopped with {type(error).__name__}{text}".split())
 
 
 def judge_number(answer: Any, right: float, praise: str, mistakes: dict[float, str]) -> Verdict:
@@ -43,6 +52,8 @@ def judge_number(answer: Any, right: float, praise: str, mistakes: dict[float, s
     """
     if isinstance(answer, str):
         return False, "expected a number, without quotes."
+    if np.ndim(answer) and np.size(answer) == 1:
+        return False, "expected a number, without brackets around it."
     try:
         value = float(answer)
     except (TypeError, ValueError):
@@ -77,15 +88,38 @@ def judge_function(
     """Compare a function with the right one on cases, and with functions that make mistakes."""
     if not callable(answer):
         return False, "expected a function: hand over its name, without brackets."
-    given = [answer(*(_copy(argument) for argument in case)) for case in cases]
+    given = []
+    for case in cases:
+        try:
+            given.append(answer(*(_copy(argument) for argument in case)))
+        except (Exception, SystemExit) as error:
+            return False, f"{_stopped(error)}. The arguments were {_short(case)}."
     if any(value is None for value in given):
         return False, "your function returns None; does it end in `return ...`?"
-    if _same(given, [right(*case) for case in cases]):
+    expected = [right(*case) for case in cases]
+    if _same(given, expected):
         return True, praise
+    if all(map(_same_but_for_shape, given, expected)):
+        shapes = f"{np.shape(given[0])}; expected {np.shape(expected[0])}"
+        return False, f"the numbers are right, but yours come in an array of shape {shapes}."
     for mistaken, hint in mistakes:
         if _same(given, [mistaken(*case) for case in cases]):
             return False, hint
     return False, otherwise
+
+
+def without_warnings(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with numpy's warnings off: a check prints its verdict and nothing else."""
+
+    def quiet(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return quiet
+
+
+def _short(case: tuple[Any, ...]) -> str:
+    return " ".join(reprlib.repr(case)[1:-1].split()).rstrip(",")
 
 
 def _copy(argument: Any) -> Any:
@@ -95,3 +129,7 @@ def _copy(argument: Any) -> Any:
 def _same(given: Sequence[Any], expected: Sequence[Any]) -> bool:
     pairs = zip(given, expected, strict=True)
     return all(np.shape(a) == np.shape(b) and bool(np.allclose(a, b)) for a, b in pairs)
+
+
+def _same_but_for_shape(given: Any, expected: Any) -> bool:
+    return np.size(given) == np.size(expected) and _same([np.ravel(given)], [np.ravel(expected)])

@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
+from medn_edu.course.exercises._judging import (
+    Verdict,
+    check,
+    judge_function,
+    judge_number,
+    without_warnings,
+)
 
 __all__ = [
     "check_block_gap",
@@ -76,7 +82,7 @@ def check_block_gap(answer: Any) -> Verdict:
         [
             (
                 lambda H, alpha, C: H.max() - alpha @ H,
-                "all the mass C goes to the best labelling: C times its violation.",
+                "all the mass C goes to the best labelling: C times its shortfall.",
             ),
             (
                 lambda H, alpha, C: C * H.max(),
@@ -171,16 +177,6 @@ def _room(eta: np.ndarray, d: np.ndarray, lam: float) -> float:
     return float(np.min((wall - eta[moving]) / d[moving]))
 
 
-def _ignoring(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with numpy's warnings off: a check prints its verdict and nothing else."""
-
-    def quiet(*arguments: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return function(*arguments)
-
-    return quiet
-
-
 @check
 def check_room(answer: Any) -> Verdict:
     """Check a function ``room(eta, d, lam)``: the step at which the Laplace prior's domain ends.
@@ -197,7 +193,7 @@ def check_room(answer: Any) -> Verdict:
     """
     if not callable(answer):
         return False, "expected a function: hand over its name, without brackets."
-    quiet = _ignoring(answer)
+    quiet = without_warnings(answer)
     verdict = judge_function(
         quiet,
         [
@@ -262,6 +258,16 @@ def _search(eta: np.ndarray, d: np.ndarray, gain: float, lam: float, longest: fl
     return low
 
 
+def _blind(eta: np.ndarray, d: np.ndarray, gain: float, lam: float) -> float:
+    """Bisect without looking where the domain ends."""
+    low, high = 0.0, 1.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        rises = _slope(eta, d, gain, lam, middle) > 0
+        low, high = (middle, high) if rises else (low, middle)
+    return low
+
+
 def _clipped(value: float) -> float:
     return float(np.clip(value, 0, 1))
 
@@ -277,6 +283,7 @@ _SEARCHES = [
     (np.array([5.0, 0.0, -2.0]), np.array([2.0, 1.0, 3.0]), 4.0, 36.0),
     (np.zeros(1), np.array([0.25]), 1.0, 4.0),  # still rising at 1
     (_ETA, _D, 1.5, 4.0),  # falls from the start
+    (np.array([-1.0]), np.array([7.0]), 8.0, 4.0),  # half of the way lies beyond the wall
 ]
 
 
@@ -297,7 +304,7 @@ def check_line_search(answer: Any) -> Verdict:
     if not callable(answer):
         return False, "expected a function: hand over its name, without brackets."
     return judge_function(
-        _ignoring(answer),
+        without_warnings(answer),
         _SEARCHES,
         _search,
         "exact, and it never leaves the domain. The package does the same, with Newton's steps.",
@@ -313,6 +320,10 @@ def check_line_search(answer: Any) -> Verdict:
             (
                 _newton_once,
                 "one step of Newton's method is not the root; go on until the slope is 0.",
+            ),
+            (
+                without_warnings(_blind),
+                "a middle beyond the wall counted as rising: there lambda - eta^2 is negative.",
             ),
             (
                 lambda eta, d, gain, lam: min(1.0, _room(eta, d, lam)),

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
+from medn_edu.course.exercises._judging import (
+    Verdict,
+    check,
+    judge_function,
+    judge_number,
+    without_warnings,
+)
 
 __all__ = [
     "check_cheapest_mean",
@@ -155,9 +162,12 @@ def check_kl_slope(answer: Any) -> Verdict:
     >>> check_kl_slope(lambda mu, lam: np.sign(mu))
     Not quite: that is the slope of the L1-norm, which the KL-norm only comes near to.
     """
-    return judge_function(
-        answer,
-        [(0.5, 4.0), (-2.0, 5.0), (3.0, 0.5), (0.01, 9.0), (0.0, 4.0)],
+    if not callable(answer):
+        return False, "expected a function: hand over its name, without brackets."
+    quiet = without_warnings(answer)
+    verdict = judge_function(
+        quiet,
+        [(0.5, 4.0), (-2.0, 5.0), (3.0, 0.5), (0.01, 9.0)],
         _slope,
         "eta / sqrt(lambda): 0 at 0, where L1 has its kink, and below 1 everywhere.",
         [
@@ -188,6 +198,22 @@ def check_kl_slope(answer: Any) -> Verdict:
         ],
         _DIFFERS,
     )
+    if verdict[0]:
+        return _wrong_at_zero(quiet) or verdict
+    return verdict
+
+
+def _wrong_at_zero(slope: Callable[..., Any]) -> Verdict | None:
+    """Judge a slope at mean 0, where the most natural formula is 0/0; None where it is right."""
+    try:
+        value = slope(0.0, 4.0)
+    except ZeroDivisionError:
+        value = np.nan
+    if value is not None and np.isnan(value):
+        return False, (
+            "right but at mu = 0, where yours is 0/0: multiply above and below by the root + 1."
+        )
+    return None if value == 0 else (False, "right but at mu = 0: there the slope is 0.")
 
 
 def _cheapest(a: np.ndarray, margin: float, lam: float, end: float | None = None) -> np.ndarray:

@@ -130,6 +130,10 @@ def check_resting_point(answer: Any) -> Verdict:
             ),
             (lambda eta, lam: _rest(eta, lam)[0], "the mean is right; return the variance too."),
             (
+                lambda eta, lam: (_rest(eta, lam)[0], np.sqrt(_rest(eta, lam)[1])),
+                "return the variance, not its root.",
+            ),
+            (
                 lambda eta, lam: (eta / (lam + eta**2), 1 / (lam + eta**2)),
                 "the sign: lambda variance^2 = mean^2 + variance, so lambda *less* eta^2.",
             ),
@@ -144,7 +148,7 @@ def _bound(mean: np.ndarray, variance: np.ndarray, lam: float) -> float:
 
 @check
 def check_bound_value(answer: Any) -> Verdict:
-    """Check a function ``bound(mean, variance, lam)``: the bound on the divergence, all weights.
+    """Check a function ``bound_value(mean, variance, lam)``: the bound, summed over all weights.
 
     Parameters
     ----------
@@ -195,6 +199,16 @@ def check_bound_value(answer: Any) -> Verdict:
                     )
                 ),
                 "the sign of the entropy: a divergence is *minus* the entropy minus E[log p0].",
+            ),
+            (
+                lambda mean, variance, lam: _bound(mean, variance, lam) + len(mean) / 2,
+                "the entropy has an e: 1/2 log(2 pi e sigma^2).",
+            ),
+            (
+                lambda mean, variance, lam: (
+                    _bound(mean, variance, lam) + (len(mean) - 1) * np.log(np.sqrt(lam) / 2)
+                ),
+                "every weight has the prior's constant log(sqrt(lambda) / 2): take it off in the sum.",
             ),
             (
                 lambda mean, variance, lam: float(
@@ -252,7 +266,7 @@ def _run(
 
 @check
 def check_algorithm_1(answer: Any) -> Verdict:
-    """Check a function ``algorithm_1(program, n_weights, lam, n_programs)``.
+    """Check a function ``my_algorithm_1(program, n_weights, lam, n_programs)``.
 
     Parameters
     ----------
@@ -315,6 +329,10 @@ def check_algorithm_1(answer: Any) -> Verdict:
             (
                 lambda p, k, lam, n: _run(p, k, lam, n)[-1],
                 "that is the last mean; return the means of all programs, a row for each.",
+            ),
+            (
+                lambda p, k, lam, n: _run(p, k, lam, n).T,
+                "turned over: a row for each program, a column for each weight.",
             ),
         ],
         "some means differ; print the variances of each program and compare with the table.",
