@@ -91,6 +91,37 @@ def test_another_rule_of_integration_is_right(capsys: pytest.CaptureFixture[str]
     assert said(capsys).startswith("Right")
 
 
+class SilentError(Exception):
+    """An exception that cannot even be printed."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+def fails(*_: Any) -> None:
+    raise SilentError
+
+
+def test_what_stops_a_function_is_told_with_its_arguments(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    exercises.check_conjugate(lambda eta, lam: 1 / (eta - 1))
+    text = said(capsys)
+    assert text.startswith("Not quite: it stopped with ZeroDivisionError")
+    assert "The arguments were 1.0, 4.0." in text
+    exercises.check_conjugate(fails)
+    assert "it stopped with SilentError. The arguments" in said(capsys)
+
+
+def test_right_numbers_in_another_shape_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    exercises.check_posterior_mean(np.array([2 / 3]))
+    assert "without brackets" in said(capsys)
+    exercises.check_conjugate(
+        lambda eta, lam: np.array([2 * eta**2 / (lam - eta**2) + np.log(1 - eta**2 / lam)])
+    )
+    assert "the numbers are right, but yours come in an array of shape (1,)" in said(capsys)
+
+
 def viterbi(node: np.ndarray, edge: np.ndarray) -> list[int]:
     best, back = node[0], []
     for here in node[1:]:

@@ -8,12 +8,14 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from nbconvert import HTMLExporter
 
 from medn_edu.course.build import MOST_BYTES, VIEW, normalise
 from medn_edu.course.syllabus import CHAPTERS, ROUTES, chapter
@@ -158,6 +160,20 @@ def test_pictures_have_words(path: Path) -> None:
             assert output.metadata["image/png"]["alt"]
 
 
+@each_notebook
+def test_it_can_be_read_without_a_kernel(path: Path) -> None:
+    """Every picture of the notebook is in the page that a static viewer makes of it."""
+    notebook = read(path)
+    page, _ = HTMLExporter(template_name="basic").from_notebook_node(notebook)
+    pictures = [output for output in outputs(notebook) if "image/png" in output.get("data", {})]
+    explorers = [
+        cell for cell in code_cells(notebook) if re.search("^explorer = ", cell.source, re.M)
+    ]
+    assert page.count('src="data:image/png;base64,') == len(pictures) >= len(explorers)
+    for word in ("widget-view", "Error displaying widget", "Loading widget"):
+        assert word not in page
+
+
 def test_at_most_twenty_letters_of_unknown_licence_are_shown() -> None:
     shown = 0
     for path in PATHS:
@@ -232,8 +248,11 @@ def test_a_new_run_gives_the_saved_outputs(path: Path) -> None:
     command += ["--nbval-sanitize-with", str(ROOT / "tests" / "sanitize.cfg")]
     command += ["--nbval-cell-timeout=120"]
     environment = os.environ | {"TQDM_DISABLE": "1"}
+    started = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    seconds = time.monotonic() - started
     assert done.returncode == 0, done.stdout + done.stderr
+    assert seconds < (120 if path.stem.endswith("-study") else 60)  # twice as much as on its own
 
 
 @pytest.mark.slow

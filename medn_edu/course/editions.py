@@ -7,7 +7,8 @@
 =============  ====================================================================================
 
 All of them carry marks for slides: ``jupyter nbconvert --to slides NOTEBOOK`` makes a slide of every
-section, leaves the exercises out, and puts what is shown below what is said.
+section, leaves the exercises out, and puts what is shown below what is said.  (The library that turns
+the pages, reveal.js, is loaded from the network when such a file is opened.)
 """
 
 from __future__ import annotations
