@@ -251,8 +251,12 @@ def test_wrong_controls_are_refused(
         (lambda: Slider(0, 1, 0), "step > 0"),
         (lambda: Slider(0, 1, 1e-5), "too fine"),
         (lambda: Slider(0, 1, 0.1, 2), "outside"),
+        (lambda: Slider(0, float("nan"), 0.1), "from 0 to nan by 0.1: expected finite numbers"),
+        (lambda: Slider(0, 1, float("inf")), "finite numbers"),
+        (lambda: Time(0, "ten"), "finite numbers"),
         (lambda: Choice([]), "at least one option"),
         (lambda: Choice(["a"], "b"), "not a choice"),
+        (lambda: Choice([1, 2, 1]), "option 1 twice"),
     ],
 )
 def test_impossible_controls_say_why(make: Any, words: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 __all__ = ["Check", "Choice", "Control", "Slider", "Time", "as_control"]
@@ -84,7 +84,8 @@ class Slider(Control):
     Raises
     ------
     ValueError
-        If the range is empty, the step is not positive, or there are more than 2001 values.
+        If a number is not finite, the range is empty, the step is not positive, or there are more than
+        2001 values.
 
     Examples
     --------
@@ -158,7 +159,7 @@ class Choice(Control):
     Raises
     ------
     ValueError
-        If there are no options, or ``value`` is none of them.
+        If there are no options, one is there twice, or ``value`` is none of them.
 
     Examples
     --------
@@ -170,6 +171,9 @@ class Choice(Control):
         values = tuple(options)
         if not values:
             raise ValueError("a choice needs at least one option.")
+        twice = [option for i, option in enumerate(values) if option in values[:i]]
+        if twice:
+            raise ValueError(f"a choice holds the option {twice[0]!r} twice; expected it once.")
         start = 0 if value is None else _equal(values, value)
         super().__init__("choice", values, tuple(str(option) for option in values), start, label)
 
@@ -250,7 +254,12 @@ def _equal(values: tuple[Any, ...], value: Any) -> int:
 
 def _grid(low: float, high: float, step: float) -> tuple[tuple[float, ...], tuple[str, ...]]:
     """Return the values from ``low`` to ``high`` and their texts, exact in decimal notation."""
-    first, last, gap = (Decimal(str(number)) for number in (low, high, step))
+    try:
+        first, last, gap = (Decimal(str(number)) for number in (low, high, step))
+    except InvalidOperation:  # no number at all
+        first = last = gap = Decimal("NaN")
+    if not all(number.is_finite() for number in (first, last, gap)):
+        raise ValueError(f"slider from {low} to {high} by {step}: expected finite numbers.")
     if not gap > 0 or not last > first:
         raise ValueError(f"slider from {low} to {high} by {step}: expected low < high, step > 0.")
     count = int((last - first) / gap) + 1
