@@ -34,7 +34,9 @@ FIRST = (
     "test_experiments_bench.py",
     "test_quick_studies.py",
     "test_course_notebooks.py",
+    "test_course_gallery.py",
     "test_experiments_studies.py",
+    "test_course_offline.py",
 )
 
 # A deadline would measure how busy the machine is.
