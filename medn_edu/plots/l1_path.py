@@ -286,7 +286,7 @@ class WeightsOnPath:
         ax.axhline(0.5, color=INK, lw=1.2, ls="--")
         ax.set(ylim=(0, 0.56), yticks=(0, 0.25, 0.5), ylabel="evidence")
         ax.set_yticks([0, 0.25, 0.5], ["0", "¼", "½"])
-        middles = [_AT[_STRETCH_OF == i].mean() for i in range(len(_STRETCHES))]
+        middles = [_AT[i == _STRETCH_OF].mean() for i in range(len(_STRETCHES))]
         ax.set_xticks(middles, list(_STRETCHES))
         ax.tick_params(axis="x", length=0)
 

@@ -70,13 +70,13 @@ def check_l1_constant(answer: Any) -> Verdict:
         "C K / (4 lambda |w|_1), code name `l1_constant_of_em`. A larger lambda is a smaller C'.",
         {
             2.4: "the 4 is missing: a square has a slope of *two* times, and L1-M3N charges a *half*.",
-            1.2: "only one of two factors 2 is there: the slope of the square, or the half of P1.",
-            9.6: "the 4 belongs below: compare the slope of P4 with the half of P1.",
+            1.2: "only one of two factors 2 is there: the slope of the square, or the half of L1-M3N.",
+            9.6: "the 4 belongs below: compare the square's slope with the half of L1-M3N.",
             0.12: "the slope of |w|^2 grows like |w|_1, not like its square.",
             3.0: "the norm is missing: how steep a square is depends on where one stands.",
             15.0: "the norm belongs below: the larger the weights, the steeper the square.",
-            0.01: "K is missing: P4 charges lambda / K for the square.",
-            0.3: "C is missing: twice the price of slack in P2 is twice that in P1.",
+            0.01: "K is missing: EM charges lambda / K for the square.",
+            0.3: "C is missing: twice the price of slack in EM is twice that in L1-M3N.",
             2.0: "that is EM's own C; the two charge differently for the norm.",
             1 / 0.6: "upside down: a larger C of EM is a larger C', a larger lambda a smaller one.",
             1 / 2.4: "upside down, and the 4 is missing.",
@@ -116,7 +116,7 @@ def check_weight_bounds(answer: Any) -> Verdict:
             ),
             (
                 lambda gap, eta: gap / (1 - np.abs(eta)),
-                "a unit of weight costs a *half* in P1, not 1.",
+                "a unit of weight costs a *half* in L1-M3N, not 1.",
             ),
             (
                 lambda gap, eta: gap * (0.5 - np.abs(eta)),
