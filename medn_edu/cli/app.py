@@ -64,8 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
     from medn_edu.course.gallery import app_pages
 
+    pages = app_pages()
     with tempfile.TemporaryDirectory(prefix="medn-edu-app-") as folder:
-        for name, text in app_pages().items():
+        for name, text in pages.items():
             (Path(folder) / name).write_text(text, encoding="utf-8")
         say("Starting Voila; Ctrl-C ends it.")
         command = app_command(Path(folder), browser=not arguments.no_browser, port=arguments.port)
