@@ -93,7 +93,7 @@ def server(
         assert found is not None, log.read_text()
         yield int(found[1]), found[2], folder
     finally:
-        os.killpg(lab.pid, signal.SIGINT)  # what Ctrl-C does: to all that it has started
+        os.killpg(lab.pid, signal.SIGINT)  # what Ctrl-C does
         code = lab.wait(60)
     assert code == 0, log.read_text()
 
