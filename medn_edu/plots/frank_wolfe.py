@@ -3,7 +3,7 @@ r"""Block-coordinate Frank-Wolfe on the three tiny words: masses come and go, an
 The dual of MEDN (D1, Theorem 2) has a number :math:`\alpha_i(y) \ge 0` for each of the 27 labellings of
 each word, those of a word adding up to :math:`C`.  At the start all of it lies on the true labellings:
 :math:`\eta = 0`, and every weight has its prior's mean.  A pass asks each word for the labelling that
-violates its margin most, and moves mass there.
+falls short most, and moves mass there.
 
 `word_problem` makes the problem of the words of `medn_edu.theory.axi` as the package poses it, with a
 weight for every pair of label and ink and for every transition (18 in all), `frank_wolfe_passes`
