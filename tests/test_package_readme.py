@@ -66,7 +66,7 @@ def test_links_lead_somewhere(target):
 
 
 def test_every_notebook_is_listed():
-    listed = set(re.findall(r"\]\((notebooks/[^)]+)\)", README))
+    listed = set(re.findall(r"\]\((notebooks/[^)]+\.ipynb)\)", README))
     assert listed == {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
 
 

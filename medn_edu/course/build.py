@@ -4,7 +4,7 @@
 kernel for each, refuses a notebook with an error or a warning in it, and saves a normal form: the
 picture and the sentence of every widget without its live state (a page without a kernel could not
 serve that), numbered cells, no times, no machine.  Links to the neighbours, the map of the course and
-what slides show are put in on the way.  Needs the ``lab`` extra; the OCR letters must be there, for a
+what slides show are put in on the way, and the map in the README is made anew.  Needs the ``lab`` extra; the OCR letters must be there, for a
 committed ocr-study is that of the real letters.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 from medn_edu.course.navigation import course_map, navigation
 from medn_edu.files import write_atomically
 
-__all__ = ["MOST_BYTES", "build", "normalise"]
+__all__ = ["MOST_BYTES", "build", "normalise", "renew_readme"]
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -146,10 +146,27 @@ def build(path: Path) -> float:
     return seconds
 
 
+def renew_readme(path: Path) -> None:
+    """Put the map of the course into a README, between its two marks.
+
+    Parameters
+    ----------
+    path : Path
+        The README.
+    """
+    before, rest = path.read_text(encoding="utf-8").split("<!-- course -->\n")
+    after = rest.split("<!-- /course -->")[1]
+    table = f"<!-- course -->\n{course_map('notebooks/')}\n<!-- /course -->"
+    write_atomically(path, before + table + after)
+
+
 def main(arguments: list[str]) -> None:
     """Build the notebooks named on the command line, or all of the checkout."""
-    folder = Path(__file__).resolve().parents[2] / "notebooks"
-    for path in [Path(name) for name in arguments] or sorted(folder.glob("*.ipynb")):
+    checkout = Path(__file__).resolve().parents[2]
+    renew_readme(checkout / "README.md")
+    for path in [Path(name) for name in arguments] or sorted(
+        (checkout / "notebooks").glob("*.ipynb")
+    ):
         seconds = build(path)
         print(f"{path.name}: {seconds:.1f} s, {path.stat().st_size / 1000:.0f} kB", flush=True)
 
