@@ -16,16 +16,17 @@ def explorer():
 
 
 def test_lessons(explorer):
-    assert len(explorer.lessons) == 3
+    assert len(explorer.lessons) == 4
     for lesson in explorer.lessons:
         assert explorer.check(lesson), lesson.fact
 
 
 def test_lessons_can_fail(explorer):
     """A fact that held for every prior and every setting would teach nothing."""
-    runs_away, lets_go, selects = explorer.lessons
+    runs_away, lets_go, wall_moves, selects = explorer.lessons
     assert not runs_away.holds("normal-inverse Gaussian", 1.9, 4, False)
     assert not lets_go.holds("box", 1.0, 4, True)
+    assert not wall_moves.holds("Laplace", 2.5, 4, False)
     assert not selects.holds("Gaussian", 3.0, 4, False)
 
 

@@ -111,12 +111,12 @@ def prior_style(name: str) -> dict[str, Any]:
     Examples
     --------
     >>> prior_style("Gaussian")["linestyle"], prior_style("somebody's own")["linestyle"]
-    ('-', (0, (3, 1)))
+    ('-', (0, (1, 1)))
     """
     for known, style in STYLES.items():
         if name.startswith(known):
             return dict(style)
-    return {"color": "#009E73", "linestyle": (0, (3, 1))}
+    return {"color": "#009E73", "linestyle": (0, (1, 1))}
 
 
 @dataclass(frozen=True, eq=False)

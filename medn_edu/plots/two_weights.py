@@ -55,7 +55,7 @@ __all__ = [
     "two_weights_frame",
 ]
 
-PRIORS = ("Gaussian", "Laplace", "box", "exponential", "two points")
+PRIORS = ("Gaussian", "Laplace", "box", "exponential", "two-point")
 """Names of the priors: N(0, 1), Laplace, uniform of variance 1, exponential of mean 1/2, and +-1."""
 
 _LOW, _HIGH = -2.0, 4.0  # how far the plane of weights is drawn
@@ -204,7 +204,7 @@ def _prior(name: str, lam: float) -> Prior:
         "Laplace": LaplacePrior(lam),
         "box": BoxPrior(3**0.5),
         "exponential": ExponentialPrior(2.0),
-        "two points": TwoPointPrior(1.0),
+        "two-point": TwoPointPrior(1.0),
     }
     if name not in priors:
         raise ValueError(f"there is no prior {name!r} here; expected one of {', '.join(PRIORS)}.")

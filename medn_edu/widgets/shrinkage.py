@@ -104,6 +104,17 @@ def _lessons() -> list[Lesson]:
         near, far = (tilting_frame(prior, e, float(lam), matched=matched) for e in (0.1, eta))
         return near.mean / 0.1 < 0.11 and far.mean / eta > 0.9
 
+    def wall_moves(prior: str, eta: float, lam: int, matched: bool) -> bool:
+        before, now = (tilting_frame(prior, eta, other, matched=matched) for other in (4.0, lam))
+        ends = [each.prior.domain[1] for each in (before, now)]
+        slopes = [float(each.prior.variance(np.zeros(1))[0]) for each in (before, now)]
+        return (
+            now.exists
+            and not before.exists
+            and np.allclose(ends, [2, 3])
+            and np.allclose(slopes, [1 / 2, 2 / 9])
+        )
+
     return [
         Lesson(
             {"prior": "Laplace", "eta": 1.9, "lam": 4, "matched": False},
@@ -115,6 +126,11 @@ def _lessons() -> list[Lesson]:
             "At equal prior variance Laplace nowhere shrinks more than the Gaussian: it lets large "
             "weights go.",
             lets_go,
+        ),
+        Lesson(
+            {"prior": "Laplace", "eta": 2.5, "lam": 9, "matched": False},
+            "λ moves the wall: at λ = 9 it stands at 3, not at 2, and the slope at 0 is 2/9, not 1/2.",
+            wall_moves,
         ),
         Lesson(
             {"prior": "spike and slab", "eta": 3.0, "lam": 4, "matched": False},

@@ -82,7 +82,7 @@ def check_mean_from_masses(answer: Any) -> Verdict:
         (2 * eta / (2 - eta**2), "the denominator has lambda = 4, not its root."),
         (eta / (4 - eta**2), "the factor 2 in the numerator is missing."),
     ]
-    if np.allclose(given, right, rtol=5e-3):
+    if np.allclose(given, right, rtol=5e-3) or np.array_equal(given, right.round(2)):
         return True, "eta = (0.5, 0.3), then weight by weight the shrinkage of Corollary 7."
     for wrong, hint in mistakes:
         if np.allclose(given, wrong, rtol=5e-3):
