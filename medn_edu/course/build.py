@@ -3,9 +3,9 @@
 ``python -m medn_edu.course.build [NOTEBOOK ...]`` (by default all of ``notebooks/``) starts a new
 kernel for each, refuses a notebook with an error or a warning in it, and saves a normal form: the
 picture and the sentence of every widget without its live state (a page without a kernel could not
-serve that), numbered cells, no times, no machine.  Links to the neighbours, the map of the course and
-what slides show are put in on the way, and the map in the README is made anew.  Needs the ``lab`` extra; the OCR letters must be there, for a
-committed ocr-study is that of the real letters.
+serve that), numbered cells, no times, no machine. Links to the neighbours, the map of the course
+and what slides show are put in on the way, and the map in the README is made anew. Needs the
+``lab`` extra; the OCR letters must be there, for a committed ocr-study is that of the real letters.
 """
 
 from __future__ import annotations
