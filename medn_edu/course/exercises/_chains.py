@@ -12,7 +12,7 @@ import numpy as np
 __all__ = ["chain_cases", "chain_score", "lists_labellings"]
 
 
-def chain_score(node: np.ndarray, edge: np.ndarray, labels: Sequence[int]) -> float:
+def chain_score(node: np.ndarray, edge: np.ndarray, labels: Sequence[int] | np.ndarray) -> float:
     """Return the score of a labelling: its node potentials and its transitions."""
     ink = sum(node[t, label] for t, label in enumerate(labels))
     return float(ink + sum(edge[a, b] for a, b in itertools.pairwise(labels)))
