@@ -1,7 +1,7 @@
 r"""The soft-max of the word *axi*, cooled down to the maximum: the figure behind `softening`.
 
 The paper's Eq. (2) (Hazan and Urtasun 2010) puts a temperature :math:`\epsilon` between log-loss and
-hinge loss.  With :math:`g(y) = \Delta\ell(y) + F(y) - F(y^i)`, the violation of labelling ``y``,
+hinge loss.  With :math:`g(y) = \Delta\ell(y) + F(y) - F(y^i)`, the shortfall of labelling ``y``,
 
 .. math:: \max_y g(y) \le \epsilon \log \sum_y e^{g(y) / \epsilon}
           \le \max_y g(y) + \epsilon \log 27,
@@ -133,22 +133,22 @@ def softening_frame(epsilon: float, habit: float, *, with_loss: bool = True) -> 
     1.0 0.0
     """
     epsilon = check_nonnegative("epsilon", epsilon)
-    violations = _violations(habit, with_loss)
-    p = distribution(violations, epsilon)
+    shortfalls = _shortfalls(habit, with_loss)
+    p = distribution(shortfalls, epsilon)
     return SofteningFrame(
         epsilon, habit, with_loss,
         _curve(epsilon, with_loss),
         _curve(0.0, with_loss),
         np.array([_curve(each, with_loss) for each in FAINT]),
-        float(soft_max(violations, epsilon)),
-        float(violations.max()),
+        float(soft_max(shortfalls, epsilon)),
+        float(shortfalls.max()),
         p,
         AXI.marginals(p),
         float(entr(p).sum()),
     )  # fmt: skip
 
 
-def _violations(habit: float, with_loss: bool) -> np.ndarray:
+def _shortfalls(habit: float, with_loss: bool) -> np.ndarray:
     """Return ``loss + F(y) - F(y^i)`` of all labellings."""
     scores = labelling_scores(AXI, [1.0, habit])
     return with_loss * AXI.losses + scores - scores[AXI.true_row]
@@ -156,8 +156,8 @@ def _violations(habit: float, with_loss: bool) -> np.ndarray:
 
 @cache
 def _curve(epsilon: float, with_loss: bool) -> np.ndarray:
-    violations = np.array([_violations(habit, with_loss) for habit in HABITS])
-    return soft_max(violations, epsilon, axes=(1,))
+    shortfalls = np.array([_shortfalls(habit, with_loss) for habit in HABITS])
+    return soft_max(shortfalls, epsilon, axes=(1,))
 
 
 class Softening:
