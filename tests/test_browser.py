@@ -401,7 +401,7 @@ def wait_for_all_pictures(lab: Lab, part: Any, time: Any) -> None:
     lab.wait_for(arrived, 60, [part.element_handle(), count])
 
 
-def walk(lab: Lab, control: Any, watched: str, moves: int = 12) -> np.ndarray:
+def walk(lab: Lab, control: Any, watched: str, moves: int = 9) -> np.ndarray:
     """Return latencies of moves to the farther end of a control, and back where it is short."""
     kind, place, last = control.evaluate(
         """(node) => node.tagName === "SELECT"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from medn_edu.course import animations
 from medn_edu.course.animations import FILMS, save_animations
 from medn_edu.widgets import best_path, norm_balls, projections, shrinkage
 
@@ -21,6 +22,7 @@ PICTURES = {
     "frank-wolfe": 17,
     "projections": 72,
 }
+REMADE = ("lattice", "frank-wolfe")  # the others take minutes together
 ENDLESS = {"shrinkage", "kl-norm", "projections"}
 MOST_BYTES = 400_000
 
@@ -28,10 +30,11 @@ MOST_BYTES = 400_000
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("animations") / "figures"
-    files = save_animations(folder)
-    assert [path.name for path in files] == [
-        f"{name}{ending}" for name in FILMS for ending in (".gif", ".mp4")
-    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(animations, "FILMS", {name: FILMS[name] for name in REMADE})
+        files = save_animations(folder)
+    names = [f"{name}{ending}" for name in REMADE for ending in (".gif", ".mp4")]
+    assert [path.name for path in files] == names
     return folder
 
 
@@ -40,27 +43,38 @@ def pictures_of(film: Path) -> np.ndarray:
         return np.array([p.to_ndarray(format="gray") for p in opened.decode(video=0)], dtype=float)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FILMS)
-def test_the_committed_gif_is_the_one_the_command_makes(name: str, made: Path) -> None:
+def test_committed_gifs_are_whole_endless_and_small(name: str) -> None:
     committed = COMMITTED / f"{name}.gif"
-    with Image.open(made / f"{name}.gif") as new, Image.open(committed) as old:
-        assert new.size == old.size
-        assert new.n_frames == old.n_frames == PICTURES[name] // FILMS[name].gif_step
-        assert new.info["loop"] == old.info["loop"] == 0
-        assert new.width > 640
+    with Image.open(committed) as old:
+        assert old.n_frames == PICTURES[name] // FILMS[name].gif_step
+        assert old.info["loop"] == 0
+        assert old.width > 640
     assert committed.stat().st_size < MOST_BYTES
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FILMS)
+@pytest.mark.parametrize("name", REMADE)
+def test_the_committed_gif_is_the_one_the_command_makes(name: str, made: Path) -> None:
+    with Image.open(made / f"{name}.gif") as new, Image.open(COMMITTED / f"{name}.gif") as old:
+        assert new.size == old.size
+        assert new.n_frames == old.n_frames
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REMADE)
 def test_the_committed_film_is_the_one_the_command_makes(name: str, made: Path) -> None:
+    new, old = pictures_of(made / f"{name}.mp4"), pictures_of(COMMITTED / f"{name}.mp4")
+    assert new.shape == old.shape
+    assert np.abs(new - old).mean() < 1  # of 255; fonts and encoders differ a little
+
+
+@pytest.mark.parametrize("name", FILMS)
+def test_committed_films_are_whole_and_small(name: str) -> None:
     committed = COMMITTED / f"{name}.mp4"
     assert committed.read_bytes()[4:8] == b"ftyp"
-    new, old = pictures_of(made / f"{name}.mp4"), pictures_of(committed)
-    assert new.shape == old.shape
+    old = pictures_of(committed)
     assert len(old) == PICTURES[name]
-    assert np.abs(new - old).mean() < 1  # of 255; fonts and encoders differ a little
     if name in ENDLESS:  # it goes on where it began
         steps = np.abs(np.diff(old, axis=0)).mean(axis=(1, 2))
         assert np.abs(old[-1] - old[0]).mean() <= steps.max()

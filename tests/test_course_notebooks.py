@@ -159,7 +159,7 @@ def test_pictures_have_words(path: Path) -> None:
             assert output.metadata["image/png"]["alt"]
 
 
-@each_notebook
+@pytest.mark.parametrize("path", NOTEBOOKS[:4])
 def test_it_can_be_read_without_a_kernel(path: Path) -> None:
     """Every picture of the notebook is in the page that a static viewer makes of it."""
     notebook = read(path)
