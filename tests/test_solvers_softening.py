@@ -65,7 +65,7 @@ def test_every_iterate_of_both_legs_has_an_honest_gap(epsilon):
         n_passes[iterate.dual is not None] += 1
         if n_passes[False] == 20 or n_passes[True] == 500:
             break
-    assert n_passes[False] == 20  # it came to L-BFGS,
+    assert n_passes[False] > 0  # it came to L-BFGS,
     assert (n_passes[True] > 0) == (epsilon < 1)  # and had begun with M3N where it is cold
 
 

@@ -25,6 +25,7 @@ from medn_edu.solvers._l1_bounds import fitting
 __all__ = ["LinearProgram", "ProgramError", "ProgramSolution", "select"]
 
 _MOST_ITERATIONS = 1_000_000  # of the simplex method, for one program: a bound on patience
+_FEASIBLE = 1e-8  # what HiGHS takes for met; smaller parts of weights are rounding of 0
 
 
 class ProgramError(Exception):
@@ -38,7 +39,7 @@ class ProgramSolution:
     Parameters
     ----------
     weights : ndarray of shape (n_weights,)
-        The weights; exactly 0 where HiGHS left both parts of a weight out.
+        The weights; exactly 0 where both parts of a weight are, to the accuracy of HiGHS.
     alpha : DualVariables
         The labellings of the working set that carry mass.
     active : ndarray of bool, shape (n_rows,)
@@ -82,8 +83,8 @@ class LinearProgram:
             "threads": 1,
             "random_seed": 0,
             "simplex_iteration_limit": _MOST_ITERATIONS,
-            "primal_feasibility_tolerance": 1e-8,
-            "dual_feasibility_tolerance": 1e-8,
+            "primal_feasibility_tolerance": _FEASIBLE,
+            "dual_feasibility_tolerance": _FEASIBLE,
         }.items():
             self._highs.setOptionValue(option, value)
         n_samples, n_weights = problem.n_samples, problem.weight_shape.size
@@ -183,6 +184,7 @@ class LinearProgram:
             )
         solution = self._highs.getSolution()
         values: Any = np.array(solution.col_value)
+        values[values < _FEASIBLE] = 0.0  # a basic variable may be at 0 all but for rounding
         weights = np.zeros(len(self._column))
         known = self._column >= 0
         weights[known] = values[self._column[known]] - values[self._column[known] + 1]
