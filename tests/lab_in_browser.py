@@ -46,6 +46,22 @@ SETTINGS = {
     "@jupyterlab/notebook-extension/tracker.jupyterlab-settings": {"windowingMode": "none"},
 }
 
+# Ends a notebook and its kernel, without asking whether to save it, and opens another: much faster
+# than a new page.
+INSTEAD = """async (path) => {
+    const panel = window.jupyterapp.shell.currentWidget;
+    await panel.sessionContext.shutdown();
+    panel.dispose();
+    await window.jupyterapp.commands.execute("docmanager:open", { path });
+}"""
+
+READY = """(path) => {
+    const panel = window.jupyterapp?.shell.currentWidget;
+    const kernel = panel?.sessionContext?.session?.kernel;
+    return panel?.context?.path === path
+        && kernel?.connectionStatus === "connected" && kernel.status === "idle";
+}"""
+
 # The last cell has stayed where it is for a while.
 SETTLED = """() => {
     const cells = document.querySelectorAll(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell");
@@ -164,15 +180,13 @@ class Lab:
         page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
 
     def open(self, notebook: str) -> None:
-        """Open a notebook alone and wait until its kernel is connected and idle."""
-        base, query = self.address.split("?")
-        self.page.goto(f"{base}/tree/{notebook}?{query}&reset", wait_until="load")
-        ready = """() => {
-            const panel = window.jupyterapp?.shell.currentWidget;
-            const kernel = panel?.sessionContext?.session?.kernel;
-            return kernel?.connectionStatus === "connected" && kernel.status === "idle";
-        }"""
-        self.wait_for(ready, 90)
+        """Open a notebook alone, in place of the last one, and wait until its kernel is idle."""
+        if self.page.url.startswith(self.address.split("?")[0]):
+            self.page.evaluate(INSTEAD, notebook)
+        else:
+            base, query = self.address.split("?")
+            self.page.goto(f"{base}/tree/{notebook}?{query}&reset", wait_until="load")
+        self.wait_for(READY, 90, notebook)
 
     def run_all(self, seconds: float = 120) -> None:
         """Run every cell, in order, and wait until the last has finished."""

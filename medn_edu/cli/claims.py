@@ -92,7 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         say(overview(found))
     if arguments.write is not None:
-        file = write_atomically(arguments.write, ledger_text(entries(tables, fits=fits)))
+        whole = found if wanted is None else entries(tables, fits=fits)
+        file = write_atomically(arguments.write, ledger_text(whole))
         _renew_page(file)
         say(f"\nThe ledger is in {file}")
     elif not arguments.name:

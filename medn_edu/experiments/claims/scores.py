@@ -100,7 +100,7 @@ def scores_of(rows: Iterable[Row], quantity: str = "error", *, against: str = "n
                 settings.setdefault(setting, {}).setdefault(unit, []).append(100 * value)
     return {
         model: {
-            setting: {unit: float(np.mean(values)) for unit, values in sorted(units.items())}
+            setting: {unit: sum(values) / len(values) for unit, values in sorted(units.items())}
             for setting, units in sorted(settings.items())
         }
         for model, settings in found.items()
