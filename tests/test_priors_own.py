@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose
 from priors_gallery import GALLERY, WITH_DENSITY, Own, names, priors, tilts
+from scipy.special import logsumexp, softmax
 
 from medn_edu.priors import (
     BoxPrior,
@@ -41,6 +42,24 @@ def test_numbers_reach_as_far_as_formulas(prior):
     expected = prior.kl(far)
     assert_allclose(Own(prior).kl(far), expected, rtol=1e-6, atol=1e-20)
     assert_allclose(Prior.kl(prior, far), expected, rtol=1e-6, atol=1e-20)
+
+
+def test_the_divergence_of_hardly_any_mean_is_hardly_any():
+    """The mean of sixty points that lie evenly about 0 is not 0 but for rounding."""
+    line = np.linspace(-1, 1, 60) / 3
+
+    class Points(Prior):
+        domain = (-np.inf, np.inf)
+
+        def log_mgf(self, eta, index=None):
+            return logsumexp(np.multiply.outer(eta, line), axis=-1) - np.log(60)
+
+        def mean(self, eta, index=None):
+            return softmax(np.multiply.outer(eta, line), axis=-1) @ line
+
+    mu = np.array([-1e-8, -1e-12, 0.0, 1e-15, 1e-13])
+    assert_allclose(Points().kl(mu), mu**2 / (2 * np.mean(line**2)), atol=1e-15)
+    assert np.isinf(Points().kl(np.array([0.34])))
 
 
 def test_formulas_that_overflow_are_no_obstacle():

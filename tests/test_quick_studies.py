@@ -20,7 +20,7 @@ from medn_edu.experiments.tables import read_csv
 pytestmark = pytest.mark.slow
 
 EVERY = {**CURVES, **STUDIES, **TRACES}
-BUDGET = 700  # loops of `yardstick`: three minutes on two processors that need half a second for one
+BUDGET = 700  # loops of `yardstick`, each half a second: three minutes on two processors
 
 
 def folder_of(quick_studies, name):

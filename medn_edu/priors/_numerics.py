@@ -22,6 +22,7 @@ _ITERATIONS = 120
 _ACCURACY = 1e-10  # of the unknown: the conjugate, at its maximum, feels the square
 _TINY = 1e-14
 _ALMOST = 1e-6  # of the mean
+_ROUNDING = 1e-14  # of means, in standard deviations: a sum that should be 0 is not
 
 
 def natural_scale(prior: Prior, shape: tuple[int, ...], index: np.ndarray | None) -> np.ndarray:
@@ -110,8 +111,9 @@ def _tilt_towards(
     high = np.where(bounded, _NEAREST_END, _LONGEST_TILT)
     top = high
     reached = bounded | (mu == origin)
+    variance = prior.variance(np.zeros(mu.shape), index)
     if start is None:  # where the mean would be right if the variance never changed
-        start = (mu - origin) / prior.variance(np.zeros(mu.shape), index)
+        start = (mu - origin) / variance
     share = np.abs(start) / scale
     u = np.where(bounded, np.log1p(share), np.log1p(np.minimum(share, 1e30)))
     u = np.where(u < high, u, 0.5 * (low + high))
@@ -132,5 +134,6 @@ def _tilt_towards(
         settled = settled | (width <= _ACCURACY * u + _TINY)
         if np.all(settled):
             break
-    solved = (u < top - 1) & (np.abs(excess) <= _ALMOST * (np.abs(mu) + np.abs(origin)))
+    accuracy = _ALMOST * (np.abs(mu) + np.abs(origin)) + _ROUNDING * np.sqrt(variance)
+    solved = (u < top - 1) & (np.abs(excess) <= accuracy)
     return tilt(u), (reached | solved) & np.isfinite(mu)

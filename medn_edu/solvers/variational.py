@@ -164,7 +164,7 @@ def variational_bound(problem: MaxMarginProblem, mean: np.ndarray, variance: np.
     lam = problem.prior.lam  # type: ignore[attr-defined]
     divergence = (
         math.sqrt(lam) * np.hypot(mean, np.sqrt(variance))
-        - 0.5 * np.log(2 * np.pi * np.e)
+        - 0.5 * math.log(2 * math.pi * math.e)
         - 0.5 * np.log(variance)
         - 0.5 * math.log(lam)
         + math.log(2)

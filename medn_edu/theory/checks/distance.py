@@ -19,7 +19,7 @@ def apart(left: ArrayLike, right: ArrayLike) -> float:
     Returns
     -------
     float
-        Relative to the largest number of the right side; not a number if any of them is not, or infinite.
+        Relative to the largest number of the right side; not a number if any of them is not.
 
     Examples
     --------
@@ -28,8 +28,7 @@ def apart(left: ArrayLike, right: ArrayLike) -> float:
     """
     right = np.asarray(right, dtype=float)
     difference = np.max(np.abs(np.asarray(left, dtype=float) - right))
-    with np.errstate(invalid="ignore"):  # of infinities
-        return float(difference / np.max(np.abs(right)))
+    return float(difference / np.max(np.abs(right)))
 
 
 def excess(smaller: ArrayLike, larger: ArrayLike, size: float = 1.0) -> float:
