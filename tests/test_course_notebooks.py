@@ -233,6 +233,10 @@ def without_the_letters() -> bool:
 def test_a_new_run_gives_the_saved_outputs(path: Path) -> None:
     """Run a notebook with nbval in a new kernel and compare every text output, strictly.
 
+    Digits that depend on the processor must not be printed; the environment variables
+    OPENBLAS_CORETYPE=Nehalem, NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4" and NUMBA_CPU_NAME=nehalem
+    make an old one of a new one.
+
     In a process of its own: nbval wants cells in order and in one process, which parallel tests do
     not grant.  The saved outputs of ocr-study are those of the real letters, so without them there
     is nothing to compare; where the tests must be complete (``CI=true``) that is a failure.
