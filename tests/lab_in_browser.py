@@ -246,8 +246,9 @@ def main(arguments: list[str]) -> None:
         home = folder / ".home"
         home.mkdir()
         with jupyter_lab(folder, home) as address, chromium() as page:
+            lab = Lab(page, address)
             for notebook in chosen:
-                lab = Lab(page, address)
+                lab.errors.clear()
                 lab.open(notebook.name)
                 lab.run_all()
                 page.wait_for_timeout(1500)
