@@ -7,7 +7,7 @@
 
 const ANNOUNCE_AFTER = 600; // ms without a change before a screen reader hears the sentence
 const WAITING_AFTER = 1500; // ms before the reader is told that the kernel is busy
-const FILL_AFTER = 250; // ms without a change before the pictures of the time are fetched
+const FILL_AFTER = 250; // ms of rest before the pictures of the time are fetched
 
 const element = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
@@ -99,8 +99,11 @@ function render({ model, el }) {
 
   const complete = () => time && stack.frames.size === time.texts.length;
 
+  // Only where the reader is: the kernel draws for one figure at a time, and must have time for moves.
+  const attended = () => root.matches(":hover, :focus-within");
+
   const fill = () => {
-    if (!time || waiting || complete()) return;
+    if (!time || waiting || complete() || !attended()) return;
     ask("stack", { have: [...stack.frames.keys()] });
   };
 
@@ -300,10 +303,10 @@ function render({ model, el }) {
   }
   panel.append(playerRow());
 
-  // The pictures of the time are fetched when the reader turns to this figure, not before.
-  const turnedTo = () => { renew(); fill(); };
-  root.addEventListener("pointerenter", turnedTo, { once: true });
-  root.addEventListener("focusin", turnedTo, { once: true });
+  // The pictures of the time are fetched while the reader is turned to this figure, at rest.
+  const turnedTo = () => { renew(); later("fill", FILL_AFTER, fill); };
+  root.addEventListener("pointerenter", turnedTo);
+  root.addEventListener("focusin", turnedTo);
 
   model.on("change:frame", onFrame);
   model.on("msg:custom", onMessage);

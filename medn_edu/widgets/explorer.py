@@ -43,7 +43,7 @@ HERE = pathlib.Path(__file__).parent
 DPI = 120  # a little more than the screen's 96: sharp, and still quick to render
 CSS_DPI = 96
 KEPT_FRAMES = 256
-SECONDS_PER_ANSWER = 0.1  # a stack is sent in portions, so that a move never waits for all of it
+SECONDS_PER_ANSWER = 0.05  # a stack is sent in portions, so that a move never waits for all of it
 
 
 @dataclass(frozen=True)
@@ -370,7 +370,7 @@ class Explorer:
         return checked
 
     def _send_stack(self, view: Any, request: Mapping[str, Any]) -> None:
-        """Send the pictures the browser lacks, as many as are drawn in a tenth of a second."""
+        """Send the pictures the browser lacks, as many as are soon drawn."""
         assert self._time is not None
         have = set(request["have"])
         lacking = [i for i in range(len(self._controls[self._time].values)) if i not in have]
