@@ -80,7 +80,7 @@ ipywidgets.VBox([slider, label])
 FORGETFUL = """
 from medn_edu.widgets import explorer
 
-explorer.KEPT_FRAMES = 1  # so that every move is drawn
+explorer.KEPT_FRAMES = 3  # before, now, next: what was shown long ago is drawn anew
 """
 
 # Presses an arrow key on the focused element and resolves with the milliseconds until the watched
@@ -88,7 +88,8 @@ explorer.KEPT_FRAMES = 1  # so that every move is drawn
 LISTEN = """(selector) => {
     const nodes = document.querySelectorAll(selector);
     const node = nodes[0];
-    window.waited = new Promise((done) => {
+    window.waited = new Promise((done, fail) => {
+        setTimeout(() => fail(`nothing changed in ${selector}`), 10000);
         document.addEventListener("keydown", () => {
             const start = performance.now();
             const watch = new MutationObserver(() => {
@@ -408,7 +409,7 @@ def wait_for_all_pictures(lab: Lab, part: Any, time: Any) -> None:
     lab.wait_for(arrived, 60, [part.element_handle(), count])
 
 
-def walk(lab: Lab, control: Any, watched: str, moves: int = 9) -> np.ndarray:
+def walk(lab: Lab, control: Any, watched: str, moves: int = 12) -> np.ndarray:
     """Return latencies of moves to the farther end of a control, and back where it is short."""
     kind, place, last = control.evaluate(
         """(node) => node.tagName === "SELECT"
@@ -418,9 +419,9 @@ def walk(lab: Lab, control: Any, watched: str, moves: int = 9) -> np.ndarray:
     on, back = {"select": ("ArrowDown", "ArrowUp"), "checkbox": ("Space", "Space")}.get(
         kind, ("ArrowRight", "ArrowLeft")
     )
-    way = [on] * (last - place) + [back] * last + [on] * last
+    way = [on] * (last - place) + [back] * last + [on] * place  # and at its beginning again
     if place > last / 2:
-        way = [back] * place + [on] * last + [back] * last
+        way = [back] * place + [on] * last + [back] * (last - place)
     control.focus()
     taken = []
     for key in itertools.islice(itertools.cycle(way or [on]), moves):

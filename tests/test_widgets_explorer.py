@@ -124,6 +124,27 @@ def test_stack_is_sent_in_portions_without_what_the_browser_has(
     assert all(values["slope"] == -0.5 for values in counted.drawn[1:])
 
 
+def test_the_next_step_is_drawn_ahead_but_not_shown() -> None:
+    counted = Counted()
+    wire = Wire(counted)
+    before = wire.view.frame["summary"], counted.explorer.values
+    wire.ask("prepare", slope=3)
+    assert (wire.view.frame["summary"], counted.explorer.values) == before
+    assert wire.sent == []
+    drawn = len(counted.drawn)
+    wire.ask("draw", slope=3)
+    assert wire.view.frame["summary"] == "now slope 0.5, t 0"
+    assert len(counted.drawn) == drawn
+
+
+def test_a_failure_ahead_is_told_when_it_is_met() -> None:
+    wire = Wire(Counted())
+    wire.ask("prepare", slope=4)
+    assert wire.sent == []
+    wire.ask("draw", slope=4)
+    assert "too steep" in wire.sent[-1][0]["text"]
+
+
 def test_scrubbing_tells_the_kernel_where_it_is_and_draws_nothing() -> None:
     counted = Counted()
     wire = Wire(counted)

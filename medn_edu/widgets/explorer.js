@@ -2,8 +2,9 @@
 //
 // Every control is a list of texts; only positions travel.  One request is under way at a time: when
 // its picture arrives, the newest positions are asked for, and what nobody waits for is not drawn.
-// The pictures of the control whose kind is "time" are kept here, so that playing and scrubbing need
-// no kernel.  Nothing moves unless the reader starts it.
+// After a single step, by an arrow key say, the kernel is told which would be the next, and draws it
+// ahead.  The pictures of the control whose kind is "time" are kept here, so that playing and scrubbing
+// need no kernel.  Nothing moves unless the reader starts it.
 
 const ANNOUNCE_AFTER = 600; // ms without a change before a screen reader hears the sentence
 const WAITING_AFTER = 1500; // ms before the reader is told that the kernel is busy
@@ -40,6 +41,7 @@ function render({ model, el }) {
   let serial = 0; // number of the last move
   let shown = 0; // number of the move now shown
   let waiting = null; // the request under way
+  let step = null; // the last move, if it was a single step: which control, and which way
   let saving = false; // an animation is wanted, as soon as no request is under way
   let stack = { key: "", frames: new Map() };
   let player = null;
@@ -129,7 +131,18 @@ function render({ model, el }) {
     if (ready && !complete()) later("fill", FILL_AFTER, fill);
   };
 
+  // The next step the same way is drawn while this one is looked at.
+  const lookAhead = () => {
+    if (step === null || waiting) return;
+    const next = positions[step.name] + step.by;
+    const { texts } = specs.find((spec) => spec.name === step.name);
+    if (next < 0 || next >= texts.length) return;
+    model.send({ kind: "prepare", view: id, positions: { ...positions, [step.name]: next } });
+  };
+
   const move = (name, position) => {
+    const by = position - positions[name];
+    step = Math.abs(by) === 1 ? { name, by } : null;
     positions[name] = position;
     inputs[name](position);
     serial += 1;
@@ -153,6 +166,7 @@ function render({ model, el }) {
     shown = mine ? frame.serial : shown;
     put(image, frame.summary);
     if (mine && frame.serial < serial) refresh();
+    else if (mine) lookAhead();
   };
 
   const onMessage = async (message, buffers) => {
@@ -248,7 +262,7 @@ function render({ model, el }) {
     playButton.title = "Play";
   }
 
-  const step = (by) => {
+  const stepTime = (by) => {
     const last = time.texts.length - 1;
     move(time.name, Math.min(last, Math.max(0, positions[time.name] + by)));
   };
@@ -263,13 +277,14 @@ function render({ model, el }) {
     playButton.title = "Pause";
     player = setInterval(() => {
       if (waiting && !stack.frames.has(positions[time.name])) return; // let the kernel keep up
-      step(1);
+      stepTime(1);
       if (positions[time.name] === time.texts.length - 1) stop();
     }, 1000 / rate);
   };
 
   const reset = () => {
     stop();
+    step = null;
     for (const spec of specs) {
       positions[spec.name] = spec.start;
       inputs[spec.name](spec.start);
@@ -284,8 +299,8 @@ function render({ model, el }) {
       playButton = button("▶ Play", "Play", play);
       row.append(
         playButton,
-        button("◀", "One step back", () => { stop(); step(-1); }),
-        button("▶|", "One step on", () => { stop(); step(1); }),
+        button("◀", "One step back", () => { stop(); stepTime(-1); }),
+        button("▶|", "One step on", () => { stop(); stepTime(1); }),
       );
     }
     row.append(

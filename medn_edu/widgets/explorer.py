@@ -8,6 +8,8 @@ This keeps the axes still while the curves move, and costs about as much as the 
 
 * The browser asks for one picture at a time and, when it arrives, for the newest values; pictures
   nobody waits for any more are neither drawn nor shown.
+* After a single step, as arrow keys make them, the next one the same way is drawn ahead, while the
+  reader looks at this one.
 * One control may be the *time*: its pictures are drawn once, sent, and from then on played and
   scrubbed in the browser without the kernel.  The same pictures make the saved animation; without a
   time it runs along the control with most values.
@@ -21,6 +23,7 @@ The figure comes from `medn_edu.plots`; nothing here knows what it shows.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import pathlib
 import time
@@ -347,7 +350,11 @@ class Explorer:
     def _answer(self, view: Any, request: dict[str, Any], _buffers: Any) -> None:
         """Answer one message of the browser; what goes wrong is shown there, not lost in a log."""
         try:
-            self._positions = self._checked(request["positions"])
+            positions = self._checked(request["positions"])
+            if request["kind"] == "prepare":
+                self._prepare(positions)
+                return
+            self._positions = positions
             if request["kind"] == "draw":
                 self._show(request)
             elif request["kind"] == "stack":
@@ -358,6 +365,11 @@ class Explorer:
             text = f"{type(error).__name__}: {error}"
             about = {"view": request.get("view", ""), "serial": request.get("serial", 0)}
             view.send({"kind": "failed", **about, "text": text})
+
+    def _prepare(self, positions: Mapping[str, int]) -> None:
+        """Draw what the reader may ask for next; if that fails, it is told when it is asked for."""
+        with contextlib.suppress(Exception):
+            self.frame(positions)
 
     def _checked(self, positions: Mapping[str, Any]) -> dict[str, int]:
         """Return the positions the browser sent, each within its control."""
