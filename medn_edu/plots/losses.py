@@ -27,6 +27,7 @@ from functools import lru_cache
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
+from scipy.special import logsumexp
 
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import GaussianPrior
@@ -167,18 +168,18 @@ def losses_frame(ink: float, habit: float) -> LossesFrame:
     """
     tree, w = axi_tree(ink, habit), np.array([ink, habit])
     p = enumerated_probabilities(tree)
-    score = labelling_scores(AXI, w)[AXI.true_row]
+    scores = labelling_scores(AXI, w)
     return LossesFrame(
         ink,
         habit,
         _curves(ink),
-        float(log_partition(tree) - score),
+        float(log_partition(tree) - scores[AXI.true_row]),
         float(_PROBLEM.xi(w)[0]),
         float(-p @ AXI.differences[:, 1]),
         p,
         AXI.losses - AXI.differences @ w,
         marginals(tree)[0],
-        _wrong(w),
+        float(_wrong(scores)),
     )
 
 
@@ -188,17 +189,18 @@ _PROBLEM = axi_problem(GaussianPrior(), LinearSlack(1.0), [AXI])
 @lru_cache(maxsize=64)
 def _curves(ink: float) -> LossCurves:
     points = np.column_stack([np.full_like(WEIGHTS, ink), WEIGHTS])
-    log_z = np.array([log_partition(axi_tree(*w)) for w in points])
+    scores = points @ AXI.features.T
     return LossCurves(
-        log_z - points @ AXI.features[AXI.true_row],
+        logsumexp(scores, axis=1) - scores[:, AXI.true_row],
         np.array([_PROBLEM.xi(w)[0] for w in points]),
-        np.array([_wrong(w) for w in points]),
+        _wrong(scores),
     )
 
 
-def _wrong(w: np.ndarray) -> float:
-    scores = labelling_scores(AXI, w)
-    return float(AXI.losses[np.isclose(scores, scores.max(), atol=1e-9)].max())
+def _wrong(scores: np.ndarray) -> np.ndarray:
+    """Return the largest loss among the best labellings, which stand along the last axis."""
+    best = np.isclose(scores, scores.max(axis=-1, keepdims=True), atol=1e-9)
+    return np.where(best, AXI.losses, 0.0).max(axis=-1)
 
 
 @lru_cache(maxsize=27)
