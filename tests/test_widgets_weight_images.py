@@ -38,7 +38,8 @@ def test_lessons_can_fail(explorer: Explorer) -> None:
     first, last = rng.normal(size=(2, 3, 4))
     coefs = {10: first, 20: -last, 30: last}
     models = {n: SimpleNamespace(classes_=np.arange(3), coef_=c) for n, c in coefs.items()}
-    (settle,) = weight_images(models, (2, 2)).lessons
+    known, settle = weight_images(models, (2, 2)).lessons
+    assert "Every label" in known.fact
     assert not settle.holds(20)
 
 

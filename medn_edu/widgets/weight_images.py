@@ -74,16 +74,21 @@ def weight_images(
     def some_are_blank(words: int) -> bool:
         return _n_known(coefs[words]) < len(classes)
 
+    def none_is_blank(words: int) -> bool:
+        return not some_are_blank(words)
+
     def they_settle(words: int) -> bool:
         alike = [_likeness(coefs[n], coefs[sizes[-1]]) for n in sizes]
         return bool(np.all(np.diff(alike) > 0))
 
-    lessons = [
-        Lesson({"words": sizes[-2]}, "The more words, the more alike to the last.", they_settle),
-    ]
     if some_are_blank(sizes[0]):
         fact = "A label that no training word has remains blank: nothing is known of it."
-        lessons.insert(0, Lesson({"words": sizes[0]}, fact, some_are_blank))
+        first = Lesson({"words": sizes[0]}, fact, some_are_blank)
+    else:
+        fact = "Every label is among the first words, so that each has an image from the start."
+        first = Lesson({"words": sizes[0]}, fact, none_is_blank)
+    fact = "The more words, the more alike to the last."
+    lessons = [first, Lesson({"words": sizes[-2]}, fact, they_settle)]
     texts = tuple(f"{n:,}" for n in sizes)
     time = Control("time", tuple(sizes), texts, len(sizes) - 1, "training words", per_second=2)
     return Explorer(figure, update, alt, lessons=lessons, name="weights", words=time)
