@@ -233,9 +233,9 @@ def without_the_letters() -> bool:
 def test_a_new_run_gives_the_saved_outputs(path: Path) -> None:
     """Run a notebook with nbval in a new kernel and compare every text output, strictly.
 
-    Digits that depend on the processor must not be printed; the environment variables
-    OPENBLAS_CORETYPE=Nehalem, NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4" and NUMBA_CPU_NAME=nehalem
-    make an old one of a new one.
+    Digits that depend on the processor must not be printed.  These make an old one of a new one:
+    OPENBLAS_CORETYPE=Nehalem, NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL" (those that numpy
+    has found), NUMBA_CPU_NAME=nehalem, NUMBA_CPU_FEATURES=+sse4.2 and a NUMBA_CACHE_DIR of its own.
 
     In a process of its own: nbval wants cells in order and in one process, which parallel tests do
     not grant.  The saved outputs of ocr-study are those of the real letters, so without them there
