@@ -42,6 +42,8 @@ FIRST = (
 # A deadline would measure how busy the machine is.
 settings.register_profile("shared machine", settings(), deadline=None)
 settings.load_profile("shared machine")
+# For an evening: pytest tests/test_fuzz_*.py --hypothesis-profile=long
+settings.register_profile("long", settings(), deadline=None, max_examples=50_000)
 
 
 def pytest_configure(config: pytest.Config) -> None:
