@@ -115,6 +115,8 @@ class Certificate:
     subgradient_norm : float or None
         Distance of the subdifferential to zero in the largest entry, where the problem has a penalty
         with kinks.
+    rounding : float or None
+        How far rounding may have moved the two values, where that is known.
     """
 
     primal: float
@@ -122,6 +124,7 @@ class Certificate:
     alpha: DualVariables | DualMarginals | None = None
     eta: np.ndarray | None = None
     subgradient_norm: float | None = None
+    rounding: float | None = None
 
     @property
     def gap(self) -> float:
@@ -133,12 +136,19 @@ class Certificate:
         """Duality gap relative to the primal value; 0 where it vanishes up to rounding.
 
         No dual value exceeds a primal one.  If one does by more than rounding explains, the values
-        are worth nothing, and the gap is infinite.
+        are worth nothing, and the gap is infinite.  Where scores are so large that their rounding
+        counts, the gap is taken to be larger by as much.
         """
-        if self.gap <= 0:
-            rounding = 1e-9 * max(abs(self.primal), abs(self.dual)) + 1e-12
-            return 0.0 if self.gap >= -rounding else float("inf")
-        return self.gap / abs(self.primal) if self.primal != 0 else float("inf")
+        believed = 1e-9 * max(abs(self.primal), abs(self.dual))
+        rounding = 1e-12 if self.rounding is None else self.rounding
+        if self.gap < -believed - rounding:
+            return float("inf")
+        gap = max(self.gap, 0.0)
+        if self.rounding is not None and not self.rounding <= believed:  # NaN counts, too
+            gap += self.rounding
+        if gap == 0:
+            return 0.0
+        return gap / abs(self.primal) if self.primal != 0 else float("inf")
 
 
 @dataclass(frozen=True, eq=False)

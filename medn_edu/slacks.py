@@ -149,7 +149,8 @@ class QuadraticSlack:
 
     def conjugate(self, mass: np.ndarray) -> np.ndarray:
         """Conjugate ``U*(s) = s**2 / (2 C)`` at mass ``s``."""
-        return np.square(np.maximum(mass, 0.0)) / (2 * self.C)
+        mass = np.maximum(mass, 0.0)
+        return mass * (mass / (2 * self.C))  # a small mass squared might underflow
 
 
 @dataclass(frozen=True)

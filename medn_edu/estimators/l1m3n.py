@@ -97,7 +97,8 @@ class L1M3N(MarginNetwork):
     tol : float, default=0.01
         Relative duality gap at which to stop; with EM that of each quadratic program.
     max_iter : int, default=1000
-        Largest number of passes; with EM of each quadratic program.
+        Largest number of passes; with EM for each quadratic program.  With the path it is the largest
+        number of Laplace MEDNs, and of passes for each of them.
     warm_start : bool, default=False
         Go on from the last solution when fitted again to the same samples, perhaps with another ``C``:
         the path and the cutting planes do; the other solvers start afresh.
@@ -274,7 +275,14 @@ class L1M3N(MarginNetwork):
         rng = random_generator(self.random_state)
         if self.solver == "path":
             clean_up = None if self.clean_up is None else bool(self.clean_up)
-            return l1_path(problem, rng=rng, tol=self.tol, clean_up=clean_up, warm_start=start)
+            return l1_path(
+                problem,
+                rng=rng,
+                tol=self.tol,
+                clean_up=clean_up,
+                max_passes=self.max_iter,
+                warm_start=start,
+            )
         if self.solver == "cutting_plane":
             return l1_cutting_plane(problem, warm_start=start)
         if self.solver == "em":

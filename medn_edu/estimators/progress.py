@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import warnings
 from typing import Any, Self
 
@@ -15,7 +16,43 @@ from medn_edu.results import SolveResult, TracePoint
 __all__ = ["GapProgress", "StepProgress", "warn_unless_converged"]
 
 
-class GapProgress:
+_DELAY = 2.0  # seconds before a bar appears
+
+
+class _TrainingBar:
+    """A bar that appears after two seconds, where somebody watches, if it is to be shown.
+
+    Its clock goes on while a pass lasts, because one pass over very long samples can take minutes.
+    """
+
+    def __init__(self, name: str, *, shown: bool, **options: Any) -> None:
+        # None: ask the terminal
+        hidden = None if shown and not os.environ.get("TQDM_DISABLE") else True
+        self.bar = tqdm(
+            desc=f"Training {name}", delay=_DELAY, leave=False, disable=hidden, **options
+        )
+        self._over = threading.Event()
+        self._clock = threading.Thread(target=self._tick, daemon=True)
+
+    def __enter__(self) -> Self:
+        if not self.bar.disable:
+            self._clock.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._over.set()
+        if self._clock.is_alive():
+            self._clock.join()
+        self.bar.close()
+
+    def _tick(self) -> None:
+        wait = _DELAY
+        while not self._over.wait(wait):
+            self.bar.refresh()
+            wait = 1.0
+
+
+class GapProgress(_TrainingBar):
     """A progress bar whose length is the way of the duality gap down to the tolerance.
 
     Gaps fall about geometrically, so the bar moves with their logarithm, which makes the time left
@@ -35,19 +72,13 @@ class GapProgress:
     def __init__(self, name: str, tol: float, *, shown: bool) -> None:
         self.tol = tol
         self.first_gap = math.nan
-        self.bar = _bar(
+        super().__init__(
             name,
             shown=shown,
             total=100,
             unit="%",
             bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed} (left {remaining}){postfix}",
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.bar.close()
 
     def __call__(self, point: TracePoint) -> None:
         """Move the bar to where a pass has brought the gap."""
@@ -61,7 +92,7 @@ class GapProgress:
         self.bar.update(max(0.0, min(100.0, 100 * share) - self.bar.n))
 
 
-class StepProgress:
+class StepProgress(_TrainingBar):
     """Shows how many of a known number of steps are done, once training takes over two seconds.
 
     Parameters
@@ -75,26 +106,12 @@ class StepProgress:
     """
 
     def __init__(self, name: str, n_steps: int, *, shown: bool) -> None:
-        self.bar = _bar(name, shown=shown, total=n_steps, unit="iteration")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.bar.close()
+        super().__init__(name, shown=shown, total=n_steps, unit="iteration")
 
     def __call__(self, point: TracePoint) -> None:
         """Move the bar by one step."""
         del point
         self.bar.update(1)
-
-
-def _bar(name: str, *, shown: bool, **options: Any) -> tqdm:
-    """Return a bar that appears after two seconds, where somebody watches, if it is to be shown."""
-    hidden = (
-        None if shown and not os.environ.get("TQDM_DISABLE") else True
-    )  # None: ask the terminal
-    return tqdm(desc=f"Training {name}", delay=2, leave=False, disable=hidden, **options)
 
 
 def warn_unless_converged(

@@ -234,7 +234,7 @@ def search_parabola(blocks, i, terms, atoms):
     _, curvature = slack_slopes(
         terms.slack, terms.constant, blocks.mass[i], free_mass(i, terms, atoms)
     )
-    bend += mass * mass * curvature
+    bend += mass * (mass * curvature)  # the square of a tiny mass underflows
     start = end + bend
     if not start > 0.0:
         return 0.0

@@ -112,7 +112,7 @@ def slack_gap(code, constant, largest, mass, violation):
     if code == LINEAR:
         return largest * violation
     if code == QUADRATIC:
-        return 0.5 * (largest * violation * violation + mass * mass / largest)
+        return 0.5 * (largest * violation * violation + mass * (mass / largest))
     weight = largest / constant
     scaled = max(1.0, constant * violation)
     return weight * (scaled - 1.0 - math.log(scaled) - math.log(1.0 - mass / largest))

@@ -125,7 +125,55 @@ class MarginProblem:
 
     def penalty(self, weights: np.ndarray) -> float:
         """Price ``sum_i U(xi_i)`` of the margins that the weights violate."""
-        return math.fsum(self.data.sample_weight * self.slack.penalty(self.xi(weights)))
+        return self.penalty_and_rounding(weights)[0]
+
+    def penalty_and_rounding(self, weights: np.ndarray) -> tuple[float, float]:
+        """Return the price, and how far rounding may have moved a primal and a dual value together.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            Weights.
+
+        Returns
+        -------
+        penalty, rounding : float
+            ``sum_i U(xi_i)``, and twice what it would rise by if all scores were as wrong as can be.
+        """
+        _, violation = self.violated(weights)
+        price, worst = (
+            self.data.sample_weight * self.slack.penalty(np.maximum(xi, self.slack.least))
+            for xi in (violation, violation + self.score_rounding(weights))
+        )
+        return math.fsum(price), 2 * math.fsum(worst - price)
+
+    def score_rounding(self, weights: np.ndarray) -> np.ndarray:
+        """Bound by how much rounding may have moved each sample's largest violation.
+
+        A violation of a few units is what is left of two scores; each sums up products whose sizes
+        add up to ``S``, in ``n`` steps, and may be off by ``n S`` times the spacing of floats at 1.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            Weights.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The bounds.
+        """
+        samples = self.data.samples
+        coef, transitions = self.weight_shape.split(np.abs(weights))
+        nonzeros = np.diff(samples.indptr)
+        sizes = np.add.reduceat(
+            np.append(np.abs(samples.data) * coef.max(axis=0)[samples.indices], 0.0),
+            samples.indptr[samples.offsets[:-1]],
+        )
+        sizes[samples.indptr[samples.offsets[1:]] == samples.indptr[samples.offsets[:-1]]] = 0.0
+        sizes += samples.lengths * (1.0 + transitions.max())  # 1 is the loss
+        n_steps = samples.lengths + np.maximum.reduceat(nonzeros, samples.offsets[:-1])
+        return 2 * np.finfo(float).eps * n_steps * sizes
 
     # -- the dual side --------------------------------------------------------------------------
 

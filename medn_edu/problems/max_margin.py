@@ -72,7 +72,11 @@ class MaxMarginProblem(MarginProblem):
 
     def primal(self, weights: np.ndarray) -> float:
         """Primal value ``P(w)`` of P1 at mean weights ``w``."""
-        return math.fsum(self.prior.kl(weights)) + self.penalty(weights)
+        return self._primal_and_rounding(weights)[0]
+
+    def _primal_and_rounding(self, weights: np.ndarray) -> tuple[float, float]:
+        penalty, rounding = self.penalty_and_rounding(weights)
+        return math.fsum(self.prior.kl(weights)) + penalty, rounding
 
     def dual(self, alpha: DualVariables | DualMarginals) -> float:
         """Dual value ``D(alpha)`` of D1; minus infinity where ``alpha`` is not feasible."""
@@ -106,4 +110,5 @@ class MaxMarginProblem(MarginProblem):
             )
         alpha = iterate.dual()
         eta = self.eta(alpha)
-        return Certificate(self.primal(iterate.weights), self._dual(alpha, eta), alpha, eta)
+        primal, rounding = self._primal_and_rounding(iterate.weights)
+        return Certificate(primal, self._dual(alpha, eta), alpha, eta, rounding=rounding)

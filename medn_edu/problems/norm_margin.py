@@ -69,7 +69,11 @@ class NormMarginProblem(MarginProblem):
 
     def primal(self, weights: np.ndarray) -> float:
         """Primal value ``R(w) + C sum_i xi_i``."""
-        return self.norm.value(weights) + self.penalty(weights)
+        return self._primal_and_rounding(weights)[0]
+
+    def _primal_and_rounding(self, weights: np.ndarray) -> tuple[float, float]:
+        penalty, rounding = self.penalty_and_rounding(weights)
+        return self.norm.value(weights) + penalty, rounding
 
     def dual(self, alpha: DualVariables | DualMarginals) -> float:
         """Dual value at the best share of ``alpha``; minus infinity where that is not feasible."""
@@ -92,7 +96,8 @@ class NormMarginProblem(MarginProblem):
             raise TypeError(
                 "a margin problem is certified by dual variables; the solver kept none."
             )
-        return Certificate(self.primal(iterate.weights), *self._scaled(iterate.dual()))
+        primal, rounding = self._primal_and_rounding(iterate.weights)
+        return Certificate(primal, *self._scaled(iterate.dual()), rounding=rounding)
 
     def _scaled(
         self, alpha: DualVariables | DualMarginals

@@ -26,6 +26,7 @@ __all__ = ["LinearProgram", "ProgramError", "ProgramSolution", "select"]
 
 _MOST_ITERATIONS = 1_000_000  # of the simplex method, for one program: a bound on patience
 _FEASIBLE = 1e-8  # what HiGHS takes for met; smaller parts of weights are rounding of 0
+_LARGEST = 1e15  # HiGHS takes no program with an entry of this size
 
 
 class ProgramError(Exception):
@@ -126,6 +127,7 @@ class LinearProgram:
             return
         new = self.problem.differences(labellings).tocsr()
         new.eliminate_zeros()
+        _check_sizes(new, labellings.sample)
         known = np.flatnonzero(self._column >= 0)
         paired = _paired(new[:, known]).tocoo()
         column = np.stack([self._column[known], self._column[known] + 1], axis=1).ravel()
@@ -203,6 +205,18 @@ class LinearProgram:
     def _run(self) -> str:
         self._highs.run()
         return self._highs.modelStatusToString(self._highs.getModelStatus())
+
+
+def _check_sizes(rows: sp.csr_matrix, sample: np.ndarray) -> None:
+    """Refuse differences of joint features that HiGHS would refuse."""
+    too_large = np.flatnonzero(np.abs(rows.data) >= _LARGEST)
+    if len(too_large):
+        row = np.searchsorted(rows.indptr, too_large[0], side="right") - 1
+        raise ValueError(
+            f"sample {sample[row]} of X has features that add up to {rows.data[too_large[0]]:.3g}; "
+            f"expected less than {_LARGEST:g} for the linear program of L1-M3N; rescale the "
+            "features, to about 1."
+        )
 
 
 def select(labellings: DualVariables, chosen: np.ndarray) -> DualVariables:

@@ -55,7 +55,7 @@ __all__ = ["l1_path"]
 _START = 10.0  # the first lam, as a multiple of (K / objective at w = 0)^2
 _GROWTH = 4.0  # by which lam grows
 _SHARE = 0.5  # of the tolerance; the gap to which each MEDN is solved
-_MOST_PASSES = 200  # for each of them
+_MOST_PASSES = 200  # for each of them, unless fewer are asked for
 _PROGRESS = 0.01  # by how much at least the gap should shrink, or the bound grow, in a step,
 _MOST_VAIN = 3  # and how often it may fail to
 _NEAR = 0.4  # weights with a smaller |eta_k| are left out of the linear program at first
@@ -73,6 +73,7 @@ def l1_path(
     rng: np.random.Generator,
     tol: float = 1e-2,
     clean_up: bool | None = None,
+    max_passes: int = _MOST_PASSES,
     warm_start: SolveResult | None = None,
 ) -> Iterator[Iterate]:
     """Solve L1-M3N along a path of Laplace MEDNs; yield once per value of ``lam``.
@@ -88,6 +89,8 @@ def l1_path(
     clean_up : bool, optional
         Whether to end at a vertex of the linear program; by default where the program has at most a
         million cells.  Without it weights are rounded to 0 where the gap allows it.
+    max_passes : int, default=200
+        Largest number of passes over the samples for each Laplace MEDN; never more than 200.
     warm_start : SolveResult, optional
         Solution of a problem of the same samples with another constant.  Its labellings and features
         are the first linear program, where that is small; otherwise its dual variables are where
@@ -138,7 +141,8 @@ def l1_path(
             return
     yield bounds.iterate()
     coarse, allowed = tol if clean_up is False else max(tol, _FINE), False
-    for scaled_eta in _follow(problem, bounds, rng, coarse, tol, alpha, upper):
+    max_passes = min(max_passes, _MOST_PASSES)
+    for scaled_eta in _follow(problem, bounds, rng, coarse, tol, max_passes, alpha, upper):
         features = np.flatnonzero(np.abs(scaled_eta) > _NEAR)
         n_cells = len(features) * len(bounds.alpha)
         allowed = n_cells <= _MOST_CELLS if clean_up is None else clean_up
@@ -159,6 +163,7 @@ def _follow(
     rng: np.random.Generator,
     coarse: float,
     fine: float,
+    max_passes: int,
     alpha: DualVariables | None,
     upper: float,
 ) -> Iterator[np.ndarray]:
@@ -179,7 +184,7 @@ def _follow(
         medn = MaxMarginProblem(problem.data, LaplacePrior(lam), slack, problem.n_jobs)
         passes = block_frank_wolfe(medn, rng=rng, warm_start=alpha)
         target = fine if bounds.closed(coarse) else coarse
-        result = run(passes, medn, tol=_SHARE * target, max_iter=_MOST_PASSES)
+        result = run(passes, medn, tol=_SHARE * target, max_iter=max_passes)
         alpha = result.alpha
         assert alpha is not None
         assert result.eta is not None
