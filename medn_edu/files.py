@@ -1,10 +1,17 @@
-"""Writing files in one step: whoever reads sees the old content or the new, never half of it."""
+"""Writing files in one step: whoever reads sees the old content or the new, never half of it.
+
+That needs a name that a new file can take, so only regular files are written and read.  A device or a
+pipe is refused: replacing it would lose it, and waiting for the other end of a pipe may take for ever.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import json
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +22,10 @@ try:
 except ImportError:  # on Windows
     fcntl = None
 
-__all__ = ["reason", "remove_leftovers", "sole_user", "write_atomically"]
+__all__ = ["read_json", "reason", "remove_leftovers", "sole_user", "write_atomically"]
 
 _PREFIX = ".medn_edu-"  # of temporary files
+_SMALL = 1_000_000  # bytes
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> Path:
@@ -42,6 +50,7 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
 
     Examples
     --------
+    >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> write_atomically(folder / "table.csv", "model,error\n").read_text()
     'model,error\n'
@@ -53,7 +62,36 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
         _write(path, content.encode("utf-8") if isinstance(content, str) else content)
     except OSError as error:
         raise _about(path, error) from None
+    except ValueError as error:  # a name that no file can have, or text that is not Unicode
+        raise OSError(f"{str(path)!r} cannot be written: {error}.") from None
     return path
+
+
+def read_json(path: Path) -> Any:
+    """Return what a small JSON file holds.
+
+    Parameters
+    ----------
+    path : Path
+        The file, which somebody may have changed or replaced.
+
+    Raises
+    ------
+    ValueError
+        If it holds no JSON or far too much, in words that can follow its name.
+    OSError
+        If there is no such file, or it cannot be read.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError("is not a regular file")
+    with path.open("rb") as file:
+        content = file.read(_SMALL + 1)
+    if len(content) > _SMALL:
+        raise ValueError(f"is larger than {_SMALL} bytes")
+    try:
+        return json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise ValueError("is damaged") from None
 
 
 @contextlib.contextmanager
@@ -120,41 +158,44 @@ def reason(error: OSError) -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    path = Path(os.path.realpath(path))  # a link stays, what it points to is replaced
-    handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=path.parent)
-    temporary = Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
+        before: int | None = path.stat().st_mode
+    except FileNotFoundError:
+        before = None
+    if before is not None and not stat.S_ISREG(before):
+        raise OSError(errno.ENOTSUP, "not a regular file")
+    target = Path(os.path.realpath(path))  # a link stays, what it points to is replaced
+    temporary = target.parent / f"{_PREFIX}{secrets.token_hex(8)}"
+    # What replaces a private file is private from the start; the rights of a new one are the usual.
+    rights = 0o666 if before is None else 0o600
+    try:
+        with open(temporary, "xb", opener=lambda name, how: os.open(name, how, rights)) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        # Temporary files are private; this one takes the rights of the file it replaces.
-        temporary.chmod(path.stat().st_mode if path.exists() else _USUAL_RIGHTS)
-        temporary.replace(path)
+        if before is not None:
+            temporary.chmod(stat.S_IMODE(before))
+        temporary.replace(target)
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it never came to be, or has its name already
+            temporary.unlink()
 
 
 def _about(path: Path, error: OSError) -> OSError:
     """Return an error of the same kind that speaks of the file, not of the temporary one."""
+    folder = Path(os.path.realpath(path) if os.path.islink(path) else path).parent
     if os.path.isdir(path):  # unlike those of Path, these never raise
         why = "it is a folder"
-    elif not os.path.exists(path.parent):
-        why = f"there is no folder {path.parent}"
-    elif not os.path.isdir(path.parent):
-        why = f"{path.parent} is not a folder"
+    elif error.errno == errno.ELOOP:
+        why = "its links lead in a circle"
+    elif os.path.exists(path) and not os.path.isfile(path):
+        why = "it is a device, a pipe or a socket; expected the name of a regular file"
+    elif not os.path.exists(folder):
+        why = f"there is no folder {folder}"
+    elif not os.path.isdir(folder):
+        why = f"{folder} is not a folder"
     else:
         why = reason(error)
     named = type(error)(f"{path} cannot be written: {why}.")
     named.errno = error.errno
     return named
-
-
-def _usual_rights() -> int:
-    """Rights of a new file; asked for once, because the answer takes a moment without a mask."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-_USUAL_RIGHTS = _usual_rights()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import json
+import os
 from pathlib import Path
 
 import pytest
 
 from medn_edu.cli import main
 from medn_edu.course import exercises, progress
-from medn_edu.course.progress import RECORD, START, course_exercises
+from medn_edu.course.progress import RECORD, START, Exercise, Progress, course_exercises
 
 
 @pytest.fixture
@@ -50,7 +52,19 @@ def test_nothing_is_kept_outside_the_course(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("damage", ["", "[]", '{"solved": 3}', "\xff"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "", "[]", '{"solved": 3}', "\xff", "[" * 100_000, " " * 2_000_000,
+        '{"format": 2, "solved": {}}',
+        '{"format": 1, "solved": {"check_x": "<script>"}}',
+        '{"format": 1, "solved": {"check_x": "=HYPERLINK(1)"}}',
+        '{"format": 1, "solved": {"check_x": 20260101}}',
+        '{"format": 1, "solved": {"check_x": "20260101"}}',
+        '{"format": 1, "solved": {"<b>": "2026-01-01"}}',
+    ],
+    ids=range(12),
+)  # fmt: skip
 def test_a_damaged_record_stays(
     course: Path, damage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,8 +75,41 @@ def test_a_damaged_record_stays(
     assert "Not kept" in out
     assert out.count("\n") == 1
     assert (course / RECORD).read_text(encoding="latin1") == damage
-    with pytest.raises(ValueError, match="move it away"):
+    with pytest.raises(ValueError, match=f"^{RECORD} .*; move it away to start anew.$"):
         progress()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+def test_a_record_that_is_no_file_is_not_waited_for(
+    course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(course / RECORD)
+    exercises.check_count_labellings(10**5)
+    assert f"(Not kept: {RECORD} is not a regular file; move it away" in capsys.readouterr().out
+    (course / RECORD).unlink()
+    (course / RECORD).symlink_to(RECORD)
+    with pytest.raises(ValueError, match=f"^{RECORD} cannot be read .*links"):
+        progress()
+
+
+def test_what_other_editions_keep_stays(course: Path) -> None:
+    record = {"format": 1, "solved": {"check_of_tomorrow": "2026-01-01"}, "name": "Ada"}
+    (course / RECORD).write_text(json.dumps(record))
+    assert repr(progress()).startswith("0 of ")
+    exercises.check_count_labellings(10**5)
+    kept = json.loads((course / RECORD).read_text())
+    assert set(kept["solved"]) == {"check_of_tomorrow", "check_count_labellings"}
+    assert kept["name"] == "Ada"
+
+
+def test_nothing_runs_in_a_browser_or_a_spreadsheet(tmp_path: Path) -> None:
+    """Whatever a table holds: lecturers open those of their students."""
+    every = tuple(Exercise(c, c, c) for c in ("=1", "+1", "-1", "@x", "\t=1", "<b>"))
+    found = Progress(every, {each.check: each.check for each in every})
+    assert "<b>" not in found._repr_html_()
+    with found.export(tmp_path / "mine.csv").open(encoding="utf-8", newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t"))]
 
 
 def test_the_command_shows_and_exports(course: Path, capsys: pytest.CaptureFixture[str]) -> None:

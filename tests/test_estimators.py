@@ -428,29 +428,6 @@ def test_damaged_files_get_a_sentence(tmp_path):
         assert "pickle" not in str(error.value)
 
 
-@settings(max_examples=100, deadline=None)
-@given(where=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
-def test_a_flipped_byte_is_harmless(where, flip, saved_model, tmp_path_factory):
-    """A model with one byte changed is read, where the byte does not matter, or refused."""
-    content = bytearray(saved_model)
-    content[int(where * len(content))] ^= flip
-    path = tmp_path_factory.mktemp("flipped") / "model.npz"
-    path.write_bytes(content)
-    try:
-        load_model(path)
-    except ValueError as error:
-        assert "is not a readable model" in str(error)
-        assert "\n" not in str(error)
-
-
-@pytest.fixture(scope="module")
-def saved_model(tmp_path_factory):
-    """Bytes of a saved model."""
-    path = tmp_path_factory.mktemp("saved") / "model.npz"
-    M3N().fit(X, Y).save(path)
-    return path.read_bytes()
-
-
 def test_where_a_model_cannot_be_saved_is_named(tmp_path):
     """Errors speak of the file that was asked for, not of a temporary one."""
     model = CRF(max_iter=20, tol=0.5).fit(X, Y)
@@ -466,13 +443,3 @@ def test_where_a_model_cannot_be_saved_is_named(tmp_path):
         assert error.value.errno
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert not list(tmp_path.parent.glob(".medn_edu-*"))
-
-
-@settings(max_examples=60, deadline=None)
-@given(content=st.binary(max_size=200))
-def test_arbitrary_bytes_are_no_model(content, tmp_path_factory):
-    """No bytes make the loader do anything but say so."""
-    path = tmp_path_factory.mktemp("bytes") / "model.npz"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match="is not a readable model"):
-        load_model(path)

@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 
 from medn_edu import kernels
 from medn_edu.kernels import _cache
+from medn_edu.kernels._compile import kernel
 
 TESTS = Path(__file__).parent
 SOURCES = Path(kernels.__file__).parent
@@ -106,3 +108,88 @@ def test_unwritable_home_falls_back_to_a_private_temporary_folder(tmp_path, monk
     assert folder.is_dir()
     if os.name == "posix":
         assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
+
+
+def doubled(x):
+    return x + x
+
+
+@pytest.fixture
+def fresh_warning():
+    _cache._warn_not_kept.cache_clear()
+    yield
+    _cache._warn_not_kept.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh_warning")
+def test_nowhere_to_keep_code_is_said_once(tmp_path, monkeypatch):
+    """Neither the cache nor temporary files can be written: kernels work all the same."""
+    (tmp_path / "file").write_text("a file, so that no folder can be made below it")
+
+    def nowhere():
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    for folder in (lambda: str(tmp_path / "file" / "tmp"), nowhere):
+        monkeypatch.setattr(_cache.tempfile, "gettempdir", folder)
+        with _cache.kept_in(tmp_path / "file" / "x"):
+            assert _cache.cache_folder(SOURCES).parent == tmp_path / "file" / "x"
+    with _cache.kept_in(tmp_path / "file" / "x" / "kernels"):
+        compiled = kernel(doubled)
+    with pytest.warns(UserWarning, match=r"cannot be kept in .* \(not a directory\)") as warned:
+        results = compiled(1.5), compiled(2)
+    assert results == (3.0, 4)
+    assert len(warned) == 1
+    assert f"in {tmp_path / 'file' / 'x'} (" in str(warned[0].message)
+    assert str(warned[0].message).endswith(
+        "set NUMBA_CACHE_DIR to a folder that may be written to."
+    )
+
+
+@pytest.mark.usefixtures("fresh_warning")
+def test_a_full_disk_ends_no_fit(tmp_path, monkeypatch):
+    """Code that cannot be kept is used all the same, and nothing half written is left."""
+    with _cache.kept_in(tmp_path):
+        compiled = kernel(doubled)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.warns(UserWarning, match=r"\(no space left on device\)"):
+        assert compiled(1.5) == 3.0
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_damaged_code_is_compiled_anew(tmp_path, suffix):
+    """As a file that lost its content when the power failed."""
+    with _cache.kept_in(tmp_path):
+        assert kernel(doubled)(1.5) == 3.0
+        (kept,) = tmp_path.rglob(f"*.{suffix}")
+        kept.write_bytes(b"")
+        assert kernel(doubled)(1.5) == 3.0
+        again = kernel(doubled)
+        assert again(1.5) == 3.0
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+@pytest.mark.usefixtures("fresh_warning")
+def test_a_shared_cache_that_cannot_be_written_is_read(tmp_path, monkeypatch):
+    """An administrator compiles once; users, who may only read, load what is there."""
+    with _cache.kept_in(tmp_path):
+        folder = _cache.cache_folder(SOURCES)
+    with _cache.kept_in(folder):
+        kernel(doubled)(np.ones(1))
+
+    def read_only(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(_cache.tempfile, "TemporaryFile", read_only)
+    with _cache.kept_in(tmp_path):
+        assert _cache.cache_folder(SOURCES) == folder
+    with _cache.kept_in(folder):
+        compiled = kernel(doubled)
+    assert compiled(np.ones(1)) == 2.0
+    assert sum(compiled.stats.cache_hits.values()) == 1
+    with pytest.warns(UserWarning, match=r"\(permission denied\)"):
+        assert compiled(1.5) == 3.0

@@ -15,7 +15,7 @@ from typing import Any
 
 import medn_edu
 from medn_edu.course.editions import EDITIONS, edition_files
-from medn_edu.files import reason, write_atomically
+from medn_edu.files import read_json, reason, write_atomically
 
 __all__ = ["CourseCopy", "copy_course"]
 
@@ -138,7 +138,7 @@ def _copy_one(
 def _read_record(folder: Path) -> dict[str, Any]:
     """Return the record of an earlier copy; without a readable one every file counts as edited."""
     try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        record = read_json(folder / RECORD)
         if "files" not in record:  # as copies had it before there were editions
             record = {"edition": EDITIONS[0], "files": record}
         return {"edition": str(record["edition"]), "files": dict(record["files"])}

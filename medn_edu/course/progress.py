@@ -17,14 +17,16 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from medn_edu.course.shipped import shipped_notebooks
 from medn_edu.course.syllabus import CHAPTERS
-from medn_edu.files import reason, write_atomically
+from medn_edu.files import read_json, reason, write_atomically
 
 __all__ = ["Exercise", "Progress", "course_exercises", "note_solved", "progress"]
 
 RECORD = "medn-progress.json"
+FORMAT = 1
 START = "00-start-here.ipynb"
 
 
@@ -121,7 +123,7 @@ class Progress:
         table.writerow(["chapter", "exercise", "check", "solved"])
         for each in self.exercises:
             day = self.solved.get(each.check, "")
-            table.writerow([each.chapter, each.title, each.check, day])
+            table.writerow(map(_cell, [each.chapter, each.title, each.check, day]))
         return write_atomically(Path(path), out.getvalue())
 
     def by_chapter(self) -> list[tuple[str, int, int]]:
@@ -149,10 +151,13 @@ class Progress:
         return "\n".join([self._sentence(), *lines])
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(each.chapter)}</td><td style='text-align:left'>"
-            f"{html.escape(each.title)}</td><td>{self.solved.get(each.check, '–')}</td></tr>"
+        cells = (
+            map(html.escape, (each.chapter, each.title, self.solved.get(each.check, "–")))
             for each in self.exercises
+        )
+        rows = "".join(
+            f"<tr><td>{chapter}</td><td style='text-align:left'>{title}</td><td>{day}</td></tr>"
+            for chapter, title, day in cells
         )
         return (
             f"<p>{self._sentence()}</p><details><summary>Every exercise</summary><table><tr>"
@@ -188,7 +193,7 @@ def progress(folder: str | Path = ".") -> Progress:
     >>> progress(tempfile.mkdtemp()).solved
     {}
     """
-    return Progress(course_exercises(), _read(Path(folder)))
+    return Progress(course_exercises(), _read(Path(folder))["solved"])
 
 
 def note_solved(check: str, folder: str | Path = ".") -> str:
@@ -210,30 +215,54 @@ def note_solved(check: str, folder: str | Path = ".") -> str:
     try:
         if not (folder / START).exists():
             return ""
-        solved = _read(folder)
-        if check not in solved:
-            solved[check] = datetime.date.today().isoformat()
-            record = {"format": 1, "solved": solved}
+        record = _read(folder)
+        if check not in record["solved"]:
+            record["solved"][check] = datetime.date.today().isoformat()
             write_atomically(folder / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
     except OSError as error:
         return f" (Not kept: {RECORD} cannot be written, {reason(error)}.)"
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return f" (Not kept: {error})"
     return ""
 
 
-def _read(folder: Path) -> dict[str, str]:
-    """Return the days by check; a record that was damaged is refused, never replaced."""
+def _cell(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    """Return the record; one that was damaged is refused, never replaced.
+
+    Checks that this edition does not know, and what a later one may keep besides, stay in it.
+    """
     try:
-        text = (folder / RECORD).read_text(encoding="utf-8")
+        record = read_json(folder / RECORD)
+        if not _is_record(record):
+            raise ValueError("is damaged or of a later version")
     except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"{RECORD} cannot be read ({error}); move it away to start anew."
-        ) from None
+        return {"format": FORMAT, "solved": {}}
+    except OSError as error:
+        why = f"cannot be read ({reason(error)})"
+        raise ValueError(f"{RECORD} {why}; move it away to start anew.") from None
+    except ValueError as error:
+        raise ValueError(f"{RECORD} {error}; move it away to start anew.") from None
+    return record
+
+
+def _is_record(record: Any) -> bool:
+    """Tell whether a file holds names of checks and days: it may come from anywhere."""
+    return (
+        isinstance(record, dict)
+        and record.get("format") == FORMAT
+        and isinstance(record.get("solved"), dict)
+        and all(re.fullmatch(r"check_\w{1,100}", check, re.ASCII) for check in record["solved"])
+        and all(map(_is_day, record["solved"].values()))
+    )
+
+
+def _is_day(day: Any) -> bool:
     try:
-        solved = json.loads(text)["solved"]
-        return {str(check): str(day) for check, day in solved.items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise ValueError(f"{RECORD} is damaged; move it away to start anew.") from None
+        return isinstance(day, str) and datetime.date.fromisoformat(day).isoformat() == day
+    except ValueError:
+        return False

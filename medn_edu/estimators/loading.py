@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from medn_edu.checks import check_count
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.estimators.crf import CRF
 from medn_edu.estimators.epsilon import EpsilonMarkovNetwork
@@ -53,13 +54,17 @@ def load_model(path: str | Path) -> MarkovNetwork:
     estimators = {kind.__name__: kind for kind in kinds}
     if state["estimator"] not in estimators:
         raise ValueError(
-            f"{path} holds a model of the kind {state['estimator']!r}; this version of medn_edu knows "
-            f"{', '.join(estimators)}."
+            f"{path} holds a model of the kind {state['estimator'][:50]!r}; this version of medn_edu "
+            f"knows {', '.join(estimators)}."
         )
+    kind, parameters = estimators[state["estimator"]], state["parameters"]
+    for name in parameters.keys() - kind._get_param_names():
+        raise ValueError(f"{path} holds the parameter {name[:50]!r}, which {kind.__name__} lacks.")
     try:
-        model = estimators[state["estimator"]](**state["parameters"])
-    except TypeError as error:
-        raise ValueError(f"{path} holds parameters that do not fit: {error}.") from None
+        check_count("n_jobs", parameters.get("n_jobs", 1))  # the one that predictions ask for
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} holds a parameter that does not fit: {error}") from None
+    model = kind(**parameters)
     model.classes_ = class_array(state["classes"])
     model._allowed = state["allowed"]
     model._offsets = state["offsets"]

@@ -1,13 +1,18 @@
 """Saving and loading trained models: one npz file of plain arrays and a JSON header, no pickle.
 
 A file that is loaded is read as numbers and text and never run, so a model from a stranger can at
-worst be wrong.
+worst be wrong.  What it declares is checked before it is read: a small file may say that it unpacks to
+more than the memory holds.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import math
+import os
+import re
+import zipfile
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -23,9 +28,31 @@ __all__ = ["load_state", "save_model"]
 FORMAT = "medn_edu model"
 FORMAT_VERSION = 2
 _ARRAYS = ("weights", "eta", "alpha", "trace", "variance", "marginals")  # marginals are not saved
-_SCALARS = [f.name for f in fields(SolveResult) if f.name not in _ARRAYS]
+_KINDS: dict[Any, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (float, int),
+    "bool": (bool,),
+    "str": (str,),
+    "float | None": (float, int, type(None)),
+}
+_SCALARS = {f.name: _KINDS[f.type] for f in fields(SolveResult) if f.name not in _ARRAYS}
 _TRACE = [f.name for f in fields(TracePoint)]
 _ALPHA = [f.name for f in fields(DualVariables)]
+# Members of a file: what they hold, and whether the header says how much of it.  The others must not
+# unpack to more than so many times the size of the file, plus a little.
+_FIXED = {"weights": "f8", "eta": "f8", "variance": "f8", "allowed": "?"}
+_FREE = {"header": "u1", "offsets": "i8", "labels": "i8", "trace": "f8"} | {
+    f"alpha_{name}": "f8" if name == "values" else "i8" for name in _ALPHA
+}
+_OPTIONAL = {"variance", *(f"alpha_{name}" for name in _ALPHA)}
+_UNPACKED, _LITTLE = 100, 1 << 26
+_TEXT = 10**8  # characters of all labels, as an array stores them
+# How numpy begins an array: length of this beginning, type, shape.
+_BEGINNING = re.compile(
+    rb"\x93NUMPY\x01\x00(..)\{'descr': '([^']*)', 'fortran_order': False, "
+    rb"'shape': \(([\d, ]*)\), \} *\n",
+    re.DOTALL,
+)
 _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
 # Parameters that are objects of ours: their class and constants are saved, nothing else is made from a
 # file.  The array that a Gaussian prior may hold is written as a list.
@@ -106,58 +133,50 @@ def load_state(path: str | Path) -> dict[str, Any]:
         If the file is not a readable model.
     """
     path = Path(path)
-    if not path.is_file():
+    if not os.path.isfile(path):  # which, unlike that of Path, never raises
         raise FileNotFoundError(f"{path} is not a file; expected a model written by save().")
     try:
-        arrays = _read_arrays(path.read_bytes())
-        header = json.loads(arrays["header"].tobytes().decode())
-        return _state(header, arrays)
+        with path.open("rb") as file:
+            if file.read(2) != b"PK":
+                raise ValueError("it is not a zip archive")
+            with zipfile.ZipFile(file) as archive:
+                return _state(archive, os.fstat(file.fileno()).st_size)
     except Exception as error:  # whatever the bytes of a stranger's file make zip and numpy do
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        reason = " ".join(f"{type(error).__name__}: {error}"[:200].split())
+        reason = "".join(c if c.isprintable() else "?" for c in reason)
         raise ValueError(
             f"{path} is not a readable model ({reason}); expected a whole file written by save()."
         ) from None
 
 
-def _read_arrays(content: bytes) -> dict[str, np.ndarray]:
-    """Read arrays of numbers; what else numpy would read, were it allowed to, is refused."""
-    if not content.startswith(b"PK"):
-        raise ValueError("it is not a zip archive")
-    arrays = {}
-    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        for name in archive.files:
-            try:
-                array = archive[name]
-            except ValueError:  # with advice to allow pickle, which would run what is in the file
-                array = None
-            if not isinstance(array, np.ndarray):
-                raise ValueError(f"its member {name!r} is not a whole array of numbers")
-            arrays[name] = array
-    return arrays
-
-
-def _state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+def _state(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
+    """Check what a file of a size declares, read it, and check what it holds."""
+    shapes = _declared_shapes(archive, size)
+    header = json.loads(_read(archive, "header").tobytes().decode())
     if header["format"] != FORMAT:
         raise ValueError(f"its format is {header['format']!r}")
     if header["format_version"] != FORMAT_VERSION:
         raise ValueError("it was written by another version of medn_edu")
-    classes = [_decode(label) for label in header["classes"]]
-    allowed = arrays["allowed"]
-    _require(allowed.dtype == bool and allowed.ndim == 3, "allowed")
-    _require(allowed.shape[1:] == (len(classes), len(classes)), "allowed")
-    n_features = int(header["n_features"])
-    n_weights = len(classes) * n_features + allowed.size
-    for name in ("weights", "eta", *(["variance"] if "variance" in arrays else [])):
-        _require(arrays[name].shape == (n_weights,) and np.isfinite(arrays[name]).all(), name)
+    _require(isinstance(header["estimator"], str), "estimator")
+    parameters = {name: _decode(value) for name, value in header["parameters"].items()}
+    classes = _classes(header["classes"])
+    n_features = header["n_features"]
+    _require(type(n_features) is int and n_features >= 0, "n_features")
+    scalars = {name: _decode(header["result"][name]) for name in _SCALARS}
+    for name, kinds in _SCALARS.items():
+        _require(type(scalars[name]) in kinds, name)
+        _require(not isinstance(scalars[name], int) or abs(scalars[name]) < 2**63, name)
+    _check_shapes(shapes, len(classes), n_features, scalars["n_passes"])
+    arrays = {name: _read(archive, name) for name in shapes if name != "header"}
+    _check_arrays(arrays, len(classes))
+    counts: list[Any] = [int if name.startswith("n_") else float for name in _TRACE]
+    trace = [
+        TracePoint(*(kind(value) for kind, value in zip(counts, row, strict=True)))
+        for row in arrays["trace"].tolist()
+    ]
     alpha = None
     if "alpha_sample" in arrays:
         alpha = DualVariables(**{name: arrays[f"alpha_{name}"] for name in _ALPHA})
-    kinds: list[Any] = [int if name.startswith("n_") else float for name in _TRACE]
-    trace = [
-        TracePoint(*(kind(value) for kind, value in zip(kinds, row, strict=True)))
-        for row in arrays["trace"].reshape(-1, len(_TRACE)).tolist()
-    ]
-    scalars = {name: _decode(header["result"][name]) for name in _SCALARS}
     result = SolveResult(
         weights=arrays["weights"],
         eta=arrays["eta"],
@@ -168,19 +187,121 @@ def _state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, A
     )
     return {
         "estimator": header["estimator"],
-        "parameters": {name: _decode(value) for name, value in header["parameters"].items()},
+        "parameters": parameters,
         "classes": classes,
         "n_features": n_features,
-        "allowed": allowed,
+        "allowed": arrays["allowed"],
         "offsets": arrays["offsets"],
         "labels": arrays["labels"],
         "result": result,
     }
 
 
-def _require(fine: bool, name: str) -> None:
+def _declared_shapes(archive: zipfile.ZipFile, size: int) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of all arrays of a file, none of which is read for that."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    free = 0
+    for member in archive.infolist():
+        name = member.filename.removesuffix(".npy")
+        if name in shapes or f"{name}.npy" != member.filename or name not in _FIXED | _FREE:
+            raise ValueError(f"its member {member.filename!r} does not belong there")
+        kind = np.dtype((_FIXED | _FREE)[name])
+        beginning = None
+        if member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            with archive.open(member) as content:
+                beginning = _BEGINNING.match(content.read(1024))
+        if beginning is not None:
+            shapes[name] = tuple(int(n) for n in beginning[3].split(b",") if n.strip())
+        if (
+            beginning is None
+            or beginning[2].decode() != kind.str
+            or beginning.end() != 10 + int.from_bytes(beginning[1], "little")
+            or beginning.end() + math.prod(shapes[name]) * kind.itemsize != member.file_size
+        ):
+            raise ValueError(f"its member {name!r} is not a whole array of numbers")
+        free += member.file_size if name in _FREE else 0
+    missing = (_FIXED | _FREE).keys() - shapes.keys() - _OPTIONAL
+    if missing:
+        raise ValueError(f"its member {min(missing)!r} is missing")
+    if free > _UNPACKED * size + _LITTLE:
+        raise ValueError(f"it has {size} bytes and declares {free}")
+    return shapes
+
+
+def _read(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    with archive.open(f"{name}.npy") as content:
+        return np.lib.format.read_array(content, allow_pickle=False)
+
+
+def _classes(saved: Any) -> list[Any]:
+    _require(isinstance(saved, list), "classes")
+    classes = [_decode(label) for label in saved]
+    longest = max((len(label) for label in classes if isinstance(label, str)), default=0)
+    _require(len(set(classes)) == len(classes) >= 2, "classes")
+    _require(all(label is not None and label == label for label in classes), "classes")
+    _require(len(classes) * longest <= _TEXT, "classes")
+    return classes
+
+
+def _check_shapes(
+    shapes: dict[str, tuple[int, ...]], n_labels: int, n_features: int, n_passes: int
+) -> None:
+    """Compare what members declare with the header and with each other."""
+    n_edge_types = shapes["allowed"][0] if shapes["allowed"] else 0
+    n_weights = n_labels * n_features + n_edge_types * n_labels**2
+    expected: dict[str, tuple[int, ...]] = {
+        "allowed": (max(n_edge_types, 1), n_labels, n_labels),
+        "weights": (n_weights,),
+        "eta": (n_weights,),
+        "variance": (n_weights,),
+        "trace": (n_passes, len(_TRACE)),
+    }
+    alpha = [f"alpha_{name}" for name in _ALPHA if f"alpha_{name}" in shapes]
+    if alpha:
+        _require(len(alpha) == len(_ALPHA), "alpha")
+        n_labellings = math.prod(shapes["alpha_values"])
+        expected |= {
+            "alpha_sample": (n_labellings,),
+            "alpha_offsets": (n_labellings + 1,),
+            "alpha_values": (n_labellings,),
+        }
+    for name, shape in expected.items():
+        _require(name not in shapes or shapes[name] == shape, name)
+    for name in ("offsets", "labels", "alpha_labels"):
+        _require(name not in shapes or len(shapes[name]) == 1, name)
+
+
+def _check_arrays(arrays: dict[str, np.ndarray], n_labels: int) -> None:
+    """Check that numbers are finite and labels and positions within their bounds."""
+    for name in ("weights", "eta", "variance"):
+        _require(name not in arrays or np.isfinite(arrays[name]).all(), name)
+    _require(arrays["allowed"].view(np.uint8).max() <= 1, "allowed")
+    offsets, labels = arrays["offsets"], arrays["labels"]
+    _require(_cut(offsets, labels) and len(offsets) > 1, "offsets")
+    _require(_within(labels, n_labels), "labels")
+    if "alpha_sample" in arrays:
+        sample, starts = arrays["alpha_sample"], arrays["alpha_offsets"]
+        _require(_within(sample, len(offsets) - 1) and (np.diff(sample) >= 0).all(), "alpha_sample")
+        _require(_cut(starts, arrays["alpha_labels"]), "alpha_offsets")
+        _require(np.array_equal(np.diff(starts), np.diff(offsets)[sample]), "alpha_offsets")
+        _require(_within(arrays["alpha_labels"], n_labels), "alpha_labels")
+        values = arrays["alpha_values"]
+        _require((np.isfinite(values) & (values >= 0)).all(), "alpha_values")
+
+
+def _cut(offsets: np.ndarray, array: np.ndarray) -> bool:
+    """Tell whether offsets cut an array into pieces, none of them empty."""
+    rising = len(offsets) > 0 and (offsets[1:] > offsets[:-1]).all()
+    return bool(rising and offsets[0] == 0 and offsets[-1] == len(array))
+
+
+def _within(codes: np.ndarray, end: int) -> bool:
+    return bool(((codes >= 0) & (codes < end)).all())
+
+
+def _require(fine: bool | np.bool_, name: str) -> None:
     if not fine:
-        raise ValueError(f"its array {name!r} has the wrong shape or holds NaN")
+        raise ValueError(f"its {name!r} has the wrong shape or impossible values")
 
 
 def _encode(value: Any, name: str) -> Any:

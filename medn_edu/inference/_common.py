@@ -110,7 +110,7 @@ def run(
     from joblib import Parallel, delayed
 
     tasks = (delayed(function)(first, last) for first, last in ranges)
-    return list(Parallel(n_jobs=n_jobs, backend="threading")(tasks))
+    return list(Parallel(n_jobs=min(n_jobs, len(ranges)), backend="threading")(tasks))
 
 
 # -- checks -------------------------------------------------------------------------------------

@@ -4,21 +4,28 @@ numba keeps machine code next to the source, one file per function, and takes it
 *one* source file is unchanged.  A kernel that calls a kernel of another file would go on running the
 other's old code after an edit.  So the folder is named by a hash of all kernel sources together:
 after any edit everything is compiled anew, and going back to an earlier version finds its old code.
+
+A place that cannot be written, a full disk or a damaged file costs time and nothing else: `KernelCache`
+then reads what is there, compiles the rest in memory and says so once.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
-__all__ = ["cache_folder", "kept_in", "source_hash"]
+__all__ = ["KernelCache", "cache_folder", "kept_in", "source_hash"]
 
 
 def source_hash(folder: Path) -> str:
@@ -45,8 +52,9 @@ def source_hash(folder: Path) -> str:
 def cache_folder(folder: Path) -> Path:
     """Return the folder for the compiled code of the kernels in ``folder``, made if need be.
 
-    It lies under ``NUMBA_CACHE_DIR`` if that is set, otherwise in the user's cache directory, or,
-    where that cannot be written, in a folder of the user's own among the temporary files.
+    It lies under ``NUMBA_CACHE_DIR`` if that is set, otherwise in the user's cache directory.  Where
+    that can neither be written nor holds compiled code to read, as a shared installation may, it is a
+    folder of the user's own among the temporary files.
 
     Parameters
     ----------
@@ -60,7 +68,10 @@ def cache_folder(folder: Path) -> Path:
     """
     name = f"kernels-{source_hash(folder)}"
     wanted = Path(numba.config.CACHE_DIR or _user_cache() / "medn_edu") / name
-    return wanted if _writable(wanted) else _private_temporary_folder(name)
+    if not _writable(wanted) and next(wanted.rglob("*.nbi"), None) is None:
+        with suppress(OSError):  # nowhere to keep it: `KernelCache` will say so
+            return _private_temporary_folder(name)
+    return wanted
 
 
 @contextmanager
@@ -81,6 +92,49 @@ def kept_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         numba.config.CACHE_DIR = before
+
+
+class _Place(CompileResultCacheImpl._locator_classes[0]):
+    """The place that `kept_in` names, and no other: numba would skip one that it cannot write to."""
+
+    @classmethod
+    def from_function(cls, function: Any, source: str) -> _Place:
+        return cls(function, source)
+
+
+class _Kept(CompileResultCacheImpl):
+    _locator_classes = [_Place]  # noqa: RUF012
+
+
+class KernelCache(FunctionCache):
+    """The compiled code of one kernel on disk, which numba would let end a fit by any failure."""
+
+    _impl_class = _Kept
+
+    def load_overload(self, *arguments: Any) -> Any:
+        """Return what is kept, or None; code that cannot be read is compiled anew."""
+        try:
+            return super().load_overload(*arguments)
+        except Exception:  # whatever a damaged file makes pickle and LLVM do
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        """Keep what was compiled, or say once why that cannot be done."""
+        try:
+            super().save_overload(*arguments)
+        except OSError as error:
+            _warn_not_kept(Path(self.cache_path).parents[1], str(error.strerror).lower())
+
+
+@functools.cache
+def _warn_not_kept(folder: Path, why: str) -> None:
+    warnings.warn(
+        f"compiled code cannot be kept in {folder} ({why}), so every new process compiles it anew; "
+        "set NUMBA_CACHE_DIR to a folder that may be written to.",
+        stacklevel=2,
+    )
 
 
 def _user_cache() -> Path:

@@ -15,17 +15,17 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+from medn_edu.kernels._cache import KernelCache
+
 __all__ = ["inlined_kernel", "kernel"]
 
 _Function = TypeVar("_Function", bound=Callable)
-_OPTIONS: dict[str, Any] = {
-    "cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True,
-}  # fmt: skip
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def kernel(function: _Function) -> _Function:
     """Compile a function with numba, or leave it plain Python under ``NUMBA_DISABLE_JIT=1``."""
-    return cast(_Function, numba.njit(**_OPTIONS)(function))
+    return _compiled(function)
 
 
 def inlined_kernel(function: _Function) -> _Function:
@@ -33,4 +33,11 @@ def inlined_kernel(function: _Function) -> _Function:
 
     Passing on such a bundle costs more than a short loop.
     """
-    return cast(_Function, numba.njit(**_OPTIONS, forceinline=True)(function))
+    return _compiled(function, forceinline=True)
+
+
+def _compiled(function: _Function, **options: Any) -> _Function:
+    compiled = numba.njit(**_OPTIONS, **options)(function)
+    if compiled is not function:
+        compiled._cache = KernelCache(function)  # what cache=True does, with a cache of numba's own
+    return cast(_Function, compiled)

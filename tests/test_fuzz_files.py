@@ -1,0 +1,369 @@
+"""Files from strangers: what is read is right or is refused in one sentence, whatever was done to it."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import os
+import re
+import struct
+import warnings
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medn_edu import M3N, load_model
+from medn_edu.course.progress import RECORD, START, _read, course_exercises, note_solved, progress
+from medn_edu.estimators import loading, saving
+
+X = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 1.0]])]
+
+
+def load_bytes(content: bytes, folder: Path):
+    """Load a model from bytes, or return the sentence that says why not; nothing else may happen."""
+    path = folder / "model.npz"
+    path.write_bytes(content)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return load_model(path)
+    except ValueError as error:
+        sentence = str(error)
+        assert sentence.startswith(f"{path} ")
+        assert sentence.endswith(".")
+        assert sentence.isprintable()
+        assert len(sentence) < len(str(path)) + 400
+        return sentence
+
+
+def check_usable(model) -> None:
+    """Whatever was loaded is a whole model."""
+    n_labels, n_features = model.coef_.shape
+    assert len(model.classes_) == n_labels
+    (predicted,) = model.predict([np.ones((1, n_features))])
+    assert predicted[0] in model.classes_.tolist()
+    assert repr(model)
+    assert repr(model.result_)
+    if model.result_.alpha is not None:
+        assert len(model.support_labellings_) == len(model._offsets) - 1
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("files")
+
+
+@pytest.fixture(scope="module")
+def saved(folder):
+    """Bytes of a saved model."""
+    M3N(forbidden=[("b", "b")]).fit(X, ["ab", "b"]).save(folder / "saved.npz")
+    return (folder / "saved.npz").read_bytes()
+
+
+@functools.cache
+def members(content: bytes) -> dict[str, np.ndarray]:
+    with np.load(io.BytesIO(content)) as archive:
+        return dict(archive)
+
+
+def header_of(content: bytes) -> dict:
+    return json.loads(members(content)["header"].tobytes())
+
+
+def archive_of(arrays, compression=zipfile.ZIP_DEFLATED) -> bytes:
+    """Write arrays, or bytes as they are, in an archive: a list of pairs may name one twice."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", compression) as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names that are there twice
+        for name, array in arrays:
+            if not isinstance(array, bytes):
+                buffer = io.BytesIO()
+                np.lib.format.write_array(buffer, np.asarray(array), allow_pickle=True)
+                array = buffer.getvalue()
+            archive.writestr(name if "." in name else f"{name}.npy", array)
+    return content.getvalue()
+
+
+def changed(content: bytes, **arrays) -> bytes:
+    """Replace or, by None, remove members."""
+    every = members(content) | arrays
+    return archive_of([(name, array) for name, array in every.items() if array is not None])
+
+
+def with_header(content: bytes, header) -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return changed(content, header=np.frombuffer(text, np.uint8))
+
+
+# -- models -----------------------------------------------------------------------------------
+
+
+def test_what_is_not_damaged_is_read(saved, folder):
+    """Also as other programs pack it."""
+    for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        again = load_bytes(archive_of(members(saved).items(), compression), folder)
+        check_usable(again)
+        again.save(folder / "again.npz")
+        assert (folder / "again.npz").read_bytes() == saved
+
+
+WEIGHTS = np.ones(8)
+DAMAGE = {
+    "object array": {"weights": np.array([None] * 8)},
+    "complex weights": {"weights": WEIGHTS + 0j},
+    "small floats": {"weights": WEIGHTS.astype(np.float32)},
+    "other byte order": {"weights": WEIGHTS.astype(">f8")},
+    "structured": {"weights": np.zeros(8, [("a", "f8")])},
+    "columns first": {"allowed": np.asfortranarray(np.ones((1, 2, 2), bool))},
+    "NaN weights": {"weights": np.full(8, np.nan)},
+    "infinite eta": {"eta": np.full(8, np.inf)},
+    "short variance": {"variance": np.ones(3)},
+    "numbers for flags": {"allowed": np.ones((1, 2, 2), np.uint8)},
+    "flat flags": {"allowed": np.ones(4, bool)},
+    "no edge types": {"allowed": np.ones((0, 2, 2), bool), "weights": WEIGHTS[:4]},
+    "negative offsets": {"offsets": np.array([0, -2, 3])},
+    "empty samples": {"offsets": np.array([0, 3, 3])},
+    "late offsets": {"offsets": np.array([1, 2, 3])},
+    "no offsets": {"offsets": np.array([], int)},
+    "no samples": {"offsets": np.array([0]), "labels": np.array([], int)},
+    "long offsets": {"offsets": np.array([0, 2, 4])},
+    "offsets as a table": {"offsets": np.array([[0, 2, 3]])},
+    "labels out of range": {"labels": np.array([0, 1, 2])},
+    "negative labels": {"labels": np.array([0, 1, -1])},
+    "wide trace": {"trace": np.ones((1, 99))},
+    "long trace": {"trace": np.ones((10**4, 7))},
+    "alpha of no sample": {"alpha_sample": lambda old: old + 7},
+    "alpha in part": {"alpha_sample": None},
+    "alpha without values": {"alpha_values": None},
+    "negative alpha": {"alpha_values": lambda old: -1.0 - old},
+    "alpha of other lengths": {"alpha_sample": lambda old: 0 * old},
+    "alpha out of order": {"alpha_sample": lambda old: old[::-1]},
+    "alpha of no label": {"alpha_labels": lambda old: old + 2},
+    "missing weights": {"weights": None},
+    "missing header": {"header": None},
+    "header of floats": {"header": WEIGHTS},
+    "foreign member": {"more": WEIGHTS},
+    "member with a path": {"../weights.npy": WEIGHTS},
+    "member without a type": {"weights.txt": WEIGHTS},
+}
+
+
+@pytest.mark.parametrize("arrays", DAMAGE.values(), ids=DAMAGE)
+def test_damaged_members_are_refused(arrays, saved, folder, monkeypatch):
+    """Before anything that could go wrong with them is made."""
+    monkeypatch.setattr(loading, "class_array", None)
+    old = members(saved)
+    new = {name: array(old[name]) if callable(array) else array for name, array in arrays.items()}
+    assert "is not a readable model" in load_bytes(changed(saved, **new), folder)
+
+
+HEADERS = {
+    "list": lambda header: [header],
+    "number": lambda header: 3,
+    "deep": lambda header: b"[" * 100_000,
+    "no JSON": lambda header: b"\xff{",
+    "huge integer": lambda header: b'{"format": 1' + b"0" * 10_000 + b"}",
+    "estimator as a list": lambda header: header | {"estimator": ["M3N"]},
+    "unknown estimator": lambda header: header | {"estimator": "\x1b[31m" * 1000},
+    "unknown parameter": lambda header: header | {"parameters": {"a\nb": 1}},
+    "parameters as a list": lambda header: header | {"parameters": []},
+    "no threads": lambda header: header | {"parameters": {"n_jobs": "all"}},
+    "huge prior": lambda header: header | {"parameters": {"C": {"BoxPrior": {"a": 10**400}}}},
+    "unknown container": lambda header: header | {"parameters": {"C": {"os": ["ls"]}}},
+    "labels as text": lambda header: header | {"classes": "ab"},
+    "missing label": lambda header: header | {"classes": ["a", float("nan")]},
+    "unhashable label": lambda header: header | {"classes": ["a", {"list": []}]},
+    "equal labels": lambda header: header | {"classes": [1, True]},
+    "vast labels": lambda header: header | {"classes": ["a", "b" * 600]},
+    "huge width": lambda header: header | {"n_features": 10**30},
+    "negative width": lambda header: header | {"n_features": -1},
+    "fractional width": lambda header: header | {"n_features": 2.0},
+    "primal as text": lambda header: header | {"result": header["result"] | {"primal": "0"}},
+    "many passes": lambda header: header | {"result": header["result"] | {"n_passes": 10**9}},
+    "no result": lambda header: header | {"result": {}},
+}
+
+
+@pytest.mark.parametrize("change", HEADERS.values(), ids=HEADERS)
+def test_damaged_headers_are_refused(change, saved, folder, monkeypatch):
+    monkeypatch.setattr(saving, "_TEXT", 1000)
+    assert isinstance(load_bytes(with_header(saved, change(header_of(saved))), folder), str)
+
+
+def test_a_small_file_that_unpacks_to_much_is_refused_at_once(saved, folder, monkeypatch):
+    """Nothing of it is read but what each array says of itself."""
+    beginning = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        beginning, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)}
+    )
+    sentence = load_bytes(changed(saved, weights=beginning.getvalue()), folder)
+    assert "its member 'weights' is not a whole array of numbers" in sentence
+    # What declares its size rightly, in the list of members too, is compared with the header.
+    sentence = load_bytes(changed(saved, weights=np.zeros(10**6)), folder)
+    assert "its 'weights' has the wrong shape" in sentence
+    monkeypatch.setattr(saving, "_LITTLE", 10**5)
+    sentence = load_bytes(changed(saved, labels=np.zeros(10**6, int)), folder)
+    assert re.search(r"it has \d+ bytes and declares 80\d+", sentence)
+
+
+def test_doubled_encrypted_and_truncated_members_are_refused(saved, folder):
+    twice = [*members(saved).items(), ("weights", WEIGHTS)]
+    assert "'weights.npy' does not belong there" in load_bytes(archive_of(twice), folder)
+    encrypted = bytearray(saved)
+    for mark, where in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        flags = encrypted.index(mark) + where
+        encrypted[flags : flags + 2] = struct.pack("<H", 1)
+    assert "encrypted" in load_bytes(bytes(encrypted), folder)
+    squeezed = archive_of(members(saved).items(), zipfile.ZIP_BZIP2)
+    assert "is not a whole array" in load_bytes(squeezed, folder)
+    for length in range(0, len(saved), 97):
+        assert isinstance(load_bytes(saved[:length], folder), str)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+def test_what_is_no_file_is_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "circle").symlink_to("circle")
+    for path in (tmp_path, tmp_path / "pipe", tmp_path / "circle", Path(os.devnull), "a\0b"):
+        with pytest.raises(FileNotFoundError, match=r"is not a file; expected a model written by"):
+            load_model(path)
+
+
+@given(where=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
+def test_a_flipped_byte_is_harmless(where, flip, saved, folder):
+    """Read, where the byte does not matter, or refused."""
+    content = bytearray(saved)
+    content[int(where * len(content))] ^= flip
+    again = load_bytes(bytes(content), folder)
+    if not isinstance(again, str):
+        check_usable(again)
+        assert np.array_equal(again.weights_, members(saved)["weights"])
+
+
+@given(content=st.binary(max_size=200), start=st.sampled_from([b"", b"PK", b"PK\x05\x06"]))
+def test_arbitrary_bytes_are_no_model(content, start, folder):
+    assert "is not a readable model" in load_bytes(start + content, folder)
+
+
+ARRAYS = st.one_of(
+    st.lists(st.integers(-2, 4), max_size=9).map(lambda values: np.array(values, np.int64)),
+    st.lists(st.floats(), max_size=9).map(lambda values: np.array(values, np.float64)),
+    st.lists(st.booleans(), min_size=4, max_size=4).map(lambda v: np.array(v).reshape(1, 2, 2)),
+    st.sampled_from([np.array(3), np.zeros((0, 3)), np.array(["a"]), np.zeros(8, np.float16)]),
+    st.binary(max_size=200),
+    st.none(),
+)
+NAMES = st.sampled_from([*saving._FIXED, *saving._FREE, "", "/", "\\weights.npy"])
+
+
+@given(arrays=st.dictionaries(NAMES, ARRAYS, min_size=1, max_size=3))
+def test_odd_members_are_harmless(arrays, saved, folder):
+    again = load_bytes(changed(saved, **arrays), folder)
+    if not isinstance(again, str):
+        check_usable(again)
+
+
+ODD = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(
+        ["l1", "M3N", "CRF", "L1M3N", 0, 1, -1, 10**400, "<b>", "\x1b[31m", "\ud800"]
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.text(max_size=3)
+            | st.sampled_from(
+                ["tuple", "list", "set", "dict", "GaussianPrior", "LinearSlack", "C"]
+            ),
+            inner,
+            max_size=2,
+        )
+    ),
+    max_leaves=6,
+)
+
+
+@st.composite
+def mutations(draw, value, of=ODD):
+    """Replace one thing somewhere within a value, remove it, or give it a twin."""
+    if isinstance(value, dict) and value and draw(st.integers(0, 5)):
+        name = draw(st.sampled_from(sorted(value)))
+        if draw(st.integers(0, 9)) == 0:
+            return {key: item for key, item in value.items() if key != name}
+        return value | {name: draw(mutations(value[name], of))}
+    if isinstance(value, list) and value and draw(st.integers(0, 5)):
+        at = draw(st.integers(0, len(value) - 1))
+        return [*value[:at], draw(mutations(value[at], of)), *value[at + draw(st.integers(0, 1)) :]]
+    return draw(of)
+
+
+@given(data=st.data())
+def test_odd_headers_are_harmless(data, saved, folder):
+    header = header_of(saved)
+    for _ in range(data.draw(st.integers(1, 3))):
+        header = data.draw(mutations(header))
+    again = load_bytes(with_header(saved, header), folder)
+    if not isinstance(again, str):
+        check_usable(again)
+
+
+# -- solved exercises -------------------------------------------------------------------------
+
+
+def check_record(content: bytes, folder: Path) -> None:
+    """Whatever a record holds, it is shown safely or refused, and kept in either case."""
+    (folder / START).touch()
+    (folder / RECORD).write_bytes(content)
+    found = progress_of(folder)
+    check = course_exercises()[0].check
+    said = note_solved(check, folder)
+    assert said == "" or re.fullmatch(r" \(Not kept: .*\)", said)
+    if found is None:
+        assert said
+    if said:
+        assert (folder / RECORD).read_bytes() == content
+    else:
+        assert check in _read(folder)["solved"]
+
+
+def progress_of(folder: Path):
+    """Return the progress, after a look at all that is made of it, or None if it is refused."""
+    try:
+        found = progress(folder)
+    except ValueError as error:
+        assert re.fullmatch(rf"{RECORD} [^\n]*; move it away to start anew\.", str(error))
+        return None
+    tags = {"p", "details", "summary", "table", "tr", "th", "td"}
+    assert set(re.findall(r"<(?!/)(\w*)", found._repr_html_())) == tags
+    assert repr(found)
+    table = found.export(folder / "table.csv").read_text(encoding="utf-8")
+    assert not re.search(r'(^|,)"?[=+\-@\t]', table, re.MULTILINE)
+    return found
+
+
+VALID = {"format": 1, "solved": {e.check: "2026-01-31" for e in course_exercises()[:3]}}
+DAYS = ODD | st.dates().map(str) | st.sampled_from(["<script>", "=1", "2026-1-1", "@x", "\t=1"])
+
+
+@given(content=st.binary(max_size=300))
+def test_arbitrary_bytes_as_a_record(content, folder):
+    check_record(content, folder)
+
+
+@given(record=ODD)
+def test_arbitrary_json_as_a_record(record, folder):
+    check_record(json.dumps(record).encode(), folder)
+
+
+@given(record=mutations(VALID, DAYS))
+def test_records_that_are_nearly_right(record, folder):
+    check_record(json.dumps(record).encode(), folder)
