@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from children import child
 
 from medn_edu import __version__, cli
 from medn_edu.cli import console, main
@@ -231,7 +232,7 @@ def test_a_server_ends_with_its_command(tmp_path, number, code, hearing):
     notes.mkdir()
     work.mkdir()
     arguments = [str(work), SERVER, str(notes), hearing]
-    with subprocess.Popen([sys.executable, "-c", COMMAND, *arguments]) as command:
+    with child([sys.executable, "-c", COMMAND, *arguments]) as command:
         for _ in range(600):
             if (notes / "server").exists() and (notes / "server").read_text():
                 break

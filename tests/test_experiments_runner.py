@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
 import sys
 import textwrap
 import time
@@ -14,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from children import child
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from medn_edu.estimators import M3N
@@ -415,14 +414,15 @@ def test_a_killed_run_resumes_to_identical_tables(tmp_path, n_jobs):
     code = textwrap.dedent(SLOW_RUN).format(
         tests=str(Path(__file__).parent), folder=str(folder), n_jobs=n_jobs
     )
-    with subprocess.Popen([sys.executable, "-c", code]) as process:
+    with child([sys.executable, "-c", code]) as process:
         wait_until((folder / "journal.csv").exists, 100)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
+        process.wait()
+        workers = [int(path.name.removeprefix("pid-")) for path in folder.glob("pid-*")]
+        wait_until(lambda: not any(map(is_running, workers)), 10)
     n_before = tables(folder).count(b"\n") - 1
     assert 0 < n_before < len(SPECS), "killed in the middle"
-    workers = [int(path.name.removeprefix("pid-")) for path in folder.glob("pid-*")]
     assert len(workers) == (1 if n_jobs == 1 else 3), "one, or the main process and two workers"
-    wait_until(lambda: not any(map(is_running, workers)), 10)
     run_study(TOY, SPECS, ResultStore.open(folder))
     run_study(TOY, SPECS, ResultStore.open(tmp_path / "whole"))
     assert tables(folder) == tables(tmp_path / "whole")
