@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -121,6 +122,8 @@ def reason(error: OSError) -> str:
 
 def _write(path: Path, content: bytes) -> None:
     path = Path(os.path.realpath(path))  # a link stays, what it points to is replaced
+    if _is_special(path):  # the superuser may replace even /dev/null
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
     handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=path.parent)
     temporary = Path(name)
     try:
@@ -139,6 +142,8 @@ def _about(path: Path, error: OSError) -> OSError:
     """Return an error of the same kind that speaks of the file, not of the temporary one."""
     if os.path.isdir(path):  # unlike those of Path, these never raise
         why = "it is a folder"
+    elif _is_special(path):
+        why = "it is a device or a pipe, not a file"
     elif not os.path.exists(path.parent):
         why = f"there is no folder {path.parent}"
     elif not os.path.isdir(path.parent):
@@ -148,6 +153,10 @@ def _about(path: Path, error: OSError) -> OSError:
     named = type(error)(f"{path} cannot be written: {why}.")
     named.errno = error.errno
     return named
+
+
+def _is_special(path: Path) -> bool:
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _usual_rights() -> int:

@@ -253,3 +253,56 @@ def test_a_server_that_ends_says_how():
     before = signal.getsignal(signal.SIGTERM)
     assert console.serve([sys.executable, "-c", "raise SystemExit(3)"]) == 3
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+# -- odd values: one sentence each, and nothing is written ------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("lab --port 70000", "'70000' is not a whole number from 1 to 65535"),
+        ("app --port 70000", "'70000' is not a whole number from 1 to 65535"),
+        ("lab --port=-5", "'-5' is not a whole number from 1 to 65535"),
+        ("app --port 0", "'0' is not a whole number from 1 to 65535"),
+        ("lab --port 1e3", "'1e3' is not a whole number"),
+        ("demo --jobs 0", "'0' is not a whole number of at least 1"),
+        ("demo --seed 1e3", "'1e3' is not a whole number"),
+        ("demo --out file", "the results folder file cannot be written (file exists)"),
+        ("progress nowhere", "there is no folder nowhere; `medn-edu lab FOLDER` makes one"),
+        ("progress file", "there is no folder file; `medn-edu lab FOLDER` makes one"),
+        ("progress .", ". holds no notebooks of the course; name the folder"),
+        ("progress ~nobody-of-this-name/x", "there is no folder ~nobody-of-this-name/x"),
+        ("course file", "the course cannot be copied to file (a file is in the way)"),
+        ("claims --results file", "there is no folder file"),
+        ("claims --write pipe medn-7-a", "pipe cannot be written: it is a device or a pipe"),
+    ],
+)
+def test_odd_values(command, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("mine")
+    if "pipe" in command:
+        os.mkfifo("pipe")
+    try:
+        code = main(command.split())
+    except SystemExit as stopped:
+        code = stopped.code
+    assert code == 2
+    assert said in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} <= {"file", "pipe"}
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.skipif(
+    not Path("/dev/full").is_char_device(), reason="needs the device that is always full"
+)
+@pytest.mark.parametrize("arguments", [["reproduce", "--list"], ["--version"]])
+def test_output_to_a_full_disk(arguments):
+    """Told once, also of what the parser has printed; Python's own shutdown adds nothing."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "medn_edu.cli", *arguments],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.stderr == "medn-edu: standard output: no space left on device.\n"
+    assert done.returncode == 2

@@ -36,3 +36,16 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
         write_atomically(target, "new")
     assert target.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    """A device would be, where the superuser writes; a pipe stands for it here."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(OSError, match=r"cannot be written: it is a device or a pipe"):
+            write_atomically(path, "x")
+    assert pipe.is_fifo()
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "link"}
