@@ -13,7 +13,6 @@ import pathlib
 import re
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -23,6 +22,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from typing import Any
+
+from children import child
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INSTALL = "install a Chromium for the browser tests: sudo apt-get install chromium"
@@ -129,16 +130,12 @@ def _serving(command: list[str], home: pathlib.Path, probe: str) -> Iterator[Non
     }
     environment = os.environ | {key: str(home / name) for key, name in places.items()}
     environment["TQDM_DISABLE"] = "1"
-    with (home / "server.log").open("w") as log:
-        server = subprocess.Popen(
-            command, env=environment, stdout=log, stderr=log, start_new_session=True
-        )
-        try:
-            _wait_for(probe, server, home / "server.log")
-            yield
-        finally:
-            os.killpg(server.pid, signal.SIGTERM)
-            server.wait(30)
+    with (
+        (home / "server.log").open("w") as log,
+        child(command, env=environment, stdout=log, stderr=log) as server,
+    ):
+        _wait_for(probe, server, home / "server.log")
+        yield
 
 
 def _wait_for(address: str, server: subprocess.Popen[Any], log: pathlib.Path) -> None:

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from children import child
 
 from medn_edu import __version__, cli
 from medn_edu.cli import console, main
@@ -231,7 +232,7 @@ def test_a_server_ends_with_its_command(tmp_path, number, code, hearing):
     notes.mkdir()
     work.mkdir()
     arguments = [str(work), SERVER, str(notes), hearing]
-    with subprocess.Popen([sys.executable, "-c", COMMAND, *arguments]) as command:
+    with child([sys.executable, "-c", COMMAND, *arguments]) as command:
         for _ in range(600):
             if (notes / "server").exists() and (notes / "server").read_text():
                 break
@@ -252,3 +253,53 @@ def test_a_server_that_ends_says_how():
     before = signal.getsignal(signal.SIGTERM)
     assert console.serve([sys.executable, "-c", "raise SystemExit(3)"]) == 3
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+# -- odd values: one sentence each, and nothing is written ------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("lab --port 70000", "'70000' is not a whole number from 1 to 65535"),
+        ("app --port 70000", "'70000' is not a whole number from 1 to 65535"),
+        ("lab --port=-5", "'-5' is not a whole number from 1 to 65535"),
+        ("app --port 0", "'0' is not a whole number from 1 to 65535"),
+        ("lab --port 1e3", "'1e3' is not a whole number"),
+        ("demo --jobs 0", "'0' is not a whole number of at least 1"),
+        ("demo --seed 1e3", "'1e3' is not a whole number"),
+        ("demo --out file", "the results folder file cannot be written (file exists)"),
+        ("progress nowhere", "there is no folder nowhere; `medn-edu lab FOLDER` makes one"),
+        ("progress file", "there is no folder file; `medn-edu lab FOLDER` makes one"),
+        ("progress .", ". holds no notebooks of the course; name the folder"),
+        ("progress ~nobody-of-this-name/x", "there is no folder ~nobody-of-this-name/x"),
+        ("course file", "the course cannot be copied to file (a file is in the way)"),
+        ("claims --results file", "there is no folder file"),
+    ],
+)
+def test_odd_values(command, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("mine")
+    try:
+        code = main(command.split())
+    except SystemExit as stopped:
+        code = stopped.code
+    assert code == 2
+    assert said in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"file"}
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.skipif(
+    not Path("/dev/full").is_char_device(), reason="needs the device that is always full"
+)
+@pytest.mark.parametrize("arguments", [["reproduce", "--list"], ["--version"]])
+def test_output_to_a_full_disk(arguments):
+    """Told once, also of what the parser has printed; Python's own shutdown adds nothing."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "medn_edu.cli", *arguments],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.stderr == "medn-edu: standard output: no space left on device.\n"
+    assert done.returncode == 2

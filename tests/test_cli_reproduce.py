@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from children import child
 from test_experiments_runner import CHOICE, CHOOSING, LATER, SPECS, TOY
 
 from medn_edu import __version__
@@ -407,7 +408,7 @@ def test_two_runs_do_not_share_a_folder(toy, tmp_path, capsys):
 
 
 SLOW_STUDY = """
-import signal, sys, time
+import sys, time
 from dataclasses import replace
 sys.path.insert(0, sys.argv[3])
 from test_experiments_runner import SPECS, TOY, toy_split
@@ -418,8 +419,6 @@ def split(spec):
     time.sleep(0.2)
     return toy_split(spec)
 
-# Tests in the background of a shell inherit that Ctrl-C is to be ignored.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 specs = [replace(spec, seed=seed) for spec in SPECS for seed in range(15)]
 STUDIES["toy"] = replace(TOY, specs=lambda scale, seed: specs, split=split)
 sys.exit(main(["reproduce", "toy", "--jobs", sys.argv[1], "--out", sys.argv[2]]))
@@ -431,9 +430,9 @@ sys.exit(main(["reproduce", "toy", "--jobs", sys.argv[1], "--out", sys.argv[2]])
 def test_ctrl_c_in_the_middle_of_a_study(tmp_path, jobs, whole_group):
     """A shell sends it to the workers, too."""
     table = tmp_path / "toy-quick" / "results.csv"
-    with subprocess.Popen(
+    with child(
         [sys.executable, "-c", SLOW_STUDY, jobs, str(tmp_path), str(TESTS)],
-        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         deadline = time.monotonic() + 120
         while not table.exists():

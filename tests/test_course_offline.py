@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from children import child
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -78,11 +79,10 @@ def server(
     folder = tmp_path_factory.mktemp("empty")
     command = [sys.executable, "-m", "medn_edu.cli", "lab", "--no-browser"]
     log = folder / "log"
-    with log.open("w") as file:
-        lab = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=file, stderr=file, start_new_session=True
-        )
-    try:
+    with (
+        log.open("w") as file,
+        child(command, cwd=folder, env=environment, stdout=file, stderr=file) as lab,
+    ):
         deadline = time.monotonic() + 90
         found = None
         while found is None and time.monotonic() < deadline and lab.poll() is None:
@@ -92,7 +92,6 @@ def server(
             )
         assert found is not None, log.read_text()
         yield int(found[1]), found[2], folder
-    finally:
         os.killpg(lab.pid, signal.SIGINT)  # what Ctrl-C does
         code = lab.wait(60)
     assert code == 0, log.read_text()

@@ -954,6 +954,7 @@ def test_results_of_ones_own(tmp_path):
     assert tables["synthetic-iid"][0]["seconds"] == 2
     [entry] = entries(tables, ["medn-7.1.1-a"])
     assert entry.verdict.status == HOLDS
-    (folder / "results.csv").write_text("a,b\n1\n")
-    with pytest.raises(ValueError, match="damaged"):
-        load_tables(tmp_path)
+    for damage in ("a,b\n1\n", "model\nM3N\n", "key,error\n0000,abc\n"):
+        (folder / "results.csv").write_text(damage)
+        with pytest.raises(ValueError, match=r"results\.csv is damaged: line \d"):
+            load_tables(tmp_path)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
 import sys
 import textwrap
 import time
@@ -14,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from children import child
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from medn_edu.estimators import M3N
@@ -334,6 +333,38 @@ def test_damaged_results_are_named_and_kept(tmp_path, damage):
     ResultStore.open(tmp_path, force=True)
 
 
+@pytest.mark.parametrize(
+    ("column", "cell", "said"),
+    [
+        ("error", "abc", "'abc'; expected a number from 0 to 1"),
+        ("error", "nan", "'nan'; expected a number from 0 to 1"),
+        ("error", "1e400", "'1e400'; expected a number from 0 to 1"),
+        ("error", "-5", "-5; expected a number from 0 to 1"),
+        ("error", "", "empty; expected a number, as this fit did not fail"),
+        ("chosen", "C", "'C'; expected constants such as C=1"),
+        ("chosen", "5", "5; expected constants such as C=1"),
+    ],
+)
+def test_a_damaged_cell_is_named(tmp_path, column, cell, said):
+    run_study(TOY, SPECS, ResultStore.open(tmp_path))
+    header, line, *others = tables(tmp_path).decode().splitlines()
+    cells = line.split(",")
+    cells[RESULT_COLUMNS.index(column)] = cell
+    damage = "\n".join([header, ",".join(cells), *others, ""])
+    (tmp_path / "results.csv").write_text(damage)
+    with pytest.raises(ValueError, match=re.escape(f"line 2, column {column}, is {said}")):
+        ResultStore.open(tmp_path)
+    assert tables(tmp_path).decode() == damage
+
+
+def test_a_doubled_row_is_named(tmp_path):
+    run_study(TOY, SPECS, ResultStore.open(tmp_path))
+    lines = tables(tmp_path).decode().splitlines(keepends=True)
+    (tmp_path / "results.csv").write_text("".join([*lines, lines[1]]))
+    with pytest.raises(ValueError, match=r"line 10, column key, is .* that no other line has"):
+        ResultStore.open(tmp_path)
+
+
 def test_results_cut_in_the_middle_of_a_line(tmp_path):
     run_study(TOY, SPECS, ResultStore.open(tmp_path))
     (tmp_path / "results.csv").write_bytes(tables(tmp_path)[:-20])
@@ -415,14 +446,15 @@ def test_a_killed_run_resumes_to_identical_tables(tmp_path, n_jobs):
     code = textwrap.dedent(SLOW_RUN).format(
         tests=str(Path(__file__).parent), folder=str(folder), n_jobs=n_jobs
     )
-    with subprocess.Popen([sys.executable, "-c", code]) as process:
+    with child([sys.executable, "-c", code]) as process:
         wait_until((folder / "journal.csv").exists, 100)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
+        process.wait()
+        workers = [int(path.name.removeprefix("pid-")) for path in folder.glob("pid-*")]
+        wait_until(lambda: not any(map(is_running, workers)), 10)
     n_before = tables(folder).count(b"\n") - 1
     assert 0 < n_before < len(SPECS), "killed in the middle"
-    workers = [int(path.name.removeprefix("pid-")) for path in folder.glob("pid-*")]
     assert len(workers) == (1 if n_jobs == 1 else 3), "one, or the main process and two workers"
-    wait_until(lambda: not any(map(is_running, workers)), 10)
     run_study(TOY, SPECS, ResultStore.open(folder))
     run_study(TOY, SPECS, ResultStore.open(tmp_path / "whole"))
     assert tables(folder) == tables(tmp_path / "whole")

@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from optimality import assert_no_lower_at_non_negative
 from scipy.optimize import minimize
 from test_problems_soft_max import random_data
 from test_solvers_lbfgs import chains
@@ -46,6 +47,7 @@ def peer_weights(problem: L1SoftMaxProblem) -> tuple[np.ndarray, float]:
         bounds=[(0, None)] * (2 * n),
         options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-16, "gtol": 1e-9},
     )
+    assert_no_lower_at_non_negative(found, atol=1e-3 * problem.lam)
     return found.x[:n] - found.x[n:], float(found.fun)
 
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from enumerated import KINDS, make_data
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from medn_edu.priors import GaussianPrior, LaplacePrior
+from medn_edu.priors import GaussianPrior, LaplacePrior, NormalGammaPrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import DualVariables, Iterate, SolveResult, run
 from medn_edu.slacks import LinearSlack, QuadraticSlack
 from medn_edu.solvers import block_frank_wolfe, variational_bound, variational_laplace
 from medn_edu.structures import LabelledSamples
+from medn_edu.theory import solve_dual
 from medn_edu.theory.medn import enumerate_problem
 
 LAM, C = 4.0, 1.3
@@ -194,28 +194,17 @@ def test_bound_rises_by_no_more_than_the_gap(lam, tol):
 
 
 def least_bound(data: LabelledSamples, lam: float, price: float) -> float:
-    """Least bound over means, variances and slacks at once, by scipy's sequential programming."""
-    listed = enumerate_problem(data, LaplacePrior(lam), LinearSlack(price))
-    n, weight = listed.n_weights, price * data.sample_weight
-    slack_of_row = np.eye(listed.n_samples)[listed.sample]
-    constraints = np.hstack([listed.differences, np.zeros_like(listed.differences), slack_of_row])
+    """Least bound over means and variances, by a dual value below it and a bound as low as that.
 
-    def value(x):
-        mean, variance = x[:n], np.exp(x[n : 2 * n])
-        root = np.sqrt(lam * (mean**2 + variance))
-        slopes = [lam * mean / root, 0.5 * lam * variance / root - 0.5, weight]
-        return np.sum(root - 0.5 * x[n : 2 * n]) + weight @ x[2 * n :], np.concatenate(slopes)
-
-    margins = {
-        "type": "ineq",
-        "fun": lambda x: constraints @ x - listed.losses,
-        "jac": lambda x: constraints,
-    }
-    start = np.concatenate([np.zeros(n), np.full(n, -math.log(lam)), listed.xi(np.zeros(n))])
-    options = {"maxiter": 1000, "ftol": 1e-12}
-    found = minimize(value, start, jac=True, method="SLSQP", constraints=margins, options=options)
-    assert found.success, found.message
-    return by_hand(data, lam, price, found.x[:n], np.exp(found.x[n : 2 * n]))
+    With the best variances the bound is the divergence from the normal-gamma prior of shape 1/2 and a
+    constant for each weight (`test_theory_laplace.py`), so that D1 of that prior is below all bounds.
+    """
+    listed = enumerate_problem(data, NormalGammaPrior(0.5, lam), LinearSlack(price))
+    found = solve_dual(listed, accuracy=1e-10)
+    least = found.value + listed.n_weights * (0.5 - 0.5 * math.log(math.pi / 2))
+    variance = (1 + np.sqrt(1 + 4 * lam * found.w**2)) / (2 * lam)
+    assert by_hand(data, lam, price, found.w, variance) == pytest.approx(least, rel=1e-8)
+    return least
 
 
 @pytest.mark.parametrize(("lam", "price"), [(4.0, 1.3), (1.0, 5.0)])

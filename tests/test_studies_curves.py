@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from optimality import assert_nearest_in_ball, assert_touches
 from scipy import stats
 from scipy.integrate import quad
-from scipy.optimize import brentq, minimize
+from scipy.optimize import brentq
 
 from medn_edu import __version__
 from medn_edu.experiments.studies.curves import CURVES, run_curves
@@ -97,17 +98,11 @@ def test_the_solid_is_a_ball_of_three_weights(norm_rows):
 
 
 @pytest.mark.parametrize("lam", [4, 36, 400])
-def test_lines_touch_where_a_general_solver_says(norm_rows, lam):
+def test_lines_touch_balls(norm_rows, lam):
     [touched] = points(norm_rows, panel="d", lam=lam)
     across = np.array([np.cos(np.pi / 3), np.sin(np.pi / 3)])
-    cheapest = minimize(
-        lambda w: kl_norm(w, lam), across, method="SLSQP", tol=1e-14,
-        constraints={"type": "eq", "fun": lambda w: across @ (w - touched)},
-    )  # fmt: skip
-    assert cheapest.success
-    np.testing.assert_allclose(cheapest.x, touched, atol=2e-4)
+    assert_touches(lambda w: kl_norm(w, lam), touched, across)
     assert kl_norm(touched, lam) == pytest.approx(kl_norm((0, 1), lam), rel=1e-9)
-    assert kl_norm(touched, lam) <= kl_norm(cheapest.x, lam) * (1 + 1e-9)
 
 
 def test_sparse_and_pseudo_sparse(norm_rows):
@@ -131,26 +126,12 @@ def projection_rows():
     return CURVES["projections"].rows()
 
 
-def nearest(point, norm):
-    """The nearest point of the unit ball by a general solver; for L1 in weights split by their sign."""
-    signs = np.eye(2) if norm == "L2" else np.hstack([np.eye(2), -np.eye(2)])
-    size = np.square if norm == "L2" else np.asarray
-    found = minimize(
-        lambda x: np.sum((signs @ x - point) ** 2), np.full(signs.shape[1], 0.1),
-        jac=lambda x: 2 * signs.T @ (signs @ x - point), method="SLSQP", tol=1e-10,
-        bounds=None if norm == "L2" else [(0, None)] * 4,
-        constraints={"type": "ineq", "fun": lambda x: 1 - size(x).sum()},
-    )  # fmt: skip
-    assert found.success, found.message
-    return signs @ found.x
-
-
 @pytest.mark.parametrize("name", ["p1", "p2", "p3"])
-def test_projections_are_what_a_general_solver_says(projection_rows, name):
+def test_projections_are_the_nearest_points(projection_rows, name):
     [point] = points(projection_rows, ("x", "y"), panel="a", what="point", of=name)
     for norm in ("L1", "L2"):
         [drawn] = points(projection_rows, ("x", "y"), panel="a", what=f"on {norm}", of=name)
-        np.testing.assert_allclose(drawn, nearest(point, norm), atol=1e-5)
+        assert_nearest_in_ball(drawn, point, norm)
         becomes_zero = norm == "L1" and name != "p1"
         assert (drawn == 0).sum() == becomes_zero
 

@@ -444,5 +444,10 @@ def test_forced_equality_on_forests(seed):
     )
     idle = problem.mass(np.where(problem.losses == 0, solution.alpha, 0)) / price
     assert idle.max() > 0.1  # some sample wants less than C
-    assert -result.fun < solution.value * (1 - 1e-3)
+    # By weak duality no forced mass is above P1 without the true labellings.
+    w, wrong = result.x @ problem.differences[others], np.full(problem.n_samples, -np.inf)
+    np.maximum.at(wrong, problem.sample[others], (problem.losses - problem.differences @ w)[others])
+    bound = w @ w / 2 + price @ wrong
+    assert -result.fun == pytest.approx(bound, rel=1e-4)
+    assert bound < solution.value * (1 - 1e-3)
     assert problem.mass(written_out(result.x)) == pytest.approx(price, rel=1e-6)

@@ -7,6 +7,7 @@ runs, so that ``medn-edu --help`` answers at once, without compiler or plotting 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ from medn_edu.cli import (
     reproduce,
     warmup,
 )
-from medn_edu.cli.console import CommandError, make_streams_safe, say
+from medn_edu.cli.console import CommandError, flush, make_streams_safe, say
 
 __all__ = ["main"]
 
@@ -87,11 +88,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     make_streams_safe()
     try:
-        arguments = build_parser().parse_args(argv)
-        return int(arguments.run(arguments))
+        try:
+            arguments = build_parser().parse_args(argv)
+            return int(arguments.run(arguments))
+        finally:
+            flush()  # what the parser has printed, too
     except KeyboardInterrupt as stop:
         kept = str(stop) or "What was finished is kept; nothing is half-written."
-        say(f"\nStopped. {kept}", file=sys.stderr)
+        _complain(f"\nStopped. {kept}")
         return 130
     except BrokenPipeError:  # `medn-edu ... | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -99,8 +103,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("MEDN_EDU_DEBUG"):
             raise
-        say(f"medn-edu: {_sentence(error)}", file=sys.stderr)
+        _complain(f"medn-edu: {_sentence(error)}")
         return 2
+
+
+def _complain(text: str) -> None:
+    with contextlib.suppress(CommandError, BrokenPipeError):  # nobody can be told
+        say(text, file=sys.stderr)
 
 
 def _sentence(error: Exception) -> str:

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from medn_edu.cli.console import CommandError, say, serve
+from medn_edu.cli.console import CommandError, port, say, serve
 
 __all__ = ["add_parser", "app_command", "run"]
 
@@ -40,7 +40,10 @@ def add_parser(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
-    parser.add_argument("--port", type=int, default=None, metavar="N", help="port to listen on")
+    parser.add_argument(
+        "--port", type=port, default=None, metavar="N",
+        help="port to listen on; one near it where it is taken",
+    )  # fmt: skip
     parser.set_defaults(run=run)
 
 

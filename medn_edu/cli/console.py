@@ -22,7 +22,9 @@ __all__ = [
     "add_common_options",
     "add_course_folder",
     "available_cpus",
+    "flush",
     "make_streams_safe",
+    "port",
     "results_folder",
     "say",
     "serve",
@@ -71,7 +73,28 @@ def say(text: str = "", *, file: TextIO | None = None) -> None:
         text.encode(getattr(stream, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         text = text.translate(_PLAIN)
-    print(text, file=stream, flush=True)
+    with _complaints_about(stream):
+        print(text, file=stream, flush=True)
+
+
+def flush() -> None:
+    """Send on what was printed, so that a full disk is told of now and not when Python shuts down."""
+    with _complaints_about(sys.stdout):
+        print(end="", flush=True)
+
+
+@contextlib.contextmanager
+def _complaints_about(stream: TextIO) -> Iterator[None]:
+    """Say which stream refused what was printed; the rest of it goes nowhere."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        with contextlib.suppress(OSError):  # a stream without a file
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        name = "standard error" if stream is sys.stderr else "standard output"
+        raise CommandError(f"{name}: {reason(error)}.") from None
 
 
 def add_common_options(
@@ -270,6 +293,14 @@ class Progress:
 
 def _is_disabled() -> bool:
     return os.environ.get("TQDM_DISABLE", "") not in ("", "0")
+
+
+def port(text: str) -> int:
+    """Read the number of a port from the command line."""
+    number = _whole(text)
+    if not 1 <= number <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 65535")
+    return number
 
 
 def _count(text: str) -> int:

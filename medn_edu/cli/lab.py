@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from medn_edu.cli.console import CommandError, add_course_folder, say, serve
+from medn_edu.cli.console import CommandError, add_course_folder, port, say, serve
 from medn_edu.cli.course import say_copied
 
 __all__ = ["add_parser", "lab_command", "run"]
@@ -44,7 +44,10 @@ def add_parser(commands: Any) -> None:
     )
     add_course_folder(parser, "where to put the course")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
-    parser.add_argument("--port", type=int, default=None, metavar="N", help="port to listen on")
+    parser.add_argument(
+        "--port", type=port, default=None, metavar="N",
+        help="port to listen on; one near it where it is taken",
+    )  # fmt: skip
     parser.set_defaults(run=run)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
-from medn_edu.cli.console import add_course_folder, say
+from medn_edu.cli.console import CommandError, add_course_folder, say
 
 __all__ = ["add_parser", "run"]
 
@@ -56,7 +57,16 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from medn_edu.course import progress
 
-    found = progress(arguments.folder)
+    folder = Path(os.path.expanduser(arguments.folder))
+    if not folder.is_dir():
+        raise CommandError(
+            f"there is no folder {folder}; `medn-edu lab FOLDER` makes one with the course."
+        )
+    if not any(folder.glob("*.ipynb")):
+        raise CommandError(
+            f"{folder} holds no notebooks of the course; name the folder that `medn-edu lab` has made."
+        )
+    found = progress(folder)
     say(repr(found))
     if arguments.export is not None:
         say(f"The table is in {found.export(arguments.export)}")

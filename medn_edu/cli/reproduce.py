@@ -305,8 +305,10 @@ class _Task:
     def _make_fits(self) -> int:
         from medn_edu.experiments.results import ResultStore
         from medn_edu.experiments.runner import run_study
+        from medn_edu.experiments.runs import read_runs
 
         study, specs = self.study, self.specs
+        read_runs(self.folder)  # a damaged log is told before any work
         store = self._open()
         undone = [spec for spec in specs if not store.is_done(spec)]
         if len(undone) < len(specs):

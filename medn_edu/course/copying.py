@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,7 @@ def copy_course(
     >>> copy_course(folder).copied
     []
     """
-    folder = Path(target).expanduser()
+    folder = Path(os.path.expanduser(target))  # unlike Path's own it leaves unknown users alone
     version = medn_edu.__version__ if version is None else version
     done = CourseCopy(folder)
     try:

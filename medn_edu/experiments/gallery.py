@@ -354,7 +354,15 @@ def _copy(source: Path, target: Path) -> None:
 
 def _read_log(target: Path) -> list[dict[str, Any]]:
     file = target / f"{RUNS}.csv"
-    return read_csv(file.read_text(encoding="utf-8")) if file.exists() else []
+    if not file.exists():
+        return []
+    try:
+        rows = read_csv(file.read_text(encoding="utf-8"))
+        if rows and "study" not in rows[0]:
+            raise ValueError("line 1 lacks column study.")
+        return rows
+    except ValueError as error:
+        raise ValueError(f"{file} is damaged: {error}") from None
 
 
 def _note(target: Path, entry: Mapping[str, Any]) -> None:

@@ -15,9 +15,10 @@ whatever is computed from them does not depend on interruptions either.
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,11 @@ from medn_edu import __version__
 from medn_edu.experiments.models import make_model
 from medn_edu.experiments.selection import constants_text, read_constants
 from medn_edu.experiments.specs import FitSpec, Study
-from medn_edu.experiments.tables import csv_text, read_csv
+from medn_edu.experiments.tables import csv_text, damaged_cell, read_csv
 from medn_edu.files import remove_leftovers, write_atomically
 
 __all__ = [
+    "RANGES",
     "RESULT_COLUMNS",
     "Constants",
     "ResultStore",
@@ -49,6 +51,16 @@ Constants = tuple[tuple[str, float], ...]
 """Names and values of what a model is built with."""
 
 _TIMING_COLUMNS = ("key", "seconds", "cpu_seconds")
+
+_ANY, _COUNT, _SHARE = (-math.inf, math.inf), (0.0, math.inf), (0.0, 1.0)
+RANGES = {
+    "fold": _COUNT, "seed": _COUNT, "n_train": _COUNT, "n_test": _COUNT,
+    "error": _SHARE, "train_error": _SHARE, "primal": _ANY, "dual": _ANY, "relative_gap": _ANY,
+    "n_passes": _COUNT, "n_weights": _COUNT, "n_nonzero": _COUNT, "n_large": _COUNT,
+    "n_support": _COUNT, "seconds": _COUNT, "cpu_seconds": _COUNT,
+}  # fmt: skip
+"""Columns of numbers, and where these lie."""
+
 _SHARE_OF_WRITING = 0.01  # of the time, at most, for whole tables
 
 
@@ -338,16 +350,50 @@ def settings_text(spec: FitSpec, study: Study | None, constants: Constants) -> s
 def _read(path: Path, columns: Sequence[str], *, torn: bool = False) -> list[dict[str, Any]]:
     """Read a table that has these columns; the end of a torn one may be missing."""
     try:
-        text = path.read_text(encoding="utf-8", errors="replace" if torn else "strict")
+        content = path.read_bytes()
         if torn:
-            text = text[: text.rfind("\n") + 1]
-            if not text:
+            content = content[: content.rfind(b"\n") + 1]
+            if not content:
                 return []
-        if text.partition("\n")[0] != ",".join(columns):
-            raise ValueError("its columns are not those of this version.")
-        return read_csv(text)
+        text = content.decode("utf-8").replace("\r\n", "\n")
+        names = text.partition("\n")[0].split(",")
+        if names != list(columns):
+            lacks = [name for name in columns if name not in names]
+            told = f"lacks column {lacks[0]}" if lacks else "has others, or in another order"
+            raise ValueError(f"its columns are not those of this version: line 1 {told}.")
+        rows = read_csv(text, RANGES)
+        known: set[str] = set()
+        for number, row in enumerate(rows, start=2):
+            _check_row(row, number, known)
+            if not torn:  # of two in a journal the later counts
+                known.add(row["key"])
+        return rows
     except ValueError as error:  # UnicodeDecodeError is one, too
         raise ValueError(
-            f"{path} holds results that cannot be continued: {error}  Start over with --force "
-            "alone, or choose another folder with --out."
+            f"{path} holds results that cannot be continued: {error}  Move it away, start over with "
+            "--force alone, or choose another folder with --out."
         ) from None
+
+
+def _check_row(row: Mapping[str, Any], number: int, known: Set[str]) -> None:
+    """Refuse a row that no run has written, because the next run would change it or trip over it."""
+    for column, value in row.items():
+        if isinstance(value, str) and (" ".join(value.split()) != value or "\0" in value):
+            raise damaged_cell(number, column, value, "words with single blanks between them")
+    if not isinstance(row["key"], str) or row["key"] in known:
+        raise damaged_cell(number, "key", row["key"], "a key that no other line has")
+    if "model" not in row:  # a table of times
+        return
+    first, last = f"{row['data']}/fold={row['fold']}/{row['model']}/", f"/seed={row['seed']}"
+    if not (row["key"].startswith(first) and row["key"].endswith(last)):
+        raise damaged_cell(number, "key", row["key"], f"{first}...{last}, as its cells say")
+    for column in ("parameters", "chosen"):
+        try:
+            read_constants(row[column])
+        except (AttributeError, ValueError):
+            raise damaged_cell(number, column, row[column], "constants such as C=1") from None
+    if not row["failure"]:
+        needed = ["n_train", "n_test", "train_error", *(["error"] if row["n_test"] else [])]
+        for column in needed:
+            if row[column] is None:
+                raise damaged_cell(number, column, None, "a number, as this fit did not fail")

@@ -7,6 +7,7 @@ and the time by the clock is not known.
 from __future__ import annotations
 
 import datetime
+import math
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,9 @@ def read_runs(folder: Path) -> list[dict[str, Any]]:
     if not file.exists():
         return []
     try:
-        runs = read_csv(file.read_text(encoding="utf-8"))
+        at_least_0 = (0.0, math.inf)
+        ranges = dict.fromkeys(("fits", "jobs", "seconds", "cpu_seconds"), at_least_0)
+        runs = read_csv(file.read_text(encoding="utf-8"), ranges)
     except ValueError as error:
         raise ValueError(
             f"{file} is damaged: {error}  Remove it, or --force a new start."
@@ -113,7 +116,7 @@ def summed_up(folder: Path, n_fits: int, cpu_seconds: float) -> dict[str, Any]:
     """
     runs = [run for run in read_runs(folder) if str(run["version"]) == __version__]
     made = [run for run in runs if run["fits"]] or runs[-1:]
-    whole = bool(made) and sum(run["fits"] for run in made) >= n_fits
+    whole = bool(made) and sum(run["fits"] or 0 for run in made) >= n_fits
 
     def common(name: str) -> Any:
         values = {run[name] for run in made}
@@ -125,7 +128,7 @@ def summed_up(folder: Path, n_fits: int, cpu_seconds: float) -> dict[str, Any]:
         "fits": n_fits,
         "jobs": common("jobs"),
         "backend": common("backend"),
-        "seconds": round(sum(run["seconds"] for run in made), 1) if whole else None,
+        "seconds": round(sum(run["seconds"] or 0 for run in made), 1) if whole else None,
         "cpu_seconds": round(cpu_seconds, 1),
     }
 

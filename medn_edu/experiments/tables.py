@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["csv_text", "markdown_table", "read_csv", "text_table"]
+__all__ = ["csv_text", "damaged_cell", "markdown_table", "read_csv", "text_table"]
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
@@ -43,13 +43,17 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     return buffer.getvalue()
 
 
-def read_csv(text: str) -> list[dict[str, Any]]:
+def read_csv(
+    text: str, ranges: Mapping[str, tuple[float, float]] | None = None
+) -> list[dict[str, Any]]:
     r"""Read what `csv_text` wrote: numbers as numbers, empty cells as None.
 
     Parameters
     ----------
     text : str
         The table.
+    ranges : mapping of str to (smallest, largest), optional
+        Columns of numbers, where these must lie; a cell may be empty all the same.
 
     Returns
     -------
@@ -59,23 +63,32 @@ def read_csv(text: str) -> list[dict[str, Any]]:
     Raises
     ------
     ValueError
-        If a row has more or fewer cells than there are columns.
+        If a row has more or fewer cells than there are columns, or a cell holds what `csv_text`
+        does not write there.
 
     Examples
     --------
     >>> read_csv("model,error\nM3N,0.25\n")
     [{'model': 'M3N', 'error': 0.25}]
     """
-    lines = list(csv.reader(io.StringIO(text)))
-    if not lines:
-        raise ValueError("the table is empty; expected at least a line of column names.")
-    columns, *body = lines
-    for number, line in enumerate(body, start=2):
-        if len(line) != len(columns):
-            raise ValueError(
-                f"line {number} of the table has {len(line)} cells; expected {len(columns)}."
-            )
-    return [dict(zip(columns, map(_value, line), strict=True)) for line in body]
+    reader = csv.reader(io.StringIO(text), strict=True)
+    rows: list[dict[str, Any]] = []
+    try:
+        columns = next(reader, None)
+        if columns is None:
+            raise ValueError("the table is empty; expected at least a line of column names.")
+        for number, line in enumerate(reader, start=2):
+            if len(line) != len(columns):
+                raise ValueError(
+                    f"line {number} of the table has {len(line)} cells; expected {len(columns)}."
+                )
+            if reader.line_num != number:
+                raise ValueError(f"line {number} of the table has a quotation mark too many.")
+            rows.append(dict(zip(columns, map(_value, line), strict=True)))
+            _check_numbers(rows[-1], ranges or {}, number)
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num} of the table cannot be read ({error}).") from None
+    return rows
 
 
 def text_table(
@@ -146,11 +159,32 @@ def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
+def _check_numbers(
+    row: Mapping[str, Any], ranges: Mapping[str, tuple[float, float]], number: int
+) -> None:
+    for column, (low, high) in ranges.items():
+        value = row.get(column)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if value is not None and not (is_number and low <= value <= high):
+            limits = "a number" if low == -math.inf else f"a number of at least {low:g}"
+            if high < math.inf:
+                limits = f"a number from {low:g} to {high:g}"
+            raise damaged_cell(number, column, value, limits)
+
+
+def damaged_cell(number: int, column: str, value: Any, expected: str) -> ValueError:
+    """Return the error that says which cell of a table is wrong, and how."""
+    shown = "empty" if value is None else repr(value)
+    if len(shown) > 60:
+        shown = f"{shown[:60]}..."
+    return ValueError(f"line {number}, column {column}, is {shown}; expected {expected}.")
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return " ".join(value.split())
+        return " ".join(value.replace("\0", " ").split())
     if isinstance(value, (bool, int)):
         return str(value)
     value = float(value)

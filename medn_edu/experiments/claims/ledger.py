@@ -18,6 +18,7 @@ from medn_edu.experiments.claims.inventory import CLAIMS, COMING, SEEN
 from medn_edu.experiments.claims.legend import UNITS, margins
 from medn_edu.experiments.claims.rules import Untested
 from medn_edu.experiments.claims.verdicts import FAILS, MIXED, STATUSES, Verdict
+from medn_edu.experiments.results import RANGES
 from medn_edu.experiments.stored import stored_rows
 from medn_edu.experiments.tables import markdown_table, read_csv, text_table
 
@@ -155,7 +156,10 @@ def _read(file: Path) -> list[dict[str, Any]]:
     if not file.is_file():
         return []
     try:
-        return read_csv(file.read_text(encoding="utf-8"))
+        rows = read_csv(file.read_text(encoding="utf-8"), RANGES)
+        if rows and "key" not in rows[0]:
+            raise ValueError("line 1 lacks column key.")
+        return rows
     except ValueError as error:  # UnicodeDecodeError is one, too
         raise ValueError(f"{file} is damaged: {error}") from None
 

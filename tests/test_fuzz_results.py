@@ -1,0 +1,120 @@
+"""Tables of results that somebody has changed: read as they are, or refused; never changed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medn_edu.experiments.results import RESULT_COLUMNS, ResultStore
+from medn_edu.experiments.tables import csv_text
+
+TIMES = ("seconds", "cpu_seconds")
+FILES = {
+    "results.csv": RESULT_COLUMNS,
+    "timings.csv": ("key", *TIMES),
+    "journal.csv": (*RESULT_COLUMNS, *TIMES),
+}
+
+
+def make_row(fold: int, model: str, **others) -> dict:
+    return {
+        "key": f"toy/fold={fold}/{model}/C=1/seed=0", "data": "toy", "fold": fold, "model": model,
+        "parameters": "C=1", "seed": 0, "n_train": 2, "n_test": 2, "error": 0.25, "train_error": 0,
+        "primal": 0.5, "dual": 0.5, "relative_gap": 1e-9, "n_passes": 3, "n_weights": 8,
+        "n_nonzero": 8, "n_large": 7, "n_support": 1.5, "status": 'the "gap", closed',
+        "settings": "C=1 tol=0.001", "version": "0.1.0", "seconds": 1.5, "cpu_seconds": 1, **others,
+    }  # fmt: skip
+
+
+ROWS = [
+    make_row(0, "M3N"),
+    make_row(1, "M3N", chosen="C=1 lam=4"),
+    make_row(0, "CRF", error=None, n_test=0),
+    make_row(1, "CRF", failure="ValueError: é", n_train=None, n_test=None, train_error=None),
+]
+CELLS = st.sampled_from(
+    [
+        "abc",
+        "nan",
+        "1e400",
+        "-5",
+        "1.5",
+        "",
+        " ",
+        "M4N",
+        '"',
+        '"a\nb"',
+        "\0",
+        "é",
+        "0",
+        "x" * 200_000,
+    ]
+)
+BYTES = st.sampled_from([b"", b",", b"\n", b"\r\n", b"\r", b'"', b"\0", b"\xff", b"7", b"e", b" "])
+
+
+@st.composite
+def damaged(draw, columns) -> bytes:
+    """A table with some of its cells, lines or bytes changed."""
+    lines = list(csv.reader(io.StringIO(csv_text(ROWS, columns))))
+    for _ in range(draw(st.integers(0, 2))):
+        line = draw(st.integers(0, len(lines) - 1))
+        match draw(st.sampled_from(["cell", "double", "drop", "column"])):
+            case "cell" if lines[line]:
+                lines[line][draw(st.integers(0, len(lines[line]) - 1))] = draw(CELLS)
+            case "double":
+                lines.insert(line, list(lines[line]))
+            case "drop" if len(lines) > 1:
+                del lines[line]
+            case "column":
+                place = draw(st.integers(0, len(columns) - 1))
+                lines = [[*cells[:place], *cells[place + 1 :]] for cells in lines]
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator=draw(st.sampled_from(["\n", "\r\n"]))).writerows(lines)
+    content = buffer.getvalue().encode()
+    for _ in range(draw(st.integers(0, 2))):
+        place, length = draw(st.integers(0, len(content))), draw(st.integers(0, 3))
+        content = content[:place] + draw(BYTES) + content[place + length :]
+    return content
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("results")
+
+
+@given(data=st.data())
+def test_a_table_is_read_as_it_is_or_refused(folder, data):
+    name = data.draw(st.sampled_from(list(FILES)))
+    columns, content = FILES[name], data.draw(damaged(FILES[name]))
+    for old in folder.iterdir():
+        old.unlink()
+    (folder / name).write_bytes(content)
+    try:
+        store = ResultStore.open(folder)
+    except ValueError as error:
+        assert str(error).startswith(f"{folder / name} holds results that cannot be continued: ")
+        assert re.search(r"\bline \d|can't decode byte|table is empty", str(error)), error
+        assert "\n" not in str(error)
+        assert len(str(error)) < 700
+        assert [(file.name, file.read_bytes()) for file in folder.iterdir()] == [(name, content)]
+        return
+    if name == "journal.csv":
+        content = content[: content.rfind(b"\n") + 1]  # what comes after is of a killed run
+    text = content.decode().replace("\r\n", "\n")
+    expected = {cells[0]: cells for cells in list(csv.reader(io.StringIO(text)))[1:]}
+    whole = {key: {**row, **store.timed([{"key": key}])[0]} for key, row in store.rows.items()}
+    if name == "timings.csv":
+        whole = {key: store.timed([{"key": key}])[0] for key in expected}
+    for key, cells in expected.items():
+        [_, read] = csv.reader(io.StringIO(csv_text([whole[key]], columns)))
+        assert read == cells
+    assert whole.keys() == expected.keys()
+    store.write()
+    again = ResultStore.open(folder)
+    assert (again.rows, again.seconds) == (store.rows, store.seconds)
