@@ -4,20 +4,166 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
+import warnings
+from collections.abc import Collection
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 __all__ = [
+    "as_numbers",
+    "check_choice",
     "check_count",
+    "check_flag",
     "check_nonnegative",
     "check_positive",
     "check_probability",
     "random_generator",
 ]
 
+_ODD = {"c": "complex numbers", "m": "durations", "M": "dates", "S": "text", "U": "text"}
+_LONGEST = 80  # characters of a value that a sentence shows
 
-def check_positive(name: str, value: Any) -> float:
+
+def shown(value: Any) -> str:
+    """Return a value's text for a sentence: short, and on one line, which an array's is not."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
+
+
+def warn_user(message: str) -> None:
+    """Warn of a fit that ended early, at the line outside this package that asked for it."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("medn_edu."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, ConvergenceWarning, stacklevel=level)
+
+
+def _number(value: Any, kind: type, sentence: str) -> Any:
+    """Return ``value`` if it is a number of a kind, as a float or an int; durations are none."""
+    if not isinstance(value, kind) or isinstance(value, bool | np.timedelta64):
+        raise TypeError(sentence)
+    number: Any = value
+    try:
+        return int(number) if kind is numbers.Integral else float(number)
+    except (OverflowError, ValueError):
+        raise ValueError(sentence) from None
+
+
+def as_numbers(values: Any) -> np.ndarray:
+    """Return real numbers as float64; numpy would also read text and dates, and drop masks.
+
+    Parameters
+    ----------
+    values : array_like
+        What the user handed in.
+
+    Returns
+    -------
+    ndarray of float64
+        The numbers; infinite where they are too large.
+
+    Raises
+    ------
+    TypeError
+        If there is anything else; the message says what, as the end of "... holds".
+
+    Examples
+    --------
+    >>> as_numbers([1, 2.5])
+    array([1. , 2.5])
+    """
+    rows = values if isinstance(values, list | tuple) else [values]
+    cells = (cell for row in rows if isinstance(row, list | tuple) for cell in row)
+    if any(map(np.ma.is_masked, rows)) or any(cell is np.ma.masked for cell in cells):
+        raise TypeError("masked entries")
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError("rows of different lengths") from None
+    kinds = {type(value) for value in array.flat} if array.dtype == object else {array.dtype.type}
+    for kind in kinds:
+        real = issubclass(kind, (numbers.Real, Decimal, np.bool_))
+        if not real or issubclass(kind, np.timedelta64):
+            raise TypeError(_ODD.get(np.dtype(kind).kind, "objects that are not numbers"))
+    try:
+        with np.errstate(over="ignore"):
+            return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError("numbers that double precision cannot hold") from None
+
+
+def check_choice(name: str, value: Any, options: Collection[str | None]) -> str | None:
+    """Return ``value`` if it is one of the words (or None) that an argument may be.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        What the user handed in.
+    options : collection of str or None
+        What it may be.
+
+    Returns
+    -------
+    str or None
+        The value.
+
+    Raises
+    ------
+    ValueError
+        If it is none of them.
+
+    Examples
+    --------
+    >>> check_choice("penalty", "l1", (None, "l1", "l2"))
+    'l1'
+    """
+    if not (value is None or isinstance(value, str)) or value not in options:
+        *others, last = map(repr, options)
+        several = "one of " if len(others) > 2 else ""
+        raise ValueError(
+            f"{name} is {shown(value)}; expected {several}{', '.join(others)} or {last}."
+        )
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return ``value`` as a bool if it is True or False, numpy's included.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        What the user handed in.
+
+    Returns
+    -------
+    bool
+        The flag.
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> check_flag("warm_start", True)
+    True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} is {shown(value)}; expected True or False.")
+    return bool(value)
+
+
+def check_positive(name: str, value: Any, *, most: float = math.inf) -> float:
     """Return ``value`` as a float if it is a finite number above 0.
 
     Parameters
@@ -26,6 +172,8 @@ def check_positive(name: str, value: Any) -> float:
         Name of the argument, for the message.
     value : object
         What the user handed in.
+    most : float, optional
+        Where computations overflow: the number must be between ``1 / most`` and ``most``.
 
     Returns
     -------
@@ -37,18 +185,21 @@ def check_positive(name: str, value: Any) -> float:
     TypeError
         If it is not a number.
     ValueError
-        If it is not finite or not above 0.
+        If it is not finite, not above 0, or too large or small.
 
     Examples
     --------
     >>> check_positive("C", 2)
     2.0
     """
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} is {value!r}; expected a number > 0.")
-    number = float(value)
+    number = _number(value, numbers.Real, f"{name} is {shown(value)}; expected a number > 0.")
     if not (math.isfinite(number) and number > 0):
-        raise ValueError(f"{name} is {value!r}; expected a finite number > 0.")
+        raise ValueError(f"{name} is {shown(value)}; expected a finite number > 0.")
+    if not 1 / most <= number <= most:
+        raise ValueError(
+            f"{name} is {shown(value)}; expected a number between {1 / most:g} and {most:g}, "
+            "so that double precision can hold what follows from it."
+        )
     return number
 
 
@@ -79,11 +230,10 @@ def check_nonnegative(name: str, value: Any) -> float:
     >>> check_nonnegative("noise", 0)
     0.0
     """
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} is {value!r}; expected a number of at least 0.")
-    number = float(value)
+    sentence = f"{name} is {shown(value)}; expected a number of at least 0."
+    number = _number(value, numbers.Real, sentence)
     if not (math.isfinite(number) and number >= 0):
-        raise ValueError(f"{name} is {value!r}; expected a finite number of at least 0.")
+        raise ValueError(f"{name} is {shown(value)}; expected a finite number of at least 0.")
     return number
 
 
@@ -115,7 +265,7 @@ def check_probability(name: str, value: Any) -> float:
     0.05
     """
     if not check_positive(name, value) < 1:
-        raise ValueError(f"{name} is {value!r}; expected a probability between 0 and 1.")
+        raise ValueError(f"{name} is {shown(value)}; expected a probability between 0 and 1.")
     return float(value)
 
 
@@ -148,11 +298,11 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
     >>> check_count("k", 3)
     3
     """
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} is {value!r}; expected a whole number of at least {least}.")
-    if value < least:
-        raise ValueError(f"{name} is {value!r}; expected a whole number of at least {least}.")
-    return int(value)
+    sentence = f"{name} is {shown(value)}; expected a whole number of at least {least}."
+    number = _number(value, numbers.Integral, sentence)
+    if number < least:
+        raise ValueError(sentence)
+    return int(number)
 
 
 def random_generator(random_state: Any) -> np.random.Generator:
@@ -178,12 +328,12 @@ def random_generator(random_state: Any) -> np.random.Generator:
     >>> random_generator(0).integers(10).item()
     8
     """
-    seed_like = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
-    if not seed_like or random_state < 0:
+    try:
+        return np.random.default_rng(check_count("random_state", random_state, least=0))
+    except (TypeError, ValueError):
         raise ValueError(
-            f"random_state is {random_state!r}; expected a whole number of at least 0, a "
+            f"random_state is {shown(random_state)}; expected a whole number of at least 0, a "
             "numpy.random.Generator or None."
-        )
-    return np.random.default_rng(int(random_state))
+        ) from None

@@ -27,7 +27,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from medn_edu.checks import check_positive
+from medn_edu.checks import check_positive, shown
 
 __all__ = ["ExponentialSlack", "LinearSlack", "QuadraticSlack", "Slack", "check_slack"]
 
@@ -81,7 +81,7 @@ class LinearSlack:
     C: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("C", self.C)
+        object.__setattr__(self, "C", check_positive("C", self.C))
 
     @property
     def least(self) -> float:
@@ -131,7 +131,7 @@ class QuadraticSlack:
     C: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("C", self.C)
+        object.__setattr__(self, "C", check_positive("C", self.C))
 
     @property
     def least(self) -> float:
@@ -185,7 +185,7 @@ class ExponentialSlack:
     c: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("c", self.c)
+        object.__setattr__(self, "c", check_positive("c", self.c, most=1e150))
 
     @property
     def least(self) -> float:
@@ -235,6 +235,7 @@ def check_slack(slack: Any) -> Slack:
     """
     if type(slack) not in (LinearSlack, QuadraticSlack, ExponentialSlack):
         raise TypeError(
-            f"slack is {slack!r}; expected LinearSlack(C), QuadraticSlack(C) or ExponentialSlack(c)."
+            f"slack is {shown(slack)}; expected LinearSlack(C), QuadraticSlack(C) or "
+            "ExponentialSlack(c)."
         )
     return slack

@@ -24,6 +24,7 @@ Conventions
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -119,6 +120,30 @@ class WeightShape:
         return np.concatenate([coef.ravel(), transitions.ravel()])
 
 
+def are_positions(values: Any, n: int) -> bool:
+    """Tell whether values are an array of whole numbers from 0 to n - 1."""
+    return _are_integers(values) and (
+        not len(values) or bool(values.min() >= 0 and values.max() < n)
+    )
+
+
+def are_rows(data: Any, indices: Any, indptr: Any, shape: Sequence[int]) -> bool:
+    """Tell whether compressed rows stay inside their arrays and their shape; scipy may not ask."""
+    if not (isinstance(data, np.ndarray) and _are_integers(indices) and _are_integers(indptr)):
+        return False
+    if len(indptr) != shape[0] + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        return False
+    n = indptr[-1]
+    return n <= min(len(indices), len(data)) and are_positions(indices[:n], shape[1])
+
+
+def _are_integers(values: Any) -> bool:
+    return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu"
+
+
+_COMPUTED = ("indices", "indptr", "lengths", "sample_of_node", "n_edge_types")
+
+
 @dataclass(frozen=True, eq=False)
 class Samples:
     """Many forests, packed into flat arrays.  Made by `medn_edu.packing.pack`; read only.
@@ -139,6 +164,44 @@ class Samples:
     offsets: np.ndarray
     parents: np.ndarray
     edge_types: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together, and forget what was computed from them.
+
+        Compiled code follows every number in them, also out of memory.
+        """
+        for name in _COMPUTED:
+            self.__dict__.pop(name, None)
+        for name, fits in self._fits():
+            if not fits:
+                raise ValueError(
+                    f"the {name} of these Samples do not fit, because somebody built or changed them "
+                    "by hand; expected Samples as medn_edu.packing.pack makes them."
+                )
+
+    def _fits(self) -> Iterator[tuple[str, bool]]:
+        """Tell array by array whether it fits; each question trusts those before it."""
+        features, offsets, parents = self.features, self.offsets, self.parents
+        yield "features", getattr(features, "format", "") == "csr" and features.ndim == 2
+        n_nodes = features.shape[0]
+        rows = (features.data, features.indices, features.indptr)
+        yield "features", are_rows(*rows, features.shape) and features.data.ndim == 1
+        yield "features", features.data.dtype == np.float64
+        whole = _are_integers(offsets) and len(offsets) > 0 and offsets[0] == 0
+        yield (
+            "offsets",
+            whole and offsets[-1] == n_nodes and bool((offsets[1:] > offsets[:-1]).all()),
+        )
+        yield "parents", _are_integers(parents) and len(parents) == n_nodes
+        start = np.repeat(offsets[:-1], np.diff(offsets))
+        inside = (parents >= start) & (parents < np.arange(n_nodes))
+        yield "parents", bool((inside | (parents == -1)).all())
+        types = self.edge_types
+        yield "edge_types", _are_integers(types) and len(types) == n_nodes
+        yield "edge_types", bool((types >= 0).all())
 
     @property
     def n_samples(self) -> int:

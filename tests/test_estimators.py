@@ -6,6 +6,7 @@ import pickle
 import warnings
 import zipfile
 from dataclasses import astuple
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 
 from medn_edu import (
     CRF,
+    L1M3N,
     M3N,
     MEDN,
     EpsilonMarkovNetwork,
@@ -25,6 +27,7 @@ from medn_edu import (
     LaplaceMEDN,
     load_model,
 )
+from medn_edu.estimators import l1m3n
 from medn_edu.packing import pack
 from medn_edu.priors import GaussianPrior, NormalGammaPrior
 from medn_edu.slacks import QuadraticSlack
@@ -334,6 +337,85 @@ def test_arbitrary_input_at_fit(X, y):
         assert "\n" not in str(error)
     else:
         assert len(model.predict(X)) == len(X)
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "words"),
+    [
+        (CRF, "penalty", "None, 'l1' or 'l2'"),
+        (EpsilonMarkovNetwork, "loss", "None or 'hamming'"),
+        (LaplaceMEDN, "method", "'exact' or 'variational'"),
+        (LaplaceMEDN, "solver", "one of 'block_frank_wolfe', "),
+        (M3N, "solver", "one of 'block_frank_wolfe', "),
+        (L1M3N, "solver", "one of 'path', "),
+        (M3N, "warm_start", "True or False"),
+        (CRF, "verbose", "a whole number of at least 0"),
+        (M3N, "n_jobs", "a whole number of at least 1"),
+        (M3N, "max_iter", "a whole number of at least 1"),
+        (M3N, "tol", "a number > 0"),
+        (L1M3N, "clean_up", "True, False or None"),
+        (L1M3N, "threshold", ""),
+        (MEDN, "prior", "a subclass of medn_edu.priors.Prior"),
+        (MEDN, "slack", "LinearSlack"),
+        (M3N, "random_state", "a whole number of at least 0"),
+    ],
+)
+def test_odd_parameters_are_named(model, name, words):
+    """Arrays, lists and what looks like a number get the same sentence, on one line."""
+    solver = {"solver": "em"} if name == "threshold" else {}
+    for odd in (np.eye(50), ["l2"], b"l2", np.timedelta64(2, "s"), 2j):
+        with pytest.raises((TypeError, ValueError), match=rf"^{name} is .*; expected .*") as error:
+            model(**{name: odd}, **solver).fit(X, Y)
+        text = str(error.value)
+        assert words in text
+        assert text.endswith(".")
+        assert "\n" not in text
+
+
+def test_numbers_that_are_no_floats_are_named():
+    for number in (10**400, -(10**400)):
+        with pytest.raises(ValueError, match=r"^C is -?1000.* \.\.\.; expected a number"):
+            M3N(C=number).fit(X, Y)
+    with pytest.raises(ValueError, match=r"threshold is 1e\+300; expected a number between"):
+        L1M3N(solver="em", threshold=1e300).fit(X, Y)
+
+
+def test_numpys_scalars_are_parameters():
+    model = M3N(
+        C=np.float32(1),
+        solver=np.str_("block_frank_wolfe"),
+        tol=np.float16(0.5),
+        max_iter=np.int8(9),
+        warm_start=np.True_,
+        random_state=np.uint8(3),
+        n_jobs=np.int64(1),
+        verbose=np.False_,
+    ).fit(X, Y)
+    assert np.array_equal(model.fit(X, Y).classes_, ["a", "b", "c"])
+    M3N(tol=Fraction(1, 3), verbose=2).fit(X, Y)
+    CRF(penalty=np.str_("l1"), tol=np.float32(0.1)).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        M3N(max_iter=1, tol=1e-12),
+        CRF(max_iter=1, tol=1e-12),
+        L1M3N(tol=1e-12, max_iter=1),
+        L1M3N(solver="em", n_iterations=1, max_iter=1, tol=1e-12),
+        L1M3N(solver="em", C=1e-9),
+        L1M3N(solver="em", threshold=1e9),
+        L1M3N(solver="subgradient", max_iter=1),
+        LaplaceMEDN(method="variational", n_iterations=1, max_iter=1, tol=1e-12),
+    ],
+    ids=str,
+)
+def test_warnings_name_the_line_that_fitted(model, monkeypatch):
+    """And not one of this package, which its reader cannot change."""
+    monkeypatch.setattr(l1m3n, "_MOST_STEPS", 1)
+    with pytest.warns(ConvergenceWarning) as warned:
+        model.fit(X, Y)
+    assert {warning.filename for warning in warned} == {__file__}
 
 
 # -- saving -----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import joblib
 import numpy as np
 import pytest
 from forests import make_case
@@ -86,6 +87,42 @@ def test_other_arguments_are_checked():
         inference.edge_potentials(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="allowed has shape"):
         inference.edge_potentials(np.zeros((1, 3, 3)), np.ones((1, 2, 2), dtype=bool))
+    for n_jobs in (0, "2", np.timedelta64(1)):
+        with pytest.raises((TypeError, ValueError), match=r"n_jobs is .* expected a whole number"):
+            inference.best_labelling(*case.potentials, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_values_to_sum_features_with_are_finite(bad):
+    case = make_case(0, n_labels=3, n_samples=2, n_nodes=3)
+    values = np.ones((6, 3))
+    values[4, 1] = bad
+    with pytest.raises(ValueError, match="node_values holds NaN or an infinite number in sample 1"):
+        inference.feature_sums(case.samples, values)
+    with pytest.raises(
+        ValueError, match=r"node_values has shape \(5, 3\); expected \(6, n_labels\)"
+    ):
+        inference.feature_sums(case.samples, values[:-1])
+
+
+def test_potentials_that_numpy_would_make_numbers_of():
+    case = make_case(0, n_labels=3, n_samples=2, n_nodes=3)
+    for odd in (case.node.astype(str), case.node + 1j, np.ma.array(case.node, mask=case.node > 0)):
+        with pytest.raises(TypeError, match=r"node holds .*; expected real numbers"):
+            inference.best_labelling(case.samples, odd, case.edge)
+
+
+def test_there_are_no_more_threads_than_work(small_groups, monkeypatch):
+    case = make_case(0, n_labels=3, n_samples=9, n_nodes=3)
+    asked, parallel = [], joblib.Parallel
+    monkeypatch.setattr(
+        joblib,
+        "Parallel",
+        lambda n_jobs, **kw: asked.append(n_jobs) or (parallel(n_jobs=min(n_jobs, 99), **kw)),
+    )
+    labels, _ = inference.best_labelling(*case.potentials, n_jobs=10**6)
+    assert asked == [small_groups(case.samples)]
+    np.testing.assert_array_equal(labels, inference.best_labelling(*case.potentials)[0])
 
 
 def test_forbidden_labelling_scores_minus_infinity():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -346,3 +347,40 @@ def test_nothing_warns_and_nan_stays_nan(prior):
         assert not np.any(np.isnan(values[1:2]))
     for method in (prior.log_mgf, prior.mean, prior.kl):
         assert np.array_equal(np.isnan(method(odd)), np.isnan(odd))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "size"),
+    [
+        (BoxPrior, "a", 1e300),
+        (BoxPrior, "a", np.float64(1e-300)),
+        (TwoPointPrior, "a", 1e300),
+        (ExponentialPrior, "rate", 1e-300),
+        (NormalGammaPrior, "shape", 1e300),
+        (NormalGammaPrior, "lam", 1e-300),
+        (NormalInverseGaussianPrior, "alpha", 1e300),
+        (NormalInverseGaussianPrior, "delta", 1e-300),
+        (SpikeSlabPrior, "pi", 1e-300),
+        (SpikeSlabPrior, "slab_variance", 1e300),
+        (BoxPrior, "a", 10**400),
+        (BoxPrior, "a", np.timedelta64(1, "s")),
+        (GaussianPrior, "prior_variance", ["1", "2"]),
+        (GaussianPrior, "prior_variance", np.ones(2, "m8[s]")),
+    ],
+)
+def test_parameters_whose_functions_would_overflow(kind, name, size):
+    with pytest.raises((TypeError, ValueError), match=f"{name} is .*; expected a .*number"):
+        kind(**{name: size})
+
+
+@pytest.mark.parametrize("prior", GALLERY, ids=names)
+def test_factors_whose_squares_would_overflow(prior):
+    for factor in (1e200, 1e-200, 10**400):
+        with pytest.raises(ValueError, match=r"factor is .*; expected"):
+            prior.stretched(factor)
+
+
+def test_parameters_are_kept_as_floats():
+    """Of other numbers, such as fractions or huge integers, numpy makes arrays of objects."""
+    assert type(BoxPrior(Fraction(1, 2)).a) is float
+    assert type(NormalGammaPrior(10**10, np.float32(2)).shape) is float

@@ -122,3 +122,13 @@ def test_wrong_constants(cls):
     with pytest.raises(TypeError, match=f"^{name} is 'much'"):
         cls("much")
     assert cls(2.0) == cls(2.0) != cls(3.0)
+
+
+def test_constants_are_kept_as_floats():
+    """Of a huge integer numpy makes no array, or one of objects."""
+    assert type(LinearSlack(10**30).C) is float
+    assert ExponentialSlack(np.float32(2)).conjugate(np.ones(1)).dtype == float
+    with pytest.raises(ValueError, match=r"C is 1000.* \.\.\.; expected a number"):
+        LinearSlack(10**400)
+    with pytest.raises(ValueError, match=r"c is 1e-320; expected a number between 1e-150 and"):
+        ExponentialSlack(1e-320)

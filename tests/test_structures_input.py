@@ -14,9 +14,49 @@ from medn_edu.packing import (
     label_samples,
     pack,
 )
-from medn_edu.structures import Forest
+from medn_edu.structures import Forest, Samples
 
 GOOD = [np.eye(3), np.ones((1, 3))]
+
+
+class NotAvailable:
+    """What pandas' NA is like: it answers no comparison, and is neither true nor false."""
+
+    def __eq__(self, other):
+        return self
+
+    __ne__ = __eq__
+
+    def __bool__(self):
+        raise TypeError("boolean value of NA is ambiguous")
+
+    def __hash__(self):
+        return 1
+
+    def __repr__(self):
+        return "<NA>"
+
+
+class DataFrame:
+    """What data frames are like: an array, but their columns' names to who walks along them."""
+
+    ndim, shape, columns = 2, (3, 3), ["a", "b", "c"]
+
+    def __iter__(self):
+        return iter(self.columns)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.eye(3)
+
+
+MASKED = np.ma.array(np.eye(3), mask=np.eye(3))
+
+
+def damaged(name, at, value, form="csr"):
+    """A sparse matrix, one of whose numbers is wrong."""
+    matrix = sp.csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]).asformat(form)
+    getattr(matrix, name)[at] = value
+    return matrix
 
 
 def sentence(error: pytest.ExceptionInfo) -> str:
@@ -57,6 +97,22 @@ def sentence(error: pytest.ExceptionInfo) -> str:
         ([Forest(np.eye(3), [-1, 0, 0.5])], ["parents of sample 0", "whole numbers"]),
         ([Forest(np.eye(3), [-1, 0, 0], [0, -1, 0])], ["edge_types of sample 0", "negative"]),
         ([Forest(np.eye(3), [-1, 0, 0], [0, 1])], ["edge_types of sample 0", "3 whole"]),
+        ([Forest(np.eye(3), [-1, 0, np.nan])], ["parents of sample 0", "whole numbers"]),
+        ([Forest(np.eye(3), [-1, 0, 2.0**63])], ["parents of sample 0", "whole numbers"]),
+        ([Forest(np.eye(3), ["-1", "0", "0"])], ["parents of sample 0", "whole numbers"]),
+        ([Forest(np.eye(3), [-1, 0, 0], [0, np.nan, 1])], ["edge_types of sample 0", "whole"]),
+        ([Forest(np.eye(3), [-1, 0, 0], [0, 1e300, 1])], ["edge_types of sample 0", "whole"]),
+        ([np.eye(3), np.zeros((1, 3), "M8[s]")], ["sample 1", "holds dates"]),
+        ([np.eye(3), np.full((1, 3), np.timedelta64("NaT"))], ["sample 1", "holds durations"]),
+        ([np.eye(3), [[1.0, 2.0, np.timedelta64(1, "s")]]], ["sample 1", "durations"]),
+        ([np.eye(3), [["1", "2", "3"]]], ["sample 1", "holds text"]),
+        ([np.eye(3), np.array([["1", 2, 3]], dtype=object)], ["sample 1", "holds text"]),
+        ([np.eye(3), np.array([[None, 2, 3]], dtype=object)], ["sample 1", "not numbers"]),
+        ([np.eye(3), np.zeros((1, 3), "f4,i4")], ["sample 1", "not numbers"]),
+        ([np.eye(3), MASKED], ["sample 1", "holds masked entries"]),
+        ([np.eye(3), [MASKED[0]]], ["sample 1", "holds masked entries"]),
+        ([np.eye(3), [[1.0, 2.0, np.ma.masked]]], ["sample 1", "holds masked entries"]),
+        ([np.eye(3), sp.csr_array((1, 2**31))], ["sample 1", "2147483648 features"]),
     ],
 )
 def test_bad_samples(X, words):
@@ -67,7 +123,98 @@ def test_bad_samples(X, words):
 
 
 @pytest.mark.parametrize(
-    "X", [7, None, "axi", {"a": 1}, np.float64(3), sp.eye(3), Forest(np.eye(2), [-1, 0])]
+    ("form", "name", "at", "value"),
+    [
+        ("csr", "indices", 1, 3),
+        ("csr", "indices", 1, -1),
+        ("csr", "indptr", 0, 1),
+        ("csr", "indptr", 1, 9),
+        ("csr", "indptr", 1, -1),
+        ("csr", "indptr", 2, 4),
+        ("csc", "indices", 1, 2),
+        ("csc", "indptr", 1, 9),
+        ("bsr", "indices", 0, 9),
+        ("bsr", "indptr", -1, 99),
+        ("coo", "row", 0, 2),
+        ("coo", "col", 0, -1),
+        ("lil", "rows", 0, [0, 5]),
+        ("lil", "rows", 0, [0]),
+        ("lil", "data", 0, [1.0]),
+        ("dok", "_dict", (0, 7), 1.0),
+    ],
+)
+def test_damaged_sparse_samples(form, name, at, value):
+    """Scipy takes arrays at their word, and compiled code would follow them out of memory."""
+    damaged_one = damaged(name, at, value, form)
+    for one in (damaged_one, Forest(damaged_one, [-1, 0])):
+        with pytest.raises(ValueError, match=f"sample 1 of X is a damaged {form}_array") as error:
+            pack([np.eye(3), one])
+        sentence(error)
+
+
+def test_sparse_samples_may_have_unused_ends():
+    """Scipy allows arrays that are longer than what rows say, and cuts them off when asked to check."""
+    matrix = sp.csr_array(np.eye(3))
+    matrix.indices, matrix.data = np.array([0, 1, 2, 99]), np.array([1.0, 1.0, 1.0, np.nan])
+    assert (pack([matrix]).features != sp.eye(3)).nnz == 0
+    assert len(matrix.indices) == len(matrix.data) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value"),
+    [
+        ("parents", 1, 99),
+        ("parents", 1, -2),
+        ("parents", 3, 0),  # in another sample
+        ("offsets", 1, 0),
+        ("edge_types", 1, -1),
+        ("indices", 0, 3),
+        ("indptr", 1, 99),
+    ],
+)
+def test_samples_changed_by_hand(name, at, value):
+    """Samples are packed once and trusted, but not when somebody wrote into them."""
+    samples = pack(GOOD)
+    assert (len(samples.indices), samples.n_edge_types) == (6, 1)
+    getattr(samples if name in vars(samples) else samples.features, name)[at] = value
+    with pytest.raises(
+        ValueError, match="these Samples do not fit, because somebody built"
+    ) as error:
+        pack(samples)
+    sentence(error)
+    with pytest.raises(ValueError, match="these Samples do not fit"):
+        Samples(samples.features, samples.offsets, samples.parents, samples.edge_types)
+
+
+def test_edge_types_changed_by_hand_are_counted_again():
+    samples = pack(GOOD)
+    assert samples.n_edge_types == 1
+    samples.edge_types[1] = 4
+    assert pack(samples).n_edge_types == 5
+
+
+def test_codes_are_checked():
+    """A code below 0 would be a label in no table."""
+    for codes in ([0, 2], [-1, 1], [0], [0.0, 1.0]):
+        with pytest.raises(ValueError, match="codes are not 2 whole numbers from 0 to 1") as error:
+            label_samples(pack([np.eye(2)]), np.array(codes), np.ones((1, 2, 2), bool))
+        sentence(error)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        7,
+        None,
+        "axi",
+        {"a": 1},
+        np.float64(3),
+        sp.eye(3),
+        Forest(np.eye(2), [-1, 0]),
+        np.eye(3),
+        DataFrame(),
+        {1, 2},
+    ],
 )
 def test_not_a_sequence_of_samples(X):
     """Something that holds no samples is refused by name."""
@@ -80,6 +227,10 @@ def test_not_a_sequence_of_samples(X):
     [
         (["aba"], ["2 samples", "1 label sequences"]),
         (["ab", "a"], ["sample 0 has 3 nodes", "2 labels"]),
+        (["aba", [NotAvailable()]], ["sample 1 has a missing label (<NA>)"]),
+        ([np.ma.array([0, 1, 0], mask=[0, 0, 1]), [1]], ["y[0] has masked entries"]),
+        (["aba", np.array(["NaT"], "M8[s]")], ["sample 1", "missing label"]),
+        (["aba", [np.timedelta64("NaT")]], ["sample 1", "missing label"]),
         ([["a", None, "b"], "a"], ["sample 0", "missing label"]),
         ([[0.0, float("nan"), 1.0], [1.0]], ["sample 0", "missing label"]),
         ([np.zeros((3, 2)), [1]], ["y[0]", "2 dimensions"]),
@@ -92,7 +243,21 @@ def test_bad_labels(y, words):
     assert all(word in sentence(error) for word in words)
 
 
-@pytest.mark.parametrize("y", [3, [1, 2], "ab", [[["a"], "b", "c"], ["a"]]])
+@pytest.mark.parametrize(
+    "y",
+    [
+        3,
+        [1, 2],
+        "ab",
+        [[["a"], "b", "c"], ["a"]],
+        [[np.eye(50), "b", "c"], ["a"]],
+        {"aba", "b"},
+        DataFrame(),
+        [{"a", "b", "c"}, "a"],
+        ["aba", {"a": 1}],
+        [DataFrame(), "a"],
+    ],
+)
 def test_labels_of_the_wrong_kind(y):
     """Labels that are not sequences of hashable values are refused."""
     with pytest.raises((TypeError, ValueError)) as error:
@@ -140,6 +305,10 @@ def test_integers_and_booleans_are_told_apart_from_nothing():
         ({5: [("a", "b")]}, ["edge type 5", "0 to 0"]),
         (3, ["forbidden", "pairs"]),
         ({0: 3}, ["forbidden", "pairs"]),
+        ({0.0: [("a", "b")]}, ["edge type 0.0"]),
+        ({True: [("a", "b")]}, ["edge type True"]),
+        ([(np.eye(50), "a")], ["forbidden", "pairs"]),
+        (DataFrame(), ["forbidden", "pairs"]),
     ],
 )
 def test_bad_forbidden_transitions(forbidden, words):
@@ -187,7 +356,20 @@ def test_a_single_label_is_refused():
 
 @pytest.mark.parametrize(
     "weight",
-    [[1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan], [1.0, 1e101], [1.0, 1j], "ab", [[1.0], [2.0]]],
+    [
+        [1.0],
+        [1.0, 0.0],
+        [1.0, -1.0],
+        [1.0, np.nan],
+        [1.0, 1e101],
+        [1.0, 1j],
+        "ab",
+        [[1.0], [2.0]],
+        ["1", "2"],
+        np.ones(2, "m8[s]"),
+        np.ma.array([1.0, 2.0], mask=[0, 1]),
+        np.array([1, 1e400], dtype=np.longdouble) * np.longdouble("1e400"),
+    ],
 )
 def test_bad_sample_weights(weight):
     """Weights are finite, positive, and one per sample."""
@@ -257,6 +439,21 @@ def test_packing_leaves_the_samples_alone():
     assert given_.data.tolist() == [1.0, 2.0, 0.0]
     assert features.toarray().tolist() == [[3.0, 0.0]]
     assert features.nnz == 1
+
+
+def test_data_frames_and_unmasked_arrays_are_features():
+    """A list of data frames works, and so does a masked array without masked entries."""
+    X = [DataFrame(), np.ma.array(np.eye(3)), np.eye(3, dtype=bool), np.eye(3).astype(object)]
+    assert (pack(X).features != pack([np.eye(3)] * 4).features).nnz == 0
+
+
+def test_missing_labels_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    for missing in (pandas.NA, pandas.NaT):
+        with pytest.raises(ValueError, match="sample 1 has a missing label"):
+            encode_labels(["aba", [missing]], pack(GOOD))
+    with pytest.raises(TypeError, match="X is a DataFrame"):
+        pack(pandas.DataFrame(np.eye(3)))
 
 
 def test_taking_samples_equals_packing_them():

@@ -29,7 +29,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from medn_edu.checks import check_count, check_nonnegative, random_generator
+from medn_edu.checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_nonnegative,
+    random_generator,
+)
 from medn_edu.packing import pack
 
 __all__ = ["make_chain_crf"]
@@ -133,8 +139,7 @@ def make_chain_crf(
     groups = _groups(n_features, n_relevant, correlated, group_size)
     noise = check_nonnegative("noise", noise)
     n_sweeps = check_count("n_sweeps", n_sweeps)
-    if sampler not in ("gibbs", "exact"):
-        raise ValueError(f"sampler is {sampler!r}; expected 'gibbs' or 'exact'.")
+    check_choice("sampler", sampler, ("gibbs", "exact"))
     rng = random_generator(random_state)
 
     coef = np.zeros((n_labels, n_features))
@@ -175,8 +180,7 @@ def _check_relevant(n_relevant: Any, n_features: int) -> int:
 
 def _groups(n_features: int, n_relevant: int, correlated: Any, group_size: Any) -> np.ndarray:
     """Return the group of each feature, -1 for features on their own."""
-    if not isinstance(correlated, bool | np.bool_):
-        raise TypeError(f"correlated is {correlated!r}; expected True or False.")
+    check_flag("correlated", correlated)
     group_size = check_count("group_size", group_size)
     groups = np.full(n_features, -1, dtype=np.int64)
     if correlated:

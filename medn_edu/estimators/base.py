@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from medn_edu import inference
-from medn_edu.checks import check_count, check_positive
+from medn_edu.checks import check_count, check_flag, check_positive
 from medn_edu.estimators import saving
 from medn_edu.estimators.progress import GapProgress, warn_unless_converged
 from medn_edu.packing import (
@@ -90,6 +90,9 @@ class MarkovNetwork(BaseEstimator):
         n_jobs = check_count("n_jobs", self.n_jobs)
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
+        check_flag("warm_start", self.warm_start)
+        if not isinstance(self.verbose, bool | np.bool_):
+            check_count("verbose", self.verbose, least=0)
         samples = pack(X)
         codes, classes = encode_labels(y, samples)
         allowed = forbidden_to_allowed(self.forbidden, classes, samples.n_edge_types)

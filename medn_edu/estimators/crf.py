@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from medn_edu.checks import check_positive
+from medn_edu.checks import check_choice, check_positive
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.problems import L1SoftMaxProblem, SoftMaxProblem
 from medn_edu.results import Iterate, SolveResult
@@ -88,8 +88,7 @@ class CRF(MarkovNetwork):
         self.verbose = verbose
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> SoftMaxProblem | L1SoftMaxProblem:
-        if self.penalty not in (None, "l1", "l2"):
-            raise ValueError(f"penalty is {self.penalty!r}; expected None, 'l1' or 'l2'.")
+        check_choice("penalty", self.penalty, (None, "l1", "l2"))
         lam = check_positive("lam", self.lam) if self.penalty is not None else 0.0
         problem = L1SoftMaxProblem if self.penalty == "l1" else SoftMaxProblem
         return problem(data, lam, n_jobs)

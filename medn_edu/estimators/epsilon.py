@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from medn_edu.checks import check_nonnegative, check_positive, random_generator
+from medn_edu.checks import check_choice, check_nonnegative, check_positive, random_generator
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MaxMarginProblem, SoftMaxProblem
@@ -99,8 +99,7 @@ class EpsilonMarkovNetwork(MarkovNetwork):
     def _problem(self, data: LabelledSamples, n_jobs: int) -> MaxMarginProblem | SoftMaxProblem:
         C = check_positive("C", self.C)
         epsilon = check_nonnegative("epsilon", self.epsilon)
-        if self.loss not in (None, "hamming"):
-            raise ValueError(f"loss is {self.loss!r}; expected None or 'hamming'.")
+        check_choice("loss", self.loss, (None, "hamming"))
         if epsilon == 0 and self.loss is None:
             raise ValueError(
                 "epsilon is 0 and loss is None, a problem whose solution is to have no weights at "

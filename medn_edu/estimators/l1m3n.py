@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from medn_edu.checks import check_count, check_positive, random_generator
+from medn_edu.checks import (
+    check_choice,
+    check_count,
+    check_positive,
+    random_generator,
+    shown,
+    warn_user,
+)
 from medn_edu.estimators.max_margin import MarginNetwork
-from medn_edu.estimators.progress import StepProgress, warn_unless_converged
+from medn_edu.estimators.progress import StepProgress
 from medn_edu.problems import (
     L1Ball,
     L1Norm,
@@ -229,21 +234,20 @@ class L1M3N(MarginNetwork):
         return NormMarginProblem(data, self._norm(data, n_jobs), slack, n_jobs)
 
     def _check_constants(self) -> None:
-        if not isinstance(self.solver, str) or self.solver not in _KNOWN_BY:
-            known = ", ".join(map(repr, _KNOWN_BY))
-            raise ValueError(f"solver is {self.solver!r}; expected one of {known}.")
+        check_choice("solver", self.solver, _KNOWN_BY)
         for name in ("radius", "beta", "lam", "threshold", "clean_up"):
             if getattr(self, name) is not None and name not in _KNOWN_BY[self.solver]:
                 takers = " or ".join(repr(s) for s, names in _KNOWN_BY.items() if name in names)
                 raise ValueError(
-                    f"{name} is {getattr(self, name)!r}, which the solver {self.solver!r} does not "
+                    f"{name} is {shown(getattr(self, name))}, which the solver {self.solver!r} does not "
                     f"know; expected None, or the solver {takers}."
                 )
         for name in ("radius", "beta", "lam", "threshold"):
             if getattr(self, name) is not None:
-                check_positive(name, getattr(self, name))
+                most = 1e150 if name == "threshold" else math.inf  # of a square
+                check_positive(name, getattr(self, name), most=most)
         if not isinstance(self.clean_up, bool | np.bool_ | None):
-            raise TypeError(f"clean_up is {self.clean_up!r}; expected True, False or None.")
+            raise TypeError(f"clean_up is {shown(self.clean_up)}; expected True, False or None.")
         check_positive("C", self.C)
         check_count("n_iterations", self.n_iterations)
 
@@ -262,11 +266,9 @@ class L1M3N(MarginNetwork):
         path = l1_path(problem, rng=random_generator(self.random_state), tol=tol)
         result = run(path, problem, tol=tol, max_iter=_MOST_STEPS)
         if not result.converged:
-            warnings.warn(
+            warn_user(
                 f"the path that should find the radius for C = {self.C:g} ended early "
-                f"({result.status}, relative gap {result.relative_gap:.2g}); give a radius.",
-                ConvergenceWarning,
-                stacklevel=5,
+                f"({result.status}, relative gap {result.relative_gap:.2g}); give a radius."
             )
         # At a small C no weight is worth its price; a ball must not be empty.
         return max(float(np.abs(result.weights).sum()), _TINY)
@@ -290,7 +292,7 @@ class L1M3N(MarginNetwork):
                 problem,
                 rng=rng,
                 n_iterations=self.n_iterations,
-                tol=self.tol,
+                tol=float(self.tol),
                 max_iter=self.max_iter,
                 threshold=_THRESHOLD if self.threshold is None else self.threshold,
             )
@@ -307,5 +309,5 @@ class L1M3N(MarginNetwork):
             return run(passes, problem, tol=_NEVER, max_iter=n_iterations, callback=progress)
 
     def _warn(self, result: SolveResult, problem: NormMarginProblem) -> None:
-        if self.solver != "em":  # not by way of super(), which would be one caller too many
-            warn_unless_converged(result, "L1M3N", self.tol, self.max_iter, has_dual=True)
+        if self.solver != "em":
+            super()._warn(result, problem)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from medn_edu.checks import check_count, random_generator
+from medn_edu.checks import check_choice, check_count, random_generator, shown
 from medn_edu.estimators.max_margin import MaxMarginNetwork
 from medn_edu.estimators.progress import StepProgress
 from medn_edu.priors import LaplacePrior, Prior, check_prior
@@ -99,7 +99,7 @@ class MEDN(MaxMarginNetwork):
     def _prior(self) -> Prior:
         if isinstance(self.prior, str):
             raise TypeError(
-                f"prior is {self.prior!r}; expected a Prior, such as LaplacePrior(lam=1.0); for a "
+                f"prior is {shown(self.prior)}; expected a Prior, such as LaplacePrior(lam=1.0); for a "
                 "loaded model set_params(prior=...) sets it again."
             )
         return LaplacePrior() if self.prior is None else self.prior
@@ -207,8 +207,7 @@ class LaplaceMEDN(MaxMarginNetwork):
         return [point.objective_estimate for point in self.result_.trace]
 
     def _prior(self) -> LaplacePrior:
-        if self.method not in ("exact", "variational"):
-            raise ValueError(f"method is {self.method!r}; expected 'exact' or 'variational'.")
+        check_choice("method", self.method, ("exact", "variational"))
         check_count("n_iterations", self.n_iterations)
         check_m3n_solver(self.solver, self.beta)
         if self.method == "exact" and self.solver != "block_frank_wolfe":
@@ -229,7 +228,7 @@ class LaplaceMEDN(MaxMarginNetwork):
             problem,
             rng=random_generator(self.random_state),
             n_iterations=self.n_iterations,
-            tol=self.tol,
+            tol=float(self.tol),
             max_iter=self.max_iter,
             programs=programs,
             solver=self.solver,

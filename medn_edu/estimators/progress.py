@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import os
 import threading
-import warnings
 from typing import Any, Self
 
-from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
+from medn_edu.checks import warn_user
 from medn_edu.results import SolveResult, TracePoint
 
 __all__ = ["GapProgress", "StepProgress", "warn_unless_converged"]
@@ -70,7 +69,7 @@ class GapProgress(_TrainingBar):
     """
 
     def __init__(self, name: str, tol: float, *, shown: bool) -> None:
-        self.tol = tol
+        self.tol = float(tol)
         self.first_gap = math.nan
         super().__init__(
             name,
@@ -82,14 +81,14 @@ class GapProgress(_TrainingBar):
 
     def __call__(self, point: TracePoint) -> None:
         """Move the bar to where a pass has brought the gap."""
-        gap = point.gap_estimate / max(abs(point.objective_estimate), 1e-300)
+        gap = float(point.gap_estimate) / max(abs(float(point.objective_estimate)), 1e-300)
         if not (math.isfinite(gap) and gap > 0):
             return
         if math.isnan(self.first_gap):
             self.first_gap = max(gap, 2 * self.tol)
-        share = math.log(self.first_gap / gap) / math.log(self.first_gap / self.tol)
+        gone, whole = (math.log(self.first_gap) - math.log(to) for to in (gap, self.tol))
         self.bar.set_postfix_str(f"gap {gap:.2g} of {self.tol:.2g}", refresh=False)
-        self.bar.update(max(0.0, min(100.0, 100 * share) - self.bar.n))
+        self.bar.update(max(0.0, min(100.0, 100 * gone / whole) - self.bar.n))
 
 
 class StepProgress(_TrainingBar):
@@ -136,7 +135,7 @@ def warn_unless_converged(
         return
     if has_dual:
         message = (
-            f"{name} reached a relative gap of {result.relative_gap:.2g} instead of {tol:.2g} "
+            f"{name} reached a relative gap of {result.relative_gap:.2g} instead of {float(tol):.2g} "
             f"({result.status}); raise max_iter or tol, regularise more, or scale the features to "
             "about 1."
         )
@@ -146,4 +145,4 @@ def warn_unless_converged(
         )
     else:
         return  # without a gap there is nothing to converge to; it stopped as it should
-    warnings.warn(message, ConvergenceWarning, stacklevel=4)
+    warn_user(message)

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from medn_edu.checks import as_numbers, check_count, check_nonnegative
 from medn_edu.structures import Samples
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "check_labels",
     "check_node",
     "check_possible",
+    "check_table",
     "check_weight",
     "chunks",
     "groups",
@@ -105,7 +107,8 @@ def run(
     function: Callable[[int, int], _Result], ranges: list[tuple[int, int]], n_jobs: int
 ) -> list[_Result]:
     """Call ``function(first, last)`` for each range, in threads if ``n_jobs`` is not 1, in order."""
-    if n_jobs == 1 or len(ranges) == 1:
+    n_jobs = min(check_count("n_jobs", n_jobs), len(ranges))  # more threads would have no work
+    if n_jobs <= 1:
         return [function(first, last) for first, last in ranges]
     from joblib import Parallel, delayed
 
@@ -116,14 +119,16 @@ def run(
 # -- checks -------------------------------------------------------------------------------------
 
 
+def _numbers(name: str, values: np.ndarray) -> np.ndarray:
+    try:
+        return _fit(as_numbers(values), np.float64)
+    except TypeError as what:
+        raise TypeError(f"{name} holds {what}; expected real numbers.") from None
+
+
 def check_node(samples: Samples, node: np.ndarray) -> np.ndarray:
     """Return node potentials fit for kernels; +inf and NaN are refused."""
-    node = _fit(node, np.float64)
-    if node.ndim != 2 or node.shape[0] != samples.n_nodes or node.shape[1] == 0:
-        raise ValueError(
-            f"node has shape {node.shape}; expected ({samples.n_nodes}, n_labels), "
-            "one row of potentials per node."
-        )
+    node = check_table(samples, "node", node)
     with np.errstate(all="ignore"):
         suspicious = not np.isfinite(node.sum())  # one quick pass, which -inf fails too
     if suspicious:
@@ -136,9 +141,20 @@ def check_node(samples: Samples, node: np.ndarray) -> np.ndarray:
     return node
 
 
+def check_table(samples: Samples, name: str, values: np.ndarray) -> np.ndarray:
+    """Return an array with a row of numbers per node, fit for kernels."""
+    table = _numbers(name, values)
+    if table.ndim != 2 or table.shape[0] != samples.n_nodes or table.shape[1] == 0:
+        raise ValueError(
+            f"{name} has shape {table.shape}; expected ({samples.n_nodes}, n_labels), "
+            "one row of numbers per node."
+        )
+    return table
+
+
 def check_edge(samples: Samples, edge: np.ndarray, n_labels: int) -> np.ndarray:
     """Return edge potentials fit for kernels; +inf and NaN are refused."""
-    edge = _fit(edge, np.float64)
+    edge = _numbers("edge", edge)
     if edge.shape[1:] != (n_labels, n_labels) or edge.shape[0] < samples.n_edge_types:
         raise ValueError(
             f"edge has shape {edge.shape}; expected ({samples.n_edge_types}, {n_labels}, "
@@ -172,7 +188,7 @@ def check_weight(samples: Samples, weight: np.ndarray | None) -> np.ndarray:
     """Return one float64 per sample; ones by default."""
     if weight is None:
         return np.ones(samples.n_samples)
-    weight = _fit(weight, np.float64)
+    weight = _numbers("sample_weight", weight)
     if weight.shape != (samples.n_samples,):
         raise ValueError(
             f"sample_weight has shape {weight.shape}; expected ({samples.n_samples},), "
@@ -183,10 +199,7 @@ def check_weight(samples: Samples, weight: np.ndarray | None) -> np.ndarray:
 
 def check_epsilon(epsilon: float) -> float:
     """Return the temperature as a float; it must be finite and not negative."""
-    epsilon = float(epsilon)
-    if not (np.isfinite(epsilon) and epsilon >= 0):
-        raise ValueError(f"epsilon is {epsilon}; expected a finite number >= 0.")
-    return epsilon
+    return check_nonnegative("epsilon", epsilon)
 
 
 def check_possible(score: np.ndarray) -> None:

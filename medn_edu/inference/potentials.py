@@ -20,6 +20,7 @@ from medn_edu.inference._common import (
     check_edge,
     check_labels,
     check_node,
+    check_table,
     check_weight,
     groups,
     run,
@@ -226,7 +227,7 @@ def feature_sums(samples: Samples, node_values: np.ndarray, *, n_jobs: int = 1) 
     Raises
     ------
     ValueError
-        If shapes do not fit.
+        If shapes do not fit, or values are not finite.
 
     Examples
     --------
@@ -237,7 +238,13 @@ def feature_sums(samples: Samples, node_values: np.ndarray, *, n_jobs: int = 1) 
     array([[1.125, 0.5  ],
            [0.375, 1.5  ]])
     """
-    values = check_node(samples, node_values)
+    values = check_table(samples, "node_values", node_values)
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if len(bad):
+        raise ValueError(
+            f"node_values holds NaN or an infinite number in sample "
+            f"{samples.sample_of_node[bad[0]]}; expected finite numbers."
+        )
     packed = Packed.of(samples)
 
     def add(first: int, last: int) -> np.ndarray:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from medn_edu.packing._common import MAGNITUDE, as_list, holds_complex
-from medn_edu.structures import LabelledSamples, Samples
+from medn_edu.checks import as_numbers, shown
+from medn_edu.packing._common import MAGNITUDE, as_list
+from medn_edu.structures import LabelledSamples, Samples, are_positions
 
 __all__ = [
     "check_sample_weight",
@@ -58,6 +60,8 @@ def encode_labels(
     >>> encode_labels(["aba"], samples)
     (array([0, 1, 0]), array(['a', 'b'], dtype='<U1'))
     """
+    if isinstance(y, Set):
+        raise TypeError(f"y is a {type(y).__name__}, which has no order; expected a list.")
     sequences = as_list(y, "y", "one label sequence per sample")
     if len(sequences) != samples.n_samples:
         raise ValueError(
@@ -81,7 +85,7 @@ def encode_labels(
         code = code_of.get(label)
         if code is None:
             raise ValueError(
-                f"label {label!r} of sample {samples.sample_of_node[t]} was not seen in training; "
+                f"label {shown(label)} of sample {samples.sample_of_node[t]} was not seen in training; "
                 f"the known labels are {_shortened(known)}."
             )
         codes[t] = code
@@ -135,9 +139,10 @@ def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int 
     if not isinstance(forbidden, dict):
         forbidden = dict.fromkeys(range(n_edge_types), as_list(forbidden, "forbidden", pairs_are))
     for edge_type, pairs in forbidden.items():
-        if edge_type not in range(n_edge_types):
+        whole = isinstance(edge_type, Integral) and not isinstance(edge_type, bool)
+        if not whole or edge_type not in range(n_edge_types):
             raise ValueError(
-                f"forbidden names edge type {edge_type!r}, but the samples have edge types "
+                f"forbidden names edge type {shown(edge_type)}, but the samples have edge types "
                 f"0 to {n_edge_types - 1}."
             )
         for pair in as_list(pairs, f"forbidden[{edge_type}]", pairs_are):
@@ -168,11 +173,8 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
     if sample_weight is None:
         return np.ones(n_samples)
     try:
-        given = np.asarray(sample_weight)
-        if holds_complex(given):
-            raise TypeError
-        weight = given.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
+        weight = as_numbers(sample_weight)
+    except TypeError:
         raise ValueError("sample_weight must be numbers, one per sample.") from None
     if weight.shape != (n_samples,):
         raise ValueError(
@@ -211,10 +213,16 @@ def label_samples(
     Raises
     ------
     ValueError
-        If there is a single label, or the labels of a sample use a forbidden transition.
+        If there is a single label, a code is none of a label, or the labels of a sample use a
+        forbidden transition.
     """
     if allowed.shape[1] < 2:
         raise ValueError("y holds a single label; expected at least two different labels.")
+    if len(codes) != samples.n_nodes or not are_positions(codes, allowed.shape[1]):
+        raise ValueError(
+            f"codes are not {samples.n_nodes} whole numbers from 0 to {allowed.shape[1] - 1}; "
+            "expected those of encode_labels, one per node."
+        )
     children = np.flatnonzero(samples.parents >= 0)
     fine = allowed[samples.edge_types[children], codes[samples.parents[children]], codes[children]]
     if not fine.all():
@@ -234,6 +242,8 @@ def label_samples(
 
 def _label_list(sequence: Any, i: int) -> list[Hashable]:
     """Return one sample's labels as Python objects; a string is a sequence of characters."""
+    if np.ma.is_masked(sequence):
+        raise ValueError(f"y[{i}] has masked entries; expected a label at every node.")
     if isinstance(sequence, np.ndarray):
         if sequence.ndim != 1:
             raise ValueError(
@@ -241,6 +251,8 @@ def _label_list(sequence: Any, i: int) -> list[Hashable]:
             )
         return sequence.tolist()
     try:
+        if isinstance(sequence, Set | Mapping) or hasattr(sequence, "columns"):
+            raise TypeError
         return [label.item() if isinstance(label, np.generic) else label for label in sequence]
     except TypeError:
         raise TypeError(
@@ -254,12 +266,16 @@ def _check_labels(flat: list[Hashable], samples: Samples) -> None:
             hash(label)
         except TypeError:
             raise TypeError(
-                f"sample {samples.sample_of_node[t]} has the label {label!r}, which is not "
+                f"sample {samples.sample_of_node[t]} has the label {shown(label)}, which is not "
                 "hashable; expected strings, numbers, booleans or other hashable values."
             ) from None
-        if label is None or label != label:
+        try:
+            missing = label is None or bool(label != label)
+        except (TypeError, ValueError):  # pandas' NA answers neither yes nor no
+            missing = True
+        if missing:
             raise ValueError(
-                f"sample {samples.sample_of_node[t]} has a missing label ({label!r}); "
+                f"sample {samples.sample_of_node[t]} has a missing label ({shown(label)}); "
                 "expected a label at every node."
             )
 
@@ -310,17 +326,17 @@ def _pair_codes(pair: Any, code_of: dict[Hashable, int]) -> tuple[int, int]:
         hash((parent, child))
     except (TypeError, ValueError):
         raise ValueError(
-            f"forbidden holds {pair!r}; expected pairs (parent's label, child's label)."
+            f"forbidden holds {shown(pair)}; expected pairs (parent's label, child's label)."
         ) from None
     for label in (parent, child):
         if label not in code_of:
             raise ValueError(
-                f"forbidden names the label {label!r}, which does not occur; "
+                f"forbidden names the label {shown(label)}, which does not occur; "
                 f"the known labels are {_shortened(list(code_of))}."
             )
     return code_of[parent], code_of[child]
 
 
 def _shortened(values: list[Hashable], most: int = 12) -> str:
-    shown = ", ".join(repr(value) for value in values[:most])
-    return shown if len(values) <= most else f"{shown}, ... ({len(values)} in all)"
+    text = ", ".join(map(shown, values[:most]))
+    return text if len(values) <= most else f"{text}, ... ({len(values)} in all)"

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from medn_edu.checks import as_numbers
 from medn_edu.kernels.compress import compress_rows
-from medn_edu.packing._common import MAGNITUDE, as_list, holds_complex
-from medn_edu.structures import Forest, Samples
+from medn_edu.packing._common import MAGNITUDE, as_list
+from medn_edu.structures import Forest, Samples, are_positions, are_rows
 
 __all__ = ["pack"]
 
 _N_EDGE_TYPES = 10_000  # each takes n_labels ** 2 weights, in use or not
+_MOST_FEATURES = 2**31 - 1  # columns are numbered by int32
 _CHUNK_NUMBERS = 2**17  # dense rows are compressed while they are in a processor's cache
 
 
@@ -52,8 +54,13 @@ def pack(X: Iterable[Any] | Samples, *, n_features: int | None = None) -> Sample
     (array([0, 3, 4]), array([-1,  0,  1, -1]))
     """
     if isinstance(X, Samples):
+        X.check()  # as they were packed, unless somebody wrote into their arrays
+        _check_values(X.features, X.offsets)
         _check_width(X.n_features, n_features, "X")
         return X
+    if isinstance(X, Set) or (not sp.issparse(X) and getattr(X, "ndim", 3) in (0, 2)):
+        what = f"a {type(X).__name__}" + " with 2 dimensions" * (getattr(X, "ndim", 0) == 2)
+        raise TypeError(f"X is {what}; expected a sequence of samples, one matrix for each.")
     items = as_list(X, "X", "a sequence of samples")
     if not items:
         raise ValueError("X holds no samples; expected at least one.")
@@ -84,11 +91,9 @@ def pack(X: Iterable[Any] | Samples, *, n_features: int | None = None) -> Sample
 
 
 def _as_matrix(features: Any, i: int) -> Any:
-    """Return one sample's features as a float64 matrix, dense or CSR, with rows and columns."""
-    if type(features) is np.ndarray and features.dtype == np.float64:
-        matrix = features
-    else:
-        matrix = _converted(features, i)
+    """Return one sample's features as a float64 array or a CSR matrix, with rows and columns."""
+    fine = type(features) is np.ndarray and features.dtype == np.float64
+    matrix = features if fine or sp.issparse(features) else _numbers(features, i)
     if matrix.ndim > 0 and matrix.shape[0] == 0:
         raise ValueError(f"sample {i} of X has no nodes; expected at least one.")
     if matrix.ndim != 2:
@@ -96,27 +101,67 @@ def _as_matrix(features: Any, i: int) -> Any:
             f"sample {i} of X has {matrix.ndim} dimension{'s' * (matrix.ndim != 1)}; "
             "expected 2, (n_nodes, n_features)."
         )
-    if matrix.shape[1] == 0:
-        raise ValueError(f"sample {i} of X has no features; expected at least one.")
-    return matrix
-
-
-def _converted(features: Any, i: int) -> Any:
-    """Turn what is not a float64 array yet into one, or into a CSR matrix."""
-    try:
-        array = features if sp.issparse(features) else np.asarray(features)
-        is_complex = holds_complex(array)
-        if not is_complex and sp.issparse(array):
-            return sp.csr_matrix(array, dtype=np.float64)
-        if not is_complex:
-            with np.errstate(over="ignore"):  # what does not fit becomes infinite, which is refused
-                return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
+    if not 1 <= matrix.shape[1] <= _MOST_FEATURES:
         raise ValueError(
-            f"sample {i} of X is not a matrix of numbers; expected an array of shape "
+            f"sample {i} of X has {matrix.shape[1] or 'no'} features; expected at least one, and at "
+            f"most {_MOST_FEATURES}."
+        )
+    return _as_rows(matrix, i) if sp.issparse(matrix) else matrix
+
+
+def _numbers(values: Any, i: int) -> np.ndarray:
+    try:
+        return as_numbers(values)
+    except TypeError as what:
+        raise ValueError(
+            f"sample {i} of X holds {what}; expected a matrix of real numbers, of shape "
             "(n_nodes, n_features) with rows of one length."
         ) from None
-    raise ValueError(f"sample {i} of X holds complex numbers; expected real ones.")
+
+
+def _as_rows(matrix: Any, i: int) -> Any:
+    """Return a sparse sample as CSR, checked before anything compiled, scipy's too, walks along it."""
+    if matrix.dtype != np.float64:
+        _numbers(np.empty(0, matrix.dtype), i)
+    try:
+        rows = matrix.tocsr() if _is_sound(matrix) else None
+    except (AttributeError, IndexError, OverflowError, TypeError, ValueError):
+        rows = None
+    if rows is None:
+        raise ValueError(
+            f"sample {i} of X is a damaged {type(matrix).__name__}: it has entries outside its shape "
+            f"{matrix.shape}, or its arrays do not fit together; expected one as scipy makes it."
+        )
+    return rows
+
+
+def _is_sound(matrix: Any) -> bool:
+    """Tell whether all numbers of a sparse matrix of any format are inside it."""
+    n_rows, n_columns = matrix.shape
+    match matrix.format:
+        case "csr":
+            return are_rows(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+        case "csc":
+            return are_rows(matrix.data, matrix.indices, matrix.indptr, matrix.shape[::-1])
+        case "bsr":
+            blocks = matrix.data
+            if np.ndim(blocks) != 3 or not all(blocks.shape[1:]):
+                return False
+            shape, left = np.divmod(matrix.shape, blocks.shape[1:])
+            return not left.any() and are_rows(blocks, matrix.indices, matrix.indptr, shape)
+        case "coo":
+            pairs = zip(matrix.coords, matrix.shape, strict=True)
+            return all(are_positions(at, n) and len(at) == len(matrix.data) for at, n in pairs)
+        case "dia":
+            offsets, data = matrix.offsets, matrix.data
+            return np.ndim(data) == 2 and np.shape(offsets) == data.shape[:1]
+        case "lil":
+            return len(matrix.rows) == len(matrix.data) == n_rows and all(
+                len(columns) == len(values) and all(0 <= column < n_columns for column in columns)
+                for columns, values in zip(matrix.rows, matrix.data, strict=True)
+            )
+    places = matrix.tocoo().coords  # of a dictionary of keys, in Python
+    return all(are_positions(at, n) for at, n in zip(places, matrix.shape, strict=True))
 
 
 def _check_values(features: sp.csr_matrix, offsets: np.ndarray) -> None:
@@ -144,12 +189,12 @@ def _check_width(width: int, expected: int | None, name: str) -> None:
 
 def _integers(values: Any, name: str, i: int, n_nodes: int) -> np.ndarray:
     try:
-        array = np.asarray(values)
-        whole = array.astype(np.int64)
-        same = array.shape == (n_nodes,) and bool((whole == array).all())
-    except (TypeError, ValueError, OverflowError):
-        same = False
-    if not same:
+        numbers = as_numbers(values)
+    except TypeError:
+        numbers = np.full(1, np.nan)
+    with np.errstate(invalid="ignore"):  # NaN, and what is too large: unequal, whatever it becomes
+        whole = numbers.astype(np.int64)
+    if numbers.shape != (n_nodes,) or not (whole == numbers).all():
         raise ValueError(f"{name} of sample {i} must be {n_nodes} whole numbers, one per node.")
     return whole
 
@@ -182,7 +227,14 @@ def _stack(matrices: list[Any], offsets: np.ndarray) -> sp.csr_matrix:
     """Stack sample matrices into one CSR matrix without zeros, never making a sparse one dense."""
     if not any(sp.issparse(matrix) for matrix in matrices):
         return _compressed(matrices, offsets)
-    stacked = sp.vstack([sp.csr_matrix(matrix) for matrix in matrices], format="csr")
+    rows = [m if sp.issparse(m) else sp.csr_matrix(m) for m in matrices]
+    sizes = [m.indptr[-1] for m in rows]  # arrays may be longer than what is used of them
+    data = np.concatenate([m.data[:n] for m, n in zip(rows, sizes, strict=True)])
+    indices = np.concatenate([m.indices[:n] for m, n in zip(rows, sizes, strict=True)])
+    counts = np.concatenate([np.diff(m.indptr) for m in rows])
+    indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    shape = (len(counts), rows[0].shape[1])
+    stacked = sp.csr_matrix((as_numbers(data), indices.astype(np.int32), indptr), shape=shape)
     stacked.sum_duplicates()
     stacked.eliminate_zeros()
     return stacked

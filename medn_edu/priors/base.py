@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.checks import check_count, check_positive
+from medn_edu.checks import check_count, check_positive, shown
 from medn_edu.priors._numerics import conjugate, slope
 
 __all__ = ["Prior"]
@@ -207,7 +207,7 @@ class Prior(ABC):
         ValueError
             If the factor is not a finite positive number.
         """
-        return _Stretched(self, check_positive("factor", factor))
+        return _Stretched(self, _check_factor(factor))
 
     def with_variance(self, variance: float) -> Prior:
         """Return the same shape, stretched until its variance (before tilting) is ``variance``.
@@ -318,13 +318,18 @@ class _Stretched(Prior):
         return self.factor * self.prior.draw(self.factor * eta, rng, n_draws, index)
 
     def stretched(self, factor: float) -> Prior:
-        return _Stretched(self.prior, self.factor * check_positive("factor", factor))
+        return _Stretched(self.prior, self.factor * _check_factor(factor))
+
+
+def _check_factor(factor: float) -> float:
+    """Return by how much to stretch a prior; its square must be a number, too."""
+    return check_positive("factor", factor, most=1e150)
 
 
 def _check_tilts(prior: Prior, eta: np.ndarray, rng: object) -> np.ndarray:
     """Return the tilts if all of them are inside the domain, and there is something to draw with."""
     if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng is {rng!r}; expected a numpy.random.Generator.")
+        raise TypeError(f"rng is {shown(rng)}; expected a numpy.random.Generator.")
     eta = np.asarray(eta, dtype=float)
     lower, upper = prior.domain
     outside = eta[~((lower < eta) & (eta < upper))]

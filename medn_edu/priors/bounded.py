@@ -11,7 +11,7 @@ from scipy.special import bernoulli, expit, factorial, xlog1py
 
 from medn_edu.checks import check_positive
 from medn_edu.priors._numerics import conjugate
-from medn_edu.priors.base import _ClosedForm
+from medn_edu.priors.base import _check_factor, _ClosedForm
 
 __all__ = ["BoxPrior", "TwoPointPrior"]
 
@@ -49,7 +49,7 @@ class BoxPrior(_ClosedForm):
     a: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("a", self.a)
+        object.__setattr__(self, "a", check_positive("a", self.a, most=1e150))
 
     @property
     def domain(self) -> tuple[float, float]:
@@ -104,7 +104,7 @@ class BoxPrior(_ClosedForm):
 
     def stretched(self, factor: float) -> BoxPrior:
         """Return the prior of ``factor * w``."""
-        return BoxPrior(check_positive("factor", factor) * self.a)
+        return BoxPrior(_check_factor(factor) * self.a)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class TwoPointPrior(_ClosedForm):
     a: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("a", self.a)
+        object.__setattr__(self, "a", check_positive("a", self.a, most=1e150))
 
     @property
     def domain(self) -> tuple[float, float]:
@@ -176,4 +176,4 @@ class TwoPointPrior(_ClosedForm):
 
     def stretched(self, factor: float) -> TwoPointPrior:
         """Return the prior of ``factor * w``."""
-        return TwoPointPrior(check_positive("factor", factor) * self.a)
+        return TwoPointPrior(_check_factor(factor) * self.a)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from medn_edu.checks import shown
 from medn_edu.priors._numerics import natural_scale, slope
 from medn_edu.priors.base import Prior
 
@@ -81,8 +82,8 @@ def _check_interface(prior: Any, name: str) -> None:
     missing = [needed for needed in _NEEDED if not hasattr(prior, needed)]
     if missing:
         raise TypeError(
-            f"prior is {prior!r}, of type {name}, and lacks {', '.join(missing)}; expected a subclass "
-            "of medn_edu.priors.Prior with domain, log_mgf and mean, which inherits the rest."
+            f"prior is {shown(prior)}, of type {name}, and lacks {', '.join(missing)}; expected a "
+            "subclass of medn_edu.priors.Prior with domain, log_mgf and mean, which inherits the rest."
         )
 
 
@@ -94,7 +95,7 @@ def _check_domain(prior: Prior, name: str) -> tuple[float, float]:
         lower = upper = np.nan
     if not lower < 0 < upper:
         raise ValueError(
-            f"The domain of {name} is {prior.domain!r}; expected the two ends of an open interval "
+            f"The domain of {name} is {shown(prior.domain)}; expected the two ends of an open interval "
             "around 0, on which log_mgf is finite."
         )
     return lower, upper

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
-from medn_edu.checks import check_count, check_positive
+from medn_edu.checks import as_numbers, check_count, check_positive, shown
 from medn_edu.priors._numerics import conjugate
-from medn_edu.priors.base import Prior, _check_tilts, _ClosedForm
+from medn_edu.priors.base import Prior, _check_factor, _check_tilts, _ClosedForm
 
 __all__ = ["GaussianPrior", "SpikeSlabPrior"]
 
@@ -112,7 +112,8 @@ class GaussianPrior(Prior):
 
     def stretched(self, factor: float) -> GaussianPrior:
         """Return the prior of ``factor * w``."""
-        return GaussianPrior(check_positive("factor", factor) ** 2 * self.prior_variance)
+        with np.errstate(over="ignore"):  # what does not fit becomes infinite, which is refused
+            return GaussianPrior(_check_factor(factor) ** 2 * self.prior_variance)
 
     def with_variance(self, variance: float) -> GaussianPrior:
         """Return the normal prior with this variance, shared by all weights."""
@@ -134,7 +135,12 @@ class GaussianPrior(Prior):
 
 
 def _positive_vector(values: Any) -> np.ndarray:
-    vector = np.array(values, dtype=float)
+    try:
+        vector = as_numbers(values).copy()
+    except TypeError:
+        raise ValueError(
+            f"prior_variance is {shown(values)}; expected a number > 0, or a vector of them."
+        ) from None
     if vector.ndim != 1 or not vector.size or not np.all(np.isfinite(vector) & (vector > 0)):
         raise ValueError(
             f"prior_variance is an array of shape {vector.shape}; expected a number > 0, or a vector "
@@ -183,9 +189,12 @@ class SpikeSlabPrior(_ClosedForm):
     slab_variance: float = 1.0
 
     def __post_init__(self) -> None:
-        if check_positive("pi", self.pi) > 1:
+        object.__setattr__(self, "pi", check_positive("pi", self.pi, most=1e50))
+        if self.pi > 1:
             raise ValueError(f"pi is {self.pi!r}; expected a probability, at most 1.")
-        check_positive("slab_variance", self.slab_variance)
+        object.__setattr__(
+            self, "slab_variance", check_positive("slab_variance", self.slab_variance, most=1e150)
+        )
 
     @property
     def domain(self) -> tuple[float, float]:
@@ -227,4 +236,4 @@ class SpikeSlabPrior(_ClosedForm):
 
     def stretched(self, factor: float) -> SpikeSlabPrior:
         """Return the prior of ``factor * w``."""
-        return SpikeSlabPrior(self.pi, check_positive("factor", factor) ** 2 * self.slab_variance)
+        return SpikeSlabPrior(self.pi, _check_factor(factor) ** 2 * self.slab_variance)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import gammaln, k1e, kve
 
 from medn_edu.checks import check_positive
-from medn_edu.priors.base import _ClosedForm
+from medn_edu.priors.base import _check_factor, _ClosedForm
 
 __all__ = ["ExponentialPrior", "LaplacePrior", "NormalGammaPrior", "NormalInverseGaussianPrior"]
 
@@ -104,7 +104,7 @@ class LaplacePrior(_VarianceGamma):
     lam: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("lam", self.lam)
+        object.__setattr__(self, "lam", check_positive("lam", self.lam))
 
     @property
     def compiled(self) -> tuple[str, tuple[float, float]] | None:
@@ -118,7 +118,7 @@ class LaplacePrior(_VarianceGamma):
 
     def stretched(self, factor: float) -> LaplacePrior:
         """Return the prior of ``factor * w``."""
-        return LaplacePrior(self.lam / check_positive("factor", factor) ** 2)
+        return LaplacePrior(self.lam / _check_factor(factor) ** 2)
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,8 @@ class NormalGammaPrior(_VarianceGamma):
     lam: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("shape", self.shape)
-        check_positive("lam", self.lam)
+        object.__setattr__(self, "shape", check_positive("shape", self.shape, most=1e15))
+        object.__setattr__(self, "lam", check_positive("lam", self.lam, most=1e150))
 
     @property
     def compiled(self) -> tuple[str, tuple[float, float]] | None:
@@ -177,7 +177,7 @@ class NormalGammaPrior(_VarianceGamma):
 
     def stretched(self, factor: float) -> NormalGammaPrior:
         """Return the prior of ``factor * w``."""
-        return NormalGammaPrior(self.shape, self.lam / check_positive("factor", factor) ** 2)
+        return NormalGammaPrior(self.shape, self.lam / _check_factor(factor) ** 2)
 
 
 def _log_bessel_k(order: float, x: np.ndarray) -> np.ndarray:
@@ -239,8 +239,8 @@ class NormalInverseGaussianPrior(_ClosedForm):
     delta: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("alpha", self.alpha)
-        check_positive("delta", self.delta)
+        object.__setattr__(self, "alpha", check_positive("alpha", self.alpha, most=1e50))
+        object.__setattr__(self, "delta", check_positive("delta", self.delta, most=1e50))
 
     @property
     def domain(self) -> tuple[float, float]:
@@ -286,7 +286,7 @@ class NormalInverseGaussianPrior(_ClosedForm):
 
     def stretched(self, factor: float) -> NormalInverseGaussianPrior:
         """Return the prior of ``factor * w``."""
-        check_positive("factor", factor)
+        _check_factor(factor)
         return NormalInverseGaussianPrior(self.alpha / factor, self.delta * factor)
 
 
@@ -325,7 +325,7 @@ class ExponentialPrior(_ClosedForm):
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("rate", self.rate)
+        object.__setattr__(self, "rate", check_positive("rate", self.rate, most=1e150))
 
     @property
     def domain(self) -> tuple[float, float]:
@@ -364,4 +364,4 @@ class ExponentialPrior(_ClosedForm):
 
     def stretched(self, factor: float) -> ExponentialPrior:
         """Return the prior of ``factor * w``."""
-        return ExponentialPrior(self.rate / check_positive("factor", factor))
+        return ExponentialPrior(self.rate / _check_factor(factor))

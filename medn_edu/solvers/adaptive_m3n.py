@@ -44,13 +44,11 @@ program then gives one of them all and the other nothing; here they start alike 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from medn_edu.checks import check_count, check_nonnegative
+from medn_edu.checks import check_count, check_nonnegative, warn_user
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.problems.norm_margin import NormMarginProblem
@@ -202,14 +200,12 @@ def _all_dead(threshold: float, iteration: int) -> str:
 
 
 def _tell(stopped: str) -> str:
-    warnings.warn(f"{stopped}.", ConvergenceWarning, stacklevel=5)
+    warn_user(f"{stopped}.")
     return stopped
 
 
 def _warn(iteration: int, result: SolveResult, tol: float) -> None:
-    warnings.warn(
+    warn_user(
         f"the quadratic program of iteration {iteration} reached a relative gap of "
-        f"{result.relative_gap:.2g} instead of {tol:.2g} ({result.status}); raise max_iter or tol.",
-        ConvergenceWarning,
-        stacklevel=4,
+        f"{result.relative_gap:.2g} instead of {tol:.2g} ({result.status}); raise max_iter or tol."
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from medn_edu.checks import check_positive
+from medn_edu.checks import check_choice, check_positive
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.results import DualVariables, Iterate
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
@@ -68,9 +68,7 @@ def check_m3n_solver(name: str, beta: float | None = None) -> str:
     >>> check_m3n_solver("block_frank_wolfe")
     'block_frank_wolfe'
     """
-    if name not in M3N_SOLVERS:
-        known = ", ".join(map(repr, M3N_SOLVERS))
-        raise ValueError(f"solver is {name!r}; expected one of {known}.")
+    check_choice("solver", name, M3N_SOLVERS)
     if beta is not None:
         check_positive("beta", beta)
         if name not in _WITH_STEPS:

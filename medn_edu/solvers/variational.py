@@ -28,12 +28,11 @@ told by the duality gap of the exact problem at the solution found here.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
+from medn_edu.checks import warn_user
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.results import (
@@ -205,9 +204,7 @@ def _feasible(
 
 
 def _warn(iteration: int, result: SolveResult, tol: float) -> None:
-    warnings.warn(
+    warn_user(
         f"the quadratic program of iteration {iteration} reached a relative gap of "
-        f"{result.relative_gap:.2g} instead of {tol:.2g} ({result.status}); raise max_iter or tol.",
-        ConvergenceWarning,
-        stacklevel=4,
+        f"{result.relative_gap:.2g} instead of {tol:.2g} ({result.status}); raise max_iter or tol."
     )

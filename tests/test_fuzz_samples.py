@@ -1,0 +1,178 @@
+"""Whatever somebody hands in as samples: refused in one sentence, or the same as its dense twin.
+
+Sparse matrices are damaged here in every way that scipy lets pass, by its constructors or by
+assigning to their arrays.  Compiled code would follow such numbers out of memory; that it does not
+is seen with ``NUMBA_BOUNDSCHECK=1``, which `test_kernels_modes.py` asks for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from medn_edu import M3N, Forest
+from medn_edu.packing import pack
+from medn_edu.structures import Samples
+
+POSITIONS = st.sampled_from([-(2**31), -3, -1, 0, 1, 2, 3, 5, 1000, 2**31 - 1])
+VALUES = st.sampled_from([-2.0, -0.5, 0.0, 0.5, 1.0, 3.0])
+SIZES = st.tuples(st.integers(1, 4), st.integers(1, 4))
+FORMATS = ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"]
+
+
+@st.composite
+def dense_matrices(draw, sizes=SIZES):
+    n_rows, n_columns = draw(sizes)
+    numbers = draw(st.lists(VALUES, min_size=n_rows * n_columns, max_size=n_rows * n_columns))
+    return np.array(numbers).reshape(n_rows, n_columns)
+
+
+@st.composite
+def sparse_matrices(draw):
+    """A sparse matrix of any format, some of whose numbers were overwritten."""
+    kind = sp.csr_array if draw(st.booleans()) else sp.csr_matrix
+    matrix = kind(draw(dense_matrices())).asformat(draw(st.sampled_from(FORMATS)))
+    for _ in range(draw(st.integers(0, 2))):
+        _damage(draw, matrix)
+    return matrix
+
+
+def _damage(draw, matrix):
+    """Overwrite one number of a sparse matrix, or make one of its arrays shorter or longer."""
+    names = {
+        "coo": ["row", "col", "data"],
+        "lil": ["rows", "data"],
+        "dia": ["offsets", "data"],
+        "dok": [],
+    }.get(matrix.format, ["indices", "indptr", "data"])
+    if not names:
+        place = draw(st.tuples(POSITIONS, POSITIONS))
+        matrix._dict[place] = 1.0
+        return
+    name = draw(st.sampled_from(names))
+    array = getattr(matrix, name).copy()
+    change = draw(st.sampled_from(["one", "shorter", "longer", "type"]))
+    if change == "one" and array.size and matrix.format == "lil":
+        row = array[draw(st.integers(0, len(array) - 1))]
+        row[:] = draw(st.lists(POSITIONS, max_size=4))
+    elif change == "one" and array.size:
+        array.flat[draw(st.integers(0, array.size - 1))] = draw(POSITIONS)
+    elif change == "shorter":
+        array = array[: draw(st.integers(0, len(array)))]
+    elif change == "longer":
+        array = np.concatenate([array, array[-1:]])
+    elif change == "type" and matrix.format != "lil":
+        array = array.astype(draw(st.sampled_from([np.int64, np.uint32, np.float32, np.int8])))
+    try:
+        setattr(matrix, name, array)
+    except (AttributeError, TypeError, ValueError):
+        assume(False)  # scipy itself refuses
+
+
+def packed_or_refused(X) -> Samples | None:
+    """Pack, or return None if that was refused in one sentence that names what was wrong."""
+    try:
+        return pack(X)
+    except (TypeError, ValueError) as error:
+        text = str(error)
+        assert text.endswith(".")
+        assert "\n" not in text
+        assert "sample " in text or "Samples" in text or text.startswith("X ")
+        return None
+
+
+def dense_twin(matrix) -> np.ndarray:
+    """Read what a sound matrix holds, number by number, in plain Python."""
+    twin = np.zeros(matrix.shape)
+    if hasattr(matrix, "indptr"):  # scipy reads no arrays of mixed types or with unused ends
+        n = matrix.indptr[-1]
+        whole = matrix.indices[:n].astype(np.int64), matrix.indptr.astype(np.int64)
+        matrix = type(matrix)((matrix.data[:n], *whole), shape=matrix.shape)
+    entries = matrix.tocoo()
+    for row, column, value in zip(*entries.coords, entries.data, strict=True):
+        twin[row, column] += value
+    return twin
+
+
+def copies(matrix):
+    """Return copies of all arrays of a matrix."""
+    names = ("data", "indices", "indptr", "row", "col", "offsets", "rows")
+    return {name: np.array(getattr(matrix, name)) for name in names if hasattr(matrix, name)}
+
+
+@given(matrix=sparse_matrices())
+def test_sparse_samples_are_refused_or_are_their_dense_twins(matrix):
+    before = copies(matrix) if matrix.format != "lil" else {}
+    samples = packed_or_refused([np.ones((2, matrix.shape[1])), matrix])
+    for name, array in before.items():
+        assert np.array_equal(getattr(matrix, name), array, equal_nan=True)
+    if samples is None:
+        return
+    twin = pack([np.ones((2, matrix.shape[1])), dense_twin(matrix)])
+    assert np.array_equal(samples.features.toarray(), twin.features.toarray())
+    assert np.array_equal(samples.parents, twin.parents)
+    y = [[0, 1], [0] * matrix.shape[0]]
+    sparse, dense = (M3N(max_iter=1, tol=10.0, verbose=0).fit(one, y) for one in (samples, twin))
+    assert np.array_equal(sparse.weights_, dense.weights_)
+    assert sparse.score(samples, y) == dense.score(twin, y)
+
+
+CELLS = st.one_of(
+    VALUES,
+    st.sampled_from(
+        [None, "1", b"2", 1j, 10**400, np.float16(1), np.ma.masked, np.datetime64("NaT"), "", [1.0]]
+    ),
+)
+DTYPES = ["?", "i1", "u8", "f2", "g", "c8", "U3", "S3", "M8[s]", "m8[s]", "O", "V4", "f4,i4"]
+
+
+@st.composite
+def odd_samples(draw):
+    """Something that may be meant as one sample."""
+    kind = draw(st.sampled_from(["rows", "array", "masked", "forest", "scalar"]))
+    if kind == "rows":
+        rows = st.one_of(st.lists(CELLS, max_size=3), st.tuples(CELLS, CELLS), CELLS)
+        return draw(st.lists(rows, max_size=3))
+    if kind == "scalar":
+        return draw(st.one_of(CELLS, st.just({1, 2}), st.just({"a": 1}), st.just(object())))
+    if kind == "array":
+        shape = draw(st.lists(st.integers(0, 3), max_size=3))
+        order = draw(st.sampled_from("CF"))
+        return np.zeros(shape, dtype=draw(st.sampled_from(DTYPES)), order=order)
+    dense = draw(dense_matrices())
+    if kind == "masked":
+        return np.ma.array(dense, mask=dense > draw(VALUES))
+    whole = st.one_of(st.integers(-2, 3), st.sampled_from([0.5, np.nan, 2.0**63, "0", None, True]))
+    numbers = st.one_of(st.none(), st.lists(whole, max_size=4), whole)
+    return Forest(dense, draw(numbers), draw(numbers))
+
+
+@given(X=st.lists(odd_samples(), max_size=2))
+def test_odd_samples_are_refused_or_hold_what_was_handed_in(X):
+    samples = packed_or_refused(X)
+    if samples is None:
+        return
+    handed_in = [item.features if isinstance(item, Forest) else item for item in X]
+    dense = np.concatenate([np.asarray(item, dtype=float) for item in handed_in])
+    assert np.array_equal(samples.features.toarray(), dense)
+    assert not any(np.ma.is_masked(item) for item in handed_in)
+    samples.check()
+
+
+@given(
+    name=st.sampled_from(["offsets", "parents", "edge_types", "indices", "indptr", "data"]),
+    at=st.integers(0, 30),
+    value=POSITIONS,
+)
+def test_samples_changed_by_hand_are_refused_or_fit(name, at, value):
+    samples = pack([np.eye(3), Forest(np.ones((2, 3)), [-1, 0], [0, 1])])
+    assert samples.n_edge_types == 2  # remembered, and to be forgotten
+    array = getattr(samples if hasattr(samples, name) else samples.features, name)
+    array[at % len(array)] = value
+    if packed_or_refused(samples) is not None:
+        samples.check()
+        assert samples.n_edge_types == samples.edge_types.max() + 1
+        if samples.n_edge_types < 10:
+            M3N(max_iter=1, tol=10.0, verbose=0).fit(samples, ["abc", "ab"]).predict(samples)
