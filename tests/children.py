@@ -28,6 +28,6 @@ def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[A
             if process.poll() is None:  # it may have sessions to end that only it knows
                 process.terminate()
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(20)
+                    process.wait(60)
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import os
+import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,32 +20,39 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The first compiles all kernels in a folder of its own and passes them on; the files behind it keep
-# the other process away from kernels until then.  The rest follows by name.
+# The first compiles all kernels in a folder of its own and passes them on.  Those behind it, up to the
+# browser, need no kernels or have some of their own, which keeps the other process away from the rest
+# until then.  After these come the longest, and what is left follows by name.
 FIRST = (
     "test_experiments_warmup.py",
     "test_kernels_modes.py",
-    "test_browser.py",
-    "test_package_docstrings.py",
     "test_package_build.py",
+    "test_package_docstrings.py",
     "test_package_import.py",
     "test_package_layers.py",
     "test_package_tree.py",
-    "test_priors_formulas.py",
+    "test_links.py",
     "test_cli_console.py",
-    "test_experiments_bench.py",
+    "test_priors_formulas.py",
+    "test_browser.py",
     "test_quick_studies.py",
     "test_course_notebooks.py",
+    "test_experiments_bench.py",
     "test_course_gallery.py",
-    "test_experiments_studies.py",
     "test_course_offline.py",
+    "test_cli_reproduce.py",
+    "test_course_animations.py",
 )
 
-# A deadline would measure how busy the machine is.
-settings.register_profile("shared machine", settings(), deadline=None)
-settings.load_profile("shared machine")
+# A deadline would measure how busy the machine is; what fails must fail again.
+settings.register_profile("shared machine", deadline=None, derandomize=True, max_examples=40)
 # For an evening: pytest tests/test_fuzz_*.py --hypothesis-profile=long
-settings.register_profile("long", settings(), deadline=None, max_examples=50_000)
+settings.register_profile("long", deadline=None, max_examples=50_000)
+settings.load_profile("shared machine")
+
+# A shell's background job is started with Ctrl-C ignored, and so would be all that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,7 +75,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Show the texts that tests have recorded as their ``summary``, from other processes as well."""
+    """Show what each process did, and the texts that tests have recorded as their ``summary``."""
+    done: dict[str, dict[str, float]] = {}
+    for report in itertools.chain.from_iterable(terminalreporter.stats.values()):
+        if worker := getattr(report, "worker_id", ""):
+            files = done.setdefault(worker, {})
+            file = report.nodeid.partition("::")[0]
+            files[file] = files.get(file, 0.0) + report.duration
+    for worker, files in sorted(done.items()):
+        longest = sorted(files.items(), key=lambda item: -item[1])[:6]
+        told = ", ".join(f"{Path(file).name} {seconds:.0f} s" for file, seconds in longest)
+        terminalreporter.write_line(f"{worker} {sum(files.values()):.0f} s: {told}, ...")
     for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
         for name, text in report.user_properties:
             if name == "summary" and report.when == "call":

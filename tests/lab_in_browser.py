@@ -139,7 +139,7 @@ def _serving(command: list[str], home: pathlib.Path, probe: str) -> Iterator[Non
 
 
 def _wait_for(address: str, server: subprocess.Popen[Any], log: pathlib.Path) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline and server.poll() is None:
         try:
             with urllib.request.urlopen(address, timeout=5):
@@ -161,7 +161,9 @@ def chromium(size: tuple[int, int] = (1280, 1000)) -> Iterator[Any]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
         try:
-            yield browser.new_page(viewport={"width": size[0], "height": size[1]})
+            page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+            page.set_default_timeout(300_000)  # a busy machine is no error
+            yield page
         finally:
             browser.close()
 
@@ -183,9 +185,9 @@ class Lab:
         else:
             base, query = self.address.split("?")
             self.page.goto(f"{base}/tree/{notebook}?{query}&reset", wait_until="load")
-        self.wait_for(READY, 90, notebook)
+        self.wait_for(READY, 300, notebook)
 
-    def run_all(self, seconds: float = 120) -> None:
+    def run_all(self, seconds: float = 300) -> None:
         """Run every cell, in order, and wait until the last has finished."""
         # the promise of "run all" is kept in the page: awaiting it here can hang for ever
         self.page.evaluate(
@@ -197,7 +199,7 @@ class Lab:
         )
         self.wait_for("() => window.allRun === 'yes'", seconds)
 
-    def wait_for(self, condition: str, seconds: float = 30, argument: Any = None) -> None:
+    def wait_for(self, condition: str, seconds: float = 120, argument: Any = None) -> None:
         """Wait until a condition holds in the page, asked every 50 ms instead of at every frame."""
         self.page.wait_for_function(condition, arg=argument, timeout=1000 * seconds, polling=50)
 

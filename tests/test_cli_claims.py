@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from medn_edu.cli import main
-from medn_edu.experiments.claims import CLAIMS
+from medn_edu.experiments import claims
+from medn_edu.experiments.claims import CLAIMS, entries, load_tables
 from medn_edu.experiments.claims.ledger import unfinished
 from medn_edu.experiments.studies import STUDIES
 from medn_edu.experiments.tables import csv_text
+
+
+@functools.cache
+def published():
+    """The published tables and all claims judged by them, which takes seconds."""
+    tables = load_tables()
+    return tables, {entry.claim.id: entry for entry in entries(tables)}
+
+
+@pytest.fixture(autouse=True)
+def judged_once(monkeypatch):
+    def judged(tables, ids=None, fits=None):
+        known, found = published()
+        if tables is not known:
+            return entries(tables, ids, fits)
+        return [found[name] for name in (CLAIMS if ids is None else ids)]
+
+    monkeypatch.setattr(
+        claims, "load_tables", lambda folder: load_tables(folder) if folder else published()[0]
+    )
+    monkeypatch.setattr(claims, "entries", judged)
 
 
 def test_all_claims_are_listed(capsys):

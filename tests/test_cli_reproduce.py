@@ -336,7 +336,7 @@ def test_publishing(toy, tmp_path, capsys):
 def test_what_is_published_at_paper_scale_stays_so(toy, tmp_path, capsys, monkeypatch):
     """Claims and notebooks go by it."""
     figures, out = tmp_path / "figures", tmp_path / "out"
-    words = ["kl-norm", "toy", "--out", out, "--jobs", 1, "--publish", figures]
+    words = ["shrinkage", "toy", "--out", out, "--jobs", 1, "--publish", figures]
     assert reproduce(*words) == 0, "into an empty folder"
     assert reproduce(*words) == 0, "again"
     assert reproduce(*words, "--scale", "paper", "--seed", 3) == 0, "instead of a quick one"
@@ -355,7 +355,7 @@ def test_what_is_published_at_paper_scale_stays_so(toy, tmp_path, capsys, monkey
     assert {path.name: path.read_bytes() for path in figures.iterdir()} == before
     (figures / "runs.csv").unlink()
     assert reproduce(*words) == 2, "without a log it counts as of paper scale"
-    assert reproduce("kl-norm", "--out", out, "--publish", figures) == 0, "curves have no scale"
+    assert reproduce("shrinkage", "--out", out, "--publish", figures) == 0, "curves have no scale"
 
 
 def test_some_of_the_fits_are_not_published(toy, tmp_path, capsys):

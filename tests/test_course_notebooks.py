@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import os
 import re
@@ -29,7 +30,9 @@ each_lesson = pytest.mark.parametrize("path", [p for p in NOTEBOOKS if p.id and 
 MOST_OCR_LETTERS = 20
 
 
+@functools.cache
 def read(path: Path) -> Any:
+    """A notebook, not to be changed by a test."""
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     return notebook
@@ -249,16 +252,16 @@ def test_a_new_run_gives_the_saved_outputs(path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(ROOT)]
     command += ["-p", "no:cacheprovider", "--nbval", str(path), "--nbval-current-env"]
     command += ["--nbval-sanitize-with", str(ROOT / "tests" / "sanitize.cfg")]
-    command += ["--nbval-cell-timeout=120"]
+    command += ["--nbval-cell-timeout=600"]
     environment = os.environ | {"TQDM_DISABLE": "1"}
     before = os.times()
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     after = os.times()
     assert done.returncode == 0, done.stdout + done.stderr
-    # of the processor, which does not depend on what else the machine does
+    # of the processor, which depends little on what else the machine does: twice what may be needed
     seconds = after.children_user - before.children_user
     seconds += after.children_system - before.children_system
-    assert seconds < (120 if path.stem.endswith("-study") else 60)
+    assert seconds < (240 if path.stem.endswith("-study") else 120)
 
 
 @pytest.mark.slow
@@ -272,11 +275,11 @@ def test_without_the_letters_digits_stand_in_under_a_banner(
     monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path)
     if not without_the_letters():
         pytest.skip("the cache folder cannot be moved here")
-    notebook = read(ROOT / "notebooks" / "13-ocr-study.ipynb")
+    notebook = copy.deepcopy(read(ROOT / "notebooks" / "13-ocr-study.ipynb"))
     source = "import pathlib, pooch; pooch.os_cache = lambda project: pathlib.Path('.')"
     notebook.cells.insert(0, nbformat.v4.new_code_cell(source))
     resources = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
+    NotebookClient(notebook, timeout=600, kernel_name="python3", resources=resources).execute()
     banner = outputs(notebook)[0].data
     assert banner["text/plain"].startswith("STAND-IN DATA.")
     assert 'role="alert"' in banner["text/html"]

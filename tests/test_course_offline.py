@@ -83,7 +83,7 @@ def server(
         log.open("w") as file,
         child(command, cwd=folder, env=environment, stdout=file, stderr=file) as lab,
     ):
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 300
         found = None
         while found is None and time.monotonic() < deadline and lab.poll() is None:
             time.sleep(0.2)
@@ -93,12 +93,12 @@ def server(
         assert found is not None, log.read_text()
         yield int(found[1]), found[2], folder
         os.killpg(lab.pid, signal.SIGINT)  # what Ctrl-C does
-        code = lab.wait(60)
+        code = lab.wait(120)
     assert code == 0, log.read_text()
 
 
 def get(port: int, path: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     with contextlib.closing(connection):
         connection.request("GET", path)
         answer = connection.getresponse()
@@ -131,7 +131,7 @@ import medn_edu, nbformat
 from nbclient import NotebookClient
 assert medn_edu.__file__.startswith({str(installed)!r}), medn_edu.__file__
 notebook = nbformat.read("03-toolbox.ipynb", as_version=4)
-NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
 """
     done = run(environment, course, code)
     assert done.returncode == 0, done.stderr

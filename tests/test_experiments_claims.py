@@ -309,8 +309,8 @@ def test_the_best_moment_is_that_over_marks_of_both_kinds():
     assert Overfits(("CRF",)).decide(lone).status == FAILS, "a mark that one fold has not reached"
 
 
-def test_over_fitting_is_that_of_the_studys_table():
-    rows = load_tables()["ocr-overfitting"]
+def test_over_fitting_is_that_of_the_studys_table(published):
+    rows = published["ocr-overfitting"]
     for line in rises(rows):
         here = [r for r in rows if r["model"] == line["model"]
                 and dict(read_constants(r["parameters"])).get("lam") == line["lam"]]  # fmt: skip
@@ -859,8 +859,20 @@ def test_ledger_tells_rules_units_margins_and_what_was_changed():
     assert "Changed after" not in ledger_text(entries({}, ["asp-5-a"]))
 
 
-def test_every_unit_is_explained():
-    shown_units = {entry.verdict.unit for entry in entries(load_tables())} - {""}
+@pytest.fixture(scope="module")
+def published():
+    """The published tables, not to be changed by a test."""
+    return load_tables()
+
+
+@pytest.fixture(scope="module")
+def judged(published):
+    """All claims, judged by the published tables."""
+    return entries(published)
+
+
+def test_every_unit_is_explained(judged):
+    shown_units = {entry.verdict.unit for entry in judged} - {""}
     assert shown_units <= set(UNITS)
 
 
@@ -868,10 +880,10 @@ def row_of(text, entry):
     return next(line for line in text.splitlines() if line.startswith(f"| {entry.claim.id} |"))
 
 
-def test_published_ledger_is_that_of_the_published_tables():
+def test_published_ledger_is_that_of_the_published_tables(judged):
     """Where it is not: medn-edu claims --write figures/claims.md."""
     text = (FIGURES / "claims.md").read_text(encoding="utf-8")
-    for entry in entries(load_tables()):
+    for entry in judged:
         assert f"| {entry.verdict.status} | {entry.verdict.numbers or '–'} |" in row_of(text, entry)
 
 
@@ -888,8 +900,8 @@ def test_details():
         assert part in " ".join(text.split())
 
 
-def test_published_tables_and_findings():
-    tables = load_tables()
+def test_published_tables_and_findings(published, judged):
+    tables = published
     assert set(SEEN) <= set(tables)
     for claim_id in FINDINGS:
         assert CLAIMS[claim_id].study in STUDIES
@@ -899,7 +911,7 @@ def test_published_tables_and_findings():
             assert "{" not in finding
             assert "nan" not in finding
     assert finding_of("medn-7-a", tables) == ""
-    late = [entry for entry in entries(tables) if entry.claim.study in SEEN]
+    late = [entry for entry in judged if entry.claim.study in SEEN]
     assert any(entry.finding for entry in late)
     assert all(bool(entry.finding) <= (entry.verdict.status in (MIXED, FAILS)) for entry in late), (
         "what holds needs no reason"
@@ -910,8 +922,8 @@ def test_published_tables_and_findings():
 SYMMETRIC = {"l1m3n-5.3.2-b", "l1m3n-5.3.2-d", "l1m3n-5.3.2-u"}
 
 
-def test_findings_are_silent_where_tables_say_something_else():
-    tables = load_tables()
+def test_findings_are_silent_where_tables_say_something_else(published):
+    tables = published
     assert tables["l1m3n-algorithms"]
     shown_now = {claim_id for claim_id in FINDINGS if finding_of(claim_id, tables)}
     reversed_times = [

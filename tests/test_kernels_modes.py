@@ -27,7 +27,7 @@ def run(args: list[str], **environment: str) -> subprocess.CompletedProcess:
         cwd=TESTS.parent,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
 
 

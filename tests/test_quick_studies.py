@@ -14,13 +14,14 @@ from medn_edu.experiments.gallery import PUBLISHED
 from medn_edu.experiments.stored import stored_rows
 from medn_edu.experiments.studies import STUDIES
 from medn_edu.experiments.studies.curves import CURVES
+from medn_edu.experiments.studies.l1_table import ALGORITHMS, table_1
 from medn_edu.experiments.studies.traces import TRACES
 from medn_edu.experiments.tables import read_csv
 
 pytestmark = pytest.mark.slow
 
 EVERY = {**CURVES, **STUDIES, **TRACES}
-BUDGET = 700  # loops of `yardstick`, each half a second: three minutes on two processors
+BUDGET = 500  # loops of `yardstick`, each half a second: two minutes on two processors
 
 
 def folder_of(quick_studies, name):
@@ -127,3 +128,30 @@ def test_errors_of_handwriting_are_those_that_are_known(quick_studies):
         assert np.mean(found) == pytest.approx(error, abs=0.03), place
     exact = [row for row in rows if row["model"] in ("M3N", "L2-CRF", "LapMEDN")]
     assert all(row["relative_gap"] <= 0.01 for row in exact)
+
+
+def test_l1_algorithms_find_the_pattern(quick_studies):
+    rows = stored_rows("l1m3n-algorithms", quick_studies.figures)
+    table = table_1(rows)
+    found = {
+        name: [r for r in table if r["algorithm"] == name and r["data"] == "chains-correlated"]
+        for name in ALGORITHMS
+    }
+    for name in ("cutting plane", "path"):
+        counts = [line["irrelevant"] for line in found[name]]
+        assert counts[0] == 0
+        assert counts == sorted(counts)
+        assert counts[-1] > 20
+        assert all(line["largest_gap"] <= 2e-3 for line in found[name])
+    exact = zip(found["cutting plane"], found["path"], strict=True)
+    assert all(a["l1_norm"] == pytest.approx(b["l1_norm"], rel=0.05) for a, b in exact)
+    em = [line["irrelevant"] for line in found["EM"]]
+    assert em == sorted(em, reverse=True)
+    assert em[-1] < 20 < em[0]
+    # Small weights: few in batch, a tail online.
+    batch, online = found["sub-gradient"], found["online sub-gradient"]
+    assert all(a["irrelevant"] + 20 < b["irrelevant"] for a, b in zip(batch, online, strict=True))
+    assert all(line["cpu_seconds"] > 0 for line in table)
+    assert [line["algorithm"] for line in table if line["data"] == "ocr-100"] == [
+        name for name in ALGORITHMS if name != "cutting plane"
+    ]

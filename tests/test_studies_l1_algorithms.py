@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 
-from medn_edu.experiments.runner import ResultStore, run_study
 from medn_edu.experiments.specs import FitSpec
 from medn_edu.experiments.studies.l1_algorithms import L1_STUDY
 from medn_edu.experiments.studies.l1_table import ALGORITHMS, table_1
@@ -193,38 +192,3 @@ def test_a_figure_of_what_there_is(tmp_path, folds, note):
     labels = {"√radius", "√(100 C)", "λ / 14,000"} if CHAINS in folds else set()
     labels |= {"radius", "C", "λ"} if OCR in folds else set()
     assert {"√radius", "√(100 C)", "λ / 14,000", "radius", "C", "λ"} & set(texts) == labels
-
-
-def test_a_quick_run_finds_the_pattern(ocr, tmp_path):
-    specs = L1_STUDY.specs("quick", 0)
-    slow = [s for s in specs if s.data == OCR and s.model == "cutting plane"]
-    assert len(slow) == 1  # takes as long as all others together
-    specs = [spec for spec in specs if spec not in slow]
-    store = ResultStore.open(tmp_path, L1_STUDY)
-    rows = store.timed(run_study(L1_STUDY, specs, store))
-    assert not [row["failure"] for row in rows if row["failure"]]
-    table = table_1(rows)
-    found = {
-        name: [r for r in table if r["algorithm"] == name and r["data"] == CHAINS]
-        for name in ALGORITHMS
-    }
-    for name in ("cutting plane", "path"):
-        counts = [line["irrelevant"] for line in found[name]]
-        assert counts[0] == 0
-        assert counts == sorted(counts)
-        assert counts[-1] > 20
-        assert all(line["largest_gap"] <= 2e-3 for line in found[name])
-    exact = zip(found["cutting plane"], found["path"], strict=True)
-    assert all(a["l1_norm"] == pytest.approx(b["l1_norm"], rel=0.05) for a, b in exact)
-    em = [line["irrelevant"] for line in found["EM"]]
-    assert em == sorted(em, reverse=True)
-    assert em[-1] < 20 < em[0]
-    # Small weights: few in batch, a tail online.
-    batch, online = found["sub-gradient"], found["online sub-gradient"]
-    assert all(a["irrelevant"] + 20 < b["irrelevant"] for a, b in zip(batch, online, strict=True))
-    assert all(line["cpu_seconds"] > 0 for line in table)
-    assert [line["algorithm"] for line in table if line["data"] == OCR] == [
-        name for name in ALGORITHMS if name != "cutting plane"
-    ]
-    L1_STUDY.draw(rows, tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 10_000

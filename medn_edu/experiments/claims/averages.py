@@ -6,6 +6,7 @@ over the ten parts that train in turn.  The first 30 features are relevant, in t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -56,6 +57,7 @@ def average_weights(rows: Sequence[Row], model: str, column: str = "weights") ->
     return table.reshape(len(table), n_labels, -1)
 
 
+@functools.cache  # a dozen claims and findings ask
 def true_weights(seed: int = 0) -> np.ndarray:
     """Return the state weights of the CRF behind the first data set.
 
@@ -73,6 +75,7 @@ def true_weights(seed: int = 0) -> np.ndarray:
     from medn_edu.datasets import make_chain_crf
 
     few = make_chain_crf(n_samples=1, correlated=True, sampler="exact", random_state=1000 * seed)
+    few.coef.setflags(write=False)
     return few.coef
 
 

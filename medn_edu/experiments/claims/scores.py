@@ -8,6 +8,7 @@ the parts of a data set that train in turn, are averaged first: they are not ind
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -87,7 +88,9 @@ def scores_of(rows: Iterable[Row], quantity: str = "error", *, against: str = "n
     rows = list(rows)
     varied = _varied(rows) if against == "constant" else {}
     for row in rows:
-        where = _at_constant(row, varied) if against == "constant" else _place(row)
+        where = (
+            _at_constant(row, varied) if against == "constant" else _place(row["data"], row["fold"])
+        )
         if where is None or row.get("failure"):
             continue
         setting, unit = where
@@ -131,9 +134,9 @@ def _at_constant(row: Row, varied: Mapping[str, str]) -> tuple[Setting, Unit] | 
     return ((0, constants[name]), (0, int(row["fold"]))) if name in constants else None
 
 
-def _place(row: Row) -> tuple[Setting, Unit] | None:
+@functools.cache
+def _place(data: str, fold: int) -> tuple[Setting, Unit] | None:
     """Return setting and unit of a row; None for rows that no claim is about."""
-    data, fold = str(row["data"]), int(row["fold"])
     if match := _IID.fullmatch(data):
         relevant, size = map(int, match.groups())
         return (relevant, float(size)), (relevant, fold)

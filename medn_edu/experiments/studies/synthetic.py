@@ -133,9 +133,7 @@ _IID_MODELS = {name: _selected(name) if grid else _BASE[name] for name, grid in 
 
 def _iid_specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    numbers, settings, sizes = (
-        (range(1), (10, 50), (30, 50)) if quick else (FOLDS, _RELEVANT, _SIZES)
-    )
+    numbers, settings, sizes = (range(1), (10,), (30, 50)) if quick else (FOLDS, _RELEVANT, _SIZES)
     return [
         FitSpec(f"iid-{n_relevant}-{n_train}", number, model, seed=seed)
         for number in numbers
@@ -174,7 +172,7 @@ IID_STUDY = Study(
     _iid_specs,
     iid_split,
     draw_iid,
-    duration="quick 30 s, paper 16 min",
+    duration="quick 15 s, paper 16 min",
     models=_IID_MODELS,
     measured=("truth_error", "truth_sequences"),
     measure=_measure_iid,
@@ -205,7 +203,7 @@ def _chooser(name: str, n_parts: int) -> str:
 
 def _correlated_specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    parts, numbers = ((20, 10), range(1)) if quick else (_PARTS, FOLDS)
+    parts, numbers = ((10,), range(1)) if quick else (_PARTS, FOLDS)
     # At quick scale the 42 pairs of constants of sub-gradient LapMEDN would take half of the time.
     names = [
         name for name in (*_GRIDS, *_STOPPED) if not (quick and name == "LapMEDN sub-gradient")
@@ -263,7 +261,7 @@ CORRELATED_STUDY = Study(
     _correlated_specs,
     correlated_split,
     draw_correlated,
-    duration="quick 25 s, paper 8 min",
+    duration="quick 13 s, paper 8 min",
     models=_correlated_models(),
     measured=("truth_error", "truth_sequences", "weights", "variances"),
     measure=_measure_correlated,
