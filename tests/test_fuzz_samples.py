@@ -8,13 +8,16 @@ is seen with ``NUMBA_BOUNDSCHECK=1``, which `test_kernels_modes.py` asks for.
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from medn_edu import M3N, Forest
+from medn_edu import CRF, Forest
 from medn_edu.packing import pack
 from medn_edu.structures import Samples
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 POSITIONS = st.sampled_from([-(2**31), -3, -1, 0, 1, 2, 3, 5, 1000, 2**31 - 1])
 VALUES = st.sampled_from([-2.0, -0.5, 0.0, 0.5, 1.0, 3.0])
@@ -114,7 +117,7 @@ def test_sparse_samples_are_refused_or_are_their_dense_twins(matrix):
     assert np.array_equal(samples.features.toarray(), twin.features.toarray())
     assert np.array_equal(samples.parents, twin.parents)
     y = [[0, 1], [0] * matrix.shape[0]]
-    sparse, dense = (M3N(max_iter=1, tol=10.0, verbose=0).fit(one, y) for one in (samples, twin))
+    sparse, dense = (CRF(max_iter=1, tol=10.0, verbose=0).fit(one, y) for one in (samples, twin))
     assert np.array_equal(sparse.weights_, dense.weights_)
     assert sparse.score(samples, y) == dense.score(twin, y)
 
@@ -175,4 +178,4 @@ def test_samples_changed_by_hand_are_refused_or_fit(name, at, value):
         samples.check()
         assert samples.n_edge_types == samples.edge_types.max() + 1
         if samples.n_edge_types < 10:
-            M3N(max_iter=1, tol=10.0, verbose=0).fit(samples, ["abc", "ab"]).predict(samples)
+            CRF(max_iter=1, tol=10.0, verbose=0).fit(samples, ["abc", "ab"]).predict(samples)
