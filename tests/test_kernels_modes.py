@@ -146,6 +146,20 @@ def test_nowhere_to_keep_code_is_said_once(tmp_path, monkeypatch):
     )
 
 
+def test_a_user_without_a_home(tmp_path, monkeypatch):
+    """As in containers: code is kept among the temporary files."""
+
+    def homeless(path):
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(_cache.Path, "expanduser", homeless)
+    monkeypatch.setattr(_cache.numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(_cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert tmp_path in _cache.cache_folder(SOURCES).parents
+
+
 @pytest.mark.usefixtures("fresh_warning")
 def test_a_full_disk_ends_no_fit(tmp_path, monkeypatch):
     """Code that cannot be kept is used all the same, and nothing half written is left."""

@@ -139,11 +139,14 @@ def _warn_not_kept(folder: Path, why: str) -> None:
 
 def _user_cache() -> Path:
     """Return the cache directory of the user, by the rules of each system."""
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path("~/AppData/Local").expanduser())
-    if sys.platform == "darwin":
-        return Path("~/Library/Caches").expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    try:
+        if sys.platform == "win32":
+            return Path(os.environ.get("LOCALAPPDATA") or Path("~/AppData/Local").expanduser())
+        if sys.platform == "darwin":
+            return Path("~/Library/Caches").expanduser()
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    except RuntimeError:  # a user without a home, as in some containers: nowhere to write
+        return Path(os.devnull)
 
 
 def _writable(folder: Path) -> bool:
