@@ -17,6 +17,7 @@ __all__ = [
     "check_choice",
     "check_count",
     "check_flag",
+    "check_jobs",
     "check_nonnegative",
     "check_positive",
     "check_probability",
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 _ODD = {"c": "complex numbers", "m": "durations", "M": "dates", "S": "text", "U": "text"}
+_MOST_JOBS = 1024  # each is a thread; more is a slip of the hand
 _LONGEST = 80  # characters of a value that a sentence shows
 
 
@@ -267,6 +269,34 @@ def check_probability(name: str, value: Any) -> float:
     if not check_positive(name, value) < 1:
         raise ValueError(f"{name} is {shown(value)}; expected a probability between 0 and 1.")
     return float(value)
+
+
+def check_jobs(value: Any) -> int:
+    """Return ``n_jobs`` as an int if it is a number of threads that a machine could have.
+
+    Parameters
+    ----------
+    value : object
+        What the user handed in.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a whole number from 1 to 1024.
+
+    Examples
+    --------
+    >>> check_jobs(2)
+    2
+    """
+    if check_count("n_jobs", value) > _MOST_JOBS:
+        raise ValueError(f"n_jobs is {value}; expected 1 to {_MOST_JOBS} threads.")
+    return int(value)
 
 
 def check_count(name: str, value: Any, *, least: int = 1) -> int:

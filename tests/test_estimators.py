@@ -378,6 +378,8 @@ def test_numbers_that_are_no_floats_are_named():
             M3N(C=number).fit(X, Y)
     with pytest.raises(ValueError, match=r"threshold is 1e\+300; expected a number between"):
         L1M3N(solver="em", threshold=1e300).fit(X, Y)
+    with pytest.raises(ValueError, match=r"^n_jobs is 1000000; expected 1 to 1024 threads\.$"):
+        M3N(n_jobs=10**6).fit(X, Y)
 
 
 def test_numpys_scalars_are_parameters():

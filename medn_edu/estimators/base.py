@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from medn_edu import inference
-from medn_edu.checks import check_count, check_flag, check_positive
+from medn_edu.checks import check_count, check_flag, check_jobs, check_positive
 from medn_edu.estimators import saving
 from medn_edu.estimators.progress import GapProgress, warn_unless_converged
 from medn_edu.packing import (
@@ -87,7 +87,7 @@ class MarkovNetwork(BaseEstimator):
         ConvergenceWarning
             If training ended before it reached ``tol``; the message says what it reached.
         """
-        n_jobs = check_count("n_jobs", self.n_jobs)
+        n_jobs = check_jobs(self.n_jobs)
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         check_flag("warm_start", self.warm_start)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from medn_edu.checks import check_count
+from medn_edu.checks import check_jobs
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.estimators.crf import CRF
 from medn_edu.estimators.epsilon import EpsilonMarkovNetwork
@@ -61,7 +61,7 @@ def load_model(path: str | Path) -> MarkovNetwork:
     for name in parameters.keys() - kind._get_param_names():
         raise ValueError(f"{path} holds the parameter {name[:50]!r}, which {kind.__name__} lacks.")
     try:
-        check_count("n_jobs", parameters.get("n_jobs", 1))  # the one that predictions ask for
+        check_jobs(parameters.get("n_jobs", 1))  # the one that predictions ask for
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path} holds a parameter that does not fit: {error}") from None
     model = kind(**parameters)

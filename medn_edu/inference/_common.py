@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from medn_edu.checks import as_numbers, check_count, check_nonnegative
+from medn_edu.checks import as_numbers, check_jobs, check_nonnegative
 from medn_edu.structures import Samples
 
 __all__ = [
@@ -107,13 +107,13 @@ def run(
     function: Callable[[int, int], _Result], ranges: list[tuple[int, int]], n_jobs: int
 ) -> list[_Result]:
     """Call ``function(first, last)`` for each range, in threads if ``n_jobs`` is not 1, in order."""
-    n_jobs = min(check_count("n_jobs", n_jobs), len(ranges))  # more threads would have no work
+    n_jobs = min(check_jobs(n_jobs), len(ranges))  # more threads would have no work
     if n_jobs <= 1:
         return [function(first, last) for first, last in ranges]
     from joblib import Parallel, delayed
 
     tasks = (delayed(function)(first, last) for first, last in ranges)
-    return list(Parallel(n_jobs=min(n_jobs, len(ranges)), backend="threading")(tasks))
+    return list(Parallel(n_jobs=n_jobs, backend="threading")(tasks))
 
 
 # -- checks -------------------------------------------------------------------------------------
