@@ -189,13 +189,24 @@ class Lab:
 
     def run_all(self, seconds: float = 300) -> None:
         """Run every cell, in order, and wait until the last has finished."""
+        self._command("notebook:run-all-cells", seconds)
+
+    def run_above(self, cell: int, seconds: float = 300) -> None:
+        """Run the cells above one, in order, and wait until the last has finished."""
+        there = (
+            "(cell) => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = cell; }"
+        )
+        self.page.evaluate(there, cell)
+        self._command("notebook:run-all-above", seconds)
+
+    def _command(self, name: str, seconds: float) -> None:
         # the promise of "run all" is kept in the page: awaiting it here can hang for ever
         self.page.evaluate(
-            """() => {
+            """(name) => {
                 window.allRun = "no";
-                window.jupyterapp.commands.execute("notebook:run-all-cells")
-                    .then(() => { window.allRun = "yes"; });
-            }"""
+                window.jupyterapp.commands.execute(name).then(() => { window.allRun = "yes"; });
+            }""",
+            name,
         )
         self.wait_for("() => window.allRun === 'yes'", seconds)
 
