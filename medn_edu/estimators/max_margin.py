@@ -72,9 +72,7 @@ class MaxMarginNetwork(MarginNetwork):
         raise TypeError(f"{type(self).__name__} cannot be trained; use M3N or MEDN.")
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> MaxMarginProblem:
-        problem = MaxMarginProblem(data, self._prior(), self._slack(), n_jobs)
-        _check_scores(problem)
-        return problem
+        return MaxMarginProblem(data, self._prior(), self._slack(), n_jobs)
 
     def _iterates(self, problem: MaxMarginProblem, start: SolveResult | None) -> Iterator[Iterate]:
         rng = random_generator(self.random_state)
@@ -91,21 +89,3 @@ class MaxMarginNetwork(MarginNetwork):
         check_is_fitted(self, "coef_")
         assert self.result_.variance is not None
         return self.result_.variance.copy()
-
-
-def _check_scores(problem: MaxMarginProblem) -> None:
-    """Refuse features with which rounding would hide the loss from the very first scores.
-
-    Only a prior whose mean is not 0 has scores at the start.
-    """
-    start = np.zeros(problem.weight_shape.size)
-    rounding = problem.score_rounding(np.broadcast_to(problem.prior.mean(start), start.shape))
-    i = int(np.argmax(rounding))
-    if rounding[i] > 1.0:  # the least loss there is
-        samples = problem.data.samples
-        rows = slice(*samples.indptr[samples.offsets[i : i + 2]])
-        raise ValueError(
-            f"sample {i} of X has features of size {np.abs(samples.data[rows]).max():.3g}, so large "
-            f"that under {problem.prior!r} rounding hides the loss from the scores; rescale or "
-            "centre the features, to about 1."
-        )

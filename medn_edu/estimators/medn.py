@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from medn_edu.checks import check_choice, check_count, random_generator, shown
@@ -94,6 +95,7 @@ class MEDN(MaxMarginNetwork):
     def _problem(self, data: LabelledSamples, n_jobs: int) -> MaxMarginProblem:
         problem = super()._problem(data, n_jobs)
         check_prior(problem.prior, problem.weight_shape.size)
+        _check_scores(problem)
         return problem
 
     def _prior(self) -> Prior:
@@ -244,3 +246,21 @@ class LaplaceMEDN(MaxMarginNetwork):
     def _warn(self, result: SolveResult, problem: MaxMarginProblem) -> None:
         if self.method == "exact":
             super()._warn(result, problem)
+
+
+def _check_scores(problem: MaxMarginProblem) -> None:
+    """Refuse features with which rounding would hide the loss from the very first scores.
+
+    Only a prior whose mean is not 0 has scores at the start.
+    """
+    start = np.zeros(problem.weight_shape.size)
+    rounding = problem.score_rounding(np.broadcast_to(problem.prior.mean(start), start.shape))
+    i = int(np.argmax(rounding))
+    if rounding[i] > 1.0:  # the least loss there is
+        samples = problem.data.samples
+        rows = slice(*samples.indptr[samples.offsets[i : i + 2]])
+        raise ValueError(
+            f"sample {i} of X has features of size {np.abs(samples.data[rows]).max():.3g}, so large "
+            f"that under {problem.prior!r} rounding hides the loss from the scores; rescale or "
+            "centre the features, to about 1."
+        )
