@@ -50,6 +50,10 @@ settings.register_profile("shared machine", deadline=None, derandomize=True, max
 settings.register_profile("long", deadline=None, max_examples=50_000)
 settings.load_profile("shared machine")
 
+# Two processes with two threads of linear algebra each would wait for one another; notebooks and
+# commands inherit this.  It counts where numpy is imported later.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # A shell's background job is started with Ctrl-C ignored, and so would be all that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
