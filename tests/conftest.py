@@ -143,6 +143,8 @@ class QuickStudies:
 @pytest.fixture(scope="session")
 def quick_studies(require_ocr, tmp_path_factory):
     """All studies at quick scale, run once; minutes, so only tests in test_quick_studies.py ask."""
+    from joblib.externals.loky import get_reusable_executor
+
     from medn_edu.cli import main
 
     folder = tmp_path_factory.mktemp("studies")
@@ -152,6 +154,8 @@ def quick_studies(require_ocr, tmp_path_factory):
     start = time.monotonic()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         code = main([str(word) for word in command])
+    # Else they end by and by, and their processor time is taken for that of other children.
+    get_reusable_executor().shutdown(wait=True)
     return QuickStudies(folder, figures, code, said.getvalue(), time.monotonic() - start)
 
 
