@@ -1,4 +1,4 @@
-"""Writing files in one step: whoever reads sees the old content or the new, never half of it.
+"""Writing files in one step: a reader sees the old content or the new, never half of it.
 
 That needs a name that a new file can take, so only regular files are written and read.  A device or a
 pipe is refused: replacing it would lose it, and waiting for the other end of a pipe may take for ever.
@@ -89,7 +89,7 @@ def read_json(path: Path) -> Any:
     if len(content) > _SMALL:
         raise ValueError(f"is larger than {_SMALL} bytes")
     try:
-        return json.loads(content.decode("utf-8"))
+        return json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise ValueError("is damaged") from None
 

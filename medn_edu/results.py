@@ -40,6 +40,8 @@ OVERFLOW = (
     "too large; rescale the features, to about 1."
 )
 """What is said when numbers overflow."""
+STUCK = "the objective can no longer be lowered in floating point"
+"""Why a solver of smooth problems ends short of its goal."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,6 +129,8 @@ def are_positions(values: Any, n: int) -> bool:
 
 def are_rows(data: Any, indices: Any, indptr: Any, shape: Sequence[int]) -> bool:
     """Tell whether compressed rows stay inside their arrays and their shape; scipy may not ask."""
+    if any(map(np.ma.isMaskedArray, (data, indices, indptr))):
+        return False
     if not (isinstance(data, np.ndarray) and _are_integers(indices) and _are_integers(indptr)):
         return False
     if len(indptr) != shape[0] + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():

@@ -226,6 +226,17 @@ def test_doubled_encrypted_and_truncated_members_are_refused(saved, folder):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+def test_what_shrinks_too_well_is_saved_as_it_is(saved, folder, monkeypatch):
+    """Labels that are nearly all the same would else look like a bomb when they are loaded."""
+    for name, value in {"_UNPACKED": 1, "_LITTLE": 0}.items():
+        monkeypatch.setattr(saving, name, value)
+    X = [np.eye(2)[[0, 1] + [0] * 5000]]
+    model = M3N(verbose=0, tol=2.0).fit(X, [[0, 1] + [0] * 5000])
+    model.save(folder / "shrinks.npz")
+    loaded = load_model(folder / "shrinks.npz")
+    np.testing.assert_array_equal(loaded.predict(X)[0], model.predict(X)[0])
+
+
 def test_what_is_no_file_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "circle").symlink_to("circle")

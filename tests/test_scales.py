@@ -19,6 +19,7 @@ from medn_edu.estimators import progress
 from medn_edu.packing import label_samples, pack
 from medn_edu.priors import ExponentialPrior, GaussianPrior, LaplacePrior
 from medn_edu.problems import L1Norm, MaxMarginProblem, NormMarginProblem
+from medn_edu.problems.margins import score_rounding
 from medn_edu.results import Certificate, DualVariables, Iterate
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 
@@ -67,7 +68,7 @@ def test_the_bound_on_rounding_bounds_it(norm, size):
     weights = np.random.default_rng(1).normal(size=18)
     coef, transitions = map(exact, problem.weight_shape.split(weights))
     _, found = problem.violated(weights)
-    bound = problem.score_rounding(weights)
+    bound = score_rounding(data, weights)
     for i in (0, 9):
         node = exact(features[i]) @ coef.T
 
@@ -125,6 +126,34 @@ def test_a_plain_field_looks_at_the_gradient(size):
     best = CRF(penalty=None, tol=1e-10, max_iter=5000, verbose=0).fit(scaled, Y).result_.primal
     reached = CRF(penalty=None, verbose=0).fit(scaled, Y).result_.primal
     assert reached == pytest.approx(best, rel=5e-3)
+
+
+ODD_SIZES = {
+    "offset": lambda x: x + 1e8,
+    "large offset": lambda x: x + 1e50,
+    "scale": lambda x: x * 1e10,
+    "constant": lambda x: np.c_[x, np.full(len(x), 1e10)],
+}
+
+
+@pytest.mark.parametrize("change", ODD_SIZES.values(), ids=list(ODD_SIZES))
+def test_a_plain_field_that_rounding_stops_says_so(change):
+    """Transitions alone can fit these labels; where the features get in the way, there is a warning."""
+    rng = np.random.default_rng(0)
+    features = [change(rng.normal(size=(6, 4))) for _ in range(8)]
+    labels = [[0, 1] * 3] * 8
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model = CRF(penalty=None, verbose=0).fit(features, labels)
+    assert told or model.score(features, labels) == 1.0
+    for warning in told:
+        assert "scale" in str(warning.message)
+
+
+def test_a_tiny_l1_penalty():
+    model = CRF("l1", lam=5e-324, max_iter=5, verbose=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, Y)
 
 
 @pytest.mark.parametrize("solver", ["path", "cutting_plane"])

@@ -123,6 +123,26 @@ def test_bad_samples(X, words):
 
 
 @pytest.mark.parametrize(
+    ("form", "name", "change"),
+    [
+        ("csr", "data", lambda data: data[:, None]),
+        ("csr", "data", list),
+        ("csr", "data", lambda data: np.ma.array(data, mask=data > 0)),
+        ("csr", "indices", lambda indices: np.ma.array(indices, mask=indices > 0)),
+        ("csr", "data", lambda data: np.array(["1"] * len(data), dtype=object)),
+        ("csc", "data", lambda data: data[:, None]),
+        ("dia", "offsets", lambda offsets: offsets + 0.5),
+        ("dia", "offsets", lambda offsets: offsets.astype(np.int64) + 10**12),
+    ],
+)
+def test_arrays_that_no_sparse_sample_has(form, name, change):
+    matrix = sp.csr_matrix(np.eye(3)).asformat(form)
+    setattr(matrix, name, change(getattr(matrix, name)))
+    with pytest.raises(ValueError, match=r"^sample 1 of X (is a damaged|holds text)"):
+        pack([np.eye(3), matrix])
+
+
+@pytest.mark.parametrize(
     ("form", "name", "at", "value"),
     [
         ("csr", "indices", 1, 3),

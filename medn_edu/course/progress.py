@@ -254,7 +254,8 @@ def _is_record(record: Any) -> bool:
     """Tell whether a file holds names of checks and days: it may come from anywhere."""
     return (
         isinstance(record, dict)
-        and record.get("format") == FORMAT
+        and type(record.get("format")) is int
+        and record["format"] == FORMAT
         and isinstance(record.get("solved"), dict)
         and all(re.fullmatch(r"check_\w{1,100}", check, re.ASCII) for check in record["solved"])
         and all(map(_is_day, record["solved"].values()))

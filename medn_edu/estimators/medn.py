@@ -13,6 +13,7 @@ from medn_edu.estimators.max_margin import MaxMarginNetwork
 from medn_edu.estimators.progress import StepProgress
 from medn_edu.priors import LaplacePrior, Prior, check_prior
 from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems.margins import score_rounding
 from medn_edu.results import DualVariables, SolveResult, run
 from medn_edu.slacks import LinearSlack, Slack, check_slack
 from medn_edu.solvers import check_m3n_solver, variational_laplace
@@ -254,13 +255,13 @@ def _check_scores(problem: MaxMarginProblem) -> None:
     Only a prior whose mean is not 0 has scores at the start.
     """
     start = np.zeros(problem.weight_shape.size)
-    rounding = problem.score_rounding(np.broadcast_to(problem.prior.mean(start), start.shape))
+    rounding = score_rounding(problem.data, np.broadcast_to(problem.prior.mean(start), start.shape))
     i = int(np.argmax(rounding))
     if rounding[i] > 1.0:  # the least loss there is
         samples = problem.data.samples
         rows = slice(*samples.indptr[samples.offsets[i : i + 2]])
         raise ValueError(
-            f"sample {i} of X has features of size {np.abs(samples.data[rows]).max():.3g}, so large "
-            f"that under {problem.prior!r} rounding hides the loss from the scores; rescale or "
-            "centre the features, to about 1."
+            f"sample {i} of X has features of size {np.abs(samples.data[rows]).max():.3g}, and the "
+            f"first scores under {problem.prior!r} are so large that rounding may hide the loss; "
+            "rescale or centre the features, to about 1, or take a prior of a smaller mean."
         )

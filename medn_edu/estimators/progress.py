@@ -10,7 +10,7 @@ from typing import Any, Self
 from tqdm.auto import tqdm
 
 from medn_edu.checks import warn_user
-from medn_edu.results import SolveResult, TracePoint
+from medn_edu.results import STUCK, SolveResult, TracePoint
 
 __all__ = ["GapProgress", "StepProgress", "warn_unless_converged"]
 
@@ -142,6 +142,11 @@ def warn_unless_converged(
     elif result.n_passes >= max_iter:
         message = (
             f"{name} used all {max_iter} passes before its likelihood settled; raise max_iter."
+        )
+    elif result.status == STUCK:
+        message = (
+            f"{name} stopped before its likelihood settled ({result.status}); scale or centre the "
+            "features, to about 1."
         )
     else:
         return  # without a gap there is nothing to converge to; it stopped as it should

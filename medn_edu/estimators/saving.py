@@ -108,6 +108,12 @@ def save_model(model: Any, path: str | Path) -> None:
         arrays |= {f"alpha_{name}": getattr(result.alpha, name) for name in _ALPHA}
     content = io.BytesIO()
     np.savez_compressed(content, allow_pickle=False, **arrays)
+    free = sum(array.nbytes for name, array in arrays.items() if name in _FREE)
+    if (
+        free > _UNPACKED * len(content.getvalue()) + _LITTLE // 2
+    ):  # loading would take it for a bomb
+        content = io.BytesIO()
+        np.savez(content, allow_pickle=False, **arrays)
     write_atomically(path, content.getvalue())
 
 

@@ -121,10 +121,11 @@ def _numbers(values: Any, i: int) -> np.ndarray:
 
 def _as_rows(matrix: Any, i: int) -> Any:
     """Return a sparse sample as CSR, checked before anything compiled, scipy's too, walks along it."""
-    if matrix.dtype != np.float64:
+    if getattr(matrix, "dtype", np.float64) != np.float64:
         _numbers(np.empty(0, matrix.dtype), i)
     try:
         rows = matrix.tocsr() if _is_sound(matrix) else None
+        objects = rows is not None and rows.dtype == object
     except (AttributeError, IndexError, OverflowError, TypeError, ValueError):
         rows = None
     if rows is None:
@@ -132,6 +133,8 @@ def _as_rows(matrix: Any, i: int) -> Any:
             f"sample {i} of X is a damaged {type(matrix).__name__}: it has entries outside its shape "
             f"{matrix.shape}, or its arrays do not fit together; expected one as scipy makes it."
         )
+    if objects:
+        rows = sp.csr_matrix((_numbers(rows.data, i), rows.indices, rows.indptr), rows.shape)
     return rows
 
 
@@ -139,9 +142,9 @@ def _is_sound(matrix: Any) -> bool:
     """Tell whether all numbers of a sparse matrix of any format are inside it."""
     n_rows, n_columns = matrix.shape
     match matrix.format:
-        case "csr":
+        case "csr" if np.ndim(matrix.data) == 1:
             return are_rows(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
-        case "csc":
+        case "csc" if np.ndim(matrix.data) == 1:
             return are_rows(matrix.data, matrix.indices, matrix.indptr, matrix.shape[::-1])
         case "bsr":
             blocks = matrix.data
@@ -154,12 +157,18 @@ def _is_sound(matrix: Any) -> bool:
             return all(are_positions(at, n) and len(at) == len(matrix.data) for at, n in pairs)
         case "dia":
             offsets, data = matrix.offsets, matrix.data
-            return np.ndim(data) == 2 and np.shape(offsets) == data.shape[:1]
+            return (
+                np.ndim(data) == 2
+                and len(data) == len(offsets)
+                and are_positions(np.asarray(offsets) + n_rows, n_rows + n_columns)
+            )
         case "lil":
             return len(matrix.rows) == len(matrix.data) == n_rows and all(
                 len(columns) == len(values) and all(0 <= column < n_columns for column in columns)
                 for columns, values in zip(matrix.rows, matrix.data, strict=True)
             )
+        case "csr" | "csc":
+            return False
     places = matrix.tocoo().coords  # of a dictionary of keys, in Python
     return all(are_positions(at, n) for at, n in zip(places, matrix.shape, strict=True))
 
@@ -194,7 +203,7 @@ def _integers(values: Any, name: str, i: int, n_nodes: int) -> np.ndarray:
         numbers = np.full(1, np.nan)
     with np.errstate(invalid="ignore"):  # NaN, and what is too large: unequal, whatever it becomes
         whole = numbers.astype(np.int64)
-    if numbers.shape != (n_nodes,) or not (whole == numbers).all():
+    if numbers.shape != (n_nodes,) or not ((whole == numbers) & (np.abs(numbers) < 2.0**53)).all():
         raise ValueError(f"{name} of sample {i} must be {n_nodes} whole numbers, one per node.")
     return whole
 

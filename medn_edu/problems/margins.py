@@ -24,7 +24,7 @@ from medn_edu.results import DualMarginals, DualVariables
 from medn_edu.slacks import Slack
 from medn_edu.structures import LabelledSamples, WeightShape
 
-__all__ = ["MarginProblem"]
+__all__ = ["MarginProblem", "score_rounding"]
 
 _ROUNDING = 1e-9  # how far marginals may be from consistent, relative to the mass of their sample
 
@@ -143,37 +143,9 @@ class MarginProblem:
         _, violation = self.violated(weights)
         price, worst = (
             self.data.sample_weight * self.slack.penalty(np.maximum(xi, self.slack.least))
-            for xi in (violation, violation + self.score_rounding(weights))
+            for xi in (violation, violation + score_rounding(self.data, weights))
         )
         return math.fsum(price), 2 * math.fsum(worst - price)
-
-    def score_rounding(self, weights: np.ndarray) -> np.ndarray:
-        """Bound by how much rounding may have moved each sample's largest violation.
-
-        A violation of a few units is what is left of two scores; each sums up products whose sizes
-        add up to ``S``, in ``n`` steps, and may be off by ``n S`` times the spacing of floats at 1.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_weights,)
-            Weights.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The bounds.
-        """
-        samples = self.data.samples
-        coef, transitions = self.weight_shape.split(np.abs(weights))
-        nonzeros = np.diff(samples.indptr)
-        sizes = np.add.reduceat(
-            np.append(np.abs(samples.data) * coef.max(axis=0)[samples.indices], 0.0),
-            samples.indptr[samples.offsets[:-1]],
-        )
-        sizes[samples.indptr[samples.offsets[1:]] == samples.indptr[samples.offsets[:-1]]] = 0.0
-        sizes += samples.lengths * (1.0 + transitions.max())  # 1 is the loss
-        n_steps = samples.lengths + np.maximum.reduceat(nonzeros, samples.offsets[:-1])
-        return 2 * np.finfo(float).eps * n_steps * sizes
 
     # -- the dual side --------------------------------------------------------------------------
 
@@ -304,6 +276,34 @@ class MarginProblem:
         shape = self.data.allowed.shape
         flat = np.ravel_multi_index((edge_type, parent, child), shape)
         return np.bincount(flat, weights=value, minlength=self.data.allowed.size).reshape(shape)
+
+
+def score_rounding(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
+    """Bound by how much rounding may have moved each sample's largest violation.
+
+    A violation of a few units is what is left of two scores; each sums up products whose sizes add
+    up to ``S``, in ``n`` steps, and may be off by ``n S`` times the spacing of floats at 1.
+
+    Parameters
+    ----------
+    data : LabelledSamples
+        Training samples with their labels.
+    weights : ndarray of shape (n_weights,)
+        Weights.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The bounds.
+    """
+    samples = data.samples
+    coef, transitions = data.weight_shape.split(np.abs(weights))
+    sizes = np.abs(samples.data) * coef.max(axis=0)[samples.indices]
+    nonzeros = np.diff(samples.indptr)
+    node = np.bincount(np.repeat(np.arange(samples.n_nodes), nonzeros), sizes, samples.n_nodes)
+    node += 1.0 + transitions.max()  # 1 is the loss
+    n_steps = samples.lengths + np.maximum.reduceat(nonzeros, samples.offsets[:-1])
+    return 2 * np.finfo(float).eps * n_steps * np.add.reduceat(node, samples.offsets[:-1])
 
 
 def _positions(alpha: DualVariables, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

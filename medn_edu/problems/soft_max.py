@@ -55,6 +55,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import entr
@@ -167,6 +168,15 @@ class SoftMaxProblem:
     def has_dual(self) -> bool:
         """Whether there is a dual, and so a gap: only with a penalty."""
         return self.lam > 0
+
+    @cached_property
+    def observed_sizes(self) -> np.ndarray:
+        """Sizes of the terms that gradients add up: features and edges of all samples."""
+        samples, shape = self.data.samples, self.weight_shape
+        weight = np.repeat(self.node_weight, np.diff(samples.indptr))
+        features = np.bincount(samples.indices, weight * np.abs(samples.data), shape.n_features)
+        transitions = np.full(self.data.allowed.shape, self.node_weight.sum())
+        return shape.join(np.tile(features, (shape.n_labels, 1)), transitions)
 
     @property
     def softness(self) -> float:

@@ -246,5 +246,5 @@ def shortest_subgradient(weights: np.ndarray, gradient: np.ndarray, lam: float) 
 def _entropy_of_mixture(share: float, losses: np.ndarray, entropies: np.ndarray) -> np.ndarray:
     """Entropy of ``(1 - t) [y = y_i] + t p_w``, exactly (module docstring); ``t`` is the share."""
     q = np.exp(-losses)
-    others = -share * (1.0 - q) * math.log(share) + share * (entropies - entr(q))
+    others = (1.0 - q) * entr(share) + share * (entropies - entr(q))
     return entr(1.0 - share + share * q) + others

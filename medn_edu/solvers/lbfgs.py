@@ -25,8 +25,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from medn_edu.problems.margins import score_rounding
 from medn_edu.problems.soft_max import SoftMaxProblem
-from medn_edu.results import Iterate
+from medn_edu.results import STUCK, Iterate
 from medn_edu.solvers._quasi_newton import (
     REFRESH_AT,
     FirstGuess,
@@ -42,6 +43,7 @@ __all__ = ["lbfgs"]
 ENOUGH_DECREASE, ENOUGH_FLATTENING = 1e-4, 0.9
 MAX_TRIALS = 40  # of the line search
 FLOOR = 1e-4  # least curvature relative to the largest
+ROUNDING = 1e-12  # what is left of a gradient below this share of its terms says nothing
 PROMISE = 10.0  # how many times the tolerance a Newton step may promise where the loss has settled
 
 
@@ -129,44 +131,49 @@ def lbfgs(
         found, n_trials = _line_search(problem, point, direction)
         n_evaluations += n_trials
         iteration += 1
-        if found is None:
-            stopped = "the objective can no longer be lowered in floating point"
-            continue
-        pair = Pair.between(point, found)
-        if pair is not None:
-            pairs.append(pair)
-        change = point.objective - found.objective
-        point = found
-        stopped = _reason_to_stop(problem, point, change_tol)
-        if not stopped and not problem.lam > 0 and change <= change_tol * abs(point.objective):
-            n_evaluations += 1
-            if _promise(problem, point) <= PROMISE * change_tol * abs(point.objective):
-                stopped = f"relative change of the likelihood below {change_tol:g}"
+        change = 0.0 if found is None else point.objective - found.objective
+        if found is not None:
+            pair = Pair.between(point, found)
+            if pair is not None:
+                pairs.append(pair)
+            point = found
+        stopped = "" if point.gradient.any() else "the gradient vanished"
+        if not (stopped or problem.lam > 0):
+            stopped = _reason_to_stop(problem, point, change, change_tol)
+        if found is None and not stopped:
+            stopped = STUCK
 
 
-def _reason_to_stop(problem: SoftMaxProblem, new: Point, change_tol: float) -> str:
-    """Say why to stop, if one point is reason enough; only plain problems, without a gap, need more."""
-    if not new.gradient.any():
-        return "the gradient vanished"
-    if problem.lam > 0:
-        return ""
+def _reason_to_stop(problem: SoftMaxProblem, point: Point, change: float, change_tol: float) -> str:
+    """Say why to stop, if there is a reason; only plain problems, without a gap, need one."""
     # The loss cannot fall below 0.  Where it has an infimum of 0, its relative change never dies
     # away, but compared to guessing there is nothing left to gain.
     guessing = float(problem.node_weight.sum()) * math.log(problem.weight_shape.n_labels)
-    if new.objective <= change_tol * guessing:
+    fitted = point.objective <= change_tol * guessing
+    least = change_tol * abs(point.objective)
+    if not fitted and (change > least or _promise(problem, point) > PROMISE * least):
+        return ""
+    if score_rounding(problem.data, point.weights).max() > 1.0:
+        return STUCK  # rounding may be all that is left of the loss
+    if fitted:
         return f"samples labelled without error, log-loss below {change_tol:g} of guessing"
-    return ""
+    return f"relative change of the likelihood below {change_tol:g}"
 
 
 def _promise(problem: SoftMaxProblem, point: Point) -> float:
-    """Return by how much a Newton step would lower the objective, as far as the guess knows.
+    """Return by how much Newton steps, weight by weight, would lower the objective.
 
     Where features differ much in size, plain L-BFGS can crawl along the large ones: the objective
     hardly changes any more while the small ones, transitions for instance, have yet to be fitted.
     """
-    curvature = problem.curvature(point.weights)
-    guess = FirstGuess(problem.data, curvature, floor_share=np.finfo(float).eps)
-    return 0.5 * float(point.gradient @ guess.solve(point.gradient))
+    samples, curvature = problem.data.samples, problem.curvature(point.weights)
+    doubt = np.repeat(curvature.doubt, np.diff(samples.indptr)) / max(curvature.doubt.sum(), 1e-300)
+    squares = np.bincount(samples.indices, doubt * samples.data**2, samples.n_features)
+    by_cell = np.outer(np.diag(curvature.labels), squares)
+    diagonal = problem.weight_shape.join(by_cell, curvature.transitions)
+    says = np.abs(point.gradient) > ROUNDING * problem.observed_sizes
+    with np.errstate(divide="ignore", over="ignore"):  # no curvature, no bound on the gain
+        return 0.5 * float(np.sum(point.gradient[says] ** 2 / np.maximum(diagonal[says], 0.0)))
 
 
 def _gap(problem: SoftMaxProblem, gradient: np.ndarray) -> float:

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from medn_edu.problems.sparse_soft_max import L1SoftMaxProblem
-from medn_edu.results import Iterate
+from medn_edu.results import STUCK, Iterate
 from medn_edu.solvers._quasi_newton import (
     Pair,
     Point,
@@ -104,7 +104,7 @@ def owlqn(
             found, n_trials = _step(problem, point, slope, pairs)
             n_evaluations += n_trials
         if found is None:
-            stopped = "the objective can no longer be lowered in floating point"
+            stopped = STUCK
             continue
         pair = Pair.between(point, found)
         if pair is not None:

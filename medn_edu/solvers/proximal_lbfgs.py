@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from medn_edu.problems.sparse_soft_max import L1SoftMaxProblem, shortest_subgradient
-from medn_edu.results import Iterate
+from medn_edu.results import STUCK, Iterate
 from medn_edu.solvers._quasi_newton import (
     REFRESH_AT,
     FirstGuess,
@@ -141,7 +141,7 @@ def proximal_lbfgs(
             n_evaluations += n_trials
         iteration += 1
         if found is None:
-            stopped = "the objective can no longer be lowered in floating point"
+            stopped = STUCK
             continue
         pair = Pair.between(point, found)
         if pair is not None:
