@@ -118,7 +118,9 @@ class Certificate:
         Distance of the subdifferential to zero in the largest entry, where the problem has a penalty
         with kinks.
     rounding : float or None
-        How far rounding may have moved the two values, where that is known.
+        How far rounding may have moved the two values at worst, where that is known.
+    rounding_counts : bool
+        Whether that is so far that the gap is to be taken larger by as much.
     """
 
     primal: float
@@ -127,6 +129,7 @@ class Certificate:
     eta: np.ndarray | None = None
     subgradient_norm: float | None = None
     rounding: float | None = None
+    rounding_counts: bool = False
 
     @property
     def gap(self) -> float:
@@ -146,8 +149,8 @@ class Certificate:
         if self.gap < -believed - rounding:
             return float("inf")
         gap = max(self.gap, 0.0)
-        if self.rounding is not None and not self.rounding <= believed:  # NaN counts, too
-            gap += self.rounding
+        if self.rounding_counts:
+            gap += rounding
         if gap == 0:
             return 0.0
         return gap / abs(self.primal) if self.primal != 0 else float("inf")

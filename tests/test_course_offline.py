@@ -98,11 +98,14 @@ def server(
 
 
 def get(port: int, path: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-    with contextlib.closing(connection):
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
+    for _ in range(300):  # it tells its address a moment before it listens
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        with contextlib.closing(connection), contextlib.suppress(ConnectionRefusedError):
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        time.sleep(0.2)
+    raise ConnectionRefusedError(f"nobody listens on port {port}")
 
 
 def test_lab_serves_the_course_to_who_has_the_token(

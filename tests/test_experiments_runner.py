@@ -454,7 +454,8 @@ def test_a_killed_run_resumes_to_identical_tables(tmp_path, n_jobs):
         wait_until(lambda: not any(map(is_running, workers)), 10)
     n_before = tables(folder).count(b"\n") - 1
     assert 0 < n_before < len(SPECS), "killed in the middle"
-    assert len(workers) == (1 if n_jobs == 1 else 3), "one, or the main process and two workers"
+    # One, or the main process and two workers, of which one may not have begun.
+    assert len(workers) in ([1] if n_jobs == 1 else [2, 3])
     run_study(TOY, SPECS, ResultStore.open(folder))
     run_study(TOY, SPECS, ResultStore.open(tmp_path / "whole"))
     assert tables(folder) == tables(tmp_path / "whole")

@@ -15,6 +15,7 @@ up by node and edge (`DualMarginals`).  Three sums over them are all that a dual
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +27,7 @@ from medn_edu.structures import LabelledSamples, WeightShape
 
 __all__ = ["MarginProblem", "score_rounding"]
 
+_NEGLIGIBLE = 1e-6  # rounding of a score, next to losses of 1
 _ROUNDING = 1e-9  # how far marginals may be from consistent, relative to the mass of their sample
 
 
@@ -127,8 +129,8 @@ class MarginProblem:
         """Price ``sum_i U(xi_i)`` of the margins that the weights violate."""
         return self.penalty_and_rounding(weights)[0]
 
-    def penalty_and_rounding(self, weights: np.ndarray) -> tuple[float, float]:
-        """Return the price, and how far rounding may have moved a primal and a dual value together.
+    def penalty_and_rounding(self, weights: np.ndarray) -> tuple[float, dict[str, Any]]:
+        """Return the price, and what a certificate says of rounding.
 
         Parameters
         ----------
@@ -137,15 +139,22 @@ class MarginProblem:
 
         Returns
         -------
-        penalty, rounding : float
-            ``sum_i U(xi_i)``, and twice what it would rise by if all scores were as wrong as can be.
+        penalty : float
+            ``sum_i U(xi_i)``.
+        rounding : dict
+            ``rounding``, twice what the price would rise by if all scores were as wrong as can be (for
+            the dual value as well), and ``rounding_counts``: it does where a score may be off by more
+            than a millionth of a wrong label.
         """
         _, violation = self.violated(weights)
+        error = score_rounding(self.data, weights)
         price, worst = (
             self.data.sample_weight * self.slack.penalty(np.maximum(xi, self.slack.least))
-            for xi in (violation, violation + score_rounding(self.data, weights))
+            for xi in (violation, violation + error)
         )
-        return math.fsum(price), 2 * math.fsum(worst - price)
+        counts = not bool((error <= _NEGLIGIBLE).all())  # NaN counts, too
+        rounding = 2 * math.fsum(worst - price)
+        return math.fsum(price), {"rounding": rounding, "rounding_counts": counts}
 
     # -- the dual side --------------------------------------------------------------------------
 
@@ -301,7 +310,7 @@ def score_rounding(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
     sizes = np.abs(samples.data) * coef.max(axis=0)[samples.indices]
     nonzeros = np.diff(samples.indptr)
     node = np.bincount(np.repeat(np.arange(samples.n_nodes), nonzeros), sizes, samples.n_nodes)
-    node += 1.0 + transitions.max()  # 1 is the loss
+    node = node + (1.0 + transitions.max())  # 1 is the loss
     n_steps = samples.lengths + np.maximum.reduceat(nonzeros, samples.offsets[:-1])
     return 2 * np.finfo(float).eps * n_steps * np.add.reduceat(node, samples.offsets[:-1])
 

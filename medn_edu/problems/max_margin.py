@@ -28,6 +28,7 @@ and ``w_k = 2 eta_k / (lam - eta_k^2)`` (Corollary 7).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class MaxMarginProblem(MarginProblem):
         """Primal value ``P(w)`` of P1 at mean weights ``w``."""
         return self._primal_and_rounding(weights)[0]
 
-    def _primal_and_rounding(self, weights: np.ndarray) -> tuple[float, float]:
+    def _primal_and_rounding(self, weights: np.ndarray) -> tuple[float, dict[str, Any]]:
         penalty, rounding = self.penalty_and_rounding(weights)
         return math.fsum(self.prior.kl(weights)) + penalty, rounding
 
@@ -111,4 +112,4 @@ class MaxMarginProblem(MarginProblem):
         alpha = iterate.dual()
         eta = self.eta(alpha)
         primal, rounding = self._primal_and_rounding(iterate.weights)
-        return Certificate(primal, self._dual(alpha, eta), alpha, eta, rounding=rounding)
+        return Certificate(primal, self._dual(alpha, eta), alpha, eta, **rounding)

@@ -22,6 +22,7 @@ where its margin is the sample's worst.  Short of the optimum a gap ``g`` still 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class NormMarginProblem(MarginProblem):
         """Primal value ``R(w) + C sum_i xi_i``."""
         return self._primal_and_rounding(weights)[0]
 
-    def _primal_and_rounding(self, weights: np.ndarray) -> tuple[float, float]:
+    def _primal_and_rounding(self, weights: np.ndarray) -> tuple[float, dict[str, Any]]:
         penalty, rounding = self.penalty_and_rounding(weights)
         return self.norm.value(weights) + penalty, rounding
 
@@ -97,7 +98,7 @@ class NormMarginProblem(MarginProblem):
                 "a margin problem is certified by dual variables; the solver kept none."
             )
         primal, rounding = self._primal_and_rounding(iterate.weights)
-        return Certificate(primal, *self._scaled(iterate.dual()), rounding=rounding)
+        return Certificate(primal, *self._scaled(iterate.dual()), **rounding)
 
     def _scaled(
         self, alpha: DualVariables | DualMarginals

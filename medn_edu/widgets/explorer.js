@@ -27,7 +27,7 @@ async function decoded(png, alt) {
   const url = URL.createObjectURL(new Blob([png], { type: "image/png" }));
   image.src = url;
   image.alt = alt;
-  await image.decode();
+  await image.decode().catch(() => {}); // on a busy machine; then it is decoded when it is shown
   image.dataset.url = url;
   return image;
 }
