@@ -467,15 +467,6 @@ def test_data_frames_and_unmasked_arrays_are_features():
     assert (pack(X).features != pack([np.eye(3)] * 4).features).nnz == 0
 
 
-def test_missing_labels_of_pandas():
-    pandas = pytest.importorskip("pandas")
-    for missing in (pandas.NA, pandas.NaT):
-        with pytest.raises(ValueError, match="sample 1 has a missing label"):
-            encode_labels(["aba", [missing]], pack(GOOD))
-    with pytest.raises(TypeError, match="X is a DataFrame"):
-        pack(pandas.DataFrame(np.eye(3)))
-
-
 def test_taking_samples_equals_packing_them():
     """`Samples.take` and packing a sublist are the same."""
     rng = np.random.default_rng(0)
