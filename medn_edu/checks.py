@@ -59,25 +59,7 @@ def _number(value: Any, kind: type, sentence: str) -> Any:
 def as_numbers(values: Any) -> np.ndarray:
     """Return real numbers as float64; numpy would also read text and dates, and drop masks.
 
-    Parameters
-    ----------
-    values : array_like
-        What the user handed in.
-
-    Returns
-    -------
-    ndarray of float64
-        The numbers; infinite where they are too large.
-
-    Raises
-    ------
-    TypeError
-        If there is anything else; the message says what, as the end of "... holds".
-
-    Examples
-    --------
-    >>> as_numbers([1, 2.5])
-    array([1. , 2.5])
+    Numbers too large become infinite.  An error says what else there is, as the end of "... holds".
     """
     rows = values if isinstance(values, list | tuple) else [values]
     cells = (cell for row in rows if isinstance(row, list | tuple) for cell in row)
@@ -100,32 +82,7 @@ def as_numbers(values: Any) -> np.ndarray:
 
 
 def check_choice(name: str, value: Any, options: Collection[str | None]) -> str | None:
-    """Return ``value`` if it is one of the words (or None) that an argument may be.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        What the user handed in.
-    options : collection of str or None
-        What it may be.
-
-    Returns
-    -------
-    str or None
-        The value.
-
-    Raises
-    ------
-    ValueError
-        If it is none of them.
-
-    Examples
-    --------
-    >>> check_choice("penalty", "l1", (None, "l1", "l2"))
-    'l1'
-    """
+    """Return ``value`` if it is one of the words (or None) that an argument may be."""
     if not (value is None or isinstance(value, str)) or value not in options:
         *others, last = map(repr, options)
         several = "one of " if len(others) > 2 else ""
@@ -136,30 +93,7 @@ def check_choice(name: str, value: Any, options: Collection[str | None]) -> str 
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Return ``value`` as a bool if it is True or False, numpy's included.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        What the user handed in.
-
-    Returns
-    -------
-    bool
-        The flag.
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-
-    Examples
-    --------
-    >>> check_flag("warm_start", True)
-    True
-    """
+    """Return ``value`` as a bool if it is True or False, numpy's included."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} is {shown(value)}; expected True or False.")
     return bool(value)
@@ -168,31 +102,8 @@ def check_flag(name: str, value: Any) -> bool:
 def check_positive(name: str, value: Any, *, most: float = math.inf) -> float:
     """Return ``value`` as a float if it is a finite number above 0.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        What the user handed in.
-    most : float, optional
-        Where computations overflow: the number must be between ``1 / most`` and ``most``.
-
-    Returns
-    -------
-    float
-        The number.
-
-    Raises
-    ------
-    TypeError
-        If it is not a number.
-    ValueError
-        If it is not finite, not above 0, or too large or small.
-
-    Examples
-    --------
-    >>> check_positive("C", 2)
-    2.0
+    Where ``most`` says from which numbers on computations overflow, it must be between ``1 / most``
+    and ``most``.
     """
     number = _number(value, numbers.Real, f"{name} is {shown(value)}; expected a number > 0.")
     if not (math.isfinite(number) and number > 0):
@@ -206,32 +117,7 @@ def check_positive(name: str, value: Any, *, most: float = math.inf) -> float:
 
 
 def check_nonnegative(name: str, value: Any) -> float:
-    """Return ``value`` as a float if it is a finite number of at least 0.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        What the user handed in.
-
-    Returns
-    -------
-    float
-        The number.
-
-    Raises
-    ------
-    TypeError
-        If it is not a number.
-    ValueError
-        If it is not finite or below 0.
-
-    Examples
-    --------
-    >>> check_nonnegative("noise", 0)
-    0.0
-    """
+    """Return ``value`` as a float if it is a finite number of at least 0."""
     sentence = f"{name} is {shown(value)}; expected a number of at least 0."
     number = _number(value, numbers.Real, sentence)
     if not (math.isfinite(number) and number >= 0):
@@ -240,94 +126,21 @@ def check_nonnegative(name: str, value: Any) -> float:
 
 
 def check_probability(name: str, value: Any) -> float:
-    """Return ``value`` as a float if it is a probability strictly between 0 and 1.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        What the user handed in.
-
-    Returns
-    -------
-    float
-        The number.
-
-    Raises
-    ------
-    TypeError
-        If it is not a number.
-    ValueError
-        If it is not between 0 and 1.
-
-    Examples
-    --------
-    >>> check_probability("delta", 0.05)
-    0.05
-    """
+    """Return ``value`` as a float if it is a probability strictly between 0 and 1."""
     if not check_positive(name, value) < 1:
         raise ValueError(f"{name} is {shown(value)}; expected a probability between 0 and 1.")
     return float(value)
 
 
 def check_jobs(value: Any) -> int:
-    """Return ``n_jobs`` as an int if it is a number of threads that a machine could have.
-
-    Parameters
-    ----------
-    value : object
-        What the user handed in.
-
-    Returns
-    -------
-    int
-        The number.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a whole number from 1 to 1024.
-
-    Examples
-    --------
-    >>> check_jobs(2)
-    2
-    """
+    """Return ``n_jobs`` as an int if it is a number of threads that a machine could have."""
     if check_count("n_jobs", value) > _MOST_JOBS:
         raise ValueError(f"n_jobs is {value}; expected 1 to {_MOST_JOBS} threads.")
     return int(value)
 
 
 def check_count(name: str, value: Any, *, least: int = 1) -> int:
-    """Return ``value`` as an int if it is a whole number of at least ``least``.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        What the user handed in.
-    least : int, default=1
-        Smallest value allowed.
-
-    Returns
-    -------
-    int
-        The number.
-
-    Raises
-    ------
-    TypeError
-        If it is not a whole number.
-    ValueError
-        If it is too small.
-
-    Examples
-    --------
-    >>> check_count("k", 3)
-    3
-    """
+    """Return ``value`` as an int if it is a whole number of at least ``least``."""
     sentence = f"{name} is {shown(value)}; expected a whole number of at least {least}."
     number = _number(value, numbers.Integral, sentence)
     if number < least:
@@ -336,28 +149,7 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
 
 
 def random_generator(random_state: Any) -> np.random.Generator:
-    """Return a generator for a seed, a generator, or None (a fresh one each time).
-
-    Parameters
-    ----------
-    random_state : int, numpy.random.Generator or None
-        What the user handed in.
-
-    Returns
-    -------
-    numpy.random.Generator
-        The generator.
-
-    Raises
-    ------
-    ValueError
-        If it is nothing of the kind.
-
-    Examples
-    --------
-    >>> random_generator(0).integers(10).item()
-    8
-    """
+    """Return a generator for a seed, a generator, or None (a fresh one each time)."""
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
     try:

@@ -191,24 +191,24 @@ class Lab:
         """Run every cell, in order, and wait until the last has finished."""
         self._command("notebook:run-all-cells", seconds)
 
-    def run_above(self, cell: int, seconds: float = 300) -> None:
-        """Run the cells above one, in order, and wait until the last has finished."""
+    def run(self, cell: int, seconds: float = 300) -> None:
+        """Run one cell and wait until it has finished."""
         there = (
             "(cell) => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = cell; }"
         )
         self.page.evaluate(there, cell)
-        self._command("notebook:run-all-above", seconds)
+        self._command("notebook:run-cell", seconds)
 
     def _command(self, name: str, seconds: float) -> None:
-        # the promise of "run all" is kept in the page: awaiting it here can hang for ever
+        # the promise of the command is kept in the page: awaiting it here can hang for ever
         self.page.evaluate(
             """(name) => {
-                window.allRun = "no";
-                window.jupyterapp.commands.execute(name).then(() => { window.allRun = "yes"; });
+                window.hasRun = "no";
+                window.jupyterapp.commands.execute(name).then(() => { window.hasRun = "yes"; });
             }""",
             name,
         )
-        self.wait_for("() => window.allRun === 'yes'", seconds)
+        self.wait_for("() => window.hasRun === 'yes'", seconds)
 
     def wait_for(self, condition: str, seconds: float = 120, argument: Any = None) -> None:
         """Wait until a condition holds in the page, asked every 50 ms instead of at every frame."""

@@ -6,11 +6,12 @@ Screenshots are kept in the folder named by ``MEDN_EDU_SCREENSHOTS``, if it is s
 
 from __future__ import annotations
 
+import ast
 import itertools
 import os
 import pathlib
-import re
 import shutil
+import symtable
 from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -173,26 +174,50 @@ def wait_for_stack(lab: Lab) -> None:
     lab.wait_for(arrived)
 
 
-def below_explorers(notebook: str) -> list[int]:
-    """Return the numbers of the cells below those that show an explorer."""
+def cells_for_explorers(notebook: str) -> tuple[list[int], int]:
+    """Return the cells that show explorers with those that make what they use, and how many show."""
     cells = nbformat.read(ROOT / "notebooks" / notebook, as_version=4).cells
-    code = [cell.source if cell.cell_type == "code" else "" for cell in cells]
-    return [i + 1 for i, text in enumerate(code) if re.search("^explorer = ", text, re.MULTILINE)]
+    needed, wanted, shows = [], set(), 0
+    for number, cell in reversed(list(enumerate(cells))):
+        if cell.cell_type == "code":
+            made, changed, used = names_in(cell.source)
+            if "explorer" in made or (made | changed) & wanted:
+                needed.append(number)
+                shows += "explorer" in made
+                wanted = (wanted | used) - made
+    return needed[::-1], shows
+
+
+def names_in(source: str) -> tuple[set[str], set[str], set[str]]:
+    """Return the names that a cell binds, those whose items it sets, and those that it uses."""
+    table = symtable.symtable(source, "cell", "exec")
+    made = {each.get_name() for each in table.get_symbols() if each.is_assigned()}
+    made |= {each.get_name() for each in table.get_symbols() if each.is_imported()}
+    used = {each.get_name() for each in table.get_symbols() if each.is_referenced()}
+    inner = table.get_children()
+    while inner:
+        scope = inner.pop()
+        used |= {each.get_name() for each in scope.get_symbols() if each.is_global()}
+        inner += scope.get_children()
+    set_items = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Subscript)]
+    changed = {ast.unparse(node.value) for node in set_items if isinstance(node.ctx, ast.Store)}
+    return made, changed, used
 
 
 @pytest.mark.parametrize("notebook", [path.name for path in NOTEBOOKS])
 def test_notebook_opens_and_answers_the_keyboard(
     lab: Lab, screenshots: pathlib.Path | None, notebook: str
 ) -> None:
-    """With its saved outputs; what comes after the last explorer runs in test_course_notebooks.py."""
+    """With its saved outputs; only what its explorers use is run, test_course_notebooks.py runs all."""
     lab.errors.clear()
     lab.open(notebook)
-    below = below_explorers(notebook)
+    needed, shows = cells_for_explorers(notebook)
+    for cell in needed:
+        lab.run(cell)
     explorers = lab.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .medn-explorer")
-    if below:
-        lab.run_above(below[-1])
-        explorers.nth(len(below) - 1).wait_for()
-    assert explorers.count() == len(below)
+    if shows:
+        explorers.nth(shows - 1).wait_for()
+    assert explorers.count() == shows
     if notebook[0].isdigit():  # the course; errata is a reference, whose pictures stand still
         assert explorers.count() >= 1
     for i in range(explorers.count()):

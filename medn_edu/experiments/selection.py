@@ -20,6 +20,7 @@ import numpy as np
 from medn_edu.experiments.models import Model, make_model
 
 __all__ = [
+    "ONE_PART",
     "Grid",
     "Selected",
     "blocks_of",
@@ -30,6 +31,9 @@ __all__ = [
 ]
 
 Grid = tuple[tuple[str, tuple[float, ...]], ...]
+
+ONE_PART = (("n_tried", 1),)
+"""Of those that choose at quick scale: one part has its turn, not all of them."""
 
 
 class Selected:
@@ -51,7 +55,7 @@ class Selected:
         How many of the parts take their turn; all unless given.
     blocks : tuple of int, optional
         Sizes of the parts that the samples begin with.  Each of them trains in turn, and all other
-        samples test; ``n_folds``, ``inverse`` and ``n_tried`` then do not matter.
+        samples test; ``n_folds`` and ``inverse`` then do not matter.
     tol : float, default=0.02
         Gap at which a training of the path ends, if it is larger than the model's own; the last
         training, on all samples, has the model's.
@@ -196,8 +200,9 @@ class Selected:
 
     def _folds(self, n_samples: int) -> list[tuple[np.ndarray, np.ndarray]]:
         if self.blocks:
-            return blocks_of(n_samples, self.blocks)
-        pairs = folds_of(n_samples, self.n_folds, self.random_state, inverse=self.inverse)
+            pairs = blocks_of(n_samples, self.blocks)
+        else:
+            pairs = folds_of(n_samples, self.n_folds, self.random_state, inverse=self.inverse)
         return pairs[: self.n_tried]
 
     def _make(self, **constants: float) -> Any:

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.experiments.models import MODELS, Model
-from medn_edu.experiments.selection import Grid, Selected, read_constants
+from medn_edu.experiments.selection import ONE_PART, Grid, Selected, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Study
 from medn_edu.experiments.splits import N_UNSEEN_PARTS, ocr_split
 from medn_edu.experiments.studies.ocr import grid_errors
@@ -116,7 +116,7 @@ _SLOW = {
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    parts = range(1 if quick else N_UNSEEN_PARTS)
+    parts, tried = (range(1), ONE_PART) if quick else (range(N_UNSEEN_PARTS), ())
     places: list[tuple[str, int, Iterable[str]]] = [
         *((data, part, _UNSEEN_MODELS) for part in parts for data in _HELD_OUT),
         *((data, 0, MODELS) for data in _WHOLE),
@@ -125,7 +125,7 @@ def _specs(scale: str, seed: int) -> list[FitSpec]:
     for data, part, names in places:
         for name in names:
             if not (quick and name in _SLOW[data]):
-                by = _choosing_spec(data, part, name, seed)
+                by = _choosing_spec(data, part, name, tried, seed)
                 parameters = _GIVEN.get((data, name), tuple(_FIXED.get(name, {}).items()))
                 fits.append(FitSpec(data, part, name, parameters, seed, by.key if by else ""))
                 if by:
@@ -133,13 +133,15 @@ def _specs(scale: str, seed: int) -> list[FitSpec]:
     return [*choosers.values(), *fits]
 
 
-def _choosing_spec(data: str, part: int, name: str, seed: int) -> FitSpec | None:
+def _choosing_spec(
+    data: str, part: int, name: str, tried: tuple[tuple[str, int], ...], seed: int
+) -> FitSpec | None:
     """Return the fit that chooses a model's constants, if there are any to choose."""
     of = _TAKEN_OVER.get(name, name)
     if of not in _GRIDS or (data, of) in _GIVEN:
         return None
     source = "ocr-unseen" if data == "ocr-seen" else data
-    return FitSpec(f"{source}-choosing", part, _chooser_name(of, source), seed=seed)
+    return FitSpec(f"{source}-choosing", part, _chooser_name(of, source), tried, seed)
 
 
 # ---------------------------------------------------------------------------------------------
