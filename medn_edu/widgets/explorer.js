@@ -116,6 +116,7 @@ function render({ model, el }) {
       delete frame.image.dataset.kept;
     }
     stack = { key: stackKey(), frames: new Map() };
+    root.dataset.frames = "0";
   };
 
   const refresh = () => {
