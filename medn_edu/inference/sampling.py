@@ -34,6 +34,7 @@ from medn_edu.structures import Samples
 __all__ = ["draw_labellings", "gibbs_labellings"]
 
 _UNIFORMS = 1 << 20  # random numbers made at a time
+_KEPT = 1 << 22  # sums of weights kept for later sweeps, if that is enough for all
 
 
 def draw_labellings(
@@ -180,6 +181,7 @@ def gibbs_labellings(
     packed = Packed.of(samples)
     edge_t = np.array(edge.transpose(0, 2, 1), order="C")
     child_starts, children = _children(packed.parents)
+    table = _table(packed.parents, child_starts, node.shape[1], n_sweeps)
     done = 0
     while done < n_sweeps:
         n = min(n_sweeps - done, max(1, _UNIFORMS // samples.n_nodes))
@@ -194,6 +196,7 @@ def gibbs_labellings(
             children,
             rng.random((n, samples.n_nodes)),
             labels,
+            table,
         )
         done += n
     return labels
@@ -218,3 +221,14 @@ def _children(parents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     children = order[np.searchsorted(parents[order], 0) :]
     starts = np.searchsorted(parents[children], np.arange(len(parents) + 1))
     return starts.astype(np.int64), children.astype(np.int64)
+
+
+def _table(
+    parents: np.ndarray, child_starts: np.ndarray, n_labels: int, n_sweeps: int
+) -> np.ndarray:
+    """Return room for what Gibbs sampling keeps: none where nodes have too many neighbours."""
+    degrees = np.diff(child_starts) + (parents >= 0)
+    n_places = n_labels ** int(degrees.max(initial=0))
+    if n_places > n_sweeps or len(parents) * n_places * n_labels > _KEPT:
+        n_places = 0
+    return np.zeros((len(parents), n_places, n_labels))

@@ -36,7 +36,8 @@ def draw_down(log_belief, edge, parents, edge_types, offsets, first, last, unifo
                 step = edge[edge_types[t], labels[draw, parents[t]]]
                 for b in range(n_labels):
                     x[b] = row[b] + step[b]
-            labels[draw, t] = _draw(x, 1.0, uniforms[draw, t])
+            _running_sums(x, 1.0)
+            labels[draw, t] = _drawn(x, uniforms[draw, t])
 
 
 @kernel
@@ -51,46 +52,55 @@ def gibbs_sweeps(
     children,
     uniforms,
     labels,
+    table,
 ):
     """Draw every node in turn given all others, once for each row of ``uniforms``.
 
-    ``children[child_starts[t]:child_starts[t + 1]]`` are the children of node ``t``.
+    ``children[child_starts[t]:child_starts[t + 1]]`` are the children of node ``t``.  ``table``, zeros
+    at first, of shape (n_nodes, labellings of a node's neighbours, n_labels), keeps the running sums
+    of weights that have been worked out; where it is empty, they are worked out each time.
     """
     n_nodes, n_labels = node.shape
-    x = np.empty(n_labels)
+    sums = np.empty(n_labels)
     for sweep in range(uniforms.shape[0]):
         for t in range(n_nodes):
-            for b in range(n_labels):
-                x[b] = node[t, b]
-            if parents[t] >= 0:
-                step = edge[edge_types[t], labels[parents[t]]]
+            if table.size > 0:
+                place = labels[parents[t]] if parents[t] >= 0 else 0
+                for j in range(child_starts[t], child_starts[t + 1]):
+                    place = place * n_labels + labels[children[j]]
+                sums = table[t, place]
+            if table.size == 0 or sums[-1] == 0.0:
                 for b in range(n_labels):
-                    x[b] += step[b]
-            for j in range(child_starts[t], child_starts[t + 1]):
-                step = edge_t[edge_types[children[j]], labels[children[j]]]
-                for b in range(n_labels):
-                    x[b] += step[b]
-            labels[t] = _draw(x, inverse_temperature, uniforms[sweep, t])
+                    sums[b] = node[t, b]
+                if parents[t] >= 0:
+                    step = edge[edge_types[t], labels[parents[t]]]
+                    for b in range(n_labels):
+                        sums[b] += step[b]
+                for j in range(child_starts[t], child_starts[t + 1]):
+                    step = edge_t[edge_types[children[j]], labels[children[j]]]
+                    for b in range(n_labels):
+                        sums[b] += step[b]
+                _running_sums(sums, inverse_temperature)
+            labels[t] = _drawn(sums, uniforms[sweep, t])
 
 
 @kernel
-def _draw(x, inverse_temperature, uniform):
-    """Return ``b`` with probability proportional to ``exp(x[b] / temperature)``; overwrites ``x``."""
-    n_labels = x.size
+def _running_sums(x, inverse_temperature):
+    """Turn logarithms of weights into the running sums of ``exp(x[b] / temperature)``, up to a factor."""
     largest = -np.inf
-    for b in range(n_labels):
+    for b in range(x.size):
         largest = x[b] if x[b] > largest else largest
     total = 0.0
-    for b in range(n_labels):
-        x[b] = math.exp((x[b] - largest) * inverse_temperature)
-        total += x[b]
-    goal = uniform * total
-    below = 0.0
-    label = 0
-    for b in range(n_labels):
-        if x[b] > 0.0:
-            label = b  # also the answer should rounding leave the sum below its goal
-            below += x[b]
-            if below > goal:
-                break
-    return label
+    for b in range(x.size):
+        total += math.exp((x[b] - largest) * inverse_temperature)
+        x[b] = total
+
+
+@kernel
+def _drawn(sums, uniform):
+    """Return the first label at which the running sums of weights pass ``uniform`` times the last."""
+    total = sums[-1]
+    for b in range(sums.size):
+        if sums[b] > uniform * total or sums[b] == total:  # should rounding leave all below
+            return b
+    return 0
