@@ -1,17 +1,13 @@
-"""The study of solvers: what is recorded, what is summed up, and a quick run of all of them."""
+"""The study of solvers: what is recorded and what is summed up; test_quick_studies.py runs it."""
 
 from __future__ import annotations
-
-import re
 
 import numpy as np
 import pytest
 
 from medn_edu.experiments.studies.solvers import summaries, watch
-from medn_edu.experiments.studies.traces import TRACES, run_traces
-from medn_edu.experiments.tables import read_csv
 from medn_edu.plots import new_figure
-from medn_edu.plots.traces import draw_traces, label_traces, solver_title, solver_traces
+from medn_edu.plots.traces import draw_traces, label_traces, solver_traces
 from medn_edu.results import Certificate, Iterate
 from medn_edu.solvers import M3N_SOLVERS
 
@@ -118,40 +114,3 @@ def test_no_two_solvers_look_alike():
     assert len(lines) == len(M3N_SOLVERS)
     for look in ("get_color", "get_marker"):
         assert len({getattr(line, look)() for line in lines}) == len(lines)
-
-
-def test_a_quick_run_watches_every_solver(tmp_path):
-    said = []
-    report = run_traces(
-        TRACES["solvers"], tmp_path, "quick", 0, lambda n, n_all, what: said.append((n, what))
-    )
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "traces.csv", "timings.csv", "table.csv", "figure.png", "caption.md", "runs.csv",
-    }  # fmt: skip
-    assert [what for _, what in said] == [*M3N_SOLVERS, ""]
-    traces = read_csv((tmp_path / "traces.csv").read_text(encoding="utf-8"))
-    times = read_csv((tmp_path / "timings.csv").read_text(encoding="utf-8"))
-    assert "seconds" not in (tmp_path / "traces.csv").read_text(encoding="utf-8").partition("\n")[0]
-    same = ("solver", "iteration")
-    assert [[row[c] for c in same] for row in traces] == [[row[c] for c in same] for row in times]
-    best = min(row["primal"] for row in traces)
-    assert max(row["dual"] for row in traces) <= best * (1 + 1e-9)
-    for name in M3N_SOLVERS:
-        mine = [row for row in traces if row["solver"] == name]
-        assert mine[-1]["relative_gap"] <= 0.01 or mine[-1]["n_passes"] >= 200
-        assert mine[-1]["relative_gap"] < mine[0]["relative_gap"]
-    whole = read_csv((tmp_path / "table.csv").read_text(encoding="utf-8"))
-    assert [row["n_passes"] for row in whole] == [row["n_passes"] for row in traces]
-    assert [row["cpu_seconds"] for row in whole] == [row["cpu_seconds"] for row in times]
-    TRACES["solvers"].draw(whole, tmp_path / "figure.svg")
-    legend = (tmp_path / "figure.svg").read_text(encoding="utf-8").partition('id="legend_1"')[2]
-    entries = re.findall(
-        r"<!-- (.*?) -->", legend
-    )  # text is drawn as shapes, and noted beside them
-    assert sorted(entries) == sorted(map(solver_title, M3N_SOLVERS))
-    for line in summaries(whole):  # in the panel of gaps, which ends at 150 %
-        assert line["relative_gap"] < 1
-    last = {row["solver"]: row for row in summaries(whole)}
-    assert "block Frank-Wolfe" in report.text
-    assert last["block_frank_wolfe"]["passes_to_0.01"] <= 20
-    assert last["block_frank_wolfe"]["error"] == pytest.approx(0.115, abs=0.02)

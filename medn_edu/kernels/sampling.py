@@ -86,7 +86,7 @@ def gibbs_sweeps(
 
 @kernel
 def _running_sums(x, inverse_temperature):
-    """Turn logarithms of weights into the running sums of ``exp(x[b] / temperature)``, up to a factor."""
+    """Turn logarithms of weights into running sums of ``exp(x[b] / temperature)``, up to a factor."""
     largest = -np.inf
     for b in range(x.size):
         largest = x[b] if x[b] > largest else largest

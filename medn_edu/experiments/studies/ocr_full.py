@@ -107,7 +107,7 @@ _UNSEEN_MODELS = ("per letter", "L2-CRF", "M3N", "LapMEDN")
 # At quick scale, with the choice of their constants, they would take too long.
 _LONG = ("per letter", "L1-CRF", "epsilon-M3N", "L1-M3N", "LapMEDN variational", "LapMEDN")
 _SLOW = {
-    "ocr-rest": (*_LONG, "CRF"),
+    "ocr-rest": (*_LONG, "CRF", "L2-CRF"),
     "ocr-one": (*_LONG, "M3N"),
     "ocr-unseen": ("LapMEDN",),
     "ocr-seen": ("LapMEDN",),
