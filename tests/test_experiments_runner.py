@@ -365,6 +365,18 @@ def test_a_doubled_row_is_named(tmp_path):
         ResultStore.open(tmp_path)
 
 
+def test_an_unknown_model_is_named(tmp_path):
+    """Also where the key is in line with it."""
+    run_study(TOY, SPECS, ResultStore.open(tmp_path))
+    damage = tables(tmp_path).decode().replace("M3N", "M4N")
+    (tmp_path / "results.csv").write_text(damage)
+    with pytest.raises(
+        ValueError, match=r"line \d, column model, is 'M4N'; expected a model of this"
+    ):
+        ResultStore.open(tmp_path)
+    assert tables(tmp_path).decode() == damage
+
+
 def test_results_cut_in_the_middle_of_a_line(tmp_path):
     run_study(TOY, SPECS, ResultStore.open(tmp_path))
     (tmp_path / "results.csv").write_bytes(tables(tmp_path)[:-20])

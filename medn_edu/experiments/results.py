@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from medn_edu import __version__
-from medn_edu.experiments.models import make_model
+from medn_edu.experiments.models import MODELS, make_model
 from medn_edu.experiments.selection import constants_text, read_constants
 from medn_edu.experiments.specs import FitSpec, Study
 from medn_edu.experiments.tables import csv_text, damaged_cell, read_csv
@@ -108,6 +108,12 @@ class ResultStore:
         """Columns of the table of results."""
         return RESULT_COLUMNS + (self.study.measured if self.study else ())
 
+    @property
+    def _models(self) -> Set[str]:
+        """Names of the models that the study may train."""
+        models = self.study.models if self.study else None
+        return (MODELS if models is None else models).keys()
+
     @classmethod
     def open(cls, folder: Path, study: Study | None = None, *, force: bool = False) -> ResultStore:
         """Open a folder, reading what earlier runs left there.
@@ -140,12 +146,14 @@ class ResultStore:
             for file in (store.journal_file, store.results_file, store.timings_file):
                 file.unlink(missing_ok=True)
         if store.results_file.exists():
-            store.rows = {row["key"]: row for row in _read(store.results_file, store.columns)}
+            rows = _read(store.results_file, store.columns, store._models)
+            store.rows = {row["key"]: row for row in rows}
         if store.timings_file.exists():
-            for row in _read(store.timings_file, _TIMING_COLUMNS):
+            for row in _read(store.timings_file, _TIMING_COLUMNS, store._models):
                 store._note_times(row)
         if store.journal_file.exists():  # of a run that was killed
-            for row in _read(store.journal_file, store._journal_columns, torn=True):
+            rows = _read(store.journal_file, store._journal_columns, store._models, torn=True)
+            for row in rows:
                 store._note_times(row)
                 store.rows[row["key"]] = {name: row[name] for name in store.columns}
             store.write()
@@ -347,7 +355,9 @@ def settings_text(spec: FitSpec, study: Study | None, constants: Constants) -> s
     return " ".join(texts)
 
 
-def _read(path: Path, columns: Sequence[str], *, torn: bool = False) -> list[dict[str, Any]]:
+def _read(
+    path: Path, columns: Sequence[str], models: Set[str], *, torn: bool = False
+) -> list[dict[str, Any]]:
     """Read a table that has these columns; the end of a torn one may be missing."""
     try:
         content = path.read_bytes()
@@ -364,7 +374,7 @@ def _read(path: Path, columns: Sequence[str], *, torn: bool = False) -> list[dic
         rows = read_csv(text, RANGES)
         known: set[str] = set()
         for number, row in enumerate(rows, start=2):
-            _check_row(row, number, known)
+            _check_row(row, number, known, models)
             if not torn:  # of two in a journal the later counts
                 known.add(row["key"])
         return rows
@@ -375,7 +385,7 @@ def _read(path: Path, columns: Sequence[str], *, torn: bool = False) -> list[dic
         ) from None
 
 
-def _check_row(row: Mapping[str, Any], number: int, known: Set[str]) -> None:
+def _check_row(row: Mapping[str, Any], number: int, known: Set[str], models: Set[str]) -> None:
     """Refuse a row that no run has written, because the next run would change it or trip over it."""
     for column, value in row.items():
         if isinstance(value, str) and (" ".join(value.split()) != value or "\0" in value):
@@ -387,6 +397,8 @@ def _check_row(row: Mapping[str, Any], number: int, known: Set[str]) -> None:
     first, last = f"{row['data']}/fold={row['fold']}/{row['model']}/", f"/seed={row['seed']}"
     if not (row["key"].startswith(first) and row["key"].endswith(last)):
         raise damaged_cell(number, "key", row["key"], f"{first}...{last}, as its cells say")
+    if row["model"] not in models:
+        raise damaged_cell(number, "model", row["model"], "a model of this study")
     for column in ("parameters", "chosen"):
         try:
             read_constants(row[column])
