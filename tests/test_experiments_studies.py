@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from medn_edu.experiments.models import MODELS, make_model, sparsity
-from medn_edu.experiments.selection import ONE_PART
+from medn_edu.experiments.selection import TRIED
 from medn_edu.experiments.specs import FitSpec
 from medn_edu.experiments.studies import STUDIES
 from medn_edu.plots import series_style
@@ -59,7 +59,7 @@ def test_quick_is_a_part_of_paper():
     """But for the choice of constants, in which fewer parts of the data have their turn."""
 
     def with_all_parts(spec):
-        parameters = () if spec.parameters == ONE_PART else spec.parameters
+        parameters = () if spec.parameters == TRIED["quick"] else spec.parameters
         return replace(spec, parameters=parameters, after=spec.after.replace("/n_tried=1", ""))
 
     for study in STUDIES.values():

@@ -20,7 +20,8 @@ import numpy as np
 from medn_edu.experiments.models import Model, make_model
 
 __all__ = [
-    "ONE_PART",
+    "TRIED",
+    "TURNS",
     "Grid",
     "Selected",
     "blocks_of",
@@ -32,8 +33,11 @@ __all__ = [
 
 Grid = tuple[tuple[str, tuple[float, ...]], ...]
 
-ONE_PART = (("n_tried", 1),)
-"""Of those that choose at quick scale: one part has its turn, not all of them."""
+TRIED: dict[str, tuple[tuple[str, float], ...]] = {"quick": (("n_tried", 1),), "paper": ()}
+"""What those that choose are built with, by scale: at quick scale one part has its turn."""
+
+TURNS = {"quick": "  At quick scale one of the parts has its turn, not all of them.", "paper": ""}
+"""What captions say of it, after how constants are chosen."""
 
 
 class Selected:

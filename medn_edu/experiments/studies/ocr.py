@@ -29,7 +29,7 @@ from typing import Any
 
 from medn_edu.estimators import L1M3N
 from medn_edu.experiments.models import MODELS, Model
-from medn_edu.experiments.selection import ONE_PART, Selected
+from medn_edu.experiments.selection import TRIED, Selected
 from medn_edu.experiments.specs import FitSpec, Study
 from medn_edu.experiments.splits import FOLDS, N_OUTSIDE_BLOCKS, ocr_split
 from medn_edu.experiments.studies.em import l1_em
@@ -109,10 +109,10 @@ _SLOW = (
 
 def _ocr_specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    sizes, folds, tried = ((100,), range(3), ONE_PART) if quick else (SIZES, FOLDS, ())
+    sizes, folds = ((100,), range(3)) if quick else (SIZES, FOLDS)
     wanted = [name for name in ("CRF", *GRIDS, *_PAPERS) if not (quick and name in _SLOW)]
     choosers = {
-        (name, n): FitSpec(f"ocr-outside-{n}", 0, _chooser_name(name, n), tried, seed)
+        (name, n): FitSpec(f"ocr-outside-{n}", 0, _chooser_name(name, n), TRIED[scale], seed)
         for n in sizes
         for name in wanted
         if name in GRIDS

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.experiments.models import MODELS, Model
-from medn_edu.experiments.selection import ONE_PART, Grid, Selected, read_constants
+from medn_edu.experiments.selection import TRIED, TURNS, Grid, Selected, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Study
 from medn_edu.experiments.splits import N_UNSEEN_PARTS, ocr_split
 from medn_edu.experiments.studies.ocr import grid_errors
@@ -116,7 +116,7 @@ _SLOW = {
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    parts, tried = (range(1), ONE_PART) if quick else (range(N_UNSEEN_PARTS), ())
+    parts = range(1 if quick else N_UNSEEN_PARTS)
     places: list[tuple[str, int, Iterable[str]]] = [
         *((data, part, _UNSEEN_MODELS) for part in parts for data in _HELD_OUT),
         *((data, 0, MODELS) for data in _WHOLE),
@@ -125,7 +125,7 @@ def _specs(scale: str, seed: int) -> list[FitSpec]:
     for data, part, names in places:
         for name in names:
             if not (quick and name in _SLOW[data]):
-                by = _choosing_spec(data, part, name, tried, seed)
+                by = _choosing_spec(data, part, name, scale, seed)
                 parameters = _GIVEN.get((data, name), tuple(_FIXED.get(name, {}).items()))
                 fits.append(FitSpec(data, part, name, parameters, seed, by.key if by else ""))
                 if by:
@@ -133,15 +133,13 @@ def _specs(scale: str, seed: int) -> list[FitSpec]:
     return [*choosers.values(), *fits]
 
 
-def _choosing_spec(
-    data: str, part: int, name: str, tried: tuple[tuple[str, int], ...], seed: int
-) -> FitSpec | None:
+def _choosing_spec(data: str, part: int, name: str, scale: str, seed: int) -> FitSpec | None:
     """Return the fit that chooses a model's constants, if there are any to choose."""
     of = _TAKEN_OVER.get(name, name)
     if of not in _GRIDS or (data, of) in _GIVEN:
         return None
     source = "ocr-unseen" if data == "ocr-seen" else data
-    return FitSpec(f"{source}-choosing", part, _chooser_name(of, source), tried, seed)
+    return FitSpec(f"{source}-choosing", part, _chooser_name(of, source), TRIED[scale], seed)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -228,7 +226,6 @@ _COLUMNS = (
 
 
 def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    del scale
     table = [
         _line(data, model, group)
         for data in (*_WHOLE, *_HELD_OUT)
@@ -240,7 +237,10 @@ def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     listed = bullets(_unseen_texts(_unseen_lines(rows)))
     caption = "\n\n".join(
         [
-            *(textwrap.fill(text, 100, break_on_hyphens=False) for text in _caption(table, rows)),
+            *(
+                textwrap.fill(text, 100, break_on_hyphens=False)
+                for text in _caption(table, rows, scale)
+            ),
             f"Test errors, and constants (* at the end of their grid):\n\n{markdown_table(head, cells)}"
             f"\n{listed}\n",
         ]
@@ -287,7 +287,9 @@ def _unseen_texts(lines: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _caption(table: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+def _caption(
+    table: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], scale: str
+) -> tuple[str, ...]:
     """Return the paragraphs above the tables; the first one explains the figure by itself."""
     n_parts = max((line["fits"] for line in _unseen_lines(rows)), default=0)
     drawn = {(line["data"], line["model"]) for line in table}
@@ -307,7 +309,8 @@ def _caption(table: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) ->
         f"each.  Constants are chosen on words that train.{given}{_ends(table)}",
         "Constants are chosen on words that train, none of which tests: for folds 1-9, 2,000 of their "
         "words train and the others test; for fold 0, and without the words of a part, by three-fold "
-        "cross-validation.  LapMEDN has C = 1 and chooses lam, which its variational form takes over.  "
+        f"cross-validation.{TURNS[scale]}  "
+        "LapMEDN has C = 1 and chooses lam, which its variational form takes over.  "
         f"Grids, from strong to weak regularisation: {grids_text(_GRIDS)}.  {_other_grids()}",
         "What it is worth that only 55 different words occur, each in every fold, the right panel "
         "shows.  Both its bars have the same test words, and the same constants, chosen without them.  "

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.experiments.selection import Grid, constants_text, read_constants
+from medn_edu.experiments.selection import TURNS, Grid, constants_text, read_constants
 from medn_edu.experiments.specs import Report
 from medn_edu.experiments.splits import N_OUTSIDE_BLOCKS
 from medn_edu.experiments.studies.ocr_constants import (
@@ -177,7 +177,6 @@ def report_ocr(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     Report
         Means over folds, chosen constants, trends and comparisons.
     """
-    del scale
     table = [
         line
         for kind, models in (("papers'", PAPERS_MODELS), ("chosen", ("CRF", *GRIDS)))
@@ -193,7 +192,7 @@ def report_ocr(rows: Sequence[dict[str, Any]], scale: str) -> Report:
         [
             *(
                 textwrap.fill(text, 100, break_on_hyphens=False)
-                for text in _ocr_caption(n_fits, _ends(table))
+                for text in _ocr_caption(n_fits, _ends(table), scale)
             ),
             f"Test errors, mean ± deviation over folds:\n\n{markdown_table(head, cells)}"
             f"\nConstants that were chosen (* at the end of their grid):\n\n"
@@ -343,7 +342,7 @@ def _constants_table(table: Sequence[dict[str, Any]], sizes: Sequence[int]) -> l
     return [[model, *(cells.get(n, "–") for n in sizes)] for model, cells in found.items()]
 
 
-def _ocr_caption(n_fits: int, ends: str) -> tuple[str, ...]:
+def _ocr_caption(n_fits: int, ends: str, scale: str) -> tuple[str, ...]:
     """Return the paragraphs above the tables; the first one explains the figure by itself."""
     steps = " and ".join(
         f"{beta:g} for {' and '.join(str(n) for n in SIZES if BETAS[n] == beta)} words"
@@ -370,10 +369,11 @@ def _ocr_caption(n_fits: int, ends: str) -> tuple[str, ...]:
         "does not tell.  It tells no constants of the penalised CRFs either: those in (a) are those "
         "of (b).",
         "(b) Constants chosen, for each N and model, on words that are in no drawn set: N left-over "
-        f"words of one fold train, those of other folds test, for {N_OUTSIDE_BLOCKS} folds.  LapMEDN "
-        "has C = 1 there.  All models but the variational LapMEDN are trained to their optima, those "
-        "with a duality gap to one of 1 %, L1-M3N of 2 %.  Only 55 different words occur in these "
-        "data, each in every fold, so that a chain can learn them by heart: the study ocr-full "
+        f"words of one fold train, those of other folds test, for {N_OUTSIDE_BLOCKS} folds."
+        f"{TURNS[scale]}  "
+        "LapMEDN has C = 1 there.  All models but the variational LapMEDN are trained to their optima, "
+        "those with a duality gap to one of 1 %, L1-M3N of 2 %.  Only 55 different words occur in "
+        "these data, each in every fold, so that a chain can learn them by heart: the study ocr-full "
         "measures how much.",
         f"Grids, from strong to weak regularisation: {grids_text(GRIDS)}.",
     )

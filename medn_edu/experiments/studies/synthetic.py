@@ -38,7 +38,7 @@ import numpy as np
 
 from medn_edu.estimators import L1M3N, LaplaceMEDN
 from medn_edu.experiments.models import MODELS, Model
-from medn_edu.experiments.selection import ONE_PART, Grid, Selected
+from medn_edu.experiments.selection import TRIED, Grid, Selected
 from medn_edu.experiments.specs import FitSpec, Study
 from medn_edu.experiments.splits import (
     FOLDS,
@@ -134,9 +134,10 @@ _IID_MODELS = {name: _selected(name) if grid else _BASE[name] for name, grid in 
 def _iid_specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
     numbers, settings, sizes = (range(1), (10,), (30, 50)) if quick else (FOLDS, _RELEVANT, _SIZES)
-    tried = ONE_PART if quick else ()
     return [
-        FitSpec(f"iid-{n_relevant}-{n_train}", number, model, tried if grid else (), seed)
+        FitSpec(
+            f"iid-{n_relevant}-{n_train}", number, model, TRIED[scale] if grid else (), seed=seed
+        )
         for number in numbers
         for n_relevant in settings
         for n_train in sizes
@@ -204,14 +205,14 @@ def _chooser(name: str, n_parts: int) -> str:
 
 def _correlated_specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    parts, numbers, tried = ((10,), range(1), ONE_PART) if quick else (_PARTS, FOLDS, ())
+    parts, numbers = ((10,), range(1)) if quick else (_PARTS, FOLDS)
     # At quick scale the 42 pairs of constants of sub-gradient LapMEDN would take half of the time.
     names = [
         name for name in (*_GRIDS, *_STOPPED) if not (quick and name == "LapMEDN sub-gradient")
     ]
     choosers = {
         (name, n_parts): FitSpec(
-            f"correlated-{n_parts}-{_CHOOSING}", -1, _chooser(name, n_parts), tried, seed
+            f"correlated-{n_parts}-{_CHOOSING}", -1, _chooser(name, n_parts), TRIED[scale], seed
         )
         for name in names
         for n_parts in parts
