@@ -61,7 +61,8 @@ def _damage(draw, matrix):
         row = array[draw(st.integers(0, len(array) - 1))]
         row[:] = draw(st.lists(POSITIONS, max_size=4))
     elif change == "one" and array.size:
-        array.flat[draw(st.integers(0, array.size - 1))] = draw(POSITIONS)
+        place, value = draw(st.integers(0, array.size - 1)), np.int64(draw(POSITIONS))
+        array.flat[place] = value.astype(array.dtype)  # wraps in a small type
     elif change == "shorter":
         array = array[: draw(st.integers(0, len(array)))]
     elif change == "longer":
