@@ -59,7 +59,8 @@ def _number(value: Any, kind: type, sentence: str) -> Any:
 def as_numbers(values: Any) -> np.ndarray:
     """Return real numbers as float64; numpy would also read text and dates, and drop masks.
 
-    Numbers too large become infinite.  An error says what else there is, as the end of "... holds".
+    Numbers too large become infinite.  The message of a TypeError says what else was found, as the
+    end of "... holds".
     """
     rows = values if isinstance(values, list | tuple) else [values]
     cells = (cell for row in rows if isinstance(row, list | tuple) for cell in row)
@@ -102,8 +103,7 @@ def check_flag(name: str, value: Any) -> bool:
 def check_positive(name: str, value: Any, *, most: float = math.inf) -> float:
     """Return ``value`` as a float if it is a finite number above 0.
 
-    Where ``most`` says from which numbers on computations overflow, it must be between ``1 / most``
-    and ``most``.
+    With ``most``, it must lie between ``1 / most`` and ``most``: outside, computations overflow.
     """
     number = _number(value, numbers.Real, f"{name} is {shown(value)}; expected a number > 0.")
     if not (math.isfinite(number) and number > 0):

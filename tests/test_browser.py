@@ -175,7 +175,10 @@ def wait_for_stack(lab: Lab) -> None:
 
 
 def cells_for_explorers(notebook: str) -> tuple[list[int], int]:
-    """Return the cells that show explorers with those that make what they use, and how many show."""
+    """Return the cells that show explorers with those that make what they use, and how many show.
+
+    A cell may set items of what another has made, but must not change it in other ways.
+    """
     cells = nbformat.read(ROOT / "notebooks" / notebook, as_version=4).cells
     needed, wanted, shows = [], set(), 0
     for number, cell in reversed(list(enumerate(cells))):
@@ -208,7 +211,7 @@ def names_in(source: str) -> tuple[set[str], set[str], set[str]]:
 def test_notebook_opens_and_answers_the_keyboard(
     lab: Lab, screenshots: pathlib.Path | None, notebook: str
 ) -> None:
-    """With its saved outputs; only what its explorers use is run, test_course_notebooks.py runs all."""
+    """With its saved outputs.  What explorers use is run; test_course_notebooks.py runs everything."""
     lab.errors.clear()
     lab.open(notebook)
     needed, shows = cells_for_explorers(notebook)

@@ -8,6 +8,7 @@ from forests import make_case
 from scipy.stats import chisquare
 
 from medn_edu import inference
+from medn_edu.inference import sampling
 from medn_edu.theory import reference
 
 
@@ -78,6 +79,21 @@ def test_gibbs_sweeps_make_the_enumerated_transitions(kind, epsilon):
         expected = p if n_sweeps == 60 else np.linalg.matrix_power(sweep, n_sweeps)[0]
         check_frequencies(frequencies(labels.reshape(n, 4), 3), expected)
     np.testing.assert_array_equal(start, 0)  # not written to
+
+
+@pytest.mark.parametrize("kind", ["chain", "forest", "star"])
+def test_kept_sums_change_no_draw(kind, monkeypatch):
+    case = make_case(2, n_labels=3, n_samples=4, n_nodes=4, kind=kind)
+    case.edge[:, 1, 2] = -np.inf
+    draws = []
+    for kept in (sampling._KEPT, 0):
+        monkeypatch.setattr(sampling, "_KEPT", kept)
+        rng = np.random.default_rng(0)
+        draws.append(inference.gibbs_labellings(*case.potentials, 100, rng=rng))
+        parents = case.potentials[0].parents
+        starts, _ = sampling._children(parents)
+        assert bool(sampling._table(parents, starts, 3, 100).size) == (kept > 0)
+    np.testing.assert_array_equal(*draws)
 
 
 def test_gibbs_refuses_what_could_trap_it():

@@ -24,7 +24,7 @@ from medn_edu.solvers import M3N_SOLVERS
 pytestmark = pytest.mark.slow
 
 EVERY = {**CURVES, **STUDIES, **TRACES}
-BUDGET = 500  # loops of `yardstick`, each half a second: two minutes on two processors
+BUDGET = 400  # loops of `yardstick`, each half a second: two minutes on two processors
 
 
 def folder_of(quick_studies, name):

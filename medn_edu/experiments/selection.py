@@ -20,8 +20,8 @@ import numpy as np
 from medn_edu.experiments.models import Model, make_model
 
 __all__ = [
+    "CHOICE",
     "TRIED",
-    "TURNS",
     "Grid",
     "Selected",
     "blocks_of",
@@ -34,10 +34,10 @@ __all__ = [
 Grid = tuple[tuple[str, tuple[float, ...]], ...]
 
 TRIED: dict[str, tuple[tuple[str, float], ...]] = {"quick": (("n_tried", 1),), "paper": ()}
-"""What those that choose are built with, by scale: at quick scale one part has its turn."""
+"""Extra parameters of the models that choose constants, by scale."""
 
-TURNS = {"quick": "  At quick scale one of the parts has its turn, not all of them.", "paper": ""}
-"""What captions say of it, after how constants are chosen."""
+CHOICE = {"quick": "  To save time, the quick scale chooses on the first split only.", "paper": ""}
+"""What captions add about it, by scale."""
 
 
 class Selected:

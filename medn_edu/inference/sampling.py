@@ -34,7 +34,7 @@ from medn_edu.structures import Samples
 __all__ = ["draw_labellings", "gibbs_labellings"]
 
 _UNIFORMS = 1 << 20  # random numbers made at a time
-_KEPT = 1 << 22  # sums of weights kept for later sweeps, if that is enough for all
+_KEPT = 1 << 22  # size of the largest table of running sums; what does not fit has none
 
 
 def draw_labellings(
@@ -226,9 +226,9 @@ def _children(parents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _table(
     parents: np.ndarray, child_starts: np.ndarray, n_labels: int, n_sweeps: int
 ) -> np.ndarray:
-    """Return room for what Gibbs sampling keeps: none where nodes have too many neighbours."""
+    """Return room for running sums: empty if it would be too large, or more than the sweeps can fill."""
     degrees = np.diff(child_starts) + (parents >= 0)
-    n_places = n_labels ** int(degrees.max(initial=0))
+    n_places = n_labels ** min(int(degrees.max(initial=0)), 23)  # 2**23 is too large already
     if n_places > n_sweeps or len(parents) * n_places * n_labels > _KEPT:
         n_places = 0
     return np.zeros((len(parents), n_places, n_labels))

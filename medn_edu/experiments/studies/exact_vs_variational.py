@@ -140,7 +140,7 @@ VARIATIONAL_STUDY = Study(
     _specs,
     _split,
     draw_variational,
-    duration="quick 4 s, paper 2 min",
+    duration="quick 8 s, paper 2 min",
     models={_MODEL: Model(_MODEL, BothLaplaceMEDNs, "Laplace prior, exactly and by Algorithm 1")},
     measured=(*_LIMIT, *_LISTS, *_WEIGHTS),
     measure=_measure,

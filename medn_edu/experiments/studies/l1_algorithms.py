@@ -152,7 +152,7 @@ L1_STUDY = Study(
     _specs,
     _split,
     draw_l1,
-    duration="quick 5 s, paper 10 min",
+    duration="quick 13 s, paper 10 min",
     models=_MODELS,
     measured=("l1_norm", "nonzero", "not_small"),
     measure=_measure,

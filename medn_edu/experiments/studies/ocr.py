@@ -15,8 +15,8 @@ ways to have constants:
     study ``l1m3n-algorithms``.  The papers give no constants of the penalised CRFs.
 (b) *Chosen* for each N and model, on words that are in none of these sets: those of each fold that are
     left when 250 have been drawn.  N of them, from fold 0, train and those of other folds test, then so
-    for folds 1 and 2, along warm-started paths.  LapMEDN has ``C = 1`` and 20 values of
-    ``lam``, evenly spaced between 1 and 268.  All models are trained to their optima.
+    for folds 1 and 2 (not at quick scale), along warm-started paths.  LapMEDN has ``C = 1`` and 20
+    values of ``lam``, evenly spaced between 1 and 268.  All models are trained to their optima.
 
 Only 55 different words occur in these letters, each of them in every fold, so a chain can learn them by
 heart.  What that is worth is measured in the study ``ocr-full``.
@@ -170,7 +170,7 @@ OCR_STUDY = Study(
     ocr_split,
     draw_ocr,
     MEMORY,
-    "quick 15 s, paper 16 min",
+    "quick 16 s, paper 16 min",
     models={**MODELS, **_PAPERS, **_CHOOSERS},
     measured=("grid_errors",),
     measure=grid_errors,

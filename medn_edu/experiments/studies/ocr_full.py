@@ -16,6 +16,8 @@ part in it:
 * *words that never trained*: the same for each fifth, on the words that train without it, so that not
   even other images of the held-out words are seen.  The fits beside it take over these constants.
 
+At quick scale only the first of these splits is tried.
+
 LapMEDN has ``C = 1`` and chooses ``lam``; its variational form takes over what the exact one has
 chosen.  L1-M3N on folds 1-9 has nothing to choose: with a ``C`` larger than 0.1 it trains for minutes.
 """
@@ -31,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.experiments.models import MODELS, Model
-from medn_edu.experiments.selection import TRIED, TURNS, Grid, Selected, read_constants
+from medn_edu.experiments.selection import CHOICE, TRIED, Grid, Selected, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Study
 from medn_edu.experiments.splits import N_UNSEEN_PARTS, ocr_split
 from medn_edu.experiments.studies.ocr import grid_errors
@@ -309,7 +311,7 @@ def _caption(
         f"each.  Constants are chosen on words that train.{given}{_ends(table)}",
         "Constants are chosen on words that train, none of which tests: for folds 1-9, 2,000 of their "
         "words train and the others test; for fold 0, and without the words of a part, by three-fold "
-        f"cross-validation.{TURNS[scale]}  "
+        f"cross-validation.{CHOICE[scale]}  "
         "LapMEDN has C = 1 and chooses lam, which its variational form takes over.  "
         f"Grids, from strong to weak regularisation: {grids_text(_GRIDS)}.  {_other_grids()}",
         "What it is worth that only 55 different words occur, each in every fold, the right panel "

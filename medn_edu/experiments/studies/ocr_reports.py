@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.experiments.selection import TURNS, Grid, constants_text, read_constants
+from medn_edu.experiments.selection import CHOICE, Grid, constants_text, read_constants
 from medn_edu.experiments.specs import Report
 from medn_edu.experiments.splits import N_OUTSIDE_BLOCKS
 from medn_edu.experiments.studies.ocr_constants import (
@@ -370,7 +370,7 @@ def _ocr_caption(n_fits: int, ends: str, scale: str) -> tuple[str, ...]:
         "of (b).",
         "(b) Constants chosen, for each N and model, on words that are in no drawn set: N left-over "
         f"words of one fold train, those of other folds test, for {N_OUTSIDE_BLOCKS} folds."
-        f"{TURNS[scale]}  "
+        f"{CHOICE[scale]}  "
         "LapMEDN has C = 1 there.  All models but the variational LapMEDN are trained to their optima, "
         "those with a duality gap to one of 1 %, L1-M3N of 2 %.  Only 55 different words occur in "
         "these data, each in every fold, so that a chain can learn them by heart: the study ocr-full "

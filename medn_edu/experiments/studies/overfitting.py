@@ -147,7 +147,7 @@ OVERFITTING_STUDY = Study(
     ocr_split,
     draw_overfitting,
     "only 55 different words occur in these data, each in every fold.",
-    "quick 3 s, paper 30 s",
+    "quick 5 s, paper 30 s",
     models=_MODELS,
     measured=("change_errors", "change_passes", "loss_errors", "loss_passes"),
     measure=_measure,

@@ -153,7 +153,7 @@ PAC_BAYES_STUDY = TraceStudy(
     _trace,
     draw_sizes,
     report,
-    "quick 3 s, paper 30 s",
+    "quick 4 s, paper 30 s",
     "MEDN Thm 8",
     unit="samples",
     more_figures={"draws": draw_draws},

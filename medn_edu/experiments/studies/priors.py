@@ -132,7 +132,7 @@ PRIOR_STUDY = Study(
     _specs,
     _split,
     draw_priors,
-    duration="quick 9 s, paper 5 min",
+    duration="quick 11 s, paper 5 min",
     models={**_PLAIN, **_CHOOSERS},
     measured=("grid_errors",),
     measure=_measure,

@@ -391,7 +391,7 @@ SENSITIVITY_STUDY = Study(
     ocr_split,
     _draw,
     "only 55 different words occur in these data, each in every fold.",
-    "quick 8 s, paper 5 min",
+    "quick 13 s, paper 5 min",
     models=_MODELS,
     report=_report,
     shows="MEDN 9, LapM3N 5",

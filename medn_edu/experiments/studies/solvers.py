@@ -239,6 +239,6 @@ SOLVER_STUDY = TraceStudy(
     _trace,
     _draw,
     _report,
-    "quick 5 s, paper 40 s",
+    "quick 9 s, paper 40 s",
 )
 """The study."""

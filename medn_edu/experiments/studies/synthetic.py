@@ -3,14 +3,15 @@ r"""The studies ``synthetic-iid`` and ``synthetic-correlated``: chains that rand
 **Independent features** (MEDN 7.1.1).  For 10, 30 and 50 relevant features of 100 there are ten random
 CRFs each, and 1,000 sequences of eight nodes from each, labelled by a Gibbs sampler.  30, 50, 80, 100
 and 150 of them train, the smaller sets being parts of the larger ones, and all others test: 150 training
-sets.  On each of them every model chooses its constants by 5-fold cross-validation.
+sets.  On each of them every model chooses its constants by 5-fold cross-validation, at quick scale with
+the first fold only.
 
 **Features in groups** (MEDN 7.1.2).  The 30 relevant features are ten values, each in three slightly
 different copies.  Of each of ten data sets one of ``K`` parts trains and the others test, for ``K`` of
 20, 10, 7, 5 and 4, so that 50 to 250 sequences train.  The constants are chosen once for each ``K``, by
-training on five such parts of an eleventh data set.  Each data set has a random CRF of its own, as in
-MEDN and the L1-M3N paper; LapM3N 6.1.2 draws its ten from *one* CRF, so that its averages are over
-samples of that one, and these are over CRFs.
+training on five such parts of an eleventh data set, at quick scale on one.  Each data set has a
+random CRF of its own, as in MEDN and the L1-M3N paper; LapM3N 6.1.2 draws its ten from *one* CRF, so
+that its averages are over samples of that one, and these are over CRFs.
 
 What the papers leave open, and what is done about it:
 
@@ -206,7 +207,7 @@ def _chooser(name: str, n_parts: int) -> str:
 def _correlated_specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
     parts, numbers = ((10,), range(1)) if quick else (_PARTS, FOLDS)
-    # At quick scale the 42 pairs of constants of sub-gradient LapMEDN would take half of the time.
+    # At quick scale the 42 pairs of constants of sub-gradient LapMEDN would take long.
     names = [
         name for name in (*_GRIDS, *_STOPPED) if not (quick and name == "LapMEDN sub-gradient")
     ]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.experiments.selection import TURNS
+from medn_edu.experiments.selection import CHOICE
 from medn_edu.experiments.specs import Report
 from medn_edu.experiments.studies.synthetic_means import (
     GROUP,
@@ -105,7 +105,7 @@ def report_iid(rows: Sequence[dict[str, Any]], scale: str) -> Report:
         "sampler; nested training sets, all other sequences test.  Every model chooses its constants "
         "by 5-fold cross-validation on its training set: lam of the CRFs' penalties 0.01 to 16, C of "
         "M3N 0.001 to 1, lam of LapMEDN 20 values from 1 to 268 with C = 1, C of L1-M3N 0.0025 to 0.16 "
-        f"(gap of 2 %).{TURNS[scale]}  "
+        f"(gap of 2 %).{CHOICE[scale]}  "
         "LapMEDN variational makes three iterations, LapMEDN is exact.  Above, mean "
         "errors; below, errors of M3N on the same data subtracted, with 95 % intervals of the mean "
         "over CRFs.  Grey: the generating model's own error, which nothing beats in the long run."
@@ -221,7 +221,7 @@ def report_correlated(rows: Sequence[dict[str, Any]], scale: str) -> Report:
         "N(0, 0.05²) apart (MEDN Fig. 4 to 6, L1-M3N Fig. 2 and 3, LapM3N Fig. 3): "
         f"{n_units(shown)} data sets of 1,000 sequences, cut into K parts of which one trains and the "
         "others test, for K from 20 to 4.  Constants are chosen once for each K on a further data set."
-        f"{TURNS[scale]}  "
+        f"{CHOICE[scale]}  "
         "*Sub-gradient*: C = 200 beta, steps 1/(2 beta sqrt(t)), 20 passes (the papers do not say how "
         "many), beta from 1 to 60, lam from 9 to 64; all other models are trained to their optima, "
         "LapMEDN with C = 1.  Each data set has a random CRF of its own, as in MEDN and L1-M3N; those "
