@@ -383,7 +383,9 @@ def _finish(figure: Any, axes: np.ndarray, note: str) -> None:
         [handles[name] for name in names],
         names,
         loc="outside upper center",
-        ncols=min(len(names), 5),
+        ncols=min(
+            len(names), 5, int(figure.get_figwidth() / 2.2)
+        ),  # a column is as wide as 2.2 inches
     )
     figure.supxlabel(note, fontsize=10, color=INK)
 
