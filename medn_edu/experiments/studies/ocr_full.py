@@ -429,7 +429,7 @@ OCR_FULL_STUDY = Study(
     ocr_split,
     _draw,
     MEMORY,
-    "quick 13 s, paper 5 min",
+    "quick 25 s, paper 5 min",
     models={**MODELS, **_CHOOSERS},
     measured=("grid_errors",),
     measure=grid_errors,
