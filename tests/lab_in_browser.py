@@ -47,13 +47,15 @@ SETTINGS = {
     "@jupyterlab/notebook-extension/tracker.jupyterlab-settings": {"windowingMode": "none"},
 }
 
-# Ends a notebook and its kernel, without asking whether to save it, and opens another: much faster
-# than a new page.
+# Closes a notebook, without asking whether to save it, and opens another on the same kernel, emptied:
+# much faster than a new page and a kernel that imports everything again.
 INSTEAD = """async (path) => {
     const panel = window.jupyterapp.shell.currentWidget;
-    await panel.sessionContext.shutdown();
+    const kernel = panel.sessionContext.session.kernel;
+    await kernel.requestExecute({ code: "%reset -f" }).done;
+    const { id } = kernel;
     panel.dispose();
-    await window.jupyterapp.commands.execute("docmanager:open", { path });
+    await window.jupyterapp.commands.execute("docmanager:open", { path, kernel: { id } });
 }"""
 
 READY = """(path) => {

