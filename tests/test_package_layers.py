@@ -8,6 +8,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import medn_edu
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -78,12 +80,14 @@ def imports(path: Path) -> list[tuple[str, int, bool]]:
     return found
 
 
-# Every import of the package, as (place, room, imported name, whether at module level).
-IMPORTS = [
-    (f"{path.relative_to(PACKAGE).as_posix()}:{line}", room_of(path), name, outside)
-    for path in PATHS
-    for name, line, outside in imports(path)
-]
+@pytest.fixture(scope="module")
+def every_import() -> list[tuple[str, str, str, bool]]:
+    """Every import of the package, as (place, room, imported name, whether at module level)."""
+    return [
+        (f"{path.relative_to(PACKAGE).as_posix()}:{line}", room_of(path), name, outside)
+        for path in PATHS
+        for name, line, outside in imports(path)
+    ]
 
 
 def test_every_room_has_a_floor():
@@ -91,10 +95,10 @@ def test_every_room_has_a_floor():
     assert rooms == set().union(*FLOORS)
 
 
-def test_imports_go_down():
+def test_imports_go_down(every_import):
     wrong = []
     seen = 0
-    for place, room, name, _ in IMPORTS:
+    for place, room, name, _ in every_import:
         parts = name.split(".")
         if name.startswith("."):
             wrong.append(f"{place} imports relatively")
@@ -112,8 +116,8 @@ def test_imports_go_down():
     assert seen > 500
 
 
-def test_heavy_libraries_stay_in_their_rooms():
-    tops = [(place, room, name.split(".")[0]) for place, room, name, _ in IMPORTS]
+def test_heavy_libraries_stay_in_their_rooms(every_import):
+    tops = [(place, room, name.split(".")[0]) for place, room, name, _ in every_import]
     assert {"numba", "matplotlib", "anywidget"} <= {top for _, _, top in tops}
     assert not [
         f"{place}: {top} belongs in {HOME[top]}"
@@ -122,7 +126,7 @@ def test_heavy_libraries_stay_in_their_rooms():
     ]
 
 
-def test_imported_libraries_are_declared():
+def test_imported_libraries_are_declared(every_import):
     """Module-level imports are dependencies; an extra's library is imported where it is used."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)["project"]
@@ -133,7 +137,7 @@ def test_imported_libraries_are_declared():
     core = names(project["dependencies"])
     extra = core.union(*map(names, project["optional-dependencies"].values()))
     missing = []
-    for place, _, name, outside in IMPORTS:
+    for place, _, name, outside in every_import:
         top = name.split(".")[0]
         own = top in ("", "medn_edu") or top in sys.stdlib_module_names
         if not own and DISTRIBUTION.get(top, top) not in (core if outside else extra):
