@@ -112,6 +112,11 @@ def test_nothing_runs_in_a_browser_or_a_spreadsheet(tmp_path: Path) -> None:
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t"))]
 
 
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"there is no folder .*none; `medn-edu lab FOLDER` makes"):
+        progress(tmp_path / "none")
+
+
 def test_the_command_shows_and_exports(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
     exercises.check_count_labellings(10**5)
     assert main(["progress", str(course), "--export", str(course / "mine.csv")]) == 0

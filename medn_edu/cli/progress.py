@@ -58,15 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
     from medn_edu.course import progress
 
     folder = Path(os.path.expanduser(arguments.folder))
-    if not folder.is_dir():
-        raise CommandError(
-            f"there is no folder {folder}; `medn-edu lab FOLDER` makes one with the course."
-        )
+    found = progress(folder)
     if not any(folder.glob("*.ipynb")):
         raise CommandError(
             f"{folder} holds no notebooks of the course; name the folder that `medn-edu lab` has made."
         )
-    found = progress(folder)
     say(repr(found))
     if arguments.export is not None:
         say(f"The table is in {found.export(arguments.export)}")

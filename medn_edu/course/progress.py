@@ -185,7 +185,7 @@ def progress(folder: str | Path = ".") -> Progress:
     Raises
     ------
     ValueError
-        If the record there cannot be read.
+        If there is no such folder, or the record there cannot be read.
 
     Examples
     --------
@@ -193,6 +193,10 @@ def progress(folder: str | Path = ".") -> Progress:
     >>> progress(tempfile.mkdtemp()).solved
     {}
     """
+    if not Path(folder).is_dir():
+        raise ValueError(
+            f"there is no folder {folder}; `medn-edu lab FOLDER` makes one with the course."
+        )
     return Progress(course_exercises(), _read(Path(folder))["solved"])
 
 
