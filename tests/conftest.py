@@ -47,7 +47,7 @@ FIRST = (
 # A deadline would measure how busy the machine is; what fails must fail again.
 settings.register_profile("shared machine", deadline=None, derandomize=True, max_examples=40)
 # Some ten minutes: pytest -n 2 tests/test_fuzz_*.py --hypothesis-profile=long
-settings.register_profile("long", deadline=None, max_examples=10_000)
+settings.register_profile("long", deadline=None, max_examples=20_000)
 settings.load_profile("shared machine")
 
 # Two processes with two threads of linear algebra each would wait for one another; notebooks and

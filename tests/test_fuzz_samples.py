@@ -70,9 +70,10 @@ def _damage(draw, matrix):
     elif change == "type" and matrix.format != "lil":
         array = array.astype(draw(st.sampled_from([np.int64, np.uint32, np.float32, np.int8])))
     try:
-        setattr(matrix, name, array)
-    except (AttributeError, TypeError, ValueError):
-        assume(False)  # scipy itself refuses
+        with np.errstate(invalid="raise"):
+            setattr(matrix, name, array)
+    except (AttributeError, TypeError, ValueError, FloatingPointError):
+        assume(False)  # scipy itself refuses, or its array type cannot hold the numbers
 
 
 def packed_or_refused(X) -> Samples | None:
