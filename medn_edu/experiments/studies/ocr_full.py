@@ -43,6 +43,7 @@ from medn_edu.experiments.studies.ocr_reports import (
     MEMORY_NOTE,
     bullets,
     ends_sentence,
+    fits_text,
     grids_text,
     is_at_end,
     listed,
@@ -167,7 +168,7 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
             models = [row["model"] for row in found]
             draw_error_bars(ax, models, [row["error"] for row in found], widest=widest)
             ax.set_yticks(range(len(models)), [_label(data, name) for name in models])
-            ax.set_xlabel("test error (% of labels), 1 fit")
+            ax.set_xlabel(f"test error (% of labels), {fits_text(1)}")
             ax.set_title(title)
         _draw_unseen(right, lines, widest)
         figure.supxlabel(MEMORY_NOTE, fontsize=9, color=MUTED)
@@ -194,7 +195,7 @@ def _draw_unseen(ax: Any, lines: Sequence[dict[str, Any]], widest: float) -> Non
     for bar in ax.patches[::2]:  # seen: paler, but not transparent, as lines of the grid are below
         bar.set_facecolor(1 - 0.45 * (1 - np.array(bar.get_facecolor())))
     n_parts = max((line["fits"] for line in lines), default=0)
-    ax.set_xlabel(f"test error (% of labels), mean ± deviation of {n_parts} fits", loc="right")
+    ax.set_xlabel(f"test error (% of labels), {fits_text(n_parts)}", loc="right")
     ax.set_title("Words seen in training, or never")
 
 

@@ -50,6 +50,7 @@ __all__ = [
     "bullets",
     "draw_ocr",
     "ends_sentence",
+    "fits_text",
     "grids_text",
     "is_at_end",
     "listed",
@@ -149,8 +150,12 @@ def _share_range(axes: Sequence[Any]) -> None:
 
 def _fits(curves: Sequence[ErrorCurve]) -> str:
     """Return how many fits stand behind each point."""
-    most = max((int(curve.n_fits.max()) for curve in curves), default=0)
-    return "1 fit" if most == 1 else f"mean ± deviation of {most} fits"
+    return fits_text(max((int(curve.n_fits.max()) for curve in curves), default=0))
+
+
+def fits_text(n_fits: int) -> str:
+    """Return what an axis says of the fits behind its points."""
+    return "1 fit" if n_fits == 1 else f"mean ± deviation of {n_fits} fits"
 
 
 # ---------------------------------------------------------------------------------------------
