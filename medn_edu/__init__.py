@@ -25,7 +25,7 @@ A first model, on sequences of two kinds of nodes that are told apart by one fea
 >>> ["".join(labels) for labels in model.predict(X)]
 ['aba', 'ba']
 
-What to read next: `medn_edu.structures` (what a sample is), `medn_edu.inference` (the two
+What to read next: `medn_edu.samples` (what a sample is), `medn_edu.inference` (the two
 questions), `medn_edu.problems` (the objectives and their gaps), `medn_edu.solvers` (the
 algorithms), and `medn_edu.theory.reference` (the same in a few plain lines each).  ``medn-edu lab``
 opens the course.
@@ -46,13 +46,12 @@ if TYPE_CHECKING:
         datasets,
         estimators,
         inference,
-        packing,
         priors,
         problems,
         results,
+        samples,
         slacks,
         solvers,
-        structures,
         theory,
     )
     from medn_edu.datasets import DataError, load_digit_words, load_ocr, make_chain_crf
@@ -66,7 +65,7 @@ if TYPE_CHECKING:
         load_model,
     )
     from medn_edu.results import SolveResult
-    from medn_edu.structures import Forest
+    from medn_edu.samples import Forest
 
 __all__ = [
     "CRF",
@@ -86,13 +85,12 @@ __all__ = [
     "load_model",
     "load_ocr",
     "make_chain_crf",
-    "packing",
     "priors",
     "problems",
     "results",
+    "samples",
     "slacks",
     "solvers",
-    "structures",
     "theory",
 ]
 
@@ -104,7 +102,7 @@ _HOME = {
     "M3N": "estimators",
     "MEDN": "estimators",
     "load_model": "estimators",
-    "Forest": "structures",
+    "Forest": "samples",
     "SolveResult": "results",
     "DataError": "datasets",
     "load_digit_words": "datasets",

@@ -7,8 +7,7 @@ from functools import cache
 import numpy as np
 
 from medn_edu import priors, slacks
-from medn_edu.packing import label_samples, pack
-from medn_edu.structures import Forest, LabelledSamples
+from medn_edu.samples import Forest, LabelledSamples, label_samples, pack
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 from medn_edu.theory.medn_solvers import ReferenceSolution, solve_dual
 

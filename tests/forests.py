@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from medn_edu.packing import pack
-from medn_edu.structures import Forest, Samples
+from medn_edu.samples import Forest, Samples, pack
 from medn_edu.theory.reference import Tree
 
 SIZES = {2: 7, 3: 5, 4: 4, 5: 4}  # labels: nodes at most, so that enumeration stays quick

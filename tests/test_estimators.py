@@ -28,8 +28,8 @@ from medn_edu import (
     load_model,
 )
 from medn_edu.estimators import l1m3n
-from medn_edu.packing import pack
 from medn_edu.priors import GaussianPrior, NormalGammaPrior
+from medn_edu.samples import pack
 from medn_edu.slacks import QuadraticSlack
 
 MODELS = {

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from test_estimators import labellings, make_words
 
 from medn_edu import CRF, M3N, EpsilonMarkovNetwork, load_model
-from medn_edu.packing import pack
+from medn_edu.samples import pack
 
 X, Y = make_words()
 TREES, TREE_LABELS = make_words(trees=True, seed=3)

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from medn_edu import CRF, M3N, MEDN, EpsilonMarkovNetwork, LaplaceMEDN, kernels, priors, slacks
 from medn_edu.cli import main
 from medn_edu.experiments.warmup import compiled_files, kernel_cache
-from medn_edu.structures import Forest
+from medn_edu.samples import Forest
 
 main(["warmup"])
 print("----")

@@ -14,8 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from medn_edu import CRF, Forest
-from medn_edu.packing import pack
-from medn_edu.structures import Samples
+from medn_edu.samples import Samples, pack
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -11,7 +11,7 @@ from forests import make_case
 
 from medn_edu import inference
 from medn_edu.kernels import maximize
-from medn_edu.packing import pack
+from medn_edu.samples import pack
 
 RNG = np.random.default_rng(0)
 

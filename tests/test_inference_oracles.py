@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from medn_edu import inference
-from medn_edu.structures import WeightShape
+from medn_edu.samples import WeightShape
 from medn_edu.theory import reference
 
 EPSILONS = st.sampled_from([1.0, 0.3, 2.0, 0.05])

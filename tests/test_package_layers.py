@@ -18,8 +18,8 @@ PACKAGE = ROOT / "medn_edu"
 # A room may import the rooms on the floors below its own.
 FLOORS = [
     {"checks", "files", "intervals", "kernels"},
-    {"priors", "slacks", "structures"},
-    {"inference", "packing"},
+    {"priors", "slacks", "samples"},
+    {"inference"},
     {"results"},
     {"problems"},
     {"solvers"},
@@ -33,8 +33,8 @@ FLOORS = [
 ]
 # Two rooms know less than their floor would let them; data sets are labelled by sampling.
 ONLY = {
-    "datasets": {"checks", "files", "inference", "packing", "structures"},
-    "theory": {"checks", "inference", "packing", "priors", "results", "slacks", "structures"},
+    "datasets": {"checks", "files", "inference", "samples"},
+    "theory": {"checks", "inference", "priors", "results", "samples", "slacks"},
 }
 HOME = {
     "numba": {"kernels"},

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import DualMarginals, DualVariables, Iterate
+from medn_edu.samples import Forest, label_samples, pack
 from medn_edu.slacks import LinearSlack
-from medn_edu.structures import Forest
 
 
 class Enumerated:

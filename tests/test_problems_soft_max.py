@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from scipy.special import entr
 
 from medn_edu import Forest
-from medn_edu.packing import label_samples, pack
 from medn_edu.problems import SoftMaxProblem
 from medn_edu.results import DualVariables, Iterate
-from medn_edu.structures import LabelledSamples
+from medn_edu.samples import LabelledSamples, label_samples, pack
 
 
 def random_data(

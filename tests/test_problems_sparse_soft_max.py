@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_problems_soft_max import CASES, features_of, random_data, random_weights
 
-from medn_edu.packing import label_samples
 from medn_edu.problems import L1SoftMaxProblem
 from medn_edu.problems.sparse_soft_max import _entropy_of_mixture
 from medn_edu.results import Iterate
+from medn_edu.samples import label_samples
 
 
 def sparse_weights(data, seed: int, size: float = 1.0) -> np.ndarray:

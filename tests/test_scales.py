@@ -16,11 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu import CRF, L1M3N, M3N, MEDN
 from medn_edu.estimators import progress
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import ExponentialPrior, GaussianPrior, LaplacePrior
 from medn_edu.problems import L1Norm, MaxMarginProblem, NormMarginProblem
 from medn_edu.problems.margins import score_rounding
 from medn_edu.results import Certificate, DualVariables, Iterate
+from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 
 RNG = np.random.default_rng(0)

@@ -10,7 +10,6 @@ import pytest
 from enumerated import KINDS, make_data
 from sklearn.exceptions import ConvergenceWarning
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import (
     L1Ball,
@@ -21,6 +20,7 @@ from medn_edu.problems import (
     SquaredL1Norm,
 )
 from medn_edu.results import Iterate, run
+from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import adaptive_m3n
 from medn_edu.theory.l1m3n import solve_l1m3n, solve_squared_l1

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import DualVariables
+from medn_edu.samples import Forest, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import block_frank_wolfe
-from medn_edu.structures import Forest
 
 N_LABELS, N_FEATURES = 3, 4
 FORBIDDEN = (0, 2)

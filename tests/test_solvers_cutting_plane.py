@@ -13,18 +13,19 @@ from enumerated import KINDS, make_data
 from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu import M3N
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import run
+from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
-from medn_edu.solvers import _quadratic_program, cutting_plane, one_slack_cutting_plane
-from medn_edu.solvers._quadratic_program import (
+from medn_edu.solvers import cutting_plane, one_slack_cutting_plane
+from medn_edu.solvers.textbook import _quadratic_program
+from medn_edu.solvers.textbook._quadratic_program import (
     CappedProgram,
     highs_maximiser,
     pairwise_maximiser,
 )
-from medn_edu.solvers.cutting_plane import _ConstraintSet, _LabellingSet
+from medn_edu.solvers.textbook.cutting_plane import _ConstraintSet, _LabellingSet
 
 BOTH = [cutting_plane, one_slack_cutting_plane]
 
@@ -277,7 +278,7 @@ def test_best_so_far_is_kept_when_highs_does_not_finish(solver, monkeypatch):
         )
 
     module = importlib.import_module(
-        "medn_edu.solvers.cutting_plane"
+        "medn_edu.solvers.textbook.cutting_plane"
     )  # not the function of its name
     monkeypatch.setattr(module, "highs_maximiser", fourth_fails)
     result = run(solver(problem), problem, tol=1e-9, max_iter=100)

@@ -10,16 +10,15 @@ from enumerated import KINDS, make_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import L1Ball, L1Norm, NormMarginProblem, weight_bounds
 from medn_edu.results import Iterate, SolveResult, run
+from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import l1_cutting_plane
 from medn_edu.solvers._l1_bounds import Bounds
 from medn_edu.solvers._linear_program import LinearProgram
 from medn_edu.solvers.l1_cutting_plane import cut
-from medn_edu.structures import LabelledSamples
 from medn_edu.theory.l1m3n import ProgramSolution, solve_l1m3n
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 

@@ -10,11 +10,10 @@ import scipy.sparse as sp
 from optimality import certified_minimum
 from scipy.optimize import minimize
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.problems import SoftMaxProblem
 from medn_edu.results import run
+from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.solvers import lbfgs
-from medn_edu.structures import LabelledSamples
 
 
 def chains(

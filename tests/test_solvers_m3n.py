@@ -9,10 +9,10 @@ import pytest
 from enumerated import KINDS, make_data, solved
 
 from medn_edu import M3N, LaplaceMEDN, load_digit_words, load_model
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import SolveResult, run
+from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack, QuadraticSlack
 from medn_edu.solvers import M3N_SOLVERS, block_frank_wolfe, m3n_iterates
 

@@ -12,10 +12,10 @@ from enumerated import KINDS, PRIORS, SLACKS, make_data, solved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import ExponentialPrior, GaussianPrior, LaplacePrior, Prior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import DualVariables, Iterate, SolveResult, run
+from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 from medn_edu.solvers import block_frank_wolfe
 from medn_edu.solvers._warm_start import starting_masses

@@ -13,9 +13,9 @@ from scipy.optimize import minimize
 from test_problems_soft_max import random_data
 from test_solvers_lbfgs import chains
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.problems import L1SoftMaxProblem
 from medn_edu.results import run
+from medn_edu.samples import label_samples, pack
 from medn_edu.solvers import owlqn, proximal_lbfgs
 from medn_edu.solvers._quasi_newton import FirstGuess, Pair, Point
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from enumerated import KINDS, make_data, solved
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import L1Ball, L1Norm, L2Ball, NormMarginProblem, l1_constant
 from medn_edu.results import DualMarginals, run
+from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
-from medn_edu.solvers.projected_subgradient import projected_subgradient
+from medn_edu.solvers.textbook.projected_subgradient import projected_subgradient
 from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball

@@ -9,10 +9,10 @@ import pytest
 from enumerated import KINDS, SLACKS, make_data, solved
 
 from medn_edu.kernels import smo as kernels
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import DualMarginals, run
+from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack, QuadraticSlack
 from medn_edu.solvers import M3N_SOLVERS, smo
 from medn_edu.solvers._dual_state import DualState

@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from medn_edu.priors import GaussianPrior, LaplacePrior, NormalGammaPrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import DualVariables, Iterate, SolveResult, run
+from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack, QuadraticSlack
 from medn_edu.solvers import block_frank_wolfe, variational_bound, variational_laplace
-from medn_edu.structures import LabelledSamples
 from medn_edu.theory import solve_dual
 from medn_edu.theory.medn import enumerate_problem
 

@@ -19,8 +19,8 @@ from medn_edu.experiments.studies.overfitting import OVERFITTING_STUDY
 from medn_edu.experiments.studies.overfitting_reports import curves, rises
 from medn_edu.experiments.studies.sensitivity import FAMILIES, SENSITIVITY_STUDY, means, ranges
 from medn_edu.experiments.tables import csv_text, read_csv
-from medn_edu.packing import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.problems import SoftMaxProblem
+from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples, pack
 
 WAYS = [
     (made, penalty) for made in (PlainCRF, TracedCRF) for penalty in (None, "l2", "l1")

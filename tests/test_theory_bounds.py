@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
 from medn_edu.inference import edge_potentials, labelling_scores, node_potentials
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import (
     BoxPrior,
     ExponentialPrior,
@@ -24,6 +23,7 @@ from medn_edu.priors import (
     SpikeSlabPrior,
     TwoPointPrior,
 )
+from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.bounds import (
     KLTerms,

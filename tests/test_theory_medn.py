@@ -12,7 +12,6 @@ from enumerated import FORBIDDEN, KINDS, PRIORS, SLACKS, make_data, solved
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import (
     BoxPrior,
     ExponentialPrior,
@@ -22,8 +21,8 @@ from medn_edu.priors import (
     TwoPointPrior,
 )
 from medn_edu.results import DualVariables
+from medn_edu.samples import Forest, label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack
-from medn_edu.structures import Forest
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem, p1_value, tilt
 from medn_edu.theory.medn_solvers import legendre, solve_dual, solve_primal
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import GaussianPrior, LaplacePrior, NormalGammaPrior
 from medn_edu.problems import MaxMarginProblem
+from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import variational_laplace
 from medn_edu.theory.laplace import jensen_bound

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from medn_edu.inference import add_loss, best_labelling
-from medn_edu.packing import pack
 from medn_edu.plots.margins import Margins, margins_frame
+from medn_edu.samples import pack
 from medn_edu.theory.axi import text
 from medn_edu.widgets import margins
 

@@ -9,9 +9,9 @@ import pytest
 
 from medn_edu import CRF, M3N, load_digit_words
 from medn_edu.course.exercises import check_just_enough
-from medn_edu.packing import pack
 from medn_edu.plots.lattice import lattice_frame
 from medn_edu.plots.reading import ReadingFrame
+from medn_edu.samples import pack
 from medn_edu.widgets import best_path, read_words
 
 DIGITS = load_digit_words(n_train=60, n_test=30)

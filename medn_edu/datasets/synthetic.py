@@ -36,7 +36,7 @@ from medn_edu.checks import (
     check_nonnegative,
     random_generator,
 )
-from medn_edu.packing import pack
+from medn_edu.samples import pack
 
 __all__ = ["make_chain_crf"]
 

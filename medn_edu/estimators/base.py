@@ -15,15 +15,17 @@ from medn_edu import inference
 from medn_edu.checks import check_count, check_flag, check_jobs, check_positive
 from medn_edu.estimators import saving
 from medn_edu.estimators.progress import GapProgress, warn_unless_converged
-from medn_edu.packing import (
+from medn_edu.results import Iterate, Problem, SolveResult, run
+from medn_edu.samples import (
+    LabelledSamples,
+    Samples,
+    WeightShape,
     check_sample_weight,
     encode_labels,
     forbidden_to_allowed,
     label_samples,
     pack,
 )
-from medn_edu.results import Iterate, Problem, SolveResult, run
-from medn_edu.structures import LabelledSamples, Samples, WeightShape
 
 __all__ = ["MarkovNetwork"]
 

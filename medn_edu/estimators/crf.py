@@ -9,8 +9,8 @@ from medn_edu.checks import check_choice, check_positive
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.problems import L1SoftMaxProblem, SoftMaxProblem
 from medn_edu.results import Iterate, SolveResult
+from medn_edu.samples import LabelledSamples
 from medn_edu.solvers import lbfgs, proximal_lbfgs
-from medn_edu.structures import LabelledSamples
 
 __all__ = ["CRF"]
 

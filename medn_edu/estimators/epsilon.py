@@ -11,9 +11,9 @@ from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MaxMarginProblem, SoftMaxProblem
 from medn_edu.results import Iterate, SolveResult
+from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import block_frank_wolfe, lbfgs, softening
-from medn_edu.structures import LabelledSamples
 
 __all__ = ["EpsilonMarkovNetwork"]
 

@@ -30,9 +30,9 @@ from medn_edu.problems import (
     weight_bounds,
 )
 from medn_edu.results import Iterate, SolveResult, run
+from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import adaptive_m3n, l1_cutting_plane, l1_path, projected_subgradient
-from medn_edu.structures import LabelledSamples
 
 __all__ = ["L1M3N"]
 

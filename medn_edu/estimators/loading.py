@@ -12,7 +12,7 @@ from medn_edu.estimators.l1m3n import L1M3N
 from medn_edu.estimators.m3n import M3N
 from medn_edu.estimators.medn import MEDN, LaplaceMEDN
 from medn_edu.estimators.saving import load_state
-from medn_edu.packing import class_array
+from medn_edu.samples import class_array
 
 __all__ = ["load_model"]
 

@@ -13,9 +13,9 @@ from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.priors import Prior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import Iterate, SolveResult
+from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import Slack
 from medn_edu.solvers import block_frank_wolfe
-from medn_edu.structures import LabelledSamples
 
 __all__ = ["MarginNetwork", "MaxMarginNetwork"]
 

@@ -15,9 +15,9 @@ from medn_edu.priors import LaplacePrior, Prior, check_prior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.problems.margins import score_rounding
 from medn_edu.results import DualVariables, SolveResult, run
+from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack, Slack, check_slack
 from medn_edu.solvers import check_m3n_solver, variational_laplace
-from medn_edu.structures import LabelledSamples
 
 __all__ = ["MEDN", "LaplaceMEDN"]
 

@@ -18,12 +18,17 @@ from sklearn.exceptions import ConvergenceWarning
 from medn_edu.datasets import load_digit_words, make_chain_crf
 from medn_edu.estimators import L1M3N, M3N
 from medn_edu.experiments.bench import BenchRow
-from medn_edu.packing import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import L1Norm, NormMarginProblem, em_constant
+from medn_edu.samples import (
+    LabelledSamples,
+    encode_labels,
+    forbidden_to_allowed,
+    label_samples,
+    pack,
+)
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import M3N_SOLVERS
-from medn_edu.structures import LabelledSamples
 from medn_edu.theory import enumerate_problem, solve_l1m3n
 from medn_edu.theory.l1m3n import ProgramSolution
 

@@ -63,7 +63,7 @@ def _data(name: str) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
 
 def _packed(name: str) -> tuple[Any, list[Any]]:
     """Return packed training samples and their labels; nothing else stays in memory."""
-    from medn_edu.packing import pack
+    from medn_edu.samples import pack
 
     X, y, _, _ = _data(name)
     return pack(X), [labels.copy() for labels in y]
@@ -155,7 +155,7 @@ def _l1_path(name: str, C: float, tol: float) -> dict[str, Any]:
 def _l1_small(name: str, C: float, solver: str, tol: float) -> dict[str, Any]:
     """Train on a hundred words of one fold, as the study ``ocr`` draws them."""
     from medn_edu import L1M3N
-    from medn_edu.packing import pack
+    from medn_edu.samples import pack
 
     if name == "ocr":
         from medn_edu.experiments.specs import FitSpec
@@ -175,7 +175,7 @@ def _synthetic(name: str, lam: float) -> dict[str, Any]:
     del name
     from medn_edu import LaplaceMEDN
     from medn_edu.datasets import make_chain_crf
-    from medn_edu.packing import pack
+    from medn_edu.samples import pack
 
     chains = make_chain_crf(n_samples=150)
     model = LaplaceMEDN(C=1.0, lam=lam, tol=1e-2, verbose=0)
@@ -195,7 +195,7 @@ def _speed(name: str, work: Callable[[], Any], n_letters: int) -> dict[str, Any]
 
 def _inference(name: str, question: str) -> dict[str, Any]:
     from medn_edu import inference
-    from medn_edu.packing import encode_labels, pack
+    from medn_edu.samples import encode_labels, pack
 
     _, _, X, y = _data(name)
     samples = pack(X)

@@ -19,13 +19,19 @@ from sklearn.exceptions import ConvergenceWarning
 from medn_edu import inference, kernels
 from medn_edu.estimators import CRF, M3N, MEDN, EpsilonMarkovNetwork, LaplaceMEDN
 from medn_edu.kernels._cache import cache_folder
-from medn_edu.packing import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import L1Ball, MaxMarginProblem, NormMarginProblem
+from medn_edu.samples import (
+    Forest,
+    LabelledSamples,
+    encode_labels,
+    forbidden_to_allowed,
+    label_samples,
+    pack,
+)
 from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.solvers import block_frank_wolfe
-from medn_edu.solvers.projected_subgradient import projected_subgradient
-from medn_edu.structures import Forest, LabelledSamples
+from medn_edu.solvers.textbook.projected_subgradient import projected_subgradient
 
 __all__ = ["WarmUp", "compiled_files", "kernel_cache", "warm_up"]
 

@@ -8,17 +8,15 @@ work.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 
 from medn_edu.checks import as_numbers, check_jobs, check_nonnegative
-from medn_edu.structures import Samples
+from medn_edu.samples import Samples
 
 __all__ = [
-    "Packed",
     "check_edge",
     "check_epsilon",
     "check_labels",
@@ -36,44 +34,6 @@ _GROUP_NODES = 2048  # and at least so many nodes each, or starting them costs m
 _CHUNK_NUMBERS = 1 << 17  # float64 numbers that are worked on at a time: 1 MB, to stay in cache
 
 _Result = TypeVar("_Result")
-
-
-@dataclass(frozen=True, eq=False)
-class Packed:
-    """The arrays of packed samples as kernels want them: C-contiguous and writeable.
-
-    A read-only array (such as joblib's memory maps) would be another type to numba, and every
-    kernel would be compiled once more.
-    """
-
-    data: np.ndarray
-    indices: np.ndarray
-    indptr: np.ndarray
-    offsets: np.ndarray
-    parents: np.ndarray
-    edge_types: np.ndarray
-
-    @classmethod
-    def of(cls, samples: Samples) -> Packed:
-        """Return the arrays of samples, copied only where need be."""
-        return cls(
-            _fit(samples.data, np.float64),
-            _fit(samples.indices, np.int32),
-            _fit(samples.indptr, np.int64),
-            _fit(samples.offsets, np.int64),
-            _fit(samples.parents, np.int64),
-            _fit(samples.edge_types, np.int64),
-        )
-
-    @property
-    def features(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values, columns and row starts of the node features."""
-        return self.data, self.indices, self.indptr
-
-    @property
-    def forest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Parents, edge types and sample offsets."""
-        return self.parents, self.edge_types, self.offsets
 
 
 def _fit(array: np.ndarray, dtype: type) -> np.ndarray:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medn_edu.inference._common import Packed, chunks
+from medn_edu.inference._common import chunks
 from medn_edu.kernels import marginalize as kernels
+from medn_edu.samples.structures import Packed
 
 __all__ = ["Sweeps", "TemperedEdge", "inverse"]
 

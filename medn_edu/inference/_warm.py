@@ -19,7 +19,7 @@ from medn_edu.inference.potentials import (
     node_potentials,
 )
 from medn_edu.inference.sampling import draw_labellings, gibbs_labellings
-from medn_edu.structures import Samples
+from medn_edu.samples import Samples
 
 __all__ = ["warm_up"]
 

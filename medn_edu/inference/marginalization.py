@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from medn_edu.inference._common import (
-    Packed,
     check_edge,
     check_epsilon,
     check_labels,
@@ -44,7 +43,7 @@ from medn_edu.inference.potentials import (
     transposed_coef,
 )
 from medn_edu.kernels import scores as kernels
-from medn_edu.structures import Samples
+from medn_edu.samples import Samples
 
 __all__ = [
     "ExpectedStatistics",
@@ -133,7 +132,7 @@ def log_partition(
     Without preferences all labellings count the same, here 2 ** 3 of them:
 
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
+    >>> from medn_edu.samples import pack
     >>> samples = pack([np.ones((3, 1))])
     >>> np.exp(log_partition(samples, np.zeros((3, 2)), np.zeros((1, 2, 2)))).round(10)
     array([8.])
@@ -143,7 +142,7 @@ def log_partition(
     epsilon = check_epsilon(epsilon)
     if epsilon == 0.0:
         return best_labelling(samples, node, edge, n_jobs=n_jobs)[1]
-    packed, tempered = Packed.of(samples), TemperedEdge.of(edge, epsilon)
+    packed, tempered = samples.packed, TemperedEdge.of(edge, epsilon)
     found = np.empty(samples.n_samples)
 
     def fill(first: int, last: int) -> None:
@@ -195,7 +194,7 @@ def marginals(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
+    >>> from medn_edu.samples import pack
     >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.log([[3.0, 1.0], [1.0, 1.0]]), np.zeros((1, 2, 2))
     >>> marginals(samples, node, edge).node
@@ -213,7 +212,7 @@ def marginals(
         labels, best = best_labelling(samples, node, edge, n_jobs=n_jobs)
         counts = edge_counts(samples, labels, len(edge[0]), weight, n_edge_types=len(edge))
         return Marginals(_one_hot(labels, node.shape[1]), counts, best)
-    packed, tempered = Packed.of(samples), TemperedEdge.of(edge, epsilon)
+    packed, tempered = samples.packed, TemperedEdge.of(edge, epsilon)
     log_sums = np.empty(samples.n_samples)
     probability = np.empty_like(node)
 
@@ -281,7 +280,7 @@ def expected_statistics(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
+    >>> from medn_edu.samples import pack
     >>> samples = pack([np.array([[2.0], [4.0]])])
     >>> found = expected_statistics(samples, np.zeros((2, 1)), np.zeros((1, 2, 2)))
     >>> found.feature_sums
@@ -296,7 +295,7 @@ def expected_statistics(
     labels = None if loss_labels is None else check_labels(samples, loss_labels, n_labels)
     if epsilon == 0.0:
         return _best_statistics(samples, coef, edge, weight, labels, want_entropies, n_jobs)
-    packed, tempered = Packed.of(samples), TemperedEdge.of(edge, epsilon)
+    packed, tempered = samples.packed, TemperedEdge.of(edge, epsilon)
     log_sums = np.empty(samples.n_samples)
     entropies = np.empty(samples.n_samples) if want_entropies else None
     losses = np.empty(samples.n_samples) if want_entropies and labels is not None else None
@@ -395,7 +394,7 @@ def edge_marginals(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
+    >>> from medn_edu.samples import pack
     >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.zeros((2, 2)), np.log([[[3.0, 1.0], [1.0, 3.0]]])
     >>> edge_marginals(samples, node, edge)[1]
@@ -411,7 +410,7 @@ def edge_marginals(
         child = np.flatnonzero(samples.parents >= 0)
         found[child, labels[samples.parents[child]], labels[child]] = 1.0
         return found
-    packed, tempered = Packed.of(samples), TemperedEdge.of(edge, epsilon)
+    packed, tempered = samples.packed, TemperedEdge.of(edge, epsilon)
     log_sums = np.empty(samples.n_samples)
     ones = np.ones(samples.n_samples)
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from medn_edu.checks import check_count
 from medn_edu.inference._common import (
-    Packed,
     check_edge,
     check_node,
     check_possible,
@@ -22,7 +21,7 @@ from medn_edu.inference._common import (
 )
 from medn_edu.kernels.k_best import k_best_labellings
 from medn_edu.kernels.maximize import best_labellings
-from medn_edu.structures import Samples
+from medn_edu.samples import Samples
 
 __all__ = ["best_labelling", "k_best"]
 
@@ -63,7 +62,7 @@ def best_labelling(
     The second node prefers label 0, but not by enough to leave the label of its neighbour:
 
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
+    >>> from medn_edu.samples import pack
     >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.array([[0.0, 3.0], [1.0, 0.0]]), np.array([[[2.0, 0.0], [0.0, 2.0]]])
     >>> best_labelling(samples, node, edge)
@@ -72,7 +71,7 @@ def best_labelling(
     node = check_node(samples, node)
     edge = check_edge(samples, edge, node.shape[1])
     edge_t = np.array(edge.transpose(0, 2, 1), order="C")
-    packed = Packed.of(samples)
+    packed = samples.packed
     labels = np.empty(samples.n_nodes, dtype=np.int64)
     scores = np.empty(samples.n_samples)
 
@@ -118,7 +117,7 @@ def k_best(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
+    >>> from medn_edu.samples import pack
     >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.array([[0.0, 3.0], [1.0, 0.0]]), np.array([[[2.0, 0.0], [0.0, 2.0]]])
     >>> labels, scores = k_best(samples, node, edge, 3)[0]
@@ -132,7 +131,7 @@ def k_best(
     node = check_node(samples, node)
     edge = check_edge(samples, edge, node.shape[1])
     k = check_count("k", k)
-    packed = Packed.of(samples)
+    packed = samples.packed
     offsets = packed.offsets
     most = _n_labellings(samples, node.shape[1], k)
     _check_memory(samples, node.shape[1], k, most)

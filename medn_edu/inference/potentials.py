@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from medn_edu.inference._common import (
-    Packed,
     check_edge,
     check_labels,
     check_node,
@@ -26,7 +25,7 @@ from medn_edu.inference._common import (
     run,
 )
 from medn_edu.kernels import scores as kernels
-from medn_edu.structures import Samples, WeightShape
+from medn_edu.samples import Samples, WeightShape
 
 __all__ = [
     "add_loss",
@@ -64,14 +63,14 @@ def node_potentials(samples: Samples, coef: np.ndarray, *, n_jobs: int = 1) -> n
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
+    >>> from medn_edu.samples import pack
     >>> samples = pack([np.array([[1.0, 0.0], [0.5, 2.0]])])
     >>> node_potentials(samples, np.array([[1.0, 1.0], [0.0, -1.0]]))
     array([[ 1. ,  0. ],
            [ 2.5, -2. ]])
     """
     weights = transposed_coef(samples, coef)
-    packed = Packed.of(samples)
+    packed = samples.packed
     node = np.empty((samples.n_nodes, weights.shape[1]))
 
     def fill(first: int, last: int) -> None:
@@ -191,7 +190,7 @@ def labelling_scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
+    >>> from medn_edu.samples import pack
     >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.array([[1.0, 0.0], [0.0, 5.0]]), np.array([[[0.0, 2.0], [0.0, 0.0]]])
     >>> labelling_scores(samples, node, edge, np.array([0, 1]))
@@ -201,7 +200,7 @@ def labelling_scores(
     edge = check_edge(samples, edge, node.shape[1])
     labels = check_labels(samples, labels, node.shape[1])
     found = np.empty(samples.n_samples)
-    kernels.labelling_scores(node, edge, *Packed.of(samples).forest, labels, found)
+    kernels.labelling_scores(node, edge, *samples.packed.forest, labels, found)
     return found
 
 
@@ -232,7 +231,7 @@ def feature_sums(samples: Samples, node_values: np.ndarray, *, n_jobs: int = 1) 
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
+    >>> from medn_edu.samples import pack
     >>> samples = pack([np.array([[1.0, 0.0], [0.5, 2.0]])])
     >>> feature_sums(samples, np.array([[1.0, 0.0], [0.25, 0.75]]))
     array([[1.125, 0.5  ],
@@ -245,7 +244,7 @@ def feature_sums(samples: Samples, node_values: np.ndarray, *, n_jobs: int = 1) 
             f"node_values holds NaN or an infinite number in sample "
             f"{samples.sample_of_node[bad[0]]}; expected finite numbers."
         )
-    packed = Packed.of(samples)
+    packed = samples.packed
 
     def add(first: int, last: int) -> np.ndarray:
         start, stop = packed.offsets[first], packed.offsets[last]
@@ -305,7 +304,7 @@ def edge_counts(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
+    >>> from medn_edu.samples import pack
     >>> edge_counts(pack([np.ones((4, 1))]), np.array([0, 1, 1, 1]), 2)
     array([[[0., 1.],
             [0., 2.]]])
@@ -319,7 +318,7 @@ def edge_counts(
         )
     counts = np.zeros((n_types, n_labels, n_labels))
     weight = check_weight(samples, sample_weight)
-    kernels.add_edge_counts(*Packed.of(samples).forest, labels, weight, counts)
+    kernels.add_edge_counts(*samples.packed.forest, labels, weight, counts)
     return counts
 
 
@@ -348,8 +347,8 @@ def joint_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> 
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
-    >>> from medn_edu.structures import WeightShape
+    >>> from medn_edu.samples import pack
+    >>> from medn_edu.samples import WeightShape
     >>> samples = pack([np.array([[3.0], [5.0]])])
     >>> joint_features(samples, np.array([1, 0]), WeightShape(2, 1, 1)).toarray()
     array([[5., 3., 0., 0., 1., 0.]])

@@ -16,7 +16,6 @@ import numpy as np
 
 from medn_edu.checks import check_count, check_positive
 from medn_edu.inference._common import (
-    Packed,
     check_edge,
     check_epsilon,
     check_labels,
@@ -29,7 +28,7 @@ from medn_edu.inference._sweeps import Sweeps, TemperedEdge, inverse
 from medn_edu.inference.maximization import best_labelling
 from medn_edu.inference.potentials import labelling_scores
 from medn_edu.kernels import sampling as kernels
-from medn_edu.structures import Samples
+from medn_edu.samples import Samples
 
 __all__ = ["draw_labellings", "gibbs_labellings"]
 
@@ -81,7 +80,7 @@ def draw_labellings(
     Labels that like company, drawn for a chain of three nodes:
 
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
+    >>> from medn_edu.samples import pack
     >>> samples = pack([np.ones((3, 1))])
     >>> node, edge = np.zeros((3, 2)), np.array([[[4.0, 0.0], [0.0, 4.0]]])
     >>> draws = draw_labellings(samples, node, edge, 1000, rng=np.random.default_rng(0))
@@ -94,7 +93,7 @@ def draw_labellings(
     epsilon = check_epsilon(epsilon)
     if epsilon == 0.0:
         return np.tile(best_labelling(samples, node, edge, n_jobs=n_jobs)[0], (n_draws, 1))
-    packed, tempered = Packed.of(samples), TemperedEdge.of(edge, epsilon)
+    packed, tempered = samples.packed, TemperedEdge.of(edge, epsilon)
     uniforms = rng.random((n_draws, samples.n_nodes))
     labels = np.empty((n_draws, samples.n_nodes), dtype=np.int64)
     log_sums = np.empty(samples.n_samples)
@@ -156,7 +155,7 @@ def gibbs_labellings(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
+    >>> from medn_edu.samples import pack
     >>> samples = pack([np.ones((3, 1))] * 1000)
     >>> node, edge = np.zeros((3000, 2)), np.array([[[1.0, 0.0], [0.0, 1.0]]])
     >>> labels = gibbs_labellings(samples, node, edge, 20, rng=np.random.default_rng(0))
@@ -178,7 +177,7 @@ def gibbs_labellings(
                 f"start is not an allowed labelling of sample {bad[0]}; expected labels without "
                 "forbidden transitions."
             )
-    packed = Packed.of(samples)
+    packed = samples.packed
     edge_t = np.array(edge.transpose(0, 2, 1), order="C")
     child_starts, children = _children(packed.parents)
     table = _table(packed.parents, child_starts, node.shape[1], n_sweeps)

@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Blocks(NamedTuple):
-    """The training samples, as packed by `medn_edu.structures`, and what is known beforehand."""
+    """The training samples, as packed by `medn_edu.samples`, and what is known beforehand."""
 
     data: np.ndarray
     indices: np.ndarray

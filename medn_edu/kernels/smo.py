@@ -1,6 +1,6 @@
 """Visits of sequential minimal optimisation: mass moves from one labelling to another, in marginals.
 
-`medn_edu.solvers.smo` tells what is done here and why.  A visit to a sample takes several steps of
+`medn_edu.solvers.textbook.smo` tells what is done here and why.  A visit takes several steps of
 
 1. two decodings: the labelling ``best`` that violates its margin most, and the one that does so least
    among those that carry mass (`least_violating`), ``worst``;

@@ -22,13 +22,13 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.datasets import make_chain_crf
-from medn_edu.packing import label_samples, pack
 from medn_edu.plots.style import INK, new_figure, styled
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.problems.norm_margin import NormMarginProblem, weight_bounds
 from medn_edu.problems.norms import L1Norm
 from medn_edu.results import DualVariables, run
+from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.l1_path import l1_path

@@ -17,7 +17,7 @@ import numpy as np
 
 from medn_edu.inference import k_best
 from medn_edu.plots.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
-from medn_edu.structures import Samples
+from medn_edu.samples import Samples
 
 __all__ = ["Lattice", "LatticeFrame", "lattice_frame"]
 
@@ -76,7 +76,7 @@ def lattice_frame(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
+    >>> from medn_edu.samples import pack
     >>> node = np.array([[1.0, 0.0], [0.0, 0.4]])
     >>> edge = np.array([[[1.0, 0.0], [0.0, 1.0]]])
     >>> [lattice_frame(pack([np.eye(2)]), node, edge, s).path.tolist() for s in (0.0, 1.0)]

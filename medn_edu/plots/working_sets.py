@@ -23,15 +23,14 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems.norm_margin import NormMarginProblem
 from medn_edu.problems.norms import L1Norm, Norm
 from medn_edu.results import DualVariables
+from medn_edu.samples import Forest, LabelledSamples, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers.l1_cutting_plane import l1_cutting_plane
-from medn_edu.structures import Forest, LabelledSamples
 from medn_edu.theory import enumerate_problem
 
 __all__ = ["PRICES", "CuttingPlaneRound", "WorkingSets", "cutting_plane_rounds", "two_word_problem"]

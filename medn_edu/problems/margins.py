@@ -22,8 +22,8 @@ import scipy.sparse as sp
 
 from medn_edu import inference
 from medn_edu.results import DualMarginals, DualVariables
+from medn_edu.samples import LabelledSamples, WeightShape
 from medn_edu.slacks import Slack
-from medn_edu.structures import LabelledSamples, WeightShape
 
 __all__ = ["MarginProblem", "score_rounding"]
 
@@ -47,7 +47,7 @@ class MarginProblem:
     --------
     >>> import numpy as np
     >>> from medn_edu.slacks import LinearSlack
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> problem = MarginProblem(data, LinearSlack(C=1.0))
     >>> problem.violated(np.zeros(8))

@@ -35,8 +35,8 @@ import numpy as np
 from medn_edu.priors import Prior
 from medn_edu.problems.margins import MarginProblem
 from medn_edu.results import Certificate, DualMarginals, DualVariables, Iterate
+from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import Slack
-from medn_edu.structures import LabelledSamples
 
 __all__ = ["MaxMarginProblem"]
 
@@ -60,7 +60,7 @@ class MaxMarginProblem(MarginProblem):
     >>> import numpy as np
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.slacks import LinearSlack
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
     >>> problem.primal(np.zeros(8))

@@ -29,8 +29,8 @@ import numpy as np
 from medn_edu.problems.margins import MarginProblem
 from medn_edu.problems.norms import Norm
 from medn_edu.results import Certificate, DualMarginals, DualVariables, Iterate
+from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack
-from medn_edu.structures import LabelledSamples
 
 __all__ = ["NormMarginProblem", "weight_bounds"]
 
@@ -54,7 +54,7 @@ class NormMarginProblem(MarginProblem):
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.problems.norms import L1Norm
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> problem = NormMarginProblem(data, L1Norm(), LinearSlack(C=1.0))

@@ -28,7 +28,7 @@ The first two are also the least that squares can cost when their prices are fre
 
 the first because a number and its inverse are best where both terms cost the same, the second by the
 inequality of Cauchy and Schwarz.  ``variances`` returns the best ``v``; with these fixed what remains is
-M3N with normal priors of these variances (`medn_edu.solvers.adaptive_m3n`).
+M3N with normal priors of these variances (`medn_edu.solvers.textbook.adaptive_m3n`).
 """
 
 from __future__ import annotations

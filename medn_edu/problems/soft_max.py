@@ -65,8 +65,8 @@ from medn_edu.checks import check_nonnegative, check_positive
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.results import Certificate, DualVariables, Iterate
+from medn_edu.samples import LabelledSamples, WeightShape
 from medn_edu.slacks import LinearSlack
-from medn_edu.structures import LabelledSamples, WeightShape
 
 __all__ = ["Curvature", "SoftMaxProblem"]
 
@@ -119,7 +119,7 @@ class SoftMaxProblem:
     Without weights every labelling is equally likely, four of them here:
 
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> problem = SoftMaxProblem(data, lam=1.0)
     >>> round(float(np.exp(problem.primal(np.zeros(8)))), 6)

@@ -41,7 +41,7 @@ from medn_edu import inference
 from medn_edu.checks import check_positive
 from medn_edu.problems.soft_max import Curvature, SoftMaxProblem
 from medn_edu.results import Certificate, Iterate
-from medn_edu.structures import LabelledSamples, WeightShape
+from medn_edu.samples import LabelledSamples, WeightShape
 
 __all__ = ["L1SoftMaxProblem", "shortest_subgradient"]
 
@@ -68,7 +68,7 @@ class L1SoftMaxProblem:
     With a penalty this strong no feature is worth its price, and the weights 0 are optimal:
 
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> problem = L1SoftMaxProblem(data, lam=1.0)
     >>> weights = np.zeros(8)

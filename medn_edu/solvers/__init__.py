@@ -28,24 +28,24 @@ recorded or interrupted, and no algorithm is written a second time for the sake 
 * `adaptive_m3n`: L1-M3N by M3N with variances that adapt.
 """
 
-from medn_edu.solvers.adaptive_m3n import adaptive_m3n
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
-from medn_edu.solvers.cutting_plane import cutting_plane, one_slack_cutting_plane
-from medn_edu.solvers.exponentiated_gradient import (
-    block_exponentiated_gradient,
-    exponentiated_gradient,
-)
-from medn_edu.solvers.extragradient import extragradient
 from medn_edu.solvers.l1_cutting_plane import l1_cutting_plane
 from medn_edu.solvers.l1_path import l1_path
 from medn_edu.solvers.lbfgs import lbfgs
 from medn_edu.solvers.m3n_solvers import M3N_SOLVERS, check_m3n_solver, m3n_iterates
 from medn_edu.solvers.owlqn import owlqn
-from medn_edu.solvers.projected_subgradient import projected_subgradient
 from medn_edu.solvers.proximal_lbfgs import proximal_lbfgs
-from medn_edu.solvers.smo import smo
 from medn_edu.solvers.softening import softening
-from medn_edu.solvers.subgradient import online_subgradient, subgradient
+from medn_edu.solvers.textbook.adaptive_m3n import adaptive_m3n
+from medn_edu.solvers.textbook.cutting_plane import cutting_plane, one_slack_cutting_plane
+from medn_edu.solvers.textbook.exponentiated_gradient import (
+    block_exponentiated_gradient,
+    exponentiated_gradient,
+)
+from medn_edu.solvers.textbook.extragradient import extragradient
+from medn_edu.solvers.textbook.projected_subgradient import projected_subgradient
+from medn_edu.solvers.textbook.smo import smo
+from medn_edu.solvers.textbook.subgradient import online_subgradient, subgradient
 from medn_edu.solvers.variational import variational_bound, variational_laplace
 
 __all__ = [

@@ -25,9 +25,9 @@ from medn_edu.kernels.tilting import (
 )
 from medn_edu.priors import GaussianPrior
 from medn_edu.results import DualVariables
+from medn_edu.samples import WeightShape
 from medn_edu.solvers._warm_start import starting_masses
 from medn_edu.solvers.line_search import highest_point
-from medn_edu.structures import WeightShape
 
 if TYPE_CHECKING:
     from medn_edu.problems.max_margin import MaxMarginProblem

@@ -39,7 +39,7 @@ import numpy as np
 
 from medn_edu.problems.soft_max import Curvature
 from medn_edu.results import OVERFLOW
-from medn_edu.structures import LabelledSamples
+from medn_edu.samples import LabelledSamples
 
 __all__ = [
     "REFRESH_AT",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from medn_edu.results import DualVariables
-from medn_edu.structures import LabelledSamples
+from medn_edu.samples import LabelledSamples
 
 __all__ = ["check_warm_start", "starting_masses"]
 

@@ -115,7 +115,7 @@ def block_frank_wolfe(
     >>> from medn_edu.problems import MaxMarginProblem
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> problem = MaxMarginProblem(data, LaplacePrior(lam=4.0), LinearSlack(C=1.0))
     >>> iterates = block_frank_wolfe(problem, rng=np.random.default_rng(0))

@@ -85,7 +85,7 @@ def l1_cutting_plane(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.problems import L1Norm, NormMarginProblem
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack

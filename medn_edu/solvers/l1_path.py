@@ -113,7 +113,7 @@ def l1_path(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.problems import L1Norm, NormMarginProblem
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack

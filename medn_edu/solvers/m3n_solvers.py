@@ -15,14 +15,14 @@ from medn_edu.checks import check_choice, check_positive
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.results import DualVariables, Iterate
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
-from medn_edu.solvers.cutting_plane import cutting_plane, one_slack_cutting_plane
-from medn_edu.solvers.exponentiated_gradient import (
+from medn_edu.solvers.textbook.cutting_plane import cutting_plane, one_slack_cutting_plane
+from medn_edu.solvers.textbook.exponentiated_gradient import (
     block_exponentiated_gradient,
     exponentiated_gradient,
 )
-from medn_edu.solvers.extragradient import extragradient
-from medn_edu.solvers.smo import smo
-from medn_edu.solvers.subgradient import online_subgradient, subgradient
+from medn_edu.solvers.textbook.extragradient import extragradient
+from medn_edu.solvers.textbook.smo import smo
+from medn_edu.solvers.textbook.subgradient import online_subgradient, subgradient
 
 __all__ = ["M3N_SOLVERS", "check_m3n_solver", "m3n_iterates"]
 
@@ -115,7 +115,7 @@ def m3n_iterates(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))

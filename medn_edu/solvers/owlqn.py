@@ -72,7 +72,7 @@ def owlqn(
     --------
     >>> import numpy as np
     >>> from medn_edu.problems import L1SoftMaxProblem
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> for iterate in owlqn(L1SoftMaxProblem(data, lam=0.4)):
     ...     if iterate.gap_estimate < 1e-6:

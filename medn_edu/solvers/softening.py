@@ -70,7 +70,7 @@ def softening(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.problems import SoftMaxProblem
     >>> from medn_edu.results import run
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))

@@ -31,9 +31,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import Prior
-from medn_edu.structures import LabelledSamples
+from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack
 
 __all__ = [

@@ -114,7 +114,7 @@ def solve_l1m3n(problem: EnumeratedProblem) -> ProgramSolution:
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.slacks import LinearSlack
     >>> from medn_edu.theory.medn import enumerate_problem
@@ -154,7 +154,7 @@ def solve_l1_ball(problem: EnumeratedProblem, radius: float) -> ProgramSolution:
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.slacks import LinearSlack
     >>> from medn_edu.theory.medn import enumerate_problem
@@ -193,7 +193,7 @@ def solve_squared_l1(problem: EnumeratedProblem, scale: float) -> ProgramSolutio
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.slacks import LinearSlack
     >>> from medn_edu.theory.medn import enumerate_problem

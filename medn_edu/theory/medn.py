@@ -80,8 +80,8 @@ from scipy.special import logsumexp
 
 from medn_edu.priors import Prior
 from medn_edu.results import DualVariables
+from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
-from medn_edu.structures import LabelledSamples
 
 __all__ = [
     "EnumeratedProblem",
@@ -238,7 +238,7 @@ def enumerate_problem(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))

@@ -62,7 +62,7 @@ def solve_dual(problem: EnumeratedProblem, *, accuracy: float = 1e-9) -> Referen
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.slacks import LinearSlack
     >>> from medn_edu.theory import enumerate_problem

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from medn_edu.structures import Samples
+from medn_edu.samples import Samples
 
 __all__ = [
     "Tree",

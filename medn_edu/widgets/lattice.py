@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from medn_edu.inference import node_potentials
-from medn_edu.packing import pack
 from medn_edu.plots.lattice import Lattice, LatticeFrame, lattice_frame
+from medn_edu.samples import pack
 from medn_edu.widgets._examples import digit_word
 from medn_edu.widgets.controls import Time
 from medn_edu.widgets.explorer import Explorer, Lesson

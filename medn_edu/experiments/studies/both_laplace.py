@@ -15,10 +15,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from medn_edu import inference
-from medn_edu.packing import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.priors import LaplacePrior, NormalGammaPrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import SolveResult, run
+from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import block_frank_wolfe, variational_laplace
 

@@ -60,7 +60,7 @@ from medn_edu.experiments.studies.overfitting_reports import (
     draw_overfitting,
     report_overfitting,
 )
-from medn_edu.packing import pack
+from medn_edu.samples import pack
 
 __all__ = ["OVERFITTING_STUDY"]
 

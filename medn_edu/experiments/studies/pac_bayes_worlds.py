@@ -27,13 +27,12 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import GaussianPrior, Prior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import SolveResult, run
+from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import block_frank_wolfe
-from medn_edu.structures import LabelledSamples
 from medn_edu.theory.bounds import log_n_labellings, score_bound
 from medn_edu.theory.medn import enumerate_problem
 

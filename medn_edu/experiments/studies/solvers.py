@@ -23,12 +23,12 @@ from medn_edu import inference
 from medn_edu.datasets import load_digit_words
 from medn_edu.experiments.specs import Report, TraceStudy
 from medn_edu.experiments.tables import markdown_table, text_table
-from medn_edu.packing import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.plots.style import new_figure, save_figure, styled
 from medn_edu.plots.traces import draw_traces, label_traces, solver_title, solver_traces
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import Iterate
+from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import M3N_SOLVERS, m3n_iterates
 

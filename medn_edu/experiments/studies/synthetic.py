@@ -63,7 +63,7 @@ from medn_edu.experiments.studies.synthetic_reports import (
     report_iid,
 )
 from medn_edu.inference import best_labelling
-from medn_edu.packing import pack
+from medn_edu.samples import pack
 
 __all__ = ["CORRELATED_STUDY", "IID_STUDY"]
 

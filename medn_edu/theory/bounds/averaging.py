@@ -42,7 +42,7 @@ from medn_edu.priors import (
     NormalGammaPrior,
     Prior,
 )
-from medn_edu.structures import LabelledSamples
+from medn_edu.samples import LabelledSamples
 from medn_edu.theory.bounds.gibbs import GibbsBound, gibbs_bound, gibbs_errors
 from medn_edu.theory.bounds.margins import potentials
 
@@ -129,7 +129,7 @@ def gaussian_bounds(
 
     Examples
     --------
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(2000, 1, 1))
     >>> data = label_samples(

@@ -32,7 +32,7 @@ import numpy as np
 
 from medn_edu.checks import check_count, check_nonnegative, check_probability
 from medn_edu.inference import add_loss, best_labelling
-from medn_edu.structures import LabelledSamples
+from medn_edu.samples import LabelledSamples
 from medn_edu.theory.bounds.binary_kl import kl_inverse
 from medn_edu.theory.bounds.margins import potentials
 
@@ -264,7 +264,7 @@ def gibbs_errors(data: LabelledSamples, draws: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> samples = pack([np.array([[1.0]]), np.array([[-2.0]])])
     >>> data = label_samples(samples, np.array([0, 0]), np.ones((1, 2, 2), bool))
     >>> gibbs_errors(data, np.array([[1.0, 0, 0, 0, 0, 0], [0, 1.0, 0, 0, 0, 0]]))

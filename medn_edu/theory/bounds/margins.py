@@ -40,7 +40,7 @@ from medn_edu.inference import (
     log_partition,
     node_potentials,
 )
-from medn_edu.structures import LabelledSamples
+from medn_edu.samples import LabelledSamples
 
 __all__ = [
     "LEAST",
@@ -200,7 +200,7 @@ def observed_margins(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> samples = pack([np.array([[1.0]]), np.array([[-2.0]])])
     >>> data = label_samples(samples, np.array([0, 0]), np.ones((1, 2, 2), bool))
     >>> observed_margins(data, np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0]))
@@ -238,7 +238,7 @@ def log_n_labellings(data: LabelledSamples) -> float:
 
     Examples
     --------
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> samples = pack([np.ones((3, 1)), np.ones((200, 1))])
     >>> data = label_samples(samples, np.zeros(203, int), np.ones((1, 2, 2), bool))
     >>> bool(np.isclose(log_n_labellings(data), 200 * np.log(2)))
@@ -270,7 +270,7 @@ def score_bound(data: LabelledSamples, largest_weight: float) -> float:
 
     Examples
     --------
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> samples = pack([np.array([[1.0, -2.0], [0.0, 3.0]])])
     >>> data = label_samples(samples, np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> score_bound(data, largest_weight=0.5)
@@ -299,7 +299,7 @@ def largest_score(data: LabelledSamples, weights: np.ndarray) -> float:
 
     Examples
     --------
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> samples = pack([np.array([[1.0]]), np.array([[-3.0]])])
     >>> data = label_samples(samples, np.array([0, 0]), np.ones((1, 2, 2), bool))
     >>> largest_score(data, np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0]))

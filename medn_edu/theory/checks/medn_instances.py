@@ -15,7 +15,6 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import (
     BoxPrior,
     ExponentialPrior,
@@ -27,6 +26,7 @@ from medn_edu.priors import (
     SpikeSlabPrior,
     TwoPointPrior,
 )
+from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack, enumerate_problem
 

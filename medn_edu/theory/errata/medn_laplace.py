@@ -8,8 +8,8 @@ import math
 import numpy as np
 from scipy.integrate import quad
 
-from medn_edu.packing import label_samples, pack
 from medn_edu.priors import GaussianPrior, LaplacePrior
+from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.errata.slip import Slip
 from medn_edu.theory.l1m3n import solve_l1m3n

@@ -16,7 +16,7 @@ Conventions
 * Nodes are numbered through the whole set; sample ``i`` owns nodes ``offsets[i]:offsets[i + 1]``.
 * ``parents[t]`` is the number of the parent of node ``t``, always smaller than ``t``, or ``-1`` at a
   root.  Edges are named by their child, so ``edge_types[t]`` belongs to the edge ``parents[t] -> t``.
-* Labels are codes ``0 .. n_labels - 1``; `medn_edu.packing` knows what they stand for.
+* Labels are codes ``0 .. n_labels - 1``; `medn_edu.samples.labels` knows what they stand for.
 * A weight vector is ``concatenate([coef.ravel(), transitions.ravel()])``, with ``coef`` of shape
   ``(n_labels, n_features)`` and ``transitions`` of shape ``(n_edge_types, n_labels, n_labels)``,
   indexed ``[type, parent's label, child's label]``.
@@ -24,13 +24,15 @@ Conventions
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+from medn_edu.samples.checks import are_integers, are_rows
 
 __all__ = ["Forest", "LabelledSamples", "Samples", "WeightShape"]
 
@@ -120,30 +122,37 @@ class WeightShape:
         return np.concatenate([coef.ravel(), transitions.ravel()])
 
 
-def are_positions(values: Any, n: int) -> bool:
-    """Tell whether values are an array of whole numbers from 0 to n - 1."""
-    return _are_integers(values) and (
-        not len(values) or bool(values.min() >= 0 and values.max() < n)
-    )
+_COMPUTED = ("indices", "indptr", "packed", "lengths", "sample_of_node", "n_edge_types")
 
 
-def are_rows(data: Any, indices: Any, indptr: Any, shape: Sequence[int]) -> bool:
-    """Tell whether compressed rows stay inside their arrays and their shape; scipy may not ask."""
-    if any(map(np.ma.isMaskedArray, (data, indices, indptr))):
-        return False
-    if not (isinstance(data, np.ndarray) and _are_integers(indices) and _are_integers(indptr)):
-        return False
-    if len(indptr) != shape[0] + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
-        return False
-    n = indptr[-1]
-    return n <= min(len(indices), len(data)) and are_positions(indices[:n], shape[1])
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """The arrays of packed samples as kernels want them: C-contiguous and writeable.
+
+    A read-only array (such as joblib's memory maps) would be another type to numba, and every
+    kernel would be compiled once more.
+    """
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    offsets: np.ndarray
+    parents: np.ndarray
+    edge_types: np.ndarray
+
+    @property
+    def features(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values, columns and row starts of the node features."""
+        return self.data, self.indices, self.indptr
+
+    @property
+    def forest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Parents, edge types and sample offsets."""
+        return self.parents, self.edge_types, self.offsets
 
 
-def _are_integers(values: Any) -> bool:
-    return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu"
-
-
-_COMPUTED = ("indices", "indptr", "lengths", "sample_of_node", "n_edge_types")
+def _fit(array: np.ndarray, dtype: type) -> np.ndarray:
+    return np.require(array, dtype=dtype, requirements=["C", "A", "W"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,17 +201,17 @@ class Samples:
         rows = (features.data, features.indices, features.indptr)
         yield "features", are_rows(*rows, features.shape) and features.data.ndim == 1
         yield "features", features.data.dtype == np.float64
-        whole = _are_integers(offsets) and len(offsets) > 0 and offsets[0] == 0
+        whole = are_integers(offsets) and len(offsets) > 0 and offsets[0] == 0
         yield (
             "offsets",
             whole and offsets[-1] == n_nodes and bool((offsets[1:] > offsets[:-1]).all()),
         )
-        yield "parents", _are_integers(parents) and len(parents) == n_nodes
+        yield "parents", are_integers(parents) and len(parents) == n_nodes
         start = np.repeat(offsets[:-1], np.diff(offsets))
         inside = (parents >= start) & (parents < np.arange(n_nodes))
         yield "parents", bool((inside | (parents == -1)).all())
         types = self.edge_types
-        yield "edge_types", _are_integers(types) and len(types) == n_nodes
+        yield "edge_types", are_integers(types) and len(types) == n_nodes
         yield "edge_types", bool((types >= 0).all())
 
     @property
@@ -234,6 +243,18 @@ class Samples:
     def indptr(self) -> np.ndarray:
         """Where each node's row starts in `data` and `indices`, int64, shape (n_nodes + 1,)."""
         return self.features.indptr.astype(np.int64, copy=False)
+
+    @cached_property
+    def packed(self) -> Packed:
+        """The arrays as kernels want them; those that are read-only are copied, once."""
+        return Packed(
+            _fit(self.data, np.float64),
+            _fit(self.indices, np.int32),
+            _fit(self.indptr, np.int64),
+            _fit(self.offsets, np.int64),
+            _fit(self.parents, np.int64),
+            _fit(self.edge_types, np.int64),
+        )
 
     @cached_property
     def lengths(self) -> np.ndarray:

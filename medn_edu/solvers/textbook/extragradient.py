@@ -19,8 +19,8 @@ distance ``|w - u|^2 / (2 v)``; their quadratic term is kept as it is, so that a
     argmin_u  sum_k u_k^2 / (2 v_k) - u . eta + |u - w|^2 / (2 v t)  =  (w + t v eta) / (1 + t).
 
 For masses it is relative entropy, the Bregman projection of section 5 of the paper: steps become
-``alpha_i(y) <- alpha_i(y) exp(s g_i(y)) / Z_i``, as in `medn_edu.solvers.exponentiated_gradient`, and on
-forests sum-product carries them out (`medn_edu.solvers._log_linear`).  Unlike there the weights are no
+``alpha_i(y) <- alpha_i(y) exp(s g_i(y)) / Z_i``, as in `exponentiated_gradient`, and on forests
+sum-product carries them out (`medn_edu.solvers.textbook._log_linear`).  Unlike there the weights are no
 function of the masses.  They lag behind and so are smoother, which is good for the primal.
 
 The step sizes are as long as the theory of such methods lets them be (Nemirovski 2004; Tseng 2008): with
@@ -45,7 +45,7 @@ import numpy as np
 
 from medn_edu.checks import check_positive
 from medn_edu.results import Iterate
-from medn_edu.solvers._log_linear import LogLinearMasses, MassSums, sample_scales
+from medn_edu.solvers.textbook._log_linear import LogLinearMasses, MassSums, sample_scales
 
 if TYPE_CHECKING:
     from medn_edu.problems.max_margin import MaxMarginProblem
@@ -105,7 +105,7 @@ def extragradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.problems import MaxMarginProblem
     >>> from medn_edu.results import run

@@ -56,8 +56,8 @@ from medn_edu.kernels import online_subgradient as kernels
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.results import DualMarginals, DualVariables, Iterate
 from medn_edu.solvers._dual_state import DualState
-from medn_edu.solvers._marginals import add_labellings, marginals_of
-from medn_edu.solvers._normal import normal_variances
+from medn_edu.solvers.textbook._marginals import add_labellings, marginals_of
+from medn_edu.solvers.textbook._normal import normal_variances
 
 __all__ = ["online_subgradient", "subgradient"]
 
@@ -99,7 +99,7 @@ def subgradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
@@ -173,7 +173,7 @@ def online_subgradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack

@@ -7,14 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medn_edu import CRF, M3N
-from medn_edu.packing import (
+from medn_edu.samples import (
+    Forest,
+    Samples,
     check_sample_weight,
     encode_labels,
     forbidden_to_allowed,
     label_samples,
     pack,
 )
-from medn_edu.structures import Forest, Samples
 
 GOOD = [np.eye(3), np.ones((1, 3))]
 

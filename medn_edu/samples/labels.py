@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from medn_edu.checks import as_numbers, shown
-from medn_edu.packing._common import MAGNITUDE, as_list
-from medn_edu.structures import LabelledSamples, Samples, are_positions
+from medn_edu.samples.checks import MAGNITUDE, are_positions
+from medn_edu.samples.packing import as_list
+from medn_edu.samples.structures import LabelledSamples, Samples
 
 __all__ = [
     "check_sample_weight",
@@ -26,38 +27,14 @@ _N_WEIGHTS = 10**8  # of all transitions together: 0.8 GB
 def encode_labels(
     y: Iterable[Any], samples: Samples, classes: Sequence[Hashable] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Turn label sequences into codes.
+    """Turn label sequences into codes: each node's position in ``classes``, and the classes.
 
-    Parameters
-    ----------
-    y : sequence of sequences of hashable labels
-        One sequence per sample, one label per node.
-    samples : Samples
-        The samples to which the labels belong.
-    classes : sequence, optional
-        The labels known from training; by default those found in ``y``, sorted.
+    Labels are any hashable values; without ``classes``, the labels known from training, they are those
+    found in ``y``, sorted.  Whatever does not fit the samples is a TypeError or ValueError.
 
-    Returns
-    -------
-    codes : ndarray of int64, shape (n_nodes,)
-        Position of each node's label in ``classes``.
-    classes : ndarray, shape (n_labels,)
-        The labels.
-
-    Raises
-    ------
-    TypeError
-        If ``y`` is not a sequence of label sequences, or a label is not hashable.
-    ValueError
-        If lengths differ from those of the samples, a label is missing (None, NaN), or a label is
-        not among ``classes``.
-
-    Examples
-    --------
     >>> import numpy as np
-    >>> from medn_edu.packing import pack
-    >>> samples = pack([np.ones((3, 2))])
-    >>> encode_labels(["aba"], samples)
+    >>> from medn_edu.samples import pack
+    >>> encode_labels(["aba"], pack([np.ones((3, 2))]))
     (array([0, 1, 0]), array(['a', 'b'], dtype='<U1'))
     """
     if isinstance(y, Set):
@@ -93,30 +70,10 @@ def encode_labels(
 
 
 def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int = 1) -> np.ndarray:
-    """Turn forbidden transitions into a table of what is allowed.
+    """Turn forbidden transitions into a table of what is allowed, (n_edge_types, n_labels, n_labels).
 
-    Parameters
-    ----------
-    forbidden : None, collection of pairs, or dict from edge type to collection of pairs
-        Pairs ``(parent's label, child's label)`` that may not occur; a dict forbids per edge type.
-    classes : ndarray of shape (n_labels,)
-        The labels.
-    n_edge_types : int
-        Number of edge types in the samples.
+    ``forbidden`` is None, pairs ``(parent's label, child's label)``, or a dict of them by edge type.
 
-    Returns
-    -------
-    ndarray of bool, shape (n_edge_types, n_labels, n_labels)
-        True where a transition is allowed.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a pair is not a pair, or names a label or an edge type that does not occur; or if labels
-        and edge types are too many for the table.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> forbidden_to_allowed([("a", "a")], np.array(["a", "b"]))
     array([[[False,  True],
@@ -151,25 +108,7 @@ def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int 
 
 
 def check_sample_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
-    """Return positive sample weights as a float64 array; ones by default.
-
-    Parameters
-    ----------
-    sample_weight : array_like of shape (n_samples,) or None
-        Weights; None stands for ones.
-    n_samples : int
-        Number of samples.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_samples,)
-        The weights.
-
-    Raises
-    ------
-    ValueError
-        If there is not one positive weight of at most 1e100 per sample.
-    """
+    """Return positive sample weights as a float64 array; ones by default."""
     if sample_weight is None:
         return np.ones(n_samples)
     try:
@@ -192,30 +131,7 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
 def label_samples(
     samples: Samples, codes: np.ndarray, allowed: np.ndarray, sample_weight: Any = None
 ) -> LabelledSamples:
-    """Join samples and label codes for training.
-
-    Parameters
-    ----------
-    samples : Samples
-        The samples.
-    codes : ndarray of int64, shape (n_nodes,)
-        Codes of their labels.
-    allowed : ndarray of bool, shape (n_edge_types, n_labels, n_labels)
-        The allowed transitions.
-    sample_weight : array_like of shape (n_samples,), optional
-        How often each sample counts.
-
-    Returns
-    -------
-    LabelledSamples
-        The samples with their labels.
-
-    Raises
-    ------
-    ValueError
-        If there is a single label, a code is none of a label, or the labels of a sample use a
-        forbidden transition.
-    """
+    """Join samples and label codes for training, if the labels use no forbidden transition."""
     if allowed.shape[1] < 2:
         raise ValueError("y holds a single label; expected at least two different labels.")
     if len(codes) != samples.n_nodes or not are_positions(codes, allowed.shape[1]):
@@ -289,18 +205,7 @@ def _sorted_classes(labels: set[Hashable]) -> list[Hashable]:
 
 
 def class_array(classes: list[Hashable]) -> np.ndarray:
-    """Return labels as an array; of objects when numpy would change or nest them.
-
-    Parameters
-    ----------
-    classes : list of hashable
-        The labels.
-
-    Returns
-    -------
-    ndarray, shape (n_labels,)
-        The labels, unchanged.
-    """
+    """Return labels as an array; of objects when numpy would change or nest them."""
     if len({type(label) for label in classes}) == 1 and isinstance(
         classes[0], (str, bool, int, float)
     ):

@@ -115,7 +115,7 @@ def adaptive_m3n(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.problems import L1Norm, NormMarginProblem
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))

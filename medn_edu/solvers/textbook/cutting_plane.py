@@ -50,8 +50,8 @@ import scipy.sparse as sp
 from medn_edu.checks import check_count, check_positive
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.results import OVERFLOW, DualVariables, Iterate
-from medn_edu.solvers._normal import normal_variances
-from medn_edu.solvers._quadratic_program import CappedProgram, highs_maximiser
+from medn_edu.solvers.textbook._normal import normal_variances
+from medn_edu.solvers.textbook._quadratic_program import CappedProgram, highs_maximiser
 
 __all__ = ["cutting_plane", "one_slack_cutting_plane"]
 
@@ -104,7 +104,7 @@ def cutting_plane(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.problems import MaxMarginProblem
     >>> from medn_edu.slacks import LinearSlack
@@ -163,7 +163,7 @@ def one_slack_cutting_plane(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.problems import MaxMarginProblem
     >>> from medn_edu.results import run

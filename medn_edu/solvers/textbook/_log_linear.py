@@ -21,7 +21,7 @@ import numpy as np
 from medn_edu import inference
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.results import DualMarginals
-from medn_edu.solvers._normal import normal_variances
+from medn_edu.solvers.textbook._normal import normal_variances
 
 __all__ = ["LogLinearMasses", "MassSums", "sample_scales"]
 

@@ -52,8 +52,8 @@ from medn_edu.kernels import smo as kernels
 from medn_edu.problems.max_margin import MaxMarginProblem
 from medn_edu.results import Iterate
 from medn_edu.solvers._dual_state import DualState
-from medn_edu.solvers._marginals import marginals_of
-from medn_edu.solvers._normal import normal_variances
+from medn_edu.solvers.textbook._marginals import marginals_of
+from medn_edu.solvers.textbook._normal import normal_variances
 
 __all__ = ["smo"]
 
@@ -95,7 +95,7 @@ def smo(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack

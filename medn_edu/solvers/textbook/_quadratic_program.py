@@ -1,4 +1,4 @@
-"""The quadratic programs of `medn_edu.solvers.cutting_plane`, solved by HiGHS.
+"""The quadratic programs of `medn_edu.solvers.textbook.cutting_plane`, solved by HiGHS.
 
 They are duals over the labellings of a working set:
 

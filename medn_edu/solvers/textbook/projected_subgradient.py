@@ -79,8 +79,8 @@ from medn_edu.problems.margins import MarginProblem
 from medn_edu.problems.norm_margin import NormMarginProblem
 from medn_edu.problems.norms import L1Ball, L2Ball
 from medn_edu.results import OVERFLOW, DualMarginals, DualVariables, Iterate
-from medn_edu.solvers._projection import project_l1, project_l2
-from medn_edu.structures import LabelledSamples
+from medn_edu.samples import LabelledSamples
+from medn_edu.solvers.textbook._projection import project_l1, project_l2
 
 __all__ = ["projected_subgradient"]
 
@@ -128,7 +128,7 @@ def projected_subgradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.problems import L1Ball
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack

@@ -19,7 +19,7 @@ exponentially many labellings is a sweep over the forest.  That is the whole tri
 ``step * g``, and marginals, which are all that ``eta`` and the loss need, come from sum-product.
 
 `exponentiated_gradient` steps on all samples at once.  All of them then have taken the same steps, and
-their potentials are told by one number and one weight vector (`medn_edu.solvers._log_linear`).
+their potentials are told by one number and one weight vector (`medn_edu.solvers.textbook._log_linear`).
 `block_exponentiated_gradient` (Collins, Globerson, Koo, Carreras and Bartlett 2008) visits the samples
 in random order, each with a step size of its own, and the weights follow at once
 (`medn_edu.kernels.exponentiate`).  A sample by itself bears far longer steps than all together.
@@ -42,11 +42,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from medn_edu.checks import check_positive
-from medn_edu.inference._common import Packed
 from medn_edu.kernels import exponentiate as kernels
 from medn_edu.kernels.marginalize import log_down, log_up
 from medn_edu.results import DualMarginals, Iterate
-from medn_edu.solvers._log_linear import LogLinearMasses, sample_scales
+from medn_edu.solvers.textbook._log_linear import LogLinearMasses, sample_scales
 
 if TYPE_CHECKING:
     from medn_edu.problems.max_margin import MaxMarginProblem
@@ -98,7 +97,7 @@ def exponentiated_gradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.problems import MaxMarginProblem
     >>> from medn_edu.results import run
@@ -185,7 +184,7 @@ def block_exponentiated_gradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.packing import label_samples, pack
+    >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.problems import MaxMarginProblem
     >>> from medn_edu.results import run
@@ -247,7 +246,7 @@ class _Blocks:
     def __init__(self, problem: MaxMarginProblem, steps: np.ndarray, step: float | None) -> None:
         data, shape = problem.data, problem.weight_shape
         self._problem, self._totals = problem, LogLinearMasses(problem)
-        self._packed = Packed.of(data.samples)
+        self._packed = data.samples.packed
         self._barred = np.where(data.allowed, 0.0, -np.inf)
         self._mass = np.array(problem.mass, dtype=np.float64)
         self._labels = np.array(data.labels, dtype=np.int64)

@@ -1,0 +1,124 @@
+"""From arrays, sparse matrices and forests to packed samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from medn_edu.checks import as_numbers
+from medn_edu.kernels.compress import compress_rows
+from medn_edu.samples.checks import as_matrix, check_edge_types, check_parents, check_values
+from medn_edu.samples.structures import Forest, Samples
+
+__all__ = ["as_list", "pack"]
+
+_CHUNK_NUMBERS = 2**17  # dense rows are compressed while they are in a processor's cache
+
+
+def pack(X: Iterable[Any] | Samples, *, n_features: int | None = None) -> Samples:
+    """Check samples and pack them; ``n_features`` is the width they must have, if it is known.
+
+    A sample is an array or scipy sparse matrix of shape (n_nodes, n_features), which is a chain, or a
+    `Forest`.  Samples packed before are returned as they are, so that packing once and predicting
+    often costs nothing.  Whatever is wrong is a TypeError or ValueError that names the sample.
+
+    >>> import numpy as np
+    >>> samples = pack([np.ones((3, 2)), np.ones((1, 2))])
+    >>> samples.offsets, samples.parents
+    (array([0, 3, 4]), array([-1,  0,  1, -1]))
+    """
+    if isinstance(X, Samples):
+        X.check()  # as they were packed, unless somebody wrote into their arrays
+        check_values(X.features, X.offsets)
+        _check_width(X.n_features, n_features, "X")
+        return X
+    if isinstance(X, Set) or (not sp.issparse(X) and getattr(X, "ndim", 3) in (0, 2)):
+        what = f"a {type(X).__name__}" + " with 2 dimensions" * (getattr(X, "ndim", 0) == 2)
+        raise TypeError(f"X is {what}; expected a sequence of samples, one matrix for each.")
+    items = as_list(X, "X", "a sequence of samples")
+    if not items:
+        raise ValueError("X holds no samples; expected at least one.")
+    matrices = [
+        as_matrix(item.features if isinstance(item, Forest) else item, i)
+        for i, item in enumerate(items)
+    ]
+    shapes = np.array([matrix.shape for matrix in matrices])
+    width = int(shapes[0, 1]) if n_features is None else n_features
+    for i in np.flatnonzero(shapes[:, 1] != width)[:1]:
+        _check_width(shapes[i, 1], width, f"sample {i} of X")
+    offsets = np.concatenate([[0], np.cumsum(shapes[:, 0])]).astype(np.int64)
+    features = _stack(matrices, offsets)
+    check_values(features, offsets)
+    parents = np.arange(-1, offsets[-1] - 1, dtype=np.int64)
+    parents[offsets[:-1]] = -1
+    edge_types = np.zeros(offsets[-1], dtype=np.int64)
+    for i, item in enumerate(items):
+        if isinstance(item, Forest):
+            first, last = offsets[i], offsets[i + 1]
+            if item.parents is not None:
+                local = check_parents(item.parents, i, last - first)
+                parents[first:last] = np.where(local < 0, -1, local + first)
+            if item.edge_types is not None:
+                is_root = parents[first:last] < 0
+                edge_types[first:last] = check_edge_types(item.edge_types, i, is_root)
+    return Samples(features, offsets, parents, edge_types)
+
+
+def as_list(value: Any, name: str, expected: str) -> list[Any]:
+    """Return what a sequence holds; a data frame would only tell the names of its columns."""
+    odd = isinstance(value, (str, bytes, dict, Forest)) or hasattr(value, "columns")
+    try:
+        if odd or sp.issparse(value):
+            raise TypeError
+        return list(value)
+    except TypeError:
+        raise TypeError(f"{name} is a {type(value).__name__}; expected {expected}.") from None
+
+
+def _check_width(width: int, expected: int | None, name: str) -> None:
+    if expected is not None and width != expected:
+        raise ValueError(f"{name} has {width} features; expected {expected}.")
+
+
+def _stack(matrices: list[Any], offsets: np.ndarray) -> sp.csr_matrix:
+    """Stack sample matrices into one CSR matrix without zeros, never making a sparse one dense."""
+    if not any(sp.issparse(matrix) for matrix in matrices):
+        return _compressed(matrices, offsets)
+    rows = [m if sp.issparse(m) else sp.csr_matrix(m) for m in matrices]
+    sizes = [m.indptr[-1] for m in rows]  # arrays may be longer than what is used of them
+    data = np.concatenate([m.data[:n] for m, n in zip(rows, sizes, strict=True)])
+    indices = np.concatenate([m.indices[:n] for m, n in zip(rows, sizes, strict=True)])
+    counts = np.concatenate([np.diff(m.indptr) for m in rows])
+    indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    shape = (len(counts), rows[0].shape[1])
+    stacked = sp.csr_matrix((as_numbers(data), indices.astype(np.int32), indptr), shape=shape)
+    stacked.sum_duplicates()
+    stacked.eliminate_zeros()
+    return stacked
+
+
+def _compressed(matrices: list[np.ndarray], offsets: np.ndarray) -> sp.csr_matrix:
+    """Compress dense matrices, some at a time, so that all of them never stand side by side."""
+    n_columns = matrices[0].shape[1]
+    chunk_of = offsets[:-1] * n_columns // _CHUNK_NUMBERS
+    cuts = np.flatnonzero(np.diff(chunk_of, prepend=-1, append=chunk_of[-1] + 1))
+    most = int(np.diff(offsets[cuts]).max())
+    dense = np.empty((most, n_columns))
+    values, columns = np.empty(most * n_columns), np.empty(most * n_columns, dtype=np.int32)
+    indptr = np.zeros(offsets[-1] + 1, dtype=np.int64)
+    data, indices = [], []
+    for first, last in pairwise(cuts):
+        rows = slice(offsets[first], offsets[last])
+        part = np.concatenate(matrices[first:last], out=dense[: rows.stop - rows.start])
+        ends = indptr[1:][rows]
+        n = compress_rows(part, values, columns, ends)
+        ends += indptr[rows.start]
+        data.append(values[:n].copy())
+        indices.append(columns[:n].copy())
+    return sp.csr_matrix(
+        (np.concatenate(data), np.concatenate(indices), indptr), shape=(len(indptr) - 1, n_columns)
+    )

@@ -1,0 +1,17 @@
+"""The literature's other solvers, for comparison and study; models use them only where asked to.
+
+All of M3N's reach the optimum that `medn_edu.solvers.block_frank_wolfe` reaches:
+
+* `cutting_plane`, `one_slack_cutting_plane`: only the margins that are violated are enforced.
+* `exponentiated_gradient`, `block_exponentiated_gradient`: multiplicative steps on the dual variables.
+* `extragradient`: a game between weights and dual variables.
+* `smo`: marginals of the dual variables, pair by pair of labellings.
+* `subgradient`, `online_subgradient`: steps on the primal, with a dual point for free.
+
+And two of L1-M3N's:
+
+* `projected_subgradient`: steps within a ball.
+* `adaptive_m3n`: M3N with variances that adapt.
+
+All are imported from `medn_edu.solvers`.
+"""
