@@ -162,7 +162,7 @@ def quick_studies(require_ocr, tmp_path_factory):
 @pytest.fixture
 def small_groups(monkeypatch):
     """Cut even small data sets into groups for threads; returns the number of groups of samples."""
-    from medn_edu.inference import _common
+    from medn_edu.inference import _groups
 
-    monkeypatch.setattr(_common, "_GROUP_NODES", 2)
-    return lambda samples: len(_common.groups(samples))
+    monkeypatch.setattr(_groups, "_GROUP_NODES", 2)
+    return lambda samples: len(_groups.groups(samples))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
+from medn_edu.inference import Potentials
 from medn_edu.samples import Forest, Samples, pack
 from medn_edu.theory.reference import Tree
 
@@ -26,8 +27,8 @@ class Case:
         return [Tree.of(self.samples, self.node, self.edge, i) for i in every]
 
     @property
-    def potentials(self) -> tuple[Samples, np.ndarray, np.ndarray]:
-        return self.samples, self.node, self.edge
+    def potentials(self) -> Potentials:
+        return Potentials(self.samples, self.node, self.edge)
 
 
 def make_case(

@@ -10,19 +10,20 @@ import pytest
 from forests import make_case
 
 from medn_edu import inference
+from medn_edu.inference import Potentials
 from medn_edu.kernels import maximize
 from medn_edu.samples import pack
 
 RNG = np.random.default_rng(0)
 
 QUESTIONS = {
-    "best_labelling": lambda s, n, e: inference.best_labelling(s, n, e),
-    "k_best": lambda s, n, e: inference.k_best(s, n, e, 2),
-    "log_partition": lambda s, n, e: inference.log_partition(s, n, e),
-    "marginals": lambda s, n, e: inference.marginals(s, n, e),
-    "cold marginals": lambda s, n, e: inference.marginals(s, n, e, 0.0),
-    "edge_marginals": lambda s, n, e: inference.edge_marginals(s, n, e),
-    "draw_labellings": lambda s, n, e: inference.draw_labellings(s, n, e, rng=RNG),
+    "best_labelling": lambda p: inference.best_labelling(p),
+    "k_best": lambda p: inference.k_best(p, 2),
+    "log_partition": lambda p: inference.log_partition(p),
+    "marginals": lambda p: inference.marginals(p),
+    "cold marginals": lambda p: inference.marginals(p, 0.0),
+    "edge_marginals": lambda p: inference.edge_marginals(p),
+    "draw_labellings": lambda p: inference.draw_labellings(p, rng=RNG),
 }
 
 
@@ -31,38 +32,36 @@ def test_impossible_sample_is_named(question):
     case = make_case(0, n_labels=3, n_samples=3, n_nodes=3)
     case.node[4] = -np.inf
     with pytest.raises(ValueError, match="sample 1 has no allowed labelling"):
-        QUESTIONS[question](*case.potentials)
+        QUESTIONS[question](case.potentials)
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_potentials_that_are_not_numbers(question, bad):
+def test_potentials_that_are_not_numbers(bad):
     case = make_case(0, n_labels=3, n_samples=3, n_nodes=3)
     node, edge = case.node.copy(), case.edge.copy()
     node[7, 1] = bad
     with pytest.raises(ValueError, match=r"node holds NaN or \+inf in sample 2"):
-        QUESTIONS[question](case.samples, node, case.edge)
+        Potentials(case.samples, node, case.edge)
     edge[0, 1, 1] = bad
     with pytest.raises(ValueError, match=r"edge holds NaN or \+inf"):
-        QUESTIONS[question](case.samples, case.node, edge)
+        Potentials(case.samples, case.node, edge)
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_shapes_that_do_not_fit(question):
+def test_shapes_that_do_not_fit():
     case = make_case(0, n_labels=3, n_samples=3, n_nodes=3)
     with pytest.raises(ValueError, match=r"node has shape \(8, 3\); expected \(9, n_labels\)"):
-        QUESTIONS[question](case.samples, case.node[:-1], case.edge)
+        Potentials(case.samples, case.node[:-1], case.edge)
     with pytest.raises(ValueError, match="edge has shape"):
-        QUESTIONS[question](case.samples, case.node, case.edge[:, :2])
+        Potentials(case.samples, case.node, case.edge[:, :2])
     with pytest.raises(ValueError, match="edge has shape"):
-        QUESTIONS[question](case.samples, case.node, case.edge[:0])
+        Potentials(case.samples, case.node, case.edge[:0])
 
 
 @pytest.mark.parametrize("epsilon", [-1.0, np.nan, np.inf])
 def test_temperatures_that_are_none(epsilon):
     case = make_case(0)
     with pytest.raises(ValueError, match="epsilon is"):
-        inference.marginals(*case.potentials, epsilon)
+        inference.marginals(case.potentials, epsilon)
 
 
 def test_other_arguments_are_checked():
@@ -70,17 +69,17 @@ def test_other_arguments_are_checked():
     samples = case.samples
     labels = np.zeros(6, dtype=int)
     with pytest.raises(ValueError, match="k is 0"):
-        inference.k_best(*case.potentials, 0)
+        inference.k_best(case.potentials, 0)
     with pytest.raises(ValueError, match=r"coef has shape \(3, 2\)"):
         inference.node_potentials(samples, np.zeros((3, 2)))
     with pytest.raises(ValueError, match=r"sample_weight has shape \(1,\)"):
-        inference.marginals(*case.potentials, sample_weight=np.ones(1))
+        inference.marginals(case.potentials, sample_weight=np.ones(1))
     with pytest.raises(ValueError, match="labels of sample 1 hold the code 3"):
-        inference.labelling_scores(*case.potentials, np.array([0, 0, 0, 0, 3, 0]))
+        inference.labelling_scores(case.potentials, np.array([0, 0, 0, 0, 3, 0]))
     with pytest.raises(ValueError, match="labels has shape"):
-        inference.labelling_scores(*case.potentials, labels[:-1])
+        inference.labelling_scores(case.potentials, labels[:-1])
     with pytest.raises(ValueError, match="labels has shape"):
-        inference.labelling_scores(*case.potentials, labels.astype(float))
+        inference.labelling_scores(case.potentials, labels.astype(float))
     with pytest.raises(ValueError, match="n_edge_types is 0"):
         inference.edge_counts(samples, labels, 3, n_edge_types=0)
     with pytest.raises(ValueError, match="transitions has shape"):
@@ -89,7 +88,7 @@ def test_other_arguments_are_checked():
         inference.edge_potentials(np.zeros((1, 3, 3)), np.ones((1, 2, 2), dtype=bool))
     for n_jobs in (0, "2", np.timedelta64(1)):
         with pytest.raises((TypeError, ValueError), match=r"n_jobs is .* expected a whole number"):
-            inference.best_labelling(*case.potentials, n_jobs=n_jobs)
+            inference.best_labelling(case.potentials, n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -109,7 +108,7 @@ def test_potentials_that_numpy_would_make_numbers_of():
     case = make_case(0, n_labels=3, n_samples=2, n_nodes=3)
     for odd in (case.node.astype(str), case.node + 1j, np.ma.array(case.node, mask=case.node > 0)):
         with pytest.raises(TypeError, match=r"node holds .*; expected real numbers"):
-            inference.best_labelling(case.samples, odd, case.edge)
+            Potentials(case.samples, odd, case.edge)
 
 
 def test_there_are_no_more_threads_than_work(small_groups, monkeypatch):
@@ -120,17 +119,17 @@ def test_there_are_no_more_threads_than_work(small_groups, monkeypatch):
         "Parallel",
         lambda n_jobs, **kw: asked.append(n_jobs) or (parallel(n_jobs=min(n_jobs, 99), **kw)),
     )
-    labels, _ = inference.best_labelling(*case.potentials, n_jobs=1000)
+    labels, _ = inference.best_labelling(case.potentials, n_jobs=1000)
     assert asked == [small_groups(case.samples)]
-    np.testing.assert_array_equal(labels, inference.best_labelling(*case.potentials)[0])
+    np.testing.assert_array_equal(labels, inference.best_labelling(case.potentials)[0])
 
 
 def test_forbidden_labelling_scores_minus_infinity():
     case = make_case(0, n_labels=2, n_samples=1, n_nodes=2, kind="chain")
     allowed = np.ones(case.edge.shape, dtype=bool)
     allowed[:, 0, 1] = False
-    edge = inference.edge_potentials(case.edge, allowed)
-    assert inference.labelling_scores(case.samples, case.node, edge, np.array([0, 1])) == -np.inf
+    potentials = Potentials(case.samples, case.node, inference.edge_potentials(case.edge, allowed))
+    assert inference.labelling_scores(potentials, np.array([0, 1])) == -np.inf
     assert np.isfinite(case.edge).all()  # a copy was made
 
 
@@ -150,11 +149,11 @@ def large():
 def test_threads_change_nothing(large):
     coef = np.random.default_rng(0).normal(size=(5, 3))
     for ask in (
-        lambda n: inference.best_labelling(*large.potentials, n_jobs=n),
-        lambda n: [x for pair in inference.k_best(*large.potentials, 2, n_jobs=n) for x in pair],
-        lambda n: [inference.log_partition(*large.potentials, n_jobs=n)],
-        lambda n: vars(inference.marginals(*large.potentials, n_jobs=n)).values(),
-        lambda n: [inference.edge_marginals(*large.potentials, n_jobs=n)],
+        lambda n: inference.best_labelling(large.potentials, n_jobs=n),
+        lambda n: [x for pair in inference.k_best(large.potentials, 2, n_jobs=n) for x in pair],
+        lambda n: [inference.log_partition(large.potentials, n_jobs=n)],
+        lambda n: vars(inference.marginals(large.potentials, n_jobs=n)).values(),
+        lambda n: [inference.edge_marginals(large.potentials, n_jobs=n)],
         lambda n: [inference.node_potentials(large.samples, coef, n_jobs=n)],
         lambda n: [inference.feature_sums(large.samples, large.node, n_jobs=n)],
         lambda n: vars(
@@ -166,22 +165,20 @@ def test_threads_change_nothing(large):
 
 
 def test_a_sample_is_answered_alike_alone_and_among_others(large):
-    labels, _ = inference.best_labelling(*large.potentials)
-    found = inference.marginals(*large.potentials)
+    labels, _ = inference.best_labelling(large.potentials)
+    found = inference.marginals(large.potentials)
     for i in (0, 1234, 2999):
         one = large.samples.take(np.array([i]))
         nodes = slice(large.samples.offsets[i], large.samples.offsets[i + 1])
-        alone = inference.marginals(one, large.node[nodes], large.edge)
-        np.testing.assert_array_equal(alone.node, found.node[nodes])
-        np.testing.assert_array_equal(
-            inference.best_labelling(one, large.node[nodes], large.edge)[0], labels[nodes]
-        )
+        alone = Potentials(one, large.node[nodes], large.edge)
+        np.testing.assert_array_equal(inference.marginals(alone).node, found.node[nodes])
+        np.testing.assert_array_equal(inference.best_labelling(alone)[0], labels[nodes])
 
 
 def test_read_only_and_fortran_arrays_compile_nothing_new():
     """A read-only array is another type to numba; joblib's workers get such arrays."""
     case = make_case(1, n_labels=3)
-    expected, _ = inference.best_labelling(*case.potentials)
+    expected, _ = inference.best_labelling(case.potentials)
     arrays = {
         name: getattr(case.samples, name).copy() for name in ("offsets", "parents", "edge_types")
     }
@@ -192,17 +189,32 @@ def test_read_only_and_fortran_arrays_compile_nothing_new():
     node.flags.writeable = False
     signatures = getattr(maximize.best_labellings, "signatures", ())
     before = len(signatures)
-    labels, _ = inference.best_labelling(samples, node, case.edge.astype(np.float64, order="F"))
+    labels, _ = inference.best_labelling(
+        Potentials(samples, node, case.edge.astype(np.float64, order="F"))
+    )
     np.testing.assert_array_equal(labels, expected)
     assert len(getattr(maximize.best_labellings, "signatures", ())) == before
+
+
+def test_read_only_samples_are_copied_once():
+    """Not for each question: memory maps of joblib's workers may be large."""
+    case = make_case(1, n_labels=3)
+    offsets = case.samples.offsets.copy()
+    offsets.flags.writeable = False
+    samples = dataclasses.replace(case.samples, offsets=offsets)
+    copy = samples.packed.offsets
+    assert copy is not offsets
+    inference.best_labelling(Potentials(samples, case.node, case.edge))
+    assert samples.packed.offsets is copy
+    assert samples.packed.parents is case.samples.parents  # which needed no copy
 
 
 @pytest.mark.parametrize("k", [10**7, 10**30])
 def test_more_labellings_than_fit_into_memory(k):
     """Short samples give all they have; long ones are refused before memory is asked for."""
     case = make_case(0, n_labels=3, n_samples=2, n_nodes=3)
-    assert [len(scores) for _, scores in inference.k_best(*case.potentials, k)] == [27, 27]
+    assert [len(scores) for _, scores in inference.k_best(case.potentials, k)] == [27, 27]
     samples = pack([np.ones((2000, 1))])
     node, edge = np.zeros((2000, 3)), np.zeros((1, 3, 3))
     with pytest.raises(ValueError, match=rf"k is {k}, .*more than 2 GiB.*expected k up to \d+"):
-        inference.k_best(samples, node, edge, k)
+        inference.k_best(Potentials(samples, node, edge), k)

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from medn_edu import inference
+from medn_edu.inference import Potentials
 from medn_edu.samples import WeightShape
 from medn_edu.theory import reference
 
@@ -30,12 +31,12 @@ def test_best_labelling(case):
     impossible = [i for i, (_, score) in enumerate(best) if score == -np.inf]
     if impossible:
         with pytest.raises(ValueError, match=f"sample {impossible[0]} has no allowed labelling"):
-            inference.best_labelling(*case.potentials)
+            inference.best_labelling(case.potentials)
         return
-    labels, scores = inference.best_labelling(*case.potentials)
+    labels, scores = inference.best_labelling(case.potentials)
     np.testing.assert_allclose(scores, [score for _, score in best], atol=1e-12)
     np.testing.assert_allclose(
-        inference.labelling_scores(*case.potentials, labels), scores, atol=1e-12
+        inference.labelling_scores(case.potentials, labels), scores, atol=1e-12
     )
     twins = [reference.best_labelling(tree)[0] for tree in case.trees()]
     np.testing.assert_array_equal(labels, np.concatenate(twins))
@@ -45,8 +46,8 @@ def test_best_labelling(case):
 @given(cases(), st.sampled_from([1, 2, 3, 10, 2000]))
 def test_k_best(case, k):
     assume(is_possible(case))
-    best, _ = inference.best_labelling(*case.potentials)
-    found = inference.k_best(*case.potentials, k)
+    best, _ = inference.best_labelling(case.potentials)
+    found = inference.k_best(case.potentials, k)
     parts = zip(case.trees(), found, case.samples.split(best), strict=True)
     for tree, (labels, scores), first in parts:
         expected = reference.enumerated_k_best(tree, k)[1]
@@ -62,7 +63,7 @@ def test_k_best(case, k):
 @given(cases(), EPSILONS)
 def test_log_partition(case, epsilon):
     assume(is_possible(case))
-    found = inference.log_partition(*case.potentials, epsilon)
+    found = inference.log_partition(case.potentials, epsilon)
     expected = [reference.enumerated_log_partition(tree, epsilon) for tree in case.trees()]
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
@@ -71,8 +72,8 @@ def test_log_partition(case, epsilon):
 @given(cases(), EPSILONS)
 def test_marginals(case, epsilon):
     assume(is_possible(case))
-    found = inference.marginals(*case.potentials, epsilon)
-    edges = inference.edge_marginals(*case.potentials, epsilon)
+    found = inference.marginals(case.potentials, epsilon)
+    edges = inference.edge_marginals(case.potentials, epsilon)
     expected = [reference.enumerated_marginals(tree, epsilon) for tree in case.trees()]
     expected_edges = np.concatenate([edge for _, edge in expected])
     np.testing.assert_allclose(found.node, np.concatenate([n for n, _ in expected]), atol=1e-11)
@@ -81,7 +82,7 @@ def test_marginals(case, epsilon):
         total = expected_edges[case.samples.edge_types == k].sum(axis=0)
         np.testing.assert_allclose(count, total, atol=1e-10)
     np.testing.assert_array_equal(
-        found.log_partition, inference.log_partition(*case.potentials, epsilon)
+        found.log_partition, inference.log_partition(case.potentials, epsilon)
     )
 
 
@@ -89,16 +90,16 @@ def test_marginals(case, epsilon):
 @given(cases())
 def test_temperature_zero_is_the_best_labelling(case):
     assume(is_possible(case))
-    labels, scores = inference.best_labelling(*case.potentials)
-    found = inference.marginals(*case.potentials, 0.0)
+    labels, scores = inference.best_labelling(case.potentials)
+    found = inference.marginals(case.potentials, 0.0)
     np.testing.assert_array_equal(found.node, np.eye(case.node.shape[1])[labels])
     np.testing.assert_array_equal(found.log_partition, scores)
-    np.testing.assert_array_equal(inference.log_partition(*case.potentials, 0.0), scores)
+    np.testing.assert_array_equal(inference.log_partition(case.potentials, 0.0), scores)
     counts = inference.edge_counts(
         case.samples, labels, case.node.shape[1], n_edge_types=len(case.edge)
     )
     np.testing.assert_array_equal(found.edge_counts, counts)
-    edges = inference.edge_marginals(*case.potentials, 0.0)
+    edges = inference.edge_marginals(case.potentials, 0.0)
     np.testing.assert_array_equal(edges.sum(axis=0), counts.sum(axis=0))
 
 
@@ -118,7 +119,7 @@ def test_expected_statistics_is_the_steps_one_after_the_other(case, epsilon, wit
     np.testing.assert_allclose(node, samples.features.toarray() @ coef.T, atol=1e-12)
     if with_loss:
         node = inference.add_loss(node, labels)
-    steps = inference.marginals(samples, node, case.edge, epsilon, sample_weight=weight)
+    steps = inference.marginals(Potentials(samples, node, case.edge), epsilon, sample_weight=weight)
     mean = steps.node * weight[samples.sample_of_node][:, None]
     np.testing.assert_allclose(found.log_partition, steps.log_partition, rtol=1e-13)
     np.testing.assert_allclose(found.edge_counts, steps.edge_counts, atol=1e-12)
@@ -133,10 +134,10 @@ def test_exact_draws_and_gibbs_sweeps_are_allowed_labellings():
         case = make_case(seed, n_labels=3, forbid=0.2)
         case.edge[:, 0], case.edge[:, :, 0], case.node[:, 0] = 0.0, 0.0, 0.0
         rng = np.random.default_rng(seed)
-        for labels in inference.draw_labellings(*case.potentials, 5, rng=rng):
-            assert (inference.labelling_scores(*case.potentials, labels) > -np.inf).all()
-        labels = inference.gibbs_labellings(*case.potentials, 5, rng=rng)
-        assert (inference.labelling_scores(*case.potentials, labels) > -np.inf).all()
+        for labels in inference.draw_labellings(case.potentials, 5, rng=rng):
+            assert (inference.labelling_scores(case.potentials, labels) > -np.inf).all()
+        labels = inference.gibbs_labellings(case.potentials, 5, rng=rng)
+        assert (inference.labelling_scores(case.potentials, labels) > -np.inf).all()
 
 
 @few
@@ -173,7 +174,7 @@ def test_joint_features_give_scores():
         coef, transitions = shape.split(weights)
         labels = rng.integers(0, shape.n_labels, case.samples.n_nodes)
         node = inference.node_potentials(case.samples, coef)
-        scores = inference.labelling_scores(case.samples, node, transitions, labels)
+        scores = inference.labelling_scores(Potentials(case.samples, node, transitions), labels)
         features = inference.joint_features(case.samples, labels, shape)
         np.testing.assert_allclose(features @ weights, scores, atol=1e-12)
         weight = rng.random(case.samples.n_samples)

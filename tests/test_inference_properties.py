@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from medn_edu import inference
+from medn_edu.inference import Potentials
 from medn_edu.kernels import marginalize
 from medn_edu.theory import reference
 
@@ -32,7 +33,7 @@ def test_gradient_of_the_log_partition_is_expected_features(case, epsilon, seed)
     def value(step: float) -> float:
         node = inference.node_potentials(samples, coef + step * direction[0])
         edge = case.edge + step * direction[1]
-        return float(weight @ inference.log_partition(samples, node, edge, epsilon))
+        return float(weight @ inference.log_partition(Potentials(samples, node, edge), epsilon))
 
     slope = (found.feature_sums * direction[0]).sum() + (found.edge_counts * direction[1]).sum()
     np.testing.assert_allclose((value(h) - value(-h)) / (2 * h), slope, rtol=1e-6, atol=1e-6)
@@ -43,8 +44,8 @@ def test_gradient_of_the_log_partition_is_expected_features(case, epsilon, seed)
 def test_marginals_are_consistent_probabilities(case, epsilon):
     assume(all(reference.best_labelling(tree)[1] > -np.inf for tree in case.trees()))
     samples = case.samples
-    found = inference.marginals(*case.potentials, epsilon)
-    edges = inference.edge_marginals(*case.potentials, epsilon)
+    found = inference.marginals(case.potentials, epsilon)
+    edges = inference.edge_marginals(case.potentials, epsilon)
     assert np.isfinite(found.node).all()
     assert np.isfinite(found.log_partition).all()
     np.testing.assert_allclose(found.node.sum(axis=1), 1.0, atol=1e-9)
@@ -60,8 +61,8 @@ def test_marginals_are_consistent_probabilities(case, epsilon):
 @few
 @given(cases(forbid=(0.0,), scales=(0.0, 1.0, 1e3, 1e5)), st.sampled_from([1e-3, 0.1, 1.0, 50.0]))
 def test_log_partition_is_just_above_the_maximum(case, epsilon):
-    _, best = inference.best_labelling(*case.potentials)
-    found = inference.log_partition(*case.potentials, epsilon)
+    _, best = inference.best_labelling(case.potentials)
+    found = inference.log_partition(case.potentials, epsilon)
     count = case.samples.lengths * np.log(case.node.shape[1])
     slack = 1e-12 * np.abs(best).max() + 1e-12
     assert (found >= best - slack).all()
@@ -74,8 +75,8 @@ def test_adding_a_constant_to_a_node_changes_nothing_else(case, constant):
     assume(all(reference.best_labelling(tree)[1] > -np.inf for tree in case.trees()))
     node = case.node.copy()
     node[-1] += constant
-    before = inference.marginals(*case.potentials)
-    after = inference.marginals(case.samples, node, case.edge)
+    before = inference.marginals(case.potentials)
+    after = inference.marginals(Potentials(case.samples, node, case.edge))
     np.testing.assert_allclose(after.node, before.node, atol=1e-9)
     difference = after.log_partition - before.log_partition
     np.testing.assert_allclose(difference[-1], constant, atol=1e-9)
@@ -90,8 +91,8 @@ def in_log_domain(monkeypatch, case, epsilon=1.0):
     with monkeypatch.context() as patch:
         patch.setattr(marginalize, "scaled_up", lambda *args: args[-1].fill(True))  # all are lost
         return (
-            inference.marginals(*case.potentials, epsilon),
-            inference.edge_marginals(*case.potentials, epsilon),
+            inference.marginals(case.potentials, epsilon),
+            inference.edge_marginals(case.potentials, epsilon),
         )
 
 
@@ -101,8 +102,8 @@ def test_scaled_sweeps_agree_with_the_log_domain(monkeypatch, seed, scale):
     """Where all is well, where small numbers are dropped, and where some samples are lost."""
     case = make_case(seed, n_labels=4, n_nodes=60, n_samples=20, scale=scale)
     scaled, edges = (
-        inference.marginals(*case.potentials),
-        inference.edge_marginals(*case.potentials),
+        inference.marginals(case.potentials),
+        inference.edge_marginals(case.potentials),
     )
     exact, exact_edges = in_log_domain(monkeypatch, case)
     np.testing.assert_allclose(scaled.log_partition, exact.log_partition, rtol=1e-13)
@@ -119,8 +120,8 @@ def test_potentials_far_apart(seed, scale, forbid):
     trees = case.trees()
     if any(reference.best_labelling(tree)[1] == -np.inf for tree in trees):
         pytest.skip("no allowed labelling")
-    found = inference.marginals(*case.potentials)
-    edges = inference.edge_marginals(*case.potentials)
+    found = inference.marginals(case.potentials)
+    edges = inference.edge_marginals(case.potentials)
     expected = [reference.enumerated_marginals(tree) for tree in trees]
     np.testing.assert_allclose(
         found.log_partition,
@@ -143,10 +144,10 @@ def test_mass_that_a_scaled_sweep_would_lose_comes_back():
     case.node[0] = [-np.inf, 0.0]
     case.edge[:] = [[0.0, -np.inf], [-np.inf, 0.0]]
     case.samples.edge_types[:] = 0
-    found = inference.marginals(*case.potentials)
+    found = inference.marginals(case.potentials)
     assert found.log_partition == pytest.approx(-50.0 * (n - 1))
     np.testing.assert_array_equal(found.node, np.tile([0.0, 1.0], (n, 1)))
-    draws = inference.draw_labellings(*case.potentials, 3, rng=np.random.default_rng(0))
+    draws = inference.draw_labellings(case.potentials, 3, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(draws, 1)
 
 
@@ -155,20 +156,20 @@ def test_star_with_many_children(n_children):
     """Every child votes a little, and the votes multiply."""
     case = make_case(1, n_labels=3, n_samples=1, n_nodes=n_children + 1, kind="star")
     tree = case.trees()[0]
-    found = inference.marginals(*case.potentials)
+    found = inference.marginals(case.potentials)
     node, edge = reference.marginals(tree)
     np.testing.assert_allclose(found.log_partition[0], reference.log_partition(tree), rtol=1e-12)
     np.testing.assert_allclose(found.node, node, atol=1e-10)
-    np.testing.assert_allclose(inference.edge_marginals(*case.potentials), edge, atol=1e-10)
+    np.testing.assert_allclose(inference.edge_marginals(case.potentials), edge, atol=1e-10)
 
 
 def test_long_chain():
     case = make_case(2, n_labels=3, n_samples=1, n_nodes=20_000, kind="chain", scale=2.0)
     tree = case.trees()[0]
-    found = inference.marginals(*case.potentials)
+    found = inference.marginals(case.potentials)
     np.testing.assert_allclose(found.log_partition[0], reference.log_partition(tree), rtol=1e-12)
     np.testing.assert_allclose(found.node.sum(axis=1), 1.0, atol=1e-9)
-    _, best = inference.best_labelling(*case.potentials)
+    _, best = inference.best_labelling(case.potentials)
     assert best[0] == pytest.approx(reference.best_labelling(tree)[1], rel=1e-12)
 
 
@@ -176,8 +177,8 @@ def test_long_chain():
 def test_small_temperatures_approach_the_best_labelling(epsilon):
     for seed in range(10):
         case = make_case(seed)
-        labels, best = inference.best_labelling(*case.potentials)
-        found = inference.marginals(*case.potentials, epsilon)
+        labels, best = inference.best_labelling(case.potentials)
+        found = inference.marginals(case.potentials, epsilon)
         np.testing.assert_allclose(found.log_partition, best, rtol=1e-12)
         np.testing.assert_allclose(found.node, np.eye(case.node.shape[1])[labels], atol=1e-9)
 
@@ -185,12 +186,12 @@ def test_small_temperatures_approach_the_best_labelling(epsilon):
 def test_unlikely_transition_is_not_a_forbidden_one():
     """A penalty of 1e4 hides a transition from a float, but where all have it, it decides nothing."""
     case = make_case(3, n_labels=2, n_samples=4, n_nodes=5, kind="chain")
-    plain = inference.marginals(*case.potentials)
+    plain = inference.marginals(case.potentials)
     low = np.where(np.eye(2, dtype=bool), 0.0, -1e4)
     case.node[:, 0] = np.where(np.arange(20) % 2, -1e5, 0.0)
     case.node[:, 1] = np.where(np.arange(20) % 2, 0.0, -1e5)
     case.edge[:] += low
-    found = inference.marginals(*case.potentials)
+    found = inference.marginals(case.potentials)
     expected = [reference.enumerated_log_partition(tree) for tree in case.trees()]
     np.testing.assert_allclose(found.log_partition, expected, rtol=1e-12)
     assert not np.allclose(found.node, plain.node)

@@ -8,7 +8,7 @@ from forests import make_case
 from scipy.stats import chisquare
 
 from medn_edu import inference
-from medn_edu.inference import sampling
+from medn_edu.inference import Potentials, sampling
 from medn_edu.theory import reference
 
 
@@ -39,7 +39,7 @@ def test_exact_draws_have_the_right_frequencies(kind, epsilon, far):
     if far:  # so that the beliefs come from the log domain
         case.node[[0, 4], 2] = -1e4
     draws = inference.draw_labellings(
-        *case.potentials, 20_000, epsilon, rng=np.random.default_rng(1)
+        case.potentials, 20_000, epsilon, rng=np.random.default_rng(1)
     )
     for tree, part in zip(case.trees(), (draws[:, :4], draws[:, 4:]), strict=True):
         check_frequencies(frequencies(part, 3), reference.enumerated_probabilities(tree, epsilon))
@@ -55,7 +55,7 @@ def test_readable_draws_have_the_right_frequencies():
 def repeated(case, n: int):
     """The same sample ``n`` times over."""
     samples = case.samples.take(np.zeros(n, dtype=np.int64))
-    return samples, np.tile(case.node, (n, 1)), case.edge
+    return Potentials(samples, np.tile(case.node, (n, 1)), case.edge)
 
 
 @pytest.mark.parametrize("kind", ["chain", "tree", "forest", "star"])
@@ -63,7 +63,7 @@ def repeated(case, n: int):
 def test_gibbs_sweeps_make_the_enumerated_transitions(kind, epsilon):
     """After 1 and 3 sweeps from a known start, and converged after 60."""
     case = make_case(6, n_labels=3, n_samples=1, n_nodes=4, kind=kind, scale=0.4)
-    case.edge[:, 1, 2] = -np.inf  # label 0 is allowed beside every label
+    case.edge[:, 1, 2] = -np.inf  # label 0 is allowed next to every label
     tree = case.trees()[0]
     sweep = reference.gibbs_transition(tree, epsilon)
     p = reference.enumerated_probabilities(tree, epsilon)
@@ -74,7 +74,7 @@ def test_gibbs_sweeps_make_the_enumerated_transitions(kind, epsilon):
     start = np.zeros(4 * n, dtype=np.int64)
     for n_sweeps in (1, 3, 60):
         labels = inference.gibbs_labellings(
-            *many, n_sweeps, rng=np.random.default_rng(n_sweeps), start=start, epsilon=epsilon
+            many, n_sweeps, rng=np.random.default_rng(n_sweeps), start=start, epsilon=epsilon
         )
         expected = p if n_sweeps == 60 else np.linalg.matrix_power(sweep, n_sweeps)[0]
         check_frequencies(frequencies(labels.reshape(n, 4), 3), expected)
@@ -89,8 +89,8 @@ def test_kept_sums_change_no_draw(kind, monkeypatch):
     for kept in (sampling._KEPT, 0):
         monkeypatch.setattr(sampling, "_KEPT", kept)
         rng = np.random.default_rng(0)
-        draws.append(inference.gibbs_labellings(*case.potentials, 100, rng=rng))
-        parents = case.potentials[0].parents
+        draws.append(inference.gibbs_labellings(case.potentials, 100, rng=rng))
+        parents = case.samples.parents
         starts, _ = sampling._children(parents)
         assert bool(sampling._table(parents, starts, 3, 100).size) == (kept > 0)
     np.testing.assert_array_equal(*draws)
@@ -100,12 +100,12 @@ def test_gibbs_refuses_what_could_trap_it():
     case = make_case(0, n_labels=2, n_samples=1, n_nodes=3, kind="chain")
     case.edge[:] = np.where(np.eye(2, dtype=bool), 0.0, -np.inf)
     with pytest.raises(ValueError, match="could trap Gibbs sampling"):
-        inference.gibbs_labellings(*case.potentials, 1, rng=np.random.default_rng(0))
+        inference.gibbs_labellings(case.potentials, 1, rng=np.random.default_rng(0))
     case.edge[:] = [[0.0, 0.0], [0.0, -np.inf]]
-    inference.gibbs_labellings(*case.potentials, 1, rng=np.random.default_rng(0))
+    inference.gibbs_labellings(case.potentials, 1, rng=np.random.default_rng(0))
     case.node[1, 0] = -np.inf  # the label that was allowed everywhere no longer is
     with pytest.raises(ValueError, match="could trap Gibbs sampling"):
-        inference.gibbs_labellings(*case.potentials, 1, rng=np.random.default_rng(0))
+        inference.gibbs_labellings(case.potentials, 1, rng=np.random.default_rng(0))
 
 
 def test_gibbs_refuses_a_forbidden_start():
@@ -113,30 +113,30 @@ def test_gibbs_refuses_a_forbidden_start():
     case.edge[:] = [[0.0, 0.0], [0.0, -np.inf]]
     with pytest.raises(ValueError, match="start is not an allowed labelling of sample 0"):
         inference.gibbs_labellings(
-            *case.potentials, 1, rng=np.random.default_rng(0), start=np.ones(3, dtype=int)
+            case.potentials, 1, rng=np.random.default_rng(0), start=np.ones(3, dtype=int)
         )
 
 
 def test_gibbs_without_sweeps_returns_its_start():
     case = make_case(3)
-    best, _ = inference.best_labelling(*case.potentials)
-    found = inference.gibbs_labellings(*case.potentials, 0, rng=np.random.default_rng(0))
+    best, _ = inference.best_labelling(case.potentials)
+    found = inference.gibbs_labellings(case.potentials, 0, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(found, best)
 
 
 def test_draws_depend_on_the_generator_alone():
     case = make_case(9, n_labels=4, n_nodes=50, n_samples=200, kind="tree")
     first, second = (
-        inference.draw_labellings(*case.potentials, 2, rng=np.random.default_rng(3), n_jobs=n_jobs)
+        inference.draw_labellings(case.potentials, 2, rng=np.random.default_rng(3), n_jobs=n_jobs)
         for n_jobs in (1, 2)
     )
     np.testing.assert_array_equal(first, second)
-    third = inference.draw_labellings(*case.potentials, 2, rng=np.random.default_rng(4))
+    third = inference.draw_labellings(case.potentials, 2, rng=np.random.default_rng(4))
     assert (third != first).any()
 
 
 def test_cold_draws_are_the_best_labelling():
     case = make_case(4)
-    best, _ = inference.best_labelling(*case.potentials)
-    draws = inference.draw_labellings(*case.potentials, 3, 0.0, rng=np.random.default_rng(0))
+    best, _ = inference.best_labelling(case.potentials)
+    draws = inference.draw_labellings(case.potentials, 3, 0.0, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(draws, np.tile(best, (3, 1)))

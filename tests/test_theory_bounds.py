@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from medn_edu.inference import edge_potentials, labelling_scores, node_potentials
+from medn_edu.inference import Potentials, labelling_scores
 from medn_edu.priors import (
     BoxPrior,
     ExponentialPrior,
@@ -138,8 +138,8 @@ def test_bounds_on_scores(kind):
 def _scores(data, problem: EnumeratedProblem, w: np.ndarray) -> np.ndarray:
     """Every labelling's score: the truth's less its lead."""
     coef, transitions = data.weight_shape.split(w)
-    potentials = node_potentials(data.samples, coef), edge_potentials(transitions, data.allowed)
-    truth = labelling_scores(data.samples, *potentials, data.labels)
+    potentials = Potentials.of_weights(data.samples, coef, transitions, data.allowed)
+    truth = labelling_scores(potentials, data.labels)
     return truth[problem.sample] - problem.differences @ w
 
 

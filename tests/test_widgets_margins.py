@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medn_edu.inference import add_loss, best_labelling
+from medn_edu.inference import Potentials, add_loss, best_labelling
 from medn_edu.plots.margins import Margins, margins_frame
 from medn_edu.samples import pack
 from medn_edu.theory.axi import text
@@ -49,7 +49,7 @@ def test_paths_are_those_of_viterbi(word, ink, habit):
         (frame.node, frame.best, frame.scores),
         (add_loss(frame.node, frame.word.true), frame.augmented, frame.scores + frame.word.losses),
     ):
-        path, (score,) = best_labelling(CHAIN, node, frame.edge[None])
+        path, (score,) = best_labelling(Potentials(CHAIN, node, frame.edge[None]))
         assert path.tolist() in frame.word.labellings[rows].tolist()
         np.testing.assert_allclose(scores[rows], score, atol=1e-12)
     assert frame.hinge == pytest.approx(score - frame.scores[frame.word.true_row])

@@ -213,9 +213,9 @@ def _draw_labels(
 ) -> np.ndarray:
     """Draw one label per node of all chains from the CRF with these potentials."""
     # Here and not above: this loads the compiler, which the other data sets do without.
-    from medn_edu.inference import draw_labellings, gibbs_labellings
+    from medn_edu.inference import Potentials, draw_labellings, gibbs_labellings
 
-    samples = pack(data)
+    potentials = Potentials(pack(data), node, transitions)
     if sampler == "gibbs":
-        return gibbs_labellings(samples, node, transitions, n_sweeps, rng=rng)
-    return draw_labellings(samples, node, transitions, rng=rng)[0]
+        return gibbs_labellings(potentials, n_sweeps, rng=rng)
+    return draw_labellings(potentials, rng=rng)[0]

@@ -184,9 +184,9 @@ class MarkovNetwork(BaseEstimator):
         ndarray of object, shape (n_samples,)
             One array of labels per sample.
         """
-        samples, node, edge = self._potentials(X)
-        codes, _ = inference.best_labelling(samples, node, edge, n_jobs=self.n_jobs)
-        return _object_array(samples.split(self.classes_[codes]))
+        potentials = self._potentials(X)
+        codes, _ = inference.best_labelling(potentials, n_jobs=self.n_jobs)
+        return _object_array(potentials.samples.split(self.classes_[codes]))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of nodes that are labelled correctly.
@@ -205,9 +205,10 @@ class MarkovNetwork(BaseEstimator):
         float
             Between 0 and 1.
         """
-        samples, node, edge = self._potentials(X)
+        potentials = self._potentials(X)
+        samples = potentials.samples
         true, _ = encode_labels(y, samples, self._class_list())
-        codes, _ = inference.best_labelling(samples, node, edge, n_jobs=self.n_jobs)
+        codes, _ = inference.best_labelling(potentials, n_jobs=self.n_jobs)
         weight = check_sample_weight(sample_weight, samples.n_samples)[samples.sample_of_node]
         return float(np.average(codes == true, weights=weight))
 
@@ -226,11 +227,11 @@ class MarkovNetwork(BaseEstimator):
         ndarray of shape (n_samples,)
             Scores; minus infinity for a labelling with a forbidden transition.
         """
-        samples, node, edge = self._potentials(X)
+        potentials = self._potentials(X)
         if y is None:
-            return inference.best_labelling(samples, node, edge, n_jobs=self.n_jobs)[1]
-        codes, _ = encode_labels(y, samples, self._class_list())
-        return inference.labelling_scores(samples, node, edge, codes)
+            return inference.best_labelling(potentials, n_jobs=self.n_jobs)[1]
+        codes, _ = encode_labels(y, potentials.samples, self._class_list())
+        return inference.labelling_scores(potentials, codes)
 
     def predict_marginals(self, X: Any, temperature: float = 1.0) -> list[np.ndarray]:
         """Return the probability of each label at each node, under ``p(y) ~ exp(F / temperature)``.
@@ -248,9 +249,9 @@ class MarkovNetwork(BaseEstimator):
             Marginals, rows sum to 1; columns in the order of ``classes_``.
         """
         check_positive("temperature", temperature)
-        samples, node, edge = self._potentials(X)
-        found = inference.marginals(samples, node, edge, temperature, n_jobs=self.n_jobs)
-        return samples.split(found.node)
+        potentials = self._potentials(X)
+        found = inference.marginals(potentials, temperature, n_jobs=self.n_jobs)
+        return potentials.samples.split(found.node)
 
     def decode(self, X: Any, k: int = 1) -> list[list[tuple[np.ndarray, float]]]:
         """Return the ``k`` best labellings of each sample.
@@ -268,10 +269,10 @@ class MarkovNetwork(BaseEstimator):
             Per sample, best first.
         """
         check_count("k", k)
-        samples, node, edge = self._potentials(X)
+        potentials = self._potentials(X)
         return [
             [(self.classes_[codes], float(score)) for codes, score in zip(*best, strict=True)]
-            for best in inference.k_best(samples, node, edge, k, n_jobs=self.n_jobs)
+            for best in inference.k_best(potentials, k, n_jobs=self.n_jobs)
         ]
 
     def margins(self, X: Any, y: Any) -> np.ndarray:
@@ -289,11 +290,12 @@ class MarkovNetwork(BaseEstimator):
         ndarray of shape (n_samples,)
             ``F(x, y) - max_{y' != y} F(x, y')``; infinite where no other labelling is allowed.
         """
-        samples, node, edge = self._potentials(X)
+        potentials = self._potentials(X)
+        samples = potentials.samples
         true, _ = encode_labels(y, samples, self._class_list())
-        true_scores = inference.labelling_scores(samples, node, edge, true)
+        true_scores = inference.labelling_scores(potentials, true)
         runner_up = np.full(samples.n_samples, -np.inf)
-        best = inference.k_best(samples, node, edge, 2, n_jobs=self.n_jobs)
+        best = inference.k_best(potentials, 2, n_jobs=self.n_jobs)
         for i, (labels, (found, scores)) in enumerate(zip(samples.split(true), best, strict=True)):
             others = scores[(found != labels).any(axis=1)]
             if len(others):
@@ -357,10 +359,10 @@ class MarkovNetwork(BaseEstimator):
             )
         return samples
 
-    def _potentials(self, X: Any) -> tuple[Samples, np.ndarray, np.ndarray]:
-        samples = self._pack(X)
-        node = inference.node_potentials(samples, self.coef_, n_jobs=self.n_jobs)
-        return samples, node, inference.edge_potentials(self.transitions_, self._allowed)
+    def _potentials(self, X: Any) -> inference.Potentials:
+        return inference.Potentials.of_weights(
+            self._pack(X), self.coef_, self.transitions_, self._allowed, n_jobs=self.n_jobs
+        )
 
     def _class_list(self) -> list[Hashable]:
         return self.classes_.tolist()

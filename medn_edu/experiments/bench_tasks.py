@@ -207,7 +207,7 @@ def _inference(name: str, question: str) -> dict[str, Any]:
 
     def work() -> Any:
         node = inference.node_potentials(samples, coef)
-        return getattr(inference, question)(samples, node, edge)
+        return getattr(inference, question)(inference.Potentials(samples, node, edge))
 
     return _speed(name, work, samples.n_nodes)
 

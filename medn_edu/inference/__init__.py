@@ -1,15 +1,14 @@
 """The questions asked of packed samples: the best labelling, sums over all, and random ones.
 
-Every function takes `Samples`, node potentials and edge potentials, which is all there is to know
-about a sample and a model, and answers exactly (Gibbs sampling apart).  Where the potentials come
-from is `node_potentials` and `edge_potentials`; how the answers are found is told in
-`medn_edu.inference.maximization`, `medn_edu.inference.marginalization` and, with the fewest words
-and no compiled code, in `medn_edu.theory.reference`.
+`Potentials` joins samples with what a model says of their nodes and edges, and every question is a
+function of it, answered exactly (Gibbs sampling apart).  How the answers are found is told in
+`medn_edu.inference.maximization`, `medn_edu.inference.marginalization` and, in the fewest words and
+without compiled code, in `medn_edu.theory.reference`.
 """
 
 from __future__ import annotations
 
-from medn_edu.inference._warm import warm_up
+from medn_edu.inference.features import edge_counts, feature_sums, joint_features
 from medn_edu.inference.marginalization import (
     ExpectedStatistics,
     Marginals,
@@ -20,11 +19,9 @@ from medn_edu.inference.marginalization import (
 )
 from medn_edu.inference.maximization import best_labelling, k_best
 from medn_edu.inference.potentials import (
+    Potentials,
     add_loss,
-    edge_counts,
     edge_potentials,
-    feature_sums,
-    joint_features,
     labelling_scores,
     node_potentials,
 )
@@ -33,6 +30,7 @@ from medn_edu.inference.sampling import draw_labellings, gibbs_labellings
 __all__ = [
     "ExpectedStatistics",
     "Marginals",
+    "Potentials",
     "add_loss",
     "best_labelling",
     "draw_labellings",
@@ -48,5 +46,4 @@ __all__ = [
     "log_partition",
     "marginals",
     "node_potentials",
-    "warm_up",
 ]

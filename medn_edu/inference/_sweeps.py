@@ -1,21 +1,24 @@
 """The two sweeps of the sum over labellings, a few samples at a time, scaled or in the log domain.
 
-`Sweeps` is the scratch space of one thread.  Exponentials are taken by numpy, on whole arrays
-between the kernels, where they are vectorised.
+`Sweeps` is the scratch space of one thread, and `sweep` takes it over all samples.  Exponentials are
+taken by numpy, on whole arrays between the kernels, where they are vectorised.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from medn_edu.inference._common import chunks
+from medn_edu.inference._groups import chunks, groups, run
+from medn_edu.inference.features import sum_in_order
+from medn_edu.inference.potentials import Potentials, check_possible
 from medn_edu.kernels import marginalize as kernels
 from medn_edu.samples.structures import Packed
 
-__all__ = ["Sweeps", "TemperedEdge", "inverse"]
+__all__ = ["Sweeps", "TemperedEdge", "inverse", "sweep"]
 
 _THREAD = threading.local()
 _KEPT_NUMBERS = 1 << 19  # 4 MB
@@ -54,47 +57,23 @@ class TemperedEdge:
 
 
 class Sweeps:
-    """Upward and downward sweeps over chunks of the samples ``first <= i < last``.
+    """Upward and downward sweeps over the samples ``first <= i < last``: `up`, then perhaps `down`.
 
-    For each chunk: `up`, then possibly `down`.
-
-    Parameters
-    ----------
-    packed : Packed
-        The samples.
-    edge : TemperedEdge
-        Edge potentials.
-    first, last : int
-        Range of samples.
-
-    Attributes
-    ----------
-    chunks : list of (int, int)
-        Ranges of samples to work on.
-    edge_counts : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Weighted sum of the edge marginals of all chunks done so far.
+    They go chunk by chunk (``chunks``).  ``node_rows`` and ``marginal_rows`` are uninitialised room
+    for a row of labels at each node of the longest chunk.  All scratch space belongs to the thread,
+    whose next sweeps overwrite it.  ``edge_counts`` sums up the weighted edge marginals.
     """
 
     def __init__(self, packed: Packed, edge: TemperedEdge, first: int, last: int) -> None:
         self._packed, self._edge = packed, edge
-        self._n_labels = edge.log.shape[1]
-        self.chunks = chunks(packed.offsets, first, last, 4 * self._n_labels)
-        self._n_rows = max(int(packed.offsets[b] - packed.offsets[a]) for a, b in self.chunks)
-        self._space = _thread_space(4 * self._n_rows * self._n_labels)
-        self._n_taken = 0
-        self._belief, self._message = self.new_rows(), self.new_rows()
+        n_labels = edge.log.shape[1]
+        self.chunks = chunks(packed.offsets, first, last, 4 * n_labels)
+        n_rows = max(int(packed.offsets[b] - packed.offsets[a]) for a, b in self.chunks)
+        size = n_rows * n_labels
+        self._belief, self._message, self.node_rows, self.marginal_rows = _thread_space(4 * size)[
+            : 4 * size
+        ].reshape(4, n_rows, n_labels)
         self.edge_counts = np.zeros_like(edge.log)
-
-    def new_rows(self) -> np.ndarray:
-        """Return uninitialised space for a row of labels at each node of the longest chunk.
-
-        There is room for two of them.  Like all scratch space it belongs to the thread and is
-        overwritten by its next sweeps.
-        """
-        size = self._n_rows * self._n_labels
-        start = self._n_taken * size
-        self._n_taken += 1
-        return self._space[start : start + size].reshape(self._n_rows, self._n_labels)
 
     def up(self, node: np.ndarray, offset: int, first: int, last: int) -> np.ndarray:
         """Sweep up and return log-partitions; node ``t`` has the potentials ``node[t - offset]``."""
@@ -142,24 +121,16 @@ class Sweeps:
             )
         if self._lost.any():
             kernels.log_down(
-                belief,
-                edge.log,
-                *forest,
-                first,
-                last,
-                self._lost,
-                weight,
-                marginal,
-                self.edge_counts,
-                _NO_PAIRS if edge_marginal is None else edge_marginal,
-                edge_marginal is not None,
-                found,
-            )
+                belief, edge.log, *forest, first, last, self._lost, weight, marginal,
+                self.edge_counts, _NO_PAIRS if edge_marginal is None else edge_marginal,
+                edge_marginal is not None, found,
+            )  # fmt: skip
             done = self._lost_rows(first, last)
             belief[done] = quotient[done] = 0.0  # nothing for what follows to add
         if entropy is not None:
             entropy[first:last] = found
-        types = self._types(first, last)
+        start, stop = self._packed.offsets[[first, last]]
+        types = self._packed.edge_types[start:stop]
         if edge_marginal is not None:
             edge_marginal += quotient[:, :, None] * edge.exp[types] * belief[:, None, :]
         self._count(belief, quotient, types, first, last, weight)
@@ -205,18 +176,9 @@ class Sweeps:
     ) -> None:
         """Fill the beliefs of the samples wanted with potentials; say which have low ones."""
         kernels.centre(
-            node,
-            offset,
-            inverse(self._edge.epsilon),
-            self._edge.shift,
-            *self._packed.forest,
-            first,
-            last,
-            wanted,
-            self._belief,
-            shift,
-            low,
-        )
+            node, offset, inverse(self._edge.epsilon), self._edge.shift, *self._packed.forest,
+            first, last, wanted, self._belief, shift, low,
+        )  # fmt: skip
 
     def _lost_rows(self, first: int, last: int) -> np.ndarray:
         """Return the positions of the nodes of lost samples."""
@@ -228,9 +190,31 @@ class Sweeps:
         start, stop = self._packed.offsets[[first, last]].tolist()
         return slice(0, stop - start)
 
-    def _types(self, first: int, last: int) -> np.ndarray:
-        start, stop = self._packed.offsets[[first, last]].tolist()
-        return self._packed.edge_types[start:stop]
+
+def sweep(
+    potentials: Potentials,
+    epsilon: float,
+    n_jobs: int,
+    visit: Callable[[Sweeps, int, int], object] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sweep up over all samples and call ``visit(sweeps, first, last)`` after each chunk.
+
+    Returns the samples' log-partitions, and the edge counts that visits have added up.
+    """
+    samples, tempered = potentials.samples, TemperedEdge.of(potentials.edge, epsilon)
+    log_sums = np.empty(samples.n_samples)
+
+    def each(first: int, last: int) -> np.ndarray:
+        sweeps = Sweeps(samples.packed, tempered, first, last)
+        for a, b in sweeps.chunks:
+            log_sums[a:b] = sweeps.up(potentials.node, 0, a, b)
+            if visit is not None:
+                visit(sweeps, a, b)
+        return sweeps.edge_counts
+
+    counts = sum_in_order(run(each, groups(samples), n_jobs))
+    check_possible(log_sums)
+    return log_sums, counts
 
 
 def _thread_space(size: int) -> np.ndarray:

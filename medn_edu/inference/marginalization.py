@@ -6,13 +6,13 @@ At *temperature* ``epsilon`` a labelling has the probability
 
 and the log-partition is ``epsilon * log sum_y exp(F(x, y) / epsilon)``, a smooth stand-in for
 ``max_y F(x, y)``: never below it, and above it by at most ``epsilon`` times the logarithm of the
-number of labellings.  ``epsilon = 1`` is the conditional random field; at ``epsilon = 0`` the
+number of labellings.  ``epsilon = 1`` is the conditional random field.  At ``epsilon = 0`` the
 log-partition *is* the maximum, and all probability lies on the best labelling.
 
 The sum over all labellings splits like the maximum does, so the same two sweeps find it (the
-forward-backward algorithm; Baum et al. 1970, Pearl 1982).  The derivative of the log-partition by a
-potential is the marginal probability of what the potential belongs to, whence the gradients of
-conditional random fields (Lafferty et al. 2001).
+forward-backward algorithm; Baum et al. 1970, Pearl 1982).  The derivative of the log-partition with
+respect to a potential is the marginal probability of what the potential belongs to, which gives the
+gradients of conditional random fields (Lafferty et al. 2001).
 """
 
 from __future__ import annotations
@@ -21,25 +21,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medn_edu.inference._common import (
-    check_edge,
-    check_epsilon,
-    check_labels,
-    check_node,
-    check_possible,
-    check_weight,
-    groups,
-    run,
-)
-from medn_edu.inference._sweeps import Sweeps, TemperedEdge
+from medn_edu.checks import check_nonnegative
+from medn_edu.inference._groups import run
+from medn_edu.inference._sweeps import Sweeps, TemperedEdge, sweep
+from medn_edu.inference.features import edge_counts, feature_groups, feature_sums, sum_in_order
 from medn_edu.inference.maximization import best_labelling
 from medn_edu.inference.potentials import (
+    Potentials,
     add_loss,
-    edge_counts,
-    feature_groups,
-    feature_sums,
+    check_edge,
+    check_labels,
+    check_possible,
+    check_weight,
     node_potentials,
-    sum_in_order,
     transposed_coef,
 )
 from medn_edu.kernels import scores as kernels
@@ -99,19 +93,13 @@ class ExpectedStatistics:
     losses: np.ndarray | None = None
 
 
-def log_partition(
-    samples: Samples, node: np.ndarray, edge: np.ndarray, epsilon: float = 1.0, *, n_jobs: int = 1
-) -> np.ndarray:
+def log_partition(potentials: Potentials, epsilon: float = 1.0, *, n_jobs: int = 1) -> np.ndarray:
     """Return ``epsilon * log sum_y exp(F(x, y) / epsilon)`` of each sample.
 
     Parameters
     ----------
-    samples : Samples
-        Packed samples.
-    node : ndarray of shape (n_nodes, n_labels)
-        Node potentials; ``-inf`` where a label is not allowed.
-    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Edge potentials; ``-inf`` where a transition is forbidden.
+    potentials : Potentials
+        Samples with their potentials.
     epsilon : float, default=1.0
         Temperature; at 0 this is the score of the best labelling.
     n_jobs : int, default=1
@@ -125,7 +113,7 @@ def log_partition(
     Raises
     ------
     ValueError
-        If shapes do not fit, or a sample has no allowed labelling.
+        If ``epsilon`` is negative, or a sample has no allowed labelling.
 
     Examples
     --------
@@ -133,32 +121,17 @@ def log_partition(
 
     >>> import numpy as np
     >>> from medn_edu.samples import pack
-    >>> samples = pack([np.ones((3, 1))])
-    >>> np.exp(log_partition(samples, np.zeros((3, 2)), np.zeros((1, 2, 2)))).round(10)
+    >>> even = Potentials(pack([np.ones((3, 1))]), np.zeros((3, 2)), np.zeros((1, 2, 2)))
+    >>> np.exp(log_partition(even)).round(10)
     array([8.])
     """
-    node = check_node(samples, node)
-    edge = check_edge(samples, edge, node.shape[1])
-    epsilon = check_epsilon(epsilon)
-    if epsilon == 0.0:
-        return best_labelling(samples, node, edge, n_jobs=n_jobs)[1]
-    packed, tempered = samples.packed, TemperedEdge.of(edge, epsilon)
-    found = np.empty(samples.n_samples)
-
-    def fill(first: int, last: int) -> None:
-        sweeps = Sweeps(packed, tempered, first, last)
-        for a, b in sweeps.chunks:
-            found[a:b] = sweeps.up(node, 0, a, b)
-
-    run(fill, groups(samples), n_jobs)
-    check_possible(found)
-    return found
+    if check_nonnegative("epsilon", epsilon) == 0.0:
+        return best_labelling(potentials, n_jobs=n_jobs)[1]
+    return sweep(potentials, epsilon, n_jobs)[0]
 
 
 def marginals(
-    samples: Samples,
-    node: np.ndarray,
-    edge: np.ndarray,
+    potentials: Potentials,
     epsilon: float = 1.0,
     *,
     sample_weight: np.ndarray | None = None,
@@ -168,12 +141,8 @@ def marginals(
 
     Parameters
     ----------
-    samples : Samples
-        Packed samples.
-    node : ndarray of shape (n_nodes, n_labels)
-        Node potentials; ``-inf`` where a label is not allowed.
-    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Edge potentials; ``-inf`` where a transition is forbidden.
+    potentials : Potentials
+        Samples with their potentials.
     epsilon : float, default=1.0
         Temperature; at 0 all probability lies on the best labelling.
     sample_weight : ndarray of shape (n_samples,), optional
@@ -189,44 +158,83 @@ def marginals(
     Raises
     ------
     ValueError
-        If shapes do not fit, or a sample has no allowed labelling.
+        If ``epsilon`` is negative, weights do not fit, or a sample has no allowed labelling.
 
     Examples
     --------
     >>> import numpy as np
     >>> from medn_edu.samples import pack
-    >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.log([[3.0, 1.0], [1.0, 1.0]]), np.zeros((1, 2, 2))
-    >>> marginals(samples, node, edge).node
+    >>> found = marginals(Potentials(pack([np.ones((2, 1))]), node, edge))
+    >>> found.node
     array([[0.75, 0.25],
            [0.5 , 0.5 ]])
-    >>> marginals(samples, node, edge).edge_counts
+    >>> found.edge_counts
     array([[[0.375, 0.375],
             [0.125, 0.125]]])
     """
-    node = check_node(samples, node)
-    edge = check_edge(samples, edge, node.shape[1])
+    samples, node, edge = potentials.samples, potentials.node, potentials.edge
     weight = check_weight(samples, sample_weight)
-    epsilon = check_epsilon(epsilon)
-    if epsilon == 0.0:
-        labels, best = best_labelling(samples, node, edge, n_jobs=n_jobs)
+    if check_nonnegative("epsilon", epsilon) == 0.0:
+        labels, best = best_labelling(potentials, n_jobs=n_jobs)
         counts = edge_counts(samples, labels, len(edge[0]), weight, n_edge_types=len(edge))
-        return Marginals(_one_hot(labels, node.shape[1]), counts, best)
-    packed, tempered = samples.packed, TemperedEdge.of(edge, epsilon)
-    log_sums = np.empty(samples.n_samples)
+        return Marginals(np.eye(potentials.n_labels)[labels], counts, best)
     probability = np.empty_like(node)
 
-    def fill(first: int, last: int) -> np.ndarray:
-        sweeps = Sweeps(packed, tempered, first, last)
-        for a, b in sweeps.chunks:
-            log_sums[a:b] = sweeps.up(node, 0, a, b)
-            start, stop = packed.offsets[a], packed.offsets[b]
-            sweeps.down(a, b, weight, probability[start:stop])
-        return sweeps.edge_counts
+    def visit(sweeps: Sweeps, first: int, last: int) -> None:
+        nodes = slice(samples.offsets[first], samples.offsets[last])
+        sweeps.down(first, last, weight, probability[nodes])
 
-    parts = run(fill, groups(samples), n_jobs)
-    check_possible(log_sums)
-    return Marginals(probability, sum_in_order(parts), log_sums)
+    log_sums, counts = sweep(potentials, epsilon, n_jobs, visit)
+    return Marginals(probability, counts, log_sums)
+
+
+def edge_marginals(potentials: Potentials, epsilon: float = 1.0, *, n_jobs: int = 1) -> np.ndarray:
+    """Return the probability of every pair of labels at every edge.
+
+    Parameters
+    ----------
+    potentials : Potentials
+        Samples with their potentials.
+    epsilon : float, default=1.0
+        Temperature; at 0 all probability lies on the best labelling.
+    n_jobs : int, default=1
+        Number of threads.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, n_labels, n_labels)
+        At node ``t`` the marginal of its edge, ``[parent's label, child's label]``; zeros at roots.
+
+    Raises
+    ------
+    ValueError
+        If ``epsilon`` is negative, or a sample has no allowed labelling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.samples import pack
+    >>> node, edge = np.zeros((2, 2)), np.log([[[3.0, 1.0], [1.0, 3.0]]])
+    >>> edge_marginals(Potentials(pack([np.ones((2, 1))]), node, edge))[1]
+    array([[0.375, 0.125],
+           [0.125, 0.375]])
+    """
+    samples, n_labels = potentials.samples, potentials.n_labels
+    found = np.zeros((samples.n_nodes, n_labels, n_labels))
+    if check_nonnegative("epsilon", epsilon) == 0.0:
+        labels, _ = best_labelling(potentials, n_jobs=n_jobs)
+        child = np.flatnonzero(samples.parents >= 0)
+        found[child, labels[samples.parents[child]], labels[child]] = 1.0
+        return found
+    ones = np.ones(samples.n_samples)
+
+    def visit(sweeps: Sweeps, first: int, last: int) -> None:
+        start, stop = samples.offsets[first], samples.offsets[last]
+        sweeps.down(first, last, ones, sweeps.marginal_rows[: stop - start], found[start:stop])
+
+    sweep(potentials, epsilon, n_jobs, visit)
+    return found
 
 
 def expected_statistics(
@@ -261,8 +269,8 @@ def expected_statistics(
     loss_labels : ndarray of int, shape (n_nodes,), optional
         True labels, against which the Hamming loss is added to the potentials.
     want_entropies : bool, default=False
-        Whether to find entropies and expected losses too; they are made of the marginals and not
-        of the log-partitions, so that each can be held against the other.
+        Whether to find entropies and expected losses too.  They are computed from the marginals and
+        not from the log-partitions, so that each can be checked against the other.
     n_jobs : int, default=1
         Number of threads.
 
@@ -291,9 +299,8 @@ def expected_statistics(
     n_labels = weights.shape[1]
     edge = check_edge(samples, edge, n_labels)
     weight = check_weight(samples, sample_weight)
-    epsilon = check_epsilon(epsilon)
     labels = None if loss_labels is None else check_labels(samples, loss_labels, n_labels)
-    if epsilon == 0.0:
+    if check_nonnegative("epsilon", epsilon) == 0.0:
         return _best_statistics(samples, coef, edge, weight, labels, want_entropies, n_jobs)
     packed, tempered = samples.packed, TemperedEdge.of(edge, epsilon)
     log_sums = np.empty(samples.n_samples)
@@ -301,28 +308,26 @@ def expected_statistics(
     losses = np.empty(samples.n_samples) if want_entropies and labels is not None else None
     weighted = bool((weight != 1.0).any())
 
-    def fill(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    def each(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         sweeps = Sweeps(packed, tempered, first, last)
-        node, mean = sweeps.new_rows(), sweeps.new_rows()
-        sums = np.zeros_like(weights)
+        node, sums = sweeps.node_rows, np.zeros_like(weights)
         for a, b in sweeps.chunks:
             start, stop = packed.offsets[a], packed.offsets[b]
-            rows = stop - start
+            marginal = sweeps.marginal_rows[: stop - start]
             kernels.node_scores(*packed.features, weights, start, stop, node)
             if labels is not None:
-                node[:rows] = add_loss(node[:rows], labels[start:stop])
+                node[: stop - start] = add_loss(node[: stop - start], labels[start:stop])
             log_sums[a:b] = sweeps.up(node, start, a, b)
-            sweeps.down(a, b, weight, mean[:rows], entropy=entropies)
+            sweeps.down(a, b, weight, marginal, entropy=entropies)
             if losses is not None and labels is not None:
-                losses[a:b] = _expected_losses(
-                    mean[:rows], labels[start:stop], packed.offsets[a:b] - start
-                )
+                starts = packed.offsets[a:b] - start
+                losses[a:b] = _expected_losses(marginal, labels[start:stop], starts)
             if weighted:
-                mean[:rows] *= np.repeat(weight[a:b], np.diff(packed.offsets[a : b + 1]))[:, None]
-            kernels.add_feature_sums(*packed.features, mean, start, stop, sums)
+                marginal *= np.repeat(weight[a:b], np.diff(packed.offsets[a : b + 1]))[:, None]
+            kernels.add_feature_sums(*packed.features, sweeps.marginal_rows, start, stop, sums)
         return sums, sweeps.edge_counts
 
-    parts = run(fill, feature_groups(samples), n_jobs)
+    parts = run(each, feature_groups(samples), n_jobs)
     check_possible(log_sums)
     return ExpectedStatistics(
         log_sums,
@@ -338,22 +343,22 @@ def _best_statistics(
     coef: np.ndarray,
     edge: np.ndarray,
     weight: np.ndarray,
-    loss_labels: np.ndarray | None,
+    labels: np.ndarray | None,
     want_entropies: bool,
     n_jobs: int,
 ) -> ExpectedStatistics:
     """Return what `expected_statistics` is at temperature 0: features of the best labelling."""
-    node = node_potentials(samples, coef, n_jobs=n_jobs)
-    if loss_labels is not None:
-        node = add_loss(node, loss_labels)
-    found = marginals(samples, node, edge, 0.0, sample_weight=weight, n_jobs=n_jobs)
+    potentials = Potentials(samples, node_potentials(samples, coef, n_jobs=n_jobs), edge)
+    if labels is not None:
+        potentials = potentials.with_loss(labels)
+    found = marginals(potentials, 0.0, sample_weight=weight, n_jobs=n_jobs)
     mean = found.node * np.repeat(weight, samples.lengths)[:, None]
     sums = feature_sums(samples, mean, n_jobs=n_jobs)
     entropies = losses = None
     if want_entropies:
         entropies = np.zeros(samples.n_samples)
-        if loss_labels is not None:
-            losses = _expected_losses(found.node, loss_labels, samples.offsets[:-1])
+        if labels is not None:
+            losses = _expected_losses(found.node, labels, samples.offsets[:-1])
     return ExpectedStatistics(found.log_partition, sums, found.edge_counts, entropies, losses)
 
 
@@ -361,73 +366,3 @@ def _expected_losses(marginal: np.ndarray, labels: np.ndarray, starts: np.ndarra
     """Sum, over each sample, the probabilities of all labels but the true ones."""
     wrong = marginal.sum(axis=1) - marginal[np.arange(len(labels)), labels]
     return np.add.reduceat(np.maximum(wrong, 0.0), starts)
-
-
-def edge_marginals(
-    samples: Samples, node: np.ndarray, edge: np.ndarray, epsilon: float = 1.0, *, n_jobs: int = 1
-) -> np.ndarray:
-    """Return the probability of every pair of labels at every edge.
-
-    Parameters
-    ----------
-    samples : Samples
-        Packed samples.
-    node : ndarray of shape (n_nodes, n_labels)
-        Node potentials; ``-inf`` where a label is not allowed.
-    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Edge potentials; ``-inf`` where a transition is forbidden.
-    epsilon : float, default=1.0
-        Temperature; at 0 all probability lies on the best labelling.
-    n_jobs : int, default=1
-        Number of threads.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes, n_labels, n_labels)
-        At node ``t`` the marginal of its edge, ``[parent's label, child's label]``; zeros at roots.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a sample has no allowed labelling.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.samples import pack
-    >>> samples = pack([np.ones((2, 1))])
-    >>> node, edge = np.zeros((2, 2)), np.log([[[3.0, 1.0], [1.0, 3.0]]])
-    >>> edge_marginals(samples, node, edge)[1]
-    array([[0.375, 0.125],
-           [0.125, 0.375]])
-    """
-    node = check_node(samples, node)
-    edge = check_edge(samples, edge, node.shape[1])
-    epsilon = check_epsilon(epsilon)
-    found = np.zeros((samples.n_nodes, node.shape[1], node.shape[1]))
-    if epsilon == 0.0:
-        labels, _ = best_labelling(samples, node, edge, n_jobs=n_jobs)
-        child = np.flatnonzero(samples.parents >= 0)
-        found[child, labels[samples.parents[child]], labels[child]] = 1.0
-        return found
-    packed, tempered = samples.packed, TemperedEdge.of(edge, epsilon)
-    log_sums = np.empty(samples.n_samples)
-    ones = np.ones(samples.n_samples)
-
-    def fill(first: int, last: int) -> None:
-        sweeps = Sweeps(packed, tempered, first, last)
-        mean = sweeps.new_rows()
-        for a, b in sweeps.chunks:
-            log_sums[a:b] = sweeps.up(node, 0, a, b)
-            start, stop = packed.offsets[a], packed.offsets[b]
-            sweeps.down(a, b, ones, mean[: stop - start], found[start:stop])
-
-    run(fill, groups(samples), n_jobs)
-    check_possible(log_sums)
-    return found
-
-
-def _one_hot(labels: np.ndarray, n_labels: int) -> np.ndarray:
-    indicator = np.zeros((len(labels), n_labels))
-    indicator[np.arange(len(labels)), labels] = 1.0
-    return indicator

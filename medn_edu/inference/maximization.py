@@ -3,7 +3,7 @@
 Enumerating all ``n_labels ** n_nodes`` labellings is out of the question even for a word.  But the
 score of a forest splits at every node: given the label of ``t``, what happens below one child does
 not concern the others.  So each subtree need only report, for each label its parent might have, the
-best it can do; that is dynamic programming, on chains the algorithm of Viterbi (1967), at a cost of
+best it can do.  That is dynamic programming, on chains the algorithm of Viterbi (1967), at a cost of
 ``n_nodes * n_labels ** 2``.
 """
 
@@ -12,13 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from medn_edu.checks import check_count
-from medn_edu.inference._common import (
-    check_edge,
-    check_node,
-    check_possible,
-    groups,
-    run,
-)
+from medn_edu.inference._groups import groups, run
+from medn_edu.inference.potentials import Potentials, check_possible
 from medn_edu.kernels.k_best import k_best_labellings
 from medn_edu.kernels.maximize import best_labellings
 from medn_edu.samples import Samples
@@ -29,19 +24,13 @@ _MOST_BYTES = 2**31  # what the k best labellings, and the making of them, may t
 _LIST_BYTES = 32  # per entry of the sorted lists: two scores and where they came from
 
 
-def best_labelling(
-    samples: Samples, node: np.ndarray, edge: np.ndarray, *, n_jobs: int = 1
-) -> tuple[np.ndarray, np.ndarray]:
+def best_labelling(potentials: Potentials, *, n_jobs: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Return the labelling of the highest score of each sample.
 
     Parameters
     ----------
-    samples : Samples
-        Packed samples.
-    node : ndarray of shape (n_nodes, n_labels)
-        Node potentials; ``-inf`` where a label is not allowed.
-    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Edge potentials; ``-inf`` where a transition is forbidden.
+    potentials : Potentials
+        Samples with their potentials.
     n_jobs : int, default=1
         Number of threads.
 
@@ -55,7 +44,7 @@ def best_labelling(
     Raises
     ------
     ValueError
-        If shapes do not fit, or a sample has no allowed labelling.
+        If a sample has no allowed labelling.
 
     Examples
     --------
@@ -63,21 +52,19 @@ def best_labelling(
 
     >>> import numpy as np
     >>> from medn_edu.samples import pack
-    >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.array([[0.0, 3.0], [1.0, 0.0]]), np.array([[[2.0, 0.0], [0.0, 2.0]]])
-    >>> best_labelling(samples, node, edge)
+    >>> best_labelling(Potentials(pack([np.ones((2, 1))]), node, edge))
     (array([1, 1]), array([5.]))
     """
-    node = check_node(samples, node)
-    edge = check_edge(samples, edge, node.shape[1])
+    samples, node, edge = potentials.samples, potentials.node, potentials.edge
     edge_t = np.array(edge.transpose(0, 2, 1), order="C")
-    packed = samples.packed
     labels = np.empty(samples.n_nodes, dtype=np.int64)
     scores = np.empty(samples.n_samples)
 
     def fill(first: int, last: int) -> None:
         space = np.empty((samples.lengths[first:last].max(), node.shape[1]))
-        best_labellings(node, edge, edge_t, *packed.forest, first, last, space, labels, scores)
+        forest = samples.packed.forest
+        best_labellings(node, edge, edge_t, *forest, first, last, space, labels, scores)
 
     run(fill, groups(samples), n_jobs)
     check_possible(scores)
@@ -85,18 +72,14 @@ def best_labelling(
 
 
 def k_best(
-    samples: Samples, node: np.ndarray, edge: np.ndarray, k: int, *, n_jobs: int = 1
+    potentials: Potentials, k: int, *, n_jobs: int = 1
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the ``k`` best labellings of each sample.
 
     Parameters
     ----------
-    samples : Samples
-        Packed samples.
-    node : ndarray of shape (n_nodes, n_labels)
-        Node potentials; ``-inf`` where a label is not allowed.
-    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Edge potentials; ``-inf`` where a transition is forbidden.
+    potentials : Potentials
+        Samples with their potentials.
     k : int
         How many labellings; fewer are returned where fewer are allowed.
     n_jobs : int, default=1
@@ -112,15 +95,14 @@ def k_best(
     ------
     ValueError
         If ``k`` is below 1 or so large that labellings and scratch space would take more than
-        2 GiB, shapes do not fit, or a sample has no allowed labelling.
+        2 GiB, or a sample has no allowed labelling.
 
     Examples
     --------
     >>> import numpy as np
     >>> from medn_edu.samples import pack
-    >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.array([[0.0, 3.0], [1.0, 0.0]]), np.array([[[2.0, 0.0], [0.0, 2.0]]])
-    >>> labels, scores = k_best(samples, node, edge, 3)[0]
+    >>> labels, scores = k_best(Potentials(pack([np.ones((2, 1))]), node, edge), 3)[0]
     >>> labels
     array([[1, 1],
            [1, 0],
@@ -128,17 +110,15 @@ def k_best(
     >>> scores
     array([5., 4., 3.])
     """
-    node = check_node(samples, node)
-    edge = check_edge(samples, edge, node.shape[1])
+    samples, n_labels = potentials.samples, potentials.n_labels
     k = check_count("k", k)
-    packed = samples.packed
-    offsets = packed.offsets
-    most = _n_labellings(samples, node.shape[1], k)
-    _check_memory(samples, node.shape[1], k, most)
+    most = _n_labellings(samples, n_labels, k)
+    _check_memory(samples, n_labels, k, most)
+    parents, edge_types, offsets = samples.packed.forest
 
     def find(first: int, last: int) -> list[tuple[np.ndarray, np.ndarray]]:
         n_best = int(most[first:last].max())
-        shape = (int(samples.lengths[first:last].max()) + 1, node.shape[1], n_best)
+        shape = (int(samples.lengths[first:last].max()) + 1, n_labels, n_best)
         score, message = np.empty(shape), np.empty(shape)
         choice, origin = np.empty((*shape, 2), np.int32), np.empty((*shape, 2), np.int32)
         found = []
@@ -146,19 +126,9 @@ def k_best(
             labels = np.empty((n_best, samples.lengths[i]), np.int64)
             scores = np.empty(n_best)
             n = k_best_labellings(
-                node,
-                edge,
-                packed.parents,
-                packed.edge_types,
-                offsets[i],
-                offsets[i + 1],
-                score,
-                message,
-                choice,
-                origin,
-                labels,
-                scores,
-            )
+                potentials.node, potentials.edge, parents, edge_types, offsets[i], offsets[i + 1],
+                score, message, choice, origin, labels, scores,
+            )  # fmt: skip
             found.append((labels[:n].copy(), scores[:n].copy()))
         return found
 

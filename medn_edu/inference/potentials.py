@@ -1,41 +1,125 @@
-"""From features and weights to potentials, and back from labels to features.
+"""What is known of samples under a model: a number per node and label, and per transition.
 
-A labelling's score is a sum of *potentials*: one number per node and label, one per edge type and
-pair of labels,
+A labelling's score is a sum of *potentials*,
 
     F(x, y) = sum_t node[t, y_t] + sum_{edges s -> t} edge[type_t, y_s, y_t].
 
 The model is linear, ``F = w . f(x, y)``: node potentials are products of features with the weights
-of each label, and edge potentials are weights themselves.  The way back, from labels (or their
-probabilities) to sums of features, is the transpose of the same product.
+of each label, and edge potentials are weights themselves.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
-import scipy.sparse as sp
 
-from medn_edu.inference._common import (
-    check_edge,
-    check_labels,
-    check_node,
-    check_table,
-    check_weight,
-    groups,
-    run,
-)
+from medn_edu.checks import as_numbers
+from medn_edu.inference._groups import groups, run
 from medn_edu.kernels import scores as kernels
-from medn_edu.samples import Samples, WeightShape
+from medn_edu.samples import Samples
 
-__all__ = [
-    "add_loss",
-    "edge_counts",
-    "edge_potentials",
-    "feature_sums",
-    "joint_features",
-    "labelling_scores",
-    "node_potentials",
-]
+__all__ = ["Potentials", "add_loss", "edge_potentials", "labelling_scores", "node_potentials"]
+
+
+@dataclass(frozen=True, eq=False)
+class Potentials:
+    """Samples with their potentials: all that a question about labellings needs to know.
+
+    They are checked here, once, and every question of `medn_edu.inference` trusts them.
+
+    Parameters
+    ----------
+    samples : Samples
+        Packed samples.
+    node : array_like of shape (n_nodes, n_labels)
+        Node potentials; ``-inf`` where a label is not allowed.
+    edge : array_like of shape (n_edge_types, n_labels, n_labels)
+        Edge potentials, ``[type, parent's label, child's label]``; ``-inf`` where a transition is
+        forbidden.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a potential is NaN or plus infinity.
+    TypeError
+        If potentials are not real numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.inference import best_labelling
+    >>> from medn_edu.samples import pack
+    >>> node, edge = np.array([[0.0, 3.0], [1.0, 0.0]]), np.array([[[2.0, 0.0], [0.0, 2.0]]])
+    >>> best_labelling(Potentials(pack([np.ones((2, 1))]), node, edge))
+    (array([1, 1]), array([5.]))
+    """
+
+    samples: Samples
+    node: np.ndarray
+    edge: np.ndarray
+
+    def __post_init__(self) -> None:
+        node = check_table(self.samples, "node", self.node)
+        with np.errstate(all="ignore"):
+            suspicious = not np.isfinite(node.sum())  # one quick pass, which -inf fails too
+        if suspicious:
+            bad = np.flatnonzero((np.isnan(node) | (node == np.inf)).any(axis=1))
+            for i in self.samples.sample_of_node[bad[:1]]:
+                raise ValueError(
+                    f"node holds NaN or +inf in sample {i}; expected numbers, or -inf for a label "
+                    "that is not allowed."
+                )
+        edge = check_edge(self.samples, self.edge, node.shape[1])
+        object.__setattr__(self, "node", node)
+        object.__setattr__(self, "edge", edge)
+
+    @classmethod
+    def of_weights(
+        cls,
+        samples: Samples,
+        coef: np.ndarray,
+        transitions: np.ndarray,
+        allowed: np.ndarray | None = None,
+        *,
+        n_jobs: int = 1,
+    ) -> Potentials:
+        """Return the potentials of samples under the weights of a model.
+
+        Parameters
+        ----------
+        samples : Samples
+            Packed samples.
+        coef : array_like of shape (n_labels, n_features)
+            Weights of the node features.
+        transitions : array_like of shape (n_edge_types, n_labels, n_labels)
+            Weights of the transitions.
+        allowed : ndarray of bool, shape (n_edge_types, n_labels, n_labels), optional
+            Which transitions are allowed; all of them by default.
+        n_jobs : int, default=1
+            Number of threads.
+        """
+        edge = edge_potentials(transitions, allowed)
+        return cls(samples, node_potentials(samples, coef, n_jobs=n_jobs), edge)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.node.shape[1]
+
+    def with_loss(self, labels: np.ndarray, scale: float = 1.0) -> Potentials:
+        """Return these potentials with the Hamming loss against ``labels`` added (`add_loss`).
+
+        Parameters
+        ----------
+        labels : ndarray of int, shape (n_nodes,)
+            Codes of the true labels.
+        scale : float, default=1.0
+            Loss of one wrong label.
+        """
+        labels = check_labels(self.samples, labels, self.n_labels)
+        return replace(self, node=add_loss(self.node, labels, scale))
 
 
 def node_potentials(samples: Samples, coef: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
@@ -69,8 +153,7 @@ def node_potentials(samples: Samples, coef: np.ndarray, *, n_jobs: int = 1) -> n
     array([[ 1. ,  0. ],
            [ 2.5, -2. ]])
     """
-    weights = transposed_coef(samples, coef)
-    packed = samples.packed
+    weights, packed = transposed_coef(samples, coef), samples.packed
     node = np.empty((samples.n_nodes, weights.shape[1]))
 
     def fill(first: int, last: int) -> None:
@@ -79,17 +162,6 @@ def node_potentials(samples: Samples, coef: np.ndarray, *, n_jobs: int = 1) -> n
 
     run(fill, groups(samples), n_jobs)
     return node
-
-
-def transposed_coef(samples: Samples, coef: np.ndarray) -> np.ndarray:
-    """Return node weights as kernels want them, (n_features, n_labels), checked."""
-    coef = np.asarray(coef, dtype=np.float64)
-    if coef.ndim != 2 or coef.shape[1] != samples.n_features:
-        raise ValueError(
-            f"coef has shape {coef.shape}; expected (n_labels, {samples.n_features}), "
-            "one row of weights per label."
-        )
-    return np.array(coef.T, order="C")
 
 
 def edge_potentials(transitions: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
@@ -131,8 +203,8 @@ def add_loss(node: np.ndarray, labels: np.ndarray, scale: float = 1.0) -> np.nda
 
     The best labelling under these potentials is the *loss-augmented* one,
     ``argmax_y F(x, y) + scale * (number of nodes at which y differs from labels)``, which training
-    a max-margin model asks for (Taskar et al. 2003): the loss is a sum over nodes, so it hides in
-    the node potentials and needs no algorithm of its own.
+    a max-margin model asks for (Taskar et al. 2003).  The loss is a sum over nodes, so it becomes
+    part of the node potentials and needs no algorithm of its own.
 
     Parameters
     ----------
@@ -141,7 +213,7 @@ def add_loss(node: np.ndarray, labels: np.ndarray, scale: float = 1.0) -> np.nda
     labels : ndarray of int, shape (n_nodes,)
         Codes of the true labels.
     scale : float, default=1.0
-        What a wrong label costs.
+        Loss of one wrong label.
 
     Returns
     -------
@@ -161,19 +233,13 @@ def add_loss(node: np.ndarray, labels: np.ndarray, scale: float = 1.0) -> np.nda
     return augmented
 
 
-def labelling_scores(
-    samples: Samples, node: np.ndarray, edge: np.ndarray, labels: np.ndarray
-) -> np.ndarray:
+def labelling_scores(potentials: Potentials, labels: np.ndarray) -> np.ndarray:
     """Return the score ``F`` of a given labelling of each sample.
 
     Parameters
     ----------
-    samples : Samples
-        Packed samples.
-    node : ndarray of shape (n_nodes, n_labels)
-        Node potentials.
-    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Edge potentials.
+    potentials : Potentials
+        Samples with their potentials.
     labels : ndarray of int, shape (n_nodes,)
         Label codes.
 
@@ -185,196 +251,113 @@ def labelling_scores(
     Raises
     ------
     ValueError
-        If shapes do not fit, or a code is out of range.
+        If there is not one code per node, or a code is out of range.
 
     Examples
     --------
     >>> import numpy as np
     >>> from medn_edu.samples import pack
-    >>> samples = pack([np.ones((2, 1))])
     >>> node, edge = np.array([[1.0, 0.0], [0.0, 5.0]]), np.array([[[0.0, 2.0], [0.0, 0.0]]])
-    >>> labelling_scores(samples, node, edge, np.array([0, 1]))
+    >>> potentials = Potentials(pack([np.ones((2, 1))]), node, edge)
+    >>> labelling_scores(potentials, np.array([0, 1]))
     array([8.])
     """
-    node = check_node(samples, node)
-    edge = check_edge(samples, edge, node.shape[1])
-    labels = check_labels(samples, labels, node.shape[1])
+    samples = potentials.samples
+    labels = check_labels(samples, labels, potentials.n_labels)
     found = np.empty(samples.n_samples)
-    kernels.labelling_scores(node, edge, *samples.packed.forest, labels, found)
+    forest = samples.packed.forest
+    kernels.labelling_scores(potentials.node, potentials.edge, *forest, labels, found)
     return found
 
 
-def feature_sums(samples: Samples, node_values: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
-    """Return ``node_values^T X``: features summed over nodes, weighted per label.
+# -- checks -------------------------------------------------------------------------------------
 
-    With marginals as values these are expected features, with one-hot labels observed ones.
 
-    Parameters
-    ----------
-    samples : Samples
-        Packed samples.
-    node_values : ndarray of shape (n_nodes, n_labels)
-        How much each node counts for each label.
-    n_jobs : int, default=1
-        Number of threads.
+def transposed_coef(samples: Samples, coef: Any) -> np.ndarray:
+    """Return node weights as kernels want them, (n_features, n_labels), checked."""
+    coef = np.asarray(coef, dtype=np.float64)
+    if coef.ndim != 2 or coef.shape[1] != samples.n_features:
+        raise ValueError(
+            f"coef has shape {coef.shape}; expected (n_labels, {samples.n_features}), "
+            "one row of weights per label."
+        )
+    return np.array(coef.T, order="C")
 
-    Returns
-    -------
-    ndarray of shape (n_labels, n_features)
-        The sums, in the shape of ``coef``.
 
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or values are not finite.
+def check_table(samples: Samples, name: str, values: Any) -> np.ndarray:
+    """Return an array with a row of numbers per node, fit for kernels."""
+    table = _numbers(name, values)
+    if table.ndim != 2 or table.shape[0] != samples.n_nodes or table.shape[1] == 0:
+        raise ValueError(
+            f"{name} has shape {table.shape}; expected ({samples.n_nodes}, n_labels), "
+            "one row of numbers per node."
+        )
+    return table
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.samples import pack
-    >>> samples = pack([np.array([[1.0, 0.0], [0.5, 2.0]])])
-    >>> feature_sums(samples, np.array([[1.0, 0.0], [0.25, 0.75]]))
-    array([[1.125, 0.5  ],
-           [0.375, 1.5  ]])
-    """
-    values = check_table(samples, "node_values", node_values)
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+
+def check_edge(samples: Samples, edge: Any, n_labels: int) -> np.ndarray:
+    """Return edge potentials fit for kernels; +inf and NaN are refused."""
+    edge = _numbers("edge", edge)
+    if edge.shape[1:] != (n_labels, n_labels) or edge.shape[0] < samples.n_edge_types:
+        raise ValueError(
+            f"edge has shape {edge.shape}; expected ({samples.n_edge_types}, {n_labels}, "
+            f"{n_labels}), one table of potentials per edge type."
+        )
+    if np.isnan(edge).any() or (edge == np.inf).any():
+        raise ValueError(
+            "edge holds NaN or +inf; expected numbers, or -inf for a forbidden transition."
+        )
+    return edge
+
+
+def check_labels(samples: Samples, labels: Any, n_labels: int) -> np.ndarray:
+    """Return label codes as int64, within range, one per node."""
+    labels = np.asarray(labels)
+    if labels.shape != (samples.n_nodes,) or not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(
+            f"labels has shape {labels.shape} and type {labels.dtype}; "
+            f"expected {samples.n_nodes} label codes, one integer per node."
+        )
+    bad = np.flatnonzero((labels < 0) | (labels >= n_labels))
     if len(bad):
         raise ValueError(
-            f"node_values holds NaN or an infinite number in sample "
-            f"{samples.sample_of_node[bad[0]]}; expected finite numbers."
+            f"labels of sample {samples.sample_of_node[bad[0]]} hold the code {labels[bad[0]]}; "
+            f"expected codes from 0 to {n_labels - 1}."
         )
-    packed = samples.packed
-
-    def add(first: int, last: int) -> np.ndarray:
-        start, stop = packed.offsets[first], packed.offsets[last]
-        sums = np.zeros((samples.n_features, values.shape[1]))
-        kernels.add_feature_sums(*packed.features, values[start:stop], start, stop, sums)
-        return sums
-
-    return sum_in_order(run(add, feature_groups(samples), n_jobs)).T.copy()
+    return np.require(labels, np.int64, ["C", "A", "W"])
 
 
-def feature_groups(samples: Samples) -> list[tuple[int, int]]:
-    """Cut samples into groups, few where feature sums are large compared with the features."""
-    return groups(samples, most=min(16, 1 + len(samples.data) // (8 * samples.n_features)))
-
-
-def sum_in_order(arrays: list[np.ndarray]) -> np.ndarray:
-    """Add up arrays from first to last, in the memory of the first."""
-    total = arrays[0]
-    for array in arrays[1:]:
-        total += array
-    return total
-
-
-def edge_counts(
-    samples: Samples,
-    labels: np.ndarray,
-    n_labels: int,
-    sample_weight: np.ndarray | None = None,
-    *,
-    n_edge_types: int | None = None,
-) -> np.ndarray:
-    """Return how often each transition occurs in a labelling.
-
-    Parameters
-    ----------
-    samples : Samples
-        Packed samples.
-    labels : ndarray of int, shape (n_nodes,)
-        Label codes.
-    n_labels : int
-        Number of labels.
-    sample_weight : ndarray of shape (n_samples,), optional
-        How often each sample counts.
-    n_edge_types : int, optional
-        Number of edge types of the model; by default those that the samples use.
-
-    Returns
-    -------
-    ndarray of shape (n_edge_types, n_labels, n_labels)
-        Counts, in the shape of ``transitions``.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a code is out of range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.samples import pack
-    >>> edge_counts(pack([np.ones((4, 1))]), np.array([0, 1, 1, 1]), 2)
-    array([[[0., 1.],
-            [0., 2.]]])
-    """
-    labels = check_labels(samples, labels, n_labels)
-    n_types = samples.n_edge_types if n_edge_types is None else n_edge_types
-    if n_types < samples.n_edge_types:
+def check_weight(samples: Samples, weight: Any) -> np.ndarray:
+    """Return one float64 per sample; ones by default."""
+    if weight is None:
+        return np.ones(samples.n_samples)
+    weight = _numbers("sample_weight", weight)
+    if weight.shape != (samples.n_samples,):
         raise ValueError(
-            f"n_edge_types is {n_types}, but the samples use {samples.n_edge_types} edge types; "
-            "expected at least as many."
+            f"sample_weight has shape {weight.shape}; expected ({samples.n_samples},), "
+            "one per sample."
         )
-    counts = np.zeros((n_types, n_labels, n_labels))
-    weight = check_weight(samples, sample_weight)
-    kernels.add_edge_counts(*samples.packed.forest, labels, weight, counts)
-    return counts
+    return weight
 
 
-def joint_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> sp.csr_matrix:
-    """Return the joint feature vectors ``f(x, y)``, one sparse row per sample.
-
-    Parameters
-    ----------
-    samples : Samples
-        Packed samples.
-    labels : ndarray of int, shape (n_nodes,)
-        Label codes.
-    shape : WeightShape
-        Shape of the model's weights.
-
-    Returns
-    -------
-    scipy.sparse.csr_matrix of shape (n_samples, shape.size)
-        Features in the order of the flat weight vector, so that ``F = joint_features @ weights``.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a code is out of range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.samples import pack
-    >>> from medn_edu.samples import WeightShape
-    >>> samples = pack([np.array([[3.0], [5.0]])])
-    >>> joint_features(samples, np.array([1, 0]), WeightShape(2, 1, 1)).toarray()
-    array([[5., 3., 0., 0., 1., 0.]])
-    """
-    labels = check_labels(samples, labels, shape.n_labels)
-    n_coef = shape.n_labels * shape.n_features
-    child = np.flatnonzero(samples.parents >= 0)
-    pair = labels[samples.parents[child]] * shape.n_labels + labels[child]
-    edges = sp.csr_matrix(
-        (
-            np.ones(len(child)),
-            (samples.sample_of_node[child], samples.edge_types[child] * shape.n_labels**2 + pair),
-        ),
-        shape=(samples.n_samples, shape.size - n_coef),
+def check_possible(scores: np.ndarray) -> None:
+    """Refuse samples whose best score or log-partition is -inf, or too large for a float."""
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if not len(bad):
+        return
+    if scores[bad[0]] == -np.inf:
+        raise ValueError(
+            f"sample {bad[0]} has no allowed labelling: forbidden transitions rule out every one; "
+            "expected at least one."
+        )
+    raise ValueError(
+        f"sample {bad[0]} has a score that is not finite ({scores[bad[0]]}); expected potentials "
+        "small enough to be added up."
     )
-    # One row for each label of each sample: a product adds up what sorting would have to bring together.
-    group = samples.sample_of_node * shape.n_labels + labels
-    n_groups = samples.n_samples * shape.n_labels
-    members = sp.csr_matrix(
-        (np.ones(samples.n_nodes), (group, np.arange(samples.n_nodes))),
-        shape=(n_groups, samples.n_nodes),
-    )
-    sums = (members @ samples.features).sorted_indices()
-    label = np.repeat(np.arange(n_groups) % shape.n_labels, np.diff(sums.indptr))
-    nodes = sp.csr_matrix(
-        (sums.data, sums.indices + label * shape.n_features, sums.indptr[:: shape.n_labels]),
-        shape=(samples.n_samples, n_coef),
-    )
-    return sp.hstack([nodes, edges], format="csr")
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    try:
+        return np.require(as_numbers(values), np.float64, ["C", "A", "W"])
+    except TypeError as what:
+        raise TypeError(f"{name} holds {what}; expected real numbers.") from None

@@ -7,28 +7,18 @@ marginal and every other node given the label of its parent.  Draws are independ
 sum over labellings, so it also works where those sums cannot be had; here, where they can, it is for
 comparison.  Its draws approach the distribution only as sweeps go on, and only if every labelling
 can be reached from every other by changing one node at a time.  Forbidden transitions may rule that
-out: if label 0 may stand only beside 0 and 1 only beside 1, neither of two neighbours can ever change.
+out: if label 0 may stand only next to 0 and 1 only next to 1, neither of two neighbours can ever change.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from medn_edu.checks import check_count, check_positive
-from medn_edu.inference._common import (
-    check_edge,
-    check_epsilon,
-    check_labels,
-    check_node,
-    check_possible,
-    groups,
-    run,
-)
-from medn_edu.inference._sweeps import Sweeps, TemperedEdge, inverse
+from medn_edu.checks import check_count, check_nonnegative, check_positive
+from medn_edu.inference._sweeps import Sweeps, TemperedEdge, inverse, sweep
 from medn_edu.inference.maximization import best_labelling
-from medn_edu.inference.potentials import labelling_scores
+from medn_edu.inference.potentials import Potentials, check_labels, labelling_scores
 from medn_edu.kernels import sampling as kernels
-from medn_edu.samples import Samples
 
 __all__ = ["draw_labellings", "gibbs_labellings"]
 
@@ -37,9 +27,7 @@ _KEPT = 1 << 22  # size of the largest table of running sums; what does not fit 
 
 
 def draw_labellings(
-    samples: Samples,
-    node: np.ndarray,
-    edge: np.ndarray,
+    potentials: Potentials,
     n_draws: int = 1,
     epsilon: float = 1.0,
     *,
@@ -50,12 +38,8 @@ def draw_labellings(
 
     Parameters
     ----------
-    samples : Samples
-        Packed samples.
-    node : ndarray of shape (n_nodes, n_labels)
-        Node potentials; ``-inf`` where a label is not allowed.
-    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Edge potentials; ``-inf`` where a transition is forbidden.
+    potentials : Potentials
+        Samples with their potentials.
     n_draws : int, default=1
         Number of labellings per sample.
     epsilon : float, default=1.0
@@ -73,47 +57,38 @@ def draw_labellings(
     Raises
     ------
     ValueError
-        If shapes do not fit, or a sample has no allowed labelling.
+        If a number is out of its range, or a sample has no allowed labelling.
 
     Examples
     --------
-    Labels that like company, drawn for a chain of three nodes:
+    Labels that prefer equal neighbours, drawn for a chain of three nodes:
 
     >>> import numpy as np
     >>> from medn_edu.samples import pack
-    >>> samples = pack([np.ones((3, 1))])
     >>> node, edge = np.zeros((3, 2)), np.array([[[4.0, 0.0], [0.0, 4.0]]])
-    >>> draws = draw_labellings(samples, node, edge, 1000, rng=np.random.default_rng(0))
+    >>> potentials = Potentials(pack([np.ones((3, 1))]), node, edge)
+    >>> draws = draw_labellings(potentials, 1000, rng=np.random.default_rng(0))
     >>> bool(0.9 < (draws[:, 0] == draws[:, 1]).mean() < 1.0)
     True
     """
-    node = check_node(samples, node)
-    edge = check_edge(samples, edge, node.shape[1])
+    samples = potentials.samples
     n_draws = check_count("n_draws", n_draws)
-    epsilon = check_epsilon(epsilon)
-    if epsilon == 0.0:
-        return np.tile(best_labelling(samples, node, edge, n_jobs=n_jobs)[0], (n_draws, 1))
-    packed, tempered = samples.packed, TemperedEdge.of(edge, epsilon)
+    if check_nonnegative("epsilon", epsilon) == 0.0:
+        return np.tile(best_labelling(potentials, n_jobs=n_jobs)[0], (n_draws, 1))
+    log_edge = TemperedEdge.of(potentials.edge, epsilon).log
     uniforms = rng.random((n_draws, samples.n_nodes))
     labels = np.empty((n_draws, samples.n_nodes), dtype=np.int64)
-    log_sums = np.empty(samples.n_samples)
 
-    def fill(first: int, last: int) -> None:
-        sweeps = Sweeps(packed, tempered, first, last)
-        for a, b in sweeps.chunks:
-            log_sums[a:b] = sweeps.up(node, 0, a, b)
-            belief = sweeps.log_belief(a, b)
-            kernels.draw_down(belief, tempered.log, *packed.forest, a, b, uniforms, labels)
+    def visit(sweeps: Sweeps, first: int, last: int) -> None:
+        belief, forest = sweeps.log_belief(first, last), samples.packed.forest
+        kernels.draw_down(belief, log_edge, *forest, first, last, uniforms, labels)
 
-    run(fill, groups(samples), n_jobs)
-    check_possible(log_sums)
+    sweep(potentials, epsilon, n_jobs, visit)
     return labels
 
 
 def gibbs_labellings(
-    samples: Samples,
-    node: np.ndarray,
-    edge: np.ndarray,
+    potentials: Potentials,
     n_sweeps: int,
     *,
     rng: np.random.Generator,
@@ -124,12 +99,8 @@ def gibbs_labellings(
 
     Parameters
     ----------
-    samples : Samples
-        Packed samples.
-    node : ndarray of shape (n_nodes, n_labels)
-        Node potentials; ``-inf`` where a label is not allowed.
-    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Edge potentials; ``-inf`` where a transition is forbidden.
+    potentials : Potentials
+        Samples with their potentials.
     n_sweeps : int
         How often every node is redrawn, in the order of their numbers.
     rng : numpy.random.Generator
@@ -147,31 +118,30 @@ def gibbs_labellings(
     Raises
     ------
     ValueError
-        If shapes do not fit, a sample has no allowed labelling, the start is not an allowed one, or
-        forbidden transitions could trap the sampler: they are accepted only if some label is allowed
-        at every node and, as parent and as child, beside every label along edges of every type.
-        (Then every labelling can be reached by way of the one that has that label everywhere.)
+        If a sample has no allowed labelling, the start is not an allowed one, or forbidden
+        transitions could trap the sampler: they are accepted only if some label is allowed at every
+        node and, as parent and as child, next to every label along edges of every type.  (Then every
+        labelling can be reached by way of the one that has that label everywhere.)
 
     Examples
     --------
     >>> import numpy as np
     >>> from medn_edu.samples import pack
-    >>> samples = pack([np.ones((3, 1))] * 1000)
     >>> node, edge = np.zeros((3000, 2)), np.array([[[1.0, 0.0], [0.0, 1.0]]])
-    >>> labels = gibbs_labellings(samples, node, edge, 20, rng=np.random.default_rng(0))
+    >>> potentials = Potentials(pack([np.ones((3, 1))] * 1000), node, edge)
+    >>> labels = gibbs_labellings(potentials, 20, rng=np.random.default_rng(0))
     >>> bool(abs(labels.mean() - 0.5) < 0.05)
     True
     """
-    node = check_node(samples, node)
-    edge = check_edge(samples, edge, node.shape[1])
+    samples, node, edge = potentials.samples, potentials.node, potentials.edge
     n_sweeps = check_count("n_sweeps", n_sweeps, least=0)
     epsilon = check_positive("epsilon", epsilon)
     _refuse_traps(node, edge)
     if start is None:
-        labels, _ = best_labelling(samples, node, edge)
+        labels, _ = best_labelling(potentials)
     else:
         labels = check_labels(samples, start, node.shape[1]).copy()
-        bad = np.flatnonzero(labelling_scores(samples, node, edge, labels) == -np.inf)
+        bad = np.flatnonzero(labelling_scores(potentials, labels) == -np.inf)
         if len(bad):
             raise ValueError(
                 f"start is not an allowed labelling of sample {bad[0]}; expected labels without "
@@ -185,18 +155,9 @@ def gibbs_labellings(
     while done < n_sweeps:
         n = min(n_sweeps - done, max(1, _UNIFORMS // samples.n_nodes))
         kernels.gibbs_sweeps(
-            node,
-            edge,
-            edge_t,
-            inverse(epsilon),
-            packed.parents,
-            packed.edge_types,
-            child_starts,
-            children,
-            rng.random((n, samples.n_nodes)),
-            labels,
-            table,
-        )
+            node, edge, edge_t, inverse(epsilon), packed.parents, packed.edge_types, child_starts,
+            children, rng.random((n, samples.n_nodes)), labels, table,
+        )  # fmt: skip
         done += n
     return labels
 
@@ -209,7 +170,7 @@ def _refuse_traps(node: np.ndarray, edge: np.ndarray) -> None:
     if not neutral.any():
         raise ValueError(
             "forbidden transitions could trap Gibbs sampling, which changes one node at a time; "
-            "expected a label that is allowed beside every label, or use draw_labellings, which "
+            "expected a label that is allowed next to every label, or use draw_labellings, which "
             "is exact."
         )
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.inference import k_best
+from medn_edu.inference import Potentials, k_best
 from medn_edu.plots.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
 from medn_edu.samples import Samples
 
@@ -84,7 +84,7 @@ def lattice_frame(
     """
     allowed = np.isfinite(edge)  # 0 times -inf is not a number
     scaled = np.multiply(strength, edge, where=allowed, out=np.array(edge, dtype=np.float64))
-    ((labellings, scores),) = k_best(word, node, scaled, 2)
+    ((labellings, scores),) = k_best(Potentials(word, node, scaled), 2)
     alone = node.argmax(axis=1)
     lead = float(scores[0] - scores[1])
     return LatticeFrame(strength, labellings[0], alone, float(scores[0]), lead)

@@ -102,11 +102,13 @@ class MarginProblem:
         """
         samples, labels = self.data.samples, self.data.labels
         coef, transitions = self.weight_shape.split(weights)
-        node = inference.node_potentials(samples, coef, n_jobs=self.n_jobs)
-        edge = inference.edge_potentials(transitions, self.data.allowed)
-        true_scores = inference.labelling_scores(samples, node, edge, labels)
-        augmented = inference.add_loss(node, labels)
-        best, best_scores = inference.best_labelling(samples, augmented, edge, n_jobs=self.n_jobs)
+        potentials = inference.Potentials.of_weights(
+            samples, coef, transitions, self.data.allowed, n_jobs=self.n_jobs
+        )
+        true_scores = inference.labelling_scores(potentials, labels)
+        best, best_scores = inference.best_labelling(
+            potentials.with_loss(labels), n_jobs=self.n_jobs
+        )
         return best, best_scores - true_scores
 
     def xi(self, weights: np.ndarray) -> np.ndarray:

@@ -184,7 +184,8 @@ class SoftMaxProblem:
         samples, data = self.data.samples, self.data
         node = np.zeros((samples.n_nodes, data.n_labels))
         edge = inference.edge_potentials(np.zeros(data.allowed.shape), data.allowed)
-        log_numbers = inference.log_partition(samples, node, edge, n_jobs=self.n_jobs)
+        even = inference.Potentials(samples, node, edge)
+        log_numbers = inference.log_partition(even, n_jobs=self.n_jobs)
         return self.epsilon * math.fsum(data.sample_weight * log_numbers)
 
     def hard(self) -> MaxMarginProblem:
@@ -230,12 +231,9 @@ class SoftMaxProblem:
 
     def primal(self, weights: np.ndarray) -> float:
         """Primal value ``P(w)``: an upper bound of the optimum at any weights."""
-        samples = self.data.samples
-        node, edge = self._augmented_potentials(weights)
-        log_partition = inference.log_partition(
-            samples, node, edge, self.epsilon, n_jobs=self.n_jobs
-        )
-        true_scores = inference.labelling_scores(samples, node, edge, self.data.labels)
+        potentials = self._augmented_potentials(weights)
+        log_partition = inference.log_partition(potentials, self.epsilon, n_jobs=self.n_jobs)
+        true_scores = inference.labelling_scores(potentials, self.data.labels)
         # One by one, so that less is lost to rounding.
         losses = np.maximum(log_partition - true_scores, 0.0)
         penalty = 0.5 * self.lam * float(weights @ weights)
@@ -313,11 +311,8 @@ class SoftMaxProblem:
 
     def curvature(self, weights: np.ndarray) -> Curvature:
         """Return the parts of an approximate Hessian, for `medn_edu.solvers.lbfgs`."""
-        node, edge = self._augmented_potentials(weights)
         marginals = inference.marginals(
-            self.data.samples,
-            node,
-            edge,
+            self._augmented_potentials(weights),
             self.epsilon,
             sample_weight=self.data.sample_weight,
             n_jobs=self.n_jobs,
@@ -347,13 +342,13 @@ class SoftMaxProblem:
             n_jobs=self.n_jobs,
         )
 
-    def _augmented_potentials(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return node potentials, with the loss if there is one, and edge potentials."""
+    def _augmented_potentials(self, weights: np.ndarray) -> inference.Potentials:
+        """Return potentials, with the loss if there is one."""
         coef, transitions = self.weight_shape.split(weights)
-        node = inference.node_potentials(self.data.samples, coef, n_jobs=self.n_jobs)
-        if self.loss_augmented:
-            node = inference.add_loss(node, self.data.labels)
-        return node, inference.edge_potentials(transitions, self.data.allowed)
+        potentials = inference.Potentials.of_weights(
+            self.data.samples, coef, transitions, self.data.allowed, n_jobs=self.n_jobs
+        )
+        return potentials.with_loss(self.data.labels) if self.loss_augmented else potentials
 
     def _objective(self, weights: np.ndarray, log_partition: np.ndarray) -> float:
         # w . observed is the weighted sum of the scores of the true labellings.

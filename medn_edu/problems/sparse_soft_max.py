@@ -207,12 +207,9 @@ class L1SoftMaxProblem:
 
     def _losses(self, weights: np.ndarray) -> np.ndarray:
         """Return ``-log p(y_i | x_i; w)`` of each sample."""
-        samples = self.data.samples
-        coef, transitions = self.weight_shape.split(weights)
-        node = inference.node_potentials(samples, coef, n_jobs=self.n_jobs)
-        edge = inference.edge_potentials(transitions, self.data.allowed)
-        log_partition = inference.log_partition(samples, node, edge, n_jobs=self.n_jobs)
-        true_scores = inference.labelling_scores(samples, node, edge, self.data.labels)
+        potentials = self.smooth._augmented_potentials(weights)
+        log_partition = inference.log_partition(potentials, n_jobs=self.n_jobs)
+        true_scores = inference.labelling_scores(potentials, self.data.labels)
         return np.maximum(log_partition - true_scores, 0.0)
 
 

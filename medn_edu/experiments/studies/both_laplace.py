@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from medn_edu import inference
+from medn_edu.inference import Potentials, best_labelling
 from medn_edu.priors import LaplacePrior, NormalGammaPrior
 from medn_edu.problems import MaxMarginProblem
 from medn_edu.results import SolveResult, run
@@ -147,9 +147,8 @@ class BothLaplaceMEDNs(BaseEstimator):
             One array of labels per sample.
         """
         samples = pack(X, n_features=self.weight_shape_.n_features)
-        coef, transitions = self.weight_shape_.split(self.weights_ if weights is None else weights)
-        node = inference.node_potentials(samples, coef)
-        codes, _ = inference.best_labelling(samples, node, inference.edge_potentials(transitions))
+        both = self.weight_shape_.split(self.weights_ if weights is None else weights)
+        codes, _ = best_labelling(Potentials.of_weights(samples, *both))
         found = np.empty(samples.n_samples, dtype=object)
         found[:] = samples.split(self.classes_[codes])
         return found

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu import inference
 from medn_edu.datasets import load_digit_words
 from medn_edu.experiments.specs import Report, TraceStudy
 from medn_edu.experiments.tables import markdown_table, text_table
+from medn_edu.inference import Potentials, best_labelling
 from medn_edu.plots.style import new_figure, save_figure, styled
 from medn_edu.plots.traces import draw_traces, label_traces, solver_title, solver_traces
 from medn_edu.priors import GaussianPrior
@@ -70,9 +70,8 @@ def _digit_words(
     problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(_C))
 
     def error(weights: np.ndarray) -> float:
-        coef, transitions = problem.weight_shape.split(weights)
-        node = inference.node_potentials(test, coef)
-        read, _ = inference.best_labelling(test, node, inference.edge_potentials(transitions))
+        potentials = Potentials.of_weights(test, *problem.weight_shape.split(weights))
+        read, _ = best_labelling(potentials)
         return float(np.mean(read != true))
 
     return problem, error

@@ -62,7 +62,7 @@ from medn_edu.experiments.studies.synthetic_reports import (
     report_correlated,
     report_iid,
 )
-from medn_edu.inference import best_labelling
+from medn_edu.inference import Potentials, best_labelling
 from medn_edu.samples import pack
 
 __all__ = ["CORRELATED_STUDY", "IID_STUDY"]
@@ -161,7 +161,8 @@ def _truth(data: str, fold: int, seed: int) -> dict[str, float]:
     else:
         bunch, split = correlated_chains(seed, int(second)), correlated_split(place)
     samples = pack(split.X_test)
-    found, _ = best_labelling(samples, np.vstack(split.X_test) @ bunch.coef.T, bunch.transitions)
+    node = np.vstack(split.X_test) @ bunch.coef.T
+    found, _ = best_labelling(Potentials(samples, node, bunch.transitions))
     wrong = (found != np.concatenate(split.y_test)).reshape(len(split.X_test), -1)
     return {
         "truth_error": float(wrong.mean()),

@@ -75,10 +75,9 @@ class LogLinearMasses:
 
     def sums(self, exponent: np.ndarray) -> MassSums:
         """Sum over all labellings; one call of the oracle per sample."""
-        problem, data = self.problem, self.problem.data
-        node, edge = self._potentials(exponent)
+        problem = self.problem
         found = inference.marginals(
-            data.samples, node, edge, sample_weight=problem.mass, n_jobs=problem.n_jobs
+            self._potentials(exponent), sample_weight=problem.mass, n_jobs=problem.n_jobs
         )
         node_mass = found.node * self._mass[:, None]
         eta, loss = self.eta(node_mass, found.edge_counts), self.loss(node_mass)
@@ -87,10 +86,9 @@ class LogLinearMasses:
 
     def marginals(self, exponent: np.ndarray) -> DualMarginals:
         """Return the masses of labels and transitions."""
-        data, n_jobs = self.problem.data, self.problem.n_jobs
-        node, edge = self._potentials(exponent)
-        of_edges = inference.edge_marginals(data.samples, node, edge, n_jobs=n_jobs)
-        of_nodes = inference.marginals(data.samples, node, edge, n_jobs=n_jobs).node
+        potentials, n_jobs = self._potentials(exponent), self.problem.n_jobs
+        of_edges = inference.edge_marginals(potentials, n_jobs=n_jobs)
+        of_nodes = inference.marginals(potentials, n_jobs=n_jobs).node
         return DualMarginals(of_nodes * self._mass[:, None], of_edges * self._mass[:, None, None])
 
     def eta(self, node_mass: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -110,12 +108,13 @@ class LogLinearMasses:
         """Return the dual value ``loss - sum_k v_k eta_k^2 / 2``."""
         return loss - 0.5 * float(eta @ (self.variance * eta))
 
-    def _potentials(self, exponent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        data = self.problem.data
-        coef, transitions = self.problem.weight_shape.split(exponent[1:])
-        node = inference.node_potentials(data.samples, coef, n_jobs=self.problem.n_jobs)
-        node = inference.add_loss(node, data.labels, exponent[0])
-        return node, inference.edge_potentials(transitions, data.allowed)
+    def _potentials(self, exponent: np.ndarray) -> inference.Potentials:
+        problem, data = self.problem, self.problem.data
+        coef, transitions = problem.weight_shape.split(exponent[1:])
+        potentials = inference.Potentials.of_weights(
+            data.samples, coef, transitions, data.allowed, n_jobs=problem.n_jobs
+        )
+        return potentials.with_loss(data.labels, exponent[0])
 
 
 def sample_scales(problem: MaxMarginProblem) -> np.ndarray:

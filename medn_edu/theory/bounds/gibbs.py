@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from medn_edu.checks import check_count, check_nonnegative, check_probability
-from medn_edu.inference import add_loss, best_labelling
+from medn_edu.inference import best_labelling
 from medn_edu.samples import LabelledSamples
 from medn_edu.theory.bounds.binary_kl import kl_inverse
 from medn_edu.theory.bounds.margins import potentials
@@ -280,7 +280,7 @@ def gibbs_errors(data: LabelledSamples, draws: np.ndarray) -> np.ndarray:
 
 def _is_wrong(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
     """Whether any rival comes close to the truth: rivals are given a tiny start."""
-    node, edge = potentials(data, weights)
-    start = _TIE * (np.abs(node).max() + np.abs(edge[data.allowed]).max(initial=0.0))
-    labels, _ = best_labelling(data.samples, add_loss(node, data.labels, max(start, _TIE)), edge)
+    found = potentials(data, weights)
+    start = _TIE * (np.abs(found.node).max() + np.abs(found.edge[data.allowed]).max(initial=0.0))
+    labels, _ = best_labelling(found.with_loss(data.labels, max(start, _TIE)))
     return np.maximum.reduceat(labels != data.labels, data.samples.offsets[:-1])

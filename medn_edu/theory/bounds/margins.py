@@ -33,12 +33,11 @@ import numpy as np
 
 from medn_edu.checks import check_nonnegative, check_positive
 from medn_edu.inference import (
+    Potentials,
     best_labelling,
-    edge_potentials,
     k_best,
     labelling_scores,
     log_partition,
-    node_potentials,
 )
 from medn_edu.samples import LabelledSamples
 
@@ -206,12 +205,12 @@ def observed_margins(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
     >>> observed_margins(data, np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0]))
     array([ 0.5, -1. ])
     """
-    node, edge = potentials(data, weights)
-    truth = labelling_scores(data.samples, node, edge, data.labels)
+    found = potentials(data, weights)
+    truth = labelling_scores(found, data.labels)
     rivals = [
         _rival(y, labels, scores)
         for y, (labels, scores) in zip(
-            data.samples.split(data.labels), k_best(data.samples, node, edge, 2), strict=True
+            data.samples.split(data.labels), k_best(found, 2), strict=True
         )
     ]
     return truth - np.array(rivals)
@@ -244,8 +243,8 @@ def log_n_labellings(data: LabelledSamples) -> float:
     >>> bool(np.isclose(log_n_labellings(data), 200 * np.log(2)))
     True
     """
-    node, edge = potentials(data, np.zeros(data.weight_shape.size))
-    return float(log_partition(data.samples, node, edge).max())
+    even = potentials(data, np.zeros(data.weight_shape.size))
+    return float(log_partition(even).max())
 
 
 def score_bound(data: LabelledSamples, largest_weight: float) -> float:
@@ -305,33 +304,13 @@ def largest_score(data: LabelledSamples, weights: np.ndarray) -> float:
     >>> largest_score(data, np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0]))
     1.5
     """
-    _, highest = best_labelling(data.samples, *potentials(data, weights))
-    _, lowest = best_labelling(data.samples, *potentials(data, -np.asarray(weights)))
+    _, highest = best_labelling(potentials(data, weights))
+    _, lowest = best_labelling(potentials(data, -np.asarray(weights)))
     return float(max(highest.max(), lowest.max()))
 
 
-def potentials(data: LabelledSamples, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the node and edge potentials of one model, its weights checked.
-
-    Parameters
-    ----------
-    data : LabelledSamples
-        Samples.
-    weights : ndarray of shape (n_weights,)
-        Weights of the model.
-
-    Returns
-    -------
-    node : ndarray of shape (n_nodes, n_labels)
-        Node potentials.
-    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Edge potentials.
-
-    Raises
-    ------
-    ValueError
-        If there is another number of weights, or one is not finite.
-    """
+def potentials(data: LabelledSamples, weights: np.ndarray) -> Potentials:
+    """Return the potentials of samples under one model, whose weights are checked."""
     weights, n_weights = np.asarray(weights, dtype=float), data.weight_shape.size
     if weights.shape != (n_weights,) or not np.isfinite(weights).all():
         raise ValueError(
@@ -339,4 +318,4 @@ def potentials(data: LabelledSamples, weights: np.ndarray) -> tuple[np.ndarray, 
             "weight of a model of these samples."
         )
     coef, transitions = data.weight_shape.split(weights)
-    return node_potentials(data.samples, coef), edge_potentials(transitions, data.allowed)
+    return Potentials.of_weights(data.samples, coef, transitions, data.allowed)

@@ -1,0 +1,191 @@
+"""The way back from labels, or their probabilities, to sums of features.
+
+It is the transpose of the product that makes potentials of weights (`medn_edu.inference.potentials`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from medn_edu.inference._groups import groups, run
+from medn_edu.inference.potentials import check_labels, check_table, check_weight
+from medn_edu.kernels import scores as kernels
+from medn_edu.samples import Samples, WeightShape
+
+__all__ = ["edge_counts", "feature_sums", "joint_features"]
+
+
+def feature_sums(samples: Samples, node_values: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
+    """Return ``node_values^T X``: features summed over nodes, weighted per label.
+
+    With marginals as values these are expected features, with one-hot labels observed ones.
+
+    Parameters
+    ----------
+    samples : Samples
+        Packed samples.
+    node_values : ndarray of shape (n_nodes, n_labels)
+        How much each node counts for each label.
+    n_jobs : int, default=1
+        Number of threads.
+
+    Returns
+    -------
+    ndarray of shape (n_labels, n_features)
+        The sums, in the shape of ``coef``.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or values are not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.samples import pack
+    >>> samples = pack([np.array([[1.0, 0.0], [0.5, 2.0]])])
+    >>> feature_sums(samples, np.array([[1.0, 0.0], [0.25, 0.75]]))
+    array([[1.125, 0.5  ],
+           [0.375, 1.5  ]])
+    """
+    values = check_table(samples, "node_values", node_values)
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if len(bad):
+        raise ValueError(
+            f"node_values holds NaN or an infinite number in sample "
+            f"{samples.sample_of_node[bad[0]]}; expected finite numbers."
+        )
+    packed = samples.packed
+
+    def add(first: int, last: int) -> np.ndarray:
+        start, stop = packed.offsets[first], packed.offsets[last]
+        sums = np.zeros((samples.n_features, values.shape[1]))
+        kernels.add_feature_sums(*packed.features, values[start:stop], start, stop, sums)
+        return sums
+
+    return sum_in_order(run(add, feature_groups(samples), n_jobs)).T.copy()
+
+
+def feature_groups(samples: Samples) -> list[tuple[int, int]]:
+    """Cut samples into groups, few where feature sums are large compared with the features."""
+    return groups(samples, most=min(16, 1 + len(samples.data) // (8 * samples.n_features)))
+
+
+def sum_in_order(arrays: list[np.ndarray]) -> np.ndarray:
+    """Add up arrays from first to last, in the memory of the first."""
+    total = arrays[0]
+    for array in arrays[1:]:
+        total += array
+    return total
+
+
+def edge_counts(
+    samples: Samples,
+    labels: np.ndarray,
+    n_labels: int,
+    sample_weight: np.ndarray | None = None,
+    *,
+    n_edge_types: int | None = None,
+) -> np.ndarray:
+    """Return how often each transition occurs in a labelling.
+
+    Parameters
+    ----------
+    samples : Samples
+        Packed samples.
+    labels : ndarray of int, shape (n_nodes,)
+        Label codes.
+    n_labels : int
+        Number of labels.
+    sample_weight : ndarray of shape (n_samples,), optional
+        How often each sample counts.
+    n_edge_types : int, optional
+        Number of edge types of the model; by default those that the samples use.
+
+    Returns
+    -------
+    ndarray of shape (n_edge_types, n_labels, n_labels)
+        Counts, in the shape of ``transitions``.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a code is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.samples import pack
+    >>> edge_counts(pack([np.ones((4, 1))]), np.array([0, 1, 1, 1]), 2)
+    array([[[0., 1.],
+            [0., 2.]]])
+    """
+    labels = check_labels(samples, labels, n_labels)
+    n_types = samples.n_edge_types if n_edge_types is None else n_edge_types
+    if n_types < samples.n_edge_types:
+        raise ValueError(
+            f"n_edge_types is {n_types}, but the samples use {samples.n_edge_types} edge types; "
+            "expected at least as many."
+        )
+    counts = np.zeros((n_types, n_labels, n_labels))
+    weight = check_weight(samples, sample_weight)
+    kernels.add_edge_counts(*samples.packed.forest, labels, weight, counts)
+    return counts
+
+
+def joint_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> sp.csr_matrix:
+    """Return the joint feature vectors ``f(x, y)``, one sparse row per sample.
+
+    Parameters
+    ----------
+    samples : Samples
+        Packed samples.
+    labels : ndarray of int, shape (n_nodes,)
+        Label codes.
+    shape : WeightShape
+        Shape of the model's weights.
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix of shape (n_samples, shape.size)
+        Features in the order of the flat weight vector, so that ``F = joint_features @ weights``.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a code is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.samples import WeightShape, pack
+    >>> samples = pack([np.array([[3.0], [5.0]])])
+    >>> joint_features(samples, np.array([1, 0]), WeightShape(2, 1, 1)).toarray()
+    array([[5., 3., 0., 0., 1., 0.]])
+    """
+    labels = check_labels(samples, labels, shape.n_labels)
+    n_coef = shape.n_labels * shape.n_features
+    child = np.flatnonzero(samples.parents >= 0)
+    pair = labels[samples.parents[child]] * shape.n_labels + labels[child]
+    edges = sp.csr_matrix(
+        (
+            np.ones(len(child)),
+            (samples.sample_of_node[child], samples.edge_types[child] * shape.n_labels**2 + pair),
+        ),
+        shape=(samples.n_samples, shape.size - n_coef),
+    )
+    # One row per label of each sample: a product is faster than sorting entries into sums.
+    group = samples.sample_of_node * shape.n_labels + labels
+    n_groups = samples.n_samples * shape.n_labels
+    members = sp.csr_matrix(
+        (np.ones(samples.n_nodes), (group, np.arange(samples.n_nodes))),
+        shape=(n_groups, samples.n_nodes),
+    )
+    sums = (members @ samples.features).sorted_indices()
+    label = np.repeat(np.arange(n_groups) % shape.n_labels, np.diff(sums.indptr))
+    nodes = sp.csr_matrix(
+        (sums.data, sums.indices + label * shape.n_features, sums.indptr[:: shape.n_labels]),
+        shape=(samples.n_samples, n_coef),
+    )
+    return sp.hstack([nodes, edges], format="csr")
