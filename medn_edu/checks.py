@@ -21,6 +21,7 @@ __all__ = [
     "check_nonnegative",
     "check_positive",
     "check_probability",
+    "check_share",
     "random_generator",
 ]
 
@@ -129,6 +130,13 @@ def check_probability(name: str, value: Any) -> float:
     """Return ``value`` as a float if it is a probability strictly between 0 and 1."""
     if not check_positive(name, value) < 1:
         raise ValueError(f"{name} is {shown(value)}; expected a probability between 0 and 1.")
+    return float(value)
+
+
+def check_share(name: str, value: Any) -> float:
+    """Return ``value`` as a float if it is a number from 0 to 1, both included."""
+    if not check_nonnegative(name, value) <= 1:
+        raise ValueError(f"{name} is {shown(value)}; expected a share from 0 to 1.")
     return float(value)
 
 

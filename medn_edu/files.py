@@ -1,7 +1,8 @@
 """Writing files in one step: a reader sees the old content or the new, never half of it.
 
-That needs a name that a new file can take, so only regular files are written and read.  A device or a
-pipe is refused: replacing it would lose it, and waiting for the other end of a pipe may take for ever.
+A new file is written next to the old one and then takes its name, so only regular files can be
+written, and only they are read.  A device or a pipe is refused: replacing it would lose it, and
+waiting for the other end of a pipe may take forever.
 """
 
 from __future__ import annotations
@@ -29,27 +30,11 @@ _SMALL = 1_000_000  # bytes
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> Path:
-    r"""Write a file by way of a temporary one beside it, which then takes its name.
+    r"""Write a file through a temporary one next to it, which then takes its name.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; its folder must exist.
-    content : str or bytes
-        What to write; text as UTF-8, with its line ends as they are.
+    Text is written as UTF-8, with its line ends as they are.  If the file cannot be written, an
+    OSError says why, and what was there before is still there.
 
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written, saying why.  What was there before is then still there.
-
-    Examples
-    --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> write_atomically(folder / "table.csv", "model,error\n").read_text()
@@ -68,19 +53,9 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
 
 
 def read_json(path: Path) -> Any:
-    """Return what a small JSON file holds.
+    """Return what a small JSON file holds, which somebody may have changed or replaced.
 
-    Parameters
-    ----------
-    path : Path
-        The file, which somebody may have changed or replaced.
-
-    Raises
-    ------
-    ValueError
-        If it holds no JSON or far too much, in words that can follow its name.
-    OSError
-        If there is no such file, or it cannot be read.
+    If it holds no JSON or far too much, a ValueError says so in words that can follow its name.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError("is not a regular file")
@@ -96,17 +71,10 @@ def read_json(path: Path) -> Any:
 
 @contextlib.contextmanager
 def sole_user(folder: Path) -> Iterator[None]:
-    """Use a folder while no other process does so; the system ends this with the process.
+    """Use a folder while no other process does; the lock ends with the process, however it ends.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder.  Where it cannot be locked, on Windows say, nobody is kept out.
-
-    Raises
-    ------
-    BlockingIOError
-        If another process is using it.
+    If another process is using the folder, this is a BlockingIOError.  Where folders cannot be
+    locked, on Windows for example, nobody is kept out.
     """
     if fcntl is None:
         yield
@@ -125,12 +93,9 @@ def sole_user(folder: Path) -> Iterator[None]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove temporary files that processes left behind which were killed while writing.
+    """Remove temporary files of processes that were killed while writing.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder; nobody else may be writing there.
+    Nobody else may be writing in the folder.
     """
     for leftover in folder.glob(f"{_PREFIX}*"):
         leftover.unlink(missing_ok=True)
@@ -139,18 +104,6 @@ def remove_leftovers(folder: Path) -> None:
 def reason(error: OSError) -> str:
     """Return in a few words why the system refused something.
 
-    Parameters
-    ----------
-    error : OSError
-        What it raised.
-
-    Returns
-    -------
-    str
-        Such as "no space left on device".
-
-    Examples
-    --------
     >>> reason(FileNotFoundError(2, "No such file or directory"))
     'no such file or directory'
     """
@@ -166,7 +119,8 @@ def _write(path: Path, content: bytes) -> None:
         raise OSError(errno.ENOTSUP, "not a regular file")
     target = Path(os.path.realpath(path))  # a link stays, what it points to is replaced
     temporary = target.parent / f"{_PREFIX}{secrets.token_hex(8)}"
-    # What replaces a private file is private from the start; the rights of a new one are the usual.
+    # What replaces a private file is private from the start.  To a new file the system itself applies
+    # the umask.  Asking for the umask would mean changing it, and other threads would notice.
     rights = 0o666 if before is None else 0o600
     try:
         with open(temporary, "xb", opener=lambda name, how: os.open(name, how, rights)) as file:
@@ -177,7 +131,7 @@ def _write(path: Path, content: bytes) -> None:
             temporary.chmod(stat.S_IMODE(before))
         temporary.replace(target)
     finally:
-        with contextlib.suppress(OSError):  # it never came to be, or has its name already
+        with contextlib.suppress(OSError):  # it was never made, or has its name already
             temporary.unlink()
 
 

@@ -1,8 +1,8 @@
 """Running solvers: stopping, certificates, clocks and records, written once.
 
 A *solver* is a generator that improves a problem and yields an `Iterate` after each pass.  It neither
-times itself, nor decides when to stop, nor prints.  All that is done here by `run`, which pulls
-iterates until the problem's *certificate* says that the solution is good enough.
+times itself, nor decides when to stop, nor prints.  All that is done here by `run`, which steps
+a solver until the problem's *certificate* says that the solution is good enough.
 
 The certificate is the duality gap.  The primal value ``P`` at weights ``w`` is an upper bound of the
 optimum and the dual value ``D`` at dual variables ``alpha`` a lower bound, so ``P - D`` bounds how
@@ -15,24 +15,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from medn_edu.checks import check_count, check_positive
+from medn_edu.problems import Certificate, DualMarginals, DualVariables, Problem
 
-__all__ = [
-    "Certificate",
-    "DualMarginals",
-    "DualVariables",
-    "Iterate",
-    "Problem",
-    "Recorder",
-    "SolveResult",
-    "TracePoint",
-    "run",
-]
+__all__ = ["OVERFLOW", "STUCK", "Iterate", "SolveResult", "TracePoint", "run"]
 
 MAX_WAIT = 10  # passes without a certificate although the solver's estimate is below the tolerance
 OVERFLOW = (
@@ -42,118 +33,6 @@ OVERFLOW = (
 """What is said when numbers overflow."""
 STUCK = "the objective can no longer be lowered in floating point"
 """Why a solver of smooth problems ends short of its goal."""
-
-
-@dataclass(frozen=True, eq=False)
-class DualVariables:
-    """Sparse dual variables ``alpha_i(y)``: the labellings that carry mass.
-
-    Labelling ``j`` belongs to sample ``sample[j]``, reads ``labels[offsets[j]:offsets[j + 1]]`` and
-    carries ``values[j]``.  Samples are in ascending order.
-
-    Parameters
-    ----------
-    sample : ndarray of int64, shape (n_labellings,)
-        Sample of each labelling.
-    offsets : ndarray of int64, shape (n_labellings + 1,)
-        Where each labelling starts in ``labels``.
-    labels : ndarray of int64, shape (offsets[-1],)
-        Label codes of all labellings, one after the other.
-    values : ndarray of float64, shape (n_labellings,)
-        Their masses, non-negative.
-    """
-
-    sample: np.ndarray
-    offsets: np.ndarray
-    labels: np.ndarray
-    values: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def scaled(self, share: float) -> DualVariables:
-        """Return a share of all masses."""
-        return replace(self, values=share * self.values)
-
-
-@dataclass(frozen=True, eq=False)
-class DualMarginals:
-    """Factored dual variables: how much mass lies on each label and on each transition.
-
-    The dual of a margin problem depends on ``alpha_i(y)`` through these sums alone (Taskar et al.
-    2003), so a solver that moves mass on very many labellings at once keeps them instead.
-
-    Parameters
-    ----------
-    node : ndarray of float64, shape (n_nodes, n_labels)
-        Mass of the labellings that give each node each label.
-    edge : ndarray of float64, shape (n_nodes, n_labels, n_labels)
-        At node ``t`` the mass of the labellings with ``[parent's label, child's label]`` on the edge
-        to it; zeros at roots.
-    """
-
-    node: np.ndarray
-    edge: np.ndarray
-
-    def scaled(self, share: float) -> DualMarginals:
-        """Return a share of all masses."""
-        return DualMarginals(share * self.node, share * self.edge)
-
-
-@dataclass(frozen=True, eq=False)
-class Certificate:
-    """Primal and dual value at one iterate, computed apart.
-
-    Parameters
-    ----------
-    primal : float
-        Upper bound of the optimum.
-    dual : float
-        Lower bound of the optimum; minus infinity where the problem has no dual.
-    alpha : DualVariables, DualMarginals or None
-        The dual variables behind ``dual``, where there are any.
-    eta : ndarray or None
-        What the prior is tilted by, ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``.
-    subgradient_norm : float or None
-        Distance of the subdifferential to zero in the largest entry, where the problem has a penalty
-        with kinks.
-    rounding : float or None
-        How far rounding may have moved the two values at worst, where that is known.
-    rounding_counts : bool
-        Whether that is so far that the gap is to be taken larger by as much.
-    """
-
-    primal: float
-    dual: float
-    alpha: DualVariables | DualMarginals | None = None
-    eta: np.ndarray | None = None
-    subgradient_norm: float | None = None
-    rounding: float | None = None
-    rounding_counts: bool = False
-
-    @property
-    def gap(self) -> float:
-        """Duality gap, primal minus dual."""
-        return self.primal - self.dual
-
-    @property
-    def relative_gap(self) -> float:
-        """Duality gap relative to the primal value; 0 where it vanishes up to rounding.
-
-        No dual value exceeds a primal one.  If one does by more than rounding explains, the values
-        are worth nothing, and the gap is infinite.  Where scores are so large that their rounding
-        counts, the gap is taken to be larger by as much.
-        """
-        believed = 1e-9 * max(abs(self.primal), abs(self.dual))
-        rounding = 1e-12 if self.rounding is None else self.rounding
-        if self.gap < -believed - rounding:
-            return float("inf")
-        gap = max(self.gap, 0.0)
-        if self.rounding_counts:
-            gap += rounding
-        if gap == 0:
-            return 0.0
-        return gap / abs(self.primal) if self.primal != 0 else float("inf")
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,23 +65,9 @@ class Iterate:
     stopped: str = ""
     variance: np.ndarray | None = None
 
-
-class Problem(Protocol):
-    """What `run` asks of a problem."""
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-        ...
-
-    @property
-    def has_dual(self) -> bool:
-        """Whether there is a dual value, and so a gap to close."""
-        ...
-
-    def certify(self, iterate: Iterate) -> Certificate:
-        """Compute primal and dual value at an iterate, apart and from scratch."""
-        ...
+    def certify(self, problem: Problem) -> Certificate:
+        """Compute primal and dual value at this iterate, apart and from scratch."""
+        return problem.certify(self.weights, None if self.dual is None else self.dual())
 
 
 @dataclass(frozen=True)
@@ -232,44 +97,6 @@ class TracePoint:
     dual: float = float("nan")
 
 
-@dataclass(eq=False)
-class Recorder:
-    """Keeps copies of iterates, for animations; the only place that copies them.
-
-    Parameters
-    ----------
-    every : int, default=1
-        Keep every so many passes.
-
-    Attributes
-    ----------
-    n_passes : list of int
-        After how many passes each copy was made.
-    weights : list of ndarray
-        The weights.
-    alpha : list of DualVariables, DualMarginals or None
-        The dual variables, where the solver has them.
-
-    Examples
-    --------
-    >>> recorder = Recorder()
-    >>> recorder.weights
-    []
-    """
-
-    every: int = 1
-    n_passes: list[int] = field(default_factory=list)
-    weights: list[np.ndarray] = field(default_factory=list)
-    alpha: list[DualVariables | DualMarginals | None] = field(default_factory=list)
-
-    def __call__(self, n_passes: int, iterate: Iterate) -> None:
-        """Copy an iterate if it is its turn."""
-        if n_passes % self.every == 0:
-            self.n_passes.append(n_passes)
-            self.weights.append(iterate.weights.copy())
-            self.alpha.append(iterate.dual() if iterate.dual is not None else None)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class SolveResult:
     """A solution with its certificate.
@@ -279,9 +106,9 @@ class SolveResult:
     weights : ndarray of float64, shape (n_weights,)
         The solution.
     eta : ndarray or None
-        What the prior is tilted by; for M3N equal to ``weights``.
+        Natural parameter of the posterior; for M3N equal to ``weights``.
     alpha : DualVariables or None
-        Labellings that carry dual mass, where the solver keeps them.
+        Dual variables, where the solver keeps labellings.
     primal, dual, gap, relative_gap : float
         The certificate: upper bound, lower bound, their difference, and that relative to ``primal``.
     n_passes, n_oracle_calls : int
@@ -295,12 +122,11 @@ class SolveResult:
     trace : list of TracePoint
         History, one entry per pass.
     subgradient_norm : float or None
-        Distance of the subdifferential to zero in the largest entry, where the problem has a penalty
-        with kinks.
+        Largest entry of the minimum-norm subgradient, for a regulariser with kinks.
     variance : ndarray or None
         Posterior variances of the weights, where there is a posterior.
     marginals : DualMarginals or None
-        Dual mass on labels and transitions, where the solver keeps that instead of labellings.
+        Sums of the dual variables, where the solver keeps these instead of labellings.
     """
 
     weights: np.ndarray
@@ -334,7 +160,7 @@ def run(
     tol: float,
     max_iter: int,
     callback: Callable[[TracePoint], Any] | None = None,
-    record: Recorder | None = None,
+    record: Callable[[int, Iterate], Any] | None = None,
 ) -> SolveResult:
     """Pull iterates until a certificate says that the solution is good enough.
 
@@ -350,8 +176,8 @@ def run(
         Largest number of passes.
     callback : callable, optional
         Called with a `TracePoint` after each pass; a true answer ends the run.
-    record : Recorder, optional
-        Keeps copies of iterates.
+    record : callable, optional
+        Called with the number of the pass and its live iterate, of which it may keep copies.
 
     Returns
     -------
@@ -372,7 +198,7 @@ def run(
         _check_finite(iterate)
         out_of_passes = n_passes >= max_iter
         with clock:
-            certificate = judge(iterate, at_all_costs=out_of_passes or bool(iterate.stopped))
+            certificate = judge(iterate, force=out_of_passes or bool(iterate.stopped))
         trace.append(_trace_point(n_passes, iterate, certificate, judge, clock))
         if record is not None:
             record(n_passes, iterate)
@@ -389,7 +215,7 @@ def run(
         raise ValueError("the solver yielded nothing; expected at least one iterate.")
     if certificate is None:
         with clock:
-            certificate = judge(iterate, at_all_costs=True)
+            certificate = judge(iterate, force=True)
     assert certificate is not None
     alpha = certificate.alpha
     return SolveResult(
@@ -427,15 +253,15 @@ class _Judge:
         self.n_waited = 0
         self.n_oracle_calls = 0
 
-    def __call__(self, iterate: Iterate, *, at_all_costs: bool) -> Certificate | None:
+    def __call__(self, iterate: Iterate, *, force: bool) -> Certificate | None:
         size = abs(iterate.objective_estimate)
         promising = iterate.gap_estimate <= self.threshold * size
         # An estimate may flatter for good, by chance: do not wait for ever.
         self.n_waited += iterate.gap_estimate <= self.tol * size
-        if not (promising or at_all_costs or self.n_waited > MAX_WAIT):
+        if not (promising or force or self.n_waited > MAX_WAIT):
             return None
         self.n_waited = 0
-        certificate = self.problem.certify(iterate)
+        certificate = iterate.certify(self.problem)
         self.n_oracle_calls += self.problem.n_samples
         if certificate.relative_gap > self.tol:
             # The estimate flattered.  Wait until it has fallen by what is still missing.

@@ -1,22 +1,22 @@
 r"""Penalties on violated margins.
 
-The expected margin constraints of MEDN may be violated by ``xi_i >= 0`` at a price ``U(xi_i)``.  In the
-dual only its conjugate appears, as a function of the total mass ``s_i`` that sample ``i`` spreads over
-its labellings:
+The expected margin constraints of MEDN may be violated by ``xi_i >= 0`` at a price ``U(xi_i)``.
+Only the conjugate of the price appears in the dual, as a function of ``s_i = sum_y alpha_i(y)``,
+the total of the dual variables of sample ``i``:
 
-=================== ================================= ============================= =================
-slack               :math:`U(\xi)`                    :math:`U^*(s)`                masses
-=================== ================================= ============================= =================
-`LinearSlack`       :math:`C \xi`                     0                             :math:`s = C`
-`QuadraticSlack`    :math:`\frac{C}{2} \xi^2`         :math:`s^2 / 2C`              :math:`s \ge 0`
-`ExponentialSlack`  :math:`c \xi - 1 - \log c \xi`    :math:`-\log(1 - s / c)`      :math:`0 \le s < c`
-=================== ================================= ============================= =================
+=================== ============================== ============================= =================
+slack               :math:`U(\xi)`                 :math:`U^*(s)`                totals
+=================== ============================== ============================= =================
+`LinearSlack`       :math:`C \xi`                  0                             :math:`s = C`
+`QuadraticSlack`    :math:`\frac{C}{2} \xi^2`      :math:`s^2 / 2C`              :math:`s \ge 0`
+`ExponentialSlack`  :math:`c \xi - 1 - \log c \xi` :math:`-\log(1 - s / c)`      :math:`0 \le s < c`
+=================== ============================== ============================= =================
 
-The linear price fixes the mass, with the true labelling among those that may carry it (only then does
-the equality hold): no sample can weigh more than ``C``, however wrong it is.  The other two leave
-the mass free, and only wrong labellings carry any.
+The linear price fixes the total at ``C``, so no sample can weigh more than that, however wrong it
+is.  The true labelling has a dual variable too, which takes up what the wrong labellings leave.
+With the other two prices the total is free, and only wrong labellings have dual variables above 0.
 
-Prices are convex and never fall.  A slack below the least one costs what the least one costs.
+Prices are convex and never decrease.  A slack below the least one costs what the least one costs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Slack(Protocol):
 
     @property
     def least(self) -> float:
-        """Least slack: what a sample pays for even if all its margins are kept."""
+        """Least slack: what a sample pays for even if no margin is violated."""
         ...
 
     @property
@@ -49,31 +49,18 @@ class Slack(Protocol):
         """Price ``U(xi)`` of slacks."""
         ...
 
-    def conjugate(self, mass: np.ndarray) -> np.ndarray:
-        """Conjugate ``U*(s)``, the maximum of ``s xi - U(xi)`` over slacks from the least on."""
+    def conjugate(self, total: np.ndarray) -> np.ndarray:
+        """Conjugate ``U*(s)`` at totals ``s``: the largest ``s xi - U(xi)`` of all slacks."""
         ...
 
 
 @dataclass(frozen=True)
 class LinearSlack:
-    """Linear price ``C * xi`` of a violated margin, the papers' choice.
+    """Linear price ``C * xi`` of a margin violation, the papers' choice.
 
-    A sample whose margins are kept pays nothing and carries no mass on wrong labellings; the others
-    carry at most ``C``.
+    A sample that violates no margin pays nothing.  Larger values of ``C`` fit the training data
+    harder.
 
-    Parameters
-    ----------
-    C : float, default=1.0
-        Price of one unit of violation; positive.  Larger values fit the training data harder.
-
-    Raises
-    ------
-    ValueError
-        If ``C`` is not a finite positive number.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> LinearSlack(C=2.0).penalty(np.array([0.0, 1.5]))
     array([0., 3.])
     """
@@ -91,38 +78,24 @@ class LinearSlack:
     @property
     def compiled(self) -> tuple[str, float]:
         """Name of the formulas in compiled code, and their constant."""
-        return ("linear", float(self.C))
+        return ("linear", self.C)
 
     def penalty(self, xi: np.ndarray) -> np.ndarray:
-        """Price ``U(xi)`` of slacks, elementwise."""
+        """Price ``U(xi) = C * xi``."""
         return self.C * np.maximum(xi, 0.0)
 
-    def conjugate(self, mass: np.ndarray) -> np.ndarray:
-        """Conjugate ``U*(s)`` at mass ``s``: 0 up to ``C``, infinite beyond (to rounding)."""
-        mass = np.asarray(mass)
-        return np.where(mass <= self.C * (1 + 1e-9), 0.0, math.inf)
+    def conjugate(self, total: np.ndarray) -> np.ndarray:
+        """Conjugate ``U*(s)``: 0 up to ``s = C``, give or take rounding, and infinite beyond."""
+        return np.where(np.asarray(total) <= self.C * (1 + 1e-9), 0.0, math.inf)
 
 
 @dataclass(frozen=True)
 class QuadraticSlack:
-    """Quadratic price ``C / 2 * xi**2``: cheap small violations, dear large ones.
+    """Quadratic price ``C / 2 * xi**2``: small violations are cheap and large ones expensive.
 
-    The mass of a sample is ``C * xi``, without a bound: one wildly wrong sample can outweigh all
-    others.  Every margin is violated a little where that pays.
+    The dual variables of a sample add up to ``C * xi``, which grows without bound, so one wildly
+    wrong sample can outweigh all others.
 
-    Parameters
-    ----------
-    C : float, default=1.0
-        Curvature of the price; positive.
-
-    Raises
-    ------
-    ValueError
-        If ``C`` is not a finite positive number.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> slack = QuadraticSlack(C=2.0)
     >>> slack.penalty(np.array([0.0, 1.5])), slack.conjugate(np.array([0.0, 3.0]))
     (array([0.  , 2.25]), array([0.  , 2.25]))
@@ -141,40 +114,27 @@ class QuadraticSlack:
     @property
     def compiled(self) -> tuple[str, float]:
         """Name of the formulas in compiled code, and their constant."""
-        return ("quadratic", float(self.C))
+        return ("quadratic", self.C)
 
     def penalty(self, xi: np.ndarray) -> np.ndarray:
-        """Price ``U(xi)`` of slacks, elementwise."""
+        """Price ``U(xi) = C / 2 * xi**2``."""
         return 0.5 * self.C * np.square(np.maximum(xi, 0.0))
 
-    def conjugate(self, mass: np.ndarray) -> np.ndarray:
-        """Conjugate ``U*(s) = s**2 / (2 C)`` at mass ``s``."""
-        mass = np.maximum(mass, 0.0)
-        return mass * (mass / (2 * self.C))  # a small mass squared might underflow
+    def conjugate(self, total: np.ndarray) -> np.ndarray:
+        """Conjugate ``U*(s) = s**2 / (2 C)``."""
+        total = np.maximum(total, 0.0)
+        return total * (total / (2 * self.C))  # the square of a small total might underflow
 
 
 @dataclass(frozen=True)
 class ExponentialSlack:
     """Price ``c * xi - 1 - log(c * xi)``, the divergence from an exponential prior over the slack.
 
-    Margins themselves become random: with prior ``c * exp(-c * xi)``, a mean slack of ``xi`` costs its
-    divergence (Jaakkola, Meila and Jebara 1999).  A mean of ``1 / c`` costs nothing, so that every
-    margin may be missed by as much; beyond, the price grows almost linearly, and as with the
-    linear slack no sample weighs more than ``c``.
+    Here the margins themselves are random, with prior ``c * exp(-c * xi)`` over the slack, and a
+    mean slack of ``xi`` costs its divergence from this prior (Jaakkola, Meila and Jebara 1999).  A
+    mean of ``1 / c`` costs nothing, so every margin may fall short by that much.  Beyond it the
+    price grows almost linearly.  As with the linear slack, no sample weighs more than ``c``.
 
-    Parameters
-    ----------
-    c : float, default=1.0
-        Price of one unit of a large violation, and one over the slack that is free; positive.
-
-    Raises
-    ------
-    ValueError
-        If ``c`` is not a finite positive number.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> slack = ExponentialSlack(c=2.0)
     >>> slack.least, slack.penalty(np.array([0.5, 5.0])).round(3)
     (0.5, array([0.   , 6.697]))
@@ -195,16 +155,16 @@ class ExponentialSlack:
     @property
     def compiled(self) -> tuple[str, float]:
         """Name of the formulas in compiled code, and their constant."""
-        return ("exponential", float(self.c))
+        return ("exponential", self.c)
 
     def penalty(self, xi: np.ndarray) -> np.ndarray:
-        """Price ``U(xi)`` of slacks, elementwise."""
+        """Price ``U(xi) = c * xi - 1 - log(c * xi)``, and 0 up to ``xi = 1 / c``."""
         scaled = np.maximum(self.c * np.asarray(xi), 1.0)
         return scaled - 1 - np.log(scaled)
 
-    def conjugate(self, mass: np.ndarray) -> np.ndarray:
-        """Conjugate ``U*(s) = -log(1 - s / c)`` at mass ``s``; infinite from ``c`` on."""
-        share = np.asarray(mass) / self.c
+    def conjugate(self, total: np.ndarray) -> np.ndarray:
+        """Conjugate ``U*(s) = -log(1 - s / c)``, infinite from ``s = c`` on."""
+        share = np.asarray(total) / self.c
         inside = share < 1
         values = -np.log1p(-np.where(inside, np.maximum(share, 0.0), 0.0))
         return np.where(inside, values, math.inf)
@@ -213,23 +173,6 @@ class ExponentialSlack:
 def check_slack(slack: Any) -> Slack:
     """Return ``slack`` if it is one that the compiled code knows.
 
-    Parameters
-    ----------
-    slack : Slack
-        What somebody handed in.
-
-    Returns
-    -------
-    Slack
-        The slack itself.
-
-    Raises
-    ------
-    TypeError
-        If it is none of those above.
-
-    Examples
-    --------
     >>> check_slack(LinearSlack(C=2.0))
     LinearSlack(C=2.0)
     """

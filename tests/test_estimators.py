@@ -342,7 +342,7 @@ def test_arbitrary_input_at_fit(X, y):
 @pytest.mark.parametrize(
     ("model", "name", "words"),
     [
-        (CRF, "penalty", "None, 'l1' or 'l2'"),
+        (CRF, "penalty", "None, 'l1', 'l2' or 'elasticnet'"),
         (EpsilonMarkovNetwork, "loss", "None or 'hamming'"),
         (LaplaceMEDN, "method", "'exact' or 'variational'"),
         (LaplaceMEDN, "solver", "one of 'block_frank_wolfe', "),

@@ -75,7 +75,9 @@ def test_stopping_early_is_said():
 
 def test_other_penalties_are_named():
     X, y = words()
-    with pytest.raises(ValueError, match=r"penalty is 'l3'; expected None, 'l1' or 'l2'\."):
+    with pytest.raises(
+        ValueError, match=r"penalty is 'l3'; expected one of None, 'l1', 'l2' or 'elasticnet'\."
+    ):
         CRF(penalty="l3").fit(X, y)
     with pytest.raises(ValueError, match="lam"):
         CRF(penalty="l1", lam=0.0).fit(X, y)

@@ -16,7 +16,7 @@ from test_estimators_medn import learned
 
 from medn_edu import L1M3N, load_model, make_chain_crf
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import L1Norm, NormMarginProblem, em_constant
+from medn_edu.problems import L1Norm, MarginLoss, Problem, em_constant
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.l1m3n import solve_l1m3n
 from medn_edu.theory.medn import enumerate_problem
@@ -218,8 +218,8 @@ def test_mapped_constants(kind, price):
     """At constants that belong together all solve the linear program, each as well as it can."""
     data = make_data(kind, seed=1)
     assert set(data.labels) == {0, 1, 2}
-    problem = NormMarginProblem(data, L1Norm(), LinearSlack(price))
-    best = solve_l1m3n(enumerate_problem(data, GaussianPrior(), problem.slack))
+    problem = Problem(data, MarginLoss(LinearSlack(price)), L1Norm())
+    best = solve_l1m3n(enumerate_problem(data, GaussianPrior(), problem.loss.slack))
     assert best.weights.any()
     fitted = {}
 
@@ -249,7 +249,7 @@ def test_mapped_constants(kind, price):
     ball = fitted["subgradient"]
     assert np.abs(ball.weights_).sum() <= best.l1_norm * (1 + 1e-9)
     # P1 has this solution at the constant that the ball's own dual variables tell, too.
-    own = NormMarginProblem(data, L1Norm(), LinearSlack(ball.l1_constant_))
+    own = Problem(data, MarginLoss(LinearSlack(ball.l1_constant_)), L1Norm())
     there = solve_l1m3n(enumerate_problem(data, GaussianPrior(), own.slack)).value
     assert own.primal(ball.weights_) - there <= ball.l1_constant_ * ball.result_.gap + 1e-9
 

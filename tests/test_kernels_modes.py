@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from medn_edu import kernels
-from medn_edu.kernels import _cache
+from medn_edu.kernels import _cache, maximize
 from medn_edu.kernels._compile import kernel
 
 TESTS = Path(__file__).parent
@@ -37,6 +37,8 @@ def test_oracles_hold_in_every_mode(mode, tmp_path):
     names = ["inference_oracles", "kernels_projection"]
     if mode == "NUMBA_BOUNDSCHECK":
         names.append("fuzz_samples")  # damaged samples must not lead kernels out of memory
+    else:
+        names.append("theory_frank_wolfe")  # numpy checks bounds, too, and nothing is compiled
     files = [str(TESTS / f"test_{name}.py") for name in names]
     done = run([*arguments, *files], **{mode: "1", "NUMBA_CACHE_DIR": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr
@@ -55,6 +57,12 @@ def test_bounds_are_checked_when_asked_for(tmp_path):
     )
     done = run(["-c", code], NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
     assert "IndexError" in done.stderr
+
+
+def test_inner_kernels_say_that_python_cannot_call_them():
+    """They have no wrapper that would take their arguments from Python."""
+    with pytest.raises(TypeError, match="max_message is compiled for other kernels"):
+        maximize.max_message(np.zeros(2), np.zeros((2, 2)), np.zeros(2))
 
 
 def test_setting_is_restored(tmp_path):

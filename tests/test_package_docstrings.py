@@ -54,7 +54,11 @@ def documented(text: str, heading: str = "Parameters") -> set[str]:
 
 def undescribed(item: Any, text: str) -> set[str]:
     """Parameters that a docstring does not describe; a method's only one may go without."""
-    names = {name for name in inspect.signature(item).parameters if name not in ("self", "cls")}
+    names = {
+        name
+        for name in inspect.signature(item).parameters
+        if name not in ("self", "cls") and not name.startswith("_")  # those are not for users
+    }
     if inspect.isclass(item):
         return names - documented(text) - documented(text, "Attributes")
     is_method = "." in item.__qualname__

@@ -20,8 +20,8 @@ FLOORS = [
     {"checks", "files", "intervals", "kernels"},
     {"priors", "slacks", "samples"},
     {"inference"},
-    {"results"},
     {"problems"},
+    {"results"},
     {"solvers"},
     {"estimators"},
     {"datasets", "theory"},
@@ -34,7 +34,7 @@ FLOORS = [
 # Two rooms know less than their floor would let them; data sets are labelled by sampling.
 ONLY = {
     "datasets": {"checks", "files", "inference", "samples"},
-    "theory": {"checks", "inference", "priors", "results", "samples", "slacks"},
+    "theory": {"checks", "inference", "priors", "samples", "slacks"},
 }
 HOME = {
     "numba": {"kernels"},

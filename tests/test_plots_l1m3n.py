@@ -70,7 +70,7 @@ def test_the_figure_shows_the_projections():
 
 
 def outright(problem):
-    return solve_l1m3n(enumerate_problem(problem.data, GaussianPrior(), problem.slack))
+    return solve_l1m3n(enumerate_problem(problem.data, GaussianPrior(), problem.loss.slack))
 
 
 def test_the_plane_shows_the_problems_cost():

@@ -193,6 +193,17 @@ def test_something_else(thing):
         check_prior(thing)
 
 
+def test_a_prior_by_its_methods_needs_all_of_them():
+    """It need not be a subclass, but problems ask it for its sums, too."""
+
+    class Alike:
+        domain, compiled = (-np.inf, np.inf), None
+        log_mgf, mean, variance, kl = (staticmethod(np.abs),) * 4
+
+    with pytest.raises(TypeError, match=r"of type Alike, and lacks value, conjugate; expected"):
+        check_prior(Alike())
+
+
 def test_a_prior_without_a_mean_cannot_be_made():
     class Half(Prior):
         domain = (-1.0, 1.0)

@@ -322,7 +322,7 @@ def test_ends_of_the_domain(prior):
     ],
     ids=["box", "two-point", "exponential"],
 )
-def test_means_out_of_reach_are_infinitely_dear(prior, reach):
+def test_means_out_of_reach_are_infinitely_expensive(prior, reach):
     low, high = reach
     inside = low + 1e-9, min(high - 1e-9, 1e100)
     assert np.all(np.isfinite(prior.kl(np.array(inside))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from dataclasses import dataclass
 
@@ -78,6 +79,18 @@ def test_formulas_that_overflow_are_no_obstacle():
     mu = np.array([-30.0, -0.5, 0.01, 8.0])
     assert_allclose(Careless().kl(mu), SpikeSlabPrior(0.1).kl(mu), rtol=1e-9)
     assert Careless().kl(np.array([1e3])) == np.inf  # not known, and not made up
+
+
+@pytest.mark.parametrize("prior", [*GALLERY, Own(LaplacePrior(3.0))], ids=names)
+def test_a_prior_is_a_convex_regulariser(prior):
+    """Value and conjugate are sums over weights, and meet at the means of the tilted prior."""
+    eta = tilts(prior)
+    weights = prior.mean(eta)
+    assert prior.value(weights) == math.fsum(prior.kl(weights))
+    assert prior.conjugate(eta) == math.fsum(prior.log_mgf(eta))
+    assert_allclose(prior.value(weights) + prior.conjugate(eta), eta @ weights, rtol=1e-9)
+    other = 0.5 * eta[::-1]
+    assert prior.value(weights) >= other @ weights - prior.conjugate(other) - 1e-12
 
 
 def test_no_density_unless_told():
@@ -182,9 +195,9 @@ def test_a_variance_for_every_weight():
         each = [getattr(GaussianPrior(v), method)(e) for v, e in zip(variances, eta, strict=True)]
         assert_allclose(getattr(prior, method)(eta), each)
         assert_allclose(getattr(prior, method)(eta[index], index), np.array(each)[index])
-        by_numbers = getattr(Prior, method, None)
+        numerically = getattr(Prior, method, None)
         if method in ("variance", "kl"):
-            assert_allclose(by_numbers(prior, eta[index], index), np.array(each)[index], rtol=1e-9)
+            assert_allclose(numerically(prior, eta[index], index), np.array(each)[index], rtol=1e-9)
     assert_allclose(prior.stretched(2.0).prior_variance, 4 * variances)
     assert prior.with_variance(2.0) == GaussianPrior(2.0)
     variances[:] = 7  # the prior has its own copy, and keeps it

@@ -13,28 +13,32 @@ from scipy.optimize import minimize_scalar
 
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import (
+    DualMarginals,
+    DualVariables,
     L1Ball,
     L1Norm,
     L2Ball,
-    Norm,
-    NormMarginProblem,
+    MarginLoss,
+    Problem,
+    Regulariser,
     SquaredL1Norm,
     weight_bounds,
 )
-from medn_edu.results import DualMarginals, DualVariables, Iterate
+from medn_edu.problems.regularisers import dual_scaling
+from medn_edu.results import Iterate
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n, solve_squared_l1
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 
 C = 1.3
-NORMS: dict[str, Norm] = {
+NORMS: dict[str, Regulariser] = {
     "L1": L1Norm(),
     "squared L1": SquaredL1Norm(0.7),
     "L1 ball": L1Ball(1.5),
     "L2 ball": L2Ball(0.9),
 }
-# The charges once more, from their formulas.
-CHARGE = {
+# What weights cost once more, from the formulas.
+COST = {
     "L1": lambda w: 0.5 * np.abs(w).sum(),
     "squared L1": lambda w: 0.7 * np.abs(w).sum() ** 2,
     "L1 ball": lambda w: 0.0 if np.abs(w).sum() <= 1.5 else np.inf,
@@ -46,7 +50,7 @@ def make(norm: str, kind: str = KINDS[1], seed: int = 0):
     data = make_data(kind, seed)
     slack = LinearSlack(C)
     return (
-        NormMarginProblem(data, NORMS[norm], slack),
+        Problem(data, MarginLoss(slack), NORMS[norm]),
         enumerate_problem(data, GaussianPrior(), slack),
     )
 
@@ -67,7 +71,7 @@ def even_alpha(rows: EnumeratedProblem) -> DualVariables:
     return replace(random_alpha(rows, np.random.default_rng(0)), values=values)
 
 
-def marginals(problem: NormMarginProblem, alpha: DualVariables) -> DualMarginals:
+def marginals(problem: Problem, alpha: DualVariables) -> DualMarginals:
     """Sum masses up by node and edge, labelling by labelling."""
     samples, n_labels = problem.data.samples, problem.data.n_labels
     node = np.zeros((samples.n_nodes, n_labels))
@@ -84,7 +88,7 @@ def marginals(problem: NormMarginProblem, alpha: DualVariables) -> DualMarginals
 
 
 def inside(norm: str, weights: np.ndarray) -> np.ndarray:
-    """Weights that a ball does not charge infinity for."""
+    """Weights inside the ball."""
     size = {"L1 ball": np.abs(weights).sum() / 1.5, "L2 ball": np.linalg.norm(weights) / 0.9}
     return weights / max(1.0, size.get(norm, 0.0))
 
@@ -99,7 +103,7 @@ def test_primal_value(norm, kind):
     rng = np.random.default_rng(1)
     for scale in (0.01, 0.1, 1.0):
         weights = scale * rng.normal(size=rows.n_weights)
-        expected = CHARGE[norm](weights) + rows.penalty(rows.xi(weights))
+        expected = COST[norm](weights) + rows.penalty(rows.xi(weights))
         assert problem.primal(weights) == pytest.approx(expected)
 
 
@@ -112,10 +116,10 @@ def test_dual_value(norm, kind):
         alpha = random_alpha(rows, np.random.default_rng(seed))
         eta, loss = rows.eta(alpha.values), alpha.values @ rows.losses
         shares = np.linspace(0, 1, 2001)
-        values = [s * loss - problem.norm.conjugate(s * eta) for s in shares]
+        values = [s * loss - problem.regulariser.conjugate(s * eta) for s in shares]
         best = max(values)
         assert best - 1e-9 <= problem.dual(alpha) <= best + 1e-3 * loss
-        np.testing.assert_allclose(problem.eta(alpha), eta, atol=1e-12)
+        np.testing.assert_allclose(alpha.eta(problem.data), eta, atol=1e-12)
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -129,7 +133,7 @@ def test_share_is_the_best(norm, scale):
         def value(s, eta=eta, loss=loss):
             return s * loss - charge.conjugate(s * eta)
 
-        share = charge.share(loss, eta)
+        share = dual_scaling(charge, loss, eta)
         assert 0 <= share <= 1
         highest = 1.0 if norm != "L1" else min(1.0, 0.5 / np.abs(eta).max())
         found = minimize_scalar(lambda s: -value(s), bounds=(0, highest), method="bounded")
@@ -147,7 +151,7 @@ def test_conjugate_is_a_maximum(norm):
     directions = np.array([*rng.normal(size=(50, 3)), corner, eta])
     directions /= np.abs(directions).sum(axis=1, keepdims=True)
     points = [inside(norm, length * d) for d in directions for length in np.linspace(0, 3, 61)]
-    best = max(eta @ w - CHARGE[norm](w) for w in points)
+    best = max(eta @ w - COST[norm](w) for w in points)
     assert charge.conjugate(eta) == pytest.approx(best, rel=1e-2, abs=1e-12)
     assert charge.conjugate(eta) >= best - 1e-12
 
@@ -186,11 +190,11 @@ def test_certificate_of_the_solution(norm, solve, kind):
     solution = solve(rows)
     alpha = replace(random_alpha(rows, np.random.default_rng(0)), values=solution.alpha)
     iterate = Iterate(solution.weights, 0.0, 0.0, 0, dual=lambda: alpha)
-    certificate = problem.certify(iterate)
+    certificate = iterate.certify(problem)
     assert certificate.primal == pytest.approx(solution.value, rel=1e-8)
     assert certificate.dual == pytest.approx(solution.value, rel=1e-8)
     np.testing.assert_allclose(certificate.eta, solution.eta, atol=1e-7)
-    np.testing.assert_allclose(certificate.eta, problem.eta(certificate.alpha), atol=1e-12)
+    np.testing.assert_allclose(certificate.eta, certificate.alpha.eta(problem.data), atol=1e-12)
 
 
 # -- dual variables in two forms -----------------------------------------------------------------
@@ -201,17 +205,17 @@ def test_marginals_have_the_sums_of_the_labellings(kind):
     problem, rows = make("L1", kind)
     alpha = random_alpha(rows, np.random.default_rng(4))
     summed = marginals(problem, alpha)
-    np.testing.assert_allclose(problem.eta(summed), problem.eta(alpha), atol=1e-12)
-    np.testing.assert_allclose(problem.masses(summed), problem.masses(alpha))
-    np.testing.assert_allclose(problem.masses(alpha), problem.mass)
-    assert problem.loss(summed) == pytest.approx(problem.loss(alpha))
+    np.testing.assert_allclose(summed.eta(problem.data), alpha.eta(problem.data), atol=1e-12)
+    np.testing.assert_allclose(summed.totals(problem.data), alpha.totals(problem.data))
+    np.testing.assert_allclose(alpha.totals(problem.data), problem.C)
+    assert summed.loss(problem.data) == pytest.approx(alpha.loss(problem.data))
     assert problem.dual(summed) == pytest.approx(problem.dual(alpha))
-    assert problem.is_feasible(summed)
-    np.testing.assert_allclose(problem.differences(alpha).toarray(), rows.differences)
-    np.testing.assert_array_equal(problem.losses(alpha), rows.losses)
+    assert summed.is_feasible(problem.data)
+    np.testing.assert_allclose(alpha.differences(problem.data).toarray(), rows.differences)
+    np.testing.assert_array_equal(alpha.losses(problem.data), rows.losses)
 
 
-def _break(name: str, problem: NormMarginProblem, good: DualMarginals) -> DualMarginals:
+def _break(name: str, problem: Problem, good: DualMarginals) -> DualMarginals:
     node, edge = good.node.copy(), good.edge.copy()
     child = int(np.flatnonzero(problem.data.samples.parents >= 0)[0])
     if name == "negative node":
@@ -244,28 +248,28 @@ def test_infeasible_marginals_bound_nothing(name):
     assert np.isfinite(problem.dual(good))
     bad = _break(name, problem, good)
     if name == "too much":
-        share = problem.norm.share(problem.loss(bad), problem.eta(bad))
+        share = dual_scaling(problem.regulariser, bad.loss(problem.data), bad.eta(problem.data))
         assert share < 1  # a share of it is feasible: no harm
         assert problem.dual(bad) == pytest.approx(problem.dual(good))
-        wide = NormMarginProblem(problem.data, L1Ball(1e-6), problem.slack)
+        wide = Problem(problem.data, MarginLoss(problem.loss.slack), L1Ball(1e-6))
         assert np.isfinite(wide.dual(good))
         assert wide.dual(bad) == -np.inf
     else:
-        assert not problem.is_feasible(bad)
+        assert not bad.is_feasible(problem.data)
         assert problem.dual(bad) == -np.inf
 
 
 def test_forbidden_transitions_carry_no_mass():
     problem, rows = make("L1", "chain forbidden")
     good = marginals(problem, even_alpha(rows))
-    assert problem.is_feasible(good)
+    assert good.is_feasible(problem.data)
     assert not problem.data.allowed[0, 0, 2]
     child = int(np.flatnonzero(problem.data.samples.parents >= 0)[0])
     edge = good.edge.copy()
     # Mass moved round a square of transitions: all sums stay right, and no mass is negative.
     edge[child] += 1e-3 * np.array([[-1, 0, 1], [0, 0, 0], [1, 0, -1]])
     assert edge.min() >= 0
-    assert not problem.is_feasible(DualMarginals(good.node, edge))
+    assert not DualMarginals(good.node, edge).is_feasible(problem.data)
 
 
 def test_negative_masses_bound_nothing():
@@ -288,7 +292,7 @@ def test_weight_bounds_hold_for_the_solution(seed):
     other = random_alpha(rows, rng)
     alpha = replace(other, values=(1 - mixture) * solution.alpha + mixture * other.values)
     weights = solution.weights + mixture * rng.normal(scale=0.1, size=rows.n_weights)
-    certificate = problem.certify(Iterate(weights, 0.0, 0.0, 0, dual=lambda: alpha))
+    certificate = problem.certify(weights, alpha)
     bound = weight_bounds(certificate.gap, certificate.eta)
     assert np.all(np.abs(solution.weights) <= bound + 1e-7)
 
@@ -303,7 +307,7 @@ def test_weight_bounds_at_the_solution_are_zero_or_infinite():
 def test_certificate_needs_dual_variables():
     problem, rows = make("L1")
     with pytest.raises(TypeError, match="dual variables"):
-        problem.certify(Iterate(np.zeros(rows.n_weights), 1.0, 1.0, 0))
+        problem.certify(np.zeros(rows.n_weights))
 
 
 @pytest.mark.parametrize("norm", [SquaredL1Norm, L1Ball, L2Ball])

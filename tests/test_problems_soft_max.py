@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from scipy.special import entr
 
 from medn_edu import Forest
-from medn_edu.problems import SoftMaxProblem
-from medn_edu.results import DualVariables, Iterate
+from medn_edu.problems import DualVariables, L2Norm, Problem, SoftMaxLoss
 from medn_edu.samples import LabelledSamples, label_samples, pack
 
 
@@ -136,18 +135,16 @@ def test_agrees_with_enumeration(case, lam, epsilon, loss_augmented):
     for seed in range(3):
         data = random_data(seed, **CASES[case])
         weights = random_weights(data, seed + 100)
-        problem = SoftMaxProblem(data, lam, epsilon=epsilon, loss_augmented=loss_augmented)
+        problem = Problem(data, SoftMaxLoss(epsilon, loss_augmented=loss_augmented), L2Norm(lam))
         expected = enumerated(data, weights, lam, epsilon, loss_augmented)
-        value, slope = problem.objective_and_gradient(weights)
+        value, slope = problem.smooth_part(weights)
         assert value == pytest.approx(expected.objective, rel=1e-12)
         assert problem.primal(weights) == pytest.approx(expected.objective, rel=1e-12)
         np.testing.assert_allclose(slope, expected.gradient, atol=1e-10)
-        assert problem.dual(weights) == pytest.approx(expected.dual, rel=1e-10)
-        expected_features, entropies = problem.moments(weights)
-        np.testing.assert_allclose(entropies, expected.entropies, rtol=1e-10, atol=1e-11)
-        np.testing.assert_allclose(
-            lam * weights + expected_features - problem.observed, expected.gradient, atol=1e-10
-        )
+        assert problem.certify(weights).dual == pytest.approx(expected.dual, rel=1e-10)
+        found = problem.distributions(weights)
+        np.testing.assert_allclose(found.entropy, expected.entropies, rtol=1e-10, atol=1e-11)
+        np.testing.assert_allclose(lam * weights - found.eta(data), expected.gradient, atol=1e-10)
         softness = epsilon * data.sample_weight @ np.log(expected.sizes)
         assert problem.softness == pytest.approx(softness, rel=1e-12, abs=1e-14)
 
@@ -159,9 +156,9 @@ def test_entropies_where_potentials_are_far_apart(case, size):
     for seed in range(4):
         data = random_data(seed, **CASES[case])
         weights = np.round(random_weights(data, seed, 2.0)) * size  # with ties, so with entropy
-        problem = SoftMaxProblem(data, 1.0, epsilon=0.5)
+        problem = Problem(data, SoftMaxLoss(0.5), L2Norm(1.0))
         expected = enumerated(data, weights, 1.0, 0.5)
-        _, entropies = problem.moments(weights)
+        entropies = problem.distributions(weights).entropy
         np.testing.assert_allclose(entropies, expected.entropies, atol=1e-11 * size)
         assert (entropies >= 0).all()
 
@@ -175,13 +172,13 @@ def test_entropies_where_potentials_are_far_apart(case, size):
 @settings(max_examples=25, deadline=None)
 def test_gradient_is_the_slope_of_the_objective(seed, size, epsilon, loss_augmented):
     data = random_data(seed)
-    problem = SoftMaxProblem(data, 0.1, epsilon=epsilon, loss_augmented=loss_augmented)
+    problem = Problem(data, SoftMaxLoss(epsilon, loss_augmented=loss_augmented), L2Norm(0.1))
     weights = random_weights(data, seed, size)
     direction = random_weights(data, seed + 1)
     h = 1e-5 * epsilon
     ahead = problem.primal(weights + h * direction)
     behind = problem.primal(weights - h * direction)
-    _, gradient = problem.objective_and_gradient(weights)
+    _, gradient = problem.smooth_part(weights)
     assert gradient @ direction == pytest.approx(
         (ahead - behind) / (2 * h), rel=1e-4, abs=1e-6 * (1 + abs(ahead)) / epsilon
     )
@@ -196,16 +193,16 @@ def test_gradient_is_the_slope_of_the_objective(seed, size, epsilon, loss_augmen
 @settings(max_examples=40, deadline=None)
 def test_gap_is_the_squared_gradient(seed, lam, epsilon, loss_augmented):
     data = random_data(seed)
-    problem = SoftMaxProblem(data, lam, epsilon=epsilon, loss_augmented=loss_augmented)
+    problem = Problem(data, SoftMaxLoss(epsilon, loss_augmented=loss_augmented), L2Norm(lam))
     weights = random_weights(data, seed, 0.5)
-    objective, gradient = problem.objective_and_gradient(weights)
-    certificate = problem.certify(Iterate(weights, 0.0, 0.0, 0))
+    objective, gradient = problem.smooth_part(weights)
+    certificate = problem.certify(weights)
     scale = abs(objective) + abs(certificate.dual)
     assert certificate.gap == pytest.approx(
         gradient @ gradient / (2 * lam), rel=1e-8, abs=1e-11 * scale
     )
     # Weak duality, at weights that have nothing to do with each other:
-    other = problem.dual(random_weights(data, seed + 1, 2.0))
+    other = problem.dual(problem.distributions(random_weights(data, seed + 1, 2.0)))
     assert other <= objective + 1e-11 * abs(objective)
 
 
@@ -216,7 +213,7 @@ def test_soft_max_falls_to_the_max_within_its_bound(seed, size):
     data = random_data(seed)
     weights = random_weights(data, seed, size)
     problems = [
-        SoftMaxProblem(data, 0.5, epsilon=epsilon, loss_augmented=True)
+        Problem(data, SoftMaxLoss(epsilon, loss_augmented=True), L2Norm(0.5))
         for epsilon in (10.0, 1.0, 0.1, 1e-2, 1e-4)
     ]
     hard = 0.5 * problems[0].hard().primal(weights)
@@ -244,8 +241,8 @@ def masses_of(data: LabelledSamples, labellings: list[list[tuple[int, ...]]], se
 @pytest.mark.parametrize("seed", range(5))
 def test_dual_of_masses_by_definition(seed):
     """Sparse dual variables: their dual value is Claim 1, and a lower bound as any other."""
-    data = random_data(seed)
-    problem = SoftMaxProblem(data, 0.7, epsilon=0.4, loss_augmented=True)
+    data = random_data(seed, forbid=False)
+    problem = Problem(data, SoftMaxLoss(0.4, loss_augmented=True), L2Norm(0.7))
     rng = np.random.default_rng(seed)
     labellings = []
     for n in data.samples.lengths:
@@ -265,26 +262,26 @@ def test_dual_of_masses_by_definition(seed):
             expected += a * np.sum(np.array(y) != truth)
         expected += 0.4 * s * entr(np.array(list(total.values())) / s).sum()
     expected -= tilt @ tilt / (2 * 0.7)
-    assert problem.dual_of_masses(alpha) == pytest.approx(expected, rel=1e-11)
+    assert problem.dual(alpha) == pytest.approx(expected, rel=1e-11)
     heavier = dataclasses.replace(alpha, values=1.01 * alpha.values)
-    assert problem.dual_of_masses(heavier) == -math.inf
+    assert problem.dual(heavier) == -math.inf
     values = alpha.values.copy()
     values[:2] += [-values[0] - 0.1, values[0] + 0.1]
-    assert problem.dual_of_masses(dataclasses.replace(alpha, values=values)) == -math.inf
+    assert problem.dual(dataclasses.replace(alpha, values=values)) == -math.inf
 
 
 @given(seed=st.integers(0, 10**6), epsilon=st.sampled_from([1e-3, 0.1, 1.0]))
 @settings(max_examples=25, deadline=None)
 def test_masses_bound_the_primal_from_below(seed, epsilon):
     data = random_data(seed, forbid=False)
-    problem = SoftMaxProblem(data, 0.3, epsilon=epsilon, loss_augmented=True)
+    problem = Problem(data, SoftMaxLoss(epsilon, loss_augmented=True), L2Norm(0.3))
     rng = np.random.default_rng(seed)
     labellings = [[tuple(y) for y in rng.integers(0, 3, size=(3, n))] for n in data.samples.lengths]
     alpha = masses_of(data, labellings, seed)
     weights = random_weights(data, seed, 0.5)
-    certificate = problem.certify(Iterate(weights, 0.0, 0.0, 0, dual=lambda: alpha))
+    certificate = problem.certify(weights, alpha)
     assert certificate.alpha is alpha
-    assert certificate.dual == problem.dual_of_masses(alpha)
+    assert certificate.dual == problem.dual(alpha)
     assert certificate.primal == problem.primal(weights)
     assert certificate.gap >= -1e-11 * abs(certificate.primal)
 
@@ -295,10 +292,10 @@ def test_certificate_of_a_long_chain_with_many_labels_stays_small():
     X = np.random.default_rng(0).normal(size=(n_nodes, 2))
     labels = np.arange(n_nodes) % n_labels
     allowed = np.ones((1, n_labels, n_labels), dtype=bool)
-    problem = SoftMaxProblem(label_samples(pack([X]), labels, allowed), 1.0)
+    problem = Problem(label_samples(pack([X]), labels, allowed), SoftMaxLoss(), L2Norm(1.0))
     weights = random_weights(problem.data, 0)
     tracemalloc.start()
-    certificate = problem.certify(Iterate(weights, 0.0, 0.0, 0))
+    certificate = problem.certify(weights)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert certificate.gap > 0
@@ -307,8 +304,8 @@ def test_certificate_of_a_long_chain_with_many_labels_stays_small():
 
 def test_forbidden_transitions_have_no_gradient():
     data = random_data(3)
-    problem = SoftMaxProblem(data, 0.5)
-    _, gradient = problem.objective_and_gradient(random_weights(data, 0))
+    problem = Problem(data, SoftMaxLoss(), L2Norm(0.5))
+    _, gradient = problem.smooth_part(random_weights(data, 0))
     assert (data.weight_shape.split(gradient)[1][~data.allowed] == 0).all()
 
 
@@ -320,21 +317,20 @@ def test_sample_weight_two_is_the_sample_twice():
     twice = label_samples(samples, labels, data.allowed)
     heavy = label_samples(data.samples, data.labels, data.allowed, [1.0, 2.0, 1.0, 1.0])
     weights = random_weights(data, 1)
-    a, b = SoftMaxProblem(twice, 0.7), SoftMaxProblem(heavy, 0.7)
+    a, b = Problem(twice, SoftMaxLoss(), L2Norm(0.7)), Problem(heavy, SoftMaxLoss(), L2Norm(0.7))
     np.testing.assert_allclose(a.primal(weights), b.primal(weights), rtol=1e-13)
-    np.testing.assert_allclose(a.dual(weights), b.dual(weights), rtol=1e-12)
-    for x, y in zip(
-        a.objective_and_gradient(weights), b.objective_and_gradient(weights), strict=True
-    ):
+    duals = [problem.certify(weights).dual for problem in (a, b)]
+    np.testing.assert_allclose(*duals, rtol=1e-12)
+    for x, y in zip(a.smooth_part(weights), b.smooth_part(weights), strict=True):
         np.testing.assert_allclose(x, y, atol=1e-12)
 
 
 def test_a_tiny_loss_is_not_negative():
     """Where the samples are separated by far, the primal keeps its sign and stays above the dual."""
     data = random_data(7, n_samples=5)
-    problem = SoftMaxProblem(data, 1e-25)
+    problem = Problem(data, SoftMaxLoss(), L2Norm(1e-25))
     weights = 1e9 * problem.observed  # large potentials, whose differences are mostly rounding
-    assert problem.primal(weights) >= max(0.0, problem.dual(weights))
+    assert problem.primal(weights) >= max(0.0, problem.certify(weights).dual)
 
 
 def test_results_do_not_depend_on_workers(small_groups):
@@ -342,26 +338,27 @@ def test_results_do_not_depend_on_workers(small_groups):
     assert small_groups(data.samples) > 1
     weights = random_weights(data, 2)
     one, two = (
-        SoftMaxProblem(data, 1.0, n_jobs, epsilon=0.3, loss_augmented=True) for n_jobs in (1, 2)
+        Problem(data, SoftMaxLoss(0.3, loss_augmented=True), L2Norm(1.0), n_jobs=n_jobs)
+        for n_jobs in (1, 2)
     )
-    value_one, gradient_one = one.objective_and_gradient(weights)
-    value_two, gradient_two = two.objective_and_gradient(weights)
+    value_one, gradient_one = one.smooth_part(weights)
+    value_two, gradient_two = two.smooth_part(weights)
     assert value_one == value_two
     assert (gradient_one == gradient_two).all()
     assert one.primal(weights) == two.primal(weights)
-    assert one.dual(weights) == two.dual(weights)
+    assert one.certify(weights).dual == two.certify(weights).dual
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
 def test_bad_temperature_is_named(epsilon):
     with pytest.raises(ValueError, match="epsilon is"):
-        SoftMaxProblem(random_data(0), 1.0, epsilon=epsilon)
+        Problem(random_data(0), SoftMaxLoss(epsilon), L2Norm(1.0))
 
 
 def test_no_hard_problem_without_loss_or_penalty():
     for problem in (
-        SoftMaxProblem(random_data(0), 0.0, loss_augmented=True),
-        SoftMaxProblem(random_data(0), 1.0),
+        Problem(random_data(0), SoftMaxLoss(loss_augmented=True), L2Norm(0.0)),
+        Problem(random_data(0), SoftMaxLoss(), L2Norm(1.0)),
     ):
         with pytest.raises(ValueError, match="needs a penalty and a loss"):
             problem.hard()
@@ -369,5 +366,5 @@ def test_no_hard_problem_without_loss_or_penalty():
 
 @pytest.mark.parametrize("lam", [-1.0, math.nan, math.inf])
 def test_bad_penalty_is_named(lam):
-    with pytest.raises(ValueError, match="lam is"):
-        SoftMaxProblem(random_data(0), lam)
+    with pytest.raises(ValueError, match="scale is"):
+        Problem(random_data(0), SoftMaxLoss(), L2Norm(lam))

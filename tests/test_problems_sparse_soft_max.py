@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_problems_soft_max import CASES, features_of, random_data, random_weights
 
-from medn_edu.problems import L1SoftMaxProblem
-from medn_edu.problems.sparse_soft_max import _entropy_of_mixture
-from medn_edu.results import Iterate
+from medn_edu.problems import L1Norm, Problem, SoftMaxLoss
+from medn_edu.problems.dual_variables import ModelDistributions
 from medn_edu.samples import label_samples
 
 
@@ -52,18 +51,18 @@ def test_agrees_with_enumeration(case, lam):
     for seed in range(3):
         data = random_data(seed, **CASES[case])
         weights = sparse_weights(data, seed + 100)
-        problem = L1SoftMaxProblem(data, lam)
+        problem = Problem(data, SoftMaxLoss(), L1Norm(lam))
         objective, eta, share, dual = enumerated(data, weights, lam)
-        loss, gradient = problem.loss_and_gradient(weights)
-        assert loss + problem.penalty(weights) == pytest.approx(objective, rel=1e-12)
+        loss, gradient = problem.smooth_part(weights)
+        assert loss + problem.regulariser.value(weights) == pytest.approx(objective, rel=1e-12)
         np.testing.assert_allclose(gradient, -eta, atol=1e-11)
         assert problem.primal(weights) == pytest.approx(objective, rel=1e-12)
-        assert problem.dual(weights) == pytest.approx(dual, rel=1e-9)
-        certificate = problem.certify(Iterate(weights, 0.0, 0.0, 0))
+        assert problem.dual(problem.distributions(weights)) == pytest.approx(dual, rel=1e-9)
+        certificate = problem.certify(weights)
         assert certificate.primal == problem.primal(weights)
-        assert certificate.dual == problem.dual(weights)
+        assert certificate.dual == problem.dual(problem.distributions(weights))
         np.testing.assert_allclose(certificate.eta, share * eta, atol=1e-11)
-        assert np.abs(certificate.eta).max() <= lam
+        assert np.abs(certificate.eta).max() <= lam * (1 + 1e-15)
         assert certificate.subgradient_norm == pytest.approx(
             np.abs(problem.subgradient(weights)).max(), rel=1e-9
         )
@@ -74,7 +73,7 @@ def test_agrees_with_enumeration(case, lam):
 def test_subgradient_is_the_steepest_slope(seed, lam):
     """Its entries are the one-sided slopes of the objective that lead down, else 0."""
     data = random_data(seed)
-    problem = L1SoftMaxProblem(data, lam)
+    problem = Problem(data, SoftMaxLoss(), L1Norm(lam))
     weights = sparse_weights(data, seed)
     shortest = problem.subgradient(weights)
     h = 1e-6
@@ -95,9 +94,9 @@ def test_subgradient_is_the_steepest_slope(seed, lam):
 @settings(max_examples=60, deadline=None)
 def test_no_dual_value_exceeds_a_primal_one(seed, lam, size):
     data = random_data(seed)
-    problem = L1SoftMaxProblem(data, lam)
+    problem = Problem(data, SoftMaxLoss(), L1Norm(lam))
     primals = [problem.primal(sparse_weights(data, seed + k, size)) for k in range(3)]
-    duals = [problem.dual(sparse_weights(data, seed + k, size)) for k in range(3)]
+    duals = [problem.certify(sparse_weights(data, seed + k, size)).dual for k in range(3)]
     assert max(duals) <= min(primals) * (1 + 1e-12) + 1e-12
     assert min(duals) >= -1e-12
 
@@ -119,18 +118,21 @@ def test_entropy_of_a_mixture(loss, share, n, seed):
     def entropy(x):
         return -np.sum(x[x > 0] * np.log(x[x > 0]))
 
-    found = _entropy_of_mixture(share, np.array([loss]), np.array([entropy(p)]))[0]
-    assert found == pytest.approx(entropy(alpha), rel=1e-6, abs=1e-9)
+    zero = np.zeros(1)
+    whole = ModelDistributions(zero, zero, np.array([entropy(p)]), np.array([loss]))
+    found = whole.scaled(share)
+    assert found.log_losses[0] == pytest.approx(-math.log(alpha[0]))
+    assert found.entropy[0] == pytest.approx(entropy(alpha), rel=1e-6, abs=1e-9)
 
 
 def test_estimate_of_the_gap_is_exact_for_one_sample_and_close_for_all():
     for seed in range(5):
         one, many = random_data(seed, n_samples=1), random_data(seed, n_samples=30)
         for data, rel in ((one, 1e-7), (many, 0.3)):
-            problem = L1SoftMaxProblem(data, 0.2)
+            problem = Problem(data, SoftMaxLoss(), L1Norm(0.2))
             weights = sparse_weights(data, seed + 3, 0.3)
-            estimate = problem.gap_estimate(weights, *problem.loss_and_gradient(weights))
-            gap = problem.certify(Iterate(weights, 0.0, 0.0, 0)).gap
+            estimate = problem.gap_estimate(weights, *problem.smooth_part(weights))
+            gap = problem.certify(weights).gap
             assert estimate == pytest.approx(gap, rel=rel, abs=1e-10)
 
 
@@ -138,13 +140,17 @@ def test_sample_weight_two_is_the_sample_twice():
     data = random_data(5, weighted=False, n_samples=4)
     index = np.array([0, 1, 1, 2, 3])
     labels = np.concatenate([data.samples.split(data.labels)[i] for i in index])
-    twice = L1SoftMaxProblem(label_samples(data.samples.take(index), labels, data.allowed), 0.7)
-    heavy = L1SoftMaxProblem(
-        label_samples(data.samples, data.labels, data.allowed, [1.0, 2.0, 1.0, 1.0]), 0.7
+    twice = Problem(
+        label_samples(data.samples.take(index), labels, data.allowed), SoftMaxLoss(), L1Norm(0.7)
+    )
+    heavy = Problem(
+        label_samples(data.samples, data.labels, data.allowed, [1.0, 2.0, 1.0, 1.0]),
+        SoftMaxLoss(),
+        L1Norm(0.7),
     )
     weights = sparse_weights(data, 1)
     assert twice.primal(weights) == pytest.approx(heavy.primal(weights), rel=1e-13)
-    assert twice.dual(weights) == pytest.approx(heavy.dual(weights), rel=1e-12)
+    assert twice.certify(weights).dual == pytest.approx(heavy.certify(weights).dual, rel=1e-12)
     np.testing.assert_allclose(twice.subgradient(weights), heavy.subgradient(weights), atol=1e-12)
 
 
@@ -152,13 +158,16 @@ def test_results_do_not_depend_on_workers(small_groups):
     data = random_data(7, n_samples=40)
     assert small_groups(data.samples) > 1
     weights = sparse_weights(data, 2)
-    one, two = L1SoftMaxProblem(data, 1.0, n_jobs=1), L1SoftMaxProblem(data, 1.0, n_jobs=2)
+    one, two = (
+        Problem(data, SoftMaxLoss(), L1Norm(1.0), n_jobs=1),
+        Problem(data, SoftMaxLoss(), L1Norm(1.0), n_jobs=2),
+    )
     assert one.primal(weights) == two.primal(weights)
-    assert one.dual(weights) == two.dual(weights)
+    assert one.certify(weights).dual == two.certify(weights).dual
     assert (one.subgradient(weights) == two.subgradient(weights)).all()
 
 
 @pytest.mark.parametrize("lam", [0.0, -1.0, math.nan, math.inf])
 def test_bad_penalty_is_named(lam):
-    with pytest.raises(ValueError, match="lam is"):
-        L1SoftMaxProblem(random_data(0), lam)
+    with pytest.raises(ValueError, match="scale is"):
+        Problem(random_data(0), SoftMaxLoss(), L1Norm(lam))

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from medn_edu.results import Certificate, DualVariables, Iterate, Recorder, run
+from medn_edu.problems import Certificate, DualVariables
+from medn_edu.results import Iterate, run
 
 
 class Toy:
@@ -29,10 +30,10 @@ class Toy:
             if done:
                 return
 
-    def certify(self, iterate):
+    def certify(self, weights, alpha=None):
         """Return primal 1 and a dual below it by the current weight."""
-        self.certified.append(float(iterate.weights[0]))
-        return Certificate(1.0, 1.0 - iterate.weights[0])
+        self.certified.append(float(weights[0]))
+        return Certificate(1.0, 1.0 - weights[0])
 
 
 def test_stops_at_the_certified_gap():
@@ -93,12 +94,16 @@ def test_callback_sees_every_pass_and_may_stop():
     assert result.gap == pytest.approx(2.0**-5)
 
 
-def test_recorder_copies():
-    """Live arrays change; what was recorded does not."""
-    recorder = Recorder(every=2)
-    run(Toy().solve(), Toy(), tol=0.01, max_iter=50, record=recorder)
-    assert recorder.n_passes == [2, 4, 6]
-    assert [w[0] for w in recorder.weights] == [2.0**-2, 2.0**-4, 2.0**-6]
+def test_what_is_recorded_is_live():
+    """Every pass is shown, and what is to last must be copied."""
+    seen, copies = [], []
+    problem = Toy()
+    result = run(
+        problem.solve(), problem, tol=0.01, max_iter=50,
+        record=lambda n, iterate: (seen.append(n), copies.append(iterate.weights.copy())),
+    )  # fmt: skip
+    assert seen == list(range(1, result.n_passes + 1))
+    assert [w[0] for w in copies] == [2.0**-n for n in seen]
 
 
 @pytest.mark.parametrize(("tol", "max_iter"), [(0, 3), (-1, 3), (float("nan"), 3), (0.1, 0)])

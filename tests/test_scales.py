@@ -17,9 +17,9 @@ from sklearn.exceptions import ConvergenceWarning
 from medn_edu import CRF, L1M3N, M3N, MEDN
 from medn_edu.estimators import progress
 from medn_edu.priors import ExponentialPrior, GaussianPrior, LaplacePrior
-from medn_edu.problems import L1Norm, MaxMarginProblem, NormMarginProblem
-from medn_edu.problems.margins import score_rounding
-from medn_edu.results import Certificate, DualVariables, Iterate
+from medn_edu.problems import Certificate, DualVariables, L1Norm, MarginLoss, Problem
+from medn_edu.problems.losses import score_rounding
+from medn_edu.results import Iterate
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 
@@ -49,10 +49,10 @@ def test_a_certificate_counts_rounding():
     """At this offset primal and dual were both 0, while the hinge is 20."""
     data = labelled([x + 1e16 for x in X])
     samples = data.samples
-    problem = MaxMarginProblem(data, ExponentialPrior(), LinearSlack(1.0))
+    problem = Problem(data, MarginLoss(LinearSlack(1.0)), ExponentialPrior())
     on_truth = DualVariables(np.arange(10), samples.offsets, data.labels, np.ones(10))
     iterate = Iterate(np.ones(18), 0.0, 0.0, n_oracle_calls=0, dual=lambda: on_truth)
-    assert problem.certify(iterate).relative_gap > 0.01
+    assert iterate.certify(problem).relative_gap > 0.01
 
 
 @pytest.mark.parametrize("norm", [False, True], ids=["prior", "norm"])
@@ -62,9 +62,9 @@ def test_the_bound_on_rounding_bounds_it(norm, size):
     features = [size * x for x in X[:5]] + [size + x for x in X[5:]]
     data = labelled(features)
     if norm:
-        problem = NormMarginProblem(data, L1Norm(), LinearSlack(1.0))
+        problem = Problem(data, MarginLoss(LinearSlack(1.0)), L1Norm())
     else:
-        problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(1.0))
+        problem = Problem(data, MarginLoss(LinearSlack(1.0)), GaussianPrior())
     weights = np.random.default_rng(1).normal(size=18)
     coef, transitions = map(exact, problem.weight_shape.split(weights))
     _, found = problem.violated(weights)

@@ -37,9 +37,9 @@ def test_conjugate_is_the_largest_difference(slack):
     xi = some_xi(slack)
     price = slack.penalty(xi)
     shares = np.array([0.0, 0.1, 0.5, 0.9, 0.99])
-    mass = constant(slack) * shares
-    by_search = np.max(mass[:, None] * xi - price, axis=1)
-    found = slack.conjugate(mass)
+    total = constant(slack) * shares
+    by_search = np.max(total[:, None] * xi - price, axis=1)
+    found = slack.conjugate(total)
     assert np.all(found >= by_search * (1 - 1e-12) - 1e-12 * constant(slack))
     assert_allclose(found, by_search, rtol=1e-4, atol=1e-12)
 
@@ -47,13 +47,13 @@ def test_conjugate_is_the_largest_difference(slack):
 @given(slacks)
 def test_price_is_the_conjugates_conjugate(slack):
     top = 50 if isinstance(slack, QuadraticSlack) else 1
-    mass = constant(slack) * np.concatenate(
+    total = constant(slack) * np.concatenate(
         [np.linspace(0, 0.999, 2000), 1 - np.geomspace(1e-3, 1e-9)]
     )
-    conjugate = slack.conjugate(top * mass)
+    conjugate = slack.conjugate(top * total)
     unit = 1 if isinstance(slack, QuadraticSlack) else 1 / constant(slack)
     xi = slack.least + unit * np.array([0.0, 0.3, 1.0, 20.0])
-    by_search = np.max(xi[:, None] * top * mass - conjugate, axis=1)
+    by_search = np.max(xi[:, None] * top * total - conjugate, axis=1)
     assert_allclose(by_search, slack.penalty(xi), rtol=1e-3, atol=1e-3 * slack.penalty(xi)[-1])
 
 
@@ -81,22 +81,22 @@ def test_what_solvers_ask(slack, least, compiled):
 
 
 def test_by_hand():
-    xi, mass = np.array([0.5, 3.0]), np.array([0.0, 1.0])
+    xi, total = np.array([0.5, 3.0]), np.array([0.0, 1.0])
     assert_allclose(LinearSlack(2.0).penalty(xi), [1, 6])
-    assert_allclose(LinearSlack(2.0).conjugate(mass), 0)
+    assert_allclose(LinearSlack(2.0).conjugate(total), 0)
     assert_allclose(QuadraticSlack(2.0).penalty(xi), [0.25, 9])
-    assert_allclose(QuadraticSlack(2.0).conjugate(mass), [0, 0.25])
+    assert_allclose(QuadraticSlack(2.0).conjugate(total), [0, 0.25])
     assert_allclose(ExponentialSlack(2.0).penalty(xi), [0, 5 - math.log(6)])
-    assert_allclose(ExponentialSlack(2.0).conjugate(mass), [0, math.log(2)])
+    assert_allclose(ExponentialSlack(2.0).conjugate(total), [0, math.log(2)])
 
 
 @pytest.mark.parametrize("slack", [LinearSlack(3.0), ExponentialSlack(3.0)])
-def test_too_much_mass_is_infinitely_dear(slack):
+def test_too_large_a_total_is_infinitely_expensive(slack):
     assert slack.conjugate(np.array([3.0001, 1e9])).tolist() == [np.inf, np.inf]
     assert np.isfinite(slack.conjugate(np.array([2.9999]))[0])
 
 
-def test_full_mass_is_allowed_to_rounding_where_it_is_the_rule():
+def test_a_full_total_is_allowed_up_to_rounding_where_it_is_the_rule():
     assert LinearSlack(0.3).conjugate(np.array([0.1 + 0.2]))[0] == 0
     assert ExponentialSlack(3.0).conjugate(np.array([3.0]))[0] == np.inf
 

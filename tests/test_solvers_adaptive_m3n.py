@@ -11,14 +11,7 @@ from enumerated import KINDS, make_data
 from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import (
-    L1Ball,
-    L1Norm,
-    MaxMarginProblem,
-    Norm,
-    NormMarginProblem,
-    SquaredL1Norm,
-)
+from medn_edu.problems import L1Ball, L1Norm, MarginLoss, Problem, Regulariser, SquaredL1Norm
 from medn_edu.results import Iterate, run
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
@@ -30,22 +23,22 @@ C, SCALE = 1.3, 0.7
 NORMS = {"L1-M3N": L1Norm(), "adaptive M3N": SquaredL1Norm(SCALE)}
 
 
-def make_problem(norm: Norm, kind: str = KINDS[1], price: float = C, seed: int = 0):
-    return NormMarginProblem(make_data(kind, seed), norm, LinearSlack(price))
+def make_problem(norm: Regulariser, kind: str = KINDS[1], price: float = C, seed: int = 0):
+    return Problem(make_data(kind, seed), MarginLoss(LinearSlack(price)), norm)
 
 
-def iterates(problem: NormMarginProblem, n_iterations: int = 8, **options) -> list[Iterate]:
+def iterates(problem: Problem, n_iterations: int = 8, **options) -> list[Iterate]:
     """All iterates; every one has arrays of its own."""
     options = {"tol": 1e-9, "max_iter": 5000, **options}
     rng = np.random.default_rng(0)
     return list(adaptive_m3n(problem, rng=rng, n_iterations=n_iterations, **options))
 
 
-def optimum(problem: NormMarginProblem):
-    rows = enumerate_problem(problem.data, GaussianPrior(), problem.slack)
-    if isinstance(problem.norm, L1Norm):
+def optimum(problem: Problem):
+    rows = enumerate_problem(problem.data, GaussianPrior(), problem.loss.slack)
+    if isinstance(problem.regulariser, L1Norm):
         return solve_l1m3n(rows)
-    return solve_squared_l1(rows, problem.norm.scale)
+    return solve_squared_l1(rows, problem.regulariser.scale)
 
 
 # -- steps --------------------------------------------------------------------------------------------
@@ -67,11 +60,13 @@ def test_steps_of_algorithm_3(norm, kind):
             lam = SCALE * len(size)
             variance = beta_squared / lam / 2  # tau / 2
         live = beta_squared > 1e-8
-        quadratic = MaxMarginProblem(
-            problem.data, GaussianPrior(np.where(live, variance, 1e-12)), problem.slack
+        quadratic = Problem(
+            problem.data,
+            MarginLoss(problem.loss.slack),
+            GaussianPrior(np.where(live, variance, 1e-12)),
         )
         alpha = point.dual()
-        eta = problem.eta(alpha)
+        eta = alpha.eta(problem.data)
         np.testing.assert_allclose(point.weights[live], (variance * eta)[live], atol=1e-8)
         gap = quadratic.primal(point.weights) - quadratic.dual(alpha)
         assert abs(gap) <= 1e-8 * point.objective_estimate
@@ -83,7 +78,7 @@ def test_scaled_features_are_the_same_as_variances(scale):
     """Eq. 5: gamma, on features scaled by beta, is w / beta."""
     problem = make_problem(SquaredL1Norm(scale), KINDS[0])
     first, second = iterates(problem, 2)
-    rows = enumerate_problem(problem.data, GaussianPrior(), problem.slack)
+    rows = enumerate_problem(problem.data, GaussianPrior(), problem.loss.slack)
     lam = scale * rows.n_weights
     beta = np.sqrt(rows.n_weights * np.abs(first.weights) / np.abs(first.weights).sum())
     gamma = np.divide(second.weights, beta, out=np.zeros_like(beta), where=beta > 0)
@@ -101,7 +96,7 @@ def test_start_is_feasible(lam):
     n_weights = make_problem(L1Norm()).weight_shape.size
     problem = make_problem(SquaredL1Norm(lam / n_weights))
     (point,) = iterates(problem, 1)
-    eta = problem.eta(point.dual())
+    eta = point.dual().eta(problem.data)
     np.testing.assert_allclose(point.weights, eta / lam / 2, atol=1e-8)
 
 
@@ -137,7 +132,7 @@ def test_irrelevant_features_die():
     labels = rng.integers(0, 2, 60)
     features = np.c_[2.0 * labels - 1, rng.normal(size=(60, 6))]
     data = label_samples(pack(np.split(features, 20)), labels, np.ones((1, 2, 2), bool))
-    problem = NormMarginProblem(data, L1Norm(), LinearSlack(0.05))
+    problem = Problem(data, MarginLoss(LinearSlack(0.05)), L1Norm())
     last = iterates(problem, 15)[-1]
     coef, _ = problem.weight_shape.split(last.weights)
     assert coef[:, 0].all()
@@ -159,7 +154,7 @@ def test_the_dead_stay_dead():
 def test_estimates_are_the_certificates():
     problem = make_problem(NORMS["L1-M3N"])
     for point in iterates(problem, 3):
-        certificate = problem.certify(point)
+        certificate = point.certify(problem)
         assert point.objective_estimate == certificate.primal
         assert point.gap_estimate == pytest.approx(certificate.gap)
 
@@ -180,7 +175,7 @@ def test_no_weight_worth_its_price():
 
 def test_no_feature_says_anything():
     data = label_samples(pack([np.zeros((1, 2))] * 2), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    problem = NormMarginProblem(data, SquaredL1Norm(0.1), LinearSlack(1.0))
+    problem = Problem(data, MarginLoss(LinearSlack(1.0)), SquaredL1Norm(0.1))
     with pytest.warns(ConvergenceWarning, match="check features and labels"):
         (last,) = iterates(problem)
     assert not last.weights.any()
@@ -205,7 +200,7 @@ def test_quadratic_programs_that_stop_early_are_told():
 
 
 def test_bad_input():
-    with pytest.raises(TypeError, match="expected an L1Norm or a SquaredL1Norm"):
+    with pytest.raises(TypeError, match=r"expected L1Norm\(\) or a SquaredL1Norm"):
         iterates(make_problem(L1Ball(1.0)))
     with pytest.raises(ValueError, match="threshold"):
         iterates(make_problem(L1Norm()), threshold=-1.0)

@@ -9,8 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import MaxMarginProblem
-from medn_edu.results import DualVariables
+from medn_edu.problems import DualVariables, MarginLoss, Problem
 from medn_edu.samples import Forest, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import block_frank_wolfe
@@ -19,7 +18,7 @@ N_LABELS, N_FEATURES = 3, 4
 FORBIDDEN = (0, 2)
 
 
-def make_problem(kind: str, C: float, seed: int = 0, n_samples: int = 5) -> MaxMarginProblem:
+def make_problem(kind: str, C: float, seed: int = 0, n_samples: int = 5) -> Problem:
     """Return a small problem whose labels come from a noisy random model."""
     rng = np.random.default_rng(seed)
     n_types = 2 if "types" in kind else 1
@@ -45,10 +44,10 @@ def make_problem(kind: str, C: float, seed: int = 0, n_samples: int = 5) -> MaxM
             codes[t] = codes[parent]
     weight = rng.uniform(0.5, 2.0, size=n_samples) if "weights" in kind else None
     data = label_samples(samples, codes, allowed, weight)
-    return MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=C))
+    return Problem(data, MarginLoss(LinearSlack(C=C)), GaussianPrior())
 
 
-def enumerate_labellings(problem: MaxMarginProblem) -> list[tuple[np.ndarray, np.ndarray]]:
+def enumerate_labellings(problem: Problem) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return for each sample all allowed ``f(x, y_i) - f(x, y)``, in rows, and their losses."""
     data, samples = problem.data, problem.data.samples
     X = samples.features.toarray()
@@ -76,7 +75,7 @@ def enumerate_labellings(problem: MaxMarginProblem) -> list[tuple[np.ndarray, np
     return out
 
 
-def optimum(problem: MaxMarginProblem) -> tuple[float, float]:
+def optimum(problem: Problem) -> tuple[float, float]:
     """Solve the dual by SLSQP over all labellings; return it and the primal at its weights."""
     blocks = enumerate_labellings(problem)
     sizes = [len(losses) for _, losses in blocks]
@@ -84,7 +83,7 @@ def optimum(problem: MaxMarginProblem) -> tuple[float, float]:
     loss = np.concatenate([losses for _, losses in blocks])
     owner = np.repeat(np.arange(len(blocks)), sizes)
     member = (owner == np.arange(len(blocks))[:, None]).astype(float)
-    start = problem.mass[owner] / np.array(sizes)[owner]
+    start = problem.C[owner] / np.array(sizes)[owner]
     result = minimize(
         lambda a: (a @ D) @ (a @ D) / 2 - a @ loss,
         start,
@@ -92,7 +91,7 @@ def optimum(problem: MaxMarginProblem) -> tuple[float, float]:
         bounds=[(0, None)] * len(loss),
         constraints={
             "type": "eq",
-            "fun": lambda a: member @ a - problem.mass,
+            "fun": lambda a: member @ a - problem.C,
             "jac": lambda a: member,
         },
         method="SLSQP",
@@ -100,10 +99,10 @@ def optimum(problem: MaxMarginProblem) -> tuple[float, float]:
     )
     w = result.x @ D
     xi = np.array([np.max(losses - d @ w) for d, losses in blocks])
-    return -result.fun, w @ w / 2 + problem.mass @ xi
+    return -result.fun, w @ w / 2 + problem.C @ xi
 
 
-def passes(problem: MaxMarginProblem, n: int, seed: int = 0, **options) -> list:
+def passes(problem: Problem, n: int, seed: int = 0, **options) -> list:
     iterates = block_frank_wolfe(problem, rng=np.random.default_rng(seed), **options)
     return list(itertools.islice(iterates, n))
 
@@ -134,19 +133,19 @@ def test_every_iterate_is_feasible_and_its_numbers_are_those_of_the_enumeration(
         alpha = iterate.dual()
         assert (alpha.values >= 0).all()
         mass = np.bincount(alpha.sample, weights=alpha.values, minlength=problem.n_samples)
-        np.testing.assert_allclose(mass, problem.mass, rtol=1e-12)
+        np.testing.assert_allclose(mass, problem.C, rtol=1e-12)
         assert (np.diff(alpha.sample) >= 0).all()
         keys = [
             (i, *alpha.labels[lo:hi])
             for i, lo, hi in zip(alpha.sample, alpha.offsets, alpha.offsets[1:], strict=False)
         ]
         assert len(set(keys)) == len(keys)
-        np.testing.assert_allclose(iterate.weights, problem.eta(alpha), atol=1e-10)
+        np.testing.assert_allclose(iterate.weights, alpha.eta(problem.data), atol=1e-10)
         assert iterate.objective_estimate == pytest.approx(problem.dual(alpha), rel=1e-9)
         assert iterate.objective_estimate >= last - 1e-12
         last = iterate.objective_estimate
         xi = [np.max(losses - d @ iterate.weights) for d, losses in blocks]
-        primal = iterate.weights @ iterate.weights / 2 + problem.mass @ np.array(xi)
+        primal = iterate.weights @ iterate.weights / 2 + problem.C @ np.array(xi)
         assert primal >= last - 1e-9
     assert last > 0
 
@@ -158,7 +157,7 @@ def test_warm_start_continues_where_it_was():
     after = passes(problem, 1, warm_start=alpha)[-1]
     assert after.objective_estimate >= before.objective_estimate - 1e-12
     assert after.objective_estimate == pytest.approx(problem.dual(after.dual()), rel=1e-9)
-    np.testing.assert_allclose(after.weights, problem.eta(after.dual()), atol=1e-10)
+    np.testing.assert_allclose(after.weights, after.dual().eta(problem.data), atol=1e-10)
     solution = passes(problem, 200)[-1]
     still = passes(problem, 1, warm_start=solution.dual())[-1]
     np.testing.assert_allclose(still.weights, solution.weights, atol=1e-3)
@@ -170,7 +169,7 @@ def test_warm_start_from_another_bound_is_made_feasible(C):
     problem = make_problem("chain weights", C, n_samples=20)
     iterate = passes(problem, 60, warm_start=alpha)[-1]
     mass = np.bincount(iterate.dual().sample, weights=iterate.dual().values)
-    np.testing.assert_allclose(mass, problem.mass, rtol=1e-12)
+    np.testing.assert_allclose(mass, problem.C, rtol=1e-12)
     cold = passes(problem, 200)[-1]
     assert iterate.objective_estimate == pytest.approx(cold.objective_estimate, rel=1e-2)
 
@@ -204,7 +203,7 @@ def test_same_generator_same_iterates():
 def test_features_without_values_and_single_nodes():
     samples = pack([np.zeros((2, 2)), np.zeros((1, 2))])
     data = label_samples(samples, np.array([0, 1, 1]), np.ones((1, 2, 2), dtype=bool))
-    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     iterate = passes(problem, 50)[-1]
     assert np.isfinite(iterate.weights).all()
     dual, primal = problem.dual(iterate.dual()), problem.primal(iterate.weights)
@@ -226,7 +225,7 @@ def test_warm_start_of_other_samples_is_refused(change, message):
     allowed = np.ones((1, N_LABELS, N_LABELS), dtype=bool)
     allowed[0][FORBIDDEN] = False
     data = label_samples(samples, np.tile([0, 1], 6), allowed)
-    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     fields = {
         "sample": np.array([0]),
         "offsets": np.array([0, 2]),

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu import M3N
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems import MarginLoss, Problem
 from medn_edu.results import run
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
@@ -30,10 +30,10 @@ from medn_edu.solvers.textbook.cutting_plane import _ConstraintSet, _LabellingSe
 BOTH = [cutting_plane, one_slack_cutting_plane]
 
 
-def make_problem(kind: str = KINDS[1], C: float = 1.3, n_samples: int = 12) -> MaxMarginProblem:
+def make_problem(kind: str = KINDS[1], C: float = 1.3, n_samples: int = 12) -> Problem:
     data = make_data(kind, seed=1, n_samples=n_samples)
     variance = np.random.default_rng(0).uniform(0.1, 2.0, data.weight_shape.size)
-    return MaxMarginProblem(data, GaussianPrior(variance), LinearSlack(C=C))
+    return Problem(data, MarginLoss(LinearSlack(C=C)), GaussianPrior(variance))
 
 
 def keys(alpha) -> set[tuple[int, ...]]:
@@ -48,7 +48,7 @@ def test_bounds_close_in_and_are_those_of_the_problem(solver, kind):
     lower, upper = 0.0, np.inf
     for n_rounds, iterate in enumerate(solver(problem), start=1):
         alpha = iterate.dual()
-        assert (problem.masses(alpha) <= problem.mass * (1 + 1e-12)).all()
+        assert (alpha.totals(problem.data) <= problem.C * (1 + 1e-12)).all()
         assert len(keys(alpha)) == len(alpha)
         assert iterate.objective_estimate == pytest.approx(problem.dual(alpha), rel=1e-9)
         primal = iterate.objective_estimate + iterate.gap_estimate
@@ -68,7 +68,7 @@ def test_precision_bounds_the_gap_at_the_end(solver):
     *_, coarse = solver(problem, precision=0.3)
     *_, fine = solver(problem, precision=1e-3)
     for iterate, precision in ((coarse, 0.3), (fine, 1e-3)):
-        assert iterate.gap_estimate <= precision * problem.mass.sum() + 1e-9
+        assert iterate.gap_estimate <= precision * problem.C.sum() + 1e-9
         assert iterate.stopped.startswith(f"no margin is violated by more than {precision}")
     assert coarse.gap_estimate > fine.gap_estimate
     assert coarse.n_oracle_calls < fine.n_oracle_calls
@@ -92,7 +92,7 @@ def test_working_set_keeps_its_sums(make, kind):
         if make is _LabellingSet:
             np.testing.assert_allclose(slack, np.maximum(violation, 0), atol=2e-6)
         else:
-            np.testing.assert_allclose(slack, [problem.mass @ violation])
+            np.testing.assert_allclose(slack, [problem.C @ violation])
         assert working.solve(None) == ""
         rows = working.rows.toarray()
         np.testing.assert_allclose(working.gram, rows @ rows.T, atol=1e-9)
@@ -101,7 +101,7 @@ def test_working_set_keeps_its_sums(make, kind):
         # At the optimum of the program the weights are those of its masses, and bounds meet.
         program = CappedProgram(working.gain, working.gram, working.group, working.cap)
         assert program.upper_bound(working.mass) == pytest.approx(working.value, rel=1e-6)
-        eta = problem.eta(working.dual_variables())
+        eta = working.dual_variables().eta(problem.data)
         np.testing.assert_allclose(working.weights(), working.variance * eta, atol=1e-9)
     assert n_dropped > 0
 
@@ -125,7 +125,7 @@ def test_what_was_dropped_comes_back():
 def test_any_scale_of_constant_and_features(solver, C, size):
     data = make_data(KINDS[0])
     data.samples.data[:] *= size
-    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=C))
+    problem = Problem(data, MarginLoss(LinearSlack(C=C)), GaussianPrior())
     result = run(solver(problem), problem, tol=1e-3, max_iter=300)
     assert result.converged, result.status
 
@@ -136,7 +136,7 @@ def test_programs_that_highs_finds_hard(solver, kind):
     # With small constants curvatures are small beside gains, and it went to and fro for ever; with
     # C = 1 it takes a program of the second kind for one that is not concave.
     for C in (1e-4, 1e-3, 1e-2, 1.0):
-        problem = MaxMarginProblem(make_data(kind), GaussianPrior(), LinearSlack(C=C))
+        problem = Problem(make_data(kind), MarginLoss(LinearSlack(C=C)), GaussianPrior())
         result = run(solver(problem), problem, tol=1e-5, max_iter=300)
         assert result.converged, (C, result.status)
 
@@ -145,13 +145,13 @@ def test_programs_that_highs_finds_hard(solver, kind):
 def test_no_features_and_nothing_to_choose(solver):
     samples = pack([np.zeros((2, 2)), np.zeros((1, 2))])
     codes, allowed = np.array([0, 1, 1]), np.ones((1, 2, 2), dtype=bool)
-    problem = MaxMarginProblem(
-        label_samples(samples, codes, allowed), GaussianPrior(), LinearSlack(C=1.0)
+    problem = Problem(
+        label_samples(samples, codes, allowed), MarginLoss(LinearSlack(C=1.0)), GaussianPrior()
     )
     assert run(solver(problem), problem, tol=1e-6, max_iter=20).converged
     allowed = np.array([[[False, True], [False, False]]])  # so that there is one labelling
     only = label_samples(pack([np.eye(2)]), np.array([0, 1]), allowed)
-    problem = MaxMarginProblem(only, GaussianPrior(), LinearSlack(C=1.0))
+    problem = Problem(only, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     (iterate,) = solver(problem)
     assert iterate.stopped.startswith("no margin is violated")
     assert not iterate.weights.any()
@@ -161,7 +161,7 @@ def test_no_features_and_nothing_to_choose(solver):
 def test_numbers_that_overflow():
     data = make_data(KINDS[0])
     data.samples.data[:] *= 1e200
-    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     for solver in BOTH:
         with pytest.raises(ValueError, match="rescale the features"):
             run(solver(problem), problem, tol=1e-3, max_iter=10)

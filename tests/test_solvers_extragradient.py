@@ -9,7 +9,7 @@ import pytest
 from enumerated import KINDS, make_data, solved
 
 from medn_edu.priors import GaussianPrior, LaplacePrior
-from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems import MarginLoss, Problem
 from medn_edu.results import run
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import extragradient
@@ -18,12 +18,12 @@ from medn_edu.theory.medn import enumerate_problem
 SLACK = LinearSlack(C=1.3)
 
 
-def make_problem(kind: str, prior: GaussianPrior | None = None) -> MaxMarginProblem:
+def make_problem(kind: str, prior: GaussianPrior | None = None) -> Problem:
     """Return a problem on enumerable data."""
-    return MaxMarginProblem(make_data(kind), prior or GaussianPrior(), SLACK)
+    return Problem(make_data(kind), MarginLoss(SLACK), prior or GaussianPrior())
 
 
-def uneven_prior(problem: MaxMarginProblem) -> GaussianPrior:
+def uneven_prior(problem: Problem) -> GaussianPrior:
     """Return a prior with a variance of its own for each weight."""
     rng = np.random.default_rng(3)
     return GaussianPrior(rng.uniform(0.2, 2.0, problem.weight_shape.size))
@@ -32,29 +32,29 @@ def uneven_prior(problem: MaxMarginProblem) -> GaussianPrior:
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_step_written_out_over_labellings(kind):
     problem = make_problem(kind)
-    problem = MaxMarginProblem(problem.data, uneven_prior(problem), SLACK)
+    problem = Problem(problem.data, MarginLoss(SLACK), uneven_prior(problem))
     listed = enumerate_problem(problem.data, GaussianPrior(), SLACK)
-    v, step, ratio = problem.prior.prior_variance, 1e-2, 0.5
-    start = (problem.mass / listed.mass(np.ones(len(listed.losses))))[listed.sample]
+    v, step, ratio = problem.regulariser.prior_variance, 1e-2, 0.5
+    start = (problem.C / listed.mass(np.ones(len(listed.losses))))[listed.sample]
 
     def stepped(w, alpha):
         """Step from no weights and equal masses along the gradients at ``w`` and ``alpha``."""
         grown = start * np.exp(step * (listed.losses - listed.differences @ w))
         t = ratio * step
         weights = t * v * listed.eta(alpha) / (1 + t)
-        return weights, grown * (problem.mass / listed.mass(grown))[listed.sample]
+        return weights, grown * (problem.C / listed.mass(grown))[listed.sample]
 
     trial = stepped(np.zeros(len(v)), start)
     weights, alpha = stepped(*trial)
     iterate = next(extragradient(problem, rng=np.random.default_rng(0), step=step, ratio=ratio))
     np.testing.assert_allclose(iterate.weights, weights, atol=1e-12)
-    np.testing.assert_allclose(problem.eta(iterate.dual()), listed.eta(alpha), atol=1e-10)
+    np.testing.assert_allclose(iterate.dual().eta(problem.data), listed.eta(alpha), atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_reaches_the_enumerated_optimum(kind):
     problem = make_problem(kind)
-    _, reference = solved(kind, problem.prior, SLACK)
+    _, reference = solved(kind, problem.regulariser, SLACK)
     iterates = extragradient(problem, rng=np.random.default_rng(0))
     result = run(iterates, problem, tol=1e-3, max_iter=2000)
     assert result.converged
@@ -64,12 +64,12 @@ def test_reaches_the_enumerated_optimum(kind):
 
 def test_variances_may_differ():
     problem = make_problem(KINDS[1])
-    problem = MaxMarginProblem(problem.data, uneven_prior(problem), SLACK)
+    problem = Problem(problem.data, MarginLoss(SLACK), uneven_prior(problem))
     listed = enumerate_problem(problem.data, GaussianPrior(), SLACK)
     iterates = extragradient(problem, rng=np.random.default_rng(0))
     result = run(iterates, problem, tol=1e-3, max_iter=2000)
     assert result.converged
-    w, v = result.weights, problem.prior.prior_variance
+    w, v = result.weights, problem.regulariser.prior_variance
     assert result.primal == pytest.approx(0.5 * np.sum(w**2 / v) + listed.penalty(listed.xi(w)))
 
 
@@ -78,9 +78,9 @@ def test_every_pass_is_feasible(kind):
     problem = make_problem(kind)
     for iterate in islice(extragradient(problem, rng=np.random.default_rng(0)), 40):
         alpha = iterate.dual()
-        assert problem.is_feasible(alpha)
-        np.testing.assert_allclose(problem.masses(alpha), problem.mass)
-        certificate = problem.certify(iterate)
+        assert alpha.is_feasible(problem.data)
+        np.testing.assert_allclose(alpha.totals(problem.data), problem.C)
+        certificate = iterate.certify(problem)
         assert certificate.gap >= 0
         assert certificate.gap == pytest.approx(iterate.gap_estimate, abs=1e-9)
 
@@ -109,4 +109,4 @@ def test_bad_input():
         with pytest.raises(ValueError, match=name):
             next(extragradient(problem, rng=rng, **{name: -1.0}))
     with pytest.raises(TypeError, match="GaussianPrior"):
-        next(extragradient(MaxMarginProblem(problem.data, LaplacePrior(4.0), SLACK), rng=rng))
+        next(extragradient(Problem(problem.data, MarginLoss(SLACK), LaplacePrior(4.0)), rng=rng))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import L1Ball, L1Norm, NormMarginProblem, weight_bounds
+from medn_edu.problems import L1Ball, L1Norm, MarginLoss, Problem, weight_bounds
 from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.slacks import LinearSlack
@@ -27,18 +27,18 @@ ANY = np.ones((1, 2, 2), dtype=bool)
 
 
 def make_problem(kind: str = KINDS[1], price: float = 0.3, seed: int = 0, n_jobs: int = 1):
-    return NormMarginProblem(make_data(kind, seed), L1Norm(), LinearSlack(price), n_jobs)
+    return Problem(make_data(kind, seed), MarginLoss(LinearSlack(price)), L1Norm(), n_jobs=n_jobs)
 
 
-def rows_of(problem: NormMarginProblem) -> EnumeratedProblem:
-    return enumerate_problem(problem.data, GaussianPrior(), problem.slack)
+def rows_of(problem: Problem) -> EnumeratedProblem:
+    return enumerate_problem(problem.data, GaussianPrior(), problem.loss.slack)
 
 
-def solve(problem: NormMarginProblem, tol: float = 1e-9, **options) -> SolveResult:
+def solve(problem: Problem, tol: float = 1e-9, **options) -> SolveResult:
     return run(l1_cutting_plane(problem, **options), problem, tol=tol, max_iter=200)
 
 
-def assert_solved(problem: NormMarginProblem, result: SolveResult) -> ProgramSolution:
+def assert_solved(problem: Problem, result: SolveResult) -> ProgramSolution:
     """Both values are the optimum's."""
     best = solve_l1m3n(rows_of(problem))
     assert result.converged, result.status
@@ -75,20 +75,20 @@ def test_the_optimum_at_a_vertex(kind, seed, price):
     assert np.all(np.abs(best.weights) <= bound * (1 + 1e-6) + 1e-9)
 
 
-def bounds_hold(problem: NormMarginProblem, iterates: list[Iterate], best: float) -> None:
+def bounds_hold(problem: Problem, iterates: list[Iterate], best: float) -> None:
     """Upper bounds are those of the weights, lower bounds those of the masses; neither gets worse."""
     allowed = 1e-9 * best
     upper = [point.objective_estimate for point in iterates]
     lower = [point.objective_estimate - point.gap_estimate for point in iterates]
     for point, above, below in zip(iterates, upper, lower, strict=True):
-        certificate = problem.certify(point)
+        certificate = point.certify(problem)
         assert certificate.primal == pytest.approx(above, rel=1e-12)
         assert certificate.dual == pytest.approx(below, rel=1e-9, abs=allowed)
         assert below - allowed <= best <= above + allowed
         alpha = point.dual()
         assert np.all(np.diff(alpha.sample) >= 0)
         assert np.all(alpha.values >= 0)
-        assert np.all(problem.masses(alpha) <= problem.mass * (1 + 1e-12))
+        assert np.all(alpha.totals(problem.data) <= problem.C * (1 + 1e-12))
     assert np.all(np.diff(upper) <= 0)
     assert np.all(np.diff(lower) >= -allowed)
     assert np.all(np.diff([point.n_oracle_calls for point in iterates]) > 0)
@@ -166,7 +166,7 @@ def test_a_program_by_hand():
     data = label_samples(pack([np.array([[2.0]])]), np.array([0]), ANY)
     for price, value, weight in ((0.1, 0.1, 0.0), (1.0, 0.25, 0.5)):
         # w.(f - f') = 2 (w_0 - w_1) >= 1 - xi costs at least 1/4, or C without any weight
-        problem = NormMarginProblem(data, L1Norm(), LinearSlack(price))
+        problem = Problem(data, MarginLoss(LinearSlack(price)), L1Norm())
         result = solve(problem)
         assert result.primal == pytest.approx(value)
         assert np.abs(result.weights).sum() == pytest.approx(weight)
@@ -200,7 +200,7 @@ def odd_data() -> dict[str, LabelledSamples]:
 @pytest.mark.parametrize("price", [1e-8, 0.3, 1e4])
 @pytest.mark.parametrize("name", odd_data())
 def test_odd_data(name, price):
-    problem = NormMarginProblem(odd_data()[name], L1Norm(), LinearSlack(price))
+    problem = Problem(odd_data()[name], MarginLoss(LinearSlack(price)), L1Norm())
     result = solve(problem)
     assert_solved(problem, result)
     if name == "features that never occur":
@@ -263,6 +263,6 @@ def test_the_same_bits_again(kind, small_groups):
 
 
 def test_another_norm():
-    problem = NormMarginProblem(make_data(KINDS[0]), L1Ball(1.0), LinearSlack())
+    problem = Problem(make_data(KINDS[0]), MarginLoss(LinearSlack()), L1Ball(1.0))
     with pytest.raises(TypeError, match="expects L1Norm"):
         next(l1_cutting_plane(problem))

@@ -22,7 +22,7 @@ from test_solvers_l1_cutting_plane import (
     rows_of,
 )
 
-from medn_edu.problems import L1Norm, NormMarginProblem, SquaredL1Norm, weight_bounds
+from medn_edu.problems import L1Norm, MarginLoss, Problem, SquaredL1Norm, weight_bounds
 from medn_edu.results import SolveResult, run
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import l1_path
@@ -31,13 +31,11 @@ from medn_edu.theory.l1m3n import solve_l1m3n
 module = importlib.import_module("medn_edu.solvers.l1_path")
 
 
-def at_work(problem: NormMarginProblem, tol: float, clean_up: bool | None = None):
+def at_work(problem: Problem, tol: float, clean_up: bool | None = None):
     return l1_path(problem, rng=np.random.default_rng(0), tol=tol, clean_up=clean_up)
 
 
-def solve(
-    problem: NormMarginProblem, tol: float = 1e-9, clean_up: bool | None = None
-) -> SolveResult:
+def solve(problem: Problem, tol: float = 1e-9, clean_up: bool | None = None) -> SolveResult:
     return run(at_work(problem, tol, clean_up), problem, tol=tol, max_iter=200)
 
 
@@ -61,7 +59,7 @@ def test_the_optimum_at_a_vertex(kind, price):
 @pytest.mark.parametrize("price", [1e-8, 0.3, 1e4])
 @pytest.mark.parametrize("name", odd_data())
 def test_odd_data(name, price):
-    problem = NormMarginProblem(odd_data()[name], L1Norm(), LinearSlack(price))
+    problem = Problem(odd_data()[name], MarginLoss(LinearSlack(price)), L1Norm())
     result = solve(problem)
     assert_solved(problem, result)
     if price == 1e-8:
@@ -225,7 +223,7 @@ def test_warm_starts(monkeypatch, kind, few):
 
 def test_a_warm_start_from_other_samples():
     last = solve(make_problem(KINDS[0], 0.3))
-    problem = NormMarginProblem(odd_data()["one node"], L1Norm(), LinearSlack(0.3))
+    problem = Problem(odd_data()["one node"], MarginLoss(LinearSlack(0.3)), L1Norm())
     with pytest.raises(ValueError, match="warm_start"):
         next(l1_path(problem, rng=np.random.default_rng(0), warm_start=last))
 
@@ -253,6 +251,6 @@ def test_constants_beyond_all_numbers():
 
 
 def test_another_norm():
-    problem = NormMarginProblem(make_problem().data, SquaredL1Norm(1.0), LinearSlack())
+    problem = Problem(make_problem().data, MarginLoss(LinearSlack()), SquaredL1Norm(1.0))
     with pytest.raises(TypeError, match="expects L1Norm"):
         next(at_work(problem, 1e-3))

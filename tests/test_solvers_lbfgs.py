@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from optimality import certified_minimum
 from scipy.optimize import minimize
 
-from medn_edu.problems import SoftMaxProblem
+from medn_edu.problems import L2Norm, Problem, SoftMaxLoss
 from medn_edu.results import run
 from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.solvers import lbfgs
@@ -43,16 +43,16 @@ def chains(
     return label_samples(pack(X), np.concatenate(y).astype(np.int64), allowed)
 
 
-def solve(problem: SoftMaxProblem, tol: float = 1e-8, **options):
+def solve(problem: Problem, tol: float = 1e-8, **options):
     return run(lbfgs(problem, **options), problem, tol=tol, max_iter=2000)
 
 
 @pytest.mark.parametrize("lam", [1e-2, 1.0, 100.0])
 def test_reaches_the_optimum_of_a_library(lam):
-    problem = SoftMaxProblem(chains(), lam)
+    problem = Problem(chains(), SoftMaxLoss(), L2Norm(lam))
     result = solve(problem)
     peer = minimize(
-        problem.objective_and_gradient,
+        problem.smooth_part,
         np.zeros(problem.weight_shape.size),
         jac=True,
         method="L-BFGS-B",
@@ -65,9 +65,9 @@ def test_reaches_the_optimum_of_a_library(lam):
 
 
 def test_estimate_is_the_certified_gap():
-    problem = SoftMaxProblem(chains(), 0.5)
+    problem = Problem(chains(), SoftMaxLoss(), L2Norm(0.5))
     for n_passes, iterate in enumerate(lbfgs(problem)):
-        assert problem.certify(iterate).gap == pytest.approx(
+        assert iterate.certify(problem).gap == pytest.approx(
             iterate.gap_estimate, rel=1e-6, abs=1e-9
         )
         assert problem.primal(iterate.weights) == pytest.approx(iterate.objective_estimate)
@@ -76,7 +76,7 @@ def test_estimate_is_the_certified_gap():
 
 
 def test_objective_falls_in_every_iteration():
-    problem = SoftMaxProblem(chains(), 0.1)
+    problem = Problem(chains(), SoftMaxLoss(), L2Norm(0.1))
     values = [point.objective_estimate for point in solve(problem).trace]
     assert len(values) > 10
     assert (np.diff(values) <= 1e-12 * np.abs(values[:-1])).all()
@@ -110,7 +110,9 @@ def test_agrees_with_crfsuite(tmp_path: Path):
         items = [{str(k): x for k, x in zip(row.indices, row.data, strict=True)} for row in rows]
         trainer.append(pycrfsuite.ItemSequence(items), [str(code) for code in labels[i]])
     trainer.train(str(tmp_path / "model"))
-    assert solve(SoftMaxProblem(data, lam)).primal == pytest.approx(min(losses), rel=1e-6)
+    assert solve(Problem(data, SoftMaxLoss(), L2Norm(lam))).primal == pytest.approx(
+        min(losses), rel=1e-6
+    )
 
 
 def test_wide_sparse_features_stay_sparse(monkeypatch):
@@ -122,13 +124,13 @@ def test_wide_sparse_features_stay_sparse(monkeypatch):
     y = rng.integers(3, size=150)
     data = label_samples(pack(X), y, np.ones((1, 3, 3), dtype=bool))
     monkeypatch.setattr(sp.csr_matrix, "toarray", refuse)
-    assert solve(SoftMaxProblem(data, 0.1), tol=1e-4).converged
+    assert solve(Problem(data, SoftMaxLoss(), L2Norm(0.1)), tol=1e-4).converged
 
 
 def test_the_diagonal_factor_leads_to_the_same_optimum(monkeypatch):
-    problem = SoftMaxProblem(chains(5), 0.3)
+    problem = Problem(chains(5), SoftMaxLoss(), L2Norm(0.3))
     full = solve(problem)
-    monkeypatch.setattr("medn_edu.solvers._quasi_newton.MAX_GRAM_FEATURES", 3)
+    monkeypatch.setattr("medn_edu.solvers.initial_hessian.MAX_GRAM_FEATURES", 3)
     reduced = solve(problem)
     assert [p.objective_estimate for p in full.trace] != [
         p.objective_estimate for p in reduced.trace
@@ -139,7 +141,7 @@ def test_the_diagonal_factor_leads_to_the_same_optimum(monkeypatch):
 def test_forbidden_transitions_stay_at_zero():
     allowed = np.ones((1, 4, 4), dtype=bool)
     allowed[0, 1, 2] = allowed[0, 3, 3] = False
-    problem = SoftMaxProblem(chains(6, allowed=allowed), 0.3)
+    problem = Problem(chains(6, allowed=allowed), SoftMaxLoss(), L2Norm(0.3))
     start = np.ones(problem.weight_shape.size)
     result = solve(problem, warm_start=start)
     assert result.converged
@@ -148,7 +150,7 @@ def test_forbidden_transitions_stay_at_zero():
 
 
 def test_warm_start_at_the_optimum_is_certified_at_once():
-    problem = SoftMaxProblem(chains(), 0.5)
+    problem = Problem(chains(), SoftMaxLoss(), L2Norm(0.5))
     first = solve(problem, tol=1e-6)
     again = solve(problem, tol=1e-6, warm_start=first.weights)
     assert again.converged
@@ -158,7 +160,7 @@ def test_warm_start_at_the_optimum_is_certified_at_once():
 
 def test_without_penalty_it_stops_and_does_not_claim_convergence():
     separable = chains(7, noise=0.0)
-    problem = SoftMaxProblem(separable, 0.0)
+    problem = Problem(separable, SoftMaxLoss(), L2Norm(0.0))
     result = solve(problem)
     assert not result.converged
     assert "without error" in result.status
@@ -167,16 +169,16 @@ def test_without_penalty_it_stops_and_does_not_claim_convergence():
 
 
 def test_without_penalty_it_finds_an_optimum_that_exists():
-    problem = SoftMaxProblem(chains(8, noise=20.0), 0.0)
+    problem = Problem(chains(8, noise=20.0), SoftMaxLoss(), L2Norm(0.0))
     result = solve(problem, change_tol=1e-11)
-    _, gradient = problem.objective_and_gradient(result.weights)
+    _, gradient = problem.smooth_part(result.weights)
     assert np.abs(gradient).max() < 0.01
     assert not result.converged
     assert "relative change" in result.status
 
 
 def test_ends_when_floating_point_does():
-    problem = SoftMaxProblem(chains(9), 1.0)
+    problem = Problem(chains(9), SoftMaxLoss(), L2Norm(1.0))
     *_, last = lbfgs(problem)
     assert last.stopped
     assert last.gap_estimate < 1e-10 * last.objective_estimate
@@ -185,14 +187,14 @@ def test_ends_when_floating_point_does():
 def test_same_numbers_from_one_worker_and_two(small_groups):
     data = chains(10, n_samples=40)
     assert small_groups(data.samples) > 1
-    one = solve(SoftMaxProblem(data, 0.5, n_jobs=1))
-    two = solve(SoftMaxProblem(data, 0.5, n_jobs=2))
+    one = solve(Problem(data, SoftMaxLoss(), L2Norm(0.5), n_jobs=1))
+    two = solve(Problem(data, SoftMaxLoss(), L2Norm(0.5), n_jobs=2))
     assert (one.weights == two.weights).all()
     assert one.primal == two.primal
 
 
 @pytest.mark.parametrize("start", [np.zeros(3), np.full(64, np.nan), np.zeros((8, 8))])
 def test_bad_start_is_named(start):
-    problem = SoftMaxProblem(chains(), 1.0)
+    problem = Problem(chains(), SoftMaxLoss(), L2Norm(1.0))
     with pytest.raises(ValueError, match="warm_start"):
         next(lbfgs(problem, warm_start=start))

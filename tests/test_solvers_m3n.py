@@ -10,7 +10,7 @@ from enumerated import KINDS, make_data, solved
 
 from medn_edu import M3N, LaplaceMEDN, load_digit_words, load_model
 from medn_edu.priors import GaussianPrior, LaplacePrior
-from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems import MarginLoss, Problem
 from medn_edu.results import SolveResult, run
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack, QuadraticSlack
@@ -43,7 +43,7 @@ CONFIGURATIONS = [
 ]
 
 
-def solve(problem: MaxMarginProblem, solver: str, tol: float) -> SolveResult:
+def solve(problem: Problem, solver: str, tol: float) -> SolveResult:
     iterates = m3n_iterates(problem, solver, rng=np.random.default_rng(0))
     return run(iterates, problem, tol=tol, max_iter=MOST)
 
@@ -53,7 +53,7 @@ def solve(problem: MaxMarginProblem, solver: str, tol: float) -> SolveResult:
 def test_optimum_of_the_enumeration(solver, kind, prior, C):
     slack = LinearSlack(C=C)
     _, reference = solved(kind, prior, slack)
-    problem = MaxMarginProblem(make_data(kind), prior, slack)
+    problem = Problem(make_data(kind), MarginLoss(slack), prior)
     result = solve(problem, solver, within(solver))
     assert result.converged, result.status
     assert result.dual <= reference.value * (1 + 1e-8)
@@ -61,8 +61,8 @@ def test_optimum_of_the_enumeration(solver, kind, prior, C):
     assert result.primal <= reference.value * (1 + 1.01 * within(solver))
     # What is certified is what the result holds.
     dual = result.marginals if result.alpha is None else result.alpha
-    assert problem.is_feasible(dual)
-    assert (problem.masses(dual) <= problem.mass * (1 + 1e-9)).all()
+    assert dual.is_feasible(problem.data)
+    assert (dual.totals(problem.data) <= problem.C * (1 + 1e-9)).all()
     assert result.primal == pytest.approx(problem.primal(result.weights), rel=1e-12)
     assert result.dual == pytest.approx(problem.dual(dual), rel=1e-12)
     np.testing.assert_allclose(
@@ -73,7 +73,7 @@ def test_optimum_of_the_enumeration(solver, kind, prior, C):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_labellings_come_in_the_order_of_samples(solver):
     data = make_data(KINDS[1])
-    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.3))
+    problem = Problem(data, MarginLoss(LinearSlack(C=1.3)), GaussianPrior())
     result = solve(problem, solver, 0.1)
     alpha = result.alpha
     if alpha is None:  # it keeps marginals, which have the order of the nodes
@@ -95,19 +95,19 @@ def test_other_priors_and_slacks_are_refused(solver):
         (LaplacePrior(), LinearSlack(C=1.0), "prior is LaplacePrior.* expects a GaussianPrior"),
         (GaussianPrior(), QuadraticSlack(C=1.0), "slack is QuadraticSlack.* expects a LinearSlack"),
     ]:
-        problem = MaxMarginProblem(data, prior, slack)
+        problem = Problem(data, MarginLoss(slack), prior)
         with pytest.raises(TypeError, match=message):
             next(m3n_iterates(problem, solver, rng=np.random.default_rng(0)))
 
 
 @cache
-def digit_words() -> tuple[MaxMarginProblem, SolveResult]:
+def digit_words() -> tuple[Problem, SolveResult]:
     """Digit words, and M3N's optimum for them."""
     words = load_digit_words(n_train=20, n_test=1)
     codes = np.concatenate([words.target[i] for i in words.train])
     allowed = np.ones((1, 10, 10), dtype=bool)
     data = label_samples(pack([words.data[i] for i in words.train]), codes, allowed)
-    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=0.1))
+    problem = Problem(data, MarginLoss(LinearSlack(C=0.1)), GaussianPrior())
     iterates = block_frank_wolfe(problem, rng=np.random.default_rng(0))
     return problem, run(iterates, problem, tol=1e-6, max_iter=MOST)
 

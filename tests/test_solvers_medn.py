@@ -13,21 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medn_edu.priors import ExponentialPrior, GaussianPrior, LaplacePrior, Prior
-from medn_edu.problems import MaxMarginProblem
-from medn_edu.results import DualVariables, Iterate, SolveResult, run
+from medn_edu.problems import DualVariables, MarginLoss, Problem
+from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 from medn_edu.solvers import block_frank_wolfe
-from medn_edu.solvers._warm_start import starting_masses
+from medn_edu.solvers._warm_start import starting_point
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 from medn_edu.theory.medn_solvers import solve_dual
 
 
-def make_problem(kind: str, prior: Prior, slack: LinearSlack, **options) -> MaxMarginProblem:
-    return MaxMarginProblem(make_data(kind, **options), prior, slack)
+def make_problem(kind: str, prior: Prior, slack: LinearSlack, **options) -> Problem:
+    return Problem(make_data(kind, **options), MarginLoss(slack), prior)
 
 
-def passes(problem: MaxMarginProblem, n: int, seed: int = 0, **options) -> list[Iterate]:
+def passes(problem: Problem, n: int, seed: int = 0, **options) -> list[Iterate]:
     """Return copies of the first iterates, whose arrays are live."""
     iterates = block_frank_wolfe(problem, rng=np.random.default_rng(seed), **options)
     return [copy_of(iterate) for iterate in itertools.islice(iterates, n)]
@@ -38,7 +38,7 @@ def copy_of(iterate: Iterate) -> Iterate:
     return replace(iterate, weights=iterate.weights.copy(), dual=lambda: alpha)
 
 
-def solve(problem: MaxMarginProblem, tol: float = 3e-6, **options) -> SolveResult:
+def solve(problem: Problem, tol: float = 3e-6, **options) -> SolveResult:
     iterates = block_frank_wolfe(problem, rng=np.random.default_rng(0), **options)
     return run(iterates, problem, tol=tol, max_iter=3000)
 
@@ -89,7 +89,7 @@ def test_variances_that_differ_from_weight_to_weight():
     for slack in SLACKS.values():
         prior = GaussianPrior(variance)
         judge = enumerate_problem(data, prior, slack)
-        result = solve(MaxMarginProblem(data, prior, slack))
+        result = solve(Problem(data, MarginLoss(slack), prior))
         check_solution(judge, result, solve_dual(judge).value)
         np.testing.assert_allclose(result.weights, variance * result.eta, atol=1e-9)
 
@@ -104,7 +104,7 @@ def test_variances_that_differ_from_weight_to_weight():
 def test_optimum_on_any_small_set(seed, kind, prior, slack):
     data = make_data(kind, seed=seed, n_samples=3)
     judge = enumerate_problem(data, PRIORS[prior], SLACKS[slack])
-    result = solve(MaxMarginProblem(data, PRIORS[prior], SLACKS[slack]))
+    result = solve(Problem(data, MarginLoss(SLACKS[slack]), PRIORS[prior]))
     check_solution(judge, result, solve_dual(judge).value)
 
 
@@ -123,7 +123,7 @@ def test_every_pass(prior, slack):
         alpha = judge.dense(iterate.dual())
         eta = judge.eta(alpha)
         assert ((low < eta) & (eta < high)).all()
-        np.testing.assert_allclose(problem.eta(iterate.dual()), eta, atol=1e-10)
+        np.testing.assert_allclose(iterate.dual().eta(problem.data), eta, atol=1e-10)
         np.testing.assert_allclose(iterate.weights, prior.mean(eta), rtol=1e-7, atol=1e-9)
         dual, primal = judge.dual_value(alpha), judge.primal_value(iterate.weights)
         assert problem.dual(iterate.dual()) == pytest.approx(dual, rel=1e-9, abs=1e-12)
@@ -149,7 +149,7 @@ def test_every_pass_stays_inside_a_narrow_domain(lam, slack):
     prior = LaplacePrior(lam)
     data = make_data(KINDS[1], seed=1, n_samples=12)
     judge = enumerate_problem(data, prior, SLACKS[slack])
-    iterates = passes(MaxMarginProblem(data, prior, SLACKS[slack]), 15)
+    iterates = passes(Problem(data, MarginLoss(SLACKS[slack]), prior), 15)
     assert len(iterates) == 15
     for iterate in iterates:
         eta = judge.eta(judge.dense(iterate.dual()))
@@ -180,7 +180,7 @@ def test_weights_that_no_labelling_uses_keep_the_priors_mean():
     """Of the one-sided exponential prior that is not zero, and zero would cost infinitely much."""
     prior = ExponentialPrior(rate=2.0)
     data = make_data("chain forbidden")
-    result = solve(MaxMarginProblem(data, prior, LinearSlack(C=1.0)))
+    result = solve(Problem(data, MarginLoss(LinearSlack(C=1.0)), prior))
     _, transitions = data.weight_shape.split(result.weights)
     assert (transitions[~data.allowed] == 0.5).all()
     assert math.isfinite(result.primal)
@@ -207,7 +207,7 @@ def test_features_without_values_and_single_nodes():
         for slack in SLACKS.values():
             judge = enumerate_problem(data, prior, slack)
             check_solution(
-                judge, solve(MaxMarginProblem(data, prior, slack)), solve_dual(judge).value
+                judge, solve(Problem(data, MarginLoss(slack), prior)), solve_dual(judge).value
             )
 
 
@@ -272,8 +272,8 @@ def test_a_users_own_prior_gives_the_iterates_of_the_shipped_one(pair, slack):
     mine, shipped = PAIRS[pair]
     assert mine.compiled is None
     data = make_data(KINDS[1], seed=2, n_samples=8)
-    own = passes(MaxMarginProblem(data, mine, SLACKS[slack]), 6)
-    theirs = passes(MaxMarginProblem(data, shipped, SLACKS[slack]), 6)
+    own = passes(Problem(data, MarginLoss(SLACKS[slack]), mine), 6)
+    theirs = passes(Problem(data, MarginLoss(SLACKS[slack]), shipped), 6)
     for a, b in zip(own, theirs, strict=True):
         scale = max(1.0, np.abs(b.weights).max())
         np.testing.assert_allclose(a.weights, b.weights, rtol=0, atol=1e-10 * scale)
@@ -354,15 +354,15 @@ def test_warm_start_between_slacks():
         check_solution(judge, result, solution.value)
 
 
-def test_masses_grow_with_C():
+def test_dual_variables_grow_with_C():
     """All by the same factor, until the first sample is full; the true labellings take the rest."""
     data = make_data(KINDS[1])
     lean, rich = LinearSlack(0.5), LinearSlack(2.0)
-    before = solve(MaxMarginProblem(data, LaplacePrior(4.0), lean)).alpha
+    before = solve(Problem(data, MarginLoss(lean), LaplacePrior(4.0))).alpha
     halved = replace(before, values=before.values * np.where(before.sample == 0, 0.5, 1.0))
     mass = rich.C * data.sample_weight
     for alpha, shares in ((before, 1.0), (halved, np.where(np.arange(len(mass)) == 0, 0.5, 1.0))):
-        start = starting_masses(alpha, data, mass, fixed=True)
+        start = starting_point(alpha, data, mass, is_fixed=True)
         rest, grown = start.values[: len(mass)], start.values[len(mass) :]
         np.testing.assert_allclose(grown, 4 * alpha.values[alpha.values != 0])
         np.testing.assert_allclose(rest, (1 - shares) * mass, atol=1e-12)
@@ -372,7 +372,7 @@ def test_warm_starts_walk_to_the_L1_penalty():
     """With C = 2 sqrt(lam) and lam growing eta has to grow, too; from eta = 0 it is a long way."""
     data, alpha = make_data(KINDS[1]), None
     for lam in 10.0 ** np.arange(2, 7):
-        problem = MaxMarginProblem(data, LaplacePrior(lam), LinearSlack(2 * math.sqrt(lam)))
+        problem = Problem(data, MarginLoss(LinearSlack(2 * math.sqrt(lam))), LaplacePrior(lam))
         warm = solve(problem, tol=1e-3, warm_start=alpha)
         assert warm.converged
         alpha = warm.alpha

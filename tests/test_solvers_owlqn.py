@@ -13,11 +13,12 @@ from scipy.optimize import minimize
 from test_problems_soft_max import random_data
 from test_solvers_lbfgs import chains
 
-from medn_edu.problems import L1SoftMaxProblem
+from medn_edu.problems import L1Norm, Problem, SoftMaxLoss
 from medn_edu.results import run
 from medn_edu.samples import label_samples, pack
 from medn_edu.solvers import owlqn, proximal_lbfgs
-from medn_edu.solvers._quasi_newton import FirstGuess, Pair, Point
+from medn_edu.solvers.initial_hessian import InitialHessian
+from medn_edu.solvers.quasi_newton import Pair, Point
 
 # With an odd number of labels the optimum is unique: adding a constant to a feature's weights of all
 # labels leaves the loss as it is, and of all such constants the penalty prefers the median.
@@ -30,14 +31,14 @@ def solve(solver, problem, tol: float = 1e-7, **options):
     return run(solver(problem, **options), problem, tol=tol, max_iter=3000)
 
 
-def peer_weights(problem: L1SoftMaxProblem) -> tuple[np.ndarray, float]:
+def peer_weights(problem: Problem) -> tuple[np.ndarray, float]:
     """Optimum by a library: w = u - v with u, v >= 0, which makes the penalty linear."""
     n = problem.weight_shape.size
 
     def objective(x):
-        loss, gradient = problem.loss_and_gradient(x[:n] - x[n:])
-        slope = np.concatenate([gradient, -gradient]) + problem.lam
-        return loss + problem.lam * x.sum(), slope
+        loss, gradient = problem.smooth_part(x[:n] - x[n:])
+        slope = np.concatenate([gradient, -gradient]) + problem.regulariser.l1
+        return loss + problem.regulariser.l1 * x.sum(), slope
 
     found = minimize(
         objective,
@@ -47,14 +48,14 @@ def peer_weights(problem: L1SoftMaxProblem) -> tuple[np.ndarray, float]:
         bounds=[(0, None)] * (2 * n),
         options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-16, "gtol": 1e-9},
     )
-    assert_no_lower_at_non_negative(found, atol=1e-3 * problem.lam)
+    assert_no_lower_at_non_negative(found, atol=1e-3 * problem.regulariser.l1)
     return found.x[:n] - found.x[n:], float(found.fun)
 
 
 @SOLVERS
 @pytest.mark.parametrize("lam", [0.3, 2.0, 10.0])
 def test_reaches_optimum_and_zeros_of_a_library(solver, lam):
-    problem = L1SoftMaxProblem(chains(**ODD), lam)
+    problem = Problem(chains(**ODD), SoftMaxLoss(), L1Norm(lam))
     result = solve(solver, problem)
     weights, optimum = peer_weights(problem)
     assert result.converged
@@ -68,7 +69,7 @@ def test_reaches_optimum_and_zeros_of_a_library(solver, lam):
 @SOLVERS
 def test_reaches_the_optimum_on_trees_with_weights_and_forbidden_transitions(solver):
     data = random_data(4, n_samples=30)
-    problem = L1SoftMaxProblem(data, 0.8)
+    problem = Problem(data, SoftMaxLoss(), L1Norm(0.8))
     result = solve(solver, problem, warm_start=np.ones(problem.weight_shape.size))
     weights, optimum = peer_weights(problem)
     assert result.converged
@@ -78,7 +79,7 @@ def test_reaches_the_optimum_on_trees_with_weights_and_forbidden_transitions(sol
 
 
 def test_both_solvers_agree():
-    problem = L1SoftMaxProblem(chains(3, **ODD), 1.0)
+    problem = Problem(chains(3, **ODD), SoftMaxLoss(), L1Norm(1.0))
     plain, proximal = (solve(solver, problem, tol=1e-7) for solver in (owlqn, proximal_lbfgs))
     np.testing.assert_allclose(plain.weights, proximal.weights, atol=1e-3)
     assert ((plain.weights != 0) == (proximal.weights != 0)).all()
@@ -88,14 +89,16 @@ def test_both_solvers_agree():
 @SOLVERS
 def test_just_above_the_largest_useful_penalty_nothing_is_learned_and_below_something(solver):
     data = chains(2)
-    _, slope = L1SoftMaxProblem(data, 1.0).loss_and_gradient(np.zeros(data.weight_shape.size))
+    _, slope = Problem(data, SoftMaxLoss(), L1Norm(1.0)).smooth_part(
+        np.zeros(data.weight_shape.size)
+    )
     largest = np.abs(slope).max()
-    above = solve(solver, L1SoftMaxProblem(data, largest * (1 + 1e-9)))
+    above = solve(solver, Problem(data, SoftMaxLoss(), L1Norm(largest * (1 + 1e-9))))
     assert above.converged
     assert above.n_passes == 1
     assert above.subgradient_norm == 0
     assert not above.weights.any()
-    below = solve(solver, L1SoftMaxProblem(data, largest * 0.99))
+    below = solve(solver, Problem(data, SoftMaxLoss(), L1Norm(largest * 0.99)))
     assert below.converged
     assert below.weights.any()
 
@@ -103,7 +106,7 @@ def test_just_above_the_largest_useful_penalty_nothing_is_learned_and_below_some
 @SOLVERS
 def test_a_tiny_penalty_on_samples_without_error(solver):
     """The optimum is far out, yet there is one, and the objective falls all the way."""
-    problem = L1SoftMaxProblem(chains(7, noise=0.0), 1e-3)
+    problem = Problem(chains(7, noise=0.0), SoftMaxLoss(), L1Norm(1e-3))
     result = run(solver(problem), problem, tol=1e-2, max_iter=150)
     values = [point.objective_estimate for point in result.trace]
     assert (np.diff(values) <= 0).all()
@@ -113,12 +116,12 @@ def test_a_tiny_penalty_on_samples_without_error(solver):
 
 @SOLVERS
 def test_objective_falls_in_every_iteration_and_estimates_are_right(solver):
-    problem = L1SoftMaxProblem(chains(), 1.0)
+    problem = Problem(chains(), SoftMaxLoss(), L1Norm(1.0))
     values = []
     for n_passes, iterate in enumerate(solver(problem)):
         values.append(iterate.objective_estimate)
         assert problem.primal(iterate.weights) == pytest.approx(values[-1], rel=1e-12)
-        certificate = problem.certify(iterate)
+        certificate = iterate.certify(problem)
         assert certificate.dual <= certificate.primal
         if n_passes == 20 or iterate.stopped:
             break
@@ -131,7 +134,7 @@ def test_a_path_of_penalties_is_walked_by_warm_starts(solver):
     data, weights = chains(5), None
     n_warm = n_cold = 0
     for lam in (8.0, 4.0, 2.0, 1.0):
-        problem = L1SoftMaxProblem(data, lam)
+        problem = Problem(data, SoftMaxLoss(), L1Norm(lam))
         warm = solve(solver, problem, tol=1e-6, warm_start=weights)
         cold = solve(solver, problem, tol=1e-6)
         assert warm.converged
@@ -146,18 +149,18 @@ def test_a_path_of_penalties_is_walked_by_warm_starts(solver):
 
 @SOLVERS
 def test_ends_when_floating_point_does(solver):
-    problem = L1SoftMaxProblem(chains(9), 1.0)
+    problem = Problem(chains(9), SoftMaxLoss(), L1Norm(1.0))
     *_, last = solver(problem)
     assert last.stopped
-    assert problem.certify(last).relative_gap < 1e-6
+    assert last.certify(problem).relative_gap < 1e-6
 
 
 @SOLVERS
 def test_same_numbers_from_one_worker_and_two(solver, small_groups):
     data = chains(10, n_samples=40)
     assert small_groups(data.samples) > 1
-    one = solve(solver, L1SoftMaxProblem(data, 0.5, n_jobs=1), tol=1e-5)
-    two = solve(solver, L1SoftMaxProblem(data, 0.5, n_jobs=2), tol=1e-5)
+    one = solve(solver, Problem(data, SoftMaxLoss(), L1Norm(0.5), n_jobs=1), tol=1e-5)
+    two = solve(solver, Problem(data, SoftMaxLoss(), L1Norm(0.5), n_jobs=2), tol=1e-5)
     assert (one.weights == two.weights).all()
     assert one.dual == two.dual
 
@@ -165,16 +168,17 @@ def test_same_numbers_from_one_worker_and_two(solver, small_groups):
 def test_the_model_and_its_inverse_belong_together():
     """Both forms satisfy the secant equation of the latest pair and undo each other."""
     module = importlib.import_module("medn_edu.solvers.proximal_lbfgs")
-    problem = L1SoftMaxProblem(chains(1), 1.0)
+    problem = Problem(chains(1), SoftMaxLoss(), L1Norm(1.0))
     rng = np.random.default_rng(0)
+    steps = module._ProximalSteps(problem, 5)
     curvature = problem.curvature(np.zeros(problem.weight_shape.size))
-    history = module._History(FirstGuess(problem.data, curvature, floor_share=1e-3), 5)
-    points = [Point.of(problem.loss_and_gradient, 0.1 * rng.normal(size=64)) for _ in range(8)]
+    steps.initial = InitialHessian(problem.data, curvature, floor_share=1e-3)
+    points = [Point.at(problem, 0.1 * rng.normal(size=64)) for _ in range(8)]
     for old, new in itertools.pairwise(points):
-        history.append(Pair.between(old, new))
-    model = history.model()
-    assert len(history.pairs) == 5
-    last = history.pairs[-1]
+        steps.remember(Pair.between(old, new))
+    model = steps._model()
+    assert len(steps.pairs) == 5
+    last = steps.pairs[-1]
     np.testing.assert_allclose(model.multiply(last.step), last.change, atol=1e-8)
     np.testing.assert_allclose(model.solve(last.change), last.step, atol=1e-8)
     vector = rng.normal(size=64)
@@ -185,9 +189,9 @@ def test_the_model_and_its_inverse_belong_together():
 
 
 def test_many_features_get_a_diagonal_factor(monkeypatch):
-    problem = L1SoftMaxProblem(chains(5, **ODD), 0.7)
+    problem = Problem(chains(5, **ODD), SoftMaxLoss(), L1Norm(0.7))
     full = solve(proximal_lbfgs, problem)
-    monkeypatch.setattr("medn_edu.solvers._quasi_newton.MAX_GRAM_FEATURES", 3)
+    monkeypatch.setattr("medn_edu.solvers.initial_hessian.MAX_GRAM_FEATURES", 3)
     reduced = solve(proximal_lbfgs, problem)
     assert reduced.converged
     assert reduced.n_passes != full.n_passes
@@ -202,7 +206,7 @@ def test_wide_sparse_features_stay_sparse(monkeypatch):
     X = [sp.random(5, 5_000, density=1e-3, format="csr", random_state=rng) for _ in range(30)]
     data = label_samples(pack(X), rng.integers(3, size=150), np.ones((1, 3, 3), dtype=bool))
     monkeypatch.setattr(sp.csr_matrix, "toarray", refuse)
-    result = solve(proximal_lbfgs, L1SoftMaxProblem(data, 0.1), tol=1e-3)
+    result = solve(proximal_lbfgs, Problem(data, SoftMaxLoss(), L1Norm(0.1)), tol=1e-3)
     assert result.converged
     assert (result.weights != 0).sum() < 0.02 * result.weights.size
 
@@ -211,4 +215,4 @@ def test_wide_sparse_features_stay_sparse(monkeypatch):
 @pytest.mark.parametrize("start", [np.zeros(3), np.full(64, np.nan), np.zeros((8, 8))])
 def test_bad_start_is_named(solver, start):
     with pytest.raises(ValueError, match="warm_start"):
-        next(solver(L1SoftMaxProblem(chains(), 1.0), warm_start=start))
+        next(solver(Problem(chains(), SoftMaxLoss(), L1Norm(1.0)), warm_start=start))

@@ -10,18 +10,18 @@ from enumerated import KINDS, SLACKS, make_data, solved
 
 from medn_edu.kernels import smo as kernels
 from medn_edu.priors import GaussianPrior, LaplacePrior
-from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems import MarginLoss, Problem
 from medn_edu.results import DualMarginals, run
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack, QuadraticSlack
 from medn_edu.solvers import M3N_SOLVERS, smo
-from medn_edu.solvers._dual_state import DualState
+from medn_edu.solvers._training import tilted_prior, training_blocks, workspace
 
 SLACK = SLACKS["linear"]
 
 
-def make_problem(kind: str, prior=None, seed: int = 0, n_samples: int = 5) -> MaxMarginProblem:
-    return MaxMarginProblem(make_data(kind, seed, n_samples), prior or GaussianPrior(), SLACK)
+def make_problem(kind: str, prior=None, seed: int = 0, n_samples: int = 5) -> Problem:
+    return Problem(make_data(kind, seed, n_samples), MarginLoss(SLACK), prior or GaussianPrior())
 
 
 def iterates(problem, n, seed=0, **options):
@@ -55,11 +55,11 @@ def test_marginals_stay_feasible_and_the_dual_never_falls(kind):
     last, seen = 0.0, 0
     for iterate in islice(smo(problem, rng=np.random.default_rng(0)), 150):
         alpha = iterate.dual()
-        assert problem.is_feasible(alpha)
-        np.testing.assert_allclose(problem.masses(alpha), problem.mass, rtol=1e-10)
-        eta = problem.eta(alpha)
+        assert alpha.is_feasible(problem.data)
+        np.testing.assert_allclose(alpha.totals(problem.data), problem.C, rtol=1e-10)
+        eta = alpha.eta(problem.data)
         np.testing.assert_allclose(
-            iterate.weights, problem.prior.prior_variance * eta, rtol=1e-9, atol=1e-10
+            iterate.weights, problem.regulariser.prior_variance * eta, rtol=1e-9, atol=1e-10
         )
         dual, primal = problem.dual(alpha), problem.primal(iterate.weights)
         assert iterate.objective_estimate == pytest.approx(dual, rel=1e-10)
@@ -81,17 +81,21 @@ def test_a_step_may_move_more_than_the_product_of_largest_entropy():
     data = label_samples(
         pack([np.zeros((3, 1))]), np.array([0, 1, 0]), np.ones((1, 2, 2), dtype=bool)
     )
-    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
-    state = DualState(problem, gram_budget=0, capacity=1)
-    masses = DualMarginals(np.full((3, 2), 0.5), np.full((3, 2, 2), 0.25))
-    masses.edge[0] = 0.0
-    worst = np.zeros_like(state.work.labelling)
-    state.work.labelling[:] = 1
-    tables = masses.node, masses.edge
-    kernels.move(state.blocks, 0, state.model, state.work, worst, *tables, 1e9)
-    np.testing.assert_allclose(masses.node, [[0.25, 0.75]] * 3)
-    np.testing.assert_allclose(masses.edge[1:], [[[0.0, 0.25], [0.25, 0.5]]] * 2)
-    assert problem.is_feasible(masses)
+    problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
+    blocks, tilted = training_blocks(problem), tilted_prior(problem, np.zeros(6))
+    work = workspace(blocks, problem.weight_shape)
+    marginals = DualMarginals(np.full((3, 2), 0.5), np.full((3, 2, 2), 0.25))
+    marginals.edge[0] = 0.0
+    worst, gaps = np.zeros_like(work.labelling), np.zeros(1)
+    tables = worst, marginals.node, marginals.edge, gaps
+    # All labels wrong is best, all of them right is worst, and the weights of both are the same.
+    kernels.visit_samples(np.zeros(1, np.int64), blocks, tilted, work, *tables, 1, 0.1)
+    assert (worst.tolist(), work.labelling.tolist()) == ([0, 1, 0], [1, 0, 1])
+    np.testing.assert_allclose(marginals.node, [[0.25, 0.75], [0.75, 0.25], [0.25, 0.75]])
+    np.testing.assert_allclose(
+        marginals.edge[1:], [[[0.25, 0], [0.5, 0.25]], [[0.25, 0.5], [0, 0.25]]]
+    )
+    assert marginals.is_feasible(problem.data)
 
 
 def test_forbidden_transitions_get_no_mass():
@@ -124,9 +128,9 @@ def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="n_steps"):
         next(smo(make_problem("chain"), rng=rng, n_steps=0))
     with pytest.raises(TypeError, match="GaussianPrior"):
-        next(smo(MaxMarginProblem(data, LaplacePrior(4.0), LinearSlack(1.0)), rng=rng))
+        next(smo(Problem(data, MarginLoss(LinearSlack(1.0)), LaplacePrior(4.0)), rng=rng))
     with pytest.raises(TypeError, match="LinearSlack"):
-        next(smo(MaxMarginProblem(data, GaussianPrior(), QuadraticSlack(1.0)), rng=rng))
+        next(smo(Problem(data, MarginLoss(QuadraticSlack(1.0)), GaussianPrior()), rng=rng))
 
 
 def test_it_is_found_by_name():

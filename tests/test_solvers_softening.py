@@ -8,12 +8,12 @@ from optimality import certified_minimum
 from scipy.optimize import minimize
 from test_solvers_lbfgs import chains
 
-from medn_edu.problems import SoftMaxProblem
+from medn_edu.problems import L2Norm, Problem, SoftMaxLoss
 from medn_edu.results import run
 from medn_edu.solvers import lbfgs, softening
 
 
-def solve(problem: SoftMaxProblem, tol: float = 1e-6, **options):
+def solve(problem: Problem, tol: float = 1e-6, **options):
     rng = np.random.default_rng(0)
     return run(softening(problem, rng=rng, **options), problem, tol=tol, max_iter=3000)
 
@@ -21,10 +21,10 @@ def solve(problem: SoftMaxProblem, tol: float = 1e-6, **options):
 @pytest.mark.parametrize("lam", [0.5, 20.0])
 @pytest.mark.parametrize("epsilon", [2.0, 0.3, 0.03])
 def test_reaches_the_optimum_of_a_library(lam, epsilon):
-    problem = SoftMaxProblem(chains(), lam, epsilon=epsilon, loss_augmented=True)
+    problem = Problem(chains(), SoftMaxLoss(epsilon, loss_augmented=True), L2Norm(lam))
     result = solve(problem)
     peer = minimize(
-        problem.objective_and_gradient,
+        problem.smooth_part,
         np.zeros(problem.weight_shape.size),
         jac=True,
         method="L-BFGS-B",
@@ -39,26 +39,26 @@ def test_reaches_the_optimum_of_a_library(lam, epsilon):
 @pytest.mark.parametrize("lam", [0.2, 1.0, 5.0])
 def test_masses_certify_where_it_is_cold(lam):
     """M3N's own dual variables prove the soft optimum; with less patience than that, L-BFGS does."""
-    cold = SoftMaxProblem(chains(), lam, epsilon=1e-4, loss_augmented=True)
+    cold = Problem(chains(), SoftMaxLoss(1e-4, loss_augmented=True), L2Norm(lam))
     result = solve(cold, tol=1e-2)
     assert result.converged
     assert result.alpha is not None
-    assert result.dual == cold.dual_of_masses(result.alpha)
+    assert result.dual == cold.dual(result.alpha)
     np.testing.assert_allclose(result.weights, result.eta / lam, atol=1e-9)
-    warm = SoftMaxProblem(chains(), lam, epsilon=0.5, loss_augmented=True)
+    warm = Problem(chains(), SoftMaxLoss(0.5, loss_augmented=True), L2Norm(lam))
     result = solve(warm, tol=1e-2)
     assert result.converged
     assert result.alpha is None
-    assert result.dual == warm.dual(result.weights)
+    assert result.dual == warm.dual(warm.distributions(result.weights))
 
 
 @pytest.mark.parametrize("epsilon", [10.0, 0.1, 0.01])
 def test_every_iterate_of_both_legs_has_an_honest_gap(epsilon):
-    problem = SoftMaxProblem(chains(2), 0.5, epsilon=epsilon, loss_augmented=True)
+    problem = Problem(chains(2), SoftMaxLoss(epsilon, loss_augmented=True), L2Norm(0.5))
     best = solve(problem, tol=1e-7)
     n_passes, calls = {True: 0, False: 0}, 0
     for iterate in softening(problem, rng=np.random.default_rng(1)):
-        certificate = problem.certify(iterate)
+        certificate = iterate.certify(problem)
         slack = 1e-10 * abs(best.primal)
         assert certificate.dual <= best.primal + slack
         assert certificate.primal >= best.dual - slack
@@ -73,14 +73,14 @@ def test_every_iterate_of_both_legs_has_an_honest_gap(epsilon):
 
 def test_the_cold_problem_is_easier_from_the_hard_one():
     """The reason for this solver, as numbers of passes."""
-    problem = SoftMaxProblem(chains(3, n_samples=150), 0.5, epsilon=0.01, loss_augmented=True)
+    problem = Problem(chains(3, n_samples=150), SoftMaxLoss(0.01, loss_augmented=True), L2Norm(0.5))
     straight = run(lbfgs(problem), problem, tol=1e-2, max_iter=3000)
     assert straight.converged
     assert solve(problem, tol=1e-2).n_passes < straight.n_passes / 2
 
 
 def test_warm_start_at_the_optimum():
-    problem = SoftMaxProblem(chains(), 0.5, epsilon=1e-3, loss_augmented=True)
+    problem = Problem(chains(), SoftMaxLoss(1e-3, loss_augmented=True), L2Norm(0.5))
     first = solve(problem, tol=1e-2)
     again = solve(problem, tol=1e-2, warm_start=first.alpha)
     assert again.converged
@@ -90,7 +90,7 @@ def test_warm_start_at_the_optimum():
 def test_weights_to_start_from_are_used_if_they_are_near_and_dropped_if_they_are_far():
     data = chains()
     warm, cool, cold = (
-        SoftMaxProblem(data, 0.5, epsilon=epsilon, loss_augmented=True)
+        Problem(data, SoftMaxLoss(epsilon, loss_augmented=True), L2Norm(0.5))
         for epsilon in (1.0, 0.9, 1e-3)
     )
     weights = solve(warm, tol=1e-4).weights
@@ -107,11 +107,14 @@ def test_weights_to_start_from_are_used_if_they_are_near_and_dropped_if_they_are
 
 
 def test_no_posterior_variances():
-    problem = SoftMaxProblem(chains(), 1.0, epsilon=1e-3, loss_augmented=True)
+    problem = Problem(chains(), SoftMaxLoss(1e-3, loss_augmented=True), L2Norm(1.0))
     assert solve(problem, tol=1e-2).variance is None
 
 
 def test_needs_penalty_and_loss():
-    for problem in (SoftMaxProblem(chains(), 1.0), SoftMaxProblem(chains(), 0.0, 1, 1.0, True)):
+    for problem in (
+        Problem(chains(), SoftMaxLoss(), L2Norm(1.0)),
+        Problem(chains(), SoftMaxLoss(1.0, loss_augmented=True), L2Norm(0.0), n_jobs=1),
+    ):
         with pytest.raises(ValueError, match="needs a penalty and a loss"):
             next(softening(problem, rng=np.random.default_rng(0)))

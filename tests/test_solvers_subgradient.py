@@ -9,7 +9,7 @@ import pytest
 from enumerated import KINDS, SLACKS, make_data, solved
 
 from medn_edu.priors import GaussianPrior, LaplacePrior
-from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems import MarginLoss, Problem
 from medn_edu.results import run
 from medn_edu.slacks import LinearSlack, QuadraticSlack
 from medn_edu.solvers import M3N_SOLVERS, online_subgradient, subgradient
@@ -18,8 +18,8 @@ METHODS = [subgradient, online_subgradient]
 SLACK = SLACKS["linear"]
 
 
-def make_problem(kind: str, prior=None, seed: int = 0) -> MaxMarginProblem:
-    return MaxMarginProblem(make_data(kind, seed), prior or GaussianPrior(), SLACK)
+def make_problem(kind: str, prior=None, seed: int = 0) -> Problem:
+    return Problem(make_data(kind, seed), MarginLoss(SLACK), prior or GaussianPrior())
 
 
 def iterates(method, problem, n, seed=0, **options):
@@ -53,24 +53,24 @@ def test_every_pass_has_a_dual_point_and_an_honest_gap(method, beta, kind):
     passes = method(problem, rng=np.random.default_rng(0), beta=beta)
     for iterate in islice(passes, 40):
         alpha = iterate.dual()
-        assert problem.is_feasible(alpha)
-        np.testing.assert_allclose(problem.masses(alpha), problem.mass, rtol=1e-9)
+        assert alpha.is_feasible(problem.data)
+        np.testing.assert_allclose(alpha.totals(problem.data), problem.C, rtol=1e-9)
         primal, dual = problem.primal(iterate.weights), problem.dual(alpha)
         assert primal >= dual - 1e-9 * abs(primal)
         assert iterate.objective_estimate == pytest.approx(primal, rel=1e-9)
         assert iterate.gap_estimate == pytest.approx(primal - dual, rel=1e-7, abs=1e-9)
-        np.testing.assert_array_equal(iterate.variance, problem.prior.prior_variance)
+        np.testing.assert_array_equal(iterate.variance, problem.regulariser.prior_variance)
 
 
 @pytest.mark.filterwarnings("error")
 def test_masses_that_vanish_are_those_of_the_true_labellings():
     # C = 200 beta, as in the papers: all 120 steps are capped, and leave 1e-360 of the first sample.
-    problem = MaxMarginProblem(make_data(KINDS[1], 0, 120), GaussianPrior(), LinearSlack(C=1.0))
+    problem = Problem(make_data(KINDS[1], 0, 120), MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     passes = online_subgradient(problem, rng=np.random.default_rng(0), beta=0.005)
     for iterate in islice(passes, 3):
         alpha = iterate.dual()
-        assert problem.is_feasible(alpha)
-        np.testing.assert_allclose(problem.masses(alpha), problem.mass, rtol=1e-9)
+        assert alpha.is_feasible(problem.data)
+        np.testing.assert_allclose(alpha.totals(problem.data), problem.C, rtol=1e-9)
         assert np.isfinite(iterate.gap_estimate)
         primal, dual = problem.primal(iterate.weights), problem.dual(alpha)
         assert iterate.gap_estimate == pytest.approx(primal - dual)
@@ -80,13 +80,13 @@ def test_masses_that_vanish_are_those_of_the_true_labellings():
     for place, true in ((0, True), (-1, False)):
         nodes = np.flatnonzero(problem.data.samples.sample_of_node == order[place])
         on_true = masses.node[nodes, problem.data.labels[nodes]]
-        assert (on_true == problem.mass[order[place]]).all() == true
+        assert (on_true == problem.C[order[place]]).all() == true
 
 
 def test_batch_weights_belong_to_the_dual_point_throughout():
     """The docstring's line: each step changes the gap of the averages in one way only."""
     problem = make_problem(KINDS[1], varied(KINDS[1]))
-    variances = problem.prior.prior_variance
+    variances = problem.regulariser.prior_variance
     passes = subgradient(problem, rng=np.random.default_rng(0))
     weights, average, value, gap = np.zeros(len(variances)), np.zeros(len(variances)), 0.0, 0.0
     for t, iterate in enumerate(islice(passes, 30), start=1):
@@ -94,7 +94,7 @@ def test_batch_weights_belong_to_the_dual_point_throughout():
         value = (1 - step) * value + step * problem.primal(weights)
         average = (1 - step) * average + step * weights
         alpha = iterate.dual()
-        following = variances * problem.eta(alpha)
+        following = variances * alpha.eta(problem.data)
         target = weights + (following - weights) / step
         distance = np.sum((target - weights) ** 2 / variances)
         gap = (1 - step) * gap + step**2 * distance / 2
@@ -121,7 +121,7 @@ def test_online_pass_is_that_of_its_definition(kind, beta):
             rows = np.flatnonzero(enumerated.sample == i)
             violation = enumerated.losses[rows] - enumerated.differences[rows] @ weights
             best = rows[np.argmax(violation)]
-            target = variances * n * problem.mass[i] * enumerated.differences[best]
+            target = variances * n * problem.C[i] * enumerated.differences[best]
             average = (1 - step) * average + step * weights
             weights = (1 - step) * weights + step * target
         np.testing.assert_allclose(iterate.weights, average, rtol=1e-8, atol=1e-9)
@@ -155,9 +155,9 @@ def test_bad_input_is_refused(method):
         next(method(make_problem("chain"), rng=rng, beta=0.0))
     data = make_data("chain")
     with pytest.raises(TypeError, match="GaussianPrior"):
-        next(method(MaxMarginProblem(data, LaplacePrior(4.0), LinearSlack(1.0)), rng=rng))
+        next(method(Problem(data, MarginLoss(LinearSlack(1.0)), LaplacePrior(4.0)), rng=rng))
     with pytest.raises(TypeError, match="LinearSlack"):
-        next(method(MaxMarginProblem(data, GaussianPrior(), QuadraticSlack(1.0)), rng=rng))
+        next(method(Problem(data, MarginLoss(QuadraticSlack(1.0)), GaussianPrior()), rng=rng))
 
 
 def test_they_are_found_by_name():

@@ -13,8 +13,8 @@ from enumerated import KINDS, make_data
 from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu.priors import GaussianPrior, LaplacePrior, NormalGammaPrior
-from medn_edu.problems import MaxMarginProblem
-from medn_edu.results import DualVariables, Iterate, SolveResult, run
+from medn_edu.problems import DualVariables, MarginLoss, Problem
+from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack, QuadraticSlack
 from medn_edu.solvers import block_frank_wolfe, variational_bound, variational_laplace
@@ -25,7 +25,7 @@ LAM, C = 4.0, 1.3
 
 
 def make_problem(kind: str = KINDS[1], lam: float = LAM, price: float = C, **options):
-    return MaxMarginProblem(make_data(kind, **options), LaplacePrior(lam), LinearSlack(price))
+    return Problem(make_data(kind, **options), MarginLoss(LinearSlack(price)), LaplacePrior(lam))
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +40,7 @@ class Point:
     iterate: Iterate
 
 
-def copies(
-    problem: MaxMarginProblem, n_iterations: int, tol: float = 1e-8, **options
-) -> list[Point]:
+def copies(problem: Problem, n_iterations: int, tol: float = 1e-8, **options) -> list[Point]:
     iterates = variational_laplace(
         problem,
         rng=np.random.default_rng(0),
@@ -72,18 +70,16 @@ def by_hand(data: LabelledSamples, lam: float, price: float, mean, variance) -> 
     return float(np.sum(-entropy - log_integral) + price * data.sample_weight @ slack)
 
 
-def exact_optimum(problem: MaxMarginProblem) -> SolveResult:
+def exact_optimum(problem: Problem) -> SolveResult:
     iterates = block_frank_wolfe(problem, rng=np.random.default_rng(0))
     return run(iterates, problem, tol=1e-7, max_iter=5000)
 
 
-def quadratic_gap(problem: MaxMarginProblem, point: Point) -> float:
+def quadratic_gap(problem: Problem, point: Point) -> float:
     """Gap of the quadratic program, from its weights and from its masses, back at their full sum."""
-    quadratic = MaxMarginProblem(problem.data, GaussianPrior(point.variance), problem.slack)
+    quadratic = Problem(problem.data, MarginLoss(problem.loss.slack), GaussianPrior(point.variance))
     mass = np.bincount(point.alpha.sample, point.alpha.values, minlength=problem.n_samples)
-    alpha = replace(
-        point.alpha, values=(problem.mass / mass)[point.alpha.sample] * point.alpha.values
-    )
+    alpha = replace(point.alpha, values=(problem.C / mass)[point.alpha.sample] * point.alpha.values)
     return quadratic.primal(point.mean) - quadratic.dual(alpha)
 
 
@@ -104,7 +100,7 @@ def test_steps_of_algorithm_1(kind, lam):
         np.testing.assert_allclose(following.variance, 1 / inverse, rtol=1e-12)
     for point in points:
         # step 1: mu = Sigma eta for the eta of all the mass, a share of which is in point.alpha
-        eta = problem.eta(point.alpha)
+        eta = point.alpha.eta(problem.data)
         share = (point.mean @ eta) / (point.variance @ eta**2)
         assert share >= 1 - 1e-12
         np.testing.assert_allclose(point.mean, share * point.variance * eta, atol=1e-8)
@@ -113,7 +109,7 @@ def test_steps_of_algorithm_1(kind, lam):
 
 def test_first_quadratic_program_is_m3n():
     problem = make_problem()
-    m3n = MaxMarginProblem(problem.data, GaussianPrior(), problem.slack)
+    m3n = Problem(problem.data, MarginLoss(problem.loss.slack), GaussianPrior())
     result = run(block_frank_wolfe(m3n, rng=np.random.default_rng(0)), m3n, tol=1e-9, max_iter=5000)
     (point,) = copies(problem, 1, tol=1e-9)
     np.testing.assert_allclose(point.mean, result.weights, atol=1e-4)
@@ -155,7 +151,9 @@ def test_every_quadratic_program_starts_where_the_one_before_ended():
     warm = np.diff([point.iterate.n_oracle_calls for point in points])
     cold = []
     for point in points[1:]:
-        quadratic = MaxMarginProblem(problem.data, GaussianPrior(point.variance), problem.slack)
+        quadratic = Problem(
+            problem.data, MarginLoss(problem.loss.slack), GaussianPrior(point.variance)
+        )
         iterates = block_frank_wolfe(quadratic, rng=np.random.default_rng(0))
         cold.append(run(iterates, quadratic, tol=1e-3, max_iter=5000).n_oracle_calls)
     assert warm.sum() < 0.8 * sum(cold)
@@ -236,7 +234,7 @@ def test_bound_is_convex_in_means_and_variances_together():
 def test_variances_of_irrelevant_weights_go_to_one_over_lam(lam):
     """Not to zero, as the paper has it: with <w> = 0 Eq. 11 is sigma -> sqrt(sigma / lam)."""
     data = make_data("chain forbidden")
-    problem = MaxMarginProblem(data, LaplacePrior(lam), LinearSlack(C))
+    problem = Problem(data, MarginLoss(LinearSlack(C)), LaplacePrior(lam))
     last = copies(problem, 40, tol=1e-4)[-1]
     unused = np.zeros(data.allowed.shape, dtype=bool) | ~data.allowed
     coef = np.zeros((data.n_labels, data.samples.n_features), dtype=bool)
@@ -272,7 +270,7 @@ def test_extreme_lambda_overflows_in_a_sentence_or_not_at_all(lam):
 def test_dual_variables_are_feasible_for_the_exact_problem(lam):
     """A duality gap of the exact problem around its optimum, at every iteration."""
     problem = make_problem(lam=lam)
-    listed = enumerate_problem(problem.data, problem.prior, problem.slack)
+    listed = enumerate_problem(problem.data, problem.regulariser, problem.loss.slack)
     optimum = exact_optimum(problem)
     for point in copies(problem, 4, tol=1e-3):
         dense = listed.dense(point.alpha)
@@ -301,7 +299,7 @@ def test_programs_go_on_where_they_ended():
 
 
 def test_only_for_laplace_priors():
-    problem = MaxMarginProblem(make_data("chain"), GaussianPrior(), LinearSlack())
+    problem = Problem(make_data("chain"), MarginLoss(LinearSlack()), GaussianPrior())
     with pytest.raises(TypeError, match="expected a LaplacePrior, for which Algorithm 1 is made"):
         next(variational_laplace(problem, rng=np.random.default_rng(0)))
 
@@ -309,7 +307,7 @@ def test_only_for_laplace_priors():
 def test_another_slack_is_no_obstacle():
     """Only step 1 knows of the slack."""
     data = make_data(KINDS[1])
-    problem = MaxMarginProblem(data, LaplacePrior(LAM), QuadraticSlack(C))
+    problem = Problem(data, MarginLoss(QuadraticSlack(C)), LaplacePrior(LAM))
     points = copies(problem, 6, tol=1e-6)
     bounds = [point.bound for point in points]
     assert (np.diff(bounds) <= 1e-5 * np.abs(bounds[1:])).all()

@@ -19,7 +19,7 @@ from medn_edu.experiments.studies.overfitting import OVERFITTING_STUDY
 from medn_edu.experiments.studies.overfitting_reports import curves, rises
 from medn_edu.experiments.studies.sensitivity import FAMILIES, SENSITIVITY_STUDY, means, ranges
 from medn_edu.experiments.tables import csv_text, read_csv
-from medn_edu.problems import SoftMaxProblem
+from medn_edu.problems import L2Norm, Problem, SoftMaxLoss
 from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples, pack
 
 WAYS = [
@@ -40,7 +40,7 @@ def losses(X, y, weights):
     samples = pack(X)
     codes, classes = encode_labels(y, samples)
     data = label_samples(samples, codes, forbidden_to_allowed(None, classes))
-    return SoftMaxProblem(data, 0.0).primal(weights)
+    return Problem(data, SoftMaxLoss(), L2Norm(0.0)).primal(weights)
 
 
 @pytest.mark.parametrize(("made", "penalty"), WAYS)

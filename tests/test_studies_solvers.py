@@ -8,7 +8,8 @@ import pytest
 from medn_edu.experiments.studies.solvers import summaries, watch
 from medn_edu.plots import new_figure
 from medn_edu.plots.traces import draw_traces, label_traces, solver_traces
-from medn_edu.results import Certificate, Iterate
+from medn_edu.problems import Certificate
+from medn_edu.results import Iterate
 from medn_edu.solvers import M3N_SOLVERS
 
 
@@ -17,8 +18,8 @@ class Halving:
 
     n_samples = 4
 
-    def certify(self, iterate):
-        return Certificate(primal=1.0, dual=1.0 - iterate.weights[0])
+    def certify(self, weights, alpha=None):
+        return Certificate(primal=1.0, dual=1.0 - weights[0])
 
 
 def halving(calls_per_pass=4, stop_at=None):

@@ -20,7 +20,7 @@ from medn_edu.priors import (
     NormalInverseGaussianPrior,
     TwoPointPrior,
 )
-from medn_edu.results import DualVariables
+from medn_edu.problems import DualVariables
 from medn_edu.samples import Forest, label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem, p1_value, tilt

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from medn_edu.priors import GaussianPrior, LaplacePrior, NormalGammaPrior
-from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems import MarginLoss, Problem
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import variational_laplace
@@ -24,7 +24,7 @@ def test_one_weight_is_what_the_solver_does_twice(lam, C):
     Each of the two pays for itself and they share the margin, so a price of 2 C is C for each.
     """
     data = label_samples(pack([np.array([[0.5]])]), np.array([1]), np.ones((1, 2, 2), bool))
-    problem = MaxMarginProblem(data, LaplacePrior(lam), LinearSlack(2 * C))
+    problem = Problem(data, MarginLoss(LinearSlack(2 * C)), LaplacePrior(lam))
     variances, means = one_weight_bounds(lam, C, 6)
     bounds = jensen_bound(means, variances, lam) + C * np.maximum(0, 1 - means)
     solver = variational_laplace(

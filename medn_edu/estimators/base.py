@@ -15,7 +15,8 @@ from medn_edu import inference
 from medn_edu.checks import check_count, check_flag, check_jobs, check_positive
 from medn_edu.estimators import saving
 from medn_edu.estimators.progress import GapProgress, warn_unless_converged
-from medn_edu.results import Iterate, Problem, SolveResult, run
+from medn_edu.problems import Problem
+from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.samples import (
     LabelledSamples,
     Samples,

@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from medn_edu.checks import check_choice, check_positive
+from medn_edu.checks import check_choice, check_positive, check_share, shown
 from medn_edu.estimators.base import MarkovNetwork
-from medn_edu.problems import L1SoftMaxProblem, SoftMaxProblem
+from medn_edu.problems import ElasticNet, L1Norm, L2Norm, Problem, SoftMaxLoss
 from medn_edu.results import Iterate, SolveResult
 from medn_edu.samples import LabelledSamples
-from medn_edu.solvers import lbfgs, proximal_lbfgs
+from medn_edu.solvers import lbfgs, owlqn, proximal_lbfgs
 
 __all__ = ["CRF"]
 
+_SOLVERS = ("auto", "lbfgs", "plain_lbfgs", "owlqn", "proximal_lbfgs")
+_FOR_MAGNITUDES = {"owlqn": owlqn, "proximal_lbfgs": proximal_lbfgs}
+
 
 class CRF(MarkovNetwork):
-    """Conditional random field (Lafferty et al. 2001), plain or with an L2 or L1 penalty.
+    """Conditional random field (Lafferty et al. 2001), plain or with an L2 or L1 penalty, or both.
 
-    Minimises ``-sum_i log p(y_i | x_i; w)`` plus ``lam |w|^2 / 2`` or ``lam sum_k |w_k|``, with
-    ``p(y | x; w) ~ exp(w . f(x, y))``.  The L1 penalty makes weights exactly 0 where a feature is not
-    worth ``lam``; with it ``result_.subgradient_norm`` tells how far the solution is from optimal,
-    in the entry where that is most.
+    Minimises ``-sum_i log p(y_i | x_i; w)`` plus ``lam |w|^2 / 2``, ``lam |w|_1`` or, as an elastic
+    net, ``lam [(1 - l1_ratio) |w|^2 / 2 + l1_ratio |w|_1]``, with ``p(y | x; w) ~ exp(w . f(x, y))``.
+    Magnitudes make weights exactly 0 where a feature is not worth its price; with them
+    ``result_.subgradient_norm`` tells how far the solution is from optimal, in the entry where that is
+    most.
 
     The plain CRF may have no optimum: where some weights separate the samples, the loss falls to 0 as
     they grow without bound.  So it stops when the likelihood hardly changes, or when the samples are
@@ -30,18 +34,24 @@ class CRF(MarkovNetwork):
 
     Parameters
     ----------
-    penalty : {"l2", "l1", None}, default="l2"
-        Penalty on the weights: squares, magnitudes or none.
+    penalty : {"l2", "l1", "elasticnet", None}, default="l2"
+        Penalty on the weights: squares, magnitudes, both or none.
     lam : float, default=1.0
         Strength of the penalty, positive; ignored without a penalty.
+    l1_ratio : float, optional
+        Share of the magnitudes in an elastic net, from 0 to 1.  Needed there, and None otherwise.
+    solver : {"auto", "lbfgs", "plain_lbfgs", "owlqn", "proximal_lbfgs"}, default="auto"
+        How to train.  ``"lbfgs"`` starts from the curvature of the loss, ``"plain_lbfgs"`` does not;
+        the other two take magnitudes.  By default the fastest: ``"proximal_lbfgs"`` with magnitudes,
+        ``"lbfgs"`` with squares alone, and ``"plain_lbfgs"`` without a penalty.
     forbidden : collection of pairs, or dict from edge type to pairs, optional
         Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=1e-4
         Relative duality gap at which to stop; without a penalty the relative change of the
         likelihood per pass.
     max_iter : int, default=1000
-        Largest number of iterations of L-BFGS (with ``"l1"`` of proximal L-BFGS), the start counted as
-        one; nearly all of them take a single sweep over the samples.
+        Largest number of iterations, the start counted as one; nearly all of them take a single sweep
+        over the samples.
     warm_start : bool, default=False
         Go on from the last solution when fitted again to the same samples.
     n_jobs : int, default=1
@@ -59,11 +69,12 @@ class CRF(MarkovNetwork):
     >>> model.predict_marginals(X)[1].round(2)
     array([[0.92, 0.08]])
 
-    With an L1 penalty few weights remain:
+    With an L1 penalty few weights remain, with an elastic net a few more:
 
     >>> sparse = CRF(penalty="l1", lam=0.5, tol=1e-6).fit(X, y)
-    >>> int((sparse.weights_ != 0).sum()), sparse.weights_.size
-    (3, 8)
+    >>> both = CRF(penalty="elasticnet", lam=0.5, l1_ratio=0.5, tol=1e-6).fit(X, y)
+    >>> [int((model.weights_ != 0).sum()) for model in (sparse, both)], sparse.weights_.size
+    ([3, 5], 8)
     """
 
     def __init__(
@@ -71,6 +82,8 @@ class CRF(MarkovNetwork):
         penalty: str | None = "l2",
         lam: float = 1.0,
         *,
+        l1_ratio: float | None = None,
+        solver: str = "auto",
         forbidden: Any = None,
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -80,6 +93,8 @@ class CRF(MarkovNetwork):
     ) -> None:
         self.penalty = penalty
         self.lam = lam
+        self.l1_ratio = l1_ratio
+        self.solver = solver
         self.forbidden = forbidden
         self.tol = tol
         self.max_iter = max_iter
@@ -87,18 +102,45 @@ class CRF(MarkovNetwork):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _problem(self, data: LabelledSamples, n_jobs: int) -> SoftMaxProblem | L1SoftMaxProblem:
-        check_choice("penalty", self.penalty, (None, "l1", "l2"))
-        lam = check_positive("lam", self.lam) if self.penalty is not None else 0.0
-        problem = L1SoftMaxProblem if self.penalty == "l1" else SoftMaxProblem
-        return problem(data, lam, n_jobs)
+    def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
+        net = self._elastic_net()
+        check_choice("solver", self.solver, _SOLVERS)
+        if self.solver != "auto" and (self.solver in _FOR_MAGNITUDES) != (net.l1 > 0):
+            fitting = "'owlqn' or 'proximal_lbfgs'" if net.l1 > 0 else "'lbfgs' or 'plain_lbfgs'"
+            raise ValueError(
+                f"solver is {self.solver!r} and the penalty {self._described()}; expected {fitting}, or "
+                "'auto'."
+            )
+        return Problem(data, SoftMaxLoss(), net, n_jobs)
 
-    def _iterates(
-        self, problem: SoftMaxProblem | L1SoftMaxProblem, start: SolveResult | None
-    ) -> Iterator[Iterate]:
+    def _elastic_net(self) -> ElasticNet:
+        check_choice("penalty", self.penalty, (None, "l1", "l2", "elasticnet"))
+        if (self.l1_ratio is not None) != (self.penalty == "elasticnet"):
+            raise ValueError(
+                f"l1_ratio is {shown(self.l1_ratio)} and penalty {self.penalty!r}; expected a share "
+                "from 0 to 1 with penalty='elasticnet', and None with any other."
+            )
+        if self.penalty is None:
+            return L2Norm(0.0)
+        lam = check_positive("lam", self.lam)
+        share = {"l1": 1.0, "l2": 0.0}.get(self.penalty)
+        if share is None:
+            share = check_share("l1_ratio", self.l1_ratio)
+        if share in (0.0, 1.0):
+            return L1Norm(lam) if share else L2Norm(lam)
+        return ElasticNet(l1=lam * share, l2=lam * (1.0 - share))
+
+    def _described(self) -> str:
+        ratio = "" if self.l1_ratio is None else f" with l1_ratio={self.l1_ratio:g}"
+        return f"{self.penalty!r}{ratio}"
+
+    def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
         weights = start.weights if start else None
-        if isinstance(problem, L1SoftMaxProblem):
-            return proximal_lbfgs(problem, warm_start=weights)
-        # Without a penalty the way decides where one ends: see `lbfgs`.
-        plain = self.penalty is None
-        return lbfgs(problem, warm_start=weights, change_tol=self.tol, preconditioned=not plain)
+        solver = self.solver
+        if solver == "auto":  # without a penalty the way decides where one ends: see `lbfgs`
+            by_squares = "plain_lbfgs" if self.penalty is None else "lbfgs"
+            solver = "proximal_lbfgs" if problem.elastic_net.l1 > 0 else by_squares
+        if solver in _FOR_MAGNITUDES:
+            return _FOR_MAGNITUDES[solver](problem, warm_start=weights)
+        curved = solver == "lbfgs"
+        return lbfgs(problem, warm_start=weights, change_tol=self.tol, preconditioned=curved)

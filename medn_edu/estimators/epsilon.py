@@ -9,7 +9,7 @@ from typing import Any
 from medn_edu.checks import check_choice, check_nonnegative, check_positive, random_generator
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import MaxMarginProblem, SoftMaxProblem
+from medn_edu.problems import L2Norm, MarginLoss, Problem, SoftMaxLoss
 from medn_edu.results import Iterate, SolveResult
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack
@@ -96,7 +96,7 @@ class EpsilonMarkovNetwork(MarkovNetwork):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _problem(self, data: LabelledSamples, n_jobs: int) -> MaxMarginProblem | SoftMaxProblem:
+    def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
         C = check_positive("C", self.C)
         epsilon = check_nonnegative("epsilon", self.epsilon)
         check_choice("loss", self.loss, (None, "hamming"))
@@ -106,22 +106,19 @@ class EpsilonMarkovNetwork(MarkovNetwork):
                 "all; expected a positive epsilon, or loss='hamming'."
             )
         if epsilon == 0:
-            return MaxMarginProblem(data, GaussianPrior(), LinearSlack(C), n_jobs)
+            return Problem(data, MarginLoss(LinearSlack(C)), GaussianPrior(), n_jobs)
         # With C in the weights of the samples, both sides of the certificate are of the objective
         # as it is stated.
         priced = replace(data, sample_weight=C * data.sample_weight)
-        return SoftMaxProblem(
-            priced, 1.0, n_jobs, epsilon=epsilon, loss_augmented=self.loss is not None
-        )
+        loss = SoftMaxLoss(epsilon, loss_augmented=self.loss is not None)
+        return Problem(priced, loss, L2Norm(1.0), n_jobs)
 
-    def _iterates(
-        self, problem: MaxMarginProblem | SoftMaxProblem, start: SolveResult | None
-    ) -> Iterator[Iterate]:
+    def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
         rng = random_generator(self.random_state)
         alpha = start.alpha if start else None
-        if isinstance(problem, MaxMarginProblem):
+        if isinstance(problem.loss, MarginLoss):
             return block_frank_wolfe(problem, rng=rng, warm_start=alpha)
         weights = start.weights if start else None
-        if not problem.loss_augmented:
+        if not problem.loss.loss_augmented:
             return lbfgs(problem, warm_start=weights)
         return softening(problem, rng=rng, warm_start=weights if alpha is None else alpha)

@@ -22,8 +22,9 @@ from medn_edu.estimators.progress import StepProgress
 from medn_edu.problems import (
     L1Ball,
     L1Norm,
-    Norm,
-    NormMarginProblem,
+    MarginLoss,
+    Problem,
+    Regulariser,
     SquaredL1Norm,
     l1_constant,
     l1_constant_of_em,
@@ -228,10 +229,10 @@ class L1M3N(MarginNetwork):
         # What was learned must not change when parameters are set for another fit.
         self._trained = {name: getattr(self, name) for name in ("C", "lam", "solver")}
 
-    def _problem(self, data: LabelledSamples, n_jobs: int) -> NormMarginProblem:
+    def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
         self._check_constants()
         slack = LinearSlack(1.0 if self.solver in _IN_A_BALL else self.C)
-        return NormMarginProblem(data, self._norm(data, n_jobs), slack, n_jobs)
+        return Problem(data, MarginLoss(slack), self._norm(data, n_jobs), n_jobs)
 
     def _check_constants(self) -> None:
         check_choice("solver", self.solver, _KNOWN_BY)
@@ -251,7 +252,7 @@ class L1M3N(MarginNetwork):
         check_positive("C", self.C)
         check_count("n_iterations", self.n_iterations)
 
-    def _norm(self, data: LabelledSamples, n_jobs: int) -> Norm:
+    def _norm(self, data: LabelledSamples, n_jobs: int) -> Regulariser:
         """Return what weights cost: the constant in the terms of the solver."""
         if self.solver in _IN_A_BALL:
             return L1Ball(self._radius(data, n_jobs) if self.radius is None else self.radius)
@@ -261,7 +262,7 @@ class L1M3N(MarginNetwork):
 
     def _radius(self, data: LabelledSamples, n_jobs: int) -> float:
         """Find the ball on whose boundary the solution with this ``C`` lies."""
-        problem = NormMarginProblem(data, L1Norm(), LinearSlack(self.C), n_jobs)
+        problem = Problem(data, MarginLoss(LinearSlack(self.C)), L1Norm(), n_jobs)
         tol = min(self.tol, _CLOSE)
         path = l1_path(problem, rng=random_generator(self.random_state), tol=tol)
         result = run(path, problem, tol=tol, max_iter=_MOST_STEPS)
@@ -273,7 +274,7 @@ class L1M3N(MarginNetwork):
         # At a small C no weight is worth its price; a ball must not be empty.
         return max(float(np.abs(result.weights).sum()), _TINY)
 
-    def _iterates(self, problem: NormMarginProblem, start: SolveResult | None) -> Iterator[Iterate]:
+    def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
         rng = random_generator(self.random_state)
         if self.solver == "path":
             clean_up = None if self.clean_up is None else bool(self.clean_up)
@@ -299,7 +300,7 @@ class L1M3N(MarginNetwork):
         online = self.solver == "online_subgradient"
         return projected_subgradient(problem, rng=rng, online=online, beta=self.beta)
 
-    def _solve(self, problem: NormMarginProblem, start: SolveResult | None) -> SolveResult:
+    def _solve(self, problem: Problem, start: SolveResult | None) -> SolveResult:
         if self.solver != "em":
             return super()._solve(problem, start)
         passes = self._iterates(problem, start)
@@ -308,6 +309,6 @@ class L1M3N(MarginNetwork):
             n_iterations = self.n_iterations
             return run(passes, problem, tol=_NEVER, max_iter=n_iterations, callback=progress)
 
-    def _warn(self, result: SolveResult, problem: NormMarginProblem) -> None:
+    def _warn(self, result: SolveResult, problem: Problem) -> None:
         if self.solver != "em":
             super()._warn(result, problem)

@@ -28,8 +28,8 @@ def load_model(path: str | Path) -> MarkovNetwork:
     Returns
     -------
     MarkovNetwork
-        The trained estimator, with its certificate and history.  A prior of your own is not saved: the
-        model predicts, and wants the prior again before it is trained further.
+        The trained estimator, with its certificate and history.  A prior of your own is not saved,
+        so the model predicts, but it needs the prior again before you train it further.
 
     Raises
     ------
@@ -54,8 +54,8 @@ def load_model(path: str | Path) -> MarkovNetwork:
     estimators = {kind.__name__: kind for kind in kinds}
     if state["estimator"] not in estimators:
         raise ValueError(
-            f"{path} holds a model of the kind {state['estimator'][:50]!r}; this version of medn_edu "
-            f"knows {', '.join(estimators)}."
+            f"{path} holds a model of the kind {state['estimator'][:50]!r}; this version of "
+            f"medn_edu knows {', '.join(estimators)}."
         )
     kind, parameters = estimators[state["estimator"]], state["parameters"]
     for name in parameters.keys() - kind._get_param_names():

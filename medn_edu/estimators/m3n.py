@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from medn_edu.checks import random_generator
+from medn_edu.checks import check_share, random_generator
 from medn_edu.estimators.max_margin import MaxMarginNetwork
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems import ElasticNet, Problem
 from medn_edu.results import Iterate, SolveResult
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import m3n_iterates
@@ -23,13 +23,18 @@ class M3N(MaxMarginNetwork):
     ``w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y)``, by default with block-coordinate Frank-Wolfe on the
     dual.  The same weights are the mean of the MEDN posterior under a standard normal prior (Theorem 3).
 
+    With ``l1_ratio`` the squares become an elastic net, ``[(1 - l1_ratio) |w|^2 + l1_ratio |w|_1] / 2``,
+    which makes weights exactly 0 where a feature is not worth its price.
+
     Parameters
     ----------
     C : float, default=1.0
         Price of margin violations; positive.  Larger values fit the training data harder.
     solver : str, default="block_frank_wolfe"
         How to train, one of `medn_edu.solvers.M3N_SOLVERS`.  The default is the fastest; the others are
-        there for study, and start afresh also with ``warm_start=True``.
+        there for study, start afresh also with ``warm_start=True``, and take no ``l1_ratio``.
+    l1_ratio : float, default=0.0
+        Share of the magnitudes in an elastic net, from 0 to below 1; `L1M3N` has magnitudes alone.
     beta : float, optional
         Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient solvers, as in the papers, with
         ``C = 200 beta``; by default steps that reach the optimum sooner.
@@ -66,6 +71,7 @@ class M3N(MaxMarginNetwork):
         C: float = 1.0,
         solver: str = "block_frank_wolfe",
         *,
+        l1_ratio: float = 0.0,
         beta: float | None = None,
         forbidden: Any = None,
         tol: float = 1e-2,
@@ -77,6 +83,7 @@ class M3N(MaxMarginNetwork):
     ) -> None:
         self.C = C
         self.solver = solver
+        self.l1_ratio = l1_ratio
         self.beta = beta
         self.forbidden = forbidden
         self.tol = tol
@@ -86,13 +93,23 @@ class M3N(MaxMarginNetwork):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _prior(self) -> GaussianPrior:
-        return GaussianPrior()
+    def _prior(self) -> GaussianPrior | ElasticNet:
+        share = check_share("l1_ratio", self.l1_ratio)
+        if share == 1:
+            raise ValueError("l1_ratio is 1, without squares; expected a share below 1, or L1M3N.")
+        if share == 0:
+            return GaussianPrior()
+        if self.solver != "block_frank_wolfe":
+            raise ValueError(
+                f"l1_ratio is {share:g} and solver {self.solver!r}; expected l1_ratio=0, or "
+                "solver='block_frank_wolfe', the only one that takes an elastic net."
+            )
+        return ElasticNet(l1=share / 2, l2=1 - share)
 
     def _slack(self) -> LinearSlack:
         return LinearSlack(self.C)
 
-    def _iterates(self, problem: MaxMarginProblem, start: SolveResult | None) -> Iterator[Iterate]:
+    def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
         rng = random_generator(self.random_state)
         alpha = start.alpha if start else None
         return m3n_iterates(problem, self.solver, rng=rng, warm_start=alpha, beta=self.beta)

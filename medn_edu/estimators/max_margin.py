@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from medn_edu.checks import random_generator
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.priors import Prior
-from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems import ElasticNet, MarginLoss, Problem
 from medn_edu.results import Iterate, SolveResult
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import Slack
@@ -65,16 +65,16 @@ class MaxMarginNetwork(MarginNetwork):
 
     random_state: Any
 
-    def _prior(self) -> Prior:
+    def _prior(self) -> Prior | ElasticNet:
         raise TypeError(f"{type(self).__name__} cannot be trained; use M3N or MEDN.")
 
     def _slack(self) -> Slack:
         raise TypeError(f"{type(self).__name__} cannot be trained; use M3N or MEDN.")
 
-    def _problem(self, data: LabelledSamples, n_jobs: int) -> MaxMarginProblem:
-        return MaxMarginProblem(data, self._prior(), self._slack(), n_jobs)
+    def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
+        return Problem(data, MarginLoss(self._slack()), self._prior(), n_jobs)
 
-    def _iterates(self, problem: MaxMarginProblem, start: SolveResult | None) -> Iterator[Iterate]:
+    def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
         rng = random_generator(self.random_state)
         return block_frank_wolfe(problem, rng=rng, warm_start=start.alpha if start else None)
 
@@ -87,5 +87,9 @@ class MaxMarginNetwork(MarginNetwork):
     def posterior_variance_(self) -> np.ndarray:
         """Variances of the posterior over weights, a copy."""
         check_is_fitted(self, "coef_")
-        assert self.result_.variance is not None
+        if self.result_.variance is None:
+            raise AttributeError(
+                f"this {type(self).__name__} has no posterior_variance_: an elastic net is no prior; "
+                "expected l1_ratio=0."
+            )
         return self.result_.variance.copy()

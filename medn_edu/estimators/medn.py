@@ -12,9 +12,9 @@ from medn_edu.checks import check_choice, check_count, random_generator, shown
 from medn_edu.estimators.max_margin import MaxMarginNetwork
 from medn_edu.estimators.progress import StepProgress
 from medn_edu.priors import LaplacePrior, Prior, check_prior
-from medn_edu.problems import MaxMarginProblem
-from medn_edu.problems.margins import score_rounding
-from medn_edu.results import DualVariables, SolveResult, run
+from medn_edu.problems import DualVariables, Problem
+from medn_edu.problems.losses import score_rounding
+from medn_edu.results import SolveResult, run
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack, Slack, check_slack
 from medn_edu.solvers import check_m3n_solver, variational_laplace
@@ -93,10 +93,10 @@ class MEDN(MaxMarginNetwork):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _problem(self, data: LabelledSamples, n_jobs: int) -> MaxMarginProblem:
+    def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
         problem = super()._problem(data, n_jobs)
-        check_prior(problem.prior, problem.weight_shape.size)
-        _check_scores(problem)
+        check_prior(problem.regulariser, problem.weight_shape.size)
+        _check_scores(problem.data, self._prior())
         return problem
 
     def _prior(self) -> Prior:
@@ -223,7 +223,7 @@ class LaplaceMEDN(MaxMarginNetwork):
     def _slack(self) -> LinearSlack:
         return LinearSlack(self.C)
 
-    def _solve(self, problem: MaxMarginProblem, start: SolveResult | None) -> SolveResult:
+    def _solve(self, problem: Problem, start: SolveResult | None) -> SolveResult:
         if self.method == "exact":
             return super()._solve(problem, start)
         programs: list[DualVariables] = [*getattr(self, "_programs", [])] if start else []
@@ -244,24 +244,24 @@ class LaplaceMEDN(MaxMarginNetwork):
         self._programs = programs
         return replace(result, status=_VARIATIONAL + result.status)
 
-    def _warn(self, result: SolveResult, problem: MaxMarginProblem) -> None:
+    def _warn(self, result: SolveResult, problem: Problem) -> None:
         if self.method == "exact":
             super()._warn(result, problem)
 
 
-def _check_scores(problem: MaxMarginProblem) -> None:
+def _check_scores(data: LabelledSamples, prior: Prior) -> None:
     """Refuse features with which rounding would hide the loss from the very first scores.
 
     Only a prior whose mean is not 0 has scores at the start.
     """
-    start = np.zeros(problem.weight_shape.size)
-    rounding = score_rounding(problem.data, np.broadcast_to(problem.prior.mean(start), start.shape))
+    start = np.zeros(data.weight_shape.size)
+    rounding = score_rounding(data, np.broadcast_to(prior.mean(start), start.shape))
     i = int(np.argmax(rounding))
     if rounding[i] > 1.0:  # the least loss there is
-        samples = problem.data.samples
+        samples = data.samples
         rows = slice(*samples.indptr[samples.offsets[i : i + 2]])
         raise ValueError(
             f"sample {i} of X has features of size {np.abs(samples.data[rows]).max():.3g}, and the "
-            f"first scores under {problem.prior!r} are so large that rounding may hide the loss; "
-            "rescale or centre the features, to about 1, or take a prior of a smaller mean."
+            f"first scores under {prior!r} are so large that rounding may hide the loss; rescale or "
+            "centre the features, to about 1, or take a prior of a smaller mean."
         )

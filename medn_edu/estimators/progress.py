@@ -14,22 +14,19 @@ from medn_edu.results import STUCK, SolveResult, TracePoint
 
 __all__ = ["GapProgress", "StepProgress", "warn_unless_converged"]
 
-
 _DELAY = 2.0  # seconds before a bar appears
 
 
 class _TrainingBar:
-    """A bar that appears after two seconds, where somebody watches, if it is to be shown.
+    """A bar that appears after two seconds, if somebody can see it and ``TQDM_DISABLE`` is not set.
 
-    Its clock goes on while a pass lasts, because one pass over very long samples can take minutes.
+    Its clock keeps running during a pass, because one pass over very long samples can take minutes.
     """
 
     def __init__(self, name: str, *, shown: bool, **options: Any) -> None:
-        # None: ask the terminal
-        hidden = None if shown and not os.environ.get("TQDM_DISABLE") else True
-        self.bar = tqdm(
-            desc=f"Training {name}", delay=_DELAY, leave=False, disable=hidden, **options
-        )
+        hidden = True if not shown or os.environ.get("TQDM_DISABLE") else None  # tqdm decides
+        options |= {"delay": _DELAY, "leave": False, "disable": hidden}
+        self.bar = tqdm(desc=f"Training {name}", **options)
         self._over = threading.Event()
         self._clock = threading.Thread(target=self._tick, daemon=True)
 
@@ -52,20 +49,10 @@ class _TrainingBar:
 
 
 class GapProgress(_TrainingBar):
-    """A progress bar whose length is the way of the duality gap down to the tolerance.
+    """A bar that is full when the duality gap has come down to the tolerance.
 
-    Gaps fall about geometrically, so the bar moves with their logarithm, which makes the time left
-    an honest guess.  It appears only after two seconds, and only where somebody watches;
-    the environment variable ``TQDM_DISABLE`` switches it off.
-
-    Parameters
-    ----------
-    name : str
-        What is being trained.
-    tol : float
-        Relative gap to reach.
-    shown : bool
-        Whether to show anything.
+    Gaps fall roughly geometrically, so the bar moves with their logarithm.  That makes its estimate
+    of the time left a fair one.
     """
 
     def __init__(self, name: str, tol: float, *, shown: bool) -> None:
@@ -92,17 +79,7 @@ class GapProgress(_TrainingBar):
 
 
 class StepProgress(_TrainingBar):
-    """Shows how many of a known number of steps are done, once training takes over two seconds.
-
-    Parameters
-    ----------
-    name : str
-        What is being trained.
-    n_steps : int
-        Number of steps.
-    shown : bool
-        Whether to show anything.
-    """
+    """A bar that counts a known number of steps."""
 
     def __init__(self, name: str, n_steps: int, *, shown: bool) -> None:
         super().__init__(name, shown=shown, total=n_steps, unit="iteration")
@@ -116,28 +93,14 @@ class StepProgress(_TrainingBar):
 def warn_unless_converged(
     result: SolveResult, name: str, tol: float, max_iter: int, *, has_dual: bool
 ) -> None:
-    """Warn when a solver ended before its gap was small enough.
-
-    Parameters
-    ----------
-    result : SolveResult
-        What the solver reached.
-    name : str
-        Name of the estimator, for the message.
-    tol : float
-        Relative gap that was asked for.
-    max_iter : int
-        Passes that were allowed.
-    has_dual : bool
-        Whether there is a gap to close.
-    """
+    """Warn when a solver ended before its gap, or without a dual its likelihood, had settled."""
     if result.converged:
         return
     if has_dual:
         message = (
-            f"{name} reached a relative gap of {result.relative_gap:.2g} instead of {float(tol):.2g} "
-            f"({result.status}); raise max_iter or tol, regularise more, or scale the features to "
-            "about 1."
+            f"{name} reached a relative gap of {result.relative_gap:.2g} instead of "
+            f"{float(tol):.2g} ({result.status}); raise max_iter or tol, regularise "
+            "more, or scale the features to about 1."
         )
     elif result.n_passes >= max_iter:
         message = (

@@ -1,8 +1,8 @@
 """Saving and loading trained models: one npz file of plain arrays and a JSON header, no pickle.
 
-A file that is loaded is read as numbers and text and never run, so a model from a stranger can at
-worst be wrong.  What it declares is checked before it is read: a small file may say that it unpacks to
-more than the memory holds.
+A file is read as numbers and text, and nothing in it is ever run.  So a model from a stranger can
+at worst be wrong.  What the file declares is checked before it is read, because a small file may
+unpack to more than the memory holds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import numpy as np
 
 from medn_edu import priors, slacks
 from medn_edu.files import write_atomically
-from medn_edu.results import DualVariables, SolveResult, TracePoint
+from medn_edu.problems import DualVariables
+from medn_edu.results import SolveResult, TracePoint
 
 __all__ = ["load_state", "save_model"]
 
@@ -38,8 +39,8 @@ _KINDS: dict[Any, tuple[type, ...]] = {
 _SCALARS = {f.name: _KINDS[f.type] for f in fields(SolveResult) if f.name not in _ARRAYS}
 _TRACE = [f.name for f in fields(TracePoint)]
 _ALPHA = [f.name for f in fields(DualVariables)]
-# Members of a file: what they hold, and whether the header says how much of it.  The others must not
-# unpack to more than so many times the size of the file, plus a little.
+# What the members of a file hold.  The header says how large the fixed ones are.  The free ones
+# must not unpack to more than _UNPACKED times the size of the file, plus _LITTLE bytes.
 _FIXED = {"weights": "f8", "eta": "f8", "variance": "f8", "allowed": "?"}
 _FREE = {"header": "u1", "offsets": "i8", "labels": "i8", "trace": "f8"} | {
     f"alpha_{name}": "f8" if name == "values" else "i8" for name in _ALPHA
@@ -54,8 +55,8 @@ _BEGINNING = re.compile(
     re.DOTALL,
 )
 _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
-# Parameters that are objects of ours: their class and constants are saved, nothing else is made from a
-# file.  The array that a Gaussian prior may hold is written as a list.
+# Parameters that are objects of ours: only their class and constants are saved, and a file can make
+# no other objects.  The array that a Gaussian prior may hold is written as a list.
 _KNOWN: dict[str, Any] = {
     name: kind
     for room in (priors, slacks)
@@ -65,30 +66,14 @@ _KNOWN: dict[str, Any] = {
 
 
 def save_model(model: Any, path: str | Path) -> None:
-    """Write a trained estimator to ``path``, in one step.
-
-    Parameters
-    ----------
-    model : MarkovNetwork
-        A trained estimator.
-    path : str or Path
-        File to write.
-
-    Raises
-    ------
-    TypeError
-        If a label or a parameter is of a type that JSON cannot hold.
-    OSError
-        If the file cannot be written.
-    """
+    """Write a trained estimator to ``path``, in one step."""
     result: SolveResult = model.result_
+    parameters = model.get_params()
     header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "estimator": type(model).__name__,
-        "parameters": {
-            name: _encode(value, f"parameter {name}") for name, value in model.get_params().items()
-        },
+        "parameters": {n: _encode(value, f"parameter {n}") for n, value in parameters.items()},
         "classes": [_encode(label, "a label") for label in model.classes_.tolist()],
         "n_features": int(model.n_features_in_),
         "result": {name: _encode(getattr(result, name), name) for name in _SCALARS},
@@ -109,34 +94,17 @@ def save_model(model: Any, path: str | Path) -> None:
     content = io.BytesIO()
     np.savez_compressed(content, allow_pickle=False, **arrays)
     free = sum(array.nbytes for name, array in arrays.items() if name in _FREE)
-    if (
-        free > _UNPACKED * len(content.getvalue()) + _LITTLE // 2
-    ):  # loading would take it for a bomb
-        content = io.BytesIO()
+    if free > _UNPACKED * len(content.getvalue()) + _LITTLE // 2:
+        content = io.BytesIO()  # uncompressed: what shrinks so well would be refused when loaded
         np.savez(content, allow_pickle=False, **arrays)
     write_atomically(path, content.getvalue())
 
 
 def load_state(path: str | Path) -> dict[str, Any]:
-    """Read what `save_model` wrote and check that it hangs together.
+    """Read what `save_model` wrote, and refuse it unless everything in it fits together.
 
-    Parameters
-    ----------
-    path : str or Path
-        File to read.
-
-    Returns
-    -------
-    dict
-        ``estimator``, ``parameters``, ``classes``, ``n_features``, ``weights``, ``eta``, ``allowed``,
-        ``offsets``, ``labels`` and ``result``.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is not a readable model.
+    The result has the keys ``estimator``, ``parameters``, ``classes``, ``n_features``, ``allowed``,
+    ``offsets``, ``labels`` and ``result``.
     """
     path = Path(path)
     if not os.path.isfile(path):  # which, unlike that of Path, never raises
@@ -147,7 +115,7 @@ def load_state(path: str | Path) -> dict[str, Any]:
                 raise ValueError("it is not a zip archive")
             with zipfile.ZipFile(file) as archive:
                 return _state(archive, os.fstat(file.fileno()).st_size)
-    except Exception as error:  # whatever the bytes of a stranger's file make zip and numpy do
+    except Exception as error:  # zip and numpy may raise anything on the bytes of a stranger's file
         reason = " ".join(f"{type(error).__name__}: {error}"[:200].split())
         reason = "".join(c if c.isprintable() else "?" for c in reason)
         raise ValueError(
@@ -163,48 +131,34 @@ def _state(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
         raise ValueError(f"its format is {header['format']!r}")
     if header["format_version"] != FORMAT_VERSION:
         raise ValueError("it was written by another version of medn_edu")
-    _require(isinstance(header["estimator"], str), "estimator")
-    parameters = {name: _decode(value) for name, value in header["parameters"].items()}
-    classes = _classes(header["classes"])
-    n_features = header["n_features"]
-    _require(type(n_features) is int and n_features >= 0, "n_features")
-    scalars = {name: _decode(header["result"][name]) for name in _SCALARS}
+    state = {name: header[name] for name in ("estimator", "n_features")}
+    _require(type(state["estimator"]) is str, "estimator")
+    _require(type(state["n_features"]) is int and state["n_features"] >= 0, "n_features")
+    state["parameters"] = {name: _decode(value) for name, value in header["parameters"].items()}
+    state["classes"] = _classes(header["classes"])
+    result = {name: _decode(header["result"][name]) for name in _SCALARS}
     for name, kinds in _SCALARS.items():
-        _require(type(scalars[name]) in kinds, name)
-        _require(not isinstance(scalars[name], int) or abs(scalars[name]) < 2**63, name)
-    _check_shapes(shapes, len(classes), n_features, scalars["n_passes"])
+        _require(type(result[name]) in kinds, name)
+        _require(not isinstance(result[name], int) or abs(result[name]) < 2**63, name)
+    n_labels = len(state["classes"])
+    _check_shapes(shapes, n_labels, state["n_features"], result["n_passes"])
     arrays = {name: _read(archive, name) for name in shapes if name != "header"}
-    _check_arrays(arrays, len(classes))
+    _check_arrays(arrays, n_labels)
     counts: list[Any] = [int if name.startswith("n_") else float for name in _TRACE]
-    trace = [
+    result["trace"] = [
         TracePoint(*(kind(value) for kind, value in zip(counts, row, strict=True)))
         for row in arrays["trace"].tolist()
     ]
-    alpha = None
+    result["alpha"] = None
     if "alpha_sample" in arrays:
-        alpha = DualVariables(**{name: arrays[f"alpha_{name}"] for name in _ALPHA})
-    result = SolveResult(
-        weights=arrays["weights"],
-        eta=arrays["eta"],
-        alpha=alpha,
-        trace=trace,
-        variance=arrays.get("variance"),
-        **scalars,
-    )
-    return {
-        "estimator": header["estimator"],
-        "parameters": parameters,
-        "classes": classes,
-        "n_features": n_features,
-        "allowed": arrays["allowed"],
-        "offsets": arrays["offsets"],
-        "labels": arrays["labels"],
-        "result": result,
-    }
+        result["alpha"] = DualVariables(*(arrays[f"alpha_{name}"] for name in _ALPHA))
+    result |= {name: arrays.get(name) for name in ("weights", "eta", "variance")}
+    state["result"] = SolveResult(**result)
+    return state | {name: arrays[name] for name in ("allowed", "offsets", "labels")}
 
 
 def _declared_shapes(archive: zipfile.ZipFile, size: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of all arrays of a file, none of which is read for that."""
+    """Return the shapes that all arrays of a file declare, reading only how each begins."""
     shapes: dict[str, tuple[int, ...]] = {}
     free = 0
     for member in archive.infolist():
@@ -243,8 +197,8 @@ def _classes(saved: Any) -> list[Any]:
     _require(isinstance(saved, list), "classes")
     classes = [_decode(label) for label in saved]
     longest = max((len(label) for label in classes if isinstance(label, str)), default=0)
-    _require(len(set(classes)) == len(classes) >= 2, "classes")
-    _require(all(label is not None and label == label for label in classes), "classes")
+    whole = all(label is not None and label == label for label in classes)  # nan is not itself
+    _require(len(set(classes)) == len(classes) >= 2 and whole, "classes")
     _require(len(classes) * longest <= _TEXT, "classes")
     return classes
 
@@ -255,22 +209,19 @@ def _check_shapes(
     """Compare what members declare with the header and with each other."""
     n_edge_types = shapes["allowed"][0] if shapes["allowed"] else 0
     n_weights = n_labels * n_features + n_edge_types * n_labels**2
+    n_labellings = math.prod(shapes.get("alpha_values", ()))
     expected: dict[str, tuple[int, ...]] = {
         "allowed": (max(n_edge_types, 1), n_labels, n_labels),
         "weights": (n_weights,),
         "eta": (n_weights,),
         "variance": (n_weights,),
         "trace": (n_passes, len(_TRACE)),
+        "alpha_sample": (n_labellings,),
+        "alpha_offsets": (n_labellings + 1,),
+        "alpha_values": (n_labellings,),
     }
-    alpha = [f"alpha_{name}" for name in _ALPHA if f"alpha_{name}" in shapes]
-    if alpha:
-        _require(len(alpha) == len(_ALPHA), "alpha")
-        n_labellings = math.prod(shapes["alpha_values"])
-        expected |= {
-            "alpha_sample": (n_labellings,),
-            "alpha_offsets": (n_labellings + 1,),
-            "alpha_values": (n_labellings,),
-        }
+    n_alpha = sum(name.startswith("alpha_") for name in shapes)
+    _require(n_alpha in (0, len(_ALPHA)), "alpha")
     for name, shape in expected.items():
         _require(name not in shapes or shapes[name] == shape, name)
     for name in ("offsets", "labels", "alpha_labels"):
@@ -324,7 +275,7 @@ def _encode(value: Any, name: str) -> Any:
     if type(value) is _KNOWN.get(type(value).__name__):
         constants = {f.name: getattr(value, f.name) for f in fields(value)}
         return {type(value).__name__: _encode(constants, name)}
-    if hasattr(value, "log_mgf"):  # a prior of somebody's own: the model will predict, not train
+    if hasattr(value, "log_mgf"):  # a prior of your own: the model will predict, not train
         return f"{type(value).__name__}, a prior that is not saved with the model"
     raise TypeError(
         f"{name} is a {type(value).__name__}, which cannot be saved; expected numbers, strings, "

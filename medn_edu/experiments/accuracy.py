@@ -19,7 +19,7 @@ from medn_edu.datasets import load_digit_words, make_chain_crf
 from medn_edu.estimators import L1M3N, M3N
 from medn_edu.experiments.bench import BenchRow
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import L1Norm, NormMarginProblem, em_constant
+from medn_edu.problems import L1Norm, MarginLoss, Problem, em_constant
 from medn_edu.samples import (
     LabelledSamples,
     encode_labels,
@@ -122,7 +122,7 @@ def _l1_row(name: str, problems: list[_Small]) -> BenchRow:
         if best.l1_norm == 0:  # nothing to find, and no radius to find it in
             continue
         weights = make(C, best).fit(X, y).weights_
-        primal = NormMarginProblem(data, L1Norm(), LinearSlack(C)).primal(weights)
+        primal = Problem(data, MarginLoss(LinearSlack(C)), L1Norm()).primal(weights)
         excesses.append(primal / best.value - 1)
     where = f"largest of {len(excesses)} enumerated problems, C of 0.1, 0.3 and 1"
     return _bench_row(f"L1-M3N by {name}", max(excesses), limit, f"{where}, {remark}".rstrip(", "))

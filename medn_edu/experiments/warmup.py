@@ -20,7 +20,7 @@ from medn_edu import inference, kernels
 from medn_edu.estimators import CRF, M3N, MEDN, EpsilonMarkovNetwork, LaplaceMEDN
 from medn_edu.kernels._cache import cache_folder
 from medn_edu.priors import GaussianPrior, LaplacePrior
-from medn_edu.problems import L1Ball, MaxMarginProblem, NormMarginProblem
+from medn_edu.problems import L1Ball, MarginLoss, Problem
 from medn_edu.samples import (
     Forest,
     LabelledSamples,
@@ -177,7 +177,7 @@ def _train_crfs(X: list[Forest], y: list[list[int]]) -> None:
 
 def _grow(X: list[Forest], y: list[list[int]]) -> None:
     """Train M3N with room for a single labelling per sample, so that more has to be made."""
-    problem = MaxMarginProblem(_labelled(X, y), GaussianPrior(), LinearSlack(1.0))
+    problem = Problem(_labelled(X, y), MarginLoss(LinearSlack(1.0)), GaussianPrior())
     passes = block_frank_wolfe(problem, rng=np.random.default_rng(0), capacity=1)
     for _ in zip(range(5), passes, strict=False):
         pass
@@ -185,7 +185,7 @@ def _grow(X: list[Forest], y: list[list[int]]) -> None:
 
 def _project(X: list[Forest], y: list[list[int]]) -> None:
     """Take steps that leave a small ball."""
-    problem = NormMarginProblem(_labelled(X, y), L1Ball(0.1), LinearSlack(1.0))
+    problem = Problem(_labelled(X, y), MarginLoss(LinearSlack(1.0)), L1Ball(0.1))
     passes = projected_subgradient(problem, rng=np.random.default_rng(0))
     for _ in zip(range(3), passes, strict=False):
         pass

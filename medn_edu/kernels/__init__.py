@@ -16,15 +16,13 @@ from medn_edu.kernels._cache import cache_folder, kept_in
 
 with kept_in(cache_folder(Path(__file__).parent)):
     from medn_edu.kernels import (
-        block_atoms,
-        block_frank_wolfe,
-        block_masses,
-        block_model,
-        block_oracle,
-        block_products,
+        atoms,
+        block_step,
+        bundles,
         compress,
         exponentiate,
         k_best,
+        line_search,
         marginalize,
         maximize,
         online_subgradient,
@@ -36,15 +34,13 @@ with kept_in(cache_folder(Path(__file__).parent)):
     )
 
 __all__ = [
-    "block_atoms",
-    "block_frank_wolfe",
-    "block_masses",
-    "block_model",
-    "block_oracle",
-    "block_products",
+    "atoms",
+    "block_step",
+    "bundles",
     "compress",
     "exponentiate",
     "k_best",
+    "line_search",
     "marginalize",
     "maximize",
     "online_subgradient",

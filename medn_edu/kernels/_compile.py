@@ -1,4 +1,4 @@
-"""The one decorator of all kernels.
+"""The decorators of all kernels.
 
 A kernel is a function over C-contiguous arrays and scalars, compiled when it is first called and
 kept on disk (`medn_edu.kernels._cache` says where).  It releases the interpreter's lock, so that
@@ -11,16 +11,24 @@ plain Python.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import numba
+from numba.core.registry import CPUDispatcher
 
 from medn_edu.kernels._cache import KernelCache
 
-__all__ = ["inlined_kernel", "kernel"]
+__all__ = ["inner_kernel", "kernel"]
 
 _Function = TypeVar("_Function", bound=Callable)
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+
+class _InnerDispatcher(CPUDispatcher):
+    """Compiled code that Python cannot call: without this class the process would end there."""
+
+    def __call__(self, *arguments: Any) -> NoReturn:
+        raise TypeError(f"{self.__name__} is compiled for other kernels, not for calls from Python")
 
 
 def kernel(function: _Function) -> _Function:
@@ -28,12 +36,16 @@ def kernel(function: _Function) -> _Function:
     return _compiled(function)
 
 
-def inlined_kernel(function: _Function) -> _Function:
-    """Compile a function into its callers: for small ones that are handed bundles of many arrays.
+def inner_kernel(function: _Function) -> _Function:
+    """Compile a function that only other kernels call.
 
-    Passing on such a bundle costs more than a short loop.
+    It goes without the wrapper that takes arguments from Python, which for a dozen arrays takes as
+    long to compile as the function itself.
     """
-    return _compiled(function, forceinline=True)
+    compiled = _compiled(function, no_cpython_wrapper=True)
+    if compiled is not function:
+        compiled.__class__ = _InnerDispatcher
+    return compiled
 
 
 def _compiled(function: _Function, **options: Any) -> _Function:

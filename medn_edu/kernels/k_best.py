@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels._compile import inner_kernel, kernel
 
 __all__ = ["k_best_labellings"]
 
@@ -76,7 +76,7 @@ def k_best_labellings(
     return n_found
 
 
-@kernel
+@inner_kernel
 def _choose(score, size, step, position, message, choice):
     """Merge the lists ``score[b] + step[b]``; return the length of the result."""
     n_labels, k = score.shape
@@ -97,7 +97,7 @@ def _choose(score, size, step, position, message, choice):
     return k
 
 
-@kernel
+@inner_kernel
 def _combine(x, n_x, y, n_y, position, sums, origin):
     """List the best sums ``x[i] + y[j]``; return how many there are."""
     k = sums.size

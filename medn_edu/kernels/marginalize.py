@@ -34,7 +34,7 @@ import math
 
 import numpy as np
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels._compile import inner_kernel, kernel
 
 __all__ = [
     "LOG_LEAST",
@@ -303,7 +303,7 @@ def log_down(
         entropy[i - first] = total
 
 
-@kernel
+@inner_kernel
 def _normalise(x, p):
     """Write ``p = exp(x) / sum(exp(x))``, which may be ``x``; return its entropy."""
     largest = _maximum(x)
@@ -322,7 +322,7 @@ def _normalise(x, p):
     return math.log(total) + spread / total
 
 
-@kernel
+@inner_kernel
 def _product(x, rows, out):
     """Write ``out[a] = sum_b x[b] rows[b, a]``, four rows at a time."""
     n_labels = x.size
@@ -342,7 +342,7 @@ def _product(x, rows, out):
         b += 1
 
 
-@kernel
+@inner_kernel
 def _total(x):
     """Sum in four strands: a single one would wait for each addition."""
     s0 = s1 = s2 = s3 = 0.0
@@ -359,7 +359,7 @@ def _total(x):
     return (s0 + s1) + (s2 + s3)
 
 
-@kernel
+@inner_kernel
 def _maximum(x):
     """Maximum in four strands."""
     m0 = m1 = m2 = m3 = -np.inf
@@ -376,7 +376,7 @@ def _maximum(x):
     return max(max(m0, m1), max(m2, m3))
 
 
-@kernel
+@inner_kernel
 def _log_sum(x):
     """Return ``log(sum(exp(x)))``; -inf where all of ``x`` is."""
     largest = _maximum(x)

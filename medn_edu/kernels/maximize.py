@@ -8,18 +8,72 @@ vectorised, which a search for the maximum over ``b`` is not.
 Going down, the best label of ``t`` given its parent's is found again from one row,
 ``argmax_b (score[t, b] + edge[a, b])``.  That costs as little as a single label's message and saves
 storing a table of back-pointers.  Of labels that are equally good the lowest is taken.
+
+Both sweeps work on one sample, whose nodes are ``first <= t < last``, and in place.  Training calls
+them as well as inference.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels._compile import inner_kernel, kernel
 
-__all__ = ["best_labellings", "max_message", "max_up"]
+__all__ = ["best_labellings", "max_down", "max_message", "max_up"]
 
 
 @kernel
+def best_labellings(
+    node, edge, edge_t, parents, edge_types, offsets, first, last, score, labels, best
+):
+    """Write the best labellings of samples ``first <= i < last`` and their scores.
+
+    ``score`` is scratch space with a row for each node of the longest sample.
+    """
+    n_labels = node.shape[1]
+    message = np.empty(n_labels)
+    for i in range(first, last):
+        lo, hi = offsets[i], offsets[i + 1]
+        for t in range(lo, hi):
+            for a in range(n_labels):
+                score[t - lo, a] = node[t, a]
+        max_up(score, edge_t, parents, edge_types, lo, hi, message)
+        best[i] = max_down(score, edge, parents, edge_types, lo, hi, labels[lo:hi])
+
+
+@inner_kernel
+def max_up(score, edge_t, parents, edge_types, first, last, message):
+    """Add to ``score[t - first, b]`` what the subtrees below ``t`` score at best if its label is b."""
+    for t in range(last - 1, first - 1, -1):
+        if parents[t] >= 0:
+            max_message(score[t - first], edge_t[edge_types[t]], message)
+            above = score[parents[t] - first]
+            for a in range(message.size):
+                above[a] += message[a]
+
+
+@inner_kernel
+def max_down(score, edge, parents, edge_types, first, last, labels):
+    """Write the best labelling to ``labels[t - first]``, given what `max_up` left; return its score."""
+    total = 0.0
+    for t in range(first, last):
+        row = score[t - first]
+        label, largest = 0, -np.inf
+        if parents[t] < 0:
+            for b in range(row.size):
+                if row[b] > largest:
+                    largest, label = row[b], b
+            total += largest
+        else:
+            step = edge[edge_types[t], labels[parents[t] - first]]
+            for b in range(row.size):
+                if row[b] + step[b] > largest:
+                    largest, label = row[b] + step[b], b
+        labels[t - first] = label
+    return total
+
+
+@inner_kernel
 def max_message(score, edge_t, message):
     """Write ``message[a] = max_b (score[b] + edge_t[b, a])``."""
     n_labels = score.size
@@ -42,53 +96,3 @@ def max_message(score, edge_t, message):
             x0 = s0 + r0[a]
             message[a] = x0 if x0 > message[a] else message[a]
         b += 1
-
-
-@kernel
-def max_up(node, edge_t, parents, edge_types, start, stop, score, message):
-    """Fill ``score[t - start, b]`` with the best score of the subtree below ``t`` when it has label b.
-
-    One sample, whose nodes are ``start <= t < stop``; ``message`` is scratch space.
-    """
-    n_labels = node.shape[1]
-    for t in range(start, stop):
-        for a in range(n_labels):
-            score[t - start, a] = node[t, a]
-    for t in range(stop - 1, start - 1, -1):
-        if parents[t] >= 0:
-            max_message(score[t - start], edge_t[edge_types[t]], message)
-            above = score[parents[t] - start]
-            for a in range(n_labels):
-                above[a] += message[a]
-
-
-@kernel
-def best_labellings(
-    node, edge, edge_t, parents, edge_types, offsets, first, last, score, labels, best
-):
-    """Write the best labellings of samples ``first <= i < last`` and their scores.
-
-    ``score`` is scratch space with a row for each node of the longest sample.
-    """
-    n_labels = node.shape[1]
-    message = np.empty(n_labels)
-    for i in range(first, last):
-        start, stop = offsets[i], offsets[i + 1]
-        max_up(node, edge_t, parents, edge_types, start, stop, score, message)
-        total = 0.0
-        for t in range(start, stop):
-            row = score[t - start]
-            label = 0
-            largest = -np.inf
-            if parents[t] < 0:
-                for b in range(n_labels):
-                    if row[b] > largest:
-                        largest, label = row[b], b
-                total += largest
-            else:
-                step = edge[edge_types[t], labels[parents[t]]]
-                for b in range(n_labels):
-                    if row[b] + step[b] > largest:
-                        largest, label = row[b] + step[b], b
-            labels[t] = label
-        best[i] = total

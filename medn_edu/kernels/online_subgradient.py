@@ -1,6 +1,6 @@
 """A pass of online sub-gradient descent: decode one sample, shrink everything, add one labelling.
 
-Every step multiplies weights, average and dual masses by ``1 - a`` and adds to a few of their cells.
+Every step multiplies weights, average and dual variables by ``1 - a`` and adds to a few of their cells.
 So all of them are kept as one *scale* times raw numbers: shrinking changes the scale alone, and what
 is added is divided by it.
 
@@ -17,9 +17,10 @@ at the end of a pass and whenever the scale has become too small.
 
 from __future__ import annotations
 
-from medn_edu.kernels._compile import kernel
-from medn_edu.kernels.block_model import edge_cell
-from medn_edu.kernels.block_oracle import best_labelling, block_scores
+from medn_edu.kernels._compile import inner_kernel, kernel
+from medn_edu.kernels.bundles import FIRST_NODE, edge_cell, sample_of
+from medn_edu.kernels.maximize import max_down, max_up
+from medn_edu.kernels.scores import node_scores
 
 __all__ = ["descend"]
 
@@ -27,77 +28,64 @@ _SMALLEST = 1e-30  # scale below which everything is multiplied out
 
 
 @kernel
-def descend(order, steps, start, blocks, model, work, average, node, edge):
+def descend(order, steps, start, blocks, tilted, work, average, node, edge):
     """Make one step for each sample of ``order[start:]``, with these steps, all below 1.
 
-    Parameters
-    ----------
-    order : ndarray of int64
-        Samples in the order of their steps.
-    steps : ndarray of float64, the same shape
-        Sizes ``a`` of the steps.
-    start : int
-        Position of the first step.
-    blocks, model, work
-        See `Blocks`, `Tilted`, `Workspace`; ``model.mean`` are the raw weights ``u``.
-    average : ndarray of float64, shape (n_weights,)
-        What ``r`` is above, updated.
-    node, edge : ndarray of float64, shapes (n_nodes, n_labels), (n_nodes, n_labels, n_labels)
-        Raw dual masses, updated.
+    ``tilted.mean`` are the raw weights ``u`` and ``average`` is what ``r`` is above; ``node`` and
+    ``edge`` are raw marginals of the dual variables.  All of them are updated.
 
-    Returns
-    -------
-    position : int
-        Where it stopped, ``order.size`` unless the scale has become too small.
-    scale, shares : float
-        ``s`` and ``b`` above: 1 and 0 at the start.
+    Returns the position at which it stopped, ``order.size`` unless the scale has become too small, and
+    ``s`` and ``b`` above, which are 1 and 0 at the start.
     """
     scale, shares, position = 1.0, 0.0, start
+    scores, labelling = work.augmented, work.labelling
     while position < order.size and scale >= _SMALLEST:
         i, step = order[position], steps[position]
-        lo = blocks.offsets[i]
-        block_scores(blocks, i, model, work.scores)
-        for t in range(blocks.offsets[i + 1] - lo):  # the loss, in units of the scale
+        lo, hi = blocks.offsets[i], blocks.offsets[i + 1]
+        sample, n_nodes = sample_of(blocks, i), hi - lo
+        parents, edge_types = sample.parents, sample.edge_types
+        node_scores(
+            sample.data, sample.indices, sample.rows, tilted.coef, FIRST_NODE, n_nodes, scores
+        )
+        for t in range(n_nodes):  # the loss, in units of the scale
             for a in range(node.shape[1]):
-                wrong = a != blocks.labels[lo + t]
-                work.augmented[t, a] = work.scores[t, a] + (1.0 / scale if wrong else 0.0)
-        best_labelling(blocks, i, model, work.augmented, work.message, work.labelling)
+                scores[t, a] += 1.0 / scale if a != sample.truth[t] else 0.0
+        max_up(scores, tilted.edge_by_child, parents, edge_types, FIRST_NODE, n_nodes, work.message)
+        max_down(scores, tilted.edge, parents, edge_types, FIRST_NODE, n_nodes, labelling)
         scale *= 1.0 - step
         shares += step / (1.0 - step)
-        mass = order.size * blocks.mass[i] * step / scale
-        add_labelling(blocks, i, model, work.labelling, mass, shares, average, node, edge)
+        change = order.size * blocks.C[i] * step / scale
+        add_labelling(sample, labelling, change, shares, average, tilted, node[lo:hi], edge[lo:hi])
         position += 1
     return position, scale, shares
 
 
-@kernel
-def add_labelling(blocks, i, model, labelling, mass, shares, average, node, edge):
-    """Add mass to a labelling, and what its features bring to the raw weights.
+@inner_kernel
+def add_labelling(sample, labelling, change, shares, average, tilted, node, edge):
+    """Add to the dual variable of a labelling, and what its features bring to the raw weights.
 
-    That is ``mass (f(x_i, y_i) - f(x_i, y))`` in units of the variances.
+    That is ``change (f(x_i, y_i) - f(x_i, y))`` in units of the variances.
     """
-    lo = blocks.offsets[i]
-    n_labels = node.shape[1]
-    truth = blocks.labels[lo : blocks.offsets[i + 1]]
+    truth, shape, mean, variance = sample.truth, tilted.coef.shape, tilted.mean, tilted.variance
     for t in range(truth.size):
-        parent, kind = blocks.parents[lo + t] - lo, blocks.edge_types[lo + t]
-        node[lo + t, labelling[t]] += mass
+        parent, kind = sample.parents[t], sample.edge_types[t]
+        node[t, labelling[t]] += change
         if parent >= 0:
-            edge[lo + t, labelling[parent], labelling[t]] += mass
+            edge[t, labelling[parent], labelling[t]] += change
         for side in range(2):
             label = labelling[t] if side else truth[t]
-            factor = -mass if side else mass
+            factor = -change if side else change
             if labelling[t] != truth[t]:
-                for p in range(blocks.indptr[lo + t], blocks.indptr[lo + t + 1]):
-                    cell = blocks.indices[p] * n_labels + label
-                    change = factor * blocks.data[p] * model.variance[cell]
-                    model.mean[cell] += change
-                    average[cell] -= shares * change
+                for p in range(sample.rows[t], sample.rows[t + 1]):
+                    cell = sample.indices[p] * shape[1] + label
+                    more = factor * sample.data[p] * variance[cell]
+                    mean[cell] += more
+                    average[cell] -= shares * more
             if parent >= 0:
                 above = labelling[parent] if side else truth[parent]
-                cell = edge_cell(model, kind, above, label)
-                change = factor * model.variance[cell]
-                model.mean[cell] += change
-                average[cell] -= shares * change
-                model.edge[kind, above, label] += change
-                model.edge_by_child[kind, label, above] += change
+                cell = edge_cell(shape, kind, above, label)
+                more = factor * variance[cell]
+                mean[cell] += more
+                average[cell] -= shares * more
+                tilted.edge[kind, above, label] += more
+                tilted.edge_by_child[kind, label, above] += more

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels._compile import inner_kernel, kernel
 
 __all__ = ["project_l1_ball"]
 
@@ -66,7 +66,7 @@ def project_l1_ball(point, radius, distance, projected):
             projected[k] = left if point[k] > 0.0 else -left
 
 
-@kernel
+@inner_kernel
 def _find_tau(point, largest, radius, distance):
     """Find the ``tau`` at which ``sum max(tau - d_k, 0)`` is the radius."""
     # A plain 0 would be a type of its own to numba, and `_split` be compiled once more for it.
@@ -91,7 +91,7 @@ def _find_tau(point, largest, radius, distance):
     return (radius + sum_in) / n_in
 
 
-@kernel
+@inner_kernel
 def _split(distance, first, end, pivot):
     """Bring what is nearer than the pivot to the front, what is farther to the back.
 

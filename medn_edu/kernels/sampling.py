@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels._compile import inner_kernel, kernel
 
 __all__ = ["draw_down", "gibbs_sweeps"]
 
@@ -84,7 +84,7 @@ def gibbs_sweeps(
             labels[t] = _drawn(sums, uniforms[sweep, t])
 
 
-@kernel
+@inner_kernel
 def _running_sums(x, inverse_temperature):
     """Turn logarithms of weights into running sums of ``exp(x[b] / temperature)``, up to a factor."""
     largest = -np.inf
@@ -96,7 +96,7 @@ def _running_sums(x, inverse_temperature):
         x[b] = total
 
 
-@kernel
+@inner_kernel
 def _drawn(sums, uniform):
     """Return the first label at which the running sums of weights pass ``uniform`` times the last."""
     total = sums[-1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from medn_edu.kernels._compile import inlined_kernel, kernel
+from medn_edu.kernels._compile import inner_kernel, kernel
 
 __all__ = [
     "EXPONENTIAL_SLACK",
@@ -20,6 +20,7 @@ __all__ = [
     "SLACKS",
     "slack_gap",
     "slack_slopes",
+    "slack_slopes_along",
     "tilt",
 ]
 
@@ -38,7 +39,7 @@ LINEAR, QUADRATIC, EXPONENTIAL_SLACK = range(3)
 SLACKS = {"linear": LINEAR, "quadratic": QUADRATIC, "exponential": EXPONENTIAL_SLACK}
 
 
-@kernel
+@inner_kernel
 def tilt(code, p, q, eta, variance):
     """Posterior mean ``Lambda'(eta)`` and variance ``Lambda''(eta)`` of one weight.
 
@@ -65,7 +66,7 @@ def tilt(code, p, q, eta, variance):
     return _spike_slab(p, q, eta)
 
 
-@kernel
+@inner_kernel
 def _box(a, eta):
     """Lambda = log(sinh(a eta) / (a eta)): the Langevin function and its derivative."""
     x = a * eta
@@ -81,7 +82,7 @@ def _box(a, eta):
     return a * (1.0 / math.tanh(x) - 1.0 / x), a * a * (1.0 / (x * x) - 1.0 / (sinh * sinh))
 
 
-@kernel
+@inner_kernel
 def _spike_slab(pi, variance, eta):
     """Lambda = log(1 - pi + pi exp(variance eta^2 / 2))."""
     odds = (1.0 - pi) / pi * math.exp(-0.5 * variance * eta * eta)
@@ -90,29 +91,40 @@ def _spike_slab(pi, variance, eta):
     return slab * mean, slab * variance + slab * (1.0 - slab) * mean * mean
 
 
-@inlined_kernel
-def slack_slopes(code, constant, largest, mass):
-    """First and second derivative of ``U*`` at a sample's mass.
+@kernel
+def slack_slopes(code, constant, C, total):
+    """First and second derivative of ``U*`` where a sample's dual variables sum to ``total``.
 
-    ``largest`` is the constant times the sample's weight ``s``: the slack of a sample that counts ``s``
-    times is ``s U(xi)``, whose conjugate is ``s U*(mass / s)``.
+    ``C`` is the constant times the sample's weight ``s``: the slack of a sample that counts ``s`` times
+    is ``s U(xi)``, whose conjugate is ``s U*(total / s)``.
     """
     if code == LINEAR:
         return 0.0, 0.0
-    if code == QUADRATIC:  # U* = mass^2 / (2 largest)
-        return mass / largest, 1.0 / largest
-    left = largest - mass  # U* = -s log(1 - mass / largest)
-    weight = largest / constant
+    if code == QUADRATIC:  # U* = total^2 / (2 C)
+        return total / C, 1.0 / C
+    left = C - total  # U* = -s log(1 - total / C)
+    weight = C / constant
     return weight / left, weight / left / left
 
 
-@inlined_kernel
-def slack_gap(code, constant, largest, mass, violation):
-    """``s (U(xi) + U*(mass / s))`` at the least slack that covers the largest violation."""
+@kernel
+def slack_slopes_along(code, constant, C, total, change, step):
+    """First and second derivative of ``sum_i U*(total_i + step change_i)`` with respect to ``step``."""
+    first, second = 0.0, 0.0
+    for i in range(C.size):
+        slope, curvature = slack_slopes(code, constant, C[i], total[i] + step * change[i])
+        first += change[i] * slope
+        second += change[i] * change[i] * curvature
+    return first, second
+
+
+@inner_kernel
+def slack_gap(code, constant, C, total, violation):
+    """``s (U(xi) + U*(total / s))`` at the least slack that covers the largest violation."""
     if code == LINEAR:
-        return largest * violation
+        return C * violation
     if code == QUADRATIC:
-        return 0.5 * (largest * violation * violation + mass * (mass / largest))
-    weight = largest / constant
+        return 0.5 * (C * violation * violation + total * (total / C))
+    weight = C / constant
     scaled = max(1.0, constant * violation)
-    return weight * (scaled - 1.0 - math.log(scaled) - math.log(1.0 - mass / largest))
+    return weight * (scaled - 1.0 - math.log(scaled) - math.log(1.0 - total / C))

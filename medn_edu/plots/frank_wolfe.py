@@ -26,8 +26,7 @@ from matplotlib.ticker import MaxNLocator
 
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import GaussianPrior, LaplacePrior, Prior
-from medn_edu.problems import MaxMarginProblem
-from medn_edu.results import DualVariables
+from medn_edu.problems import DualVariables, MarginLoss, Problem
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.theory.axi import WORDS, axi_samples, text
@@ -65,7 +64,7 @@ _MOST_ROWS = 8
 _FLOOR = 1e-6  # smaller gaps are drawn here
 
 
-def word_problem(prior: Prior, C: float) -> MaxMarginProblem:
+def word_problem(prior: Prior, C: float) -> Problem:
     """Return MEDN on the three tiny words, each label with weights of its own.
 
     Parameters
@@ -77,7 +76,7 @@ def word_problem(prior: Prior, C: float) -> MaxMarginProblem:
 
     Returns
     -------
-    MaxMarginProblem
+    Problem
         The problem.
 
     Examples
@@ -86,7 +85,7 @@ def word_problem(prior: Prior, C: float) -> MaxMarginProblem:
     >>> word_problem(GaussianPrior(), C=1.0).primal(np.zeros(18))
     9.0
     """
-    return MaxMarginProblem(axi_samples(), prior, LinearSlack(C))
+    return Problem(axi_samples(), MarginLoss(LinearSlack(C)), prior)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,10 +157,10 @@ def frank_wolfe_passes(prior: str, C: float, cached: bool) -> tuple[FrankWolfePa
     solver = block_frank_wolfe(
         problem, rng=np.random.default_rng(0), n_cached_rounds=2 if cached else 0
     )
-    passes = [_start(problem, C)]
+    passes = [_start(problem, FW_PRIORS[prior], C)]
     ever = passes[0].mass > 0
     for number, iterate in enumerate(islice(solver, N_PASSES), start=1):
-        certificate = problem.certify(iterate)
+        certificate = iterate.certify(problem)
         assert isinstance(certificate.alpha, DualVariables)
         assert certificate.eta is not None
         mass = _masses(certificate.alpha)
@@ -181,12 +180,12 @@ def frank_wolfe_passes(prior: str, C: float, cached: bool) -> tuple[FrankWolfePa
     return tuple(passes)
 
 
-def _start(problem: MaxMarginProblem, C: float) -> FrankWolfePass:
+def _start(problem: Problem, prior: Prior, C: float) -> FrankWolfePass:
     """Return the state in which all mass is on the true labellings."""
     mass = np.zeros((len(WORDS), _N_LABELLINGS))
     mass[np.arange(len(WORDS)), _TRUE_ROWS] = C
     none, eta = np.zeros(mass.shape, dtype=bool), np.zeros(problem.weight_shape.size)
-    weights = problem.prior.mean(eta)
+    weights = prior.mean(eta)
     return FrankWolfePass(0, mass, none, none, eta, weights, problem.primal(weights), 0.0)
 
 

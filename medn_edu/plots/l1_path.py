@@ -24,10 +24,8 @@ from matplotlib.axes import Axes
 from medn_edu.datasets import make_chain_crf
 from medn_edu.plots.style import INK, new_figure, styled
 from medn_edu.priors import LaplacePrior
-from medn_edu.problems.max_margin import MaxMarginProblem
-from medn_edu.problems.norm_margin import NormMarginProblem, weight_bounds
-from medn_edu.problems.norms import L1Norm
-from medn_edu.results import DualVariables, run
+from medn_edu.problems import DualVariables, L1Norm, MarginLoss, Problem, weight_bounds
+from medn_edu.results import run
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
@@ -86,7 +84,7 @@ _FLOOR, _TOP = 1e-5, 4.0
 _ZERO = _FLOOR / 4  # height at which exact zeros are drawn
 
 
-def correlated_problem(C: float) -> NormMarginProblem:
+def correlated_problem(C: float) -> Problem:
     """Return the L1-M3N of 30 chains with two groups of correlated features and three of noise.
 
     Parameters
@@ -96,7 +94,7 @@ def correlated_problem(C: float) -> NormMarginProblem:
 
     Returns
     -------
-    NormMarginProblem
+    Problem
         The problem, of 36 weights.
 
     Examples
@@ -109,7 +107,7 @@ def correlated_problem(C: float) -> NormMarginProblem:
     )
     allowed = np.ones((1, N_LABELS, N_LABELS), dtype=bool)
     data = label_samples(pack(chains.data), np.concatenate(chains.target), allowed)
-    return NormMarginProblem(data, L1Norm(), LinearSlack(C))
+    return Problem(data, MarginLoss(LinearSlack(C)), L1Norm())
 
 
 def in_order(weights: np.ndarray) -> np.ndarray:
@@ -193,7 +191,7 @@ def l1_path_frames(C: float) -> tuple[PathFrame, ...]:
     alpha: DualVariables | None = None
     for lam in _LAMS:
         scale = 1 / (2 * np.sqrt(lam))
-        medn = MaxMarginProblem(problem.data, LaplacePrior(lam), LinearSlack(C / scale))
+        medn = Problem(problem.data, MarginLoss(LinearSlack(C / scale)), LaplacePrior(lam))
         passes = block_frank_wolfe(medn, rng=np.random.default_rng(0), warm_start=alpha)
         result = run(passes, medn, tol=1e-6, max_iter=2000)
         alpha = result.alpha
@@ -207,13 +205,13 @@ def l1_path_frames(C: float) -> tuple[PathFrame, ...]:
 
 
 def _frame(
-    problem: NormMarginProblem, step: int, lam: float, weights: np.ndarray, alpha: DualVariables
+    problem: Problem, step: int, lam: float, weights: np.ndarray, alpha: DualVariables
 ) -> PathFrame:
     return PathFrame(
         step=step,
         lam=lam,
         weights=np.abs(in_order(weights)),
-        evidence=np.minimum(np.abs(in_order(problem.eta(alpha))), 0.5),
+        evidence=np.minimum(np.abs(in_order(alpha.eta(problem.data))), 0.5),
         primal=problem.primal(weights),
         dual=problem.dual(alpha),
     )

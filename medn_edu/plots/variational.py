@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import LaplacePrior
-from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems import MarginLoss, Problem
 from medn_edu.results import run
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import block_frank_wolfe, variational_laplace
@@ -107,7 +107,7 @@ def variational_trail(lam: float) -> VariationalTrail:
     >>> trail.bounds[[0, 2, 7]].round(1), (100 * trail.excess[[0, 2, 7]]).round(1)
     (array([40. , 14.1, 12.4]), array([46. ,  0.4,  4.3]))
     """
-    problem = MaxMarginProblem(axi_samples(), LaplacePrior(float(lam)), LinearSlack(_C))
+    problem = Problem(axi_samples(), MarginLoss(LinearSlack(_C)), LaplacePrior(float(lam)))
     exact = run(
         block_frank_wolfe(problem, rng=np.random.default_rng(0)), problem, tol=_TOL, max_iter=5000
     )

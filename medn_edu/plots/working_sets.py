@@ -25,10 +25,8 @@ from matplotlib.patches import Rectangle
 
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems.norm_margin import NormMarginProblem
-from medn_edu.problems.norms import L1Norm, Norm
-from medn_edu.results import DualVariables
-from medn_edu.samples import Forest, LabelledSamples, label_samples, pack
+from medn_edu.problems import DualVariables, L1Norm, MarginLoss, Problem
+from medn_edu.samples import Forest, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers.l1_cutting_plane import l1_cutting_plane
 from medn_edu.theory import enumerate_problem
@@ -50,7 +48,7 @@ _MISSING = LinearSegmentedColormap.from_list("missing", ["#FFFFFF", "#F6D9A8", "
 _MOST_ROWS = 6  # of one word's working set
 
 
-def two_word_problem(C: float) -> NormMarginProblem:
+def two_word_problem(C: float) -> Problem:
     """Return the L1-M3N of the two words.
 
     Parameters
@@ -60,7 +58,7 @@ def two_word_problem(C: float) -> NormMarginProblem:
 
     Returns
     -------
-    NormMarginProblem
+    Problem
         The problem; its weights are those of label 0, then those of label 1, then transitions that no
         word uses.
 
@@ -72,7 +70,7 @@ def two_word_problem(C: float) -> NormMarginProblem:
     """
     words = pack([Forest(np.array(x), parents=[-1] * _LENGTH) for x in _FEATURES])
     data = label_samples(words, np.concatenate(_LABELS), np.ones((1, 2, 2), dtype=bool))
-    return NormMarginProblem(data, L1Norm(), LinearSlack(C))
+    return Problem(data, MarginLoss(LinearSlack(C)), L1Norm())
 
 
 class _Planes:
@@ -180,7 +178,7 @@ def cutting_plane_rounds(C: float) -> tuple[CuttingPlaneRound, ...]:
     (10.0, 0.0, 0.0)
     """
     quiet, planes = two_word_problem(C), _planes()
-    problem = _WatchedProblem(quiet.data, L1Norm(), LinearSlack(C))
+    problem = _WatchedProblem(quiet)
     rounds: list[CuttingPlaneRound] = []
     kept = new = np.zeros(len(planes.losses), dtype=bool)
     # The plain method of the paper, no rows dropped; one sweep of decoding a round.
@@ -208,14 +206,14 @@ def cutting_plane_rounds(C: float) -> tuple[CuttingPlaneRound, ...]:
     return tuple(rounds)
 
 
-class _WatchedProblem(NormMarginProblem):
+class _WatchedProblem(Problem):
     """Remembers at which weights a solver had it decode, and what it found there.
 
     A solver recommends its best weights so far; the picture is to show where it went.
     """
 
-    def __init__(self, data: LabelledSamples, norm: Norm, slack: LinearSlack) -> None:
-        super().__init__(data, norm, slack)
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.data, problem.loss, problem.regulariser)
         self.seen: list[tuple[np.ndarray, np.ndarray]] = []
 
     def violated(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

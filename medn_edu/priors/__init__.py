@@ -1,45 +1,48 @@
 r"""Priors over weights, as one convex function each.
 
-Maximum entropy discrimination (MEDN, Theorem 2) tilts a prior ``p0(w)`` by ``exp(eta * w)``.  All that
-learning needs to know of the prior is its *log moment generating function*, one coordinate at a time,
+Maximum entropy discrimination (MEDN, Theorem 2) tilts a prior ``p0(w)`` by ``exp(eta * w)``, where
+``eta`` is the natural parameter.  Learning needs to know only one thing about the prior, its *log
+moment generating function*, one coordinate at a time:
 
-.. math:: \Lambda(\eta) = \log E_{p_0}[e^{\eta w}],
+.. math:: \Lambda(\eta) = \log E_{p_0}[e^{\eta w}].
 
-because the posterior mean is its slope :math:`\Lambda'(\eta)` (the shrinkage curve), the posterior
-variance its curvature, and the divergence :math:`KL(p \| p_0)` of a posterior with mean :math:`\mu` its
-convex conjugate :math:`\Lambda^*(\mu) = \max_\eta (\eta \mu - \Lambda(\eta))`.
+The posterior mean is its slope :math:`\Lambda'(\eta)` (the shrinkage curve), and the posterior
+variance is its second derivative.  The divergence :math:`KL(p \| p_0)` of a posterior with mean
+:math:`\mu` is its convex conjugate :math:`\Lambda^*(\mu) = \max_\eta (\eta \mu - \Lambda(\eta))`.
 
-=============================== ============================================ ==========================
-prior                           :math:`\Lambda(\eta)`                        what it does to the mean
-=============================== ============================================ ==========================
-`GaussianPrior`                 :math:`v \eta^2 / 2`                         nothing: a straight line
-`LaplacePrior`                  :math:`-\log(1 - \eta^2 / \lambda)`          shrinks small weights
-`NormalGammaPrior`              :math:`-a \log(1 - \eta^2 / \lambda)`        Laplace ... Gaussian
-`NormalInverseGaussianPrior`    :math:`\delta(\alpha - \sqrt{\alpha^2        shrinks small weights, less
-                                - \eta^2})`                                  than Laplace
-`BoxPrior`                      :math:`\log(\sinh(a \eta) / a \eta)`         keeps it between bounds
-`TwoPointPrior`                 :math:`\log\cosh(a \eta)`                    decides on a sign
-`ExponentialPrior`              :math:`-\log(1 - \eta / \text{rate})`        keeps it above 0
-`SpikeSlabPrior`                :math:`\log(1 - \pi + \pi e^{v\eta^2/2})`    selects features
-=============================== ============================================ ==========================
+============================ =========================================== ==========================
+prior                        :math:`\Lambda(\eta)`                       what it does to the mean
+============================ =========================================== ==========================
+`GaussianPrior`              :math:`v \eta^2 / 2`                        scales it: a straight line
+`LaplacePrior`               :math:`-\log(1 - \eta^2 / \lambda)`         shrinks small weights
+`NormalGammaPrior`           :math:`-a \log(1 - \eta^2 / \lambda)`       Laplace ... Gaussian
+`NormalInverseGaussianPrior` :math:`\delta(\alpha - \sqrt{\alpha^2       shrinks small weights, less
+                             - \eta^2})`                                 than Laplace
+`BoxPrior`                   :math:`\log(\sinh(a \eta) / a \eta)`        keeps it between bounds
+`TwoPointPrior`              :math:`\log\cosh(a \eta)`                   decides on a sign
+`ExponentialPrior`           :math:`-\log(1 - \eta / \text{rate})`       keeps it above 0
+`SpikeSlabPrior`             :math:`\log(1 - \pi + \pi e^{v\eta^2/2})`   selects features
+============================ =========================================== ==========================
 
-With the standard normal prior the mean is :math:`\eta` itself, the divergence :math:`|\mu|^2 / 2`, and
-MEDN is exactly the maximum margin Markov network M3N (Theorem 3).
+With the standard normal prior the mean is :math:`\eta` itself and the divergence
+:math:`|\mu|^2 / 2`.  So MEDN is exactly the maximum margin Markov network M3N (Theorem 3).
 
-Which priors will do?  ``Lambda`` is convex whatever the prior, so learning is a convex program even for
-spike and slab.  Two things can go wrong:
+Which priors can you use?  ``Lambda`` is convex for every prior, so learning is a convex program
+even with spike and slab.  Two things can go wrong:
 
-*No tilt at all.*  The tails of a Student-t fall as a power of ``w``, and no power can hold
-:math:`e^{\eta w}`: the expectation is infinite for every :math:`\eta` but 0, so there is no
-:math:`\Lambda`.  In the primal this reads: a sliver of probability sent far out moves the mean
-anywhere and costs next to nothing, so the divergence that a mean costs is always 0 and never reached.
+*There is no tilted prior.*  The density of a Student-t falls as a power of ``w``, and
+:math:`e^{\eta w}` outgrows every power of ``w``.  So the expectation is infinite for every
+:math:`\eta` but 0, and there is no :math:`\Lambda`.  In the primal, moving a tiny probability far
+out changes the mean by any amount and costs almost nothing.  So the divergence that a mean costs
+comes as close to 0 as you like, but never reaches it.
 
-*Not steep.*  If :math:`\Lambda` ends at a finite :math:`\eta` with a finite slope there, as it does for
-a density like :math:`e^{-|w|} / (1 + |w|)^4`, means beyond this slope are again only approached, by
-slivers sent ever farther out, and P1 may have no minimiser.  A prior is *steep* if its mean leaves
-every bound at the ends of the domain; `check_prior` refuses the others.
+*The prior is not steep.*  For a density like :math:`e^{-|w|} / (1 + |w|)^4`, :math:`\Lambda` ends
+at a finite :math:`\eta` with a finite slope.  Means beyond this slope can only be approached, by
+moving a tiny probability ever farther out, so P1 may have no minimiser.  A prior is *steep* if its
+mean grows without bound towards every finite end of the domain.  `check_prior` refuses the others.
 
-A prior of your own is a subclass of `Prior`, which has an example.
+The parameters of all priors are finite numbers above 0; anything else is a ValueError.  To write a
+prior of your own, subclass `Prior`, which has an example.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Derivatives and inverses of a prior's functions, by numbers."""
+"""Derivatives and inverses of a prior's functions, computed numerically."""
 
 from __future__ import annotations
 
@@ -10,93 +10,84 @@ import numpy as np
 if TYPE_CHECKING:
     from medn_edu.priors.base import Prior
 
-__all__ = ["conjugate", "natural_scale", "slope", "tilt_towards"]
+__all__ = ["natural_scale", "slope", "solve_eta", "solve_kl"]
 
 Function = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
 
 _LONGEST_SCALE = 1e150
 _STEP = 1e-3  # of the natural scale; errors are of the order of its fourth power
-_LONGEST_TILT = 690.0  # exp of it is just finite
+_FARTHEST_OUT = 690.0  # exp of it is just finite
 _NEAREST_END = 37.0  # exp of minus it is just below the spacing of numbers near 1
 _ITERATIONS = 120
-_ACCURACY = 1e-10  # of the unknown: the conjugate, at its maximum, feels the square
+_ACCURACY = 1e-10  # of the unknown: the divergence, a maximum, feels only its square
 _TINY = 1e-14
 _ALMOST = 1e-6  # of the mean
 _ROUNDING = 1e-14  # of means, in standard deviations: a sum that should be 0 is not
 
 
+@np.errstate(all="ignore")
 def natural_scale(prior: Prior, shape: tuple[int, ...], index: np.ndarray | None) -> np.ndarray:
-    """Return about how far ``eta`` must go to tilt the prior by one standard deviation.
+    """Return roughly how large ``eta`` must be to move the mean by one standard deviation.
 
-    That is where ``Lambda(s) + Lambda(-s)`` is about 1; at most half the way to the ends of the domain.
+    That is where ``Lambda(s) + Lambda(-s)`` is about 1.  It is at most halfway to an end of the
+    domain.
     """
     longest = min(_LONGEST_SCALE, -0.5 * prior.domain[0], 0.5 * prior.domain[1])
     low, high = np.full(shape, min(1 / _LONGEST_SCALE, longest)), np.full(shape, longest)
     scale = np.full(shape, min(1.0, longest))
-    with np.errstate(all="ignore"):
-        for _ in range(60):
-            bend = prior.log_mgf(scale, index) + prior.log_mgf(-scale, index)
-            too_far = ~(bend < 1)  # also where it is not a number
-            low, high = np.where(too_far, low, scale), np.where(too_far, scale, high)
-            settled = ((bend > 0.25) & (bend < 4)) | (high <= 2 * low)
-            if np.all(settled):
-                break
-            parabola = scale / np.sqrt(bend)
-            inside = (parabola > low) & (parabola < high)
-            following = np.where(inside, parabola, np.sqrt(low) * np.sqrt(high))
-            scale = np.where(settled, scale, following)
+    for _ in range(60):
+        bend = prior.log_mgf(scale, index) + prior.log_mgf(-scale, index)
+        too_far = ~(bend < 1)  # also where it is not a number
+        low, high = np.where(too_far, low, scale), np.where(too_far, scale, high)
+        settled = ((bend > 0.25) & (bend < 4)) | (high <= 2 * low)
+        if np.all(settled):
+            break
+        parabola = scale / np.sqrt(bend)
+        inside = (parabola > low) & (parabola < high)
+        following = np.where(inside, parabola, np.sqrt(low) * np.sqrt(high))
+        scale = np.where(settled, scale, following)
     return scale
 
 
+@np.errstate(all="ignore")
 def slope(
     prior: Prior, function: Function, eta: np.ndarray, index: np.ndarray | None
 ) -> np.ndarray:
     """Return the derivative of a function on the prior's domain, by differences of fourth order."""
     lower, upper = prior.domain
     scale = natural_scale(prior, eta.shape, index)
-    with np.errstate(all="ignore"):
-        h = _STEP * np.minimum(scale, np.minimum(eta - lower, upper - eta))
-        h = (eta + h) - eta  # a step that numbers can tell
-        h = np.where(h > 0, h, np.spacing(np.abs(eta)))
-        near = function(eta + h, index) - function(eta - h, index)
-        far = function(eta + 2 * h, index) - function(eta - 2 * h, index)
-        return (8 * near - far) / (12 * h)
+    h = _STEP * np.minimum(scale, np.minimum(eta - lower, upper - eta))
+    h = (eta + h) - eta  # a step that floating-point numbers can represent
+    h = np.where(h > 0, h, np.spacing(np.abs(eta)))
+    near = function(eta + h, index) - function(eta - h, index)
+    far = function(eta + 2 * h, index) - function(eta - 2 * h, index)
+    return (8 * near - far) / (12 * h)
 
 
-def conjugate(
+@np.errstate(all="ignore")
+def solve_kl(
     prior: Prior, mu: np.ndarray, index: np.ndarray | None, start: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return ``Lambda*(mu)``, with ``eta`` from `tilt_towards`; infinite where there is none."""
-    eta, reached = tilt_towards(prior, mu, index, start)
-    with np.errstate(all="ignore"):
-        values = np.maximum(eta * mu - prior.log_mgf(eta, index), 0.0)
+    """Return ``Lambda*(mu)``, with ``eta`` from `solve_eta`; infinite where there is none."""
+    eta, reached = solve_eta(prior, mu, index, start)
+    values = np.maximum(eta * mu - prior.log_mgf(eta, index), 0.0)
     values = np.where(reached & ~np.isnan(values), values, np.inf)
     return np.where(np.isnan(mu), np.nan, values)
 
 
-def tilt_towards(
-    prior: Prior, mu: np.ndarray, index: np.ndarray | None, start: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Solve ``mean(eta) = mu`` by Newton's method, with bisection where it strays.
-
-    The unknown is ``u >= 0``, with ``|eta| = end (1 - exp(-u))`` towards a finite end of the domain and
-    ``|eta| = scale (exp(u) - 1)`` towards an infinite one, so that halving an interval is worth as
-    much near the end as anywhere.
-
-    Returns
-    -------
-    eta : ndarray
-        The solutions.  Where ``mu`` lies beyond the last number before a finite end, that number.
-    reached : ndarray of bool
-        False where no ``eta``, however long, has such a mean.
-    """
-    with np.errstate(all="ignore"):
-        return _tilt_towards(prior, mu, index, start)
-
-
-def _tilt_towards(
+@np.errstate(all="ignore")
+def solve_eta(
     prior: Prior, mu: np.ndarray, index: np.ndarray | None, start: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Solve ``mean(eta) = mu`` by Newton's method, and bisection where a step leaves its bracket.
+
+    The unknown is ``u >= 0``, with ``|eta| = end (1 - exp(-u))`` towards a finite end of the domain
+    and ``|eta| = scale (exp(u) - 1)`` towards an infinite one.  So halving an interval gains as
+    much near the end as anywhere else.
+
+    Where ``mu`` lies beyond the mean at the last number before a finite end, that number is
+    returned.  The second array is False where no ``eta``, however large, has such a mean.
+    """
     origin = np.asarray(prior.mean(np.zeros(mu.shape), index))
     sign = np.where(mu >= origin, 1.0, -1.0)
     end = np.where(sign > 0, prior.domain[1], -prior.domain[0])
@@ -104,27 +95,26 @@ def _tilt_towards(
     scale = np.where(bounded, end, natural_scale(prior, mu.shape, index))
     last = np.where(bounded, np.nextafter(end, 0.0), np.inf)
 
-    def tilt(u: np.ndarray) -> np.ndarray:
+    def eta_at(u: np.ndarray) -> np.ndarray:
         return sign * np.minimum(scale * np.where(bounded, -np.expm1(-u), np.expm1(u)), last)
 
-    low = np.zeros(mu.shape)
-    high = np.where(bounded, _NEAREST_END, _LONGEST_TILT)
-    top = high
+    top = np.where(bounded, _NEAREST_END, _FARTHEST_OUT)
+    low, high, width = np.zeros(mu.shape), top, top
     reached = bounded | (mu == origin)
+    settled = np.zeros(mu.shape, dtype=bool)
     variance = prior.variance(np.zeros(mu.shape), index)
     if start is None:  # where the mean would be right if the variance never changed
         start = (mu - origin) / variance
     share = np.abs(start) / scale
-    u = np.where(bounded, np.log1p(share), np.log1p(np.minimum(share, 1e30)))
+    u = np.log1p(np.where(bounded, share, np.minimum(share, 1e30)))
     u = np.where(u < high, u, 0.5 * (low + high))
-    width, settled = high - low, np.zeros(mu.shape, dtype=bool)
     for _ in range(_ITERATIONS):
-        eta = tilt(u)
+        eta = eta_at(u)
         excess = sign * (prior.mean(eta, index) - mu)
         too_far = ~(excess < 0)  # also where the mean is not a number
         reached = reached | (excess >= 0)
         low, high = np.where(too_far, low, u), np.where(too_far, u, high)
-        stride = np.where(bounded, scale * np.exp(-u), scale * np.exp(u))
+        stride = scale * np.exp(np.where(bounded, -u, u))
         newton = u - excess / (prior.variance(eta, index) * stride)
         good = (newton >= low) & (newton <= high) & (np.abs(newton - u) <= 0.5 * width)
         following = np.where(good, newton, 0.5 * (low + high))
@@ -136,4 +126,4 @@ def _tilt_towards(
             break
     accuracy = _ALMOST * (np.abs(mu) + np.abs(origin)) + _ROUNDING * np.sqrt(variance)
     solved = (u < top - 1) & (np.abs(excess) <= accuracy)
-    return tilt(u), (reached | solved) & np.isfinite(mu)
+    return eta_at(u), (reached | solved) & np.isfinite(mu)

@@ -1,40 +1,46 @@
-"""What every prior answers, and how it is answered by numbers where no formula is at hand."""
+"""What every prior can answer, and how it is answered numerically where there is no formula."""
 
+# ruff: noqa: D102  # Prior says once what each method is for
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.random import Generator
 
 from medn_edu.checks import check_count, check_positive, shown
-from medn_edu.priors._numerics import conjugate, slope
+from medn_edu.priors._numerics import slope, solve_kl
 
-__all__ = ["Prior"]
+__all__ = ["ClosedForm", "Prior", "check_factor"]
+
+Shape = tuple[int, ...]
+Index = np.ndarray | None
 
 
 class Prior(ABC):
-    r"""A prior over weights, told by its log moment generating function.
+    r"""A prior over weights, given by its log moment generating function.
 
-    A prior of your own is a subclass with three things: ``domain``, ``log_mgf`` and ``mean``.  All
-    else is then computed from them by numbers, more slowly and a little less exactly than by a formula;
-    write your own ``variance`` and ``kl`` where you have formulas.  `check_prior` tells whether what you
-    wrote fits together.  Only ``log_density`` and ``draw`` cannot be had from the three: no learning
-    needs them, and a prior that does not tell says so.
+    A prior of your own is a subclass with three things: ``domain``, ``log_mgf`` and ``mean``.
+    Everything else that learning needs is computed from them numerically.  That is slower and a
+    little less exact than a formula, so write your own ``variance`` and ``kl`` where you have
+    formulas.  `check_prior` tells you whether what you wrote fits together.  Only ``log_density``
+    and ``draw`` cannot be computed from the three.  Learning does not need them.
 
-    Every method works on whole vectors, weight by weight.  ``index`` says which weights they are, as
-    positions in the flat vector of all weights (None: all of them, in order); only a prior that differs
-    from weight to weight needs to look at it.
+    Every method works on whole vectors, one number per weight.  ``index`` says which weights these
+    are, as positions in the flat vector of all weights; None means all of them, in order.  Only a
+    prior that differs from weight to weight needs to look at it.
 
-    Outside the domain ``log_mgf`` and ``variance`` of the priors that come with the package are
-    infinite, and ``mean`` is infinite with the sign of the end that was passed, so that it never falls.
+    Outside the domain, ``log_mgf`` and ``variance`` of the priors that come with the package are
+    infinite.  Their ``mean`` is infinite too, with the sign of the end that was passed, so it never
+    decreases.
 
     Examples
     --------
-    A logistic prior, whose tails are those of the Laplace prior and whose top is round:
+    A logistic prior, which has the tails of the Laplace prior and a round top:
 
     >>> import numpy as np
     >>> from medn_edu.priors import check_prior
@@ -54,7 +60,7 @@ class Prior(ABC):
     """
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        """Give every class that does not say how it is compiled the answer None.
+        """Set ``compiled`` to None, unless the class itself says how it is compiled.
 
         A subclass may change any formula, so it must not inherit the name of its parent's.
         """
@@ -65,7 +71,7 @@ class Prior(ABC):
     @property
     @abstractmethod
     def domain(self) -> tuple[float, float]:
-        """Open interval of ``eta`` around 0 on which ``log_mgf`` is finite."""
+        """Open interval of ``eta`` around 0 on which the prior can be tilted."""
 
     @property
     def compiled(self) -> tuple[str, tuple[float, float]] | None:
@@ -82,7 +88,7 @@ class Prior(ABC):
         Parameters
         ----------
         eta : ndarray of float
-            What the weights are tilted by.
+            The natural parameter of each weight.
         index : ndarray of int, same shape as ``eta``, optional
             Which weights these are; all of them by default.
 
@@ -98,78 +104,97 @@ class Prior(ABC):
 
         Parameters
         ----------
-        eta : ndarray of float
-            What the weights are tilted by.
-        index : ndarray of int, same shape as ``eta``, optional
-            Which weights these are; all of them by default.
-
-        Returns
-        -------
-        ndarray of float, same shape as ``eta``
-            The means.
+        eta, index : ndarray
+            As for `log_mgf`.
         """
 
     def variance(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-        """Variance of the tilted prior, ``Lambda''(eta)``; here, differences of ``mean``.
+        """Variance of the tilted prior, ``Lambda''(eta)``; by default, differences of ``mean``.
 
         Parameters
         ----------
-        eta : ndarray of float
-            What the weights are tilted by.
-        index : ndarray of int, same shape as ``eta``, optional
-            Which weights these are; all of them by default.
-
-        Returns
-        -------
-        ndarray of float, same shape as ``eta``
-            The variances.
+        eta, index : ndarray
+            As for `log_mgf`.
         """
         return slope(self, self.mean, np.asarray(eta, dtype=float), index)
 
     def kl(self, mu: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         """Divergence ``KL(p || p0)`` of the tilted prior with mean ``mu``, ``Lambda*(mu)``.
 
-        Here ``mean(eta) = mu`` is solved by numbers.
+        It is infinite where no tilted prior has such a mean.  By default, ``mean(eta) = mu`` is
+        solved numerically.
 
         Parameters
         ----------
-        mu : ndarray of float
-            Means.
-        index : ndarray of int, same shape as ``mu``, optional
-            Which weights these are; all of them by default.
+        mu, index : ndarray
+            The mean of each weight, and which weights these are, as for `log_mgf`.
+        """
+        return solve_kl(self, np.asarray(mu, dtype=float), index)
+
+    def value(self, weights: np.ndarray) -> float:
+        """Divergence ``KL(p || p0)`` of a posterior with these means, summed over all weights.
+
+        This is the prior as a convex regulariser of the mean weights, and `conjugate` is its
+        conjugate.
+
+        Parameters
+        ----------
+        weights : ndarray of float, shape (n_weights,)
+            Mean of each weight.
 
         Returns
         -------
-        ndarray of float, same shape as ``mu``
-            The divergences; infinite where no tilted prior has such a mean.
+        float
+            The sum of ``kl``, rounded only once.
+
+        Examples
+        --------
+        At the means that belong to ``eta``, value and conjugate add up to the product of the two:
+
+        >>> from medn_edu.priors import GaussianPrior
+        >>> prior, eta = GaussianPrior(2.0), np.array([1.0, -3.0])
+        >>> weights = prior.mean(eta)
+        >>> prior.value(weights), prior.conjugate(eta), float(eta @ weights)
+        (10.0, 10.0, 20.0)
         """
-        return conjugate(self, np.asarray(mu, dtype=float), index)
+        return math.fsum(self.kl(weights))
+
+    def conjugate(self, eta: np.ndarray) -> float:
+        """Conjugate of `value`: the log moment generating function, summed over all weights.
+
+        The examples of `value` show both.
+
+        Parameters
+        ----------
+        eta : ndarray of float, shape (n_weights,)
+            The natural parameter of each weight.
+
+        Returns
+        -------
+        float
+            The sum of ``log_mgf``, rounded only once.
+        """
+        return math.fsum(self.log_mgf(eta))
 
     def log_density(self, w: np.ndarray) -> np.ndarray:
-        """Logarithm of the prior's density at ``w``.
-
-        Raises
-        ------
-        TypeError
-            If the prior has no density, or does not tell.
-        """
-        raise TypeError(f"{type(self).__name__} has no density that it could tell.")
+        """Logarithm of the prior's density at ``w``; a TypeError if the prior defines none."""
+        raise TypeError(
+            f"{type(self).__name__} has no density; expected a prior that defines "
+            "log_density(self, w)."
+        )
 
     def draw(
-        self,
-        eta: np.ndarray,
-        rng: np.random.Generator,
-        n_draws: int,
-        index: np.ndarray | None = None,
+        self, eta: np.ndarray, rng: Generator, n_draws: int, index: np.ndarray | None = None
     ) -> np.ndarray:
         """Draw weights from the posterior, that is, from the prior tilted by ``exp(eta w)``.
 
-        The priors that come with the package are drawn from exactly, and with ``eta = 0`` untilted.
+        With ``eta = 0`` this draws from the prior itself.  The draws from the priors that come with
+        the package are exact.  A prior of your own that can be drawn from defines this method.
 
         Parameters
         ----------
         eta : ndarray of float
-            What the weights are tilted by; inside the domain.
+            The natural parameter of each weight, inside the domain.
         rng : numpy.random.Generator
             Draws the numbers.
         n_draws : int
@@ -185,9 +210,9 @@ class Prior(ABC):
         Raises
         ------
         TypeError
-            If the prior does not tell how to draw.
+            If the prior does not define how to draw.
         ValueError
-            If a tilt is not inside the domain.
+            If a natural parameter is not inside the domain.
 
         Examples
         --------
@@ -197,33 +222,49 @@ class Prior(ABC):
                [ 1.,  1.],
                [-1.,  1.]])
         """
-        raise TypeError(f"{type(self).__name__} does not tell how to draw from it.")
+        if not isinstance(rng, Generator):
+            raise TypeError(f"rng is {shown(rng)}; expected a numpy.random.Generator.")
+        eta = np.asarray(eta, dtype=float)
+        lower, upper = self.domain
+        outside = eta[~((lower < eta) & (eta < upper))]
+        if outside.size:
+            raise ValueError(
+                f"eta holds {outside[0]:g}; expected numbers inside the domain ({lower:g}, "
+                f"{upper:g}): only there can the prior be tilted."
+            )
+        shape = (check_count("n_draws", n_draws), *eta.shape)
+        with np.errstate(all="ignore"):
+            return self._draw(eta, rng, shape, index)
+
+    def _draw(self, eta: np.ndarray, rng: Generator, shape: Shape, index: Index) -> np.ndarray:
+        raise TypeError(
+            f"{type(self).__name__} does not tell how to draw from it; expected a prior that "
+            "defines draw(self, eta, rng, n_draws, index=None)."
+        )
 
     def stretched(self, factor: float) -> Prior:
-        """Return the same shape, wider: the prior of ``factor * w``.
-
-        Raises
-        ------
-        ValueError
-            If the factor is not a finite positive number.
-        """
-        return _Stretched(self, _check_factor(factor))
+        """Return the same shape, wider: the prior of ``factor * w``, for a finite factor > 0."""
+        return _Stretched(self, check_factor(factor))
 
     def with_variance(self, variance: float) -> Prior:
-        """Return the same shape, stretched until its variance (before tilting) is ``variance``.
-
-        Raises
-        ------
-        ValueError
-            If the variance is not a finite positive number.
-        """
+        """Return the same shape, stretched until its variance (at ``eta = 0``) is ``variance``."""
         check_positive("variance", variance)
         own = float(self.variance(np.zeros(1), np.zeros(1, dtype=np.intp))[0])
         return self.stretched(math.sqrt(variance / own))
 
 
-class _ClosedForm(Prior):
-    """A prior with formulas, the same for all weights; they are asked inside the domain only."""
+class ClosedForm(Prior):
+    """A prior with the same formulas for all weights, which are evaluated inside the domain only.
+
+    Each parameter must be a number above 0 and is kept as a float.  ``largest`` says how large it
+    may be, and one over that how small, before the formulas would overflow.
+    """
+
+    largest: ClassVar[dict[str, float]]
+
+    def __post_init__(self) -> None:
+        for name, most in self.largest.items():
+            object.__setattr__(self, name, check_positive(name, getattr(self, name), most=most))
 
     @abstractmethod
     def _log_mgf(self, eta: np.ndarray) -> np.ndarray: ...
@@ -234,13 +275,8 @@ class _ClosedForm(Prior):
     @abstractmethod
     def _variance(self, eta: np.ndarray) -> np.ndarray: ...
 
-    @abstractmethod
-    def _kl(self, mu: np.ndarray) -> np.ndarray: ...
-
-    @abstractmethod
-    def _draw(
-        self, eta: np.ndarray, rng: np.random.Generator, shape: tuple[int, ...]
-    ) -> np.ndarray: ...
+    def _kl(self, mu: np.ndarray) -> np.ndarray:
+        return solve_kl(self, mu, None)
 
     def log_mgf(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         return self._inside(self._log_mgf, eta, np.inf)
@@ -251,22 +287,11 @@ class _ClosedForm(Prior):
     def variance(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         return self._inside(self._variance, eta, np.inf)
 
+    @np.errstate(all="ignore")
     def kl(self, mu: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return self._kl(np.asarray(mu, dtype=float))
+        return self._kl(np.asarray(mu, dtype=float))
 
-    def draw(
-        self,
-        eta: np.ndarray,
-        rng: np.random.Generator,
-        n_draws: int,
-        index: np.ndarray | None = None,
-    ) -> np.ndarray:
-        eta = _check_tilts(self, eta, rng)
-        shape = (check_count("n_draws", n_draws), *eta.shape)
-        with np.errstate(all="ignore"):
-            return self._draw(eta, rng, shape)
-
+    @np.errstate(all="ignore")
     def _inside(
         self, formula: Callable[[np.ndarray], np.ndarray], eta: np.ndarray, below: float
     ) -> np.ndarray:
@@ -274,8 +299,7 @@ class _ClosedForm(Prior):
         eta = np.asarray(eta, dtype=float)
         lower, upper = self.domain
         inside = (lower < eta) & (eta < upper)
-        with np.errstate(all="ignore"):
-            values = formula(np.where(inside, eta, 0.0))
+        values = formula(np.where(inside, eta, 0.0))
         outside = np.where(eta >= upper, np.inf, np.where(eta <= lower, below, np.nan))
         return np.where(inside, values, outside)
 
@@ -307,35 +331,13 @@ class _Stretched(Prior):
     def log_density(self, w: np.ndarray) -> np.ndarray:
         return self.prior.log_density(np.asarray(w) / self.factor) - math.log(self.factor)
 
-    def draw(
-        self,
-        eta: np.ndarray,
-        rng: np.random.Generator,
-        n_draws: int,
-        index: np.ndarray | None = None,
-    ) -> np.ndarray:
-        eta = _check_tilts(self, eta, rng)
-        return self.factor * self.prior.draw(self.factor * eta, rng, n_draws, index)
+    def _draw(self, eta: np.ndarray, rng: Generator, shape: Shape, index: Index) -> np.ndarray:
+        return self.factor * self.prior.draw(self.factor * eta, rng, shape[0], index)
 
     def stretched(self, factor: float) -> Prior:
-        return _Stretched(self.prior, self.factor * _check_factor(factor))
+        return _Stretched(self.prior, self.factor * check_factor(factor))
 
 
-def _check_factor(factor: float) -> float:
-    """Return by how much to stretch a prior; its square must be a number, too."""
+def check_factor(factor: float) -> float:
+    """Return by how much to stretch a prior, as a float; its square must be finite and above 0."""
     return check_positive("factor", factor, most=1e150)
-
-
-def _check_tilts(prior: Prior, eta: np.ndarray, rng: object) -> np.ndarray:
-    """Return the tilts if all of them are inside the domain, and there is something to draw with."""
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng is {shown(rng)}; expected a numpy.random.Generator.")
-    eta = np.asarray(eta, dtype=float)
-    lower, upper = prior.domain
-    outside = eta[~((lower < eta) & (eta < upper))]
-    if outside.size:
-        raise ValueError(
-            f"eta holds {outside[0]:g}; expected numbers inside the domain ({lower:g}, {upper:g}): "
-            "only there can the prior be tilted."
-        )
-    return eta

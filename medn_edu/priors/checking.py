@@ -1,4 +1,4 @@
-"""Whether a prior of somebody's own fits together, and whether MEDN can work with it."""
+"""Checks that a user's own prior fits together and that MEDN can work with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from medn_edu.priors.base import Prior
 
 __all__ = ["check_prior"]
 
-_NEEDED = ("domain", "log_mgf", "mean", "variance", "kl", "compiled")
+_NEEDED = ("domain", "log_mgf", "mean", "variance", "kl", "value", "conjugate", "compiled")
 _TILTS = np.array([0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5])  # in natural scales
 _SHARES = np.array([0.25, 0.5, 0.75, 0.9])  # of the way to an end
 _NEAR = np.array([1e-4, 1e-8, 1e-12])  # distances from an end, as shares of the way
@@ -24,16 +24,17 @@ _CLOSE = 1e-4
 def check_prior(prior: Any, n_weights: int | None = None) -> Prior:
     """Return ``prior`` if MEDN can work with it.
 
-    Its functions are tried at a few points: ``log_mgf`` must be 0 at 0 and finite around it, ``mean``
-    its slope, ``variance`` the slope of that, ``kl`` the conjugate; the mean must rise, and it must
-    be *steep*, that is, leave every bound towards a finite end of the domain.
+    Its functions are tried at a few points.  ``log_mgf`` must be 0 at 0 and finite around it,
+    ``mean`` must be its slope, ``variance`` the slope of ``mean``, and ``kl`` the conjugate of
+    ``log_mgf``.  The mean must increase.  Towards a finite end of the domain it must grow without
+    bound, which makes the prior *steep*.
 
     Parameters
     ----------
     prior : Prior
-        A prior, shipped or of your own.
+        A prior, one of the package's or your own.
     n_weights : int, optional
-        Number of weights, to see whether it answers for so many; it is asked about the first by default.
+        Number of weights that it must answer for.  By default, only the first weight is tried.
 
     Returns
     -------
@@ -43,7 +44,7 @@ def check_prior(prior: Any, n_weights: int | None = None) -> Prior:
     Raises
     ------
     TypeError
-        If it is no prior: a method is missing or does not take its arguments.
+        If it is not a prior: a method is missing or does not take its arguments.
     ValueError
         If its functions do not fit together, or it is not steep.
 
@@ -55,11 +56,29 @@ def check_prior(prior: Any, n_weights: int | None = None) -> Prior:
     """
     name = type(prior).__name__
     _check_interface(prior, name)
-    lower, upper = _check_domain(prior, name)
+    try:
+        lower, upper = (float(end) for end in prior.domain)
+    except (TypeError, ValueError):
+        lower = upper = np.nan
+    if not lower < 0 < upper:
+        raise ValueError(
+            f"The domain of {name} is {shown(prior.domain)}; expected the two ends of an open "
+            "interval around 0, on which log_mgf is finite."
+        )
     if n_weights is not None:
         _answers(prior, name, np.zeros(n_weights), None)
-    _check_at_zero(prior, name)
-    _check_functions(prior, name, _points(prior, lower, upper))
+    first = np.zeros(1, dtype=np.intp)
+    value = float(_answers(prior, name, np.zeros(1), first)["log_mgf"][0])
+    if abs(value) > 1e-8:
+        raise ValueError(
+            f"log_mgf of {name} is {value:.6g} at eta = 0; expected 0, for a prior that integrates "
+            "to 1."
+        )
+    # where the prior bends, on both sides of 0
+    scale = float(natural_scale(prior, (1,), first)[0])
+    shares = [end * _SHARES for end in (lower, upper) if np.isfinite(end)]
+    eta = np.unique(np.concatenate([np.zeros(1), -scale * _TILTS, scale * _TILTS, *shares]))
+    _check_functions(prior, name, eta[(eta > 0.95 * lower) & (eta < 0.95 * upper)])
     for end in (lower, upper):
         if np.isfinite(end):
             _check_steep(prior, name, end)
@@ -67,13 +86,12 @@ def check_prior(prior: Any, n_weights: int | None = None) -> Prior:
 
 
 def _check_interface(prior: Any, name: str) -> None:
-    """Refuse what is no prior."""
     if type(prior).__module__.startswith("scipy.stats"):
         known = getattr(getattr(prior, "dist", prior), "name", name)
         raise TypeError(
-            f"prior is the distribution {known!r} of scipy; expected a subclass of Prior with its log "
-            "moment generating function, which a distribution with heavier than exponential tails, "
-            "such as a Student-t, does not have."
+            f"prior is the distribution {known!r} of scipy; expected a subclass of Prior with its "
+            "log moment generating function, which a distribution with heavier than exponential "
+            "tails, such as a Student-t, does not have."
         )
     if isinstance(prior, type):
         raise TypeError(
@@ -83,36 +101,33 @@ def _check_interface(prior: Any, name: str) -> None:
     if missing:
         raise TypeError(
             f"prior is {shown(prior)}, of type {name}, and lacks {', '.join(missing)}; expected a "
-            "subclass of medn_edu.priors.Prior with domain, log_mgf and mean, which inherits the rest."
+            "subclass of medn_edu.priors.Prior with domain, log_mgf and mean, which inherits the "
+            "rest."
         )
 
 
-def _check_domain(prior: Prior, name: str) -> tuple[float, float]:
-    """Return the ends of the domain."""
-    try:
-        lower, upper = (float(end) for end in prior.domain)
-    except (TypeError, ValueError):
-        lower = upper = np.nan
-    if not lower < 0 < upper:
-        raise ValueError(
-            f"The domain of {name} is {shown(prior.domain)}; expected the two ends of an open interval "
-            "around 0, on which log_mgf is finite."
-        )
-    return lower, upper
-
-
-def _answers(prior: Prior, name: str, eta: np.ndarray, index: np.ndarray | None) -> dict[str, Any]:
-    """Return what the prior answers at ``eta``, after a look at its form."""
+def _answers(
+    prior: Prior, name: str, eta: np.ndarray, index: np.ndarray | None
+) -> dict[str, np.ndarray]:
+    """Return what the prior answers at ``eta``, if it takes arrays and returns finite ones."""
     answers = {}
     for method in ("log_mgf", "mean", "variance"):
         function = getattr(prior, method)
-        _check_signature(function, name, method)
+        try:
+            inspect.signature(function).bind(None, None)
+        except TypeError as error:
+            raise TypeError(
+                f"{method} of {name} cannot be called with eta and index ({error}); expected the "
+                f"signature {method}(self, eta, index=None)."
+            ) from error
+        except ValueError:  # a compiled function that does not tell its signature
+            pass
         try:
             values = np.asarray(function(eta, index), dtype=float)
         except TypeError as error:  # such as math.tanh of an array
             raise TypeError(
-                f"{method} of {name} fails on an array of {eta.size} numbers ({error}); expected numpy "
-                "functions, which take whole arrays."
+                f"{method} of {name} fails on an array of {eta.size} numbers ({error}); expected "
+                "numpy functions, which take whole arrays."
             ) from error
         if values.shape != eta.shape:
             raise ValueError(
@@ -122,117 +137,56 @@ def _answers(prior: Prior, name: str, eta: np.ndarray, index: np.ndarray | None)
         bad = ~np.isfinite(values)
         if np.any(bad):
             raise ValueError(
-                f"{method} of {name} is {values[bad][0]} at eta = {eta[bad][0]:.6g}, inside its domain "
-                f"{prior.domain}; expected a finite number."
+                f"{method} of {name} is {values[bad][0]} at eta = {eta[bad][0]:.6g}, inside its "
+                f"domain {prior.domain}; expected a finite number."
             )
         answers[method] = values
     return answers
 
 
-def _check_signature(function: Any, name: str, method: str) -> None:
-    """Refuse a method that does not take ``eta`` and ``index``."""
-    try:
-        inspect.signature(function).bind(None, None)
-    except TypeError as error:
-        raise TypeError(
-            f"{method} of {name} cannot be called with eta and index ({error}); expected the signature "
-            f"{method}(self, eta, index=None)."
-        ) from error
-    except ValueError:  # a compiled function that does not tell its signature
-        pass
-
-
-def _first(eta: np.ndarray) -> np.ndarray:
-    """Index of the first weight, once for each entry."""
-    return np.zeros(eta.shape, dtype=np.intp)
-
-
-def _points(prior: Prior, lower: float, upper: float) -> np.ndarray:
-    """Return points of the domain at which the prior bends, on both sides of 0."""
-    scale = float(natural_scale(prior, (1,), np.zeros(1, dtype=np.intp))[0])
-    points = [np.zeros(1)]
-    for end, sign in ((lower, -1.0), (upper, 1.0)):
-        points.append(sign * scale * _TILTS)
-        if np.isfinite(end):
-            points.append(end * _SHARES)
-    eta = np.unique(np.concatenate(points))
-    return eta[(eta > 0.95 * lower) & (eta < 0.95 * upper)]
-
-
-def _check_at_zero(prior: Prior, name: str) -> None:
-    zero = np.zeros(1)
-    value = float(_answers(prior, name, zero, _first(zero))["log_mgf"][0])
-    if abs(value) > 1e-8:
-        raise ValueError(
-            f"log_mgf of {name} is {value:.6g} at eta = 0; expected 0, for a prior that integrates to 1."
-        )
-
-
+@np.errstate(all="ignore")
 def _check_functions(prior: Prior, name: str, eta: np.ndarray) -> None:
     """Refuse functions that are not each other's slopes and conjugates."""
-    index = _first(eta)
-    with np.errstate(all="ignore"):
-        answers = _answers(prior, name, eta, index)
-        mean, variance = answers["mean"], answers["variance"]
-        rises = np.diff(mean)
-        if not np.all(rises > 0):
-            where = int(np.argmin(rises > 0))
-            raise ValueError(
-                f"mean of {name} does not rise from eta = {eta[where]:.6g} to {eta[where + 1]:.6g}; "
-                "expected the slope of a convex log_mgf."
-            )
-        spread = np.sqrt(np.maximum(variance, 0.0)) + np.ptp(mean)
-        pairs = (
-            ("mean", mean, "log_mgf", slope(prior, prior.log_mgf, eta, index), spread),
-            ("variance", variance, "mean", slope(prior, prior.mean, eta, index), np.abs(variance)),
-        )
-        for method, values, other, expected, tolerance in pairs:
-            _compare(name, method, eta, values, expected, tolerance, f"the slope of {other}")
-        conjugate = eta * mean - answers["log_mgf"]
-        tolerance = np.abs(conjugate) + 1e-3
-        _compare(
-            name,
-            "kl",
-            mean,
-            prior.kl(mean, index),
-            conjugate,
-            tolerance,
-            "the conjugate of log_mgf",
-        )
-
-
-def _compare(
-    name: str,
-    method: str,
-    where: np.ndarray,
-    values: np.ndarray,
-    expected: np.ndarray,
-    tolerance: np.ndarray,
-    what: str,
-) -> None:
-    wrong = ~(np.abs(values - expected) <= _CLOSE * tolerance)
-    if np.any(wrong):
-        argument = "mu" if method == "kl" else "eta"
+    index = np.zeros(eta.shape, dtype=np.intp)
+    log_mgf, mean, variance = _answers(prior, name, eta, index).values()
+    rises = np.diff(mean)
+    if not np.all(rises > 0):
+        where = int(np.argmin(rises > 0))
         raise ValueError(
-            f"{method} of {name} is {values[wrong][0]:.6g} at {argument} = {where[wrong][0]:.6g}; "
-            f"expected {what}, about {expected[wrong][0]:.6g}."
+            f"mean of {name} does not rise from eta = {eta[where]:.6g} to {eta[where + 1]:.6g}; "
+            "expected the slope of a convex log_mgf."
         )
+    spread = np.sqrt(np.maximum(variance, 0.0)) + np.ptp(mean)
+    slopes = slope(prior, prior.log_mgf, eta, index), slope(prior, prior.mean, eta, index)
+    conjugate = eta * mean - log_mgf
+    kl = prior.kl(mean, index)
+    for method, values, expected, tolerance, what, argument, at in (
+        ("mean", mean, slopes[0], spread, "the slope of log_mgf", "eta", eta),
+        ("variance", variance, slopes[1], np.abs(variance), "the slope of mean", "eta", eta),
+        ("kl", kl, conjugate, np.abs(conjugate) + 1e-3, "the conjugate of log_mgf", "mu", mean),
+    ):
+        wrong = ~(np.abs(values - expected) <= _CLOSE * tolerance)
+        if np.any(wrong):
+            raise ValueError(
+                f"{method} of {name} is {values[wrong][0]:.6g} at {argument} = {at[wrong][0]:.6g}; "
+                f"expected {what}, about {expected[wrong][0]:.6g}."
+            )
 
 
 def _check_steep(prior: Prior, name: str, end: float) -> None:
     """Refuse a mean that stays bounded towards a finite end.
 
-    From one distance to the next a mean that goes to infinity rises as much as before, if as a
-    logarithm, or more; one that has a limit rises less and less.
+    From one distance to the next, a mean that grows without bound rises at least as much as before
+    (just as much if it grows as a logarithm).  A mean that has a limit rises less and less.
     """
     eta = end * (1 - _NEAR)
     with np.errstate(all="ignore"):
-        mean = np.abs(np.asarray(prior.mean(eta, _first(eta)), dtype=float))
+        mean = np.abs(np.asarray(prior.mean(eta, np.zeros(eta.shape, dtype=np.intp)), dtype=float))
         first, second = np.diff(mean)
     if mean[0] == np.inf or second >= _STEEP * first > 0 or np.isinf(second):
         return
     raise ValueError(
-        f"mean of {name} stays finite, about {mean[-1]:.6g}, towards the end {end:.6g} of its domain; "
-        "expected it to leave every bound there (a steep prior), or P1 may have no minimiser; or does "
-        "the domain reach further?"
+        f"mean of {name} stays finite, about {mean[-1]:.6g}, towards the end {end:.6g} of its "
+        "domain; expected it to grow without bound there (a steep prior), or P1 may have no "
+        "minimiser; or does the domain reach further?"
     )

@@ -7,48 +7,42 @@ from dataclasses import replace
 
 import numpy as np
 
-from medn_edu.problems.norm_margin import NormMarginProblem
-from medn_edu.problems.norms import L1Norm
-from medn_edu.results import DualVariables, Iterate
+from medn_edu.problems import DualVariables, L1Norm, Problem
+from medn_edu.results import Iterate
 from medn_edu.solvers._warm_start import check_warm_start
 
 __all__ = ["Bounds", "check_l1_problem", "fitting"]
 
 
-def check_l1_problem(problem: NormMarginProblem) -> None:
+def check_l1_problem(problem: Problem) -> None:
     """Refuse a problem that is not L1-M3N."""
-    if not isinstance(problem.norm, L1Norm):
-        raise TypeError(f"the norm is {problem.norm!r}; this solver expects L1Norm().")
+    if problem.regulariser != L1Norm():
+        raise TypeError(
+            f"the regulariser is {problem.regulariser!r}; this solver expects L1Norm()."
+        )
 
 
-def fitting(problem: NormMarginProblem, sample: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Return masses, scaled down where a sample has more than its own."""
-    total = np.bincount(sample, mass, problem.n_samples)
-    return mass * np.minimum(1.0, problem.mass / np.maximum(total, 1e-300))[sample]
+def fitting(problem: Problem, sample: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return dual variables, scaled down where those of a sample exceed ``C_i`` together."""
+    total = np.bincount(sample, values, problem.n_samples)
+    return values * np.minimum(1.0, problem.C / np.maximum(total, 1e-300))[sample]
 
 
 class Bounds:
-    """The best weights so far with their objective, and the masses behind the largest lower bound.
+    """The best weights so far with their objective, and the dual variables of the largest lower bound.
 
     At first all weights are 0.
-
-    Parameters
-    ----------
-    problem : NormMarginProblem
-        L1-M3N.
     """
 
-    def __init__(self, problem: NormMarginProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.weights = np.zeros(problem.weight_shape.size)
-        self.upper, self.lower = np.inf, 0.0  # no mass at all proves 0
-        nothing = np.zeros(0, dtype=np.int64)
-        self.alpha = DualVariables(nothing, np.zeros(1, dtype=np.int64), nothing, np.zeros(0))
+        self.upper, self.lower = np.inf, 0.0  # dual variables of 0 prove that
+        self.alpha = DualVariables.empty()
         self.n_oracle_calls = 0
         labels, _ = self.visit(np.zeros(problem.weight_shape.size))
-        # As much mass as there is on what is wrong at w = 0: with a small C this is the optimum.
-        everyone, offsets = np.arange(problem.n_samples), problem.data.samples.offsets
-        self.prove(DualVariables(everyone, offsets, labels, problem.mass))
+        # All of C on what is wrong at w = 0: with a small C this is the optimum.
+        self.prove(DualVariables.on(problem.data.samples, labels, problem.C))
 
     @property
     def gap(self) -> float:
@@ -68,8 +62,8 @@ class Bounds:
     def visit(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Decode at these weights, keep them if they are the best so far, and return what was found."""
         labels, violation = self.decode(weights)
-        slack = self.problem.mass @ np.maximum(violation, 0.0)
-        upper = self.problem.norm.value(weights) + float(slack)
+        slack = self.problem.C @ np.maximum(violation, 0.0)
+        upper = self.problem.regulariser.value(weights) + float(slack)
         if upper < self.upper:
             self.weights, self.upper = weights.copy(), upper
         return labels, violation
@@ -80,14 +74,14 @@ class Bounds:
         return self.problem.violated(weights)
 
     def prove(self, alpha: DualVariables) -> float:
-        """Keep these masses if they bound better than the last, and return their bound."""
+        """Keep dual variables if they bound better than the last, and return their bound."""
         lower = self.problem.dual(alpha)
         if lower > self.lower:
             self.alpha, self.lower = alpha, lower
         return lower
 
     def start(self, alpha: DualVariables) -> DualVariables:
-        """Return masses found with another constant as they are feasible here; keep their bound."""
+        """Return dual variables found with another constant, made feasible; keep their bound."""
         check_warm_start(alpha, self.problem.data)
         alpha = replace(alpha, values=fitting(self.problem, alpha.sample, alpha.values))
         self.prove(alpha)

@@ -6,23 +6,22 @@ labellings reads
     minimise  sum_k (mu_k + nu_k) / 2 + sum_i C_i xi_i
     such that (mu - nu) . (f(x_i, y_i) - f(x_i, y)) + xi_i >= loss_i(y)   for y in the working set,
 
-and the multipliers of its rows are the masses ``alpha_i(y)``.  Rows come and go, and features may come;
-HiGHS goes on from its last basis.
+and the multipliers of its rows are the dual variables ``alpha_i(y)``.  Rows come and go, and features
+may come; HiGHS goes on from its last basis.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from medn_edu.problems.norm_margin import NormMarginProblem
-from medn_edu.results import DualVariables
+from medn_edu.problems import DualVariables, Problem
 from medn_edu.solvers._l1_bounds import fitting
 
-__all__ = ["LinearProgram", "ProgramError", "ProgramSolution", "select"]
+__all__ = ["LinearProgram", "ProgramError", "ProgramSolution"]
 
 _MOST_ITERATIONS = 1_000_000  # of the simplex method, for one program: a bound on patience
 _FEASIBLE = 1e-8  # what HiGHS takes for met; smaller parts of weights are rounding of 0
@@ -35,42 +34,24 @@ class ProgramError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class ProgramSolution:
-    """A vertex of the program, and the masses that prove it best.
+    """A vertex of the program, and the dual variables that prove it best."""
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_weights,)
-        The weights; exactly 0 where both parts of a weight are, to the accuracy of HiGHS.
-    alpha : DualVariables
-        The labellings of the working set that carry mass.
-    active : ndarray of bool, shape (n_rows,)
-        Which labellings of the working set they are.
-    value : float
-        The optimum.
-    """
-
-    weights: np.ndarray
-    alpha: DualVariables
-    active: np.ndarray
-    value: float
+    weights: np.ndarray  # exactly 0 where both parts of a weight are, to the accuracy of HiGHS
+    alpha: DualVariables  # on the active labellings of the working set
+    active: np.ndarray  # (n_rows,), which they are
+    value: float  # the optimum
 
 
 class LinearProgram:
     """A working set of labellings, and the program over it.
 
-    Parameters
-    ----------
-    problem : NormMarginProblem
-        L1-M3N.
-    features : ndarray of int, optional
-        Weights that may differ from 0; by default all.
-    labellings : DualVariables, optional
-        The working set at first; by default empty.
+    ``features`` are the weights that may differ from 0, by default all; ``labellings`` are the working
+    set at first, by default empty.
     """
 
     def __init__(
         self,
-        problem: NormMarginProblem,
+        problem: Problem,
         features: np.ndarray | None = None,
         labellings: DualVariables | None = None,
     ) -> None:
@@ -90,9 +71,9 @@ class LinearProgram:
             self._highs.setOptionValue(option, value)
         n_samples, n_weights = problem.n_samples, problem.weight_shape.size
         self.rows = sp.csr_matrix((0, n_weights))
-        self.labellings = _no_labellings()
+        self.labellings = DualVariables.empty()
         self._column = np.full(n_weights, -1, dtype=np.int64)  # of mu_k; that of nu_k is the next
-        self._add_columns(problem.mass, sp.csc_matrix((0, n_samples)))
+        self._add_columns(problem.C, sp.csc_matrix((0, n_samples)))
         self.add_features(np.arange(n_weights) if features is None else features)
         if labellings is not None:
             self.add(labellings)
@@ -120,12 +101,12 @@ class LinearProgram:
 
     def add(self, labellings: DualVariables) -> None:
         """Add labellings to the working set; the true ones say nothing and are left out."""
-        losses = self.problem.losses(labellings)
-        labellings, losses = select(labellings, losses > 0), losses[losses > 0]
+        losses = labellings.losses(self.problem.data)
+        labellings, losses = labellings.take(losses > 0), losses[losses > 0]
         n = len(labellings)
         if n == 0:
             return
-        new = self.problem.differences(labellings).tocsr()
+        new = labellings.differences(self.problem.data).tocsr()
         new.eliminate_zeros()
         _check_sizes(new, labellings.sample)
         known = np.flatnonzero(self._column >= 0)
@@ -146,7 +127,7 @@ class LinearProgram:
             entries.indptr[:-1].astype(np.int32), entries.indices.astype(np.int32), entries.data,
         )  # fmt: skip
         self.rows = sp.vstack([self.rows, new]).tocsr()
-        self.labellings = _join(self.labellings, labellings)
+        self.labellings = self.labellings.concat(labellings)
 
     def drop(self, gone: np.ndarray) -> None:
         """Take labellings out of the working set."""
@@ -154,28 +135,17 @@ class LinearProgram:
         if len(index):
             self._highs.deleteRows(len(index), index)
             self.rows = self.rows[~gone]
-            self.labellings = select(self.labellings, ~gone)
+            self.labellings = self.labellings.take(~gone)
 
     def slack(self, weights: np.ndarray) -> np.ndarray:
         """Return the slack that each sample needs for the working set alone, shape (n_samples,)."""
         xi = np.zeros(self.problem.n_samples)
-        violation = self.problem.losses(self.labellings) - self.rows @ weights
+        violation = self.labellings.losses(self.problem.data) - self.rows @ weights
         np.maximum.at(xi, self.labellings.sample, violation)
         return xi
 
     def solve(self) -> ProgramSolution:
-        """Solve the program, from the last basis.
-
-        Returns
-        -------
-        ProgramSolution
-            An optimal vertex.
-
-        Raises
-        ------
-        ProgramError
-            If HiGHS ends with anything but an optimum.
-        """
+        """Return an optimal vertex, starting from the last basis; a ProgramError if HiGHS fails."""
         status = self._run()
         if status != "Optimal":  # a basis that has come a long way may be ill-conditioned
             self._highs.clearSolver()
@@ -185,21 +155,21 @@ class LinearProgram:
                 f"HiGHS ended a linear program of {len(self)} labellings with the status {status!r}"
             )
         solution = self._highs.getSolution()
-        values: Any = np.array(solution.col_value)
-        values[values < _FEASIBLE] = 0.0  # a basic variable may be at 0 all but for rounding
+        parts: Any = np.array(solution.col_value)
+        parts[parts < _FEASIBLE] = 0.0  # a basic variable may be at 0 all but for rounding
         weights = np.zeros(len(self._column))
         known = self._column >= 0
-        weights[known] = values[self._column[known]] - values[self._column[known] + 1]
-        mass = np.maximum(np.array(solution.row_dual), 0.0)
-        mass = fitting(self.problem, self.labellings.sample, mass)
-        active = mass > 0
-        alpha = _with_masses(self.labellings, mass, active)
+        weights[known] = parts[self._column[known]] - parts[self._column[known] + 1]
+        values = np.maximum(np.array(solution.row_dual), 0.0)
+        values = fitting(self.problem, self.labellings.sample, values)
+        alpha = replace(self.labellings, values=values).take(values > 0)
+        alpha = alpha.take(np.argsort(alpha.sample, kind="stable"))
         value = self._highs.getInfo().objective_function_value
-        return ProgramSolution(weights, alpha, active, value)
+        return ProgramSolution(weights, alpha, values > 0, value)
 
     def missing_features(self, alpha: DualVariables) -> np.ndarray:
         """Return the weights left out that are worth their price, ``|eta_k| > 1/2``."""
-        worth = np.abs(self.problem.eta(alpha)) > 0.5 * (1 + 1e-9)
+        worth = np.abs(alpha.eta(self.problem.data)) > 0.5 * (1 + 1e-9)
         return np.flatnonzero(worth & (self._column < 0))
 
     def _run(self) -> str:
@@ -217,41 +187,6 @@ def _check_sizes(rows: sp.csr_matrix, sample: np.ndarray) -> None:
             f"expected less than {_LARGEST:g} for the linear program of L1-M3N; rescale the "
             "features, to about 1."
         )
-
-
-def select(labellings: DualVariables, chosen: np.ndarray) -> DualVariables:
-    """Return some of the labellings; ``chosen`` is a mask."""
-    lengths = np.diff(labellings.offsets)
-    return DualVariables(
-        sample=labellings.sample[chosen],
-        offsets=np.concatenate([[0], np.cumsum(lengths[chosen])]),
-        labels=labellings.labels[np.repeat(chosen, lengths)],
-        values=labellings.values[chosen],
-    )
-
-
-def _with_masses(labellings: DualVariables, mass: np.ndarray, active: np.ndarray) -> DualVariables:
-    """Return the active labellings with their masses, in the order of the samples."""
-    found = select(labellings, active)
-    order = np.argsort(found.sample, kind="stable")
-    lengths = np.diff(found.offsets)[order]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    position = np.arange(offsets[-1]) + np.repeat(found.offsets[order] - offsets[:-1], lengths)
-    return DualVariables(found.sample[order], offsets, found.labels[position], mass[active][order])
-
-
-def _no_labellings() -> DualVariables:
-    nothing = np.zeros(0, dtype=np.int64)
-    return DualVariables(nothing, np.zeros(1, dtype=np.int64), nothing, np.zeros(0))
-
-
-def _join(first: DualVariables, second: DualVariables) -> DualVariables:
-    return DualVariables(
-        sample=np.concatenate([first.sample, second.sample]),
-        offsets=np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]]),
-        labels=np.concatenate([first.labels, second.labels]),
-        values=np.concatenate([first.values, second.values]),
-    )
 
 
 def _paired(rows: sp.csr_matrix) -> sp.csc_matrix:

@@ -2,66 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from medn_edu.results import DualVariables
+from medn_edu.problems import DualVariables
 from medn_edu.samples import LabelledSamples
 
-__all__ = ["check_warm_start", "starting_masses"]
+__all__ = ["check_warm_start", "starting_point"]
 
 
-def starting_masses(
-    warm_start: DualVariables | None, data: LabelledSamples, mass: np.ndarray, *, fixed: bool
+def starting_point(
+    warm_start: DualVariables | None, data: LabelledSamples, C: np.ndarray, *, is_fixed: bool
 ) -> DualVariables:
-    """Return masses to start from: those of the true labellings, then the others.
+    """Return the dual variables to start from: those of the true labellings, then the others.
 
-    Parameters
-    ----------
-    warm_start : DualVariables or None
-        Masses of an earlier solution of a problem of the same samples.
-    data : LabelledSamples
-        The samples.
-    mass : ndarray of shape (n_samples,)
-        Mass of each sample, if it is fixed.
-    fixed : bool
-        Whether it is.  Then all masses grow together until the first sample is full, as they must
-        when ``C`` has grown; samples with too much are scaled down, and what is missing goes to the
-        true labelling.  Otherwise what the true labelling carries means nothing.
-
-    Returns
-    -------
-    DualVariables
-        Labellings and masses, perhaps with repetitions; the true labellings of all samples come first.
-
-    Raises
-    ------
-    ValueError
-        If ``warm_start`` does not belong to these samples.
+    ``is_fixed`` says whether those of sample ``i`` must sum to ``C_i``.  Then all of them grow together
+    until the first sample is full, as they must when ``C`` has grown; samples with too much are scaled
+    down, and what is missing goes to the true labelling.  Otherwise the dual variable of the true
+    labelling means nothing.  Labellings may be repeated.  A ``warm_start`` that does not belong to these
+    samples is a ValueError.
     """
     samples, n_samples = data.samples, data.samples.n_samples
     if warm_start is None:
-        return DualVariables(np.arange(n_samples), samples.offsets, data.labels, mass)
+        return DualVariables.on(samples, data.labels, C)
     check_warm_start(warm_start, data)
-    scale, missing = np.ones(n_samples), mass
-    if fixed:
+    scale, missing = np.ones(n_samples), C
+    if is_fixed:
         total = np.bincount(warm_start.sample, weights=warm_start.values, minlength=n_samples)
-        room = mass / np.maximum(total, 1e-300)
-        growth = np.min(room[total > 0], initial=np.inf)
-        scale = np.where(total > 0, np.minimum(room, max(growth, 1.0)), 1.0)
-        missing = np.maximum(mass - scale * total, 0.0)
-    kept = np.flatnonzero(warm_start.values)
-    lengths = np.diff(warm_start.offsets)
-    labels = warm_start.labels[np.repeat(warm_start.values != 0, lengths)]
-    return DualVariables(
-        sample=np.concatenate([np.arange(n_samples), warm_start.sample[kept]]),
-        offsets=np.concatenate([samples.offsets, samples.offsets[-1] + np.cumsum(lengths[kept])]),
-        labels=np.concatenate([data.labels, labels]),
-        values=np.concatenate([missing, (scale[warm_start.sample] * warm_start.values)[kept]]),
-    )
+        most = C / np.maximum(total, 1e-300)
+        growth = np.min(most[total > 0], initial=np.inf)
+        scale = np.where(total > 0, np.minimum(most, max(growth, 1.0)), 1.0)
+        missing = np.maximum(C - scale * total, 0.0)
+    others = replace(warm_start, values=scale[warm_start.sample] * warm_start.values)
+    truth = DualVariables.on(samples, data.labels, missing)
+    return truth.concat(others.take(warm_start.values != 0))
 
 
 def check_warm_start(alpha: DualVariables, data: LabelledSamples) -> None:
-    """Refuse masses that do not belong to these samples."""
+    """Refuse dual variables that do not belong to these samples."""
     samples = data.samples
     if len(alpha) and not (alpha.sample.min() >= 0 and alpha.sample.max() < samples.n_samples):
         raise ValueError(
@@ -76,13 +55,9 @@ def check_warm_start(alpha: DualVariables, data: LabelledSamples) -> None:
             f"expected {samples.lengths[i]}."
         )
     if not (np.isfinite(alpha.values) & (alpha.values >= 0)).all():
-        raise ValueError("warm_start holds a mass that is negative or not finite.")
+        raise ValueError("warm_start holds a dual variable that is negative or not finite.")
     if len(alpha.labels) and not (alpha.labels.min() >= 0 and alpha.labels.max() < data.n_labels):
         raise ValueError(f"warm_start holds a label code beyond the {data.n_labels} labels.")
-    position = np.arange(len(alpha.labels))
-    node = position + np.repeat(samples.offsets[alpha.sample] - alpha.offsets[:-1], lengths)
-    child = np.flatnonzero(samples.parents[node] >= 0)
-    above = child - (node[child] - samples.parents[node[child]])
-    edge_type = samples.edge_types[node[child]]
-    if not data.allowed[edge_type, alpha.labels[above], alpha.labels[child]].all():
+    child, parent, at = alpha.edges(samples)
+    if not data.allowed[samples.edge_types[at], alpha.labels[parent], alpha.labels[child]].all():
         raise ValueError("warm_start holds a labelling that uses a forbidden transition.")

@@ -5,38 +5,41 @@ The dual of MEDN (Theorem 2; `medn_edu.problems.max_margin`),
     maximise  sum_i,y alpha_i(y) loss_i(y) - sum_k Lambda(eta_k) - sum_i U*(sum_y alpha_i(y)),
     with      eta = sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y)),  alpha_i(y) >= 0,
 
-has one variable per labelling, exponentially many.  With a linear slack their sum is fixed, ``C_i``, so
-that each sample has a simplex of its own, a *block*.  A linear function is maximised over a simplex by
-putting all mass on one labelling, the one that violates its margin most under the posterior means
-``w = Lambda'(eta)``.  Decoding finds it.  Block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt
-and Pletscher 2013) takes block after block, asks for that labelling and moves mass towards it, as far as
-the dual grows.  What the decoding promised, ``C_i H_i(best) - sum_y alpha_i(y) H_i(y)``, is the block's
-share of the duality gap.
+has one variable per labelling, exponentially many.  With a linear slack those of a sample sum to
+``C_i``, so that each sample has a simplex of its own, a *block*.  A linear function is maximised over a
+simplex in one of its corners, where all of ``C_i`` is on one labelling: the one that violates its margin
+most under the posterior means ``w = Lambda'(eta)``.  Decoding finds it.  Block-coordinate Frank-Wolfe
+(Lacoste-Julien, Jaggi, Schmidt and Pletscher 2013) takes block after block, asks for that labelling and
+moves towards it, as far as the dual grows.  What the decoding promised, ``C_i H_i(best) - sum_y
+alpha_i(y) H_i(y)``, is the block's share of the duality gap.
+
+**Where to read on.**  `medn_edu.theory.frank_wolfe` has one block step in plain Python, and
+`medn_edu.kernels.block_step` has the same one compiled.  This module has what is around it.
 
 The papers call the dual "very difficult to solve" for a Laplace prior.  Indeed it is no quadratic
 program, and it is finite only for ``|eta_k| < sqrt(lam)``.  But no step here needs more than the slope
-``Lambda'`` and the curvature ``Lambda''``: within a block mass is moved as if ``Lambda`` were a
-parabola, and an exact line search along that direction, inside the domain, makes up for the difference.
-At ``alpha = 0`` everything is feasible, and a prior whose slope is infinite at the ends of its domain
-lets no line search leave it.  So the method is the same for every prior and slack; with the standard
-normal prior the line search is not needed, because the parabola is the truth.
+``Lambda'`` and the curvature ``Lambda''``.  Within a block, steps are chosen as if ``Lambda`` were a
+parabola, and an exact line search along their sum, inside the domain, makes up for the difference.  At
+``alpha = 0`` everything is feasible, and a prior whose slope is infinite at the ends of its domain lets
+no line search leave it.  So the method is the same for every prior and slack.  With the standard normal
+prior the line search is a formula, because there the parabola is the truth.
 
-Plain Frank-Wolfe steps take mass from *all* labellings alike and zigzag when regularisation is weak.
-Four things cure it.
+Plain Frank-Wolfe steps shrink *all* dual variables of a block alike and zigzag when regularisation is
+weak.  Four things cure it.
 
-* The labellings that carry mass, few per sample, are kept, and mass is moved between any two of them
-  (*pairwise* steps; Shah, Kolmogorov and Lampert 2015, Osokin et al. 2016), again and again until the
-  block is nearly optimal over its kept labellings.  `medn_edu.kernels.block_masses` tells how that
-  costs hardly more than the decoding.
-* Between two rounds of decoding come rounds that only move mass among the kept labellings.
+* The labellings in use, few per sample, are kept, and *pairwise* steps go from any one of them to any
+  other (Shah, Kolmogorov and Lampert 2015, Osokin et al. 2016), again and again until the block is
+  nearly optimal over its kept labellings.  Their inner products are known, so that this costs hardly
+  more than the decoding.
+* Between two rounds of decoding come rounds that only step among the kept labellings.
 * Blocks whose last known gap is far below the average are visited every few passes only.
-* Blocks that pull the weights the same way, each by its own small step, are slow together.  So
-  before each round all masses are *extrapolated* from the previous round to this one, negative
-  masses are cut off, and a line search on the dual decides how far to go.  On the OCR letters with
-  ``C = 1`` this reduces M3N's gap after 120 passes by more than a factor of five.
+* Blocks that pull the weights the same way, each by its own small step, are slow together.  So before
+  each round all dual variables are *extrapolated* from the previous round to this one, negative ones
+  are cut off, and a line search on the dual decides how far to go.  On the OCR letters with ``C = 1``
+  this reduces M3N's gap after 120 passes by more than a factor of five.
 
-No step lowers the dual, rounding apart.  Slacks other than the linear one leave a block's mass free;
-`medn_edu.kernels.block_masses` tells how they come under the same roof.
+No step lowers the dual, rounding apart.  Slacks other than the linear one leave a block's sum free;
+`medn_edu.kernels.block_step` tells how one algorithm does for all of them.
 """
 
 from __future__ import annotations
@@ -47,11 +50,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from medn_edu.results import DualVariables, Iterate
+from medn_edu.problems import DualVariables
+from medn_edu.results import Iterate
 from medn_edu.solvers._dual_state import DualState
 
 if TYPE_CHECKING:
-    from medn_edu.problems.max_margin import MaxMarginProblem
+    from medn_edu.problems import Problem
 
 __all__ = ["block_frank_wolfe"]
 
@@ -62,7 +66,7 @@ _LEFT = 0.75  # share of the gaps, seen before each visit, that is left at the e
 
 
 def block_frank_wolfe(
-    problem: MaxMarginProblem,
+    problem: Problem,
     *,
     rng: np.random.Generator,
     warm_start: DualVariables | None = None,
@@ -78,16 +82,16 @@ def block_frank_wolfe(
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         The problem; any prior that `medn_edu.priors.check_prior` lets through, any slack of
         `medn_edu.slacks`.
     rng : numpy.random.Generator
         Draws the order of the visits.
     warm_start : DualVariables, optional
         Where to start, for the same samples, perhaps from another prior or slack.  With a linear slack
-        masses grow together until a sample is full, samples with too much are scaled down, and what is
-        missing goes to the true labelling; then that share of it all is taken at which the dual is
-        largest.  By default ``eta = 0``.
+        all dual variables grow together until those of a sample sum to ``C_i``, samples with too much
+        are scaled down, and what is missing goes to the true labelling; then that share of it all is
+        taken at which the dual is largest.  By default ``eta = 0``.
     n_cached_rounds : int, default=2
         Rounds among the kept labellings after each round with decoding.
     gram_budget : int, default=64_000_000
@@ -112,12 +116,12 @@ def block_frank_wolfe(
     --------
     >>> import numpy as np
     >>> from medn_edu.priors import LaplacePrior
-    >>> from medn_edu.problems import MaxMarginProblem
+    >>> from medn_edu.problems import MarginLoss, Problem
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
     >>> from medn_edu.samples import label_samples, pack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = MaxMarginProblem(data, LaplacePrior(lam=4.0), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), LaplacePrior(lam=4.0))
     >>> iterates = block_frank_wolfe(problem, rng=np.random.default_rng(0))
     >>> result = run(iterates, problem, tol=1e-6, max_iter=100)
     >>> result.converged, bool(np.abs(result.eta).max() < 2.0)

@@ -20,7 +20,7 @@ anywhere they like.  Two remedies, both old.
 * *Smoothing* (Neame 1999; Wentges 1997).  Rows are looked for at a running average of the solutions,
   which moves less than the solutions do, and only where nothing is violated there, at the last solution
   itself, so that the end is the same.  On 100 words of the OCR letters it halves the work.
-* *Dropping*.  Rows without mass for a few rounds leave the program; should one matter after all,
+* *Dropping*.  Rows that were inactive for a few rounds leave the program; should one matter after all,
   decoding finds it again.
 """
 
@@ -31,10 +31,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from medn_edu.checks import check_count
-from medn_edu.problems.norm_margin import NormMarginProblem
-from medn_edu.results import DualVariables, Iterate, SolveResult
+from medn_edu.problems import DualVariables, Problem
+from medn_edu.results import Iterate, SolveResult
 from medn_edu.solvers._l1_bounds import Bounds, check_l1_problem
-from medn_edu.solvers._linear_program import LinearProgram, ProgramError, select
+from medn_edu.solvers._linear_program import LinearProgram, ProgramError
 
 __all__ = ["WARM_SMOOTHING", "cut", "l1_cutting_plane"]
 
@@ -46,7 +46,7 @@ _PRECISION = 1e-9  # violations below this share of the largest loss are roundin
 
 
 def l1_cutting_plane(
-    problem: NormMarginProblem,
+    problem: Problem,
     *,
     smoothing: float | None = None,
     patience: int = 2,
@@ -56,23 +56,23 @@ def l1_cutting_plane(
 
     Parameters
     ----------
-    problem : NormMarginProblem
-        L1-M3N: a problem with an `L1Norm`.
+    problem : Problem
+        L1-M3N: a margin loss with a linear slack, and `L1Norm()`.
     smoothing : float, optional
         Share of the last point in the running average at which rows are looked for; below 1.  With 0
         they are looked for at the solutions themselves, as in the paper.  By default 0.8, or 0.5
         with a warm start.
     patience : int, default=2
-        Rounds without mass after which a labelling leaves the working set.
+        Inactive rounds after which a labelling leaves the working set.
     warm_start : SolveResult, optional
-        Solution of a problem of the same samples with another constant.  The labellings that carry
-        its mass are the working set at first, its weights are where the average begins.
+        Solution of a problem of the same samples with another constant.  The labellings of its dual
+        variables are the working set at first, its weights are where the average begins.
 
     Yields
     ------
     Iterate
-        Of all solutions so far the one with the smallest objective; the masses behind the largest
-        lower bound; the distance of the two as ``gap_estimate``.
+        Of all solutions so far the one with the smallest objective; the dual variables of the
+        largest lower bound; the distance of the two as ``gap_estimate``.
 
     Raises
     ------
@@ -86,11 +86,11 @@ def l1_cutting_plane(
     --------
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.problems import L1Norm, NormMarginProblem
+    >>> from medn_edu.problems import L1Norm, MarginLoss
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = NormMarginProblem(data, L1Norm(), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), L1Norm())
     >>> result = run(l1_cutting_plane(problem), problem, tol=1e-6, max_iter=100)
     >>> round(result.primal, 6), result.converged
     (1.0, True)
@@ -118,23 +118,8 @@ def cut(
 ) -> Iterator[Iterate]:
     """Solve a program, add what its solution violates, and again; yield once per round.
 
-    Parameters
-    ----------
-    program : LinearProgram
-        The working set to begin with.
-    bounds : Bounds
-        Where the best is kept.
-    point : ndarray of shape (n_weights,)
-        Where the running average begins.
-    smoothing : float, default=0.8
-        Share of the last point in the running average.
-    patience : int, default=2
-        Rounds without mass after which a labelling leaves the working set.
-
-    Yields
-    ------
-    Iterate
-        The best weights and the best masses so far.
+    ``program`` is the working set to begin with, ``bounds`` keep the best, the running average begins
+    at ``point``; `l1_cutting_plane` has the rest.
     """
     idle, value = np.zeros(len(program), dtype=np.int64), -np.inf
     while True:
@@ -169,9 +154,8 @@ def cut(
 def _violated(
     program: LinearProgram, weights: np.ndarray, labels: np.ndarray, violation: np.ndarray
 ) -> DualVariables:
-    """Return those labellings that violate more than the working set knows, without mass."""
+    """Return those labellings that violate more than the working set knows, with values of 0."""
     samples = program.problem.data.samples
-    n = samples.n_samples
-    found = DualVariables(np.arange(n), samples.offsets, labels, np.zeros(n))
+    found = DualVariables.on(samples, labels, np.zeros(samples.n_samples))
     precision = _PRECISION * float(samples.lengths.max())
-    return select(found, violation > program.slack(weights) + precision)
+    return found.take(violation > program.slack(weights) + precision)

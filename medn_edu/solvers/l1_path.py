@@ -1,12 +1,12 @@
 r"""L1-M3N as the end of a path of Laplace MEDNs, and the step that gets there exactly.
 
 Divide the problem of Laplace MEDN with ``C_medn = 2 C sqrt(lam)`` by ``2 sqrt(lam)``.  On the primal
-side ``sqrt(lam) |w|_KL - K`` becomes half a norm that tends to ``|w|_1 / 2`` as ``lam`` grows
-(MEDN, Corollary 6); on the dual side the masses add up to ``C`` and ``|eta_k| < sqrt(lam)`` becomes
+side ``sqrt(lam) |w|_KL - K`` becomes half a norm that tends to ``|w|_1 / 2`` as ``lam`` grows (MEDN,
+Corollary 6); on the dual side the dual variables add up to ``C`` and ``|eta_k| < sqrt(lam)`` becomes
 ``|eta_k| < 1/2``, which is all that the dual of L1-M3N asks.  So every solution along the path gives
 
 * an *upper* bound: the objective ``|w|_1 / 2 + C sum xi`` at the posterior mean ``w``, and
-* a *lower* bound: ``sum alpha_i(y) loss_i(y)`` with the masses divided by ``2 sqrt(lam)``,
+* a *lower* bound: ``sum alpha_i(y) loss_i(y)`` with the dual variables divided by ``2 sqrt(lam)``,
 
 and their gap closes.  The logarithms that keep ``eta`` inside its domain are a barrier, and ``lam`` is
 its parameter: this is an interior-point method for the linear program, in which
@@ -14,16 +14,16 @@ its parameter: this is an interior-point method for the linear program, in which
 left, the gap is at most ``K / (2 sqrt(lam))``, for each weight contributes ``w_k / 2 - w_k eta_k / (2
 sqrt(lam))``, and ``2 sqrt(lam)`` times that is ``w_k (sqrt(lam) - eta_k) <= 1``.
 
-Each MEDN starts from the masses of the one before.  So can the first, from a solution with another
-constant ``C``; but where the labellings and features of that solution make a small linear program, this
-is solved at once, and the path is not needed.
+Each MEDN starts from the dual variables of the one before.  So can the first, from a solution with
+another constant ``C``; but where the labellings and features of that solution make a small linear
+program, this is solved at once, and the path is not needed.
 
 The path stops at the gap that is asked for.  All weights are then small or large, but none is 0.  Two
 steps find the zeros.
 
 * *Rounding.*  Weights below a threshold become 0, the largest threshold at which the gap is still
   small enough.  Cheap, and no proof.
-* *Clean-up.*  Weights whose ``|eta_k|`` came near a half, and labellings with mass, make a linear
+* *Clean-up.*  Weights whose ``|eta_k|`` came near a half, and active labellings make a linear
   program of moderate size, which HiGHS solves to a vertex (a *crossover*).  Labellings that this vertex
   violates are found by decoding, weights left out that are worth their price by their ``|eta_k|``;
   both join the program until the gap is closed.  Weights of a vertex are 0 or they are not.
@@ -40,9 +40,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from medn_edu.priors import LaplacePrior
-from medn_edu.problems.max_margin import MaxMarginProblem
-from medn_edu.problems.norm_margin import NormMarginProblem
-from medn_edu.results import OVERFLOW, DualVariables, Iterate, SolveResult, run
+from medn_edu.problems import DualVariables, MarginLoss, Problem
+from medn_edu.results import OVERFLOW, Iterate, SolveResult, run
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers._l1_bounds import Bounds, check_l1_problem
 from medn_edu.solvers._linear_program import LinearProgram
@@ -68,7 +67,7 @@ _FAR = 0.6  # unless the last solution proves nothing: the relative gap of its d
 
 
 def l1_path(
-    problem: NormMarginProblem,
+    problem: Problem,
     *,
     rng: np.random.Generator,
     tol: float = 1e-2,
@@ -80,8 +79,8 @@ def l1_path(
 
     Parameters
     ----------
-    problem : NormMarginProblem
-        L1-M3N: a problem with an `L1Norm`.
+    problem : Problem
+        L1-M3N: a margin loss with a linear slack, and `L1Norm()`.
     rng : numpy.random.Generator
         Draws the order of the visits.
     tol : float, default=0.01
@@ -100,7 +99,7 @@ def l1_path(
     ------
     Iterate
         Of all posterior means so far (then of all vertices) the one with the smallest objective; the
-        masses behind the largest lower bound; the distance of the two as ``gap_estimate``.
+        dual variables of the largest lower bound; the distance of the two as ``gap_estimate``.
 
     Raises
     ------
@@ -114,11 +113,11 @@ def l1_path(
     --------
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.problems import L1Norm, NormMarginProblem
+    >>> from medn_edu.problems import L1Norm
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = NormMarginProblem(data, L1Norm(), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), L1Norm())
     >>> path = l1_path(problem, rng=np.random.default_rng(0), tol=1e-9)
     >>> result = run(path, problem, tol=1e-9, max_iter=100)
     >>> round(result.primal, 6), result.converged
@@ -132,7 +131,7 @@ def l1_path(
         last = bounds.without_weights()
         last.visit(warm_start.weights)
         bounds.n_oracle_calls, upper = last.n_oracle_calls, min(upper, last.upper)
-        features = np.flatnonzero(np.abs(problem.eta(warm_start.alpha)) > _NEARER)
+        features = np.flatnonzero(np.abs(warm_start.alpha.eta(problem.data)) > _NEARER)
         small = len(features) * len(alpha) <= _FEW_CELLS
         if clean_up is not False and small and last.closed(_FAR):
             yield bounds.iterate()
@@ -158,7 +157,7 @@ def l1_path(
 
 
 def _follow(
-    problem: NormMarginProblem,
+    problem: Problem,
     bounds: Bounds,
     rng: np.random.Generator,
     coarse: float,
@@ -169,10 +168,10 @@ def _follow(
 ) -> Iterator[np.ndarray]:
     """Solve MEDN after MEDN; yield each ``eta``, scaled so that a half is its bound.
 
-    They begin at these masses, if there are any, with a ``lam`` that suits this objective.  The gap is
-    brought to the coarse tolerance first and, if it is still wanted then, to the fine one.
+    They begin at these dual variables, if there are any, with a ``lam`` that suits this objective.  The
+    gap is brought to the coarse tolerance first and, if it is still wanted then, to the fine one.
     """
-    _, C = problem.slack.compiled
+    _, C = problem.margin_loss.slack.compiled
     lam = float(_START * np.square(problem.weight_shape.size / upper))
     if not (lam > 0 and math.isfinite(lam)):
         raise ValueError(OVERFLOW)
@@ -181,7 +180,7 @@ def _follow(
     gap, last, n_vain = bounds.gap, 0.0, 0
     while n_vain < _MOST_VAIN:
         slack = LinearSlack(2 * C * math.sqrt(lam))
-        medn = MaxMarginProblem(problem.data, LaplacePrior(lam), slack, problem.n_jobs)
+        medn = Problem(problem.data, MarginLoss(slack), LaplacePrior(lam), problem.n_jobs)
         passes = block_frank_wolfe(medn, rng=rng, warm_start=alpha)
         target = fine if bounds.closed(coarse) else coarse
         result = run(passes, medn, tol=_SHARE * target, max_iter=max_passes)

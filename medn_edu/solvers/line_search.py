@@ -1,8 +1,6 @@
-"""Line search on a concave function whose domain may end: safeguarded Newton on its slope.
+"""Line search on a concave function whose domain may end, for slopes that are computed in Python.
 
-A prior with a bounded domain makes the dual a barrier: towards the end of the domain the slope falls
-to minus infinity.  So the maximum along a direction lies inside, and Newton's method finds the root of
-the slope, with bisection where it would leave the interval known to hold it.
+`medn_edu.kernels.line_search` says how it searches.
 """
 
 from __future__ import annotations
@@ -10,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from medn_edu.kernels.block_frank_wolfe import (
+from medn_edu.kernels.line_search import (
+    ACCURACY,
     INSIDE,
-    SEARCH_ACCURACY,
-    SEARCH_LOOKS,
-    SEARCH_ROUNDING,
+    N_EVALUATIONS,
+    is_high_enough,
+    next_step,
 )
 
 __all__ = ["highest_point"]
@@ -24,7 +23,7 @@ def highest_point(
     slope: Callable[[float], tuple[float, float]],
     start: float,
     limit: float,
-    accuracy: float = SEARCH_ACCURACY,
+    accuracy: float = ACCURACY,
     inside: float = INSIDE,
 ) -> float:
     """Return how far to go along a direction until a concave function stops growing, at most 1.
@@ -61,18 +60,12 @@ def highest_point(
     """
     if not (start > 0 and limit > 0):
         return 0.0
-    end = min(inside * limit, 1.0)
+    start, end = float(start), min(float(inside * limit), 1.0)
     low, high = 0.0, math.inf
     step = end if end == 1.0 else 0.5 * end
-    for _ in range(SEARCH_LOOKS):
-        now, bend = slope(step)
-        if -SEARCH_ROUNDING * start <= now <= accuracy * start or (now > 0 and step == end):
+    for _ in range(N_EVALUATIONS):
+        now, curvature = map(float, slope(step))
+        if is_high_enough(step, end, start, now, accuracy):
             return step
-        if now > 0:
-            low = step
-        else:
-            high = step
-        step = min(step + now / bend, end) if bend > 0 else end
-        if not low < step < high:
-            step = 0.5 * (low + min(high, end))
+        step, low, high = next_step(step, end, now, curvature, low, high)
     return low

@@ -1,6 +1,6 @@
 """The solvers of M3N by name.
 
-All of them solve one problem, `medn_edu.problems.MaxMarginProblem` with a normal prior, whose variances
+All of them solve one problem, `medn_edu.problems.Problem` with a normal prior, whose variances
 may differ from weight to weight, and a linear slack.  `block_frank_wolfe` is the one to use; the others
 are those of the literature, to study and to compare.
 """
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from medn_edu.checks import check_choice, check_positive
-from medn_edu.problems.max_margin import MaxMarginProblem
-from medn_edu.results import DualVariables, Iterate
+from medn_edu.problems import DualVariables, Problem
+from medn_edu.results import Iterate
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.textbook.cutting_plane import cutting_plane, one_slack_cutting_plane
 from medn_edu.solvers.textbook.exponentiated_gradient import (
@@ -80,7 +80,7 @@ def check_m3n_solver(name: str, beta: float | None = None) -> str:
 
 
 def m3n_iterates(
-    problem: MaxMarginProblem,
+    problem: Problem,
     solver: str = "block_frank_wolfe",
     *,
     rng: np.random.Generator,
@@ -91,7 +91,7 @@ def m3n_iterates(
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         A problem with a normal prior and a linear slack.
     solver : str, default="block_frank_wolfe"
         One of `M3N_SOLVERS`.
@@ -117,9 +117,10 @@ def m3n_iterates(
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.problems import MarginLoss
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     >>> iterate = next(m3n_iterates(problem, rng=np.random.default_rng(0)))
     >>> iterate.weights.shape
     (8,)

@@ -7,9 +7,9 @@ on the dual, to moderate accuracy, by `block_frank_wolfe`.  The two optima are c
 
     0 <= min P_epsilon - min P_0 <= epsilon sum_i s_i log |Y_i|,
 
-the *softness* of the problem.  So we let M3N do the rough work.  Its dual variables, masses on a few
+the *softness* of the problem.  So we let M3N do the rough work.  Its dual variables, on a few
 labellings of each sample, are feasible for the soft problem as well, and their entropy is a plain sum:
-they carry a certificate, and at low temperatures it is all that is needed.  Once the gap of M3N is a
+they are a certificate, and at low temperatures it is all that is needed.  Once the gap of M3N is a
 small share of the softness, what is left is the difference between the two problems, which no pass
 over M3N removes.  Then L-BFGS takes over, with the weights found so far: near its optimum the smooth
 problem is easy.  At high temperatures that is the case from the start.
@@ -27,8 +27,8 @@ from functools import partial
 
 import numpy as np
 
-from medn_edu.problems.soft_max import SoftMaxProblem
-from medn_edu.results import DualVariables, Iterate
+from medn_edu.problems import DualVariables, Problem
+from medn_edu.results import Iterate
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.lbfgs import lbfgs
 
@@ -38,7 +38,7 @@ SHARE = 0.1  # of the softness, at which a gap of the hard problem is small
 
 
 def softening(
-    problem: SoftMaxProblem,
+    problem: Problem,
     *,
     rng: np.random.Generator,
     warm_start: DualVariables | np.ndarray | None = None,
@@ -47,12 +47,12 @@ def softening(
 
     Parameters
     ----------
-    problem : SoftMaxProblem
-        A problem with penalty and loss.
+    problem : Problem
+        A loss-augmented soft-max loss with an `L2Norm`.
     rng : numpy.random.Generator
         Draws the order in which `block_frank_wolfe` visits samples.
     warm_start : DualVariables or ndarray of shape (n_weights,), optional
-        Where to start: masses on labellings, from which `block_frank_wolfe` goes on, or weights, from
+        Where to start: dual variables, from which `block_frank_wolfe` goes on, or weights, from
         which `lbfgs` does if their gap is small against the softness.  Weights that are farther away,
         such as those of a much warmer problem, are no help; they are looked at once and dropped.
 
@@ -65,29 +65,32 @@ def softening(
     Raises
     ------
     ValueError
-        If the problem has no penalty or no loss, or ``warm_start`` does not fit it.
+        If the problem has no L2 norm or no loss, or ``warm_start`` does not fit it.
 
     Examples
     --------
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.problems import SoftMaxProblem
+    >>> from medn_edu.problems import L2Norm, SoftMaxLoss
     >>> from medn_edu.results import run
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> for epsilon in (1.0, 0.1, 0.001):
-    ...     problem = SoftMaxProblem(data, lam=1.0, epsilon=epsilon, loss_augmented=True)
+    ...     problem = Problem(data, SoftMaxLoss(epsilon, loss_augmented=True), L2Norm(1.0))
     ...     iterates = softening(problem, rng=np.random.default_rng(0))
     ...     print(round(run(iterates, problem, tol=1e-6, max_iter=100).primal, 3))
     1.575
     0.428
     0.334
     """
-    hard = problem.hard()
+    hard, l2 = problem.hard(), problem.elastic_net.l2
     enough = SHARE * problem.softness
-    masses, weights, n_oracle_calls = None, None, 0
-    gap = float(problem.node_weight.sum())  # of the hard problem at 0
+    alpha, weights, n_oracle_calls = None, None, 0
+    samples = problem.data.samples
+    gap = float(
+        problem.data.sample_weight[samples.sample_of_node].sum()
+    )  # of the hard problem at 0
     if isinstance(warm_start, DualVariables):
-        masses, gap = warm_start.scaled(1 / problem.lam), np.inf
+        alpha, gap = warm_start.scaled(1 / l2), np.inf
     elif warm_start is not None:
         smooth = lbfgs(problem, warm_start=warm_start)
         first = next(smooth)
@@ -98,15 +101,15 @@ def softening(
         n_oracle_calls = first.n_oracle_calls
     if gap > enough:
         before = n_oracle_calls
-        for iterate in block_frank_wolfe(hard, rng=rng, warm_start=masses):
+        for iterate in block_frank_wolfe(hard, rng=rng, warm_start=alpha):
             weights, n_oracle_calls = iterate.weights, before + iterate.n_oracle_calls
-            gap = problem.lam * iterate.gap_estimate
+            gap = l2 * iterate.gap_estimate
             yield replace(
                 iterate,
                 gap_estimate=gap,
                 n_oracle_calls=n_oracle_calls,
-                objective_estimate=problem.lam * iterate.objective_estimate,
-                dual=partial(_masses, iterate, problem.lam),
+                objective_estimate=l2 * iterate.objective_estimate,
+                dual=partial(_scaled, iterate, l2),
                 variance=None,  # of a posterior that only the hard problem has
             )
             if gap <= enough:
@@ -115,7 +118,7 @@ def softening(
         yield replace(iterate, n_oracle_calls=n_oracle_calls + iterate.n_oracle_calls)
 
 
-def _masses(iterate: Iterate, factor: float) -> DualVariables:
+def _scaled(iterate: Iterate, factor: float) -> DualVariables:
     assert iterate.dual is not None
     alpha = iterate.dual()
     assert isinstance(alpha, DualVariables)

@@ -34,11 +34,9 @@ import numpy as np
 
 from medn_edu.checks import warn_user
 from medn_edu.priors import GaussianPrior, LaplacePrior
-from medn_edu.problems.max_margin import MaxMarginProblem
+from medn_edu.problems import DualMarginals, DualVariables, Problem
 from medn_edu.results import (
     OVERFLOW,
-    DualMarginals,
-    DualVariables,
     Iterate,
     SolveResult,
     run,
@@ -50,7 +48,7 @@ __all__ = ["variational_bound", "variational_laplace"]
 
 
 def variational_laplace(
-    problem: MaxMarginProblem,
+    problem: Problem,
     *,
     rng: np.random.Generator,
     n_iterations: int = 3,
@@ -64,7 +62,7 @@ def variational_laplace(
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         A problem with a `LaplacePrior`; the papers' slack is linear, but only step 1 knows of it.
     rng : numpy.random.Generator
         Draws the order of the visits.
@@ -101,27 +99,28 @@ def variational_laplace(
     --------
     >>> import numpy as np
     >>> from medn_edu.priors import LaplacePrior
-    >>> from medn_edu.problems import MaxMarginProblem
+    >>> from medn_edu.problems import DualMarginals, DualVariables, MarginLoss, Problem
     >>> from medn_edu.slacks import LinearSlack
     >>> from medn_edu.samples import label_samples, pack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = MaxMarginProblem(data, LaplacePrior(lam=4.0), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), LaplacePrior(lam=4.0))
     >>> passes = variational_laplace(problem, rng=np.random.default_rng(0), tol=1e-6)
     >>> [round(iterate.objective_estimate, 3) for iterate in passes]
     [5.298, 3.678, 3.394]
     """
-    if not isinstance(problem.prior, LaplacePrior):
+    prior = problem.regulariser
+    if not isinstance(prior, LaplacePrior):
         raise TypeError(
-            f"the prior is {problem.prior!r}; expected a LaplacePrior, for which Algorithm 1 is made."
+            f"the prior is {prior!r}; expected a LaplacePrior, for which Algorithm 1 is made."
         )
-    lam = problem.prior.lam
+    lam = prior.lam
     alpha, variance = None, np.ones(problem.weight_shape.size)
     known = [] if programs is None else programs
     n_oracle_calls = 0
     for iteration in range(1, n_iterations + 1):
         # With variances of 1 it is M3N's own problem, whose visits are cheaper.
-        prior = GaussianPrior() if (variance == 1.0).all() else GaussianPrior(variance)
-        quadratic = MaxMarginProblem(problem.data, prior, problem.slack, problem.n_jobs)
+        normal = GaussianPrior() if (variance == 1.0).all() else GaussianPrior(variance)
+        quadratic = Problem(problem.data, problem.loss, normal, problem.n_jobs)
         start = known[iteration - 1] if iteration <= len(known) else alpha
         passes = m3n_iterates(quadratic, solver, rng=rng, warm_start=start, beta=beta)
         result = run(passes, quadratic, tol=tol, max_iter=max_iter)
@@ -145,12 +144,12 @@ def variational_laplace(
         variance = _next_variance(result, variance, lam)
 
 
-def variational_bound(problem: MaxMarginProblem, mean: np.ndarray, variance: np.ndarray) -> float:
+def variational_bound(problem: Problem, mean: np.ndarray, variance: np.ndarray) -> float:
     """Return the bound on the primal value at a normal posterior, with the best ``q(tau)`` for it.
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         A problem with a `LaplacePrior`.
     mean, variance : ndarray of shape (n_weights,)
         Posterior means ``mu`` and variances ``sigma``.
@@ -160,7 +159,8 @@ def variational_bound(problem: MaxMarginProblem, mean: np.ndarray, variance: np.
     float
         At least the primal value at ``mean``, which is that of the best posterior with this mean.
     """
-    lam = problem.prior.lam  # type: ignore[attr-defined]
+    assert isinstance(problem.regulariser, LaplacePrior)
+    lam = problem.regulariser.lam
     divergence = (
         math.sqrt(lam) * np.hypot(mean, np.sqrt(variance))
         - 0.5 * math.log(2 * math.pi * math.e)
@@ -168,7 +168,7 @@ def variational_bound(problem: MaxMarginProblem, mean: np.ndarray, variance: np.
         - 0.5 * math.log(lam)
         + math.log(2)
     )
-    return math.fsum(divergence) + problem.penalty(mean)
+    return math.fsum(divergence) + problem.total_loss(mean)
 
 
 def _next_variance(result: SolveResult, variance: np.ndarray, lam: float) -> np.ndarray:
@@ -181,7 +181,7 @@ def _next_variance(result: SolveResult, variance: np.ndarray, lam: float) -> np.
 
 
 def _feasible(
-    problem: MaxMarginProblem, alpha: DualVariables | DualMarginals
+    problem: Problem, alpha: DualVariables | DualMarginals
 ) -> DualVariables | DualMarginals:
     """Return a share of ``alpha`` that is feasible for the exact problem.
 
@@ -189,10 +189,11 @@ def _feasible(
     rest, which changes nothing.  With other slacks it is feasible, perhaps not the best, because
     their conjugates are left out of the search.
     """
-    eta = problem.eta(alpha)
+    eta = alpha.eta(problem.data)
     moved = np.flatnonzero(eta)
-    eta, prior = eta[moved], problem.prior
-    loss = problem.loss(alpha)
+    eta, prior = eta[moved], problem.regulariser
+    assert isinstance(prior, LaplacePrior)
+    loss = alpha.loss(problem.data)
 
     def slope(step: float) -> tuple[float, float]:
         mean, variance = prior.mean(step * eta, moved), prior.variance(step * eta, moved)

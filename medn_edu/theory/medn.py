@@ -74,12 +74,12 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from medn_edu.priors import Prior
-from medn_edu.results import DualVariables
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 
@@ -189,7 +189,7 @@ class EnumeratedProblem:
         cost = float(self.sample_weight @ _conjugate(self.slack, mass))
         return float(alpha @ self.losses - self.prior.log_mgf(eta).sum()) - cost
 
-    def dense(self, alpha: DualVariables) -> np.ndarray:
+    def dense(self, alpha: Any) -> np.ndarray:
         """Write sparse dual variables out, one number a row.
 
         Parameters

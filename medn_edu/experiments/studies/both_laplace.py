@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 from medn_edu.inference import Potentials, best_labelling
 from medn_edu.priors import LaplacePrior, NormalGammaPrior
-from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems import MarginLoss, Problem
 from medn_edu.results import SolveResult, run
 from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.slacks import LinearSlack
@@ -99,7 +99,7 @@ class BothLaplaceMEDNs(BaseEstimator):
         codes, self.classes_ = encode_labels(y, samples)
         data = label_samples(samples, codes, forbidden_to_allowed(None, self.classes_))
         exact, limit = (
-            MaxMarginProblem(data, prior, LinearSlack(self.C))
+            Problem(data, MarginLoss(LinearSlack(self.C)), prior)
             for prior in (LaplacePrior(self.lam), NormalGammaPrior(0.5, self.lam))
         )
         self.weight_shape_ = exact.weight_shape
@@ -109,11 +109,11 @@ class BothLaplaceMEDNs(BaseEstimator):
         self.trail_ = list(self._iterations(exact))
         return self
 
-    def _solve(self, problem: MaxMarginProblem) -> SolveResult:
+    def _solve(self, problem: Problem) -> SolveResult:
         passes = block_frank_wolfe(problem, rng=np.random.default_rng(self.random_state))
         return run(passes, problem, tol=self.tol, max_iter=self.max_iter)
 
-    def _iterations(self, problem: MaxMarginProblem) -> Iterator[SolveResult]:
+    def _iterations(self, problem: Problem) -> Iterator[SolveResult]:
         """Run Algorithm 1 once, and certify what it has reached where that is asked for."""
         programs = variational_laplace(
             problem,

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from medn_edu.estimators import CRF
-from medn_edu.problems import L1SoftMaxProblem, SoftMaxProblem
+from medn_edu.problems import Problem
 from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.solvers import lbfgs, owlqn, proximal_lbfgs
 
@@ -99,10 +99,8 @@ class TracedCRF(CRF):
         iterates = self._marked(self._iterates(problem, start))
         return run(iterates, problem, tol=_NEVER, max_iter=self.max_iter)
 
-    def _iterates(
-        self, problem: SoftMaxProblem | L1SoftMaxProblem, start: SolveResult | None
-    ) -> Iterator[Iterate]:
-        if isinstance(problem, L1SoftMaxProblem):
+    def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
+        if problem.elastic_net.l1 > 0:
             return proximal_lbfgs(problem)
         return lbfgs(problem, change_tol=_NEVER)
 
@@ -184,23 +182,21 @@ class PlainCRF(TracedCRF):
     True
     """
 
-    def _iterates(
-        self, problem: SoftMaxProblem | L1SoftMaxProblem, start: SolveResult | None
-    ) -> Iterator[Iterate]:
-        if isinstance(problem, L1SoftMaxProblem):
+    def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
+        if problem.elastic_net.l1 > 0:
             return owlqn(problem)
         return _lbfgs(problem, self.max_iter)
 
 
-def _lbfgs(problem: SoftMaxProblem, max_iter: int) -> Iterator[Iterate]:
+def _lbfgs(problem: Problem, max_iter: int) -> Iterator[Iterate]:
     """Minimise by SciPy's L-BFGS-B, from zeros; yield the start and then once per iteration.
 
     SciPy does not pause between iterations, so all are made, and kept, before the first is yielded.
     """
     start = np.zeros(problem.weight_shape.size)
-    path = [(start, problem.objective_and_gradient(start)[0])]
+    path = [(start, problem.smooth_part(start)[0])]
     minimize(
-        problem.objective_and_gradient,
+        problem.smooth_part,
         start,
         jac=True,
         method="L-BFGS-B",

@@ -28,7 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from medn_edu.priors import GaussianPrior, Prior
-from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems import MarginLoss, Problem
 from medn_edu.results import SolveResult, run
 from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.slacks import LinearSlack
@@ -235,7 +235,7 @@ def fit_medn(world: World, counts: np.ndarray, prior: Prior, price: float) -> So
     SolveResult
         The posterior: its mean ``weights``, and what tilts the prior, ``eta``.
     """
-    problem = MaxMarginProblem(world.observed(counts), prior, LinearSlack(price / counts.sum()))
+    problem = Problem(world.observed(counts), MarginLoss(LinearSlack(price / counts.sum())), prior)
     passes = block_frank_wolfe(problem, rng=np.random.default_rng(0))
     return run(passes, problem, tol=_TOL, max_iter=_N_PASSES)
 

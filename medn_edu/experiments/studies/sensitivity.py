@@ -32,7 +32,7 @@ grow (study ``ocr-overfitting``).
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,8 +49,6 @@ from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.intervals import deviation
 from medn_edu.plots.constants import ConstantCurve, draw_against_constant
 from medn_edu.plots.style import MUTED, new_figure, save_figure, styled
-from medn_edu.results import Iterate, SolveResult
-from medn_edu.solvers import owlqn
 
 __all__ = ["FAMILIES", "SENSITIVITY_STUDY", "Family", "means", "ranges"]
 
@@ -104,15 +102,9 @@ FAMILIES = {
 """The models, in the order of tables."""
 
 
-class OrthantWiseCRF(CRF):
-    """A `CRF` with an L1 penalty that OWL-QN trains, as the papers' does."""
-
-    def _iterates(self, problem: Any, start: SolveResult | None) -> Iterator[Iterate]:
-        return owlqn(problem)
-
-
-def _l1_crf(**parameters: Any) -> OrthantWiseCRF:
-    return OrthantWiseCRF(penalty="l1", tol=2e-2, max_iter=10_000, verbose=0, **parameters)
+def _l1_crf(**parameters: Any) -> CRF:
+    # by OWL-QN, as in the papers
+    return CRF(penalty="l1", solver="owlqn", tol=2e-2, max_iter=10_000, verbose=0, **parameters)
 
 
 def _online(**parameters: Any) -> L1M3N:

@@ -26,7 +26,7 @@ from medn_edu.inference import Potentials, best_labelling
 from medn_edu.plots.style import new_figure, save_figure, styled
 from medn_edu.plots.traces import draw_traces, label_traces, solver_title, solver_traces
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import MaxMarginProblem
+from medn_edu.problems import MarginLoss, Problem
 from medn_edu.results import Iterate
 from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.slacks import LinearSlack
@@ -58,16 +58,14 @@ def _trace(scale: str, seed: int, progress: Callable[[int, int, str], Any]) -> l
     return rows
 
 
-def _digit_words(
-    seed: int, n_words: int = 120
-) -> tuple[MaxMarginProblem, Callable[[np.ndarray], float]]:
+def _digit_words(seed: int, n_words: int = 120) -> tuple[Problem, Callable[[np.ndarray], float]]:
     """Return the problem of the training words, and what measures errors on the test words."""
     words = load_digit_words(n_words, random_state=seed)
     train, test = (pack([words.data[i] for i in part]) for part in (words.train, words.test))
     codes, classes = encode_labels([words.target[i] for i in words.train], train)
     true, _ = encode_labels([words.target[i] for i in words.test], test, list(classes))
     data = label_samples(train, codes, forbidden_to_allowed(None, classes))
-    problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(_C))
+    problem = Problem(data, MarginLoss(LinearSlack(_C)), GaussianPrior())
 
     def error(weights: np.ndarray) -> float:
         potentials = Potentials.of_weights(test, *problem.weight_shape.split(weights))
@@ -79,7 +77,7 @@ def _digit_words(
 
 def watch(
     iterates: Iterator[Iterate],
-    problem: MaxMarginProblem,
+    problem: Problem,
     error: Callable[[np.ndarray], float],
     *,
     target: float,
@@ -91,7 +89,7 @@ def watch(
     ----------
     iterates : iterator of Iterate
         A solver at work.
-    problem : MaxMarginProblem
+    problem : Problem
         What it solves.
     error : callable
         ``error(weights)`` returns the test error.
@@ -121,7 +119,7 @@ def watch(
         if passes < due and not is_last:
             continue
         due = _GROWTH * passes
-        certificate = problem.certify(iterate)
+        certificate = iterate.certify(problem)
         gap = certificate.relative_gap
         rows.append(
             {

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from medn_edu import inference
-from medn_edu.problems.max_margin import MaxMarginProblem
-from medn_edu.results import DualMarginals
+from medn_edu.problems import DualMarginals, Problem
 from medn_edu.solvers.textbook._normal import normal_variances
 
 __all__ = ["LogLinearMasses", "MassSums", "sample_scales"]
@@ -53,20 +52,20 @@ class LogLinearMasses:
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         A problem with a normal prior and a linear slack.
     """
 
-    def __init__(self, problem: MaxMarginProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.variance = normal_variances(problem)
         data = problem.data
-        self._mass = problem.mass[data.samples.sample_of_node]
+        self._mass = problem.C[data.samples.sample_of_node]
         self._of_truth = inference.edge_counts(
             data.samples,
             data.labels,
             data.n_labels,
-            problem.mass,
+            problem.C,
             n_edge_types=len(data.allowed),
         )
         # sum_i C_i f(x_i, y_i)
@@ -77,11 +76,11 @@ class LogLinearMasses:
         """Sum over all labellings; one call of the oracle per sample."""
         problem = self.problem
         found = inference.marginals(
-            self._potentials(exponent), sample_weight=problem.mass, n_jobs=problem.n_jobs
+            self._potentials(exponent), sample_weight=problem.C, n_jobs=problem.n_jobs
         )
         node_mass = found.node * self._mass[:, None]
         eta, loss = self.eta(node_mass, found.edge_counts), self.loss(node_mass)
-        log_norm = float(problem.mass @ found.log_partition)
+        log_norm = float(problem.C @ found.log_partition)
         return MassSums(loss, eta, self.dual(loss, eta), log_norm)
 
     def marginals(self, exponent: np.ndarray) -> DualMarginals:
@@ -117,7 +116,7 @@ class LogLinearMasses:
         return potentials.with_loss(data.labels, exponent[0])
 
 
-def sample_scales(problem: MaxMarginProblem) -> np.ndarray:
+def sample_scales(problem: Problem) -> np.ndarray:
     """Return, for each sample, how fast the gradient of its block changes with its masses, roughly.
 
     That is ``C_i`` times the square of a typical ``f(x_i, y_i) - f(x_i, y)``, for first step sizes.
@@ -125,4 +124,4 @@ def sample_scales(problem: MaxMarginProblem) -> np.ndarray:
     samples = problem.data.samples
     of_node = np.asarray(samples.features.multiply(samples.features).sum(axis=1)).ravel() + 1.0
     largest = float(normal_variances(problem).max())
-    return problem.mass * largest * np.add.reduceat(of_node, samples.offsets[:-1])
+    return problem.C * largest * np.add.reduceat(of_node, samples.offsets[:-1])

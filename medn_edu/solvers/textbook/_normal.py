@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems.max_margin import MaxMarginProblem
+from medn_edu.problems import MarginLoss, Problem
 from medn_edu.slacks import LinearSlack
 
 __all__ = ["normal_variances"]
 
 
-def normal_variances(problem: MaxMarginProblem) -> np.ndarray:
+def normal_variances(problem: Problem) -> np.ndarray:
     """Return the prior variance ``v_k`` of each weight, so that ``w = v * eta`` at the optimum.
 
     Raises
@@ -19,8 +19,10 @@ def normal_variances(problem: MaxMarginProblem) -> np.ndarray:
     TypeError
         If the problem is not a quadratic program.
     """
-    if not isinstance(problem.prior, GaussianPrior):
-        raise TypeError(f"the prior is {problem.prior!r}; this solver expects a GaussianPrior.")
-    if not isinstance(problem.slack, LinearSlack):
-        raise TypeError(f"the slack is {problem.slack!r}; this solver expects a LinearSlack.")
-    return np.broadcast_to(problem.prior.prior_variance, problem.weight_shape.size)
+    prior, loss = problem.regulariser, problem.loss
+    if not isinstance(prior, GaussianPrior):
+        raise TypeError(f"the prior is {prior!r}; this solver expects a GaussianPrior.")
+    if not (isinstance(loss, MarginLoss) and isinstance(loss.slack, LinearSlack)):
+        slack = getattr(loss, "slack", loss)
+        raise TypeError(f"the slack is {slack!r}; this solver expects a LinearSlack.")
+    return np.broadcast_to(prior.prior_variance, problem.weight_shape.size)

@@ -50,9 +50,7 @@ import numpy as np
 
 from medn_edu.checks import check_count, check_nonnegative, warn_user
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems.max_margin import MaxMarginProblem
-from medn_edu.problems.norm_margin import NormMarginProblem
-from medn_edu.problems.norms import L1Norm, SquaredL1Norm
+from medn_edu.problems import L1Norm, Problem, SquaredL1Norm
 from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.solvers.m3n_solvers import m3n_iterates
 
@@ -65,7 +63,7 @@ _NOTHING = 1e-30
 
 
 def adaptive_m3n(
-    problem: NormMarginProblem,
+    problem: Problem,
     *,
     rng: np.random.Generator,
     n_iterations: int = 15,
@@ -78,7 +76,7 @@ def adaptive_m3n(
 
     Parameters
     ----------
-    problem : NormMarginProblem
+    problem : Problem
         A problem with a `SquaredL1Norm`, of scale ``lam / K``: the adaptive M3N; or with an `L1Norm`:
         L1-M3N at the problem's own ``C``.
     rng : numpy.random.Generator
@@ -116,10 +114,10 @@ def adaptive_m3n(
     --------
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.problems import L1Norm, NormMarginProblem
+    >>> from medn_edu.problems import L1Norm, MarginLoss
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = NormMarginProblem(data, L1Norm(), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), L1Norm())
     >>> for iterate in adaptive_m3n(problem, rng=np.random.default_rng(0), tol=1e-6):
     ...     pass
     >>> round(iterate.objective_estimate, 3), np.count_nonzero(iterate.weights).item()
@@ -127,9 +125,10 @@ def adaptive_m3n(
     >>> iterate.stopped
     'all iterations done; 2 of 8 features died'
     """
-    norm = problem.norm
-    if not isinstance(norm, L1Norm | SquaredL1Norm):
-        raise TypeError(f"the norm is {norm!r}; expected an L1Norm or a SquaredL1Norm.")
+    norm = problem.regulariser
+    if not (norm == L1Norm() or isinstance(norm, SquaredL1Norm)):
+        raise TypeError(f"the regulariser is {norm!r}; expected L1Norm() or a SquaredL1Norm.")
+    assert isinstance(norm, L1Norm | SquaredL1Norm)
     check_nonnegative("threshold", threshold)
     check_count("n_iterations", n_iterations)
     n_weights = problem.weight_shape.size
@@ -138,7 +137,7 @@ def adaptive_m3n(
     variance = norm.variances(np.full(n_weights, 2 * (without or 1.0) / n_weights))
     alpha, n_oracle_calls = None, problem.n_samples
     for iteration in range(1, n_iterations + 1):
-        quadratic = MaxMarginProblem(problem.data, _prior(variance), problem.slack, problem.n_jobs)
+        quadratic = Problem(problem.data, problem.loss, _prior(variance), problem.n_jobs)
         passes = m3n_iterates(quadratic, solver, rng=rng, warm_start=alpha)
         result = run(passes, quadratic, tol=tol, max_iter=max_iter)
         if not result.converged:
@@ -179,9 +178,9 @@ def _prior(variance: np.ndarray) -> GaussianPrior:
     return GaussianPrior(np.maximum(variance, _NOTHING * float(variance.mean())))
 
 
-def _nothing_pays(problem: NormMarginProblem, iteration: int) -> str:
+def _nothing_pays(problem: Problem, iteration: int) -> str:
     """Say that the best weights are 0, and what to change."""
-    if isinstance(problem.norm, L1Norm):
+    if isinstance(problem.regulariser, L1Norm):
         reason = "with so small a C no weight is worth its price; raise C"
     else:
         reason = (

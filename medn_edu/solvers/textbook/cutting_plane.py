@@ -48,8 +48,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from medn_edu.checks import check_count, check_positive
-from medn_edu.problems.max_margin import MaxMarginProblem
-from medn_edu.results import OVERFLOW, DualVariables, Iterate
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems import DualVariables, Problem
+from medn_edu.results import OVERFLOW, Iterate
 from medn_edu.solvers.textbook._normal import normal_variances
 from medn_edu.solvers.textbook._quadratic_program import CappedProgram, highs_maximiser
 
@@ -57,7 +58,7 @@ __all__ = ["cutting_plane", "one_slack_cutting_plane"]
 
 
 def cutting_plane(
-    problem: MaxMarginProblem,
+    problem: Problem,
     *,
     rng: np.random.Generator | None = None,
     precision: float = 1e-6,
@@ -72,7 +73,7 @@ def cutting_plane(
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         A problem with a `GaussianPrior`, whose variances may differ, and a `LinearSlack`.
     rng : numpy.random.Generator, optional
         Not used, since nothing is drawn; it is there because all solvers take one.
@@ -106,10 +107,10 @@ def cutting_plane(
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MaxMarginProblem
+    >>> from medn_edu.problems import MarginLoss
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     >>> for iterate in cutting_plane(problem):
     ...     print(round(iterate.objective_estimate, 3), len(iterate.dual()))
     0.333 1
@@ -121,7 +122,7 @@ def cutting_plane(
 
 
 def one_slack_cutting_plane(
-    problem: MaxMarginProblem,
+    problem: Problem,
     *,
     rng: np.random.Generator | None = None,
     precision: float = 1e-6,
@@ -134,7 +135,7 @@ def one_slack_cutting_plane(
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         A problem with a `GaussianPrior`, whose variances may differ, and a `LinearSlack`.
     rng : numpy.random.Generator, optional
         Not used, since nothing is drawn; it is there because all solvers take one.
@@ -165,11 +166,11 @@ def one_slack_cutting_plane(
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MaxMarginProblem
+    >>> from medn_edu.problems import MarginLoss
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)] * 9), np.tile([0, 1], 9), np.ones((1, 2, 2), bool))
-    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     >>> run(one_slack_cutting_plane(problem), problem, tol=1e-6, max_iter=100).n_passes
     2
     """
@@ -185,12 +186,12 @@ def _rounds(
     if qp_iteration_limit is not None:
         check_count("qp_iteration_limit", qp_iteration_limit)
     problem, best, lowest = working.problem, working.weights(), np.inf
+    prior = problem.regulariser
+    assert isinstance(prior, GaussianPrior)
     for n_rounds in count(1):
         weights = working.weights()
         labels, violation = problem.violated(weights)
-        primal = float(
-            np.sum(problem.prior.kl(weights)) + problem.mass @ np.maximum(violation, 0.0)
-        )
+        primal = float(np.sum(prior.kl(weights)) + problem.C @ np.maximum(violation, 0.0))
         if primal < lowest:
             best, lowest = weights, primal
         working.drop(patience)
@@ -222,13 +223,13 @@ class _WorkingSet(ABC):
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         The problem.
     cap : ndarray of shape (n_slacks,)
         Largest mass of the constraints that share a slack.
     """
 
-    def __init__(self, problem: MaxMarginProblem, cap: np.ndarray) -> None:
+    def __init__(self, problem: Problem, cap: np.ndarray) -> None:
         self.variance = normal_variances(problem)
         self.problem = problem
         self.cap = cap
@@ -295,8 +296,8 @@ class _WorkingSet(ABC):
 class _LabellingSet(_WorkingSet):
     """Labellings, in groups by sample."""
 
-    def __init__(self, problem: MaxMarginProblem) -> None:
-        super().__init__(problem, problem.mass)
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem, problem.C)
 
     def add(self, labels: np.ndarray, violation: np.ndarray, precision: float) -> bool:
         new = np.flatnonzero(violation > self.slacks() + precision)
@@ -305,7 +306,9 @@ class _LabellingSet(_WorkingSet):
         offsets = self.problem.data.samples.offsets
         added = [labels[offsets[i] : offsets[i + 1]] for i in new]
         alpha = _listed(new, added, np.ones(len(new)))
-        self._append(self.problem.losses(alpha), self.problem.differences(alpha), new, added)
+        self._append(
+            alpha.losses(self.problem.data), alpha.differences(self.problem.data), new, added
+        )
         return True
 
     def dual_variables(self) -> DualVariables:
@@ -316,17 +319,16 @@ class _LabellingSet(_WorkingSet):
 class _ConstraintSet(_WorkingSet):
     """Constraints, each made of one labelling per sample, that share one slack."""
 
-    def __init__(self, problem: MaxMarginProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         super().__init__(problem, np.ones(1))
 
     def add(self, labels: np.ndarray, violation: np.ndarray, precision: float) -> bool:
-        mass = self.problem.mass
-        if mass @ violation <= self.slacks()[0] + precision * mass.sum():
+        C = self.problem.C
+        if C @ violation <= self.slacks()[0] + precision * C.sum():
             return False
-        samples = self.problem.data.samples
-        cut = DualVariables(np.arange(samples.n_samples), samples.offsets, labels, mass)
-        row = sp.csr_matrix(self.problem.eta(cut))
-        gain = np.array([self.problem.loss(cut)])
+        cut = DualVariables.on(self.problem.data.samples, labels, C)
+        row = sp.csr_matrix(cut.eta(self.problem.data))
+        gain = np.array([cut.loss(self.problem.data)])
         self._append(gain, row, np.zeros(1, dtype=np.int64), [labels])
         return True
 
@@ -347,7 +349,7 @@ class _ConstraintSet(_WorkingSet):
                     labels.append(labelling)
                     values.append(0.0)
                 if where >= 0:
-                    values[where] += gamma * self.problem.mass[i]
+                    values[where] += gamma * self.problem.C[i]
         return _listed(np.array(sample, dtype=np.int64), labels, np.array(values))
 
 

@@ -44,11 +44,12 @@ import numpy as np
 from medn_edu.checks import check_positive
 from medn_edu.kernels import exponentiate as kernels
 from medn_edu.kernels.marginalize import log_down, log_up
-from medn_edu.results import DualMarginals, Iterate
+from medn_edu.problems import DualMarginals
+from medn_edu.results import Iterate
 from medn_edu.solvers.textbook._log_linear import LogLinearMasses, sample_scales
 
 if TYPE_CHECKING:
-    from medn_edu.problems.max_margin import MaxMarginProblem
+    from medn_edu.problems import Problem
 
 __all__ = ["block_exponentiated_gradient", "exponentiated_gradient"]
 
@@ -59,7 +60,7 @@ _Pair = tuple[np.ndarray, np.ndarray]  # of nodes and labels, and of transitions
 
 
 def exponentiated_gradient(
-    problem: MaxMarginProblem,
+    problem: Problem,
     *,
     rng: np.random.Generator,
     step: float | None = None,
@@ -72,7 +73,7 @@ def exponentiated_gradient(
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         A problem with a normal prior, whose variances may differ, and a linear slack.
     rng : numpy.random.Generator
         Not used: nothing is drawn.
@@ -99,11 +100,11 @@ def exponentiated_gradient(
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MaxMarginProblem
+    >>> from medn_edu.problems import MarginLoss, Problem
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     >>> iterates = exponentiated_gradient(problem, rng=np.random.default_rng(0))
     >>> run(iterates, problem, tol=1e-3, max_iter=200).converged
     True
@@ -144,7 +145,7 @@ def exponentiated_gradient(
 
 
 def block_exponentiated_gradient(
-    problem: MaxMarginProblem,
+    problem: Problem,
     *,
     rng: np.random.Generator,
     step: float | None = None,
@@ -159,7 +160,7 @@ def block_exponentiated_gradient(
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         A problem with a normal prior, whose variances may differ, and a linear slack.
     rng : numpy.random.Generator
         Draws the order of the visits.
@@ -186,11 +187,11 @@ def block_exponentiated_gradient(
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MaxMarginProblem
+    >>> from medn_edu.problems import MarginLoss, Problem
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     >>> iterates = block_exponentiated_gradient(problem, rng=np.random.default_rng(0))
     >>> run(iterates, problem, tol=1e-3, max_iter=200).converged
     True
@@ -216,7 +217,7 @@ def block_exponentiated_gradient(
         )
 
 
-def _common_step(problem: MaxMarginProblem) -> float:
+def _common_step(problem: Problem) -> float:
     """Return a first step size for all samples together."""
     return float(1.0 / sample_scales(problem).mean())
 
@@ -226,7 +227,7 @@ class _Blocks:
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         The problem.
     steps : ndarray of shape (n_samples,)
         First step sizes.
@@ -243,12 +244,12 @@ class _Blocks:
         Prior variances.
     """
 
-    def __init__(self, problem: MaxMarginProblem, steps: np.ndarray, step: float | None) -> None:
+    def __init__(self, problem: Problem, steps: np.ndarray, step: float | None) -> None:
         data, shape = problem.data, problem.weight_shape
         self._problem, self._totals = problem, LogLinearMasses(problem)
         self._packed = data.samples.packed
         self._barred = np.where(data.allowed, 0.0, -np.inf)
-        self._mass = np.array(problem.mass, dtype=np.float64)
+        self._mass = np.array(problem.C, dtype=np.float64)
         self._labels = np.array(data.labels, dtype=np.int64)
         self.variance = self._totals.variance
         coef, edge = shape.split(np.array(self.variance))

@@ -48,7 +48,7 @@ from medn_edu.results import Iterate
 from medn_edu.solvers.textbook._log_linear import LogLinearMasses, MassSums, sample_scales
 
 if TYPE_CHECKING:
-    from medn_edu.problems.max_margin import MaxMarginProblem
+    from medn_edu.problems import Problem
 
 __all__ = ["extragradient"]
 
@@ -66,7 +66,7 @@ class _Players:
 
 
 def extragradient(
-    problem: MaxMarginProblem,
+    problem: Problem,
     *,
     rng: np.random.Generator,
     step: float | None = None,
@@ -79,7 +79,7 @@ def extragradient(
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         A problem with a normal prior, whose variances may differ, and a linear slack.
     rng : numpy.random.Generator
         Not used: nothing is drawn.
@@ -107,11 +107,11 @@ def extragradient(
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MaxMarginProblem
+    >>> from medn_edu.problems import MarginLoss, Problem
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     >>> iterates = extragradient(problem, rng=np.random.default_rng(0))
     >>> run(iterates, problem, tol=1e-2, max_iter=200).converged
     True
@@ -145,7 +145,7 @@ def extragradient(
         )
 
 
-def _first_step(problem: MaxMarginProblem) -> float:
+def _first_step(problem: Problem) -> float:
     return float(1.0 / sample_scales(problem).mean())
 
 

@@ -75,10 +75,9 @@ from typing import Any
 import numpy as np
 
 from medn_edu.checks import check_positive
-from medn_edu.problems.margins import MarginProblem
-from medn_edu.problems.norm_margin import NormMarginProblem
-from medn_edu.problems.norms import L1Ball, L2Ball
-from medn_edu.results import OVERFLOW, DualMarginals, DualVariables, Iterate
+from medn_edu.problems import DualMarginals, DualVariables, L1Ball, L2Ball, Problem
+from medn_edu.problems.regularisers import dual_scaling
+from medn_edu.results import OVERFLOW, Iterate
 from medn_edu.samples import LabelledSamples
 from medn_edu.solvers.textbook._projection import project_l1, project_l2
 
@@ -88,7 +87,7 @@ _Projection = Callable[[np.ndarray], np.ndarray]
 
 
 def projected_subgradient(
-    problem: NormMarginProblem,
+    problem: Problem,
     *,
     rng: np.random.Generator,
     online: bool = False,
@@ -100,7 +99,7 @@ def projected_subgradient(
 
     Parameters
     ----------
-    problem : NormMarginProblem
+    problem : Problem
         A problem whose norm is an `L1Ball` or an `L2Ball`.
     rng : numpy.random.Generator
         Draws the order in which samples are visited online.
@@ -129,11 +128,11 @@ def projected_subgradient(
     --------
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.problems import L1Ball
+    >>> from medn_edu.problems import L1Ball, MarginLoss
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = NormMarginProblem(data, L1Ball(radius=1.0), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), L1Ball(radius=1.0))
     >>> iterates = projected_subgradient(problem, rng=np.random.default_rng(0))
     >>> result = run(iterates, problem, tol=1e-3, max_iter=100)
     >>> result.converged, round(result.primal, 2)
@@ -149,8 +148,8 @@ def projected_subgradient(
         yield from _papers_steps(problem, project, visits, beta)
 
 
-def _projection(problem: NormMarginProblem) -> _Projection:
-    norm = problem.norm
+def _projection(problem: Problem) -> _Projection:
+    norm = problem.regulariser
     if isinstance(norm, L1Ball):
         return lambda weights: project_l1(weights, norm.radius)
     if isinstance(norm, L2Ball):
@@ -161,9 +160,7 @@ def _projection(problem: NormMarginProblem) -> _Projection:
 # -- which steps, and which weights are shown -----------------------------------------------------
 
 
-def _own_steps(
-    problem: NormMarginProblem, project: _Projection, visits: _Visits | None
-) -> Iterator[Iterate]:
+def _own_steps(problem: Problem, project: _Projection, visits: _Visits | None) -> Iterator[Iterate]:
     """Take Polyak's steps, with the best dual value as their goal; show the best weights."""
     averages = _Averages(problem)
     weights = best_weights = np.zeros(problem.weight_shape.size)
@@ -201,14 +198,14 @@ def _own_steps(
 
 
 def _papers_steps(
-    problem: NormMarginProblem, project: _Projection, visits: _Visits | None, beta: float
+    problem: Problem, project: _Projection, visits: _Visits | None, beta: float
 ) -> Iterator[Iterate]:
     """Take steps ``1 / (2 beta sqrt(t))`` on the mean hinge loss; show the last weights."""
     averages = _Averages(problem)
     weights = np.zeros(problem.weight_shape.size)
     # One sample's share of h stands for the whole of it, so online it counts so many times.
     times = 1 if visits is None else problem.n_samples
-    unit = times / (2 * beta * float(problem.mass.sum()))
+    unit = times / (2 * beta * float(problem.C.sum()))
     steps = (unit / math.sqrt(t) for t in itertools.count(1))
     for n_passes in itertools.count(1):
         if visits is None:
@@ -240,23 +237,22 @@ class _Found:
     eta: np.ndarray
 
 
-def _sweep(problem: MarginProblem, weights: np.ndarray) -> _Found:
+def _sweep(problem: Problem, weights: np.ndarray) -> _Found:
     """Find the worst labellings of all samples at the same weights."""
     labels, violation = problem.violated(weights)
     alpha = _all_mass(problem, labels)
-    value = float(problem.mass @ np.maximum(violation, 0.0))
-    return _Found(labels, value, problem.loss(alpha), problem.eta(alpha))
+    value = float(problem.C @ np.maximum(violation, 0.0))
+    return _Found(labels, value, alpha.loss(problem.data), alpha.eta(problem.data))
 
 
-def _all_mass(problem: MarginProblem, labels: np.ndarray) -> DualVariables:
-    offsets = problem.data.samples.offsets
-    return DualVariables(np.arange(problem.n_samples), offsets, labels, problem.mass)
+def _all_mass(problem: Problem, labels: np.ndarray) -> DualVariables:
+    return DualVariables.on(problem.data.samples, labels, problem.C)
 
 
-def _sum_of_squares(problem: MarginProblem, found: _Found) -> float:
+def _sum_of_squares(problem: Problem, found: _Found) -> float:
     """Return ``sum_i |eta_i|^2``."""
-    rows = problem.differences(_all_mass(problem, found.labels))
-    return float(problem.mass**2 @ np.asarray(rows.power(2).sum(axis=1)).ravel())
+    rows = _all_mass(problem, found.labels).differences(problem.data)
+    return float(problem.C**2 @ np.asarray(rows.power(2).sum(axis=1)).ravel())
 
 
 def _finite(number: Any) -> Any:
@@ -269,9 +265,7 @@ def _finite(number: Any) -> Any:
 class _Visits:
     """Samples one by one, in random order."""
 
-    def __init__(
-        self, problem: NormMarginProblem, project: _Projection, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, problem: Problem, project: _Projection, rng: np.random.Generator) -> None:
         self.project, self.rng = project, rng
         data = problem.data
         self.starts = data.samples.offsets
@@ -279,7 +273,7 @@ class _Visits:
         for i, labels in enumerate(data.samples.split(data.labels)):
             sample = data.samples.take(np.array([i]))
             one = LabelledSamples(sample, labels, data.allowed, data.sample_weight[i : i + 1])
-            self.singles.append(MarginProblem(one, problem.slack))
+            self.singles.append(Problem(one, problem.loss, problem.regulariser))
 
     def walk(self, weights: np.ndarray, steps: Iterator[float]) -> tuple[np.ndarray, _Found]:
         """Visit every sample once, with a step after each."""
@@ -301,7 +295,7 @@ class _Visits:
 class _Average:
     """An average over consecutive passes, weighted by their steps."""
 
-    def __init__(self, problem: NormMarginProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         n_nodes, n_labels = problem.data.samples.n_nodes, problem.data.n_labels
         self.node = np.zeros((n_nodes, n_labels))
         self.edge = np.zeros((n_nodes, n_labels, n_labels))
@@ -313,7 +307,7 @@ class _Average:
 class _Averages:
     """Two averages that bound the optimum from below: a running one and the last complete one."""
 
-    def __init__(self, problem: NormMarginProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
         samples = problem.data.samples
         self.nodes = np.arange(samples.n_nodes)
@@ -330,7 +324,7 @@ class _Averages:
         """Add what a pass found."""
         if self.running.n_passes >= max(1, 2 * self.complete.n_passes):
             self.complete, self.running = self.running, _Average(self.problem)
-        running, norm, labels = self.running, self.problem.norm, found.labels
+        running, norm, labels = self.running, self.problem.regulariser, found.labels
         running.n_passes += 1
         running.total += step
         running.node[self.nodes, labels] += step
@@ -339,11 +333,11 @@ class _Averages:
         running.eta += step * found.eta
         if running.total > 0:
             loss, eta = running.loss / running.total, running.eta / running.total
-            share = norm.share(loss, eta)
+            share = dual_scaling(norm, loss, eta)
             running.bound = share * loss - norm.conjugate(share * eta)
 
     def dual(self) -> DualMarginals:
         """Masses on labels and transitions."""
         best, samples = self.best, self.problem.data.samples
-        factor = (self.problem.mass / best.total)[samples.sample_of_node]
+        factor = (self.problem.C / best.total)[samples.sample_of_node]
         return DualMarginals(factor[:, None] * best.node, factor[:, None, None] * best.edge)

@@ -49,10 +49,9 @@ import numpy as np
 
 from medn_edu.checks import check_count
 from medn_edu.kernels import smo as kernels
-from medn_edu.problems.max_margin import MaxMarginProblem
+from medn_edu.problems import DualMarginals, Problem
 from medn_edu.results import Iterate
-from medn_edu.solvers._dual_state import DualState
-from medn_edu.solvers.textbook._marginals import marginals_of
+from medn_edu.solvers._training import public_order, tilted_prior, training_blocks, workspace
 from medn_edu.solvers.textbook._normal import normal_variances
 
 __all__ = ["smo"]
@@ -62,9 +61,7 @@ _ACCURACY = (
 )
 
 
-def smo(
-    problem: MaxMarginProblem, *, rng: np.random.Generator, n_steps: int = 5
-) -> Iterator[Iterate]:
+def smo(problem: Problem, *, rng: np.random.Generator, n_steps: int = 5) -> Iterator[Iterate]:
     """Maximise the dual of M3N, pair by pair of labellings, in marginals (Taskar et al. 2003).
 
     A pass visits the samples in an order drawn anew and makes up to ``n_steps`` steps at each, fewer
@@ -72,7 +69,7 @@ def smo(
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         A problem with a normal prior and a linear slack.
     rng : numpy.random.Generator
         Draws the order of the visits.
@@ -97,40 +94,43 @@ def smo(
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.problems import MarginLoss, Problem
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)] * 3), np.array([0, 1] * 3), np.ones((1, 2, 2), bool))
-    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     >>> result = run(smo(problem, rng=np.random.default_rng(0)), problem, tol=1e-6, max_iter=100)
     >>> result.converged, result.marginals.node.shape
     (True, (6, 2))
     """
     variances = normal_variances(problem)
     check_count("n_steps", n_steps)
-    state = DualState(problem, gram_budget=0, capacity=1)
-    masses = marginals_of(problem, problem.data.labels)
-    worst = np.empty_like(state.work.labelling)
+    shape = problem.weight_shape
+    blocks, tilted = training_blocks(problem), tilted_prior(problem, np.zeros(shape.size))
+    work, gaps = workspace(blocks, shape), np.full(problem.n_samples, np.inf)
+    alpha = DualMarginals.on(problem.data, problem.data.labels, problem.C)
+    worst = np.empty_like(work.labelling)
     n_oracle_calls = 0
     while True:
         n_oracle_calls += kernels.visit_samples(
             rng.permutation(problem.n_samples),
-            state.blocks,
-            state.model,
-            state.work,
+            blocks,
+            tilted,
+            work,
             worst,
-            masses.node,
-            masses.edge,
-            state.gaps,
+            alpha.node,
+            alpha.edge,
+            gaps,
             n_steps,
             _ACCURACY,
         )
-        weights = state.weights()
+        weights = public_order(tilted.mean, shape)
         energy = 0.5 * float(weights @ (weights / variances))
         yield Iterate(
             weights=weights,
-            gap_estimate=float(state.gaps.sum()),
-            objective_estimate=problem.loss(masses) - energy,
+            gap_estimate=float(gaps.sum()),
+            objective_estimate=alpha.loss(problem.data) - energy,
             n_oracle_calls=n_oracle_calls,
-            dual=lambda: masses.scaled(1.0),
+            dual=lambda: alpha.scaled(1.0),
             variance=variances,
         )

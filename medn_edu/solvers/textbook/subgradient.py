@@ -53,21 +53,20 @@ import numpy as np
 
 from medn_edu.checks import check_positive
 from medn_edu.kernels import online_subgradient as kernels
-from medn_edu.problems.max_margin import MaxMarginProblem
-from medn_edu.results import DualMarginals, DualVariables, Iterate
-from medn_edu.solvers._dual_state import DualState
-from medn_edu.solvers.textbook._marginals import add_labellings, marginals_of
+from medn_edu.problems import DualMarginals, DualVariables, Problem
+from medn_edu.results import Iterate
+from medn_edu.solvers._training import public_order, tilted_prior, training_blocks, workspace
 from medn_edu.solvers.textbook._normal import normal_variances
 
 __all__ = ["online_subgradient", "subgradient"]
 
 _LONGEST_ONLINE_STEP = 0.999  # 1 would leave nothing of a scale that later steps divide by
 _SMALLEST_SCALE = 1e-100
-_NO_MASS = 1e-300  # the share of its mass below which a sample has none
+_NOTHING = 1e-300  # the share of C_i below which a sample has no dual variables
 
 
 def subgradient(
-    problem: MaxMarginProblem, *, rng: np.random.Generator, beta: float | None = None
+    problem: Problem, *, rng: np.random.Generator, beta: float | None = None
 ) -> Iterator[Iterate]:
     """Sub-gradient descent, all samples in each step (Ratliff et al. 2007).
 
@@ -77,7 +76,7 @@ def subgradient(
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         A problem with a normal prior and a linear slack.
     rng : numpy.random.Generator
         Not used; nothing is drawn.
@@ -101,40 +100,41 @@ def subgradient(
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.problems import MarginLoss, Problem
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     >>> iterates = subgradient(problem, rng=np.random.default_rng(0))
     >>> run(iterates, problem, tol=0.01, max_iter=1000).converged
     True
     """
     variances = normal_variances(problem)
     step_size = _step_sizes(beta, 1)
-    masses = _MixedMasses(problem)
+    mixed = _MixedDual(problem)
     weights = np.zeros(problem.weight_shape.size)
     best, best_primal = weights, np.inf
     for t in count(1):
         labels, violation = problem.violated(weights)
-        cost = np.maximum(violation, problem.slack.least)
-        primal = _energy(weights, variances) + float(problem.mass @ cost)
+        cost = np.maximum(violation, problem.margin_loss.slack.least)
+        primal = _energy(weights, variances) + float(problem.C @ cost)
         if primal < best_primal:
             best, best_primal = weights, primal
         step = min(1.0, step_size(t))
-        target = variances * masses.mix(step, labels)
+        target = variances * mixed.mix(step, labels)
         weights = (1.0 - step) * weights + step * target
         yield Iterate(
             weights=best,
-            gap_estimate=best_primal - (masses.loss - _energy(weights, variances)),
+            gap_estimate=best_primal - (mixed.loss - _energy(weights, variances)),
             objective_estimate=best_primal,
             n_oracle_calls=t * problem.n_samples,
-            dual=masses.marginals,
+            dual=mixed.marginals,
             variance=variances,
         )
 
 
 def online_subgradient(
-    problem: MaxMarginProblem, *, rng: np.random.Generator, beta: float | None = None
+    problem: Problem, *, rng: np.random.Generator, beta: float | None = None
 ) -> Iterator[Iterate]:
     """Sub-gradient descent, one sample in each step (Ratliff et al. 2007).
 
@@ -150,7 +150,7 @@ def online_subgradient(
 
     Parameters
     ----------
-    problem : MaxMarginProblem
+    problem : Problem
         A problem with a normal prior and a linear slack.
     rng : numpy.random.Generator
         Draws the order of the samples.
@@ -175,10 +175,11 @@ def online_subgradient(
     >>> import numpy as np
     >>> from medn_edu.samples import label_samples, pack
     >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.problems import MarginLoss, Problem
     >>> from medn_edu.results import run
     >>> from medn_edu.slacks import LinearSlack
     >>> data = label_samples(pack([np.eye(2)] * 3), np.array([0, 1] * 3), np.ones((1, 2, 2), bool))
-    >>> problem = MaxMarginProblem(data, GaussianPrior(), LinearSlack(C=1.0))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     >>> iterates = online_subgradient(problem, rng=np.random.default_rng(0))
     >>> run(iterates, problem, tol=0.01, max_iter=1000).converged
     True
@@ -186,71 +187,57 @@ def online_subgradient(
     variances = normal_variances(problem)
     n_samples = problem.n_samples
     step_size = _step_sizes(beta, n_samples)
-    state = DualState(problem, gram_budget=0, capacity=1)
-    average = np.zeros_like(state.model.mean)
-    masses = marginals_of(problem, problem.data.labels)
+    shape = problem.weight_shape
+    blocks, tilted = training_blocks(problem), tilted_prior(problem, np.zeros(shape.size))
+    work, average = workspace(blocks, shape), np.zeros(shape.size)
+    alpha = DualMarginals.on(problem.data, problem.data.labels, problem.C)
     for n_passes in count(1):
         steps = step_size(np.arange((n_passes - 1) * n_samples, n_passes * n_samples) + 1.0)
-        _descend(
-            state,
-            rng.permutation(n_samples),
-            np.minimum(steps, _LONGEST_ONLINE_STEP),
-            average,
-            masses,
-        )
-        weights = np.empty_like(average)
-        weights[state.order] = average
+        order, steps = rng.permutation(n_samples), np.minimum(steps, _LONGEST_ONLINE_STEP)
+        done = 0
+        while done < n_samples:
+            done, scale, shares = kernels.descend(
+                order, steps, done, blocks, tilted, work, average, alpha.node, alpha.edge
+            )
+            # Multiply everything out; the kernel's module says why this is wanted.
+            average += shares * tilted.mean
+            tables = (tilted.mean, tilted.edge, tilted.edge_by_child, alpha.node, alpha.edge)
+            for raw in (average, *tables):
+                raw *= scale
+        weights = public_order(average, shape)
         primal = problem.primal(weights)
         yield Iterate(
             weights=weights,
-            gap_estimate=primal - problem.dual(_full(problem, masses)),
+            gap_estimate=primal - problem.dual(_full(problem, alpha)),
             objective_estimate=primal,
             n_oracle_calls=2 * n_passes * n_samples,
-            dual=lambda: _full(problem, masses),
+            dual=lambda: _full(problem, alpha),
             variance=variances,
         )
 
 
-def _descend(
-    state: DualState,
-    order: np.ndarray,
-    steps: np.ndarray,
-    average: np.ndarray,
-    masses: DualMarginals,
-) -> None:
-    """Make a pass of online steps, and multiply everything out (`kernels.descend` says what)."""
-    model, done = state.model, 0
-    while done < len(order):
-        done, scale, shares = kernels.descend(
-            order, steps, done, state.blocks, model, state.work, average, masses.node, masses.edge
-        )
-        average += shares * model.mean
-        for raw in (average, model.mean, model.edge, model.edge_by_child, masses.node, masses.edge):
-            raw *= scale
+class _MixedDual:
+    """Dual variables of the batch method: a scale times raw marginals, so that shrinking is free."""
 
-
-class _MixedMasses:
-    """Dual masses of the batch method, a scale times raw marginals, so that shrinking costs nothing."""
-
-    def __init__(self, problem: MaxMarginProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.loss = 0.0
         self._scale = 1.0
-        self._raw = marginals_of(problem, problem.data.labels)
+        self._raw = DualMarginals.on(problem.data, problem.data.labels, problem.C)
 
     def mix(self, step: float, labels: np.ndarray) -> np.ndarray:
-        """Move the share ``step`` of all masses to the labellings; return the eta of these alone."""
+        """Move the share ``step`` of all of it to the labellings; return the eta of these alone."""
         problem, samples = self.problem, self.problem.data.samples
-        answer = DualVariables(np.arange(problem.n_samples), samples.offsets, labels, problem.mass)
-        self.loss += step * (problem.loss(answer) - self.loss)
+        answer = DualVariables.on(samples, labels, problem.C)
+        self.loss += step * (answer.loss(problem.data) - self.loss)
         self._scale *= 1.0 - step
         if self._scale < _SMALLEST_SCALE:
             self._raw, self._scale = self._raw.scaled(self._scale), 1.0
-        add_labellings(problem, self._raw, labels, step / self._scale)
-        return problem.eta(answer)
+        self._raw.add(samples, labels, (step / self._scale) * problem.C)
+        return answer.eta(problem.data)
 
     def marginals(self) -> DualMarginals:
-        """Return the masses, a copy."""
+        """Return the dual variables, a copy."""
         return self._raw.scaled(self._scale)
 
 
@@ -266,22 +253,15 @@ def _energy(weights: np.ndarray, variances: np.ndarray) -> float:
     return 0.5 * float(weights @ (weights / variances))
 
 
-def _full(problem: MaxMarginProblem, masses: DualMarginals) -> DualMarginals:
-    """Return the masses with each sample's scaled to its share.
+def _full(problem: Problem, alpha: DualMarginals) -> DualMarginals:
+    """Return the dual variables with each sample's scaled to its ``C_i``.
 
-    A step of nearly 1 leaves next to nothing of the other samples' masses, and many of them nothing at
-    all.  A sample without mass has all of it on the true labelling, where it adds nothing to ``eta``.
+    A step of nearly 1 leaves next to nothing of the other samples', and many of them nothing at all.  A
+    sample without any has all of it on the true labelling, where it adds nothing to ``eta``.
     """
-    mass = problem.masses(masses)
-    gone = mass <= _NO_MASS * problem.mass
-    factor = np.where(gone, 0.0, problem.mass / np.where(gone, 1.0, mass))
-    of_node = problem.data.samples.sample_of_node
-    full = _times(masses, factor[of_node])
-    if gone.any():
-        true = _times(marginals_of(problem, problem.data.labels), gone[of_node])
-        full = DualMarginals(full.node + true.node, full.edge + true.edge)
+    data, C, total = problem.data, problem.C, alpha.totals(problem.data)
+    gone = total <= _NOTHING * C
+    factor = np.where(gone, 0.0, C / np.where(gone, 1.0, total))
+    full = alpha.scaled(factor[data.samples.sample_of_node])
+    full.add(data.samples, data.labels, np.where(gone, C, 0.0))
     return full
-
-
-def _times(masses: DualMarginals, factor: np.ndarray) -> DualMarginals:
-    return DualMarginals(factor[:, None] * masses.node, factor[:, None, None] * masses.edge)

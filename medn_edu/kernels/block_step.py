@@ -1,0 +1,583 @@
+"""One block step of Frank-Wolfe for maximum entropy discrimination, with any prior and slack.
+
+The dual variables of sample ``i``, its *block*, are ``alpha_i(y) >= 0``, one per labelling.  Only
+those that are positive are kept, with their labellings, the *atoms* (`medn_edu.kernels.atoms`).  With
+all other blocks fixed the dual is a function of them,
+
+    sum_y alpha_i(y) loss_i(y) - sum_k Lambda(eta_k) - U*(sum_y alpha_i(y)),
+
+smooth, concave, and ``eta`` linear in ``alpha``.  `visit_blocks` makes its steps in these stages.
+
+1. The node scores ``E = X_i W`` under the posterior means ``w = Lambda'(eta)``.
+2. Loss-augmented decoding finds the labelling that violates its margin most, which is kept as an atom.
+3. The violations of all atoms, and with them the block's duality gap.
+4. Pairwise steps.  They take ``Lambda`` for a parabola, with the posterior variances ``Lambda''`` as
+   curvatures, and move dual variables from the worst atom to the best one, again and again, until that
+   parabola's maximum is near.  The sum of these steps is a Newton direction that stays feasible.
+5. An exact line search along that direction, on the true dual, inside the domain of ``Lambda``.
+6. The step: ``alpha``, ``eta``, means and variances.
+7. Atoms whose dual variable has become 0 are dropped.
+
+With the standard normal prior the parabola is the truth and ``w = eta``, so 5 is a formula and 6 is one
+write.  For a prior that compiled code does not know, `visit_blocks` stops after stage 4 and is called
+again when Python has searched and called `apply_step`.  `medn_edu.theory.frank_wolfe` has the same step
+in plain Python.
+
+**All slacks alike.**  With a linear slack ``sum_y alpha_i(y) = C_i`` is fixed, and the true labelling
+is among the ``y``.  Other slacks leave the sum free, and the true labelling has no dual variable.  One
+algorithm does for both: with a free sum, the true labelling is a *source* that gives and takes without
+end.  Its feature difference and its loss are 0, so its dual variable means nothing.  It is atom 0 then,
+and ``U*`` counts the sum over all others.
+
+Forbidden transitions are minus infinity in the transition scores, which no update can change.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from medn_edu.kernels._compile import inner_kernel, kernel
+from medn_edu.kernels.atoms import (
+    add_products,
+    drop_atoms,
+    fill_products,
+    find_atom,
+    keep_atom,
+    labels_of,
+    make_room,
+    products_of,
+)
+from medn_edu.kernels.bundles import FIRST_NODE, ROUNDING, edge_cell, sample_of
+from medn_edu.kernels.line_search import (
+    ACCURACY,
+    INSIDE,
+    N_EVALUATIONS,
+    is_high_enough,
+    next_step,
+)
+from medn_edu.kernels.line_search import ROUNDING as SLOPE_ROUNDING
+from medn_edu.kernels.maximize import max_down, max_up
+from medn_edu.kernels.scores import node_scores
+from medn_edu.kernels.tilting import EXPONENTIAL_SLACK, LINEAR, OWN, slack_gap, slack_slopes, tilt
+
+__all__ = [
+    "add_hamming_loss",
+    "copy_transitions",
+    "decode",
+    "extrapolate",
+    "load_atoms",
+    "sum_eta",
+    "sum_losses",
+    "take_step",
+    "visit_blocks",
+]
+
+
+@kernel
+def visit_blocks(
+    order, start, blocks, tilted, parameters, atoms, work, gaps, with_oracle, n_steps, accuracy
+):
+    """Make a step in each of the blocks ``order[start:]``.
+
+    ``gaps``, the duality gap of each block when last seen, is updated.  Without the oracle a step stays
+    among the kept labellings.  It consists of at most ``n_steps`` pairwise steps, fewer if violations
+    differ by no more than the share ``accuracy`` of what they differed by at first.
+
+    Returns the position at which it stopped, ``order.size`` at the end, and what a search in Python
+    needs: the number of cells of eta that move, the loss and the free sum of the moves, and the free
+    sum itself.  The number of cells is -1 where it stopped because the arena is full.
+    """
+    slack, constant, unit = parameters.slack, parameters.constant, parameters.unit
+    source = 0 if slack == LINEAR else 1  # how many atoms are sources
+    shape, edge, edge_t = tilted.coef.shape, tilted.edge, tilted.edge_by_child
+    eta, mean, variance = tilted.eta, tilted.mean, tilted.variance
+    scores, augmented, found = work.scores, work.augmented, work.labelling
+    differs, delta, cells, seen = work.differs, work.delta, work.cells, work.seen
+    for position in range(start, order.size):
+        i = order[position]
+        n_nodes = blocks.offsets[i + 1] - blocks.offsets[i]
+        if with_oracle and not make_room(i, n_nodes, atoms):
+            return position, -1, 0.0, 0.0, 0.0
+        count, first, capacity = atoms.count[i], atoms.first[i], atoms.capacity[i]
+        if not with_oracle and count == 1:
+            continue
+        sample, C = sample_of(blocks, i), blocks.C[i]
+        labels = labels_of(atoms.labels, atoms.first_label[i], capacity, n_nodes)
+        products = products_of(atoms.products, atoms.first_product[i], capacity)
+        alpha = atoms.alpha[first : first + capacity]
+        previous = atoms.previous[first : first + capacity]
+
+        # 1. Scores of all labels.
+        node_scores(
+            sample.data, sample.indices, sample.rows, tilted.coef, FIRST_NODE, n_nodes, scores
+        )
+
+        # 2. Loss-augmented decoding; the labelling found becomes an atom.
+        if with_oracle:
+            decode(sample, scores, edge, edge_t, augmented, work.message, found)
+            if find_atom(labels[:count], found) < 0:
+                keep_atom(count, found, labels, alpha, previous)
+                if unit:
+                    gram, at = blocks.gram, blocks.gram_start[i]
+                    add_products(
+                        count, sample, gram, at, labels, products, shape, variance, differs, delta
+                    )
+                count += 1
+                atoms.count[i] = count
+        labels, alpha = labels[:count], alpha[:count]
+        moved = atoms.moved[first : first + count]
+        violation = atoms.violation[first : first + count]
+
+        # 3. Violations and duality gap.
+        total = free_sum(alpha, source)
+        slope, curvature = slack_slopes(slack, constant, C, total)
+        find_violations(sample, scores, edge, labels, source, violation)
+        largest, weighted, spread = compare(violation, alpha, source, slope)
+        if with_oracle:
+            gaps[i] = max(slack_gap(slack, constant, C, total, largest) - weighted, 0.0)
+
+        # 4. Pairwise steps.
+        has_moved = False
+        if spread > 0.0:
+            if not unit:
+                fill_products(sample, labels, products, shape, variance, differs, delta)
+            has_moved = pairwise_steps(
+                alpha, violation, products, source, curvature, n_steps, accuracy * spread, moved
+            )
+
+        # 5. Exact line search, and 6. the step.
+        if has_moved and unit:
+            step = search_parabola(moved, violation, products, source, curvature)
+            take_step(alpha[source:], moved[source:], step)
+            add_moves(sample, labels, moved, step, augmented, tilted.coef, eta)
+            add_transitions(sample, labels, moved, step, edge, edge_t)
+        elif has_moved:
+            loss, change = sum_moves(sample.truth, labels, moved, source)
+            n_cells = find_direction(
+                sample, labels, moved, shape, differs, augmented, delta, cells, seen
+            )
+            if parameters.prior == OWN:
+                return position, n_cells, loss, change, total
+            along = cells[:n_cells]
+            step = search(along, delta, eta, mean, variance, parameters, C, total, loss, change)
+            take_step(alpha[source:], moved[source:], step)
+            tilt_cells(along, delta, step, parameters, eta, mean, variance)
+            copy_transitions(along, delta, seen, mean, edge, edge_t)
+
+        # 7. Atoms that are no longer needed.
+        atoms.count[i] = drop_atoms(count, alpha, previous, labels, products)
+    return order.size, 0, 0.0, 0.0, 0.0
+
+
+# -- stage 2: decoding --------------------------------------------------------------------------
+
+
+@inner_kernel
+def decode(sample, scores, edge, edge_t, augmented, message, labelling):
+    """Write the labelling of the largest loss plus score to ``labelling``."""
+    n_nodes = sample.truth.size
+    add_hamming_loss(sample.truth, scores, augmented)
+    max_up(augmented, edge_t, sample.parents, sample.edge_types, FIRST_NODE, n_nodes, message)
+    max_down(augmented, edge, sample.parents, sample.edge_types, FIRST_NODE, n_nodes, labelling)
+
+
+@inner_kernel
+def add_hamming_loss(truth, scores, augmented):
+    """Add 1 to the score of every wrong label."""
+    for t in range(truth.size):
+        for a in range(scores.shape[1]):
+            augmented[t, a] = scores[t, a] + 1.0
+        augmented[t, truth[t]] -= 1.0
+
+
+# -- stage 3: violations ------------------------------------------------------------------------
+
+
+@inner_kernel
+def find_violations(sample, scores, edge, labels, source, violation):
+    """Write loss plus score of all atoms, less that of the source if there is one."""
+    base = 0.0
+    for k in range(violation.size):
+        value = 0.0
+        for t in range(labels.shape[1]):
+            label, parent = labels[k, t], sample.parents[t]
+            value += scores[t, label]
+            if label != sample.truth[t]:
+                value += 1.0
+            if parent >= 0:
+                value += edge[sample.edge_types[t], labels[k, parent], label]
+        if source > k:
+            base = value
+        violation[k] = value - base
+
+
+@inner_kernel
+def free_sum(alpha, source):
+    """Sum of the dual variables that the slack counts; 0 with a linear slack, which does not ask."""
+    total = 0.0
+    if source > 0:
+        for k in range(source, alpha.size):
+            total += alpha[k]
+    return total
+
+
+@inner_kernel
+def compare(violation, alpha, source, slope):
+    """Take the slope of ``U*`` off the violations of all atoms but the source.
+
+    Returns what the gap asks for, the largest violation and ``sum_y alpha(y) H(y)`` before that, and by
+    how much the best atom exceeds the worst one in use after it.
+    """
+    largest, weighted = -np.inf, 0.0
+    best, worst = -np.inf, np.inf
+    for k in range(violation.size):
+        value = violation[k]
+        largest = max(largest, value)
+        if alpha[k] > 0.0:
+            weighted += alpha[k] * value
+        if k > 0:
+            value -= slope
+        violation[k] = value
+        best = max(best, value)
+        if alpha[k] > 0.0:
+            worst = min(worst, value)
+    return largest, weighted, best - worst
+
+
+# -- stage 4: pairwise steps --------------------------------------------------------------------
+
+
+@inner_kernel
+def pairwise_steps(alpha, violation, products, source, curvature, n_steps, accuracy, moved):
+    """Step from the worst atom in use to the best one, again and again; the sum is left in ``moved``.
+
+    Let ``H_j`` be the violation of atom ``j``, less the slope of ``U*`` for atoms other than the source,
+    and ``Q`` the atoms' inner products under the variances.  A step ``g`` from ``s`` to ``v`` raises the
+    dual, where ``Lambda`` and ``U*`` are parabolas, by
+
+        g (H_v - H_s) - g^2 / 2 (Q[s, s] + Q[v, v] - 2 Q[s, v] + curvature of U* if s or v is the source)
+
+    and changes every ``H_j`` by ``g (Q[j, s] - Q[j, v])`` and what the slope of ``U*`` changes by.
+
+    Stops when violations are within ``accuracy``, or after ``n_steps``.  Returns whether anything moved.
+    """
+    count = alpha.size
+    for k in range(count):
+        moved[k] = 0.0
+    has_moved = False
+    tie = 1e-6 * accuracy  # a step makes two violations equal: let rounding not choose between them
+    for _ in range(n_steps):
+        best, worst = 0, -1
+        for k in range(count):
+            if violation[k] > violation[best] + tie:
+                best = k
+            in_use = alpha[k] + moved[k] > 0.0 or k < source
+            if in_use and (worst < 0 or violation[k] < violation[worst] - tie):
+                worst = k
+        gain = violation[best] - violation[worst] if worst >= 0 else 0.0
+        if not gain > accuracy:  # also true of NaN, which comes of numbers that overflow
+            break
+        bend = products[best, best] + products[worst, worst] - 2.0 * products[best, worst]
+        if best < source or worst < source:
+            bend += curvature
+        largest_step = np.inf if worst < source else alpha[worst] + moved[worst]
+        step = largest_step
+        if gain < largest_step * bend:
+            step = gain / bend
+        if not (step > 0.0 and step < np.inf):
+            break
+        moved[best] += step
+        if largest_step < np.inf and largest_step - step <= ROUNDING * largest_step:
+            moved[worst] = -alpha[worst]
+        else:
+            moved[worst] -= step
+        has_moved = True
+        for k in range(count):
+            violation[k] += step * (products[worst, k] - products[best, k])
+        if best < source or worst < source:
+            change = step * curvature if best < source else -step * curvature
+            for k in range(source, count):
+                violation[k] += change
+    return has_moved
+
+
+# -- stage 5: exact line search -----------------------------------------------------------------
+
+
+@inner_kernel
+def search_parabola(moved, violation, products, source, curvature):
+    """Do what `search` does where the dual is the parabola: pairwise steps may overshoot together."""
+    end, bend, change = 0.0, 0.0, 0.0  # slope at the end of the way, and how fast it falls
+    for j in range(moved.size):
+        if moved[j] != 0.0:
+            end += moved[j] * violation[j]
+            change += moved[j] if j > 0 else 0.0
+            for k in range(moved.size):
+                bend += moved[j] * moved[k] * products[j, k]
+    bend += change * (change * curvature)  # the square of a tiny change underflows
+    start = end + bend
+    if not start > 0.0:
+        return 0.0
+    return 1.0 if end >= -SLOPE_ROUNDING * start else start / bend
+
+
+@inner_kernel
+def sum_moves(truth, labels, moved, source):
+    """Hamming loss of the moves, ``sum_j moved_j loss(y_j)``, and what they add to the free sum."""
+    loss, change = 0.0, 0.0
+    for k in range(moved.size):
+        if moved[k] == 0.0:
+            continue
+        if 0 < source <= k:
+            change += moved[k]
+        for t in range(truth.size):
+            if labels[k, t] != truth[t]:
+                loss += moved[k]
+    return loss, change
+
+
+@inner_kernel
+def find_direction(sample, labels, moved, shape, differs, node_change, delta, cells, seen):
+    """Write the change of eta, ``-sum_j moved_j f(y_j)``, to ``delta``; return the number of cells."""
+    n_nodes, n_labels = labels.shape[1], shape[1]
+    node_change[:n_nodes] = 0.0
+    n_cells, scale = 0, 0.0
+    for k in range(moved.size):
+        move = moved[k]
+        if move == 0.0:
+            continue
+        scale += abs(move)
+        for t in range(n_nodes):
+            label, parent = labels[k, t], sample.parents[t]
+            if differs[t]:
+                node_change[t, label] -= move
+            if parent >= 0 and (differs[t] or differs[parent]):
+                cell = edge_cell(shape, sample.edge_types[t], labels[k, parent], label)
+                if not seen[cell]:
+                    seen[cell] = True
+                    cells[n_cells] = cell
+                    n_cells += 1
+                delta[cell] -= move
+    for t in range(n_nodes):
+        if not differs[t]:
+            continue
+        for a in range(n_labels):
+            change = node_change[t, a]
+            if abs(change) <= ROUNDING * scale:
+                continue  # moves that cancel: what is left is rounding
+            for p in range(sample.rows[t], sample.rows[t + 1]):
+                cell = sample.indices[p] * n_labels + a
+                if not seen[cell]:
+                    seen[cell] = True
+                    cells[n_cells] = cell
+                    n_cells += 1
+                delta[cell] += sample.data[p] * change
+    return n_cells
+
+
+@inner_kernel
+def search(cells, delta, eta, mean, variance, parameters, C, total, loss, change):
+    """Share of the way along ``delta`` at which the dual stops growing, at most all of it.
+
+    `medn_edu.kernels.line_search` says how.
+    """
+    slack, constant = parameters.slack, parameters.constant
+    prior, p, q = parameters.prior, parameters.p, parameters.q
+    slope, _ = slack_slopes(slack, constant, C, total)
+    start = loss - change * slope
+    limit = np.inf  # where the domain ends
+    if change > 0.0 and slack == EXPONENTIAL_SLACK:
+        limit = (C - total) / change
+    for cell in cells:
+        d = delta[cell]
+        start -= d * mean[cell]
+        if d > 0.0:
+            limit = min(limit, (parameters.upper - eta[cell]) / d)
+        elif d < 0.0:
+            limit = min(limit, (parameters.lower - eta[cell]) / d)
+    if not (start > 0.0 and limit > 0.0):
+        return 0.0
+    end = min(INSIDE * limit, 1.0)
+    low, high = 0.0, np.inf
+    step = end if end == 1.0 else 0.5 * end
+    for _ in range(N_EVALUATIONS):
+        slope, bend = slack_slopes(slack, constant, C, total + step * change)
+        slope, bend = loss - change * slope, change * change * bend
+        for cell in cells:
+            d = delta[cell]
+            m, v = tilt(prior, p, q, eta[cell] + step * d, variance[cell])
+            slope -= d * m
+            bend += d * d * v
+        if is_high_enough(step, end, start, slope, ACCURACY):
+            return step
+        step, low, high = next_step(step, end, slope, bend, low, high)
+    return low
+
+
+# -- stage 6: the step --------------------------------------------------------------------------
+
+
+@kernel
+def take_step(alpha, moved, step):
+    """Go the share ``step`` of the way left in ``moved``."""
+    for k in range(alpha.size):
+        value = alpha[k] + step * moved[k]
+        alpha[k] = value if value > ROUNDING * alpha[k] else 0.0
+
+
+@kernel
+def copy_transitions(cells, delta, seen, mean, edge, edge_by_child):
+    """Clear ``delta``; copy the means of transitions among these cells to their tables."""
+    n_labels = edge.shape[1]
+    n_coef = mean.size - edge.size
+    for cell in cells:
+        delta[cell] = 0.0
+        seen[cell] = False
+        if cell >= n_coef:
+            rest, child = divmod(cell - n_coef, n_labels)
+            kind, parent = divmod(rest, n_labels)
+            edge[kind, parent, child] = mean[cell]
+            edge_by_child[kind, child, parent] = mean[cell]
+
+
+@inner_kernel
+def tilt_cells(cells, delta, step, parameters, eta, mean, variance):
+    """Go the share ``step`` of the way along ``delta``: eta, means and variances."""
+    for cell in cells:
+        eta[cell] += step * delta[cell]
+        mean[cell], variance[cell] = tilt(
+            parameters.prior, parameters.p, parameters.q, eta[cell], variance[cell]
+        )
+
+
+@inner_kernel
+def add_transitions(sample, labels, moved, step, edge, edge_by_child):
+    """Add the step to the tables of transitions, where they are eta."""
+    for k in range(moved.size):
+        change = step * moved[k]
+        if change == 0.0:
+            continue
+        for t in range(labels.shape[1]):
+            parent = sample.parents[t]
+            if parent >= 0:
+                kind, above, label = sample.edge_types[t], labels[k, parent], labels[k, t]
+                edge[kind, above, label] -= change
+                edge_by_child[kind, label, above] -= change
+
+
+@inner_kernel
+def add_moves(sample, labels, moved, factor, node_change, coef, eta):
+    """Add ``factor sum_j moved_j (f(x_i, y_i) - f(x_i, y_j))`` to ``eta``; ``coef`` is a view of it."""
+    n_nodes, n_labels = labels.shape[1], coef.shape[1]
+    node_change[:n_nodes] = 0.0
+    total, scale = 0.0, 0.0
+    for k in range(moved.size):
+        change = factor * moved[k]
+        total += change
+        scale += abs(change)
+        if change != 0.0:
+            add_labelling(sample, labels[k], -change, node_change, coef.shape, eta)
+    if abs(total) > ROUNDING * scale:
+        add_labelling(sample, sample.truth, total, node_change, coef.shape, eta)
+    for t in range(n_nodes):
+        row = node_change[t]
+        largest = 0.0
+        for a in range(n_labels):
+            largest = max(largest, abs(row[a]))
+        if largest <= ROUNDING * scale:
+            continue  # all moves agree on this node's label: what is left is rounding
+        for p in range(sample.rows[t], sample.rows[t + 1]):
+            value, cells = sample.data[p], coef[sample.indices[p]]
+            for a in range(n_labels):
+                cells[a] += value * row[a]
+
+
+@inner_kernel
+def add_labelling(sample, labelling, change, node_change, shape, eta):
+    """Add ``change`` to a labelling's entries of ``node_change`` and to its transitions in ``eta``."""
+    for t in range(labelling.size):
+        node_change[t, labelling[t]] += change
+        parent = sample.parents[t]
+        if parent >= 0:
+            eta[edge_cell(shape, sample.edge_types[t], labelling[parent], labelling[t])] += change
+
+
+# -- all blocks at once -------------------------------------------------------------------------
+
+
+@kernel
+def load_atoms(start, sample, offsets, labels, values, blocks, shape, unit, variance, atoms, work):
+    """Add to the dual variables of labellings ``start, start + 1, ...``, which become atoms.
+
+    Returns the number of the labelling for which the arena was too small, or their number.
+    """
+    for j in range(start, sample.size):
+        i, labelling = sample[j], labels[offsets[j] : offsets[j + 1]]
+        count, n_nodes = atoms.count[i], labelling.size
+        k = find_atom(labels_of(atoms.labels, atoms.first_label[i], count, n_nodes), labelling)
+        if k < 0:
+            if not make_room(i, n_nodes, atoms):
+                return j
+            k, slot, capacity = count, atoms.first[i], atoms.capacity[i]
+            known = labels_of(atoms.labels, atoms.first_label[i], capacity, n_nodes)
+            keep_atom(k, labelling, known, atoms.alpha[slot:], atoms.previous[slot:])
+            atoms.count[i] = count + 1
+            if unit:
+                products = products_of(atoms.products, atoms.first_product[i], capacity)
+                add_products(
+                    k,
+                    sample_of(blocks, i),
+                    blocks.gram,
+                    blocks.gram_start[i],
+                    known,
+                    products,
+                    shape,
+                    variance,
+                    work.differs,
+                    work.delta,
+                )
+        atoms.alpha[atoms.first[i] + k] += values[j]
+        atoms.previous[atoms.first[i] + k] += values[j]
+    return sample.size
+
+
+@kernel
+def extrapolate(C, is_fixed, factor, first, count, alpha, previous, moved):
+    """Aim from the dual variables of the last call through those of now, and on.
+
+    The target is ``alpha + factor (alpha - previous)`` without its negative parts, scaled to the block's
+    ``C_i`` if the sum is fixed; hence it is feasible, and so is every point on the way.  The way is left
+    in ``moved``.
+    """
+    for i in range(count.size):
+        slots = range(first[i], first[i] + count[i])
+        total = 0.0
+        for slot in slots:
+            moved[slot] = max(0.0, alpha[slot] + factor * (alpha[slot] - previous[slot]))
+            previous[slot] = alpha[slot]
+            total += moved[slot]
+        # With a fixed sum the total is positive: some dual variable has not shrunk.
+        scale = C[i] / total if is_fixed else 1.0
+        for slot in slots:
+            moved[slot] = scale * moved[slot] - alpha[slot]
+
+
+@kernel
+def sum_eta(blocks, atoms, node_change, coef, eta):
+    """Add what ``moved`` changes eta by to ``eta``; ``coef`` is a view of its first part."""
+    for i in range(atoms.count.size):
+        sample, count, first = sample_of(blocks, i), atoms.count[i], atoms.first[i]
+        labels = labels_of(atoms.labels, atoms.first_label[i], count, sample.truth.size)
+        moved = atoms.moved[first : first + count]
+        add_moves(sample, labels, moved, 1.0, node_change, coef, eta)
+
+
+@kernel
+def sum_losses(blocks, atoms, source, loss, change):
+    """Write the loss of what is in ``moved``, and what it adds to the free sum, block by block."""
+    for i in range(atoms.count.size):
+        lo, hi = blocks.offsets[i], blocks.offsets[i + 1]
+        count, first = atoms.count[i], atoms.first[i]
+        labels = labels_of(atoms.labels, atoms.first_label[i], count, hi - lo)
+        moved = atoms.moved[first : first + count]
+        loss[i], change[i] = sum_moves(blocks.labels[lo:hi], labels, moved, source)

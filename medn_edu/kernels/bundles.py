@@ -1,0 +1,121 @@
+"""The bundles of arrays that training kernels share: training samples, weights, parameters, workspace.
+
+Inside these kernels the weights are one flat vector, first *feature, label* and then the transitions,
+so that the scores of all labels are updated along contiguous rows.  A *cell* is a position in that
+vector.
+
+A bundle has many fields, and handing one from kernel to kernel takes the compiler long.  So only the
+kernels that Python calls take bundles.  They hand on the arrays that are needed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from medn_edu.kernels._compile import inner_kernel
+
+__all__ = [
+    "FIRST_NODE",
+    "ROUNDING",
+    "Blocks",
+    "Parameters",
+    "Sample",
+    "TiltedPrior",
+    "Workspace",
+    "edge_cell",
+    "sample_of",
+]
+
+# What is left of a dual variable below this share of it is rounding.  Taken for a positive number,
+# it would make a labelling that should be gone the worst one still in use.
+ROUNDING = 1e-13
+
+FIRST_NODE = np.int64(
+    0
+)  # of a `Sample`; a plain 0 is a type of its own to numba: compiled once more
+
+
+class Blocks(NamedTuple):
+    """The training samples, one *block* of dual variables each, and what is known beforehand."""
+
+    data: np.ndarray  # node features, as packed by `medn_edu.samples`
+    indices: np.ndarray
+    indptr: np.ndarray
+    offsets: np.ndarray  # (n_samples + 1,), first node of each sample
+    parents: np.ndarray  # (n_nodes,), counted from the sample's first node; negative at roots
+    edge_types: np.ndarray
+    labels: np.ndarray  # the true ones
+    C: np.ndarray  # (n_samples,), the slack's constant times the sample's weight
+    gram: np.ndarray  # X_i X_i^T of all samples that have one, row by row
+    gram_start: np.ndarray  # (n_samples,), where a sample's matrix starts; -1 where it has none
+
+
+class Sample(NamedTuple):
+    """One sample of `Blocks`: views, so that nodes count from 0."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    rows: np.ndarray  # (n_nodes + 1,), where the features of each node start in data and indices
+    parents: np.ndarray
+    edge_types: np.ndarray
+    truth: np.ndarray
+
+
+class TiltedPrior(NamedTuple):
+    """The prior tilted by ``eta``: its means, which are the weights, and its variances."""
+
+    coef: np.ndarray  # (n_features, n_labels), a view of the first part of `mean`
+    edge: np.ndarray  # (n_edge_types, parent's label, child's label), means, -inf where forbidden
+    edge_by_child: np.ndarray  # (n_edge_types, child's label, parent's label), the transpose
+    eta: np.ndarray  # (n_weights,)
+    mean: np.ndarray  # (n_weights,); with the standard normal prior `eta` itself
+    variance: np.ndarray  # (n_weights,)
+
+
+class Parameters(NamedTuple):
+    """Prior and slack, as `medn_edu.kernels.tilting` numbers them."""
+
+    prior: int
+    p: float  # parameters of the prior
+    q: float
+    lower: float  # ends of its domain
+    upper: float
+    unit: bool  # whether it is the standard normal prior: all variances are 1, forever
+    slack: int
+    constant: float
+
+
+class Workspace(NamedTuple):
+    """Arrays that kernels write to and nobody reads later."""
+
+    scores: np.ndarray  # (longest sample, n_labels)
+    augmented: np.ndarray  # (longest sample, n_labels)
+    message: np.ndarray  # (n_labels,)
+    labelling: np.ndarray  # (longest sample,)
+    differs: np.ndarray  # (longest sample,), whether labellings disagree at a node
+    delta: np.ndarray  # (n_weights,), zero between uses
+    cells: np.ndarray  # (n_weights,), where delta has been written
+    seen: np.ndarray  # (n_weights,), whether it has; False between uses
+
+
+@inner_kernel
+def sample_of(blocks, i):
+    """Sample ``i``."""
+    lo, hi = blocks.offsets[i], blocks.offsets[i + 1]
+    return Sample(
+        blocks.data,
+        blocks.indices,
+        blocks.indptr[lo : hi + 1],
+        blocks.parents[lo:hi],
+        blocks.edge_types[lo:hi],
+        blocks.labels[lo:hi],
+    )
+
+
+@inner_kernel
+def edge_cell(shape, edge_type, parent_label, label):
+    """Cell of a transition, behind the weights of all features; ``shape`` is that of ``coef``."""
+    n_features, n_labels = shape
+    return (n_features + edge_type * n_labels + parent_label) * n_labels + label

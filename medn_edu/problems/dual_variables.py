@@ -1,0 +1,331 @@
+"""Dual variables ``alpha_i(y)``: how much each labelling of each sample weighs.
+
+There are exponentially many, so they are kept in one of three forms: a list of the labellings that
+weigh something (`DualVariables`), sums by node and edge (`DualMarginals`), or the weights of a model
+whose distributions they are (`ModelDistributions`).  A dual value needs three sums of them,
+
+    loss    sum_i,y alpha_i(y) loss_i(y),
+    eta     sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y)),
+    totals  sum_y alpha_i(y) of each sample i,
+
+which every form answers for the training samples they belong to.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import entr
+
+from medn_edu import inference
+from medn_edu.samples import LabelledSamples, Samples
+
+__all__ = ["Dual", "DualMarginals", "DualVariables", "ModelDistributions"]
+
+_ROUNDING = 1e-9  # how far marginals may be from consistent, relative to their sum
+
+
+@dataclass(frozen=True, eq=False)
+class DualVariables:
+    """Sparse dual variables: the labellings with ``alpha_i(y) > 0``.
+
+    Labelling ``j`` belongs to sample ``sample[j]``, reads ``labels[offsets[j]:offsets[j + 1]]`` and
+    has the dual variable ``values[j]``.  Solutions list samples in ascending order.
+
+    Parameters
+    ----------
+    sample : ndarray of int64, shape (n_labellings,)
+        Sample of each labelling.
+    offsets : ndarray of int64, shape (n_labellings + 1,)
+        Where each labelling starts in ``labels``.
+    labels : ndarray of int64, shape (offsets[-1],)
+        Label codes of all labellings, one after the other.
+    values : ndarray of float64, shape (n_labellings,)
+        The dual variables, non-negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.samples import label_samples, pack
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> alpha = DualVariables.on(data.samples, np.array([1, 1]), np.array([0.5]))
+    >>> alpha.loss(data), alpha.eta(data)
+    (0.5, array([ 0.5,  0. , -0.5,  0. ,  0. ,  0.5,  0. , -0.5]))
+    """
+
+    sample: np.ndarray
+    offsets: np.ndarray
+    labels: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def empty(cls) -> DualVariables:
+        """Return dual variables that are all zero."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(nothing, np.zeros(1, dtype=np.int64), nothing, np.zeros(0))
+
+    @classmethod
+    def on(cls, samples: Samples, labels: np.ndarray, values: np.ndarray) -> DualVariables:
+        """Return dual variables on one labelling per sample.
+
+        Parameters
+        ----------
+        samples : Samples
+            The samples.
+        labels : ndarray of int64, shape (n_nodes,)
+            The labellings, all samples one after the other.
+        values : ndarray of float64, shape (n_samples,)
+            The dual variable of each.
+        """
+        return cls(np.arange(samples.n_samples), samples.offsets, labels, values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def scaled(self, share: float) -> DualVariables:
+        """Return these dual variables times a number."""
+        return replace(self, values=share * self.values)
+
+    def take(self, chosen: np.ndarray) -> DualVariables:
+        """Return some of the labellings: those where a mask is true, or those at positions."""
+        index = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        lengths = np.diff(self.offsets)[index]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        position = np.arange(offsets[-1]) + np.repeat(self.offsets[index] - offsets[:-1], lengths)
+        return DualVariables(self.sample[index], offsets, self.labels[position], self.values[index])
+
+    def concat(self, other: DualVariables) -> DualVariables:
+        """Return these labellings and then the others."""
+        return DualVariables(
+            sample=np.concatenate([self.sample, other.sample]),
+            offsets=np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
+            labels=np.concatenate([self.labels, other.labels]),
+            values=np.concatenate([self.values, other.values]),
+        )
+
+    def nodes(self, samples: Samples) -> np.ndarray:
+        """Return the node to which each entry of ``labels`` belongs."""
+        shift = samples.offsets[self.sample] - self.offsets[:-1]
+        return np.arange(len(self.labels)) + np.repeat(shift, np.diff(self.offsets))
+
+    def edges(self, samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return, for every edge of every labelling, the child's and parent's entry, and its node."""
+        node = self.nodes(samples)
+        child = np.flatnonzero(samples.parents[node] >= 0)
+        parent = child - (node[child] - samples.parents[node[child]])
+        return child, parent, node[child]
+
+    def losses(self, data: LabelledSamples) -> np.ndarray:
+        """Return the Hamming loss of each labelling."""
+        wrong = self.labels != data.labels[self.nodes(data.samples)]
+        return np.add.reduceat(wrong, self.offsets[:-1], dtype=np.int64)
+
+    def loss(self, data: LabelledSamples) -> float:
+        """Return ``sum alpha_i(y) loss_i(y)``."""
+        return math.fsum(self.values * self.losses(data))
+
+    def totals(self, data: LabelledSamples) -> np.ndarray:
+        """Return ``sum_y alpha_i(y)`` of each sample."""
+        n_samples = data.samples.n_samples
+        return np.bincount(self.sample, weights=self.values, minlength=n_samples)
+
+    def entropies(self, data: LabelledSamples) -> np.ndarray:
+        """Return ``total_i H(alpha_i / total_i)`` for each labelling; repetitions count once."""
+        total: dict[tuple[int, bytes], float] = {}
+        labels = np.ascontiguousarray(self.labels)
+        columns = (self.sample, self.offsets[:-1], self.offsets[1:], self.values)
+        for i, a, b, value in zip(*(column.tolist() for column in columns), strict=True):
+            key = i, labels[a:b].tobytes()
+            total[key] = total.get(key, 0.0) + value
+        of_sample = self.totals(data)[np.array([i for i, _ in total])]
+        return of_sample * entr(np.array(list(total.values())) / of_sample)
+
+    def differences(self, data: LabelledSamples) -> sp.csr_matrix:
+        """Return ``f(x_i, y_i) - f(x_i, y)``, one sparse row for each labelling."""
+        samples, shape = data.samples.take(self.sample), data.weight_shape
+        truth = data.labels[self.nodes(data.samples)]
+        true = inference.joint_features(samples, truth, shape)
+        return true - inference.joint_features(samples, self.labels, shape)
+
+    def eta(self, data: LabelledSamples) -> np.ndarray:
+        """Return ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``, shape (n_weights,)."""
+        samples, n_labels, node = data.samples, data.n_labels, self.nodes(data.samples)
+        value = np.repeat(self.values, np.diff(self.offsets))
+        per_node = np.bincount(node, weights=value, minlength=samples.n_nodes)
+        cells = samples.n_nodes * n_labels
+        difference = np.bincount(node * n_labels + self.labels, weights=-value, minlength=cells)
+        difference = difference.reshape(samples.n_nodes, n_labels)
+        difference[np.arange(samples.n_nodes), data.labels] += per_node
+        child, parent, at = self.edges(samples)
+
+        def counts(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+            place = (samples.edge_types[at], above, below)
+            flat = np.ravel_multi_index(place, data.allowed.shape)
+            found = np.bincount(flat, weights=value[child], minlength=data.allowed.size)
+            return found.reshape(data.allowed.shape)
+
+        true = counts(data.labels[samples.parents[at]], data.labels[at])
+        transitions = true - counts(self.labels[parent], self.labels[child])
+        return data.weight_shape.join(inference.feature_sums(samples, difference), transitions)
+
+    def is_feasible(self, data: LabelledSamples) -> bool:
+        """Say whether no dual variable is negative and no labelling forbidden."""
+        child, parent, at = self.edges(data.samples)
+        kind = data.samples.edge_types[at]
+        fine = data.allowed[kind, self.labels[parent], self.labels[child]]
+        return not np.any(self.values < 0) and bool(fine.all())
+
+
+@dataclass(frozen=True, eq=False)
+class DualMarginals:
+    """Factored dual variables: summed up by label at each node, and by transition at each edge.
+
+    The dual of a margin problem depends on ``alpha_i(y)`` through these sums alone (Taskar et al.
+    2003), so a solver that changes very many labellings at once keeps them instead.
+
+    Parameters
+    ----------
+    node : ndarray of float64, shape (n_nodes, n_labels)
+        Sum over the labellings that give each node each label.
+    edge : ndarray of float64, shape (n_nodes, n_labels, n_labels)
+        At node ``t`` the sum over the labellings with ``[parent's label, child's label]`` on the edge
+        to it; zeros at roots.
+    """
+
+    node: np.ndarray
+    edge: np.ndarray
+
+    @classmethod
+    def on(cls, data: LabelledSamples, labels: np.ndarray, values: np.ndarray) -> DualMarginals:
+        """Return the marginals of dual variables on one labelling per sample.
+
+        Parameters
+        ----------
+        data : LabelledSamples
+            The samples.
+        labels : ndarray of int64, shape (n_nodes,)
+            The labellings, all samples one after the other.
+        values : ndarray of float64, shape (n_samples,)
+            The dual variable of each.
+        """
+        n_nodes, n_labels = data.samples.n_nodes, data.n_labels
+        zeros = cls(np.zeros((n_nodes, n_labels)), np.zeros((n_nodes, n_labels, n_labels)))
+        zeros.add(data.samples, labels, values)
+        return zeros
+
+    def add(self, samples: Samples, labels: np.ndarray, values: np.ndarray) -> None:
+        """Add dual variables on one labelling per sample, in place.
+
+        Parameters
+        ----------
+        samples : Samples
+            The samples.
+        labels : ndarray of int64, shape (n_nodes,)
+            The labellings, all samples one after the other.
+        values : ndarray of float64, shape (n_samples,)
+            The dual variable of each.
+        """
+        value = values[samples.sample_of_node]
+        child = np.flatnonzero(samples.parents >= 0)
+        self.node[np.arange(len(labels)), labels] += value
+        self.edge[child, labels[samples.parents[child]], labels[child]] += value[child]
+
+    def scaled(self, share: float | np.ndarray) -> DualMarginals:
+        """Return these dual variables times a number, or times one number per node."""
+        factor = np.asarray(share)
+        return DualMarginals(factor[..., None] * self.node, factor[..., None, None] * self.edge)
+
+    def loss(self, data: LabelledSamples) -> float:
+        """Return ``sum alpha_i(y) loss_i(y)``."""
+        true = self.node[np.arange(len(self.node)), data.labels]
+        return math.fsum(self.node.sum(axis=1) - true)
+
+    def totals(self, data: LabelledSamples) -> np.ndarray:
+        """Return ``sum_y alpha_i(y)`` of each sample."""
+        return self.node[data.samples.offsets[:-1]].sum(axis=1)
+
+    def eta(self, data: LabelledSamples) -> np.ndarray:
+        """Return ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``, shape (n_weights,)."""
+        samples, totals = data.samples, self.totals(data)
+        difference = -self.node
+        difference[np.arange(samples.n_nodes), data.labels] += totals[samples.sample_of_node]
+        transitions = inference.edge_counts(
+            samples, data.labels, data.n_labels, totals, n_edge_types=len(data.allowed)
+        )
+        child = np.flatnonzero(samples.parents >= 0)
+        np.subtract.at(transitions, samples.edge_types[child], self.edge[child])
+        return data.weight_shape.join(inference.feature_sums(samples, difference), transitions)
+
+    def is_feasible(self, data: LabelledSamples) -> bool:
+        """Say whether the sums are those of some non-negative dual variables, up to rounding.
+
+        On forests they are if they agree along every edge.
+        """
+        samples, totals = data.samples, self.totals(data)
+        child = np.flatnonzero(samples.parents >= 0)
+        edge = self.edge[child]
+        forbidden = np.where(data.allowed[samples.edge_types[child]], 0.0, np.abs(edge))
+        off = np.zeros(samples.n_nodes)
+        off = np.maximum(off, -self.node.min(axis=1))
+        off = np.maximum(off, np.abs(self.node.sum(axis=1) - totals[samples.sample_of_node]))
+        for error in (
+            -edge.min(axis=(1, 2)),
+            forbidden.max(axis=(1, 2)),
+            np.abs(edge.sum(axis=1) - self.node[child]).max(axis=1, initial=0.0),
+            np.abs(edge.sum(axis=2) - self.node[samples.parents[child]]).max(axis=1, initial=0.0),
+        ):
+            off[child] = np.maximum(off[child], error)
+        return bool(np.all(off <= _ROUNDING * totals[samples.sample_of_node]))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelDistributions:
+    """Dual variables ``alpha_i = s_i p_w(. | x_i)``, told by what a dual value needs of them."""
+
+    natural_parameter: np.ndarray  # eta, by which observed features exceed expected ones
+    expected_losses: np.ndarray  # (n_samples,); zeros where the loss has no part in the problem
+    entropy: np.ndarray  # (n_samples,)
+    log_losses: np.ndarray  # (n_samples,), -log p(y_i | x_i)
+
+    def scaled(self, share: float) -> ModelDistributions:
+        r"""Return the mixtures ``(1 - t) [y = y_i] + t p_w`` with the truth, ``t`` the share.
+
+        With ``q = p_w(y_i | x_i)`` and ``a = 1 - t + t q`` the entropy of such a mixture is exactly
+        ``-a log a - t (1 - q) log t + t (H(p_w) + q log q)``.
+        """
+        q = np.exp(-self.log_losses)
+        others = (1.0 - q) * entr(share) + share * (self.entropy - entr(q))
+        a = 1.0 - share + share * q
+        return ModelDistributions(
+            share * self.natural_parameter, share * self.expected_losses, entr(a) + others,
+            -np.log(a),
+        )  # fmt: skip
+
+    def loss(self, data: LabelledSamples) -> float:
+        """Return ``sum alpha_i(y) loss_i(y)``."""
+        return math.fsum(data.sample_weight * self.expected_losses)
+
+    def totals(self, data: LabelledSamples) -> np.ndarray:
+        """Return ``sum_y alpha_i(y)`` of each sample: its weight."""
+        return data.sample_weight
+
+    def eta(self, data: LabelledSamples) -> np.ndarray:
+        """Return ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``, shape (n_weights,)."""
+        del data
+        return self.natural_parameter
+
+    def entropies(self, data: LabelledSamples) -> np.ndarray:
+        """Return ``s_i H(p_w(. | x_i))``, shape (n_samples,)."""
+        return data.sample_weight * self.entropy
+
+    def is_feasible(self, data: LabelledSamples) -> bool:
+        """Say yes: distributions always are."""
+        del data
+        return True
+
+
+Dual = DualVariables | DualMarginals | ModelDistributions
+"""Any form of dual variables."""

@@ -1,0 +1,275 @@
+r"""What wrong labellings cost: the margin loss (a maximum) and the soft-max loss (a sum).
+
+Both compare the score ``F(x, y; w) = w . f(x, y)`` of the true labelling with those of all others.
+
+The margin loss
+---------------
+The *margin violation* of a labelling, ``H_i(y) = loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))``, is the
+amount by which its margin falls short of the loss.  The largest one is found by decoding with the loss
+added to the scores (*loss-augmented decoding*).  It is the slack ``xi_i`` that the sample needs, at the
+price ``U(xi_i)`` (`medn_edu.slacks`).  The conjugate of ``U`` depends on ``sum_y alpha_i(y)`` alone.
+
+The soft-max loss
+-----------------
+At a *temperature* ``epsilon > 0`` (Hazan and Urtasun 2010, Eq. 2 and 3) a sample costs
+
+    epsilon log sum_y exp((loss_i(y) + F(x_i, y; w)) / epsilon) - F(x_i, y_i; w),
+
+with the Hamming loss ``loss_i(y)`` if it is *loss-augmented* (0 otherwise).  The soft-max lies between
+``max_y`` and ``max_y + epsilon log |Y|``, ``|Y|`` being the number of labellings.  So with the loss and
+``epsilon -> 0`` this becomes the margin loss; at ``epsilon = 1`` without the loss it is the log-loss of
+the *conditional random field* ``p_w(y | x) = exp(F(x, y; w) - log Z(x; w))`` (Lafferty et al. 2001).
+
+Its gradient is expected less observed features, expected under ``p_w(y | x_i)``, which is proportional
+to ``exp((loss_i(y) + F(x_i, y; w)) / epsilon)``.  Its conjugate is the negative entropy, because
+
+    epsilon log sum_y exp(g(y) / epsilon) = max_p [E_p g(y) + epsilon H(p)],
+
+and the natural dual variables at weights ``w`` are ``alpha_i = p_w(. | x_i)``.  On a forest their
+entropy is the sum of ``H(root)`` and, over the edges, of ``H(child | parent)``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from medn_edu import inference
+from medn_edu.checks import check_positive
+from medn_edu.problems.dual_variables import Dual, DualMarginals, ModelDistributions
+from medn_edu.samples import LabelledSamples
+from medn_edu.slacks import Slack
+
+if TYPE_CHECKING:
+    from medn_edu.problems.problem import Problem
+
+__all__ = ["Curvature", "Evaluation", "MarginLoss", "SoftMaxLoss", "score_rounding"]
+
+_NEGLIGIBLE = 1e-6  # rounding of a score, next to losses of 1
+
+
+class Evaluation(NamedTuple):
+    """A loss at some weights, and what a certificate says of rounding."""
+
+    losses: np.ndarray  # (n_samples,), not yet multiplied by the samples' weights
+    rounding: float | None = None  # twice what the loss may be off by, for the dual value as well
+    rounding_counts: bool = False  # whether a score may be off by over a millionth of a wrong label
+
+
+@dataclass(frozen=True)
+class MarginLoss:
+    """The price of the largest margin violation of each sample, ``U(max_y H_i(y))``.
+
+    Parameters
+    ----------
+    slack : Slack
+        Price of violated margins, one of `medn_edu.slacks`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.problems import L2Norm, Problem
+    >>> from medn_edu.samples import label_samples, pack
+    >>> from medn_edu.slacks import LinearSlack
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), L2Norm())
+    >>> problem.violated(np.zeros(8))
+    (array([1, 0]), array([2.]))
+    """
+
+    slack: Slack
+
+    def _constants(self, data: LabelledSamples) -> np.ndarray:
+        """Return the constant of the slack times each sample's weight, shape (n_samples,).
+
+        With a linear slack it is ``sum_y alpha_i(y)``.
+        """
+        _, constant = self.slack.compiled
+        return constant * data.sample_weight
+
+    def _violated(self, problem: Problem, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Find each sample's most violated margin, by loss-augmented decoding."""
+        potentials, labels = problem.potentials(weights), problem.data.labels
+        augmented = potentials.with_loss(labels)
+        best, best_scores = inference.best_labelling(augmented, n_jobs=problem.n_jobs)
+        return best, best_scores - inference.labelling_scores(potentials, labels)
+
+    def _evaluate(self, problem: Problem, weights: np.ndarray) -> Evaluation:
+        """Return the loss of each sample."""
+        _, violation = self._violated(problem, weights)
+        error = score_rounding(problem.data, weights)
+        losses, worst = (
+            self.slack.penalty(np.maximum(xi, self.slack.least))
+            for xi in (violation, violation + error)
+        )
+        weight = problem.data.sample_weight
+        rounding = 2 * math.fsum(weight * worst - weight * losses)
+        return Evaluation(losses, rounding, not bool((error <= _NEGLIGIBLE).all()))  # NaN counts
+
+    def _conjugate(self, data: LabelledSamples, alpha: Dual) -> float:
+        """Return ``sum_i U*(s_i)``; infinity where dual variables are not feasible."""
+        if not alpha.is_feasible(data):
+            return math.inf
+        return math.fsum(self._conjugates(data, alpha.totals(data)))
+
+    def _conjugates(self, data: LabelledSamples, totals: np.ndarray) -> np.ndarray:
+        """Return ``U*`` of each sample where its dual variables add up to ``totals``."""
+        return data.sample_weight * self.slack.conjugate(totals / data.sample_weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """Parts from which an approximation of the Hessian of the soft-max loss is built.
+
+    With ``p_t`` the marginals of node ``t``, ``s_t`` its weight and ``n`` the expected transitions.
+    """
+
+    labels: np.ndarray  # sum_t s_t (diag(p_t) - p_t p_t^T) / epsilon: label covariances, summed
+    trace: np.ndarray  # (n_nodes,): trace of each node's label covariance, s_t (1 - |p_t|^2)
+    transitions: np.ndarray  # n_ab (1 - n_ab / n_a) / epsilon: a diagonal for transitions
+
+
+@dataclass(frozen=True)
+class SoftMaxLoss:
+    """The soft-max of all scores, less the score of the truth.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Temperature, positive; at 0 this would be a `MarginLoss`.
+    loss_augmented : bool, default=False
+        Whether the Hamming loss is added to the scores of labellings.
+
+    Raises
+    ------
+    ValueError
+        If ``epsilon`` is not positive and finite.
+
+    Examples
+    --------
+    Without weights every labelling is equally likely, four of them here:
+
+    >>> import numpy as np
+    >>> from medn_edu.problems import L2Norm, Problem
+    >>> from medn_edu.samples import label_samples, pack
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = Problem(data, SoftMaxLoss(), L2Norm())
+    >>> round(float(np.exp(problem.primal(np.zeros(8)))), 6)
+    4.0
+
+    With the loss, and cooler and cooler, only the worst of them counts, which is wrong twice:
+
+    >>> for epsilon in (1.0, 0.1, 0.01):
+    ...     problem = Problem(data, SoftMaxLoss(epsilon, loss_augmented=True), L2Norm())
+    ...     print(round(problem.primal(np.zeros(8)), 4))
+    2.6265
+    2.0
+    2.0
+    """
+
+    epsilon: float = 1.0
+    loss_augmented: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon))
+
+    def _constants(self, data: LabelledSamples) -> np.ndarray:
+        """Return each sample's weight, which is ``sum_y alpha_i(y)``, shape (n_samples,)."""
+        return data.sample_weight
+
+    def _evaluate(self, problem: Problem, weights: np.ndarray) -> Evaluation:
+        """Return the loss of each sample."""
+        potentials = self._potentials(problem, weights)
+        log_sums = inference.log_partition(potentials, self.epsilon, n_jobs=problem.n_jobs)
+        true_scores = inference.labelling_scores(potentials, problem.data.labels)
+        # Sample by sample, so that less is lost to rounding.
+        return Evaluation(np.maximum(log_sums - true_scores, 0.0))
+
+    def _conjugate(self, data: LabelledSamples, alpha: Dual) -> float:
+        """Return ``-epsilon sum_i s_i H(alpha_i / s_i)``; infinity where ``alpha`` is not feasible."""
+        assert not isinstance(alpha, DualMarginals)
+        sums = np.allclose(alpha.totals(data), data.sample_weight, rtol=1e-9, atol=0.0)
+        if not (sums and alpha.is_feasible(data)):
+            return math.inf
+        return -math.fsum(self.epsilon * alpha.entropies(data))
+
+    def _distributions(
+        self, problem: Problem, weights: np.ndarray, losses: np.ndarray
+    ) -> ModelDistributions:
+        """Return ``p_w(. | x_i)`` as dual variables; ``losses`` are what `_evaluate` says."""
+        found = self._expected(problem, weights, want_entropies=True)
+        expected = problem.weight_shape.join(found.feature_sums, found.edge_counts)
+        assert found.entropies is not None
+        expected_losses = np.zeros(len(losses)) if found.losses is None else found.losses
+        return ModelDistributions(
+            problem.observed - expected, expected_losses, found.entropies, losses / self.epsilon
+        )
+
+    def _expected_features(self, problem: Problem, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return what the objective and its gradient need of the samples."""
+        found = self._expected(problem, weights)
+        log_partition = math.fsum(problem.data.sample_weight * found.log_partition)
+        return log_partition, problem.weight_shape.join(found.feature_sums, found.edge_counts)
+
+    def _curvature(self, problem: Problem, weights: np.ndarray) -> Curvature:
+        """Return the parts of an approximate Hessian, for the quasi-Newton solvers."""
+        data = problem.data
+        marginals = inference.marginals(
+            self._potentials(problem, weights), self.epsilon,
+            sample_weight=data.sample_weight, n_jobs=problem.n_jobs,
+        )  # fmt: skip
+        p, s = marginals.node, data.sample_weight[data.samples.sample_of_node]
+        weighted, counts = p * s[:, None], marginals.edge_counts
+        from_parent = np.maximum(counts.sum(axis=2, keepdims=True), np.finfo(float).tiny)
+        return Curvature(
+            labels=(np.diag(weighted.sum(axis=0)) - weighted.T @ p) / self.epsilon,
+            trace=s - np.einsum("ta,ta->t", weighted, p),
+            transitions=np.maximum(counts * (1.0 - counts / from_parent), 0.0) / self.epsilon,
+        )
+
+    def _softness(self, problem: Problem) -> float:
+        """Return by how much soft-max and max can differ, ``epsilon sum_i s_i log |Y_i|``."""
+        data = problem.data
+        even = problem.potentials(np.zeros(problem.weight_shape.size))
+        log_numbers = inference.log_partition(even, n_jobs=problem.n_jobs)
+        return self.epsilon * math.fsum(data.sample_weight * log_numbers)
+
+    def _potentials(self, problem: Problem, weights: np.ndarray) -> inference.Potentials:
+        potentials = problem.potentials(weights)
+        return potentials.with_loss(problem.data.labels) if self.loss_augmented else potentials
+
+    def _expected(
+        self, problem: Problem, weights: np.ndarray, *, want_entropies: bool = False
+    ) -> inference.ExpectedStatistics:
+        """Ask for what is expected under ``p_w(. | x_i)``."""
+        data = problem.data
+        coef, transitions = problem.weight_shape.split(weights)
+        return inference.expected_statistics(
+            data.samples,
+            coef,
+            inference.edge_potentials(transitions, data.allowed),
+            sample_weight=data.sample_weight,
+            epsilon=self.epsilon,
+            loss_labels=data.labels if self.loss_augmented else None,
+            want_entropies=want_entropies,
+            n_jobs=problem.n_jobs,
+        )
+
+
+def score_rounding(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
+    """Bound by how much rounding may have moved each sample's largest violation.
+
+    A violation of a few units is what is left of two scores.  Each sums up products whose sizes add
+    up to ``S``, in ``n`` steps, and may be off by ``n S`` times the spacing of floats at 1.
+    """
+    samples = data.samples
+    coef, transitions = data.weight_shape.split(np.abs(weights))
+    sizes = np.abs(samples.data) * coef.max(axis=0)[samples.indices]
+    nonzeros = np.diff(samples.indptr)
+    node = np.bincount(np.repeat(np.arange(samples.n_nodes), nonzeros), sizes, samples.n_nodes)
+    node = node + (1.0 + transitions.max())  # 1 is the loss
+    n_steps = samples.lengths + np.maximum.reduceat(nonzeros, samples.offsets[:-1])
+    return 2 * np.finfo(float).eps * n_steps * np.add.reduceat(node, samples.offsets[:-1])

@@ -1,0 +1,456 @@
+r"""One problem: data, a loss and a regulariser joined into a primal, a dual and a certificate.
+
+With the Hamming loss, the number of wrong nodes, and ``s_i`` the weight of sample ``i``, training
+minimises
+
+    P(w) = R(w) + sum_i s_i l_i(w).
+
+Neither part is divided by the number of samples or nodes.  `medn_edu.problems.losses` has the losses
+``l_i``, `medn_edu.problems.regularisers` the regularisers ``R``; a prior is one of them.
+
+P1 of MEDN
+----------
+MEDN (Definition 1) looks for the *distribution* over weights that is closest to a prior among those
+whose expected margins are large enough:
+
+    minimise  KL(p || p0) + sum_i U(xi_i)
+    such that E_p[w . (f(x_i, y_i) - f(x_i, y))] >= loss_i(y) - xi_i   for all i and y.
+
+The best ``p`` with mean ``w`` costs ``Lambda*(w)``, the conjugate of the prior's log moment generating
+function, so the primal is a function of the mean alone: ``R(w) = sum_k Lambda*(w_k)`` with the margin
+loss.  With the standard normal prior and a linear slack it is the maximum margin Markov network
+(Theorem 3), with a Laplace prior ``R(w) = sqrt(lam) |w|_KL - K`` (Corollary 6), and with half the L1
+norm L1-M3N.  The soft-max loss and squares or magnitudes give conditional random fields.
+
+The dual, and the gap
+---------------------
+The dual variables are ``alpha_i(y)``, and with ``eta = sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))``
+
+    D(alpha) = sum_i,y alpha_i(y) loss_i(y) - R*(eta) - sum_i l_i*(alpha_i).
+
+For P1 this is D1 of Theorem 2: ``R* = sum_k Lambda(eta_k)``, and ``l_i*`` is the conjugate of the
+slack at ``sum_y alpha_i(y)``.  With a linear slack the labellings include the true one, and their dual
+variables add up to ``C``; other slacks leave the sum free.  For the soft-max loss ``l_i*`` is minus
+``epsilon`` times an entropy (Hazan and Urtasun 2010, Claim 1 with ``p = q = 2``).
+
+No ``D(alpha)`` exceeds any ``P(w)``, so the *duality gap* between two points bounds how far ``w`` is
+from optimal.  It is computed from ``w`` and ``alpha`` alone, never from what a solver collected.  A
+solver of a soft-max problem that keeps no dual variables is certified by ``alpha_i = p_w(. | x_i)``;
+for these the gap is ``R(w) + R*(eta) - w . eta``, with squares the squared gradient over ``2 lam``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from medn_edu import inference
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems.dual_variables import Dual, DualMarginals, DualVariables, ModelDistributions
+from medn_edu.problems.losses import Curvature, Evaluation, MarginLoss, SoftMaxLoss
+from medn_edu.problems.regularisers import (
+    ElasticNet,
+    Regulariser,
+    SmoothRegulariser,
+    dual_scaling,
+    minimum_norm_subgradient,
+)
+from medn_edu.samples import LabelledSamples, WeightShape
+from medn_edu.slacks import LinearSlack
+
+__all__ = ["Certificate", "Problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Primal and dual value at one point, computed apart.
+
+    Parameters
+    ----------
+    primal : float
+        Upper bound of the optimum.
+    dual : float
+        Lower bound of the optimum; minus infinity where the problem has no dual.
+    alpha : DualVariables, DualMarginals or None
+        The dual variables behind ``dual``, where a solver keeps any.
+    eta : ndarray or None
+        ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``, the natural parameter of the posterior.
+    subgradient_norm : float or None
+        Largest entry of the minimum-norm subgradient, for a regulariser with kinks and a smooth loss.
+    rounding : float or None
+        How far rounding may have moved the two values at worst, where that is known.
+    rounding_counts : bool
+        Whether that is so far that the gap is to be taken larger by as much.
+    """
+
+    primal: float
+    dual: float
+    alpha: DualVariables | DualMarginals | None = None
+    eta: np.ndarray | None = None
+    subgradient_norm: float | None = None
+    rounding: float | None = None
+    rounding_counts: bool = False
+
+    @property
+    def gap(self) -> float:
+        """Duality gap, primal minus dual."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """Duality gap relative to the primal value; 0 where it vanishes up to rounding.
+
+        No dual value exceeds a primal one.  If one does by more than rounding explains, the values
+        are worth nothing, and the gap is infinite.  Where scores are so large that their rounding
+        counts, the gap is taken to be larger by as much.
+        """
+        believed = 1e-9 * max(abs(self.primal), abs(self.dual))
+        rounding = 1e-12 if self.rounding is None else self.rounding
+        if self.gap < -believed - rounding:
+            return float("inf")
+        gap = max(self.gap, 0.0) + (rounding if self.rounding_counts else 0.0)
+        if gap == 0:
+            return 0.0
+        return gap / abs(self.primal) if self.primal != 0 else float("inf")
+
+
+class Problem:
+    """Data, loss and regulariser joined into a primal, a dual and a certificate.
+
+    Parameters
+    ----------
+    data : LabelledSamples
+        Training samples with their labels.
+    loss : MarginLoss or SoftMaxLoss
+        What wrong labellings cost; multiplied by each sample's weight.
+    regulariser : Regulariser
+        What weights cost: a prior, or one of `medn_edu.problems.regularisers`.
+    n_jobs : int, default=1
+        Threads for sweeps over all samples; results do not depend on it.
+
+    Examples
+    --------
+    P1 of MEDN, with a Laplace prior:
+
+    >>> import numpy as np
+    >>> from medn_edu.priors import LaplacePrior
+    >>> from medn_edu.samples import label_samples, pack
+    >>> from medn_edu.slacks import LinearSlack
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), LaplacePrior(lam=4.0))
+    >>> problem.primal(np.zeros(8))
+    2.0
+    >>> alpha = DualVariables.on(data.samples, np.array([1, 0]), np.array([1.0]))
+    >>> round(problem.dual(alpha), 3)
+    0.274
+    """
+
+    def __init__(
+        self,
+        data: LabelledSamples,
+        loss: MarginLoss | SoftMaxLoss,
+        regulariser: Regulariser,
+        n_jobs: int = 1,
+    ) -> None:
+        self.data = data
+        self.loss = loss
+        self.regulariser = regulariser
+        self.n_jobs = n_jobs
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self.data.samples.n_samples
+
+    @property
+    def weight_shape(self) -> WeightShape:
+        """Shape of the weights."""
+        return self.data.weight_shape
+
+    @property
+    def C(self) -> np.ndarray:  # noqa: N802
+        """Constant of the loss times each sample's weight, ``C_i``, shape (n_samples,)."""
+        return self.loss._constants(self.data)
+
+    @property
+    def margin_loss(self) -> MarginLoss:
+        """The loss, if it is a `MarginLoss`.
+
+        Raises
+        ------
+        TypeError
+            If it is not.
+        """
+        if not isinstance(self.loss, MarginLoss):
+            raise TypeError(f"the loss is {self.loss!r}; expected a MarginLoss.")
+        return self.loss
+
+    @property
+    def soft_max_loss(self) -> SoftMaxLoss:
+        """The loss, if it is a `SoftMaxLoss`.
+
+        Raises
+        ------
+        TypeError
+            If it is not.
+        """
+        if not isinstance(self.loss, SoftMaxLoss):
+            raise TypeError(f"the loss is {self.loss!r}; expected a SoftMaxLoss.")
+        return self.loss
+
+    @property
+    def prior(self) -> SmoothRegulariser:
+        """The regulariser, if its conjugate is smooth, as that of a prior.
+
+        Raises
+        ------
+        TypeError
+            If it is not.
+        """
+        regulariser = self.regulariser
+        has_kinks = isinstance(regulariser, ElasticNet) and regulariser.l2 == 0
+        if has_kinks or not isinstance(regulariser, SmoothRegulariser):
+            raise TypeError(
+                f"the regulariser is {regulariser!r}, whose conjugate has kinks; expected a prior, an "
+                "L2Norm, or an ElasticNet with l2 > 0."
+            )
+        return regulariser
+
+    @property
+    def has_dual(self) -> bool:
+        """Whether there is a dual, and so a gap: always, if weights cost anything."""
+        net = self.regulariser
+        return not (isinstance(net, ElasticNet) and net.l1 == net.l2 == 0)
+
+    def potentials(self, weights: np.ndarray) -> inference.Potentials:
+        """Return the training samples' potentials under these weights."""
+        data = self.data
+        coef, transitions = self.weight_shape.split(weights)
+        return inference.Potentials.of_weights(
+            data.samples, coef, transitions, data.allowed, n_jobs=self.n_jobs
+        )
+
+    # -- the primal -----------------------------------------------------------------------------
+
+    def primal(self, weights: np.ndarray) -> float:
+        """Primal value ``P(w)``: an upper bound of the optimum at any weights."""
+        return self.regulariser.value(weights) + self.total_loss(weights)
+
+    def total_loss(self, weights: np.ndarray) -> float:
+        """Return ``sum_i s_i l_i(w)``, for the margin loss ``sum_i U(xi_i)``."""
+        return self._sum(self.loss._evaluate(self, weights))
+
+    def _sum(self, found: Evaluation) -> float:
+        return math.fsum(self.data.sample_weight * found.losses)
+
+    def violated(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Find each sample's most violated margin by loss-augmented decoding.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            Weights.
+
+        Returns
+        -------
+        labels : ndarray of int64, shape (n_nodes,)
+            The labellings, all samples one after the other.
+        violation : ndarray of shape (n_samples,)
+            ``max_y H_i(y)``.
+        """
+        return self.margin_loss._violated(self, weights)
+
+    def xi(self, weights: np.ndarray) -> np.ndarray:
+        """Return the slack that each sample needs: its largest violation, or the least slack."""
+        return np.maximum(self.violated(weights)[1], self.margin_loss.slack.least)
+
+    # -- the dual -------------------------------------------------------------------------------
+
+    def dual(self, alpha: Dual) -> float:
+        """Dual value ``D(alpha)``, at its best scaling; minus infinity where it is not feasible."""
+        return self._dual(alpha)[0]
+
+    def _dual(self, alpha: Dual) -> tuple[float, Dual, np.ndarray]:
+        """Return the dual value of scaled dual variables, and these with their ``eta``."""
+        loss, eta = alpha.loss(self.data), alpha.eta(self.data)
+        share = dual_scaling(self.regulariser, loss, eta)
+        if share != 1.0:
+            alpha, eta, loss = alpha.scaled(share), share * eta, share * loss
+        value = loss - self.regulariser.conjugate(eta) - self.loss._conjugate(self.data, alpha)
+        return value, alpha, eta
+
+    def certify(
+        self, weights: np.ndarray, alpha: DualVariables | DualMarginals | None = None
+    ) -> Certificate:
+        """Compute primal and dual value apart and from scratch: the gap, and what is behind it.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            The weights.
+        alpha : DualVariables or DualMarginals, optional
+            The dual variables that a solver keeps; with a soft-max loss by default ``p_w(. | x_i)``.
+
+        Returns
+        -------
+        Certificate
+            Both values; dual variables and ``eta`` are scaled as is best.
+
+        Raises
+        ------
+        TypeError
+            If a margin loss is to be certified without dual variables.
+        """
+        found = self.loss._evaluate(self, weights)
+        primal = self.regulariser.value(weights) + self._sum(found)
+        point: Dual | None = alpha
+        if point is None:
+            if not isinstance(self.loss, SoftMaxLoss):
+                raise TypeError(
+                    "a margin loss is certified by dual variables; the solver kept none."
+                )
+            point = self.loss._distributions(self, weights, found.losses)
+        gradient = -point.eta(self.data)
+        dual, point, eta = self._dual(point) if self.has_dual else (-math.inf, point, -gradient)
+        return Certificate(
+            primal,
+            dual,
+            None if isinstance(point, ModelDistributions) else point,
+            eta,
+            self._subgradient_norm(weights, gradient) if alpha is None else None,
+            found.rounding,
+            found.rounding_counts,
+        )
+
+    def _subgradient_norm(self, weights: np.ndarray, gradient: np.ndarray) -> float | None:
+        net = self.regulariser
+        if not (isinstance(net, ElasticNet) and net.l1 > 0):
+            return None
+        return float(np.abs(self.subgradient(weights, gradient + net.l2 * weights)).max())
+
+    def distributions(self, weights: np.ndarray) -> ModelDistributions:
+        """Return ``p_w(. | x_i)`` as dual variables, for a soft-max loss."""
+        return self.soft_max_loss._distributions(
+            self, weights, self.loss._evaluate(self, weights).losses
+        )
+
+    @property
+    def softness(self) -> float:
+        """By how much soft-max and max can differ, ``epsilon sum_i s_i log |Y_i|``."""
+        return self.soft_max_loss._softness(self)
+
+    def hard(self) -> Problem:
+        """Return the loss-augmented problem at temperature 0, divided by ``l2``: M3N.
+
+        Raises
+        ------
+        ValueError
+            If there are no squares or no loss; the hard problem then has no solution, or only 0.
+        """
+        l2 = self.elastic_net.l2
+        if not (l2 > 0 and self.soft_max_loss.loss_augmented):
+            raise ValueError(
+                f"the hard problem needs a penalty and a loss; this one has l2={l2:g} and "
+                f"loss_augmented={self.soft_max_loss.loss_augmented}."
+            )
+        loss = MarginLoss(LinearSlack(1.0 / l2))
+        return Problem(self.data, loss, GaussianPrior(), self.n_jobs)
+
+    # -- what the quasi-Newton solvers ask of a soft-max loss ------------------------------------
+
+    @cached_property
+    def observed(self) -> np.ndarray:
+        """Observed features ``sum_i s_i f(x_i, y_i)``, shape (n_weights,)."""
+        samples, labels, weight = self.data.samples, self.data.labels, self.data.sample_weight
+        truth = np.zeros((samples.n_nodes, self.data.n_labels))
+        truth[np.arange(samples.n_nodes), labels] = weight[samples.sample_of_node]
+        n_types = len(self.data.allowed)
+        counts = inference.edge_counts(
+            samples, labels, self.data.n_labels, weight, n_edge_types=n_types
+        )
+        return self.weight_shape.join(inference.feature_sums(samples, truth), counts)
+
+    @property
+    def elastic_net(self) -> ElasticNet:
+        """The regulariser, if it is one that the quasi-Newton solvers know.
+
+        Raises
+        ------
+        TypeError
+            If it is not, or the loss is not a soft-max.
+        """
+        if not (isinstance(self.regulariser, ElasticNet) and isinstance(self.loss, SoftMaxLoss)):
+            raise TypeError(
+                f"the loss is {self.loss!r} and the regulariser {self.regulariser!r}; expected a "
+                "SoftMaxLoss with an L2Norm, L1Norm or ElasticNet."
+            )
+        return self.regulariser
+
+    def smooth_part(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the smooth part of the objective, losses and squares, and its gradient.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            Weights.
+
+        Returns
+        -------
+        value : float
+            ``P(w)`` less the magnitudes.
+        gradient : ndarray of shape (n_weights,)
+            Its gradient, 0 at forbidden transitions whose weight is 0.
+        """
+        l2 = self.elastic_net.l2
+        log_partition, features = self.soft_max_loss._expected_features(self, weights)
+        # w . observed is the weighted sum of the scores of the true labellings.
+        loss = log_partition - float(weights @ self.observed)
+        squares = 0.5 * l2 * float(weights @ weights)
+        return loss + squares, l2 * weights - self.observed + features
+
+    def gap_estimate(self, weights: np.ndarray, value: float, gradient: np.ndarray) -> float:
+        """Estimate the duality gap from an evaluation of the smooth part, without other sweeps.
+
+        With squares it is exact up to rounding.  Without them ``H(p_w) = log Z - E F`` gives the sum
+        of the entropies as ``L(w) + w . eta``, and for the entropy of mixtures with the truth all
+        samples are taken to be equally likely.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            The weights.
+        value, gradient : float, ndarray of shape (n_weights,)
+            What `smooth_part` returns there.
+        """
+        net = self.elastic_net
+        if net.l1 == 0:
+            return float(gradient @ gradient) / (2 * net.l2) if net.l2 > 0 else math.inf
+        if net.l2 > 0:
+            return net._gap(weights, net.l2 * weights - gradient)
+        total = float(self.data.sample_weight.sum())
+        entropy = value - float(weights @ gradient)
+        mean_loss = np.array([max(value / total, 0.0)])
+        mean = ModelDistributions(gradient, np.zeros(1), np.array([entropy / total]), mean_loss)
+        mixture = float(mean.scaled(net._dual_scaling(0.0, gradient)).entropy[0])
+        return max(value + net.magnitudes(weights) - total * mixture, 0.0)
+
+    def curvature(self, weights: np.ndarray) -> Curvature:
+        """Return the parts of an approximate Hessian of the loss."""
+        return self.soft_max_loss._curvature(self, weights)
+
+    def subgradient(self, weights: np.ndarray, gradient: np.ndarray | None = None) -> np.ndarray:
+        """Return the minimum-norm subgradient of ``P``; 0 at the optimum only.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            Weights.
+        gradient : ndarray of shape (n_weights,), optional
+            Gradient of the smooth part there, if it is known already.
+        """
+        if gradient is None:
+            gradient = self.smooth_part(weights)[1]
+        return minimum_norm_subgradient(weights, gradient, self.elastic_net.l1)

@@ -1,0 +1,378 @@
+r"""What weights cost: convex regularisers, each with its conjugate.
+
+A problem adds a *regulariser* ``R(w)`` to its losses, and its dual subtracts the convex conjugate
+
+    R*(eta) = max_w  eta . w - R(w).
+
+Every prior of `medn_edu.priors` is a regulariser, the divergence ``KL(p || p0) = sum_k Lambda*(w_k)`` of
+the posterior with mean ``w``, and its conjugate is ``sum_k Lambda(eta_k)``.  Here are the others:
+
+===================  ==========================================  ==================================
+regulariser          ``R(w)``                                    ``R*(eta)``
+===================  ==========================================  ==================================
+`L2Norm`             ``scale |w|_2^2 / 2``                       ``|eta|_2^2 / (2 scale)``
+`L1Norm`             ``scale |w|_1``                             0 where ``max |eta_k| <= scale``
+`ElasticNet`         ``l1 |w|_1 + l2 |w|_2^2 / 2``               ``sum_k (|eta_k| - l1)_+^2 / (2 l2)``
+`SquaredL1Norm`      ``scale |w|_1^2``                           ``max |eta_k|^2 / (4 scale)``
+`L1Ball`             0 where ``|w|_1 <= r``                      ``r max |eta_k|``
+`L2Ball`             0 where ``|w|_2 <= r``                      ``r |eta|_2``
+===================  ==========================================  ==================================
+
+and infinity elsewhere.  M3N has ``|w|_2^2 / 2``, a standard normal prior; L1-M3N has half the L1 norm,
+whose kink keeps a weight at 0 unless the evidence for it is worth the price.  The last three have
+L1-M3N's or M3N's solutions at other constants (`medn_edu.problems.constants`).
+
+Dual variables that are not the best can be scaled down, the rest going to the true labellings, which
+change nothing.  `dual_scaling` says how much of them is best; with the L1 norm it makes them feasible.
+
+The L1 norm and its square are also the least that squares can cost when their prices may adapt,
+
+    |w|_1 / 2     = min_v        sum_k w_k^2 / (2 v_k) + v_k / 8        at v_k = 2 |w_k|,
+    scale |w|_1^2 = min_v        sum_k w_k^2 / (2 v_k)                  at v_k = |w_k| / (2 scale |w|_1),
+                    where sum_k v_k = 1 / (2 scale)
+
+the first because a number and its inverse are best where both terms cost the same, the second by the
+inequality of Cauchy and Schwarz.  ``variances`` returns the best ``v``; with these fixed what remains is
+M3N with normal priors of these variances (`medn_edu.solvers.adaptive_m3n`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from medn_edu.checks import check_nonnegative, check_positive
+
+__all__ = [
+    "ElasticNet",
+    "L1Ball",
+    "L1Norm",
+    "L2Ball",
+    "L2Norm",
+    "Regulariser",
+    "SmoothRegulariser",
+    "SquaredL1Norm",
+    "dual_scaling",
+    "minimum_norm_subgradient",
+]
+
+_ROUNDING = 1e-9  # relative; how far outside its ball a projected point may be
+
+
+class Regulariser(Protocol):
+    """A convex function of the weights that knows its conjugate: a prior, or one of the below."""
+
+    def value(self, weights: np.ndarray) -> float:
+        """Return ``R(w)``."""
+        ...
+
+    def conjugate(self, eta: np.ndarray) -> float:
+        """Return ``R*(eta)``."""
+        ...
+
+
+@runtime_checkable
+class SmoothRegulariser(Regulariser, Protocol):
+    """One whose conjugate is smooth, a sum over weights: a prior, or an elastic net with squares."""
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Open interval of ``eta_k`` on which the conjugate is finite."""
+        ...
+
+    @property
+    def compiled(self) -> tuple[str, tuple[float, float]] | None:
+        """Name and parameters of the formulas in compiled code, if it knows them."""
+        ...
+
+    def log_mgf(self, eta: np.ndarray, index: np.ndarray | None = None, /) -> np.ndarray:
+        """Return the conjugate ``Lambda(eta_k)`` of each weight, or of the weights at ``index``."""
+        ...
+
+    def mean(self, eta: np.ndarray, index: np.ndarray | None = None, /) -> np.ndarray:
+        """Return its slope, the weight."""
+        ...
+
+    def variance(self, eta: np.ndarray, index: np.ndarray | None = None, /) -> np.ndarray:
+        """Return its curvature, or a bound on it."""
+        ...
+
+
+def dual_scaling(regulariser: Regulariser, loss: float, eta: np.ndarray) -> float:
+    """Return the ``t`` from 0 to 1 at which ``t * loss - R*(t * eta)`` is largest, or feasible.
+
+    Regularisers that do not say have a smooth conjugate, and solvers that need no scaling.
+    """
+    scaling = getattr(regulariser, "_dual_scaling", None)
+    return 1.0 if scaling is None else float(scaling(loss, eta))
+
+
+@dataclass(frozen=True)
+class ElasticNet:
+    """Magnitudes and squares together, ``l1 |w|_1 + l2 |w|_2^2 / 2`` (Zou and Hastie 2005).
+
+    With ``l2 > 0`` its conjugate is smooth, and `medn_edu.solvers.block_frank_wolfe` takes it like a
+    prior: ``log_mgf`` and its derivatives are the conjugate, one coordinate at a time.
+
+    Parameters
+    ----------
+    l1, l2 : float
+        Strengths of the two parts, not negative.
+
+    Raises
+    ------
+    ValueError
+        If a strength is negative or not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> net = ElasticNet(l1=0.5, l2=2.0)
+    >>> net.value(np.array([1.0, -3.0])), net.conjugate(np.array([0.4, -2.5]))
+    (12.0, 1.0)
+    >>> net.mean(np.array([0.4, -2.5]))
+    array([ 0., -1.])
+    """
+
+    l1: float
+    l2: float
+
+    def __post_init__(self) -> None:
+        check_nonnegative("l1", self.l1)
+        check_nonnegative("l2", self.l2)
+
+    def value(self, weights: np.ndarray) -> float:
+        """Return ``l1 |w|_1 + l2 |w|_2^2 / 2``."""
+        squares = 0.5 * self.l2 * float(weights @ weights) if self.l2 > 0 else 0.0
+        return self.l1 * math.fsum(np.abs(weights)) + squares if self.l1 > 0 else squares
+
+    def magnitudes(self, weights: np.ndarray) -> float:
+        """Return the part with kinks, ``l1 |w|_1``, summed up quickly, for line searches."""
+        return self.l1 * float(np.abs(weights).sum())
+
+    def conjugate(self, eta: np.ndarray) -> float:
+        """Return ``sum_k (|eta_k| - l1)_+^2 / (2 l2)``; without squares 0 or infinity."""
+        if self.l2 == 0:
+            return 0.0 if _largest(eta) <= self.l1 * (1 + _ROUNDING) else math.inf
+        beyond = self._beyond(eta) if self.l1 > 0 else eta
+        return float(beyond @ beyond) / (2 * self.l2)
+
+    def _dual_scaling(self, loss: float, eta: np.ndarray) -> float:
+        """Return the largest factor that is feasible; 1 with squares."""
+        del loss
+        if self.l2 > 0 or self.l1 == 0:
+            return 1.0
+        return self.l1 / max(self.l1, _largest(eta))
+
+    def _gap(self, weights: np.ndarray, eta: np.ndarray) -> float:
+        """Return ``R(w) + R*(eta) - w . eta``, never negative, for ``l2 > 0``."""
+        squares = self.l2 * weights - self._beyond(eta)
+        kinks = self.l1 * np.abs(weights) - weights * np.clip(eta, -self.l1, self.l1)
+        return float(squares @ squares) / (2 * self.l2) + float(kinks.sum())
+
+    # -- what the block solver asks of a prior --------------------------------------------------
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Open interval of ``eta`` on which the conjugate is finite, if ``l2 > 0``."""
+        return (-math.inf, math.inf)
+
+    @property
+    def compiled(self) -> tuple[str, tuple[float, float]]:
+        """Name and parameters of the formulas in compiled code."""
+        return ("elastic_net", (float(self.l1), float(self.l2)))
+
+    def log_mgf(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
+        """Return the conjugate of each coordinate."""
+        return np.square(self._beyond(eta)) / (2 * self.l2)
+
+    def mean(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
+        """Return the weights that belong to ``eta``: the slope of the conjugate."""
+        return self._beyond(eta) / self.l2
+
+    def variance(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
+        """Return a bound on the curvature of the conjugate, ``1 / l2``."""
+        return np.full(np.shape(eta), 1 / self.l2)
+
+    def _beyond(self, eta: np.ndarray) -> np.ndarray:
+        return np.sign(eta) * np.maximum(np.abs(eta) - self.l1, 0.0)
+
+
+class L2Norm(ElasticNet):
+    """Half the sum of the squares, ``scale |w|_2^2 / 2``; nothing with ``scale=0``.
+
+    Parameters
+    ----------
+    scale : float, default=1.0
+        Strength, not negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> L2Norm(2.0).value(np.array([1.0, -3.0])), L2Norm(2.0).conjugate(np.array([1.0, -3.0]))
+    (10.0, 2.5)
+    """
+
+    def __init__(self, scale: float = 1.0) -> None:
+        super().__init__(l1=0.0, l2=check_nonnegative("scale", scale))
+
+
+class L1Norm(ElasticNet):
+    """The sum of the magnitudes times ``scale``, by default a half, as in L1-M3N (its problem P1).
+
+    Parameters
+    ----------
+    scale : float, default=0.5
+        Strength, positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> L1Norm().value(np.array([1.0, -3.0])), L1Norm().conjugate(np.array([0.5, -0.2]))
+    (2.0, 0.0)
+    """
+
+    def __init__(self, scale: float = 0.5) -> None:
+        super().__init__(l1=check_positive("scale", scale), l2=0.0)
+
+    def variances(self, weights: np.ndarray) -> np.ndarray:
+        """Return the variances at which squares cost half the magnitudes: ``2 |w_k|``."""
+        return 2 * np.abs(weights)
+
+
+@dataclass(frozen=True)
+class SquaredL1Norm:
+    """A multiple of the squared sum of the magnitudes: the adaptive M3N (L1-M3N, problem P4).
+
+    Parameters
+    ----------
+    scale : float
+        Factor, positive; ``lam / K`` in the paper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> squared = SquaredL1Norm(scale=0.5)
+    >>> squared.value(np.array([1.0, -3.0])), squared.conjugate(np.array([0.5, -0.2]))
+    (8.0, 0.125)
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        check_positive("scale", self.scale)
+
+    def value(self, weights: np.ndarray) -> float:
+        """Return ``scale |w|_1^2``."""
+        return self.scale * math.fsum(np.abs(weights)) ** 2
+
+    def conjugate(self, eta: np.ndarray) -> float:
+        """Return ``max |eta_k|^2 / (4 scale)``."""
+        return _largest(eta) ** 2 / (4 * self.scale)
+
+    def _dual_scaling(self, loss: float, eta: np.ndarray) -> float:
+        """Return where the parabola ``t * loss - t^2 R*(eta)`` is highest, at most 1."""
+        conjugate = self.conjugate(eta)
+        return min(1.0, max(loss, 0.0) / (2 * conjugate)) if conjugate > 0 else 1.0
+
+    def variances(self, weights: np.ndarray) -> np.ndarray:
+        """Return the variances at which squares cost as much: ``|w_k| / (2 scale |w|_1)``.
+
+        Half the paper's ``tau_k``, whose squares cost ``w_k^2 / tau_k`` (its Eq. 4).  Weights of 0
+        have none.
+        """
+        magnitudes = np.abs(weights)
+        return magnitudes / (2 * self.scale * math.fsum(magnitudes))
+
+
+@dataclass(frozen=True)
+class _Ball(ABC):
+    """Weights of a norm of at most a radius cost nothing, all others infinitely much."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        check_positive("radius", self.radius)
+
+    @abstractmethod
+    def _norm(self, weights: np.ndarray) -> float: ...
+
+    @abstractmethod
+    def conjugate(self, eta: np.ndarray) -> float:
+        """Return the radius times the dual norm of ``eta``."""
+
+    def value(self, weights: np.ndarray) -> float:
+        """Return 0 inside the ball, infinity outside."""
+        return 0.0 if self._norm(weights) <= self.radius * (1 + _ROUNDING) else math.inf
+
+    def _dual_scaling(self, loss: float, eta: np.ndarray) -> float:
+        """Return 0 or 1: the dual value is proportional to the factor."""
+        return float(loss > self.conjugate(eta))
+
+
+class L1Ball(_Ball):
+    """Weights whose magnitudes add up to at most a radius (L1-M3N, problem P1').
+
+    Parameters
+    ----------
+    radius : float
+        The radius, positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ball = L1Ball(radius=2.0)
+    >>> ball.value(np.array([1.0, -3.0])), ball.conjugate(np.array([0.5, -0.2]))
+    (inf, 1.0)
+    """
+
+    def _norm(self, weights: np.ndarray) -> float:
+        return math.fsum(np.abs(weights))
+
+    def conjugate(self, eta: np.ndarray) -> float:
+        """Return ``radius max |eta_k|``."""
+        return self.radius * _largest(eta)
+
+
+class L2Ball(_Ball):
+    """Weights of a Euclidean norm of at most a radius: M3N in the form of P1'.
+
+    Parameters
+    ----------
+    radius : float
+        The radius, positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ball = L2Ball(radius=5.0)
+    >>> ball.value(np.array([3.0, -4.0])), ball.conjugate(np.array([3.0, -4.0]))
+    (0.0, 25.0)
+    """
+
+    def _norm(self, weights: np.ndarray) -> float:
+        return float(np.linalg.norm(weights))
+
+    def conjugate(self, eta: np.ndarray) -> float:
+        """Return ``radius |eta|_2``."""
+        return self.radius * float(np.linalg.norm(eta))
+
+
+def minimum_norm_subgradient(weights: np.ndarray, gradient: np.ndarray, l1: float) -> np.ndarray:
+    """Return the subgradient of least norm of a smooth function plus ``l1 |w|_1``.
+
+    It is ``gradient + l1 sign(w)``, and at 0 what the gradient exceeds ``l1`` by.
+
+    >>> minimum_norm_subgradient(np.array([1.0, 0.0, 0.0]), np.array([-2.0, -2.0, 0.5]), 1.0)
+    array([-1., -1.,  0.])
+    """
+    at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
+    return np.where(weights == 0, at_zero, gradient + l1 * np.sign(weights))
+
+
+def _largest(eta: np.ndarray) -> float:
+    return float(np.abs(eta).max(initial=0.0))

@@ -1,0 +1,97 @@
+"""Training samples, weights and scratch space as the training kernels want them.
+
+Users see the weights label by label; kernels update all labels of a feature at once and want them side
+by side.  `kernel_order` tells where each weight of the kernels stands in the users' order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from medn_edu.kernels.atoms import fill_gram
+from medn_edu.kernels.bundles import Blocks, TiltedPrior, Workspace
+from medn_edu.samples import WeightShape
+
+if TYPE_CHECKING:
+    from medn_edu.problems import Problem
+
+__all__ = ["kernel_order", "public_order", "tilted_prior", "training_blocks", "workspace"]
+
+
+def training_blocks(problem: Problem, gram_budget: int = 0) -> Blocks:
+    """Collect what kernels read, and compute the Gram matrices that pay and fit into so many bytes."""
+    samples = problem.data.samples
+    packed = samples.packed
+    is_root = samples.parents < 0
+    n_nonzero = np.diff(samples.indptr[samples.offsets])
+    size = np.where(samples.lengths**2 <= n_nonzero, samples.lengths**2, 0)
+    size[8 * np.cumsum(size) > gram_budget] = 0
+    gram_start = np.where(size > 0, np.cumsum(size) - size, -1)
+    gram = np.zeros(int(size.sum()))
+    row = np.zeros(samples.n_features)
+    fill_gram(*packed.features, packed.offsets, gram_start, row, gram)
+    return Blocks(
+        *packed.features,
+        offsets=packed.offsets,
+        parents=np.where(is_root, -1, samples.parents - samples.offsets[samples.sample_of_node]),
+        edge_types=packed.edge_types,
+        labels=np.require(problem.data.labels, requirements=["C", "W"]),
+        C=np.require(problem.C, np.float64, requirements=["C", "W"]),
+        gram=gram,
+        gram_start=gram_start,
+    )
+
+
+def workspace(blocks: Blocks, shape: WeightShape) -> Workspace:
+    """Return scratch space that is large enough for every sample."""
+    longest = int(np.diff(blocks.offsets).max())
+    return Workspace(
+        scores=np.empty((longest, shape.n_labels)),
+        augmented=np.empty((longest, shape.n_labels)),
+        message=np.empty(shape.n_labels),
+        labelling=np.empty(longest, dtype=np.int64),
+        differs=np.zeros(longest, dtype=bool),
+        delta=np.zeros(shape.size),
+        cells=np.zeros(shape.size, dtype=np.int64),
+        seen=np.zeros(shape.size, dtype=bool),
+    )
+
+
+def tilted_prior(problem: Problem, eta: np.ndarray, *, unit: bool = False) -> TiltedPrior:
+    """Tilt the prior by ``eta``, in the kernels' order: means, variances and tables of transitions.
+
+    With ``unit`` the prior is the standard normal one, whose means are ``eta`` itself.
+    """
+    prior, shape, allowed = problem.prior, problem.weight_shape, problem.data.allowed
+    order = kernel_order(shape)
+    mean = eta if unit else _vector(prior.mean(eta, order), eta)
+    n_coef = shape.n_features * shape.n_labels
+    edge = np.where(allowed, mean[n_coef:].reshape(allowed.shape), -np.inf)
+    return TiltedPrior(
+        coef=mean[:n_coef].reshape(shape.n_features, shape.n_labels),
+        edge=edge,
+        edge_by_child=edge.transpose(0, 2, 1).copy(),
+        eta=eta,
+        mean=mean,
+        variance=_vector(prior.variance(eta, order), eta),
+    )
+
+
+def kernel_order(shape: WeightShape) -> np.ndarray:
+    """Return where each weight of the kernels stands in the public order."""
+    coef, transitions = shape.split(np.arange(shape.size))
+    return np.concatenate([coef.T.ravel(), transitions.ravel()])
+
+
+def public_order(cells: np.ndarray, shape: WeightShape) -> np.ndarray:
+    """Return a vector of the kernels in the public order, a copy."""
+    values = np.empty_like(cells)
+    values[kernel_order(shape)] = cells
+    return values
+
+
+def _vector(values: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """Return what a prior answered as a vector that kernels may write to."""
+    return np.array(np.broadcast_to(values, like.shape), dtype=np.float64)
