@@ -135,9 +135,11 @@ def check_probability(name: str, value: Any) -> float:
 
 def check_share(name: str, value: Any) -> float:
     """Return ``value`` as a float if it is a number from 0 to 1, both included."""
-    if not check_nonnegative(name, value) <= 1:
-        raise ValueError(f"{name} is {shown(value)}; expected a share from 0 to 1.")
-    return float(value)
+    sentence = f"{name} is {shown(value)}; expected a share from 0 to 1."
+    number = _number(value, numbers.Real, sentence)
+    if not 0 <= number <= 1:
+        raise ValueError(sentence)
+    return number
 
 
 def check_jobs(value: Any) -> int:

@@ -34,7 +34,8 @@ class M3N(MaxMarginNetwork):
         How to train, one of `medn_edu.solvers.M3N_SOLVERS`.  The default is the fastest; the others are
         there for study, start afresh also with ``warm_start=True``, and take no ``l1_ratio``.
     l1_ratio : float, default=0.0
-        Share of the magnitudes in an elastic net, from 0 to below 1; `L1M3N` has magnitudes alone.
+        Share of the magnitudes in an elastic net, from 0 to below 1.  The closer to 1, the more passes
+        it takes; `L1M3N` has magnitudes alone.
     beta : float, optional
         Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient solvers, as in the papers, with
         ``C = 200 beta``; by default steps that reach the optimum sooner.

@@ -2,7 +2,8 @@
 
 Kernels take no functions as arguments, so the priors and slacks that come with the package are told
 to them by a number and two parameters; `PRIORS` and `SLACKS` give the numbers by the names that
-`medn_edu.priors` and `medn_edu.slacks` use.  A prior that is not listed is asked in Python instead
+`medn_edu.priors` and `medn_edu.slacks` use.  The elastic net is listed with the priors: its conjugate
+plays the part of ``Lambda``.  A prior that is not listed is asked in Python instead
 (`medn_edu.solvers.block_frank_wolfe`).
 """
 
@@ -25,7 +26,8 @@ __all__ = [
 ]
 
 OWN = -1  # a prior that compiled code does not know
-GAUSSIAN, NORMAL_GAMMA, NORMAL_INVERSE_GAUSSIAN, BOX, TWO_POINT, EXPONENTIAL, SPIKE_SLAB = range(7)
+GAUSSIAN, NORMAL_GAMMA, NORMAL_INVERSE_GAUSSIAN, BOX = range(4)
+TWO_POINT, EXPONENTIAL, SPIKE_SLAB, ELASTIC_NET = range(4, 8)
 PRIORS = {
     "gaussian": GAUSSIAN,
     "normal_gamma": NORMAL_GAMMA,
@@ -34,6 +36,7 @@ PRIORS = {
     "two_point": TWO_POINT,
     "exponential": EXPONENTIAL,
     "spike_slab": SPIKE_SLAB,
+    "elastic_net": ELASTIC_NET,
 }
 LINEAR, QUADRATIC, EXPONENTIAL_SLACK = range(3)
 SLACKS = {"linear": LINEAR, "quadratic": QUADRATIC, "exponential": EXPONENTIAL_SLACK}
@@ -63,6 +66,8 @@ def tilt(code, p, q, eta, variance):
     if code == EXPONENTIAL:  # Lambda = -log(1 - eta / p)
         slope = 1.0 / (p - eta)
         return slope, slope * slope
+    if code == ELASTIC_NET:  # Lambda = max(|eta| - p, 0)^2 / (2 q), whose curvature is at most 1 / q
+        return math.copysign(max(abs(eta) - p, 0.0), eta) / q, 1.0 / q
     return _spike_slab(p, q, eta)
 
 

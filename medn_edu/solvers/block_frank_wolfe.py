@@ -50,6 +50,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from medn_edu.priors import Prior
 from medn_edu.problems import DualVariables
 from medn_edu.results import Iterate
 from medn_edu.solvers._dual_state import DualState
@@ -151,5 +152,5 @@ def block_frank_wolfe(
             objective_estimate=state.dual_value(),
             n_oracle_calls=n_oracle_calls,
             dual=state.dual_variables,
-            variance=state.variances(),
+            variance=state.variances() if isinstance(problem.regulariser, Prior) else None,
         )

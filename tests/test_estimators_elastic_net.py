@@ -1,0 +1,274 @@
+"""Magnitudes and squares together: M3N and CRF with an elastic net, and the solvers of CRF by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from enumerated import KINDS, make_data
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from test_solvers_lbfgs import chains
+
+from medn_edu import CRF, L1M3N, M3N, load_model
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems import ElasticNet, L1Norm, MarginLoss, Problem, SoftMaxLoss
+from medn_edu.results import run
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers import block_frank_wolfe, lbfgs, owlqn, proximal_lbfgs
+from medn_edu.theory.medn import enumerate_problem
+
+C = 1.3
+NETS = {"few": ElasticNet(0.1, 0.8), "many": ElasticNet(0.45, 0.1), "none": ElasticNet(0.0, 2.0)}
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def words():
+    data = chains(0, n_labels=5)
+    X = data.samples.split(data.samples.features.toarray())
+    return X, [np.array(list("abcde"))[y] for y in data.samples.split(data.labels)]
+
+
+def without_python(net: ElasticNet) -> ElasticNet:
+    class Own(ElasticNet):
+        compiled = None  # so that Python is asked instead of compiled code
+
+    return Own(net.l1, net.l2)
+
+
+# -- the regulariser --------------------------------------------------------------------------------
+
+
+@given(
+    st.floats(0, 3), st.floats(0.05, 3), st.lists(st.floats(-9, 9), min_size=2, max_size=2),
+    st.lists(st.floats(-9, 9), min_size=2, max_size=2),
+)  # fmt: skip
+def test_conjugate_is_the_conjugate(l1, l2, w, eta):
+    """Fenchel's inequality for all pairs, and equality where the weights belong to eta."""
+    net, w, eta = ElasticNet(l1, l2), np.array(w), np.array(eta)
+    assert net.value(w) + net.conjugate(eta) >= w @ eta - 1e-9
+    mean = net.mean(eta)
+    assert net.value(mean) + net.conjugate(eta) == pytest.approx(mean @ eta, abs=1e-9)
+    assert net.conjugate(eta) == pytest.approx(net.log_mgf(eta).sum())
+
+
+# -- M3N --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("net", NETS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_margins_by_enumeration(kind, net, compiled):
+    """Primal and dual written out over all labellings, and the gap between them closes."""
+    data, net = make_data(kind), NETS[net]
+    problem = Problem(data, MarginLoss(LinearSlack(C)), net if compiled else without_python(net))
+    result = run(block_frank_wolfe(problem, rng=rng()), problem, tol=1e-7, max_iter=2000)
+    assert result.converged
+    assert result.variance is None
+    rows = enumerate_problem(data, GaussianPrior(), LinearSlack(C))
+    w, alpha = result.weights, rows.dense(result.alpha)
+    eta = alpha @ rows.differences
+    primal = net.l1 * np.abs(w).sum() + net.l2 * w @ w / 2 + rows.penalty(rows.xi(w))
+    dual = alpha @ rows.losses - (np.maximum(np.abs(eta) - net.l1, 0) ** 2).sum() / (2 * net.l2)
+    assert (alpha >= 0).all()
+    np.testing.assert_allclose(
+        np.bincount(rows.sample, weights=alpha), C * data.sample_weight, rtol=1e-9
+    )
+    assert -1e-9 <= primal - dual <= 1e-6 * primal
+    assert (result.primal, result.dual) == pytest.approx((primal, dual), rel=1e-9)
+
+
+def test_compiled_or_not_it_is_the_same_way():
+    data = make_data(KINDS[1])
+    ways = []
+    for net in (NETS["many"], without_python(NETS["many"])):
+        problem = Problem(data, MarginLoss(LinearSlack(C)), net)
+        iterates = block_frank_wolfe(problem, rng=rng())
+        ways.append(np.array([next(iterates).weights for _ in range(10)]))
+    np.testing.assert_allclose(ways[0], ways[1], atol=1e-9)
+
+
+def test_between_m3n_and_l1m3n():
+    """Squares alone at one end, half the L1 norm at the other, and more zeros on the way."""
+    X, y = words()
+    ratios = (0.0, 1e-7, 0.3, 0.6, 0.9, 0.99)
+    models = [M3N(C=0.3, l1_ratio=ratio, tol=1e-4).fit(X, y) for ratio in ratios]
+    assert all(model.result_.converged for model in models)
+    np.testing.assert_allclose(models[1].weights_, models[0].weights_, atol=0.05)
+    l1 = L1M3N(C=0.3, tol=1e-5).fit(X, y).result_.primal
+    short = [l1 - model.result_.primal for model in models[2:]]
+    assert short[0] > short[1] > short[2] > short[3] > 0
+    assert short[3] < 1e-3 * l1
+    zeros = [int((model.weights_ == 0).sum()) for model in models[2:]]
+    assert 0 < zeros[0] < zeros[1] < zeros[2] < zeros[3]
+
+
+def test_goes_on_from_the_last_net():
+    X, y = words()
+    model = M3N(C=0.3, l1_ratio=0.5, tol=1e-5, warm_start=True).fit(X, y)
+    passes = model.result_.n_passes
+    assert model.set_params(l1_ratio=0.52).fit(X, y).result_.n_passes < passes
+
+
+def test_an_elastic_net_is_no_prior(tmp_path):
+    X, y = words()
+    model = M3N(C=0.3, l1_ratio=0.5).fit(X, y)
+    assert not hasattr(model, "posterior_variance_")
+    with pytest.raises(
+        AttributeError, match=r"^this M3N has no posterior_variance_: .* l1_ratio=0\.$"
+    ):
+        _ = model.posterior_variance_
+    model.save(tmp_path / "model.npz")
+    again = load_model(tmp_path / "model.npz")
+    assert again.l1_ratio == 0.5
+    assert (again.weights_ == model.weights_).all()
+    assert not hasattr(again, "posterior_variance_")
+    assert (model.posterior_mean_ == model.weights_).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"l1_ratio": 1.0},
+            r"^l1_ratio is 1, without squares; expected a share below 1, or L1M3N\.$",
+        ),
+        ({"l1_ratio": -0.1}, r"^l1_ratio is -0\.1; expected a share from 0 to 1\.$"),
+        ({"l1_ratio": "half"}, r"^l1_ratio is 'half'; expected a share from 0 to 1\.$"),
+        ({"l1_ratio": np.nan}, r"^l1_ratio is nan; expected a share from 0 to 1\.$"),
+        ({"l1_ratio": 0.5, "solver": "smo"}, r"^l1_ratio is 0\.5 and solver 'smo'; expected "),
+    ],
+)
+def test_m3n_refuses(parameters, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        M3N(**parameters).fit(*words())
+
+
+def test_kinks_are_refused_by_the_block_solver():
+    problem = Problem(make_data("chain"), MarginLoss(LinearSlack(C)), L1Norm())
+    with pytest.raises(
+        TypeError, match=r"^the regulariser is L1Norm\(.*\), whose conjugate has kinks;"
+    ):
+        next(block_frank_wolfe(problem, rng=rng()))
+    problem = Problem(make_data("chain"), SoftMaxLoss(), GaussianPrior())
+    with pytest.raises(
+        TypeError, match=r"^the loss is SoftMaxLoss\(.*\); expected a MarginLoss\.$"
+    ):
+        next(block_frank_wolfe(problem, rng=rng()))
+
+
+# -- CRF --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", [owlqn, proximal_lbfgs])
+@pytest.mark.parametrize("net", ["few", "many"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_log_loss_by_enumeration(kind, net, solver):
+    """No entry of the subgradient is left, with the gradient written out over all labellings."""
+    data, net = make_data(kind), NETS[net]
+    problem = Problem(data, SoftMaxLoss(), net)
+    result = run(solver(problem), problem, tol=1e-9, max_iter=2000)
+    assert result.converged
+    rows = enumerate_problem(data, GaussianPrior(), LinearSlack(C))
+    w, l1, l2 = result.weights, net.l1, net.l2
+    score = np.exp(-rows.differences @ w)
+    Z = np.bincount(rows.sample, weights=score)
+    p = score / Z[rows.sample]
+    weight = data.sample_weight
+    gradient = -(weight[rows.sample] * p) @ rows.differences + l2 * w
+    assert np.abs((gradient + l1 * np.sign(w))[w != 0]).max() < 1e-3
+    assert np.abs(gradient[w == 0]).max(initial=0.0) <= l1 + 1e-3
+    primal = l1 * np.abs(w).sum() + l2 * w @ w / 2 + weight @ np.log(Z)
+    assert result.primal == pytest.approx(primal, rel=1e-10)
+
+
+def test_single_nodes_are_logistic_regression():
+    """Against scikit-learn, whose C divides the loss by what ``lam`` multiplies the penalty with."""
+    draw = np.random.default_rng(3)
+    X = draw.normal(size=(60, 4))
+    y = (X @ draw.normal(size=(4, 3)) + draw.normal(size=(60, 3))).argmax(axis=1)
+    lam, ratio = 2.0, 0.4
+    ours = CRF("elasticnet", lam, l1_ratio=ratio, tol=1e-9).fit(
+        [row[None] for row in X], [np.array([label]) for label in y]
+    )
+    theirs = LogisticRegression(
+        C=1 / lam, l1_ratio=ratio, solver="saga", fit_intercept=False, tol=1e-9, max_iter=50_000,
+        **({} if LogisticRegression().penalty == "deprecated" else {"penalty": "elasticnet"}),
+    ).fit(X, y)  # fmt: skip
+    assert 0 < (theirs.coef_ == 0).sum() < theirs.coef_.size
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+
+
+def test_ends_of_the_net_are_the_penalties_alone():
+    X, y = words()
+    for ratio, penalty in ((0.0, "l2"), (1.0, "l1")):
+        net = CRF("elasticnet", 0.7, l1_ratio=ratio).fit(X, y)
+        assert (net.weights_ == CRF(penalty, 0.7).fit(X, y).weights_).all()
+
+
+@pytest.mark.parametrize(
+    ("penalty", "ratio", "solvers"),
+    [
+        ("l2", None, ("auto", "lbfgs", "plain_lbfgs")),
+        ("l1", None, ("auto", "owlqn", "proximal_lbfgs")),
+        ("elasticnet", 0.5, ("auto", "owlqn", "proximal_lbfgs")),
+        ("elasticnet", 0.0, ("auto", "lbfgs", "plain_lbfgs")),
+    ],
+)
+def test_all_solvers_find_the_same_optimum(penalty, ratio, solvers):
+    X, y = words()
+    found = [CRF(penalty, l1_ratio=ratio, solver=name, tol=1e-7).fit(X, y) for name in solvers]
+    assert all(model.result_.converged for model in found)
+    for model in found[1:]:
+        assert model.result_.primal == pytest.approx(found[0].result_.primal, rel=2e-7)
+        np.testing.assert_allclose(model.weights_, found[0].weights_, atol=2e-3)
+
+
+def test_solver_by_name_is_the_solver():
+    data = chains(0, n_labels=5)
+    X, y = words()
+    for name, penalty, iterates in (
+        ("plain_lbfgs", "l2", lambda problem: lbfgs(problem, preconditioned=False)),
+        ("owlqn", "l1", owlqn),
+        ("proximal_lbfgs", "l1", proximal_lbfgs),
+    ):
+        model = CRF(penalty, 1.0, solver=name, tol=1e-5).fit(X, y)
+        net = ElasticNet(1.0, 0.0) if penalty == "l1" else ElasticNet(0.0, 1.0)
+        problem = Problem(data, SoftMaxLoss(), net)
+        assert (
+            model.weights_ == run(iterates(problem), problem, tol=1e-5, max_iter=1000).weights
+        ).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"solver": "adam"}, r"^solver is 'adam'; expected one of 'auto', 'lbfgs', "),
+        (
+            {"solver": "owlqn"},
+            r"^solver is 'owlqn' and the penalty 'l2'; expected 'lbfgs' or 'plain_",
+        ),
+        (
+            {"solver": "lbfgs", "penalty": "elasticnet", "l1_ratio": 0.5},
+            r"^solver is 'lbfgs' and the penalty 'elasticnet' with l1_ratio=0\.5; expected 'owlqn' or ",
+        ),
+        (
+            {"l1_ratio": 0.5},
+            r"^l1_ratio is 0\.5 and penalty 'l2'; expected a share from 0 to 1 with ",
+        ),
+        (
+            {"penalty": "elasticnet"},
+            r"^l1_ratio is None and penalty 'elasticnet'; expected a share ",
+        ),
+        (
+            {"penalty": "elasticnet", "l1_ratio": 1.5},
+            r"^l1_ratio is 1\.5; expected a share from 0 to 1",
+        ),
+    ],
+)
+def test_crf_refuses(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        CRF(**parameters).fit(*words())
