@@ -17,8 +17,7 @@ from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import l1_cutting_plane
 from medn_edu.solvers._l1_bounds import Bounds
-from medn_edu.solvers._linear_program import LinearProgram
-from medn_edu.solvers.l1_cutting_plane import cut
+from medn_edu.solvers._linear_program import LinearProgram, cut
 from medn_edu.theory.l1m3n import ProgramSolution, solve_l1m3n
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 

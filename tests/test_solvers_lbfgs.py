@@ -130,7 +130,7 @@ def test_wide_sparse_features_stay_sparse(monkeypatch):
 def test_the_diagonal_factor_leads_to_the_same_optimum(monkeypatch):
     problem = Problem(chains(5), SoftMaxLoss(), L2Norm(0.3))
     full = solve(problem)
-    monkeypatch.setattr("medn_edu.solvers.initial_hessian.MAX_GRAM_FEATURES", 3)
+    monkeypatch.setattr("medn_edu.solvers._initial_hessian.MAX_GRAM_FEATURES", 3)
     reduced = solve(problem)
     assert [p.objective_estimate for p in full.trace] != [
         p.objective_estimate for p in reduced.trace

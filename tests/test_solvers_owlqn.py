@@ -17,8 +17,8 @@ from medn_edu.problems import L1Norm, Problem, SoftMaxLoss
 from medn_edu.results import run
 from medn_edu.samples import label_samples, pack
 from medn_edu.solvers import owlqn, proximal_lbfgs
-from medn_edu.solvers.initial_hessian import InitialHessian
-from medn_edu.solvers.quasi_newton import Pair, Point
+from medn_edu.solvers._initial_hessian import InitialHessian
+from medn_edu.solvers._quasi_newton import Pair, Point
 
 # With an odd number of labels the optimum is unique: adding a constant to a feature's weights of all
 # labels leaves the loss as it is, and of all such constants the penalty prefers the median.
@@ -191,7 +191,7 @@ def test_the_model_and_its_inverse_belong_together():
 def test_many_features_get_a_diagonal_factor(monkeypatch):
     problem = Problem(chains(5, **ODD), SoftMaxLoss(), L1Norm(0.7))
     full = solve(proximal_lbfgs, problem)
-    monkeypatch.setattr("medn_edu.solvers.initial_hessian.MAX_GRAM_FEATURES", 3)
+    monkeypatch.setattr("medn_edu.solvers._initial_hessian.MAX_GRAM_FEATURES", 3)
     reduced = solve(proximal_lbfgs, problem)
     assert reduced.converged
     assert reduced.n_passes != full.n_passes

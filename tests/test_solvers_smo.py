@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from enumerated import KINDS, SLACKS, make_data, solved
 
-from medn_edu.kernels import smo as kernels
+from medn_edu.kernels.textbook import smo as kernels
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import MarginLoss, Problem
 from medn_edu.results import DualMarginals, run

@@ -17,7 +17,8 @@ from medn_edu.problems.losses import score_rounding
 from medn_edu.results import SolveResult, run
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack, Slack, check_slack
-from medn_edu.solvers import check_m3n_solver, variational_laplace
+from medn_edu.solvers import variational_laplace
+from medn_edu.solvers.m3n_solvers import check_m3n_solver
 
 __all__ = ["MEDN", "LaplaceMEDN"]
 

@@ -29,22 +29,11 @@ __all__ = ["KernelCache", "cache_folder", "kept_in", "source_hash"]
 
 
 def source_hash(folder: Path) -> str:
-    """Return a hash of all Python sources in a folder and of numba's version.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits.
-    """
+    """Return a hash of all Python sources below a folder and of numba's version, 16 digits."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(folder.glob("*.py")):
-        content = path.read_bytes()
-        digest.update(f"\0{path.name}\0{len(content)}\0".encode())
+    for path in sorted(folder.rglob("*.py")):
+        content, name = path.read_bytes(), path.relative_to(folder).as_posix()
+        digest.update(f"\0{name}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()[:16]
 
@@ -55,16 +44,6 @@ def cache_folder(folder: Path) -> Path:
     It lies under ``NUMBA_CACHE_DIR`` if that is set, otherwise in the user's cache directory.  Where
     that can neither be written nor holds compiled code to read, as a shared installation may, it is a
     folder of the user's own among the temporary files.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the kernels' sources are.
-
-    Returns
-    -------
-    Path
-        A folder named by `source_hash`.
     """
     name = f"kernels-{source_hash(folder)}"
     wanted = Path(numba.config.CACHE_DIR or _user_cache() / "medn_edu") / name
@@ -80,11 +59,6 @@ def kept_in(folder: Path) -> Iterator[None]:
 
     The place is fixed when a function is decorated, so the setting is put back at the end and the
     functions of other packages stay where they were.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
     """
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)

@@ -66,7 +66,9 @@ def tilt(code, p, q, eta, variance):
     if code == EXPONENTIAL:  # Lambda = -log(1 - eta / p)
         slope = 1.0 / (p - eta)
         return slope, slope * slope
-    if code == ELASTIC_NET:  # Lambda = max(|eta| - p, 0)^2 / (2 q), whose curvature is at most 1 / q
+    if (
+        code == ELASTIC_NET
+    ):  # Lambda = max(|eta| - p, 0)^2 / (2 q), whose curvature is at most 1 / q
         return math.copysign(max(abs(eta) - p, 0.0), eta) / q, 1.0 / q
     return _spike_slab(p, q, eta)
 
@@ -96,7 +98,7 @@ def _spike_slab(pi, variance, eta):
     return slab * mean, slab * variance + slab * (1.0 - slab) * mean * mean
 
 
-@kernel
+@inner_kernel
 def slack_slopes(code, constant, C, total):
     """First and second derivative of ``U*`` where a sample's dual variables sum to ``total``.
 

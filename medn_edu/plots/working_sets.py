@@ -28,7 +28,7 @@ from medn_edu.priors import GaussianPrior
 from medn_edu.problems import DualVariables, L1Norm, MarginLoss, Problem
 from medn_edu.samples import Forest, label_samples, pack
 from medn_edu.slacks import LinearSlack
-from medn_edu.solvers.l1_cutting_plane import l1_cutting_plane
+from medn_edu.solvers.textbook.l1_cutting_plane import l1_cutting_plane
 from medn_edu.theory import enumerate_problem
 
 __all__ = ["PRICES", "CuttingPlaneRound", "WorkingSets", "cutting_plane_rounds", "two_word_problem"]

@@ -21,18 +21,11 @@ from medn_edu.kernels.tilting import (
     OWN,
     PRIORS,
     SLACKS,
-    slack_slopes,
     slack_slopes_along,
 )
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import DualVariables
-from medn_edu.solvers._arena import (
-    atoms_of,
-    dual_variables,
-    empty_arena,
-    enlarged,
-    every_atom,
-)
+from medn_edu.solvers._arena import atoms_of, dual_variables, empty_arena, enlarged, every_atom
 from medn_edu.solvers._training import (
     kernel_order,
     public_order,
@@ -98,11 +91,8 @@ class DualState:
         self._move_everything()
         loss, total = self._sum_losses()
         prior = self.problem.prior.log_mgf(self.tilted.eta, self.order)
-        return float(
-            loss.sum()
-            - np.sum(prior)
-            - self.problem.margin_loss._conjugates(self.problem.data, total).sum()
-        )
+        slack = self.problem.margin_loss._conjugates(self.problem.data, total)
+        return float(loss.sum() - np.sum(prior) - slack.sum())
 
     def dual_variables(self) -> DualVariables:
         """Collect the labellings in use and their dual variables."""
@@ -139,8 +129,7 @@ class DualState:
         if not eta.any():
             self._tilt(eta)
             return
-        loss, total = self._sum_losses()
-        share = self._search(np.zeros_like(eta), eta, loss, np.zeros_like(total), total)
+        share = self._search_everywhere(np.zeros_like(eta), eta, np.zeros_like(self.gaps))
         self._shrink(max(share, 1e-300))
         self._tilt(share * eta)
 
@@ -193,8 +182,7 @@ class DualState:
             atoms.moved,
         )
         delta = self._sum_moves()
-        loss, change = self._sum_losses()
-        step = self._search(self.tilted.eta, delta, loss, total, change)
+        step = self._search_everywhere(self.tilted.eta, delta, total)
         if step > 0:
             if self.source > 0:
                 atoms.moved[atoms.first] = 0.0
@@ -251,22 +239,22 @@ class DualState:
         self,
         eta: np.ndarray,
         delta: np.ndarray,
-        loss: np.ndarray,
+        cells: np.ndarray,
+        loss: float,
+        C: np.ndarray,
         total: np.ndarray,
         change: np.ndarray,
     ) -> float:
-        """Return how far to go along a direction in which all blocks move at once."""
-        prior, all_loss = self.problem.prior, float(loss.sum())
-        slack, constant, C = self.parameters.slack, self.parameters.constant, self.blocks.C
-        cells = np.flatnonzero(delta)
-        eta, delta, index = eta[cells], delta[cells], self.order[cells]
+        """Return how far to go along ``delta``, which some cells of eta and some blocks move along."""
+        prior, index = self.problem.prior, self.order[cells]
+        slack, constant = self.parameters.slack, self.parameters.constant
 
         def slope(step: float) -> tuple[float, float]:
-            tilted = eta + step * delta
+            at = eta + step * delta
             first, second = slack_slopes_along(slack, constant, C, total, change, step)
             return (
-                all_loss - first - float(delta @ prior.mean(tilted, index)),
-                second + float(np.square(delta) @ prior.variance(tilted, index)),
+                loss - first - float(delta @ prior.mean(at, index)),
+                second + float(np.square(delta) @ prior.variance(at, index)),
             )
 
         limit = self._domain_end(eta, delta)
@@ -275,31 +263,20 @@ class DualState:
             limit = float(np.min((C[up] - total[up]) / change[up], initial=limit))
         return highest_point(slope, slope(0.0)[0], limit)
 
+    def _search_everywhere(self, eta: np.ndarray, delta: np.ndarray, total: np.ndarray) -> float:
+        """Return how far to go along a direction in which all blocks move at once."""
+        loss, change = self._sum_losses()
+        cells = np.flatnonzero(delta)
+        C = self.blocks.C
+        return self._search(eta[cells], delta[cells], cells, float(loss.sum()), C, total, change)
+
     def _finish_step(
         self, i: int, cells: np.ndarray, loss: float, change: float, total: float
     ) -> None:
         """Do what the kernel does with a prior it knows: search along the direction and go there."""
-        prior, tilted, work, index = (
-            self.problem.prior,
-            self.tilted,
-            self.work,
-            self.order[cells],
-        )
-        slack, constant, C = self.parameters.slack, self.parameters.constant, self.blocks.C[i]
-        eta, delta = tilted.eta[cells], work.delta[cells]
-
-        def slope(step: float) -> tuple[float, float]:
-            first, second = slack_slopes(slack, constant, C, total + step * change)
-            at = eta + step * delta
-            return (
-                loss - change * first - float(delta @ prior.mean(at, index)),
-                change * change * second + float(np.square(delta) @ prior.variance(at, index)),
-            )
-
-        limit = self._domain_end(eta, delta)
-        if slack == EXPONENTIAL_SLACK and change > 0:
-            limit = min(limit, (C - total) / change)
-        step = highest_point(slope, slope(0.0)[0], limit)
+        prior, tilted, work, index = self.problem.prior, self.tilted, self.work, self.order[cells]
+        eta, delta, C = tilted.eta[cells], work.delta[cells], self.blocks.C[i : i + 1]
+        step = self._search(eta, delta, cells, loss, C, np.array([total]), np.array([change]))
         eta = eta + step * delta
         tilted.eta[cells] = eta
         tilted.mean[cells] = prior.mean(eta, index)
@@ -307,7 +284,6 @@ class DualState:
         kernels.copy_transitions(
             cells, work.delta, work.seen, tilted.mean, tilted.edge, tilted.edge_by_child
         )
-
         atoms = atoms_of(self.atoms, self.blocks, i)
         kernels.take_step(atoms.alpha[self.source :], atoms.moved[self.source :], step)
         self.atoms.count[i] = drop_atoms(

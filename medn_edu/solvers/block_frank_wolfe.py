@@ -1,36 +1,35 @@
 """Block-coordinate Frank-Wolfe for maximum entropy discrimination, on the dual.
 
-The dual of MEDN (Theorem 2; `medn_edu.problems.max_margin`),
+The dual of MEDN (Theorem 2; `medn_edu.problems.problem`),
 
     maximise  sum_i,y alpha_i(y) loss_i(y) - sum_k Lambda(eta_k) - sum_i U*(sum_y alpha_i(y)),
     with      eta = sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y)),  alpha_i(y) >= 0,
 
 has one variable per labelling, exponentially many.  With a linear slack those of a sample sum to
-``C_i``, so that each sample has a simplex of its own, a *block*.  A linear function is maximised over a
-simplex in one of its corners, where all of ``C_i`` is on one labelling: the one that violates its margin
-most under the posterior means ``w = Lambda'(eta)``.  Decoding finds it.  Block-coordinate Frank-Wolfe
+``C_i``, so each sample has a simplex of its own, a *block*.  A linear function is largest over a simplex
+in one of its corners, where all of ``C_i`` is on one labelling: the one that violates its margin most
+under the posterior means ``w = Lambda'(eta)``.  Decoding finds it.  Block-coordinate Frank-Wolfe
 (Lacoste-Julien, Jaggi, Schmidt and Pletscher 2013) takes block after block, asks for that labelling and
 moves towards it, as far as the dual grows.  What the decoding promised, ``C_i H_i(best) - sum_y
 alpha_i(y) H_i(y)``, is the block's share of the duality gap.
 
-**Where to read on.**  `medn_edu.theory.frank_wolfe` has one block step in plain Python, and
-`medn_edu.kernels.block_step` has the same one compiled.  This module has what is around it.
+**Where to read on.**  `medn_edu.theory.frank_wolfe` has one block step in plain numpy, and
+`medn_edu.kernels.block_step` has the same step compiled.  This module has what is around it: which
+blocks are visited, and when.
 
 The papers call the dual "very difficult to solve" for a Laplace prior.  Indeed it is no quadratic
 program, and it is finite only for ``|eta_k| < sqrt(lam)``.  But no step here needs more than the slope
 ``Lambda'`` and the curvature ``Lambda''``.  Within a block, steps are chosen as if ``Lambda`` were a
-parabola, and an exact line search along their sum, inside the domain, makes up for the difference.  At
-``alpha = 0`` everything is feasible, and a prior whose slope is infinite at the ends of its domain lets
-no line search leave it.  So the method is the same for every prior and slack.  With the standard normal
+parabola, and an exact line search along their sum, inside the domain, makes up for the difference.  So
+the method is the same for every prior and slack, and for the elastic net.  With the standard normal
 prior the line search is a formula, because there the parabola is the truth.
 
 Plain Frank-Wolfe steps shrink *all* dual variables of a block alike and zigzag when regularisation is
 weak.  Four things cure it.
 
 * The labellings in use, few per sample, are kept, and *pairwise* steps go from any one of them to any
-  other (Shah, Kolmogorov and Lampert 2015, Osokin et al. 2016), again and again until the block is
-  nearly optimal over its kept labellings.  Their inner products are known, so that this costs hardly
-  more than the decoding.
+  other (Shah, Kolmogorov and Lampert 2015, Osokin et al. 2016).  Their inner products are known, so
+  this costs hardly more than the decoding.
 * Between two rounds of decoding come rounds that only step among the kept labellings.
 * Blocks whose last known gap is far below the average are visited every few passes only.
 * Blocks that pull the weights the same way, each by its own small step, are slow together.  So before
@@ -38,8 +37,7 @@ weak.  Four things cure it.
   are cut off, and a line search on the dual decides how far to go.  On the OCR letters with ``C = 1``
   this reduces M3N's gap after 120 passes by more than a factor of five.
 
-No step lowers the dual, rounding apart.  Slacks other than the linear one leave a block's sum free;
-`medn_edu.kernels.block_step` tells how one algorithm does for all of them.
+No step lowers the dual, up to rounding.
 """
 
 from __future__ import annotations

@@ -44,9 +44,8 @@ from medn_edu.problems import DualVariables, MarginLoss, Problem
 from medn_edu.results import OVERFLOW, Iterate, SolveResult, run
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers._l1_bounds import Bounds, check_l1_problem
-from medn_edu.solvers._linear_program import LinearProgram
+from medn_edu.solvers._linear_program import WARM_SMOOTHING, LinearProgram, cut
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
-from medn_edu.solvers.l1_cutting_plane import WARM_SMOOTHING, cut
 
 __all__ = ["l1_path"]
 

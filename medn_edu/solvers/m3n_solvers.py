@@ -39,35 +39,11 @@ M3N_SOLVERS: dict[str, Callable[..., Iterator[Iterate]]] = {
 }
 """The solvers there are; each takes a problem and ``rng``."""
 
-
 _WITH_STEPS = ("subgradient", "online_subgradient")
 
 
 def check_m3n_solver(name: str, beta: float | None = None) -> str:
-    """Check that there is such a solver of M3N, and that it has steps of this kind.
-
-    Parameters
-    ----------
-    name : str
-        One of `M3N_SOLVERS`.
-    beta : float, optional
-        The step sizes' constant, which only sub-gradient methods take.
-
-    Returns
-    -------
-    str
-        The name.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name, or ``beta`` is not for it or not positive.
-
-    Examples
-    --------
-    >>> check_m3n_solver("block_frank_wolfe")
-    'block_frank_wolfe'
-    """
+    """Return a name of `M3N_SOLVERS`, or refuse it, or ``beta`` where steps need no such number."""
     check_choice("solver", name, M3N_SOLVERS)
     if beta is not None:
         check_positive("beta", beta)
@@ -87,7 +63,7 @@ def m3n_iterates(
     warm_start: DualVariables | None = None,
     beta: float | None = None,
 ) -> Iterator[Iterate]:
-    """Return a solver of M3N at work.
+    """Return the iterates of a solver of M3N, one per pass.
 
     Parameters
     ----------
@@ -101,11 +77,6 @@ def m3n_iterates(
         Where to start; only ``"block_frank_wolfe"`` goes on from there, the others start afresh.
     beta : float, optional
         Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient methods; the others have no such steps.
-
-    Returns
-    -------
-    iterator of Iterate
-        One iterate per pass.
 
     Raises
     ------

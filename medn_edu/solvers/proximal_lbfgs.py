@@ -13,7 +13,7 @@ samples is needed to minimise ``q`` and much care can be taken: the curvature st
 The matrix
 ----------
 ``B_0``, the initial Hessian below the pairs ``(s, y)``, is ``scale (M (x) G + floor I)``, the
-Kronecker-factored curvature of `medn_edu.solvers.initial_hessian`.  The pairs add matrices of low
+Kronecker-factored curvature of `medn_edu.solvers._initial_hessian`.  The pairs add matrices of low
 rank.  With steps as columns of ``S``, changes as columns of ``Y``, and ``S^T Y = L + D + U`` cut
 into its triangles, L-BFGS amounts to (Byrd, Nocedal and Schnabel 1994)
 
@@ -43,8 +43,8 @@ import numpy as np
 from medn_edu.problems import Problem
 from medn_edu.problems.regularisers import minimum_norm_subgradient
 from medn_edu.results import Iterate
-from medn_edu.solvers.initial_hessian import InitialHessian
-from medn_edu.solvers.quasi_newton import (
+from medn_edu.solvers._initial_hessian import InitialHessian
+from medn_edu.solvers._quasi_newton import (
     MAX_TRIALS,
     REFRESH_AT,
     Pair,

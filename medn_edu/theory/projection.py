@@ -30,7 +30,7 @@ numbers has few digits.  With :math:`d_k = u_1 - u_k` and :math:`\tau = u_1 - \t
 :math:`\tau_j = (r + \sum_{k \le j} d_k) / j`, ``j`` the largest with :math:`d_j < \tau_j`, and
 the weights left are :math:`\tau - d_k`: no large numbers are subtracted but once, at the start.  That
 is what `project_l1_ball` does.  The compiled kernel needs no sorting
-(`medn_edu.kernels.projection`).
+(`medn_edu.kernels.textbook.projection`).
 """
 
 from __future__ import annotations

@@ -8,10 +8,16 @@ All of M3N's reach the optimum that `medn_edu.solvers.block_frank_wolfe` reaches
 * `smo`: marginals of the dual variables, pair by pair of labellings.
 * `subgradient`, `online_subgradient`: steps on the primal, with a dual point for free.
 
-And two of L1-M3N's:
+Three of L1-M3N's:
 
 * `projected_subgradient`: steps within a ball.
+* `l1_cutting_plane`: linear programs over the margins that are violated.
 * `adaptive_m3n`: M3N with variances that adapt.
+
+And two others:
+
+* `variational_laplace`: Algorithm 1 of MEDN, a bound for the Laplace prior.
+* `owlqn`: conditional random fields with magnitudes, one orthant at a time.
 
 All are imported from `medn_edu.solvers`.
 """

@@ -1,7 +1,7 @@
 """L1-M3N by M3N whose variances adapt: the EM-style algorithm (Algorithm 3 of the L1-M3N paper).
 
-Squares whose prices are free to adapt cost as much as magnitudes (`medn_edu.problems.norms`).  The
-adaptive M3N (P2 of the paper) is
+Squares whose prices are free to adapt cost as much as magnitudes
+(`medn_edu.problems.regularisers`).  The adaptive M3N (P2 of the paper) is
 
     minimise  sum_k w_k^2 / tau_k + C sum_i xi_i    over w and tau   where sum_k tau_k = K / lam,
 

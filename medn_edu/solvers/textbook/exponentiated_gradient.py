@@ -22,7 +22,7 @@ exponentially many labellings is a sweep over the forest.  That is the whole tri
 their potentials are told by one number and one weight vector (`medn_edu.solvers.textbook._log_linear`).
 `block_exponentiated_gradient` (Collins, Globerson, Koo, Carreras and Bartlett 2008) visits the samples
 in random order, each with a step size of its own, and the weights follow at once
-(`medn_edu.kernels.exponentiate`).  A sample by itself bears far longer steps than all together.
+(`medn_edu.kernels.textbook.exponentiate`).  A sample by itself bears far longer steps than all together.
 
 The optimum of M3N lies on faces of the simplices: nearly all labellings have no mass.  Their logarithms
 have to go to minus infinity, at a speed of ``step`` times what a labelling's violation lacks of the
@@ -42,8 +42,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from medn_edu.checks import check_positive
-from medn_edu.kernels import exponentiate as kernels
 from medn_edu.kernels.marginalize import log_down, log_up
+from medn_edu.kernels.textbook import exponentiate as kernels
 from medn_edu.problems import DualMarginals
 from medn_edu.results import Iterate
 from medn_edu.solvers.textbook._log_linear import LogLinearMasses, sample_scales

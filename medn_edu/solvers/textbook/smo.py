@@ -48,7 +48,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from medn_edu.checks import check_count
-from medn_edu.kernels import smo as kernels
+from medn_edu.kernels.textbook import smo as kernels
 from medn_edu.problems import DualMarginals, Problem
 from medn_edu.results import Iterate
 from medn_edu.solvers._training import public_order, tilted_prior, training_blocks, workspace

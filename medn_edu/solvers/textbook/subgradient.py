@@ -52,7 +52,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.checks import check_positive
-from medn_edu.kernels import online_subgradient as kernels
+from medn_edu.kernels.textbook import online_subgradient as kernels
 from medn_edu.problems import DualMarginals, DualVariables, Problem
 from medn_edu.results import Iterate
 from medn_edu.solvers._training import public_order, tilted_prior, training_blocks, workspace

@@ -31,18 +31,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from medn_edu.checks import check_count
-from medn_edu.problems import DualVariables, Problem
+from medn_edu.problems import Problem
 from medn_edu.results import Iterate, SolveResult
 from medn_edu.solvers._l1_bounds import Bounds, check_l1_problem
-from medn_edu.solvers._linear_program import LinearProgram, ProgramError
+from medn_edu.solvers._linear_program import SMOOTHING, WARM_SMOOTHING, LinearProgram, cut
 
-__all__ = ["WARM_SMOOTHING", "cut", "l1_cutting_plane"]
-
-_SMOOTHING = 0.8  # measured on 100 words of the OCR letters
-WARM_SMOOTHING = (
-    0.5  # smoothing that starts from a solution: less, for it is nearer but not the end
-)
-_PRECISION = 1e-9  # violations below this share of the largest loss are rounding
+__all__ = ["l1_cutting_plane"]
 
 
 def l1_cutting_plane(
@@ -99,63 +93,10 @@ def l1_cutting_plane(
     if smoothing is not None and not 0 <= smoothing < 1:
         raise ValueError(f"smoothing is {smoothing!r}; expected a share from 0 to below 1.")
     check_count("patience", patience, least=0)
-    point, bounds, usual = np.zeros(problem.weight_shape.size), Bounds(problem), _SMOOTHING
+    point, bounds, usual = np.zeros(problem.weight_shape.size), Bounds(problem), SMOOTHING
     alpha = None
     if warm_start is not None and warm_start.alpha is not None:
         alpha, point, usual = bounds.start(warm_start.alpha), warm_start.weights, WARM_SMOOTHING
     program = LinearProgram(problem, labellings=alpha)
     smoothing = usual if smoothing is None else smoothing
     yield from cut(program, bounds, point, smoothing=smoothing, patience=patience)
-
-
-def cut(
-    program: LinearProgram,
-    bounds: Bounds,
-    point: np.ndarray,
-    *,
-    smoothing: float = _SMOOTHING,
-    patience: int = 2,
-) -> Iterator[Iterate]:
-    """Solve a program, add what its solution violates, and again; yield once per round.
-
-    ``program`` is the working set to begin with, ``bounds`` keep the best, the running average begins
-    at ``point``; `l1_cutting_plane` has the rest.
-    """
-    idle, value = np.zeros(len(program), dtype=np.int64), -np.inf
-    while True:
-        try:
-            solution = program.solve()
-        except ProgramError as failure:
-            yield bounds.iterate(str(failure))
-            return
-        bounds.prove(solution.alpha)
-        labels, violation = bounds.visit(solution.weights)
-        point = smoothing * point + (1 - smoothing) * solution.weights
-        new = _violated(program, point, *bounds.decode(point))
-        if not len(new):
-            point = solution.weights
-            new = _violated(program, point, labels, violation)
-        features = program.missing_features(solution.alpha)
-        done = not len(new) and not len(features)
-        yield bounds.iterate(
-            "no margin is violated any more, to the accuracy of HiGHS" if done else ""
-        )
-        if done:
-            return
-        idle = np.where(solution.active, 0, idle + 1)
-        if solution.value > value:  # otherwise labellings might come and go for ever
-            program.drop(idle > patience)
-            idle, value = idle[idle <= patience], solution.value
-        program.add(new)
-        program.add_features(features)
-        idle = np.concatenate([idle, np.zeros(len(program) - len(idle), dtype=np.int64)])
-
-
-def _violated(
-    program: LinearProgram, weights: np.ndarray, labels: np.ndarray, violation: np.ndarray
-) -> DualVariables:
-    """Return those labellings that violate more than the working set knows, with values of 0."""
-    samples = program.problem.data.samples
-    found = DualVariables.on(samples, labels, np.zeros(samples.n_samples))
-    precision = _PRECISION * float(samples.lengths.max())
-    return found.take(violation > program.slack(weights) + precision)

@@ -26,8 +26,7 @@ import numpy as np
 
 from medn_edu.problems import Problem
 from medn_edu.results import Iterate
-from medn_edu.solvers.lbfgs import two_loops
-from medn_edu.solvers.quasi_newton import (
+from medn_edu.solvers._quasi_newton import (
     Pair,
     Point,
     backtrack,
@@ -35,6 +34,7 @@ from medn_edu.solvers.quasi_newton import (
     quasi_newton,
     starting_weights,
 )
+from medn_edu.solvers.lbfgs import two_loops
 
 __all__ = ["owlqn"]
 
