@@ -17,13 +17,19 @@ is.  The true labelling has a dual variable too, which takes up what the wrong l
 With the other two prices the total is free, and only wrong labellings have dual variables above 0.
 
 Prices are convex and never decrease.  A slack below the least one costs what the least one costs.
+
+Another price is a subclass of `Slack` here, with its slope and curvature in `medn_edu.kernels.tilting`
+under the name that ``compiled`` returns, and a place in `check_slack`.
 """
+
+# ruff: noqa: D102  # Slack says what each method is for
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -32,30 +38,30 @@ from medn_edu.checks import check_positive, shown
 __all__ = ["ExponentialSlack", "LinearSlack", "QuadraticSlack", "Slack", "check_slack"]
 
 
-class Slack(Protocol):
-    """What problems ask of a slack; every method works on whole vectors, sample by sample."""
+class Slack(ABC):
+    """A price of margin violations; every method works on whole vectors, sample by sample."""
 
     @property
     def least(self) -> float:
         """Least slack: what a sample pays for even if no margin is violated."""
-        ...
+        return 0.0
 
     @property
+    @abstractmethod
     def compiled(self) -> tuple[str, float]:
         """Name of the formulas in compiled code, and their constant."""
-        ...
 
+    @abstractmethod
     def penalty(self, xi: np.ndarray) -> np.ndarray:
         """Price ``U(xi)`` of slacks."""
-        ...
 
+    @abstractmethod
     def conjugate(self, total: np.ndarray) -> np.ndarray:
         """Conjugate ``U*(s)`` at totals ``s``: the largest ``s xi - U(xi)`` of all slacks."""
-        ...
 
 
 @dataclass(frozen=True)
-class LinearSlack:
+class LinearSlack(Slack):
     """Linear price ``C * xi`` of a margin violation, the papers' choice.
 
     A sample that violates no margin pays nothing.  Larger values of ``C`` fit the training data
@@ -71,17 +77,10 @@ class LinearSlack:
         object.__setattr__(self, "C", check_positive("C", self.C))
 
     @property
-    def least(self) -> float:
-        """Least slack, 0."""
-        return 0.0
-
-    @property
     def compiled(self) -> tuple[str, float]:
-        """Name of the formulas in compiled code, and their constant."""
         return ("linear", self.C)
 
     def penalty(self, xi: np.ndarray) -> np.ndarray:
-        """Price ``U(xi) = C * xi``."""
         return self.C * np.maximum(xi, 0.0)
 
     def conjugate(self, total: np.ndarray) -> np.ndarray:
@@ -90,7 +89,7 @@ class LinearSlack:
 
 
 @dataclass(frozen=True)
-class QuadraticSlack:
+class QuadraticSlack(Slack):
     """Quadratic price ``C / 2 * xi**2``: small violations are cheap and large ones expensive.
 
     The dual variables of a sample add up to ``C * xi``, which grows without bound, so one wildly
@@ -107,27 +106,19 @@ class QuadraticSlack:
         object.__setattr__(self, "C", check_positive("C", self.C))
 
     @property
-    def least(self) -> float:
-        """Least slack, 0."""
-        return 0.0
-
-    @property
     def compiled(self) -> tuple[str, float]:
-        """Name of the formulas in compiled code, and their constant."""
         return ("quadratic", self.C)
 
     def penalty(self, xi: np.ndarray) -> np.ndarray:
-        """Price ``U(xi) = C / 2 * xi**2``."""
         return 0.5 * self.C * np.square(np.maximum(xi, 0.0))
 
     def conjugate(self, total: np.ndarray) -> np.ndarray:
-        """Conjugate ``U*(s) = s**2 / (2 C)``."""
         total = np.maximum(total, 0.0)
         return total * (total / (2 * self.C))  # the square of a small total might underflow
 
 
 @dataclass(frozen=True)
-class ExponentialSlack:
+class ExponentialSlack(Slack):
     """Price ``c * xi - 1 - log(c * xi)``, the divergence from an exponential prior over the slack.
 
     Here the margins themselves are random, with prior ``c * exp(-c * xi)`` over the slack, and a
@@ -149,21 +140,17 @@ class ExponentialSlack:
 
     @property
     def least(self) -> float:
-        """Least slack, ``1 / c``."""
         return 1 / self.c
 
     @property
     def compiled(self) -> tuple[str, float]:
-        """Name of the formulas in compiled code, and their constant."""
         return ("exponential", self.c)
 
     def penalty(self, xi: np.ndarray) -> np.ndarray:
-        """Price ``U(xi) = c * xi - 1 - log(c * xi)``, and 0 up to ``xi = 1 / c``."""
         scaled = np.maximum(self.c * np.asarray(xi), 1.0)
         return scaled - 1 - np.log(scaled)
 
     def conjugate(self, total: np.ndarray) -> np.ndarray:
-        """Conjugate ``U*(s) = -log(1 - s / c)``, infinite from ``s = c`` on."""
         share = np.asarray(total) / self.c
         inside = share < 1
         values = -np.log1p(-np.where(inside, np.maximum(share, 0.0), 0.0))
@@ -171,11 +158,7 @@ class ExponentialSlack:
 
 
 def check_slack(slack: Any) -> Slack:
-    """Return ``slack`` if it is one that the compiled code knows.
-
-    >>> check_slack(LinearSlack(C=2.0))
-    LinearSlack(C=2.0)
-    """
+    """Return ``slack`` if it is one that the compiled code knows."""
     if type(slack) not in (LinearSlack, QuadraticSlack, ExponentialSlack):
         raise TypeError(
             f"slack is {shown(slack)}; expected LinearSlack(C), QuadraticSlack(C) or "

@@ -250,7 +250,7 @@ def test_mapped_constants(kind, price):
     assert np.abs(ball.weights_).sum() <= best.l1_norm * (1 + 1e-9)
     # P1 has this solution at the constant that the ball's own dual variables tell, too.
     own = Problem(data, MarginLoss(LinearSlack(ball.l1_constant_)), L1Norm())
-    there = solve_l1m3n(enumerate_problem(data, GaussianPrior(), own.slack)).value
+    there = solve_l1m3n(enumerate_problem(data, GaussianPrior(), own.loss.slack)).value
     assert own.primal(ball.weights_) - there <= ball.l1_constant_ * ball.result_.gap + 1e-9
 
 

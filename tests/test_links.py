@@ -7,6 +7,7 @@ and their hosts against a list, which a typing error would not be on.
 from __future__ import annotations
 
 import json
+import pkgutil
 import re
 from functools import cache
 from pathlib import Path
@@ -105,3 +106,24 @@ def fault_of_address(target: str) -> str | None:
 )  # fmt: skip
 def test_wrong_links_are_found(target: str) -> None:
     assert fault(ROOT / "README.md", target)
+
+
+def exists(name: str) -> bool:
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def test_names_in_prose_exist():
+    """A docstring that sends its reader to a module or function that has moved is a broken link."""
+    sources = [*PAGES, *ROOT.glob("medn_edu/**/*.py")]
+    named = {
+        name: path.name
+        for path in sources
+        for name in re.findall(r"`(medn_edu(?:\.\w+)+)", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 100
+    assert not exists("medn_edu.problems.nowhere")
+    assert {name: page for name, page in named.items() if not exists(name)} == {}

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from test_problems_soft_max import random_data
 from test_solvers_lbfgs import chains
 
-from medn_edu.problems import L1Norm, Problem, SoftMaxLoss
+from medn_edu.problems import L1Norm, Problem, SoftMaxLoss, soft_max
 from medn_edu.results import run
 from medn_edu.samples import label_samples, pack
 from medn_edu.solvers import owlqn, proximal_lbfgs
@@ -36,7 +36,7 @@ def peer_weights(problem: Problem) -> tuple[np.ndarray, float]:
     n = problem.weight_shape.size
 
     def objective(x):
-        loss, gradient = problem.smooth_part(x[:n] - x[n:])
+        loss, gradient = soft_max.smooth_part(problem, x[:n] - x[n:])
         slope = np.concatenate([gradient, -gradient]) + problem.regulariser.l1
         return loss + problem.regulariser.l1 * x.sum(), slope
 
@@ -89,8 +89,8 @@ def test_both_solvers_agree():
 @SOLVERS
 def test_just_above_the_largest_useful_penalty_nothing_is_learned_and_below_something(solver):
     data = chains(2)
-    _, slope = Problem(data, SoftMaxLoss(), L1Norm(1.0)).smooth_part(
-        np.zeros(data.weight_shape.size)
+    _, slope = soft_max.smooth_part(
+        Problem(data, SoftMaxLoss(), L1Norm(1.0)), np.zeros(data.weight_shape.size)
     )
     largest = np.abs(slope).max()
     above = solve(solver, Problem(data, SoftMaxLoss(), L1Norm(largest * (1 + 1e-9))))
@@ -171,7 +171,7 @@ def test_the_model_and_its_inverse_belong_together():
     problem = Problem(chains(1), SoftMaxLoss(), L1Norm(1.0))
     rng = np.random.default_rng(0)
     steps = module._ProximalSteps(problem, 5)
-    curvature = problem.curvature(np.zeros(problem.weight_shape.size))
+    curvature = soft_max.curvature(problem, np.zeros(problem.weight_shape.size))
     steps.initial = InitialHessian(problem.data, curvature, floor_share=1e-3)
     points = [Point.at(problem, 0.1 * rng.normal(size=64)) for _ in range(8)]
     for old, new in itertools.pairwise(points):

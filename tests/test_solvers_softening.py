@@ -8,7 +8,7 @@ from optimality import certified_minimum
 from scipy.optimize import minimize
 from test_solvers_lbfgs import chains
 
-from medn_edu.problems import L2Norm, Problem, SoftMaxLoss
+from medn_edu.problems import L2Norm, Problem, SoftMaxLoss, soft_max
 from medn_edu.results import run
 from medn_edu.solvers import lbfgs, softening
 
@@ -24,7 +24,7 @@ def test_reaches_the_optimum_of_a_library(lam, epsilon):
     problem = Problem(chains(), SoftMaxLoss(epsilon, loss_augmented=True), L2Norm(lam))
     result = solve(problem)
     peer = minimize(
-        problem.smooth_part,
+        lambda weights: soft_max.smooth_part(problem, weights),
         np.zeros(problem.weight_shape.size),
         jac=True,
         method="L-BFGS-B",

@@ -21,6 +21,13 @@ transitions along the edges.  All models predict by ``argmax_y F``; they differ 
 Samples are arrays, one row per node, for chains, or `Forest` objects.  An estimator works in
 `sklearn.base.clone`, `GridSearchCV` and `cross_val_score`; it is no `ClassifierMixin`, whose checks
 expect one label per sample.
+
+To add a model, write a file here with a dataclass that inherits from `MarkovNetwork`.  Its fields are
+the parameters, ``_problem`` returns what is minimised, and ``_iterates`` returns the solver.  A model
+with a prior and a slack inherits from ``MaxMarginNetwork`` and needs only ``_prior`` and ``_slack``.
+``epsilon.py`` and ``medn.py`` are examples, and ``base.py`` says what `MarkovNetwork.fit` does with
+them.  Then add the model's name here, in ``medn_edu/__init__.py`` and, so that a saved one can be
+loaded, in ``loading.py``.
 """
 
 from __future__ import annotations

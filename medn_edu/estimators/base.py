@@ -1,8 +1,21 @@
-"""What all models share: training, prediction and saving around a choice of the weights."""
+"""What all models share: training, prediction and saving around a choice of the weights.
+
+`MarkovNetwork.fit` takes the same six steps for every model:
+
+1. check        the parameters that all models share;
+2. pack         samples into flat arrays, and labels into codes (`medn_edu.samples`);
+3. problem      join data, loss and regulariser (``_problem``, `medn_edu.problems`);
+4. solver       choose a generator of iterates (``_iterates``, `medn_edu.solvers`);
+5. run          step the solver until its duality gap is small enough (`medn_edu.results`);
+6. certificate  keep the solution and its gap in ``result_``, and warn if training ended early.
+
+A model says what its problem and its solver are.  Everything else is here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,11 +25,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from medn_edu import inference
-from medn_edu.checks import check_count, check_flag, check_jobs, check_positive
+from medn_edu.checks import check_count, check_flag, check_jobs, check_positive, warn_user
 from medn_edu.estimators import saving
-from medn_edu.estimators.progress import GapProgress, warn_unless_converged
+from medn_edu.estimators.progress import GapProgress, StepProgress
 from medn_edu.problems import Problem
-from medn_edu.results import Iterate, SolveResult, run
+from medn_edu.results import STUCK, Iterate, SolveResult, run
 from medn_edu.samples import (
     LabelledSamples,
     Samples,
@@ -30,11 +43,15 @@ from medn_edu.samples import (
 
 __all__ = ["MarkovNetwork"]
 
+_NEVER = 1e-300  # a gap at which no run ends, unless nothing is left of it
 
+
+@dataclass(eq=False, repr=False)
 class MarkovNetwork(BaseEstimator):
     """What all models share: everything but the choice of the weights.
 
-    A subclass says how its weights are found (``_problem`` and ``_iterates``).
+    Models are dataclasses: their constructors store the parameters untouched, as scikit-learn asks.
+    See `M3N` for those that all models share.
 
     Attributes
     ----------
@@ -53,12 +70,13 @@ class MarkovNetwork(BaseEstimator):
         The solution with its certificate and history.
     """
 
-    forbidden: Any
-    tol: float
-    max_iter: int
-    warm_start: bool
-    n_jobs: int
-    verbose: int
+    _: KW_ONLY
+    forbidden: Any = None
+    tol: float = 1e-2
+    max_iter: int = 1000
+    warm_start: bool = False
+    n_jobs: int = 1
+    verbose: int = 1
 
     # -- training ---------------------------------------------------------------------------
 
@@ -101,35 +119,22 @@ class MarkovNetwork(BaseEstimator):
         allowed = forbidden_to_allowed(self.forbidden, classes, samples.n_edge_types)
         data = label_samples(samples, codes, allowed, sample_weight)
         problem = self._problem(data, n_jobs)
-        start = self._start(data, classes)
-        result = self._solve(problem, start)
-        self._learn(result, data, classes)
+        result = self._solve(problem, self._start(data, classes))
+        self._learn(result, classes, samples.n_features, allowed, samples.offsets, codes)
         self._warn(result, problem)
         return self
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
-        """Return the problem whose solution are the weights."""
+        """Return the problem whose solution gives the weights."""
         raise TypeError(f"{type(self).__name__} cannot be trained; use M3N or CRF.")
 
     def _iterates(self, problem: Any, start: SolveResult | None) -> Iterator[Iterate]:
-        """Return the solver at work."""
+        """Return the solver, ready to be run."""
         raise TypeError(f"{type(self).__name__} cannot be trained; use M3N or CRF.")
 
-    def _solve(self, problem: Any, start: SolveResult | None) -> SolveResult:
-        """Run the solver until its gap is small enough."""
-        with GapProgress(type(self).__name__, self.tol, shown=bool(self.verbose)) as progress:
-            return run(
-                self._iterates(problem, start),
-                problem,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                callback=progress,
-            )
-
-    def _warn(self, result: SolveResult, problem: Any) -> None:
-        """Warn when training ended early."""
-        name = type(self).__name__
-        warn_unless_converged(result, name, self.tol, self.max_iter, has_dual=problem.has_dual)
+    def _n_steps(self) -> int | None:
+        """Return the number of steps if it is fixed, or None if the solver stops at a gap."""
+        return None
 
     def _start(self, data: LabelledSamples, classes: np.ndarray) -> SolveResult | None:
         """Return the last solution if training is to go on from it and it fits these data."""
@@ -147,22 +152,60 @@ class MarkovNetwork(BaseEstimator):
             )
         return self.result_
 
-    def _learn(self, result: SolveResult, data: LabelledSamples, classes: np.ndarray) -> None:
-        """Store what was learned."""
-        self.result_ = result
-        self.classes_ = classes
-        self._allowed = data.allowed
-        self._offsets = data.samples.offsets
-        self._labels = data.labels
-        self._set_weights(data.samples.n_features)
+    def _solve(self, problem: Any, start: SolveResult | None) -> SolveResult:
+        """Run the solver that belongs to the problem."""
+        return self._run(self._iterates(problem, start), problem)
 
-    def _set_weights(self, n_features: int) -> None:
-        n_edge_types, n_labels, _ = self._allowed.shape
-        self.n_features_in_ = n_features
-        self.eta_ = self.result_.eta
+    def _run(self, iterates: Iterator[Iterate], problem: Problem) -> SolveResult:
+        """Run a solver until its gap is small enough, or for a fixed number of steps."""
+        name, shown, n_steps = type(self).__name__, bool(self.verbose), self._n_steps()
+        if n_steps is not None:
+            with StepProgress(name, n_steps, shown=shown) as progress:
+                return run(iterates, problem, tol=_NEVER, max_iter=n_steps, callback=progress)
+        with GapProgress(name, self.tol, shown=shown) as progress:
+            return run(iterates, problem, tol=self.tol, max_iter=self.max_iter, callback=progress)
+
+    def _learn(
+        self,
+        result: SolveResult,
+        classes: np.ndarray,
+        n_features: int,
+        allowed: np.ndarray,
+        offsets: np.ndarray,
+        labels: np.ndarray,
+    ) -> None:
+        """Store a solution, and what is needed to predict with it or to go on from it."""
+        self.result_, self.eta_ = result, result.eta
+        self.classes_, self.n_features_in_ = classes, n_features
+        self._allowed, self._offsets, self._labels = allowed, offsets, labels
+        n_edge_types, n_labels, _ = allowed.shape
         self._weight_shape = WeightShape(n_labels, n_features, n_edge_types)
-        coef, transitions = self._weight_shape.split(self.result_.weights)
+        coef, transitions = self._weight_shape.split(result.weights)
         self.coef_, self.transitions_ = coef.copy(), transitions.copy()
+        # What was learned must not change when parameters are set for another fit.
+        self._trained = self.get_params(deep=False)
+
+    def _warn(self, result: SolveResult, problem: Problem) -> None:
+        """Warn when a solver ended before its gap, or without a dual its likelihood, had settled."""
+        name = type(self).__name__
+        if result.converged or self._n_steps() is not None:
+            return
+        if problem.has_dual:
+            warn_user(
+                f"{name} reached a relative gap of {result.relative_gap:.2g} instead of "
+                f"{float(self.tol):.2g} ({result.status}); raise max_iter or tol, regularise "
+                "more, or scale the features to about 1."
+            )
+        elif result.n_passes >= self.max_iter:
+            warn_user(
+                f"{name} used all {self.max_iter} passes before its likelihood settled; raise "
+                "max_iter."
+            )
+        elif result.status == STUCK:
+            warn_user(
+                f"{name} stopped before its likelihood settled ({result.status}); scale or centre "
+                "the features, to about 1."
+            )
 
     @property
     def weights_(self) -> np.ndarray:
@@ -187,19 +230,17 @@ class MarkovNetwork(BaseEstimator):
         """
         potentials = self._potentials(X)
         codes, _ = inference.best_labelling(potentials, n_jobs=self.n_jobs)
-        return _object_array(potentials.samples.split(self.classes_[codes]))
+        labellings = np.empty(potentials.samples.n_samples, dtype=object)
+        labellings[:] = potentials.samples.split(self.classes_[codes])
+        return labellings
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of nodes that are labelled correctly.
 
         Parameters
         ----------
-        X : sequence of samples, or Samples
-            Samples.
-        y : sequence of label sequences
-            Their true labels, all of them seen in training.
-        sample_weight : array_like of shape (n_samples,), optional
-            How often each sample counts.
+        X, y, sample_weight
+            As in `fit`; all labels must have been seen in training.
 
         Returns
         -------
@@ -208,7 +249,7 @@ class MarkovNetwork(BaseEstimator):
         """
         potentials = self._potentials(X)
         samples = potentials.samples
-        true, _ = encode_labels(y, samples, self._class_list())
+        true = self._codes(y, samples)
         codes, _ = inference.best_labelling(potentials, n_jobs=self.n_jobs)
         weight = check_sample_weight(sample_weight, samples.n_samples)[samples.sample_of_node]
         return float(np.average(codes == true, weights=weight))
@@ -219,7 +260,7 @@ class MarkovNetwork(BaseEstimator):
         Parameters
         ----------
         X : sequence of samples, or Samples
-            Samples.
+            Samples with the feature width of training.
         y : sequence of label sequences, optional
             The labellings to score; by default the best ones.
 
@@ -231,8 +272,7 @@ class MarkovNetwork(BaseEstimator):
         potentials = self._potentials(X)
         if y is None:
             return inference.best_labelling(potentials, n_jobs=self.n_jobs)[1]
-        codes, _ = encode_labels(y, potentials.samples, self._class_list())
-        return inference.labelling_scores(potentials, codes)
+        return inference.labelling_scores(potentials, self._codes(y, potentials.samples))
 
     def predict_marginals(self, X: Any, temperature: float = 1.0) -> list[np.ndarray]:
         """Return the probability of each label at each node, under ``p(y) ~ exp(F / temperature)``.
@@ -240,7 +280,7 @@ class MarkovNetwork(BaseEstimator):
         Parameters
         ----------
         X : sequence of samples, or Samples
-            Samples.
+            Samples with the feature width of training.
         temperature : float, default=1.0
             Positive; small values concentrate on the best labelling.
 
@@ -260,7 +300,7 @@ class MarkovNetwork(BaseEstimator):
         Parameters
         ----------
         X : sequence of samples, or Samples
-            Samples.
+            Samples with the feature width of training.
         k : int, default=1
             How many; where fewer labellings are allowed, fewer are returned.
 
@@ -281,10 +321,8 @@ class MarkovNetwork(BaseEstimator):
 
         Parameters
         ----------
-        X : sequence of samples, or Samples
-            Samples.
-        y : sequence of label sequences
-            Their true labels.
+        X, y
+            Samples and their true labels, as in `fit`.
 
         Returns
         -------
@@ -293,25 +331,22 @@ class MarkovNetwork(BaseEstimator):
         """
         potentials = self._potentials(X)
         samples = potentials.samples
-        true, _ = encode_labels(y, samples, self._class_list())
-        true_scores = inference.labelling_scores(potentials, true)
+        true = self._codes(y, samples)
         runner_up = np.full(samples.n_samples, -np.inf)
         best = inference.k_best(potentials, 2, n_jobs=self.n_jobs)
         for i, (labels, (found, scores)) in enumerate(zip(samples.split(true), best, strict=True)):
             others = scores[(found != labels).any(axis=1)]
             if len(others):
                 runner_up[i] = others[0]
-        return true_scores - runner_up
+        return inference.labelling_scores(potentials, true) - runner_up
 
     def joint_feature(self, X: Any, y: Any) -> sp.csr_matrix:
         """Return the joint feature vectors ``f(x, y)``, so that ``F = joint_feature @ weights_``.
 
         Parameters
         ----------
-        X : sequence of samples, or Samples
-            Samples.
-        y : sequence of label sequences
-            Their labels.
+        X, y
+            Samples and their labels, as in `fit`.
 
         Returns
         -------
@@ -319,8 +354,7 @@ class MarkovNetwork(BaseEstimator):
             One row per sample, columns in the order of ``weights_``.
         """
         samples = self._pack(X)
-        codes, _ = encode_labels(y, samples, self._class_list())
-        return inference.joint_features(samples, codes, self._weight_shape)
+        return inference.joint_features(samples, self._codes(y, samples), self._weight_shape)
 
     # -- saving -----------------------------------------------------------------------------
 
@@ -330,7 +364,7 @@ class MarkovNetwork(BaseEstimator):
         Parameters
         ----------
         path : str or Path
-            File to write; replaced in one step if it exists.
+            File to write; replaced in one step if it exists.  `medn_edu.load_model` reads it.
 
         Raises
         ------
@@ -338,10 +372,6 @@ class MarkovNetwork(BaseEstimator):
             If the file cannot be written.
         TypeError
             If labels or parameters are of types that JSON cannot hold.
-
-        See Also
-        --------
-        medn_edu.load_model : Reads it again.
         """
         check_is_fitted(self, "coef_")
         saving.save_model(self, path)
@@ -351,7 +381,7 @@ class MarkovNetwork(BaseEstimator):
     def _pack(self, X: Any) -> Samples:
         check_is_fitted(self, "coef_")
         samples = pack(X, n_features=self.n_features_in_)
-        n_edge_types = self.transitions_.shape[0]
+        n_edge_types = len(self.transitions_)
         if samples.n_edge_types > n_edge_types:
             bad = samples.sample_of_node[np.argmax(samples.edge_types >= n_edge_types)]
             raise ValueError(
@@ -365,13 +395,5 @@ class MarkovNetwork(BaseEstimator):
             self._pack(X), self.coef_, self.transitions_, self._allowed, n_jobs=self.n_jobs
         )
 
-    def _class_list(self) -> list[Hashable]:
-        return self.classes_.tolist()
-
-
-def _object_array(items: Iterable[Any]) -> np.ndarray:
-    """Return items as a 1-D object array (numpy would stack those of equal length)."""
-    items = list(items)
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
-    return array
+    def _codes(self, y: Any, samples: Samples) -> np.ndarray:
+        return encode_labels(y, samples, self.classes_.tolist())[0]

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 from medn_edu.checks import check_choice, check_positive, check_share, shown
 from medn_edu.estimators.base import MarkovNetwork
-from medn_edu.problems import ElasticNet, L1Norm, L2Norm, Problem, SoftMaxLoss
+from medn_edu.problems import ElasticNet, Problem, SoftMaxLoss
 from medn_edu.results import Iterate, SolveResult
 from medn_edu.samples import LabelledSamples
 from medn_edu.solvers import lbfgs, owlqn, proximal_lbfgs
 
 __all__ = ["CRF"]
 
-_SOLVERS = ("auto", "lbfgs", "plain_lbfgs", "owlqn", "proximal_lbfgs")
+_FOR_SQUARES = ("lbfgs", "plain_lbfgs")
 _FOR_MAGNITUDES = {"owlqn": owlqn, "proximal_lbfgs": proximal_lbfgs}
 
 
+@dataclass(eq=False, repr=False)
 class CRF(MarkovNetwork):
     """Conditional random field (Lafferty et al. 2001), plain or with an L2 or L1 penalty, or both.
 
     Minimises ``-sum_i log p(y_i | x_i; w)`` plus ``lam |w|^2 / 2``, ``lam |w|_1`` or, as an elastic
     net, ``lam [(1 - l1_ratio) |w|^2 / 2 + l1_ratio |w|_1]``, with ``p(y | x; w) ~ exp(w . f(x, y))``.
-    Magnitudes make weights exactly 0 where a feature is not worth its price; with them
-    ``result_.subgradient_norm`` tells how far the solution is from optimal, in the entry where that is
-    most.
+    Magnitudes make weights exactly 0 where a feature is not worth its price.  With them
+    ``result_.subgradient_norm`` tells how far the solution is from optimal, in its worst entry.
 
-    The plain CRF may have no optimum: where some weights separate the samples, the loss falls to 0 as
-    they grow without bound.  So it stops when the likelihood hardly changes, or when the samples are
-    labelled without error and the loss is below ``tol`` of that of guessing, and is reported as
-    stopped, not as converged.  It is trained by plain L-BFGS, whose weights remain small on the way.
+    Without a penalty there may be no optimum: where some weights separate the samples, the loss falls
+    to 0 as they grow without bound.  So training stops when the likelihood hardly changes, or when all
+    samples are labelled correctly and the loss is below ``tol`` of that of guessing.  It is reported as
+    stopped, not as converged.
 
     Parameters
     ----------
@@ -42,18 +42,18 @@ class CRF(MarkovNetwork):
         Share of the magnitudes in an elastic net, from 0 to 1.  Needed there, and None otherwise.
     solver : {"auto", "lbfgs", "plain_lbfgs", "owlqn", "proximal_lbfgs"}, default="auto"
         How to train.  ``"lbfgs"`` starts from the curvature of the loss, ``"plain_lbfgs"`` does not;
-        the other two take magnitudes.  By default the fastest: ``"proximal_lbfgs"`` with magnitudes,
-        ``"lbfgs"`` with squares alone, and ``"plain_lbfgs"`` without a penalty.
+        the other two take magnitudes.  By default the fastest, which is ``"proximal_lbfgs"`` with
+        magnitudes and ``"lbfgs"`` with squares; but ``"plain_lbfgs"`` without a penalty, because its
+        weights remain small on the way.
     forbidden : collection of pairs, or dict from edge type to pairs, optional
         Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=1e-4
         Relative duality gap at which to stop; without a penalty the relative change of the
         likelihood per pass.
     max_iter : int, default=1000
-        Largest number of iterations, the start counted as one; nearly all of them take a single sweep
-        over the samples.
+        Largest number of iterations, the start included; most take one pass over the samples.
     warm_start : bool, default=False
-        Go on from the last solution when fitted again to the same samples.
+        Go on from the last solution when fitted again to the same samples, with any constants.
     n_jobs : int, default=1
         Threads for sweeps over all samples; results do not depend on it.
     verbose : int, default=1
@@ -77,69 +77,44 @@ class CRF(MarkovNetwork):
     ([3, 5], 8)
     """
 
-    def __init__(
-        self,
-        penalty: str | None = "l2",
-        lam: float = 1.0,
-        *,
-        l1_ratio: float | None = None,
-        solver: str = "auto",
-        forbidden: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        n_jobs: int = 1,
-        verbose: int = 1,
-    ) -> None:
-        self.penalty = penalty
-        self.lam = lam
-        self.l1_ratio = l1_ratio
-        self.solver = solver
-        self.forbidden = forbidden
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    penalty: str | None = "l2"
+    lam: float = 1.0
+    _: KW_ONLY
+    l1_ratio: float | None = None
+    solver: str = "auto"
+    tol: float = 1e-4
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
         net = self._elastic_net()
-        check_choice("solver", self.solver, _SOLVERS)
-        if self.solver != "auto" and (self.solver in _FOR_MAGNITUDES) != (net.l1 > 0):
-            fitting = "'owlqn' or 'proximal_lbfgs'" if net.l1 > 0 else "'lbfgs' or 'plain_lbfgs'"
+        check_choice("solver", self.solver, ("auto", *_FOR_SQUARES, *_FOR_MAGNITUDES))
+        fitting = _FOR_MAGNITUDES if net.l1 > 0 else _FOR_SQUARES
+        if self.solver not in ("auto", *fitting):
+            ratio = "" if self.l1_ratio is None else f" with l1_ratio={self.l1_ratio:g}"
             raise ValueError(
-                f"solver is {self.solver!r} and the penalty {self._described()}; expected {fitting}, or "
-                "'auto'."
+                f"solver is {self.solver!r} and the penalty {self.penalty!r}{ratio}; expected "
+                f"{' or '.join(map(repr, fitting))}, or 'auto'."
             )
         return Problem(data, SoftMaxLoss(), net, n_jobs)
 
     def _elastic_net(self) -> ElasticNet:
-        check_choice("penalty", self.penalty, (None, "l1", "l2", "elasticnet"))
+        shares = {None: 0.0, "l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}
+        check_choice("penalty", self.penalty, shares)
         if (self.l1_ratio is not None) != (self.penalty == "elasticnet"):
             raise ValueError(
                 f"l1_ratio is {shown(self.l1_ratio)} and penalty {self.penalty!r}; expected a share "
                 "from 0 to 1 with penalty='elasticnet', and None with any other."
             )
-        if self.penalty is None:
-            return L2Norm(0.0)
-        lam = check_positive("lam", self.lam)
-        share = {"l1": 1.0, "l2": 0.0}.get(self.penalty)
-        if share is None:
-            share = check_share("l1_ratio", self.l1_ratio)
-        if share in (0.0, 1.0):
-            return L1Norm(lam) if share else L2Norm(lam)
+        lam = 0.0 if self.penalty is None else check_positive("lam", self.lam)
+        share = check_share("l1_ratio", shares[self.penalty])
         return ElasticNet(l1=lam * share, l2=lam * (1.0 - share))
-
-    def _described(self) -> str:
-        ratio = "" if self.l1_ratio is None else f" with l1_ratio={self.l1_ratio:g}"
-        return f"{self.penalty!r}{ratio}"
 
     def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
         weights = start.weights if start else None
         solver = self.solver
-        if solver == "auto":  # without a penalty the way decides where one ends: see `lbfgs`
-            by_squares = "plain_lbfgs" if self.penalty is None else "lbfgs"
-            solver = "proximal_lbfgs" if problem.elastic_net.l1 > 0 else by_squares
+        if solver == "auto" and problem.elastic_net.l1 > 0:
+            solver = "proximal_lbfgs"
+        elif solver == "auto":  # without a penalty the way decides where one ends: see `lbfgs`
+            solver = "plain_lbfgs" if self.penalty is None else "lbfgs"
         if solver in _FOR_MAGNITUDES:
             return _FOR_MAGNITUDES[solver](problem, warm_start=weights)
         curved = solver == "lbfgs"

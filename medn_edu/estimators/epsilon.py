@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from medn_edu.checks import check_choice, check_nonnegative, check_positive, random_generator
@@ -18,6 +18,7 @@ from medn_edu.solvers import block_frank_wolfe, lbfgs, softening
 __all__ = ["EpsilonMarkovNetwork"]
 
 
+@dataclass(eq=False, repr=False)
 class EpsilonMarkovNetwork(MarkovNetwork):
     """Markov network at a temperature, from M3N to CRF (Hazan and Urtasun 2010).
 
@@ -43,8 +44,7 @@ class EpsilonMarkovNetwork(MarkovNetwork):
     max_iter : int, default=1000
         Largest number of passes over the samples or, after a change to L-BFGS, iterations.
     warm_start : bool, default=False
-        Go on from the last solution when fitted again to the same samples, perhaps with another
-        ``C`` or ``epsilon``.
+        Go on from the last solution when fitted again to the same samples, with any constants.
     random_state : int, numpy.random.Generator or None, default=0
         Order in which samples are visited.
     n_jobs : int, default=1
@@ -71,30 +71,11 @@ class EpsilonMarkovNetwork(MarkovNetwork):
     0.393
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        epsilon: float = 1.0,
-        *,
-        loss: str | None = "hamming",
-        forbidden: Any = None,
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        random_state: Any = 0,
-        n_jobs: int = 1,
-        verbose: int = 1,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.loss = loss
-        self.forbidden = forbidden
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    C: float = 1.0
+    epsilon: float = 1.0
+    _: KW_ONLY
+    loss: str | None = "hamming"
+    random_state: Any = 0
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
         C = check_positive("C", self.C)

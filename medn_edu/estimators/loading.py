@@ -49,26 +49,22 @@ def load_model(path: str | Path) -> MarkovNetwork:
     >>> load_model(path).predict([np.eye(2)])[0]
     array(['a', 'b'], dtype='<U1')
     """
-    state = load_state(path)
+    estimator, parameters, learned = load_state(path)
     kinds = (CRF, EpsilonMarkovNetwork, L1M3N, LaplaceMEDN, M3N, MEDN)
     estimators = {kind.__name__: kind for kind in kinds}
-    if state["estimator"] not in estimators:
+    if estimator not in estimators:
         raise ValueError(
-            f"{path} holds a model of the kind {state['estimator'][:50]!r}; this version of "
+            f"{path} holds a model of the kind {estimator[:50]!r}; this version of "
             f"medn_edu knows {', '.join(estimators)}."
         )
-    kind, parameters = estimators[state["estimator"]], state["parameters"]
+    kind = estimators[estimator]
     for name in parameters.keys() - kind._get_param_names():
-        raise ValueError(f"{path} holds the parameter {name[:50]!r}, which {kind.__name__} lacks.")
+        raise ValueError(f"{path} holds the parameter {name[:50]!r}, which {estimator} lacks.")
     try:
         check_jobs(parameters.get("n_jobs", 1))  # the one that predictions ask for
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path} holds a parameter that does not fit: {error}") from None
     model = kind(**parameters)
-    model.classes_ = class_array(state["classes"])
-    model._allowed = state["allowed"]
-    model._offsets = state["offsets"]
-    model._labels = state["labels"]
-    model.result_ = state["result"]
-    model._set_weights(state["n_features"])
+    learned["classes"] = class_array(learned["classes"])
+    model._learn(**learned)
     return model

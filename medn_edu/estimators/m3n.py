@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 from medn_edu.checks import check_share, random_generator
 from medn_edu.estimators.max_margin import MaxMarginNetwork
@@ -16,6 +16,7 @@ from medn_edu.solvers import m3n_iterates
 __all__ = ["M3N"]
 
 
+@dataclass(eq=False, repr=False)
 class M3N(MaxMarginNetwork):
     """Maximum margin Markov network (Taskar et al. 2003; MEDN P0).
 
@@ -24,7 +25,8 @@ class M3N(MaxMarginNetwork):
     dual.  The same weights are the mean of the MEDN posterior under a standard normal prior (Theorem 3).
 
     With ``l1_ratio`` the squares become an elastic net, ``[(1 - l1_ratio) |w|^2 + l1_ratio |w|_1] / 2``,
-    which makes weights exactly 0 where a feature is not worth its price.
+    which makes weights exactly 0 where a feature is not worth its price.  No prior leads to it, so the
+    model then has ``weights_`` but no posterior.
 
     Parameters
     ----------
@@ -46,7 +48,7 @@ class M3N(MaxMarginNetwork):
     max_iter : int, default=1000
         Largest number of passes over the samples.
     warm_start : bool, default=False
-        Go on from the last solution when fitted again to the same samples.
+        Go on from the last solution when fitted again to the same samples, with any constants.
     random_state : int, numpy.random.Generator or None, default=0
         Order in which samples are visited.
     n_jobs : int, default=1
@@ -67,32 +69,11 @@ class M3N(MaxMarginNetwork):
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        solver: str = "block_frank_wolfe",
-        *,
-        l1_ratio: float = 0.0,
-        beta: float | None = None,
-        forbidden: Any = None,
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        random_state: Any = 0,
-        n_jobs: int = 1,
-        verbose: int = 1,
-    ) -> None:
-        self.C = C
-        self.solver = solver
-        self.l1_ratio = l1_ratio
-        self.beta = beta
-        self.forbidden = forbidden
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    C: float = 1.0
+    solver: str = "block_frank_wolfe"
+    _: KW_ONLY
+    l1_ratio: float = 0.0
+    beta: float | None = None
 
     def _prior(self) -> GaussianPrior | ElasticNet:
         share = check_share("l1_ratio", self.l1_ratio)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,19 +21,20 @@ from medn_edu.solvers import block_frank_wolfe
 __all__ = ["MarginNetwork", "MaxMarginNetwork"]
 
 
+@dataclass(eq=False, repr=False)
 class MarginNetwork(MarkovNetwork):
-    """What all estimators share that are trained on margins: a sparse dual.
+    """What all estimators share that are trained on margins: a sparse dual."""
 
-    Attributes
-    ----------
-    support_labellings_ : list of list of (labels, alpha)
-        For each training sample its wrong labellings that carry dual mass, heaviest first; missing
-        after solvers that keep no labellings.
-    """
+    _: KW_ONLY
+    random_state: Any = 0
 
     @property
     def support_labellings_(self) -> list[list[tuple[np.ndarray, float]]]:
-        """For each training sample its wrong labellings with dual mass, as (labels, alpha)."""
+        """For each training sample its support labellings, as (labels, dual variable).
+
+        These are the wrong labellings with a positive dual variable, the largest first.  Solvers that
+        keep no labellings leave none behind.
+        """
         check_is_fitted(self, "coef_")
         found: list[list[tuple[np.ndarray, float]]] = [[] for _ in self._offsets[1:]]
         alpha = self.result_.alpha
@@ -54,16 +56,7 @@ class MaxMarginNetwork(MarginNetwork):
     """What all estimators share that weigh margins against a prior.
 
     A subclass says which prior and which slack it has (``_prior`` and ``_slack``).
-
-    Attributes
-    ----------
-    posterior_mean_ : ndarray of shape (n_weights,)
-        Mean of the posterior over weights, ``Lambda'(eta)``; the same as ``weights_``.
-    posterior_variance_ : ndarray of shape (n_weights,)
-        Variances of the posterior, ``Lambda''(eta)``, in the order of ``weights_``.
     """
-
-    random_state: Any
 
     def _prior(self) -> Prior | ElasticNet:
         raise TypeError(f"{type(self).__name__} cannot be trained; use M3N or MEDN.")
@@ -80,16 +73,21 @@ class MaxMarginNetwork(MarginNetwork):
 
     @property
     def posterior_mean_(self) -> np.ndarray:
-        """Mean of the posterior over weights, a copy; the same as ``weights_``."""
+        """Mean of the posterior over weights, ``Lambda'(eta)``: the same as ``weights_``, a copy."""
+        self._require_posterior("posterior_mean_")
         return self.weights_
 
     @property
     def posterior_variance_(self) -> np.ndarray:
-        """Variances of the posterior over weights, a copy."""
+        """Variances of the posterior, ``Lambda''(eta)``, in the order of ``weights_``, a copy."""
+        return self._require_posterior("posterior_variance_").copy()
+
+    def _require_posterior(self, name: str) -> np.ndarray:
+        """Return the posterior variances; without a prior there are none, and no posterior."""
         check_is_fitted(self, "coef_")
         if self.result_.variance is None:
             raise AttributeError(
-                f"this {type(self).__name__} has no posterior_variance_: an elastic net is no prior; "
+                f"this {type(self).__name__} has no {name}: an elastic net is no prior; "
                 "expected l1_ratio=0."
             )
-        return self.result_.variance.copy()
+        return self.result_.variance

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from medn_edu.checks import check_choice, check_count, random_generator, shown
 from medn_edu.estimators.max_margin import MaxMarginNetwork
-from medn_edu.estimators.progress import StepProgress
 from medn_edu.priors import LaplacePrior, Prior, check_prior
 from medn_edu.problems import DualVariables, Problem
 from medn_edu.problems.losses import score_rounding
-from medn_edu.results import SolveResult, run
+from medn_edu.results import SolveResult
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack, Slack, check_slack
 from medn_edu.solvers import variational_laplace
@@ -22,16 +20,16 @@ from medn_edu.solvers.m3n_solvers import check_m3n_solver
 
 __all__ = ["MEDN", "LaplaceMEDN"]
 
-_NEVER = 1e-300  # a gap at which no run ends, unless nothing is left of it
 _VARIATIONAL = "variational method: "  # how the status of such a solution begins
 
 
+@dataclass(eq=False, repr=False)
 class MEDN(MaxMarginNetwork):
     """Maximum entropy discrimination Markov network, for any prior and slack (MEDN P1, Theorem 2).
 
     Finds the distribution ``p(w)`` over weights that is closest to the prior, in ``KL(p || p0)``, among
-    those whose expected margins are large enough but for slacks ``xi_i`` that cost ``U(xi_i)``, and
-    predicts with its mean.  Solved on the dual by block-coordinate Frank-Wolfe, to a duality gap.
+    those whose expected margins are large enough, up to slacks ``xi_i`` that cost ``U(xi_i)``.  Predicts
+    with its mean.  Block-coordinate Frank-Wolfe solves the dual, to a duality gap.
 
     Parameters
     ----------
@@ -48,8 +46,7 @@ class MEDN(MaxMarginNetwork):
     max_iter : int, default=1000
         Largest number of passes over the samples.
     warm_start : bool, default=False
-        Go on from the last solution when fitted again to the same samples, perhaps with another prior
-        or slack.
+        Go on from the last solution when fitted again to the same samples, with any constants.
     random_state : int, numpy.random.Generator or None, default=0
         Order in which samples are visited.
     n_jobs : int, default=1
@@ -71,28 +68,8 @@ class MEDN(MaxMarginNetwork):
     True
     """
 
-    def __init__(
-        self,
-        prior: Prior | None = None,
-        slack: Slack | None = None,
-        *,
-        forbidden: Any = None,
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        random_state: Any = 0,
-        n_jobs: int = 1,
-        verbose: int = 1,
-    ) -> None:
-        self.prior = prior
-        self.slack = slack
-        self.forbidden = forbidden
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    prior: Prior | None = None
+    slack: Slack | None = None
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
         problem = super()._problem(data, n_jobs)
@@ -112,16 +89,18 @@ class MEDN(MaxMarginNetwork):
         return LinearSlack() if self.slack is None else check_slack(self.slack)
 
 
+@dataclass(eq=False, repr=False)
 class LaplaceMEDN(MaxMarginNetwork):
     """MEDN with a Laplace prior, exactly or by the papers' variational method (MEDN 3.3 and 5).
 
     The prior has the density ``sqrt(lam) / 2 exp(-sqrt(lam) |w|)``.  It shrinks the weights of features
-    that hardly matter and keeps few support labellings at once.  ``method="exact"`` solves the dual
-    of Theorem 5 to a duality gap; very large ``C`` or ``lam`` take many passes, fewer when they are
-    approached in steps with ``warm_start=True``.  ``method="variational"`` runs Algorithm 1, which
-    lowers a bound; its posterior is normal.  ``result_`` then has the gap of the exact problem at that
-    posterior's mean, which more iterations need not close, so that it counts as done and not as
-    converged.
+    that hardly matter and keeps few support labellings at once.
+
+    ``method="exact"`` solves the dual of Theorem 5 to a duality gap.  Very large ``C`` or ``lam`` take
+    many passes, fewer when you approach them in steps with ``warm_start=True``.
+    ``method="variational"`` runs Algorithm 1, which lowers a bound; its posterior is normal.  The gap in
+    ``result_`` is that of the exact problem at the posterior's mean.  More iterations need not close
+    it, so training ends when they are done and does not count as converged.
 
     Parameters
     ----------
@@ -141,15 +120,12 @@ class LaplaceMEDN(MaxMarginNetwork):
     forbidden : collection of pairs, or dict from edge type to pairs, optional
         Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=0.01
-        Relative duality gap at which to stop; with the variational method that of each quadratic
-        program.
+        Relative duality gap at which to stop; in the variational method, for each quadratic program.
     max_iter : int, default=1000
-        Largest number of passes over the samples, for each quadratic program with the variational
-        method.
+        Largest number of passes over the samples; in the variational method, for each program.
     warm_start : bool, default=False
-        Start from the last solution when fitted again to the same samples, perhaps with another ``C``
-        or ``lam``; with the variational method each quadratic program from the last one of its turn.
-        It saves time and changes the outcome only within ``tol``.
+        Go on from the last solution when fitted again to the same samples, with any constants.
+        In the variational method each program goes on from the last one of the same iteration.
     random_state : int, numpy.random.Generator or None, default=0
         Order in which samples are visited.
     n_jobs : int, default=1
@@ -171,36 +147,13 @@ class LaplaceMEDN(MaxMarginNetwork):
     (3, True)
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        lam: float = 36.0,
-        method: str = "exact",
-        n_iterations: int = 3,
-        solver: str = "block_frank_wolfe",
-        *,
-        beta: float | None = None,
-        forbidden: Any = None,
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        random_state: Any = 0,
-        n_jobs: int = 1,
-        verbose: int = 1,
-    ) -> None:
-        self.C = C
-        self.lam = lam
-        self.method = method
-        self.n_iterations = n_iterations
-        self.solver = solver
-        self.beta = beta
-        self.forbidden = forbidden
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    C: float = 1.0
+    lam: float = 36.0
+    method: str = "exact"
+    n_iterations: int = 3
+    solver: str = "block_frank_wolfe"
+    _: KW_ONLY
+    beta: float | None = None
 
     @property
     def bounds_(self) -> list[float]:
@@ -224,11 +177,14 @@ class LaplaceMEDN(MaxMarginNetwork):
     def _slack(self) -> LinearSlack:
         return LinearSlack(self.C)
 
+    def _n_steps(self) -> int | None:
+        return None if self.method == "exact" else self.n_iterations
+
     def _solve(self, problem: Problem, start: SolveResult | None) -> SolveResult:
         if self.method == "exact":
             return super()._solve(problem, start)
         programs: list[DualVariables] = [*getattr(self, "_programs", [])] if start else []
-        passes = variational_laplace(
+        iterates = variational_laplace(
             problem,
             rng=random_generator(self.random_state),
             n_iterations=self.n_iterations,
@@ -238,16 +194,9 @@ class LaplaceMEDN(MaxMarginNetwork):
             solver=self.solver,
             beta=self.beta,
         )
-        with StepProgress("LaplaceMEDN", self.n_iterations, shown=bool(self.verbose)) as progress:
-            # Algorithm 1 ends when its iterations are done, however close it is.
-            n_iterations = self.n_iterations
-            result = run(passes, problem, tol=_NEVER, max_iter=n_iterations, callback=progress)
+        result = self._run(iterates, problem)
         self._programs = programs
         return replace(result, status=_VARIATIONAL + result.status)
-
-    def _warn(self, result: SolveResult, problem: Problem) -> None:
-        if self.method == "exact":
-            super()._warn(result, problem)
 
 
 def _check_scores(data: LabelledSamples, prior: Prior) -> None:

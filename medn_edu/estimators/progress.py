@@ -1,4 +1,4 @@
-"""Telling people how far a fit has come, and whether it got there."""
+"""Telling people how far a fit has come."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any, Self
 
 from tqdm.auto import tqdm
 
-from medn_edu.checks import warn_user
-from medn_edu.results import STUCK, SolveResult, TracePoint
+from medn_edu.results import TracePoint
 
-__all__ = ["GapProgress", "StepProgress", "warn_unless_converged"]
+__all__ = ["GapProgress", "StepProgress"]
 
 _DELAY = 2.0  # seconds before a bar appears
 
@@ -58,13 +57,8 @@ class GapProgress(_TrainingBar):
     def __init__(self, name: str, tol: float, *, shown: bool) -> None:
         self.tol = float(tol)
         self.first_gap = math.nan
-        super().__init__(
-            name,
-            shown=shown,
-            total=100,
-            unit="%",
-            bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed} (left {remaining}){postfix}",
-        )
+        looks = "{desc}: {percentage:3.0f}%|{bar}| {elapsed} (left {remaining}){postfix}"
+        super().__init__(name, shown=shown, total=100, bar_format=looks)
 
     def __call__(self, point: TracePoint) -> None:
         """Move the bar to where a pass has brought the gap."""
@@ -73,9 +67,9 @@ class GapProgress(_TrainingBar):
             return
         if math.isnan(self.first_gap):
             self.first_gap = max(gap, 2 * self.tol)
-        gone, whole = (math.log(self.first_gap) - math.log(to) for to in (gap, self.tol))
+        share = math.log(self.first_gap / gap) / math.log(self.first_gap / self.tol)
         self.bar.set_postfix_str(f"gap {gap:.2g} of {self.tol:.2g}", refresh=False)
-        self.bar.update(max(0.0, min(100.0, 100 * gone / whole) - self.bar.n))
+        self.bar.update(max(0.0, min(100.0, 100 * share) - self.bar.n))
 
 
 class StepProgress(_TrainingBar):
@@ -86,31 +80,4 @@ class StepProgress(_TrainingBar):
 
     def __call__(self, point: TracePoint) -> None:
         """Move the bar by one step."""
-        del point
         self.bar.update(1)
-
-
-def warn_unless_converged(
-    result: SolveResult, name: str, tol: float, max_iter: int, *, has_dual: bool
-) -> None:
-    """Warn when a solver ended before its gap, or without a dual its likelihood, had settled."""
-    if result.converged:
-        return
-    if has_dual:
-        message = (
-            f"{name} reached a relative gap of {result.relative_gap:.2g} instead of "
-            f"{float(tol):.2g} ({result.status}); raise max_iter or tol, regularise "
-            "more, or scale the features to about 1."
-        )
-    elif result.n_passes >= max_iter:
-        message = (
-            f"{name} used all {max_iter} passes before its likelihood settled; raise max_iter."
-        )
-    elif result.status == STUCK:
-        message = (
-            f"{name} stopped before its likelihood settled ({result.status}); scale or centre the "
-            "features, to about 1."
-        )
-    else:
-        return  # without a gap there is nothing to converge to; it stopped as it should
-    warn_user(message)

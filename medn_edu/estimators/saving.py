@@ -23,6 +23,7 @@ from medn_edu import priors, slacks
 from medn_edu.files import write_atomically
 from medn_edu.problems import DualVariables
 from medn_edu.results import SolveResult, TracePoint
+from medn_edu.samples.checks import are_positions
 
 __all__ = ["load_state", "save_model"]
 
@@ -38,14 +39,13 @@ _KINDS: dict[Any, tuple[type, ...]] = {
 }
 _SCALARS = {f.name: _KINDS[f.type] for f in fields(SolveResult) if f.name not in _ARRAYS}
 _TRACE = [f.name for f in fields(TracePoint)]
-_ALPHA = [f.name for f in fields(DualVariables)]
-# What the members of a file hold.  The header says how large the fixed ones are.  The free ones
+_ALPHA = [f"alpha_{f.name}" for f in fields(DualVariables)]
+# The arrays of a file and their types.  The header says how large the fixed ones are.  The free ones
 # must not unpack to more than _UNPACKED times the size of the file, plus _LITTLE bytes.
 _FIXED = {"weights": "f8", "eta": "f8", "variance": "f8", "allowed": "?"}
-_FREE = {"header": "u1", "offsets": "i8", "labels": "i8", "trace": "f8"} | {
-    f"alpha_{name}": "f8" if name == "values" else "i8" for name in _ALPHA
-}
-_OPTIONAL = {"variance", *(f"alpha_{name}" for name in _ALPHA)}
+_FREE = {"header": "u1", "offsets": "i8", "labels": "i8", "trace": "f8"}
+_FREE |= dict.fromkeys(_ALPHA, "i8") | {"alpha_values": "f8"}
+_OPTIONAL = {"variance", *_ALPHA}
 _UNPACKED, _LITTLE = 100, 1 << 26
 _TEXT = 10**8  # characters of all labels, as an array stores them
 # How numpy begins an array: length of this beginning, type, shape.
@@ -54,7 +54,8 @@ _BEGINNING = re.compile(
     rb"'shape': \(([\d, ]*)\), \} *\n",
     re.DOTALL,
 )
-_CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
+# Containers are saved under their names, because JSON has only lists.
+_CONTAINERS: dict[str, Any] = {kind.__name__: kind for kind in (list, tuple, set, frozenset)}
 # Parameters that are objects of ours: only their class and constants are saved, and a file can make
 # no other objects.  The array that a Gaussian prior may hold is written as a list.
 _KNOWN: dict[str, Any] = {
@@ -90,7 +91,7 @@ def save_model(model: Any, path: str | Path) -> None:
     if result.variance is not None:
         arrays["variance"] = result.variance
     if result.alpha is not None:
-        arrays |= {f"alpha_{name}": getattr(result.alpha, name) for name in _ALPHA}
+        arrays |= {name: getattr(result.alpha, name.removeprefix("alpha_")) for name in _ALPHA}
     content = io.BytesIO()
     np.savez_compressed(content, allow_pickle=False, **arrays)
     free = sum(array.nbytes for name, array in arrays.items() if name in _FREE)
@@ -100,11 +101,10 @@ def save_model(model: Any, path: str | Path) -> None:
     write_atomically(path, content.getvalue())
 
 
-def load_state(path: str | Path) -> dict[str, Any]:
+def load_state(path: str | Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Read what `save_model` wrote, and refuse it unless everything in it fits together.
 
-    The result has the keys ``estimator``, ``parameters``, ``classes``, ``n_features``, ``allowed``,
-    ``offsets``, ``labels`` and ``result``.
+    The result is the name of the estimator, its parameters and what it has learned.
     """
     path = Path(path)
     if not os.path.isfile(path):  # which, unlike that of Path, never raises
@@ -123,7 +123,7 @@ def load_state(path: str | Path) -> dict[str, Any]:
         ) from None
 
 
-def _state(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
+def _state(archive: zipfile.ZipFile, size: int) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Check what a file of a size declares, read it, and check what it holds."""
     shapes = _declared_shapes(archive, size)
     header = json.loads(_read(archive, "header").tobytes().decode())
@@ -131,30 +131,28 @@ def _state(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
         raise ValueError(f"its format is {header['format']!r}")
     if header["format_version"] != FORMAT_VERSION:
         raise ValueError("it was written by another version of medn_edu")
-    state = {name: header[name] for name in ("estimator", "n_features")}
-    _require(type(state["estimator"]) is str, "estimator")
-    _require(type(state["n_features"]) is int and state["n_features"] >= 0, "n_features")
-    state["parameters"] = {name: _decode(value) for name, value in header["parameters"].items()}
-    state["classes"] = _classes(header["classes"])
+    estimator, n_features = header["estimator"], header["n_features"]
+    _require(type(estimator) is str, "estimator")
+    _require(type(n_features) is int and n_features >= 0, "n_features")
+    parameters = {name: _decode(value) for name, value in header["parameters"].items()}
+    classes = _classes(header["classes"])
     result = {name: _decode(header["result"][name]) for name in _SCALARS}
     for name, kinds in _SCALARS.items():
         _require(type(result[name]) in kinds, name)
         _require(not isinstance(result[name], int) or abs(result[name]) < 2**63, name)
-    n_labels = len(state["classes"])
-    _check_shapes(shapes, n_labels, state["n_features"], result["n_passes"])
+    _check_shapes(shapes, len(classes), n_features, result["n_passes"])
     arrays = {name: _read(archive, name) for name in shapes if name != "header"}
-    _check_arrays(arrays, n_labels)
-    counts: list[Any] = [int if name.startswith("n_") else float for name in _TRACE]
-    result["trace"] = [
-        TracePoint(*(kind(value) for kind, value in zip(counts, row, strict=True)))
-        for row in arrays["trace"].tolist()
-    ]
-    result["alpha"] = None
-    if "alpha_sample" in arrays:
-        result["alpha"] = DualVariables(*(arrays[f"alpha_{name}"] for name in _ALPHA))
+    _check_arrays(arrays, len(classes))
     result |= {name: arrays.get(name) for name in ("weights", "eta", "variance")}
-    state["result"] = SolveResult(**result)
-    return state | {name: arrays[name] for name in ("allowed", "offsets", "labels")}
+    has_alpha = "alpha_sample" in arrays
+    result["alpha"] = DualVariables(*(arrays[name] for name in _ALPHA)) if has_alpha else None
+    result["trace"] = [
+        TracePoint(int(n_passes), int(n_oracle_calls), *others)
+        for n_passes, n_oracle_calls, *others in arrays["trace"].tolist()
+    ]
+    learned = {"result": SolveResult(**result), "classes": classes, "n_features": n_features}
+    learned |= {name: arrays[name] for name in ("allowed", "offsets", "labels")}
+    return estimator, parameters, learned
 
 
 def _declared_shapes(archive: zipfile.ZipFile, size: int) -> dict[str, tuple[int, ...]]:
@@ -224,8 +222,6 @@ def _check_shapes(
     _require(n_alpha in (0, len(_ALPHA)), "alpha")
     for name, shape in expected.items():
         _require(name not in shapes or shapes[name] == shape, name)
-    for name in ("offsets", "labels", "alpha_labels"):
-        _require(name not in shapes or len(shapes[name]) == 1, name)
 
 
 def _check_arrays(arrays: dict[str, np.ndarray], n_labels: int) -> None:
@@ -235,25 +231,21 @@ def _check_arrays(arrays: dict[str, np.ndarray], n_labels: int) -> None:
     _require(arrays["allowed"].view(np.uint8).max() <= 1, "allowed")
     offsets, labels = arrays["offsets"], arrays["labels"]
     _require(_cut(offsets, labels) and len(offsets) > 1, "offsets")
-    _require(_within(labels, n_labels), "labels")
+    _require(are_positions(labels, n_labels), "labels")
     if "alpha_sample" in arrays:
-        sample, starts = arrays["alpha_sample"], arrays["alpha_offsets"]
-        _require(_within(sample, len(offsets) - 1) and (np.diff(sample) >= 0).all(), "alpha_sample")
-        _require(_cut(starts, arrays["alpha_labels"]), "alpha_offsets")
+        sample, starts, codes, values = (arrays[name] for name in _ALPHA)
+        _require(are_positions(sample, len(offsets) - 1), "alpha_sample")
+        _require((np.diff(sample) >= 0).all(), "alpha_sample")
+        _require(_cut(starts, codes), "alpha_offsets")
         _require(np.array_equal(np.diff(starts), np.diff(offsets)[sample]), "alpha_offsets")
-        _require(_within(arrays["alpha_labels"], n_labels), "alpha_labels")
-        values = arrays["alpha_values"]
+        _require(are_positions(codes, n_labels), "alpha_labels")
         _require((np.isfinite(values) & (values >= 0)).all(), "alpha_values")
 
 
 def _cut(offsets: np.ndarray, array: np.ndarray) -> bool:
     """Tell whether offsets cut an array into pieces, none of them empty."""
-    rising = len(offsets) > 0 and (offsets[1:] > offsets[:-1]).all()
+    rising = offsets.ndim == 1 and len(offsets) > 0 and (offsets[1:] > offsets[:-1]).all()
     return bool(rising and offsets[0] == 0 and offsets[-1] == len(array))
-
-
-def _within(codes: np.ndarray, end: int) -> bool:
-    return bool(((codes >= 0) & (codes < end)).all())
 
 
 def _require(fine: bool | np.bool_, name: str) -> None:
@@ -267,9 +259,9 @@ def _encode(value: Any, name: str) -> Any:
         value = value.tolist()
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    for kind in _CONTAINERS:  # a named tuple becomes a tuple, which is equal to it
-        if isinstance(value, kind):
-            return {kind.__name__: [_encode(item, name) for item in value]}
+    for kind, container in _CONTAINERS.items():  # a named tuple becomes a tuple, equal to it
+        if isinstance(value, container):
+            return {kind: [_encode(item, name) for item in value]}
     if isinstance(value, dict):
         return {"dict": [[_encode(k, name), _encode(v, name)] for k, v in value.items()]}
     if type(value) is _KNOWN.get(type(value).__name__):
@@ -291,5 +283,4 @@ def _decode(value: Any) -> Any:
         return {_decode(k): _decode(v) for k, v in items}
     if kind in _KNOWN:
         return _KNOWN[kind](**_decode(items))
-    make = {container.__name__: container for container in _CONTAINERS}[kind]
-    return make(_decode(item) for item in items)
+    return _CONTAINERS[kind](map(_decode, items))

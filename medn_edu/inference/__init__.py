@@ -1,9 +1,29 @@
 """The questions asked of packed samples: the best labelling, sums over all, and random ones.
 
-`Potentials` joins samples with what a model says of their nodes and edges, and every question is a
-function of it, answered exactly (Gibbs sampling apart).  How the answers are found is told in
-`medn_edu.inference.maximization`, `medn_edu.inference.marginalization` and, in the fewest words and
-without compiled code, in `medn_edu.theory.reference`.
+`Potentials` (``potentials.py``) joins packed samples with what a model says of their nodes and edges.
+It checks both, once.  Each question is a function of potentials:
+
+* ``maximization.py``: which labelling scores best, and which are the k best?
+* ``marginalization.py``: how much score is there altogether, and how probable is each label?
+* ``sampling.py``: random labellings, exact or by Gibbs sampling.
+
+``features.py`` leads back from labels, or their probabilities, to sums of features.  The work itself
+is done by `medn_edu.kernels`, on groups of samples shared among threads (``_groups.py``).  Marginals
+and exact draws walk over the samples of a group a few at a time (``_sweeps.py``).  The same answers
+in a few plain lines each are in `medn_edu.theory.reference`.
+
+Most functions share these arguments:
+
+* ``samples``: packed samples, as `medn_edu.samples.pack` returns them;
+* ``potentials``: samples with their `Potentials`;
+* ``coef``: weights of the node features, shape (n_labels, n_features);
+* ``labels``: label codes, one integer per node of all samples, shape (n_nodes,);
+* ``epsilon``: temperature, 1 by default; at 0 all probability lies on the best labelling;
+* ``sample_weight``: how often each sample counts, shape (n_samples,); once by default;
+* ``n_jobs``: number of threads, 1 by default; the results are the same bits for any number.
+
+An argument that does not fit is a ValueError, or a TypeError if it holds no numbers.  A sample without
+any allowed labelling is a ValueError that names the sample.
 """
 
 from __future__ import annotations

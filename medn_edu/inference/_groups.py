@@ -16,11 +16,10 @@ import numpy as np
 from medn_edu.checks import check_jobs
 from medn_edu.samples import Samples
 
-__all__ = ["chunks", "groups", "run"]
+__all__ = ["cut", "feature_groups", "groups", "run"]
 
 _N_GROUPS = 16  # at most; enough to keep the cores of a desktop busy
 _GROUP_NODES = 2048  # and at least so many nodes each, or starting threads costs more than the work
-_CHUNK_NUMBERS = 1 << 17  # float64 numbers that are worked on at a time: 1 MB, to stay in cache
 
 _Result = TypeVar("_Result")
 
@@ -28,23 +27,20 @@ _Result = TypeVar("_Result")
 def groups(samples: Samples, most: int = _N_GROUPS) -> list[tuple[int, int]]:
     """Cut samples into at most ``most`` ranges ``first, last`` of about as many nodes."""
     n_groups = max(1, min(most, samples.n_nodes // _GROUP_NODES))
-    return _ranges(samples.offsets, 0, samples.n_samples, samples.n_nodes / n_groups)
+    return cut(samples.offsets, 0, samples.n_samples, samples.n_nodes / n_groups)
 
 
-def chunks(
-    offsets: np.ndarray, first: int, last: int, numbers_per_node: int
-) -> list[tuple[int, int]]:
-    """Cut samples ``first <= i < last`` into ranges whose numbers fit into a processor's cache."""
-    return _ranges(offsets, first, last, max(1.0, _CHUNK_NUMBERS / numbers_per_node))
+def feature_groups(samples: Samples) -> list[tuple[int, int]]:
+    """Cut samples into groups, few where feature sums are large compared with the features."""
+    return groups(samples, most=min(_N_GROUPS, 1 + len(samples.data) // (8 * samples.n_features)))
 
 
-def _ranges(offsets: np.ndarray, first: int, last: int, n_nodes: float) -> list[tuple[int, int]]:
-    """Cut samples where their nodes pass a multiple of ``n_nodes``; no range is empty."""
+def cut(offsets: np.ndarray, first: int, last: int, n_nodes: float) -> list[tuple[int, int]]:
+    """Cut samples ``first <= i < last`` into ranges of about ``n_nodes`` nodes; none is empty."""
     start, stop = offsets[first], offsets[last]
     n_ranges = max(1, round((stop - start) / n_nodes))
     goals = start + np.arange(1, n_ranges) * ((stop - start) / n_ranges)
     cuts = np.unique(np.concatenate([[first], np.searchsorted(offsets, goals), [last]]))
-    cuts = cuts[(cuts >= first) & (cuts <= last)]
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 

@@ -1,7 +1,7 @@
 """The two sweeps of the sum over labellings, a few samples at a time, scaled or in the log domain.
 
-`Sweeps` is the scratch space of one thread, and `sweep` takes it over all samples.  Exponentials are
-taken by numpy, on whole arrays between the kernels, where they are vectorised.
+`sweep` takes `Sweeps`, the scratch space of one thread, over all samples.  Exponentials are taken by
+numpy, on whole arrays between the kernels, where they are vectorised.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
-from medn_edu.inference._groups import chunks, groups, run
-from medn_edu.inference.features import sum_in_order
+from medn_edu.inference._groups import cut, groups, run
 from medn_edu.inference.potentials import Potentials, check_possible
 from medn_edu.kernels import marginalize as kernels
 from medn_edu.samples.structures import Packed
@@ -21,8 +21,9 @@ from medn_edu.samples.structures import Packed
 __all__ = ["Sweeps", "TemperedEdge", "inverse", "sweep"]
 
 _THREAD = threading.local()
-_KEPT_NUMBERS = 1 << 19  # 4 MB
-_BLAS_ALONE = 1 << 18
+_KEPT_NUMBERS = 1 << 19  # of a thread's scratch space: 4 MB
+_CHUNK_NUMBERS = 1 << 17  # that are worked on at a time: 1 MB, to stay in a processor's cache
+_BLAS_ALONE = 1 << 18  # multiplications for which OpenBLAS stays in the calling thread
 _NO_PAIRS = np.empty((0, 0, 0))
 
 
@@ -57,168 +58,124 @@ class TemperedEdge:
 
 
 class Sweeps:
-    """Upward and downward sweeps over the samples ``first <= i < last``: `up`, then perhaps `down`.
+    """Upward and downward sweeps over one group of samples, one of its ``chunks`` after the other.
 
-    They go chunk by chunk (``chunks``).  ``node_rows`` and ``marginal_rows`` are uninitialised room
-    for a row of labels at each node of the longest chunk.  All scratch space belongs to the thread,
-    whose next sweeps overwrite it.  ``edge_counts`` sums up the weighted edge marginals.
+    `up` goes to a chunk and sets ``nodes``, the range of its nodes, and ``where``, its forest and range
+    of samples as kernels take them.  Then `down` fills ``marginal`` for the same chunk.  ``edge_counts``
+    sums up the edge marginals of all chunks.  ``node_rows`` is room for the potentials of a chunk.  All
+    scratch space belongs to the thread, whose next sweeps overwrite it.
     """
 
     def __init__(self, packed: Packed, edge: TemperedEdge, first: int, last: int) -> None:
-        self._packed, self._edge = packed, edge
+        self.packed, self.edge = packed, edge
         n_labels = edge.log.shape[1]
-        self.chunks = chunks(packed.offsets, first, last, 4 * n_labels)
+        self.chunks = cut(packed.offsets, first, last, max(1.0, _CHUNK_NUMBERS / (4 * n_labels)))
         n_rows = max(int(packed.offsets[b] - packed.offsets[a]) for a, b in self.chunks)
-        size = n_rows * n_labels
-        self._belief, self._message, self.node_rows, self.marginal_rows = _thread_space(4 * size)[
-            : 4 * size
-        ].reshape(4, n_rows, n_labels)
+        self._space = _thread_space(4 * n_rows * n_labels).reshape(4, n_rows, n_labels)
+        self.node_rows = self._space[3]
         self.edge_counts = np.zeros_like(edge.log)
 
-    def up(self, node: np.ndarray, offset: int, first: int, last: int) -> np.ndarray:
-        """Sweep up and return log-partitions; node ``t`` has the potentials ``node[t - offset]``."""
-        edge, forest = self._edge, self._packed.forest
-        everyone = np.ones(last - first, dtype=np.bool_)
-        shift, log_norm = np.empty(last - first), np.empty(last - first)
-        self._lost = np.empty(last - first, dtype=np.bool_)
-        self._centre(node, offset, first, last, everyone, shift, self._lost)
+    def up(self, node: np.ndarray, first: int, last: int) -> np.ndarray:
+        """Sweep up over a chunk and return log-partitions; ``node`` has a row for each of its nodes."""
+        edge, n_samples = self.edge, last - first
+        start, stop = self.packed.offsets[[first, last]].tolist()
+        self.nodes, self.where = slice(start, stop), (*self.packed.forest, first, last)
+        belief, message, self.marginal = self._space[:3, : stop - start]
+        lost = np.empty(n_samples, dtype=np.bool_)
+        self._belief, self._message, self._lost = belief, message, lost
+        shift, log_norm = np.empty(n_samples), np.empty(n_samples)
+
+        def centre(wanted: np.ndarray, low: np.ndarray) -> None:
+            """Write potentials into the beliefs of the samples wanted; tell which have low ones."""
+            given = node, start, inverse(edge.epsilon), edge.shift
+            kernels.centre(*given, *self.where, wanted, belief, shift, low)
+
+        everyone = np.ones(n_samples, dtype=np.bool_)
+        centre(everyone, lost)
         if edge.is_low:
-            self._lost[:] = True  # as long as nothing else is known
-        belief = self._belief[self._rows(first, last)]
+            lost[:] = True  # as long as nothing else is known
         np.exp(belief, out=belief)
-        kernels.scaled_up(
-            belief, self._message, edge.exp_t, *forest, first, last, log_norm, self._lost
-        )
-        if self._lost.any():
-            low = everyone  # who is low does not matter here
-            self._centre(node, offset, first, last, self._lost, shift, low)
-            kernels.log_up(belief, edge.log, *forest, first, last, self._lost, log_norm)
+        kernels.scaled_up(belief, message, edge.exp_t, *self.where, log_norm, lost)
+        if lost.any():
+            centre(lost, everyone)  # overwritten; which of them are low does not matter here
+            kernels.log_up(belief, edge.log, *self.where, lost, log_norm)
         with np.errstate(over="ignore", invalid="ignore"):
             return shift + edge.epsilon * log_norm
 
     def down(
         self,
-        first: int,
-        last: int,
         weight: np.ndarray,
-        marginal: np.ndarray,
         edge_marginal: np.ndarray | None = None,
         entropy: np.ndarray | None = None,
     ) -> None:
-        """Sweep down, after `up` on the same samples.
+        """Sweep down: fill ``marginal``, and add edge marginals times weights to ``edge_counts``.
 
-        Fills ``marginal`` and, if given, ``edge_marginal``, with a row for each node of the chunk,
-        and adds to ``edge_counts``; writes the samples' entropies into ``entropy[first:last]``.
+        ``weight`` is that of all samples.  If given, ``edge_marginal`` is filled with a table for each
+        node of the chunk, and ``entropy`` with a number for each of its samples.
         """
-        edge, forest = self._edge, self._packed.forest
-        rows = self._rows(first, last)
-        belief, quotient = self._belief[rows], self._message[rows]
-        kernels.scaled_down(belief, quotient, edge.exp, *forest, first, last, self._lost, marginal)
-        found = np.empty(last - first)
+        edge, belief, quotient, lost = self.edge, self._belief, self._message, self._lost
+        kernels.scaled_down(belief, quotient, edge.exp, *self.where, lost, self.marginal)
         if entropy is not None:
-            kernels.scaled_entropies(
-                belief, quotient, marginal, edge.log_exp, *forest, first, last, self._lost, found
-            )
-        if self._lost.any():
+            terms = belief, quotient, self.marginal, edge.log_exp
+            kernels.scaled_entropies(*terms, *self.where, lost, entropy)
+        if lost.any():
             kernels.log_down(
-                belief, edge.log, *forest, first, last, self._lost, weight, marginal,
-                self.edge_counts, _NO_PAIRS if edge_marginal is None else edge_marginal,
-                edge_marginal is not None, found,
+                belief, edge.log, *self.where, lost, weight, self.marginal, self.edge_counts,
+                _NO_PAIRS if edge_marginal is None else edge_marginal, edge_marginal is not None,
+                np.empty(len(lost)) if entropy is None else entropy,
             )  # fmt: skip
-            done = self._lost_rows(first, last)
-            belief[done] = quotient[done] = 0.0  # nothing for what follows to add
-        if entropy is not None:
-            entropy[first:last] = found
-        start, stop = self._packed.offsets[[first, last]]
-        types = self._packed.edge_types[start:stop]
+            is_lost = self._per_node(lost)
+            belief[is_lost] = quotient[is_lost] = 0.0  # nothing for what follows to add
+        types = self.packed.edge_types[self.nodes]
         if edge_marginal is not None:
             edge_marginal += quotient[:, :, None] * edge.exp[types] * belief[:, None, :]
-        self._count(belief, quotient, types, first, last, weight)
-
-    def log_belief(self, first: int, last: int) -> np.ndarray:
-        """Return, after `up`, the logarithms of its beliefs, each row up to a constant."""
-        belief = self._belief[self._rows(first, last)]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logarithm = np.log(belief)
-        lost = self._lost_rows(first, last)
-        logarithm[lost] = belief[lost]  # are logarithms already
-        return logarithm
-
-    def _count(
-        self,
-        belief: np.ndarray,
-        quotient: np.ndarray,
-        types: np.ndarray,
-        first: int,
-        last: int,
-        weight: np.ndarray,
-    ) -> None:
-        """Add ``sum_t weight q_t[a] exp(edge[a, b]) v_t[b]`` to the counts of each edge type."""
+        *_, first, last = self.where
         if (weight[first:last] != 1.0).any():
-            lengths = np.diff(self._packed.offsets[first : last + 1])
-            quotient *= np.repeat(weight[first:last], lengths)[:, None]
-        if len(self.edge_counts) == 1:
-            self.edge_counts[0] += _product(quotient, belief) * self._edge.exp[0]
-            return
+            quotient *= self._per_node(weight[first:last])[:, None]
         for k in np.unique(types):
-            nodes = types == k
-            self.edge_counts[k] += _product(quotient[nodes], belief[nodes]) * self._edge.exp[k]
+            nodes = slice(None) if len(self.edge_counts) == 1 else types == k
+            self.edge_counts[k] += _product(quotient[nodes], belief[nodes]) * edge.exp[k]
 
-    def _centre(
-        self,
-        node: np.ndarray,
-        offset: int,
-        first: int,
-        last: int,
-        wanted: np.ndarray,
-        shift: np.ndarray,
-        low: np.ndarray,
-    ) -> None:
-        """Fill the beliefs of the samples wanted with potentials; say which have low ones."""
-        kernels.centre(
-            node, offset, inverse(self._edge.epsilon), self._edge.shift, *self._packed.forest,
-            first, last, wanted, self._belief, shift, low,
-        )  # fmt: skip
+    def log_belief(self) -> np.ndarray:
+        """Return the logarithms of the beliefs of `up`, each row up to a constant."""
+        is_log = self._per_node(self._lost)[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(is_log, self._belief, np.log(self._belief))
 
-    def _lost_rows(self, first: int, last: int) -> np.ndarray:
-        """Return the positions of the nodes of lost samples."""
-        lengths = np.diff(self._packed.offsets[first : last + 1])
-        return np.flatnonzero(np.repeat(self._lost, lengths))
-
-    def _rows(self, first: int, last: int) -> slice:
-        """Rows of the nodes of samples ``first <= i < last``."""
-        start, stop = self._packed.offsets[[first, last]].tolist()
-        return slice(0, stop - start)
+    def _per_node(self, per_sample: np.ndarray) -> np.ndarray:
+        """Repeat what belongs to each sample of the chunk for each of its nodes."""
+        *_, offsets, first, last = self.where
+        return np.repeat(per_sample, np.diff(offsets[first : last + 1]))
 
 
 def sweep(
     potentials: Potentials,
     epsilon: float,
     n_jobs: int,
-    visit: Callable[[Sweeps, int, int], object] | None = None,
+    visit: Callable[[Sweeps], object] = lambda sweeps: None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sweep up over all samples and call ``visit(sweeps, first, last)`` after each chunk.
+    """Sweep up over all samples, and call ``visit`` after each chunk.
 
     Returns the samples' log-partitions, and the edge counts that visits have added up.
     """
-    samples, tempered = potentials.samples, TemperedEdge.of(potentials.edge, epsilon)
-    log_sums = np.empty(samples.n_samples)
+    packed, tempered = potentials.samples.packed, TemperedEdge.of(potentials.edge, epsilon)
+    log_sums = np.empty(potentials.samples.n_samples)
 
     def each(first: int, last: int) -> np.ndarray:
-        sweeps = Sweeps(samples.packed, tempered, first, last)
+        sweeps = Sweeps(packed, tempered, first, last)
         for a, b in sweeps.chunks:
-            log_sums[a:b] = sweeps.up(potentials.node, 0, a, b)
-            if visit is not None:
-                visit(sweeps, a, b)
+            rows = slice(*packed.offsets[[a, b]])
+            log_sums[a:b] = sweeps.up(potentials.node[rows], a, b)
+            visit(sweeps)
         return sweeps.edge_counts
 
-    counts = sum_in_order(run(each, groups(samples), n_jobs))
+    counts = reduce(np.add, run(each, groups(potentials.samples), n_jobs))
     check_possible(log_sums)
     return log_sums, counts
 
 
 def _thread_space(size: int) -> np.ndarray:
-    """Return at least ``size`` numbers of scratch space, the same ones each time if not too many.
+    """Return so many numbers of scratch space, the same ones each time if not too many.
 
     Memory that is given back after every group of samples has to be mapped anew for the next one,
     which can cost as much as the sweeps themselves.
@@ -228,14 +185,13 @@ def _thread_space(size: int) -> np.ndarray:
         space = np.empty(size)
         if size <= _KEPT_NUMBERS:
             _THREAD.space = space
-    return space
+    return space[:size]
 
 
 def _product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return ``x^T y`` by pieces so small that BLAS starts no threads of its own for them.
 
-    Those would get in the way of ours, and of each other.  (OpenBLAS stays in the calling thread up
-    to 2 ** 18 multiplications.)
+    Those would get in the way of ours, and of each other.
     """
     n_rows = max(1, _BLAS_ALONE // (x.shape[1] * y.shape[1]))
     total = x[:n_rows].T @ y[:n_rows]

@@ -5,10 +5,12 @@ It is the transpose of the product that makes potentials of weights (`medn_edu.i
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import scipy.sparse as sp
 
-from medn_edu.inference._groups import groups, run
+from medn_edu.inference._groups import feature_groups, run
 from medn_edu.inference.potentials import check_labels, check_table, check_weight
 from medn_edu.kernels import scores as kernels
 from medn_edu.samples import Samples, WeightShape
@@ -23,22 +25,15 @@ def feature_sums(samples: Samples, node_values: np.ndarray, *, n_jobs: int = 1) 
 
     Parameters
     ----------
-    samples : Samples
-        Packed samples.
+    samples, n_jobs
+        See `medn_edu.inference`.
     node_values : ndarray of shape (n_nodes, n_labels)
-        How much each node counts for each label.
-    n_jobs : int, default=1
-        Number of threads.
+        How much each node counts for each label; finite numbers.
 
     Returns
     -------
     ndarray of shape (n_labels, n_features)
         The sums, in the shape of ``coef``.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or values are not finite.
 
     Examples
     --------
@@ -64,20 +59,7 @@ def feature_sums(samples: Samples, node_values: np.ndarray, *, n_jobs: int = 1) 
         kernels.add_feature_sums(*packed.features, values[start:stop], start, stop, sums)
         return sums
 
-    return sum_in_order(run(add, feature_groups(samples), n_jobs)).T.copy()
-
-
-def feature_groups(samples: Samples) -> list[tuple[int, int]]:
-    """Cut samples into groups, few where feature sums are large compared with the features."""
-    return groups(samples, most=min(16, 1 + len(samples.data) // (8 * samples.n_features)))
-
-
-def sum_in_order(arrays: list[np.ndarray]) -> np.ndarray:
-    """Add up arrays from first to last, in the memory of the first."""
-    total = arrays[0]
-    for array in arrays[1:]:
-        total += array
-    return total
+    return reduce(np.add, run(add, feature_groups(samples), n_jobs)).T.copy()
 
 
 def edge_counts(
@@ -92,14 +74,10 @@ def edge_counts(
 
     Parameters
     ----------
-    samples : Samples
-        Packed samples.
-    labels : ndarray of int, shape (n_nodes,)
-        Label codes.
+    samples, labels, sample_weight
+        See `medn_edu.inference`.
     n_labels : int
         Number of labels.
-    sample_weight : ndarray of shape (n_samples,), optional
-        How often each sample counts.
     n_edge_types : int, optional
         Number of edge types of the model; by default those that the samples use.
 
@@ -107,11 +85,6 @@ def edge_counts(
     -------
     ndarray of shape (n_edge_types, n_labels, n_labels)
         Counts, in the shape of ``transitions``.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a code is out of range.
 
     Examples
     --------
@@ -139,10 +112,8 @@ def joint_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> 
 
     Parameters
     ----------
-    samples : Samples
-        Packed samples.
-    labels : ndarray of int, shape (n_nodes,)
-        Label codes.
+    samples, labels
+        See `medn_edu.inference`.
     shape : WeightShape
         Shape of the model's weights.
 
@@ -150,11 +121,6 @@ def joint_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> 
     -------
     scipy.sparse.csr_matrix of shape (n_samples, shape.size)
         Features in the order of the flat weight vector, so that ``F = joint_features @ weights``.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a code is out of range.
 
     Examples
     --------

@@ -4,27 +4,28 @@ At *temperature* ``epsilon`` a labelling has the probability
 
     p(y | x) = exp(F(x, y) / epsilon) / sum_y' exp(F(x, y') / epsilon),
 
-and the log-partition is ``epsilon * log sum_y exp(F(x, y) / epsilon)``, a smooth stand-in for
+and the log-partition is ``epsilon * log sum_y exp(F(x, y) / epsilon)``.  This is a smooth version of
 ``max_y F(x, y)``: never below it, and above it by at most ``epsilon`` times the logarithm of the
 number of labellings.  ``epsilon = 1`` is the conditional random field.  At ``epsilon = 0`` the
 log-partition *is* the maximum, and all probability lies on the best labelling.
 
 The sum over all labellings splits like the maximum does, so the same two sweeps find it (the
 forward-backward algorithm; Baum et al. 1970, Pearl 1982).  The derivative of the log-partition with
-respect to a potential is the marginal probability of what the potential belongs to, which gives the
-gradients of conditional random fields (Lafferty et al. 2001).
+respect to a potential is a marginal probability, which gives the gradients of conditional random
+fields (Lafferty et al. 2001).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from medn_edu.checks import check_nonnegative
-from medn_edu.inference._groups import run
+from medn_edu.inference._groups import feature_groups, run
 from medn_edu.inference._sweeps import Sweeps, TemperedEdge, sweep
-from medn_edu.inference.features import edge_counts, feature_groups, feature_sums, sum_in_order
+from medn_edu.inference.features import edge_counts, feature_sums
 from medn_edu.inference.maximization import best_labelling
 from medn_edu.inference.potentials import (
     Potentials,
@@ -98,22 +99,13 @@ def log_partition(potentials: Potentials, epsilon: float = 1.0, *, n_jobs: int =
 
     Parameters
     ----------
-    potentials : Potentials
-        Samples with their potentials.
-    epsilon : float, default=1.0
-        Temperature; at 0 this is the score of the best labelling.
-    n_jobs : int, default=1
-        Number of threads.
+    potentials, epsilon, n_jobs
+        See `medn_edu.inference`.
 
     Returns
     -------
     ndarray of shape (n_samples,)
-        Log-partitions.
-
-    Raises
-    ------
-    ValueError
-        If ``epsilon`` is negative, or a sample has no allowed labelling.
+        Log-partitions; at temperature 0 the scores of the best labellings.
 
     Examples
     --------
@@ -141,24 +133,12 @@ def marginals(
 
     Parameters
     ----------
-    potentials : Potentials
-        Samples with their potentials.
-    epsilon : float, default=1.0
-        Temperature; at 0 all probability lies on the best labelling.
-    sample_weight : ndarray of shape (n_samples,), optional
-        How often each sample counts in ``edge_counts``.
-    n_jobs : int, default=1
-        Number of threads.
+    potentials, epsilon, sample_weight, n_jobs
+        See `medn_edu.inference`.  The weights count in ``edge_counts`` only.
 
     Returns
     -------
     Marginals
-        ``node`` marginals, ``edge_counts`` and ``log_partition``.
-
-    Raises
-    ------
-    ValueError
-        If ``epsilon`` is negative, weights do not fit, or a sample has no allowed labelling.
 
     Examples
     --------
@@ -173,17 +153,17 @@ def marginals(
     array([[[0.375, 0.375],
             [0.125, 0.125]]])
     """
-    samples, node, edge = potentials.samples, potentials.node, potentials.edge
+    samples, edge = potentials.samples, potentials.edge
     weight = check_weight(samples, sample_weight)
     if check_nonnegative("epsilon", epsilon) == 0.0:
         labels, best = best_labelling(potentials, n_jobs=n_jobs)
         counts = edge_counts(samples, labels, len(edge[0]), weight, n_edge_types=len(edge))
         return Marginals(np.eye(potentials.n_labels)[labels], counts, best)
-    probability = np.empty_like(node)
+    probability = np.empty_like(potentials.node)
 
-    def visit(sweeps: Sweeps, first: int, last: int) -> None:
-        nodes = slice(samples.offsets[first], samples.offsets[last])
-        sweeps.down(first, last, weight, probability[nodes])
+    def visit(sweeps: Sweeps) -> None:
+        sweeps.down(weight)
+        probability[sweeps.nodes] = sweeps.marginal
 
     log_sums, counts = sweep(potentials, epsilon, n_jobs, visit)
     return Marginals(probability, counts, log_sums)
@@ -194,22 +174,13 @@ def edge_marginals(potentials: Potentials, epsilon: float = 1.0, *, n_jobs: int 
 
     Parameters
     ----------
-    potentials : Potentials
-        Samples with their potentials.
-    epsilon : float, default=1.0
-        Temperature; at 0 all probability lies on the best labelling.
-    n_jobs : int, default=1
-        Number of threads.
+    potentials, epsilon, n_jobs
+        See `medn_edu.inference`.
 
     Returns
     -------
     ndarray of shape (n_nodes, n_labels, n_labels)
         At node ``t`` the marginal of its edge, ``[parent's label, child's label]``; zeros at roots.
-
-    Raises
-    ------
-    ValueError
-        If ``epsilon`` is negative, or a sample has no allowed labelling.
 
     Examples
     --------
@@ -229,9 +200,8 @@ def edge_marginals(potentials: Potentials, epsilon: float = 1.0, *, n_jobs: int 
         return found
     ones = np.ones(samples.n_samples)
 
-    def visit(sweeps: Sweeps, first: int, last: int) -> None:
-        start, stop = samples.offsets[first], samples.offsets[last]
-        sweeps.down(first, last, ones, sweeps.marginal_rows[: stop - start], found[start:stop])
+    def visit(sweeps: Sweeps) -> None:
+        sweeps.down(ones, edge_marginal=found[sweeps.nodes])
 
     sweep(potentials, epsilon, n_jobs, visit)
     return found
@@ -256,42 +226,26 @@ def expected_statistics(
 
     Parameters
     ----------
-    samples : Samples
-        Packed samples.
-    coef : array_like of shape (n_labels, n_features)
-        Weights of the node features.
+    samples, coef, sample_weight, epsilon, n_jobs
+        See `medn_edu.inference`.
     edge : ndarray of shape (n_edge_types, n_labels, n_labels)
         Edge potentials; ``-inf`` where a transition is forbidden.
-    sample_weight : ndarray of shape (n_samples,), optional
-        How often each sample counts in the two sums.
-    epsilon : float, default=1.0
-        Temperature.
     loss_labels : ndarray of int, shape (n_nodes,), optional
         True labels, against which the Hamming loss is added to the potentials.
     want_entropies : bool, default=False
         Whether to find entropies and expected losses too.  They are computed from the marginals and
         not from the log-partitions, so that each can be checked against the other.
-    n_jobs : int, default=1
-        Number of threads.
 
     Returns
     -------
     ExpectedStatistics
-        ``log_partition``, ``feature_sums``, ``edge_counts`` and, if wanted, ``entropies`` and
-        ``losses``.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a sample has no allowed labelling.
 
     Examples
     --------
     >>> import numpy as np
     >>> from medn_edu.samples import pack
     >>> samples = pack([np.array([[2.0], [4.0]])])
-    >>> found = expected_statistics(samples, np.zeros((2, 1)), np.zeros((1, 2, 2)))
-    >>> found.feature_sums
+    >>> expected_statistics(samples, np.zeros((2, 1)), np.zeros((1, 2, 2))).feature_sums
     array([[3.],
            [3.]])
     """
@@ -306,35 +260,31 @@ def expected_statistics(
     log_sums = np.empty(samples.n_samples)
     entropies = np.empty(samples.n_samples) if want_entropies else None
     losses = np.empty(samples.n_samples) if want_entropies and labels is not None else None
-    weighted = bool((weight != 1.0).any())
+    is_weighted = bool((weight != 1.0).any())
 
     def each(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        sweeps = Sweeps(packed, tempered, first, last)
-        node, sums = sweeps.node_rows, np.zeros_like(weights)
+        sweeps, sums = Sweeps(packed, tempered, first, last), np.zeros_like(weights)
         for a, b in sweeps.chunks:
             start, stop = packed.offsets[a], packed.offsets[b]
-            marginal = sweeps.marginal_rows[: stop - start]
+            node = sweeps.node_rows[: stop - start]
             kernels.node_scores(*packed.features, weights, start, stop, node)
             if labels is not None:
-                node[: stop - start] = add_loss(node[: stop - start], labels[start:stop])
-            log_sums[a:b] = sweeps.up(node, start, a, b)
-            sweeps.down(a, b, weight, marginal, entropy=entropies)
+                node = add_loss(node, labels[start:stop])
+            log_sums[a:b] = sweeps.up(node, a, b)
+            sweeps.down(weight, entropy=None if entropies is None else entropies[a:b])
+            marginal = sweeps.marginal
             if losses is not None and labels is not None:
                 starts = packed.offsets[a:b] - start
                 losses[a:b] = _expected_losses(marginal, labels[start:stop], starts)
-            if weighted:
-                marginal *= np.repeat(weight[a:b], np.diff(packed.offsets[a : b + 1]))[:, None]
-            kernels.add_feature_sums(*packed.features, sweeps.marginal_rows, start, stop, sums)
+            if is_weighted:
+                marginal *= np.repeat(weight[a:b], samples.lengths[a:b])[:, None]
+            kernels.add_feature_sums(*packed.features, marginal, start, stop, sums)
         return sums, sweeps.edge_counts
 
-    parts = run(each, feature_groups(samples), n_jobs)
+    sums, counts = zip(*run(each, feature_groups(samples), n_jobs), strict=True)
     check_possible(log_sums)
     return ExpectedStatistics(
-        log_sums,
-        sum_in_order([sums for sums, _ in parts]).T.copy(),
-        sum_in_order([counts for _, counts in parts]),
-        entropies,
-        losses,
+        log_sums, reduce(np.add, sums).T.copy(), reduce(np.add, counts), entropies, losses
     )
 
 
@@ -354,11 +304,10 @@ def _best_statistics(
     found = marginals(potentials, 0.0, sample_weight=weight, n_jobs=n_jobs)
     mean = found.node * np.repeat(weight, samples.lengths)[:, None]
     sums = feature_sums(samples, mean, n_jobs=n_jobs)
-    entropies = losses = None
-    if want_entropies:
-        entropies = np.zeros(samples.n_samples)
-        if labels is not None:
-            losses = _expected_losses(found.node, labels, samples.offsets[:-1])
+    entropies = np.zeros(samples.n_samples) if want_entropies else None
+    losses = None
+    if want_entropies and labels is not None:
+        losses = _expected_losses(found.node, labels, samples.offsets[:-1])
     return ExpectedStatistics(found.log_partition, sums, found.edge_counts, entropies, losses)
 
 

@@ -29,10 +29,8 @@ def best_labelling(potentials: Potentials, *, n_jobs: int = 1) -> tuple[np.ndarr
 
     Parameters
     ----------
-    potentials : Potentials
-        Samples with their potentials.
-    n_jobs : int, default=1
-        Number of threads.
+    potentials, n_jobs
+        See `medn_edu.inference`.
 
     Returns
     -------
@@ -40,11 +38,6 @@ def best_labelling(potentials: Potentials, *, n_jobs: int = 1) -> tuple[np.ndarr
         The best labels.  Among equally good ones each node, from the root down, takes the lowest.
     scores : ndarray of shape (n_samples,)
         Their scores.
-
-    Raises
-    ------
-    ValueError
-        If a sample has no allowed labelling.
 
     Examples
     --------
@@ -78,12 +71,11 @@ def k_best(
 
     Parameters
     ----------
-    potentials : Potentials
-        Samples with their potentials.
+    potentials, n_jobs
+        See `medn_edu.inference`.
     k : int
-        How many labellings; fewer are returned where fewer are allowed.
-    n_jobs : int, default=1
-        Number of threads.
+        How many labellings; fewer are returned where fewer are allowed.  It is a ValueError if they
+        and the scratch space would take more than 2 GiB.
 
     Returns
     -------
@@ -91,28 +83,19 @@ def k_best(
         Per sample, ``labels`` of shape (k', n_nodes of the sample) and ``scores`` of shape (k',),
         best first, all different; the first is that of `best_labelling`.
 
-    Raises
-    ------
-    ValueError
-        If ``k`` is below 1 or so large that labellings and scratch space would take more than
-        2 GiB, or a sample has no allowed labelling.
-
     Examples
     --------
     >>> import numpy as np
     >>> from medn_edu.samples import pack
     >>> node, edge = np.array([[0.0, 3.0], [1.0, 0.0]]), np.array([[[2.0, 0.0], [0.0, 2.0]]])
     >>> labels, scores = k_best(Potentials(pack([np.ones((2, 1))]), node, edge), 3)[0]
-    >>> labels
-    array([[1, 1],
-           [1, 0],
-           [0, 0]])
-    >>> scores
-    array([5., 4., 3.])
+    >>> labels.tolist(), scores.tolist()
+    ([[1, 1], [1, 0], [0, 0]], [5.0, 4.0, 3.0])
     """
     samples, n_labels = potentials.samples, potentials.n_labels
     k = check_count("k", k)
-    most = _n_labellings(samples, n_labels, k)
+    with np.errstate(over="ignore"):  # infinitely many labellings are more than k, too
+        most = np.minimum(float(min(k, 2**62)), float(n_labels) ** samples.lengths)
     _check_memory(samples, n_labels, k, most)
     parents, edge_types, offsets = samples.packed.forest
 
@@ -137,14 +120,11 @@ def k_best(
     return best
 
 
-def _n_labellings(samples: Samples, n_labels: int, k: int) -> np.ndarray:
-    """Return how many labellings are asked of each sample: ``k``, or all if there are fewer."""
-    with np.errstate(over="ignore"):  # infinitely many are more than k, too
-        return np.minimum(float(min(k, 2**62)), float(n_labels) ** samples.lengths)
-
-
 def _check_memory(samples: Samples, n_labels: int, k: int, most: np.ndarray) -> None:
-    """Refuse a ``k`` whose labellings, or the lists they are made from, would not fit."""
+    """Refuse a ``k`` whose labellings, or the lists they are made from, would not fit.
+
+    ``most`` is how many labellings each sample may have: ``k``, or all if there are fewer.
+    """
     per_list = _LIST_BYTES * n_labels * (int(samples.lengths.max()) + 1)
     fits = max(1, _MOST_BYTES // (per_list + 8 * samples.n_nodes))
     needed = per_list * most.max() + 8 * float(samples.lengths @ most)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from medn_edu.checks import check_count, check_nonnegative, check_positive
-from medn_edu.inference._sweeps import Sweeps, TemperedEdge, inverse, sweep
+from medn_edu.inference._sweeps import Sweeps, inverse, sweep
 from medn_edu.inference.maximization import best_labelling
 from medn_edu.inference.potentials import Potentials, check_labels, labelling_scores
 from medn_edu.kernels import sampling as kernels
@@ -38,26 +38,17 @@ def draw_labellings(
 
     Parameters
     ----------
-    potentials : Potentials
-        Samples with their potentials.
+    potentials, epsilon, n_jobs
+        See `medn_edu.inference`.
     n_draws : int, default=1
         Number of labellings per sample.
-    epsilon : float, default=1.0
-        Temperature; at 0 every draw is the best labelling.
     rng : numpy.random.Generator
         Source of randomness; the same state gives the same draws, whatever ``n_jobs`` is.
-    n_jobs : int, default=1
-        Number of threads.
 
     Returns
     -------
     ndarray of int64, shape (n_draws, n_nodes)
         Labels.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of its range, or a sample has no allowed labelling.
 
     Examples
     --------
@@ -71,17 +62,15 @@ def draw_labellings(
     >>> bool(0.9 < (draws[:, 0] == draws[:, 1]).mean() < 1.0)
     True
     """
-    samples = potentials.samples
     n_draws = check_count("n_draws", n_draws)
     if check_nonnegative("epsilon", epsilon) == 0.0:
         return np.tile(best_labelling(potentials, n_jobs=n_jobs)[0], (n_draws, 1))
-    log_edge = TemperedEdge.of(potentials.edge, epsilon).log
-    uniforms = rng.random((n_draws, samples.n_nodes))
-    labels = np.empty((n_draws, samples.n_nodes), dtype=np.int64)
+    uniforms = rng.random((n_draws, potentials.samples.n_nodes))
+    labels = np.empty(uniforms.shape, dtype=np.int64)
 
-    def visit(sweeps: Sweeps, first: int, last: int) -> None:
-        belief, forest = sweeps.log_belief(first, last), samples.packed.forest
-        kernels.draw_down(belief, log_edge, *forest, first, last, uniforms, labels)
+    def visit(sweeps: Sweeps) -> None:
+        belief, edge = sweeps.log_belief(), sweeps.edge.log
+        kernels.draw_down(belief, edge, *sweeps.where, uniforms, labels)
 
     sweep(potentials, epsilon, n_jobs, visit)
     return labels
@@ -97,31 +86,25 @@ def gibbs_labellings(
 ) -> np.ndarray:
     """Draw one labelling of each sample by Gibbs sampling.
 
+    Forbidden transitions could trap the sampler.  They are accepted only if some label is allowed at
+    every node and, as parent and as child, next to every label along edges of every type: then every
+    labelling can be reached by way of the one that has this label everywhere.
+
     Parameters
     ----------
-    potentials : Potentials
-        Samples with their potentials.
+    potentials, epsilon
+        See `medn_edu.inference`.  The temperature must be above 0.
     n_sweeps : int
         How often every node is redrawn, in the order of their numbers.
     rng : numpy.random.Generator
         Source of randomness.
     start : ndarray of int, shape (n_nodes,), optional
-        Labels to start from; by default the best labelling.
-    epsilon : float, default=1.0
-        Temperature, above 0.
+        Allowed labels to start from; by default the best labelling.
 
     Returns
     -------
     ndarray of int64, shape (n_nodes,)
         Labels after the last sweep.
-
-    Raises
-    ------
-    ValueError
-        If a sample has no allowed labelling, the start is not an allowed one, or forbidden
-        transitions could trap the sampler: they are accepted only if some label is allowed at every
-        node and, as parent and as child, next to every label along edges of every type.  (Then every
-        labelling can be reached by way of the one that has that label everywhere.)
 
     Examples
     --------
@@ -151,23 +134,20 @@ def gibbs_labellings(
     edge_t = np.array(edge.transpose(0, 2, 1), order="C")
     child_starts, children = _children(packed.parents)
     table = _table(packed.parents, child_starts, node.shape[1], n_sweeps)
-    done = 0
-    while done < n_sweeps:
-        n = min(n_sweeps - done, max(1, _UNIFORMS // samples.n_nodes))
+    at_once = max(1, _UNIFORMS // samples.n_nodes)
+    for done in range(0, n_sweeps, at_once):
+        n = min(at_once, n_sweeps - done)
         kernels.gibbs_sweeps(
             node, edge, edge_t, inverse(epsilon), packed.parents, packed.edge_types, child_starts,
             children, rng.random((n, samples.n_nodes)), labels, table,
         )  # fmt: skip
-        done += n
     return labels
 
 
 def _refuse_traps(node: np.ndarray, edge: np.ndarray) -> None:
     allowed = edge > -np.inf
-    if allowed.all():
-        return
     neutral = allowed.all(axis=(0, 1)) & allowed.all(axis=(0, 2)) & (node > -np.inf).all(axis=0)
-    if not neutral.any():
+    if not allowed.all() and not neutral.any():
         raise ValueError(
             "forbidden transitions could trap Gibbs sampling, which changes one node at a time; "
             "expected a label that is allowed next to every label, or use draw_labellings, which "

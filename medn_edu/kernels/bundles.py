@@ -32,9 +32,8 @@ __all__ = [
 # it would make a labelling that should be gone the worst one still in use.
 ROUNDING = 1e-13
 
-FIRST_NODE = np.int64(
-    0
-)  # of a `Sample`; a plain 0 is a type of its own to numba: compiled once more
+# The first node of a `Sample`.  A plain 0 is a type of its own to numba, and compiled once more.
+FIRST_NODE = np.int64(0)
 
 
 class Blocks(NamedTuple):

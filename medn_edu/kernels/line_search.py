@@ -14,10 +14,9 @@ from medn_edu.kernels._compile import kernel
 
 __all__ = ["ACCURACY", "INSIDE", "N_EVALUATIONS", "ROUNDING", "is_high_enough", "next_step"]
 
-N_EVALUATIONS = (
-    60  # at most so many, until the slope is non-negative, so that the function has grown,
-)
-ACCURACY = 0.1  # and this share of what it was at first;
+# The search ends where the slope is not negative, so that the function has grown, and small.
+N_EVALUATIONS = 60  # at most so many
+ACCURACY = 0.1  # a slope below this share of what it was at first is small
 ROUNDING = 1e-9  # a slope that is negative by this share counts as zero
 INSIDE = 0.99  # share of the way to the end of the domain, near which rounding grows without bounds
 

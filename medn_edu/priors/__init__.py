@@ -41,8 +41,12 @@ at a finite :math:`\eta` with a finite slope.  Means beyond this slope can only 
 moving a tiny probability ever farther out, so P1 may have no minimiser.  A prior is *steep* if its
 mean grows without bound towards every finite end of the domain.  `check_prior` refuses the others.
 
-The parameters of all priors are finite numbers above 0; anything else is a ValueError.  To write a
-prior of your own, subclass `Prior`, which has an example.
+The parameters of all priors are finite numbers above 0; anything else is a ValueError.
+
+To write a prior of your own, subclass `Prior` (``base.py``), which has an example.  The package's own
+priors are in ``gaussian.py``, ``tailed.py`` and ``bounded.py``.  A new one there is a ``ClosedForm``
+with ``_log_mgf``, ``_mean`` and ``_variance``.  To be fast it also needs its slope and curvature in
+`medn_edu.kernels.tilting`, under the name that ``compiled`` returns.
 """
 
 from __future__ import annotations

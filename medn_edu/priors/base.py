@@ -34,10 +34,6 @@ class Prior(ABC):
     are, as positions in the flat vector of all weights; None means all of them, in order.  Only a
     prior that differs from weight to weight needs to look at it.
 
-    Outside the domain, ``log_mgf`` and ``variance`` of the priors that come with the package are
-    infinite.  Their ``mean`` is infinite too, with the sign of the end that was passed, so it never
-    decreases.
-
     Examples
     --------
     A logistic prior, which has the tails of the Laplace prior and a round top:
@@ -83,7 +79,7 @@ class Prior(ABC):
 
     @abstractmethod
     def log_mgf(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-        """Log moment generating function ``Lambda(eta) = log E exp(eta w)``.
+        """Log moment generating function ``Lambda(eta) = log E exp(eta w)``, one number per weight.
 
         Parameters
         ----------
@@ -91,11 +87,6 @@ class Prior(ABC):
             The natural parameter of each weight.
         index : ndarray of int, same shape as ``eta``, optional
             Which weights these are; all of them by default.
-
-        Returns
-        -------
-        ndarray of float, same shape as ``eta``
-            The values.
         """
 
     @abstractmethod
@@ -134,46 +125,13 @@ class Prior(ABC):
     def value(self, weights: np.ndarray) -> float:
         """Divergence ``KL(p || p0)`` of a posterior with these means, summed over all weights.
 
-        This is the prior as a convex regulariser of the mean weights, and `conjugate` is its
-        conjugate.
-
-        Parameters
-        ----------
-        weights : ndarray of float, shape (n_weights,)
-            Mean of each weight.
-
-        Returns
-        -------
-        float
-            The sum of ``kl``, rounded only once.
-
-        Examples
-        --------
-        At the means that belong to ``eta``, value and conjugate add up to the product of the two:
-
-        >>> from medn_edu.priors import GaussianPrior
-        >>> prior, eta = GaussianPrior(2.0), np.array([1.0, -3.0])
-        >>> weights = prior.mean(eta)
-        >>> prior.value(weights), prior.conjugate(eta), float(eta @ weights)
-        (10.0, 10.0, 20.0)
+        This is the prior as a convex regulariser of the mean weights.  At ``weights = mean(eta)``
+        value and `conjugate` add up to ``eta @ weights``.
         """
         return math.fsum(self.kl(weights))
 
     def conjugate(self, eta: np.ndarray) -> float:
-        """Conjugate of `value`: the log moment generating function, summed over all weights.
-
-        The examples of `value` show both.
-
-        Parameters
-        ----------
-        eta : ndarray of float, shape (n_weights,)
-            The natural parameter of each weight.
-
-        Returns
-        -------
-        float
-            The sum of ``log_mgf``, rounded only once.
-        """
+        """Conjugate of `value`: the log moment generating function, summed over all weights."""
         return math.fsum(self.log_mgf(eta))
 
     def log_density(self, w: np.ndarray) -> np.ndarray:
@@ -189,38 +147,22 @@ class Prior(ABC):
         """Draw weights from the posterior, that is, from the prior tilted by ``exp(eta w)``.
 
         With ``eta = 0`` this draws from the prior itself.  The draws from the priors that come with
-        the package are exact.  A prior of your own that can be drawn from defines this method.
+        the package are exact.  A prior of your own that can be drawn from defines this method;
+        without it there is a TypeError.
 
         Parameters
         ----------
-        eta : ndarray of float
-            The natural parameter of each weight, inside the domain.
+        eta, index : ndarray
+            As for `log_mgf`; ``eta`` is inside the domain.
         rng : numpy.random.Generator
             Draws the numbers.
         n_draws : int
             Number of draws, at least 1.
-        index : ndarray of int, same shape as ``eta``, optional
-            Which weights these are; all of them by default.
 
         Returns
         -------
         ndarray of float, shape (n_draws, n_weights)
             A row for each draw; all numbers are independent.
-
-        Raises
-        ------
-        TypeError
-            If the prior does not define how to draw.
-        ValueError
-            If a natural parameter is not inside the domain.
-
-        Examples
-        --------
-        >>> from medn_edu.priors import TwoPointPrior
-        >>> TwoPointPrior().draw(np.array([0.0, 9.0]), np.random.default_rng(0), n_draws=3)
-        array([[-1.,  1.],
-               [ 1.,  1.],
-               [-1.,  1.]])
         """
         if not isinstance(rng, Generator):
             raise TypeError(f"rng is {shown(rng)}; expected a numpy.random.Generator.")
@@ -256,8 +198,10 @@ class Prior(ABC):
 class ClosedForm(Prior):
     """A prior with the same formulas for all weights, which are evaluated inside the domain only.
 
-    Each parameter must be a number above 0 and is kept as a float.  ``largest`` says how large it
-    may be, and one over that how small, before the formulas would overflow.
+    Outside, ``log_mgf``, ``variance`` and ``mean`` are infinite, the mean with the sign of the end that
+    was passed, so that it never decreases.  Each parameter must be a number above 0 and is kept as a
+    float.  ``largest`` says how large it may be, and one over that how small, before the formulas
+    would overflow.
     """
 
     largest: ClassVar[dict[str, float]]

@@ -22,7 +22,7 @@ _CLOSE = 1e-4
 
 
 def check_prior(prior: Any, n_weights: int | None = None) -> Prior:
-    """Return ``prior`` if MEDN can work with it.
+    """Return ``prior`` itself if MEDN can work with it.
 
     Its functions are tried at a few points.  ``log_mgf`` must be 0 at 0 and finite around it,
     ``mean`` must be its slope, ``variance`` the slope of ``mean``, and ``kl`` the conjugate of
@@ -35,11 +35,6 @@ def check_prior(prior: Any, n_weights: int | None = None) -> Prior:
         A prior, one of the package's or your own.
     n_weights : int, optional
         Number of weights that it must answer for.  By default, only the first weight is tried.
-
-    Returns
-    -------
-    Prior
-        The prior itself.
 
     Raises
     ------

@@ -51,12 +51,13 @@ class GaussianPrior(Prior):
     domain = (-math.inf, math.inf)
 
     def __post_init__(self) -> None:
-        if np.ndim(self.prior_variance) == 0:
-            variance = self.prior_variance
-            item = variance.item() if isinstance(variance, np.ndarray) else variance
-            object.__setattr__(self, "prior_variance", check_positive("prior_variance", item))
+        variance: Any = self.prior_variance
+        if np.ndim(variance) > 0:
+            variance = _positive_vector(variance)
         else:
-            object.__setattr__(self, "prior_variance", _positive_vector(self.prior_variance))
+            item = variance.item() if isinstance(variance, np.ndarray) else variance
+            variance = check_positive("prior_variance", item)
+        object.__setattr__(self, "prior_variance", variance)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -1,8 +1,7 @@
 """Problems: data, loss and regulariser joined into a primal, a dual and a certificate.
 
-Constants such as ``C`` and ``lam`` are given their meaning here and nowhere else, and so is the gap: a
-`Problem` computes its primal value from weights alone and its dual value from dual variables alone, and
-knows nothing of how a solver found them.  All models of the family are one problem:
+A `Problem` computes its primal value from weights alone and its dual value from dual variables alone,
+and knows nothing of how a solver found them.  All models of the family are one problem:
 
 ========  =====================================  ==============================================
 model     loss                                   regulariser
@@ -14,8 +13,16 @@ CRF       `SoftMaxLoss`                          `L2Norm`, `L1Norm` or an `Elast
 between   `SoftMaxLoss` at other temperatures    `L2Norm`
 ========  =====================================  ==============================================
 
-`medn_edu.problems.problem` derives the dual; `medn_edu.problems.constants` says which constants of the
-L1 problems belong together.
+Where is it?
+
+* The primal, the dual of P1, and the gap: ``problem.py`` derives them and has `Problem.primal`,
+  `Problem.dual` and `Problem.certify`.  A dual value asks dual variables for three sums, which
+  ``dual_variables.py`` has.
+* A loss: ``losses.py``.  A new one needs ``_constants``, ``_evaluate`` and ``_conjugate``.
+* A regulariser: ``regularisers.py``.  A new one needs ``value`` and ``conjugate``.
+* A slack, the price of a margin violation: `medn_edu.slacks`.  A prior: `medn_edu.priors`.
+* Gradients and curvature of the soft-max loss, for quasi-Newton methods: ``soft_max.py``.
+* Which constants of the L1 problems belong together: ``constants.py``.
 """
 
 from medn_edu.problems.constants import (

@@ -37,19 +37,14 @@ _ROUNDING = 1e-8  # to which the dual variables of a linear program are accurate
 
 
 def l1_constant(C: float, eta: np.ndarray) -> float:
-    """Return the constant of the L1-M3N that has the same solution.
+    """Return ``C / (2 max |eta_k|)``, the constant of the L1-M3N that has the same solution.
 
     Parameters
     ----------
     C : float
         Price of the slacks in a problem whose regulariser is a function of ``|w|_1``; 1 for the ball.
     eta : ndarray of shape (n_weights,)
-        ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` at its solution, not all zero.
-
-    Returns
-    -------
-    float
-        ``C / (2 max |eta_k|)``.
+        ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` at its solution.
 
     Raises
     ------
@@ -72,7 +67,7 @@ def l1_constant(C: float, eta: np.ndarray) -> float:
 
 
 def l1_constant_of_em(C: float, lam: float, n_weights: int, l1_norm: float) -> float:
-    """Return the constant of the L1-M3N that has the solution of an adaptive M3N.
+    """Return ``C K / (4 lam |w*|_1)``, the constant of the L1-M3N with an adaptive M3N's solution.
 
     Parameters
     ----------
@@ -82,11 +77,6 @@ def l1_constant_of_em(C: float, lam: float, n_weights: int, l1_norm: float) -> f
         Number of weights, ``K``.
     l1_norm : float
         ``|w*|_1`` of its solution; positive.
-
-    Returns
-    -------
-    float
-        ``C K / (4 lam |w*|_1)``.
 
     Examples
     --------
@@ -98,23 +88,14 @@ def l1_constant_of_em(C: float, lam: float, n_weights: int, l1_norm: float) -> f
 
 
 def em_constant(l1_C: float, C: float, n_weights: int, l1_norm: float) -> float:
-    """Return the ``lam`` at which an adaptive M3N has the solution of an L1-M3N.
+    """Return ``C K / (4 C' |w*|_1)``, the ``lam`` of the adaptive M3N with an L1-M3N's solution.
 
     Parameters
     ----------
     l1_C : float
-        Constant of the L1-M3N; positive.
-    C : float
-        Constant of the adaptive M3N; positive.
-    n_weights : int
-        Number of weights, ``K``.
-    l1_norm : float
-        ``|w*|_1`` of the solution; positive.
-
-    Returns
-    -------
-    float
-        ``C K / (4 C' |w*|_1)``.
+        Constant ``C'`` of the L1-M3N; positive.
+    C, n_weights, l1_norm : float, int, float
+        As for `l1_constant_of_em`.
 
     Examples
     --------
@@ -126,7 +107,9 @@ def em_constant(l1_C: float, C: float, n_weights: int, l1_norm: float) -> float:
 
 
 def weight_bounds(gap: float, eta: np.ndarray, rounding: float = 0.0) -> np.ndarray:
-    """Bound the magnitudes of the weights in every solution of L1-M3N.
+    """Bound the magnitudes of the weights in every solution of L1-M3N, by ``gap / (1/2 - |eta_k|)``.
+
+    The bound is infinite where ``|eta_k|`` is a half, up to 1e-8.
 
     Parameters
     ----------
@@ -136,11 +119,6 @@ def weight_bounds(gap: float, eta: np.ndarray, rounding: float = 0.0) -> np.ndar
         ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` of feasible dual variables: no entry beyond a half.
     rounding : float, default=0.0
         Least gap that is believed: a computed one may be 0 by rounding.
-
-    Returns
-    -------
-    ndarray of shape (n_weights,)
-        ``gap / (1/2 - |eta_k|)``, infinite where ``|eta_k|`` is a half, up to 1e-8.
 
     Examples
     --------

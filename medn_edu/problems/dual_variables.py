@@ -1,14 +1,15 @@
-"""Dual variables ``alpha_i(y)``: how much each labelling of each sample weighs.
+"""Dual variables ``alpha_i(y)``: how much each labelling of each sample counts.
 
-There are exponentially many, so they are kept in one of three forms: a list of the labellings that
-weigh something (`DualVariables`), sums by node and edge (`DualMarginals`), or the weights of a model
-whose distributions they are (`ModelDistributions`).  A dual value needs three sums of them,
+There are exponentially many, so they are kept in one of three forms: a list of those above 0
+(`DualVariables`), sums by node and edge (`DualMarginals`), or, of a model's distributions, nothing but
+what a dual value needs (`ModelDistributions`).  A dual value needs three sums,
 
     loss    sum_i,y alpha_i(y) loss_i(y),
     eta     sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y)),
     totals  sum_y alpha_i(y) of each sample i,
 
-which every form answers for the training samples they belong to.
+and has to know if the dual variables are feasible.  A soft-max loss also needs their entropies, which
+`DualMarginals` do not have.  Each form has a method for each of these, which takes the training samples.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ _ROUNDING = 1e-9  # how far marginals may be from consistent, relative to their 
 class DualVariables:
     """Sparse dual variables: the labellings with ``alpha_i(y) > 0``.
 
-    Labelling ``j`` belongs to sample ``sample[j]``, reads ``labels[offsets[j]:offsets[j + 1]]`` and
-    has the dual variable ``values[j]``.  Solutions list samples in ascending order.
+    Labelling ``j`` reads ``labels[offsets[j]:offsets[j + 1]]``.  Solutions list samples in ascending
+    order.
 
     Parameters
     ----------
@@ -206,10 +207,8 @@ class DualMarginals:
         ----------
         data : LabelledSamples
             The samples.
-        labels : ndarray of int64, shape (n_nodes,)
-            The labellings, all samples one after the other.
-        values : ndarray of float64, shape (n_samples,)
-            The dual variable of each.
+        labels, values : ndarray
+            As for `DualVariables.on`.
         """
         n_nodes, n_labels = data.samples.n_nodes, data.n_labels
         zeros = cls(np.zeros((n_nodes, n_labels)), np.zeros((n_nodes, n_labels, n_labels)))
@@ -221,12 +220,8 @@ class DualMarginals:
 
         Parameters
         ----------
-        samples : Samples
-            The samples.
-        labels : ndarray of int64, shape (n_nodes,)
-            The labellings, all samples one after the other.
-        values : ndarray of float64, shape (n_samples,)
-            The dual variable of each.
+        samples, labels, values : Samples and two ndarrays
+            As for `DualVariables.on`.
         """
         value = values[samples.sample_of_node]
         child = np.flatnonzero(samples.parents >= 0)
@@ -268,9 +263,8 @@ class DualMarginals:
         child = np.flatnonzero(samples.parents >= 0)
         edge = self.edge[child]
         forbidden = np.where(data.allowed[samples.edge_types[child]], 0.0, np.abs(edge))
-        off = np.zeros(samples.n_nodes)
+        off = np.abs(self.node.sum(axis=1) - totals[samples.sample_of_node])
         off = np.maximum(off, -self.node.min(axis=1))
-        off = np.maximum(off, np.abs(self.node.sum(axis=1) - totals[samples.sample_of_node]))
         for error in (
             -edge.min(axis=(1, 2)),
             forbidden.max(axis=(1, 2)),
@@ -283,7 +277,7 @@ class DualMarginals:
 
 @dataclass(frozen=True, eq=False)
 class ModelDistributions:
-    """Dual variables ``alpha_i = s_i p_w(. | x_i)``, told by what a dual value needs of them."""
+    """Dual variables ``alpha_i = s_i p_w(. | x_i)``, of which only what a dual value needs is kept."""
 
     natural_parameter: np.ndarray  # eta, by which observed features exceed expected ones
     expected_losses: np.ndarray  # (n_samples,); zeros where the loss has no part in the problem

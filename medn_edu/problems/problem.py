@@ -34,9 +34,10 @@ variables add up to ``C``; other slacks leave the sum free.  For the soft-max lo
 ``epsilon`` times an entropy (Hazan and Urtasun 2010, Claim 1 with ``p = q = 2``).
 
 No ``D(alpha)`` exceeds any ``P(w)``, so the *duality gap* between two points bounds how far ``w`` is
-from optimal.  It is computed from ``w`` and ``alpha`` alone, never from what a solver collected.  A
-solver of a soft-max problem that keeps no dual variables is certified by ``alpha_i = p_w(. | x_i)``;
-for these the gap is ``R(w) + R*(eta) - w . eta``, with squares the squared gradient over ``2 lam``.
+from optimal.  `Problem.certify` computes it from ``w`` and ``alpha`` alone, never from what a solver
+collected.  A solver of a soft-max problem that keeps no dual variables is certified by
+``alpha_i = p_w(. | x_i)``.  For these the gap is ``R(w) + R*(eta) - w . eta``, with squares the squared
+gradient over ``2 lam``.
 """
 
 from __future__ import annotations
@@ -44,22 +45,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
 from medn_edu import inference
-from medn_edu.priors import GaussianPrior
+from medn_edu.priors import Prior
 from medn_edu.problems.dual_variables import Dual, DualMarginals, DualVariables, ModelDistributions
-from medn_edu.problems.losses import Curvature, Evaluation, MarginLoss, SoftMaxLoss
+from medn_edu.problems.losses import Evaluation, MarginLoss, SoftMaxLoss
 from medn_edu.problems.regularisers import (
     ElasticNet,
     Regulariser,
-    SmoothRegulariser,
     dual_scaling,
     minimum_norm_subgradient,
 )
 from medn_edu.samples import LabelledSamples, WeightShape
-from medn_edu.slacks import LinearSlack
 
 __all__ = ["Certificate", "Problem"]
 
@@ -177,53 +177,56 @@ class Problem:
 
     @property
     def margin_loss(self) -> MarginLoss:
-        """The loss, if it is a `MarginLoss`.
-
-        Raises
-        ------
-        TypeError
-            If it is not.
-        """
+        """The loss, if it is a `MarginLoss`; a TypeError if not."""
         if not isinstance(self.loss, MarginLoss):
             raise TypeError(f"the loss is {self.loss!r}; expected a MarginLoss.")
         return self.loss
 
     @property
     def soft_max_loss(self) -> SoftMaxLoss:
-        """The loss, if it is a `SoftMaxLoss`.
-
-        Raises
-        ------
-        TypeError
-            If it is not.
-        """
+        """The loss, if it is a `SoftMaxLoss`; a TypeError if not."""
         if not isinstance(self.loss, SoftMaxLoss):
             raise TypeError(f"the loss is {self.loss!r}; expected a SoftMaxLoss.")
         return self.loss
 
     @property
-    def prior(self) -> SmoothRegulariser:
-        """The regulariser, if its conjugate is smooth, as that of a prior.
-
-        Raises
-        ------
-        TypeError
-            If it is not.
-        """
+    def prior(self) -> Prior | ElasticNet:
+        """The regulariser, if its conjugate is smooth, as that of a prior; a TypeError if not."""
         regulariser = self.regulariser
         has_kinks = isinstance(regulariser, ElasticNet) and regulariser.l2 == 0
-        if has_kinks or not isinstance(regulariser, SmoothRegulariser):
+        if has_kinks or not hasattr(regulariser, "log_mgf"):
             raise TypeError(
                 f"the regulariser is {regulariser!r}, whose conjugate has kinks; expected a prior, an "
                 "L2Norm, or an ElasticNet with l2 > 0."
             )
-        return regulariser
+        return cast("Prior | ElasticNet", regulariser)
+
+    @property
+    def elastic_net(self) -> ElasticNet:
+        """The regulariser, if quasi-Newton solvers know it and the loss; a TypeError if not."""
+        if not (isinstance(self.regulariser, ElasticNet) and isinstance(self.loss, SoftMaxLoss)):
+            raise TypeError(
+                f"the loss is {self.loss!r} and the regulariser {self.regulariser!r}; expected a "
+                "SoftMaxLoss with an L2Norm, L1Norm or ElasticNet."
+            )
+        return self.regulariser
 
     @property
     def has_dual(self) -> bool:
         """Whether there is a dual, and so a gap: always, if weights cost anything."""
         net = self.regulariser
         return not (isinstance(net, ElasticNet) and net.l1 == net.l2 == 0)
+
+    @cached_property
+    def observed(self) -> np.ndarray:
+        """Observed features ``sum_i s_i f(x_i, y_i)``, shape (n_weights,)."""
+        data, samples, weight = self.data, self.data.samples, self.data.sample_weight
+        truth = np.zeros((samples.n_nodes, data.n_labels))
+        truth[np.arange(samples.n_nodes), data.labels] = weight[samples.sample_of_node]
+        counts = inference.edge_counts(
+            samples, data.labels, data.n_labels, weight, n_edge_types=len(data.allowed)
+        )
+        return self.weight_shape.join(inference.feature_sums(samples, truth), counts)
 
     def potentials(self, weights: np.ndarray) -> inference.Potentials:
         """Return the training samples' potentials under these weights."""
@@ -249,17 +252,7 @@ class Problem:
     def violated(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Find each sample's most violated margin by loss-augmented decoding.
 
-        Parameters
-        ----------
-        weights : ndarray of shape (n_weights,)
-            Weights.
-
-        Returns
-        -------
-        labels : ndarray of int64, shape (n_nodes,)
-            The labellings, all samples one after the other.
-        violation : ndarray of shape (n_samples,)
-            ``max_y H_i(y)``.
+        Returns the labellings, all samples one after the other, and each ``max_y H_i(y)``.
         """
         return self.margin_loss._violated(self, weights)
 
@@ -285,24 +278,20 @@ class Problem:
     def certify(
         self, weights: np.ndarray, alpha: DualVariables | DualMarginals | None = None
     ) -> Certificate:
-        """Compute primal and dual value apart and from scratch: the gap, and what is behind it.
+        """Compute primal and dual value from scratch: the gap, and what is behind it.
 
         Parameters
         ----------
         weights : ndarray of shape (n_weights,)
             The weights.
         alpha : DualVariables or DualMarginals, optional
-            The dual variables that a solver keeps; with a soft-max loss by default ``p_w(. | x_i)``.
+            The dual variables that a solver keeps, which a margin loss needs.  A soft-max loss is
+            certified by ``p_w(. | x_i)`` without them.
 
         Returns
         -------
         Certificate
-            Both values; dual variables and ``eta`` are scaled as is best.
-
-        Raises
-        ------
-        TypeError
-            If a margin loss is to be certified without dual variables.
+            Both values, with dual variables and ``eta`` scaled as is best.
         """
         found = self.loss._evaluate(self, weights)
         primal = self.regulariser.value(weights) + self._sum(found)
@@ -313,144 +302,26 @@ class Problem:
                     "a margin loss is certified by dual variables; the solver kept none."
                 )
             point = self.loss._distributions(self, weights, found.losses)
-        gradient = -point.eta(self.data)
-        dual, point, eta = self._dual(point) if self.has_dual else (-math.inf, point, -gradient)
+        net, subgradient_norm = self.regulariser, None
+        if alpha is None and isinstance(net, ElasticNet) and net.l1 > 0:
+            gradient = net.l2 * weights - point.eta(self.data)
+            steepest = minimum_norm_subgradient(weights, gradient, net.l1)
+            subgradient_norm = float(np.abs(steepest).max())
+        if self.has_dual:
+            dual, point, eta = self._dual(point)
+        else:
+            dual, eta = -math.inf, point.eta(self.data)
         return Certificate(
-            primal,
-            dual,
-            None if isinstance(point, ModelDistributions) else point,
-            eta,
-            self._subgradient_norm(weights, gradient) if alpha is None else None,
-            found.rounding,
-            found.rounding_counts,
+            primal=primal,
+            dual=dual,
+            alpha=None if isinstance(point, ModelDistributions) else point,
+            eta=eta,
+            subgradient_norm=subgradient_norm,
+            rounding=found.rounding,
+            rounding_counts=found.rounding_counts,
         )
-
-    def _subgradient_norm(self, weights: np.ndarray, gradient: np.ndarray) -> float | None:
-        net = self.regulariser
-        if not (isinstance(net, ElasticNet) and net.l1 > 0):
-            return None
-        return float(np.abs(self.subgradient(weights, gradient + net.l2 * weights)).max())
 
     def distributions(self, weights: np.ndarray) -> ModelDistributions:
         """Return ``p_w(. | x_i)`` as dual variables, for a soft-max loss."""
-        return self.soft_max_loss._distributions(
-            self, weights, self.loss._evaluate(self, weights).losses
-        )
-
-    @property
-    def softness(self) -> float:
-        """By how much soft-max and max can differ, ``epsilon sum_i s_i log |Y_i|``."""
-        return self.soft_max_loss._softness(self)
-
-    def hard(self) -> Problem:
-        """Return the loss-augmented problem at temperature 0, divided by ``l2``: M3N.
-
-        Raises
-        ------
-        ValueError
-            If there are no squares or no loss; the hard problem then has no solution, or only 0.
-        """
-        l2 = self.elastic_net.l2
-        if not (l2 > 0 and self.soft_max_loss.loss_augmented):
-            raise ValueError(
-                f"the hard problem needs a penalty and a loss; this one has l2={l2:g} and "
-                f"loss_augmented={self.soft_max_loss.loss_augmented}."
-            )
-        loss = MarginLoss(LinearSlack(1.0 / l2))
-        return Problem(self.data, loss, GaussianPrior(), self.n_jobs)
-
-    # -- what the quasi-Newton solvers ask of a soft-max loss ------------------------------------
-
-    @cached_property
-    def observed(self) -> np.ndarray:
-        """Observed features ``sum_i s_i f(x_i, y_i)``, shape (n_weights,)."""
-        samples, labels, weight = self.data.samples, self.data.labels, self.data.sample_weight
-        truth = np.zeros((samples.n_nodes, self.data.n_labels))
-        truth[np.arange(samples.n_nodes), labels] = weight[samples.sample_of_node]
-        n_types = len(self.data.allowed)
-        counts = inference.edge_counts(
-            samples, labels, self.data.n_labels, weight, n_edge_types=n_types
-        )
-        return self.weight_shape.join(inference.feature_sums(samples, truth), counts)
-
-    @property
-    def elastic_net(self) -> ElasticNet:
-        """The regulariser, if it is one that the quasi-Newton solvers know.
-
-        Raises
-        ------
-        TypeError
-            If it is not, or the loss is not a soft-max.
-        """
-        if not (isinstance(self.regulariser, ElasticNet) and isinstance(self.loss, SoftMaxLoss)):
-            raise TypeError(
-                f"the loss is {self.loss!r} and the regulariser {self.regulariser!r}; expected a "
-                "SoftMaxLoss with an L2Norm, L1Norm or ElasticNet."
-            )
-        return self.regulariser
-
-    def smooth_part(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the smooth part of the objective, losses and squares, and its gradient.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_weights,)
-            Weights.
-
-        Returns
-        -------
-        value : float
-            ``P(w)`` less the magnitudes.
-        gradient : ndarray of shape (n_weights,)
-            Its gradient, 0 at forbidden transitions whose weight is 0.
-        """
-        l2 = self.elastic_net.l2
-        log_partition, features = self.soft_max_loss._expected_features(self, weights)
-        # w . observed is the weighted sum of the scores of the true labellings.
-        loss = log_partition - float(weights @ self.observed)
-        squares = 0.5 * l2 * float(weights @ weights)
-        return loss + squares, l2 * weights - self.observed + features
-
-    def gap_estimate(self, weights: np.ndarray, value: float, gradient: np.ndarray) -> float:
-        """Estimate the duality gap from an evaluation of the smooth part, without other sweeps.
-
-        With squares it is exact up to rounding.  Without them ``H(p_w) = log Z - E F`` gives the sum
-        of the entropies as ``L(w) + w . eta``, and for the entropy of mixtures with the truth all
-        samples are taken to be equally likely.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_weights,)
-            The weights.
-        value, gradient : float, ndarray of shape (n_weights,)
-            What `smooth_part` returns there.
-        """
-        net = self.elastic_net
-        if net.l1 == 0:
-            return float(gradient @ gradient) / (2 * net.l2) if net.l2 > 0 else math.inf
-        if net.l2 > 0:
-            return net._gap(weights, net.l2 * weights - gradient)
-        total = float(self.data.sample_weight.sum())
-        entropy = value - float(weights @ gradient)
-        mean_loss = np.array([max(value / total, 0.0)])
-        mean = ModelDistributions(gradient, np.zeros(1), np.array([entropy / total]), mean_loss)
-        mixture = float(mean.scaled(net._dual_scaling(0.0, gradient)).entropy[0])
-        return max(value + net.magnitudes(weights) - total * mixture, 0.0)
-
-    def curvature(self, weights: np.ndarray) -> Curvature:
-        """Return the parts of an approximate Hessian of the loss."""
-        return self.soft_max_loss._curvature(self, weights)
-
-    def subgradient(self, weights: np.ndarray, gradient: np.ndarray | None = None) -> np.ndarray:
-        """Return the minimum-norm subgradient of ``P``; 0 at the optimum only.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_weights,)
-            Weights.
-        gradient : ndarray of shape (n_weights,), optional
-            Gradient of the smooth part there, if it is known already.
-        """
-        if gradient is None:
-            gradient = self.smooth_part(weights)[1]
-        return minimum_norm_subgradient(weights, gradient, self.elastic_net.l1)
+        loss = self.soft_max_loss
+        return loss._distributions(self, weights, loss._evaluate(self, weights).losses)

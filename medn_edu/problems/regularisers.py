@@ -4,8 +4,8 @@ A problem adds a *regulariser* ``R(w)`` to its losses, and its dual subtracts th
 
     R*(eta) = max_w  eta . w - R(w).
 
-Every prior of `medn_edu.priors` is a regulariser, the divergence ``KL(p || p0) = sum_k Lambda*(w_k)`` of
-the posterior with mean ``w``, and its conjugate is ``sum_k Lambda(eta_k)``.  Here are the others:
+Every prior of `medn_edu.priors` is a regulariser, with ``R(w) = sum_k Lambda*(w_k)`` and
+``R*(eta) = sum_k Lambda(eta_k)``.  Here are the others:
 
 ===================  ==========================================  ==================================
 regulariser          ``R(w)``                                    ``R*(eta)``
@@ -41,7 +41,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 
@@ -54,58 +54,33 @@ __all__ = [
     "L2Ball",
     "L2Norm",
     "Regulariser",
-    "SmoothRegulariser",
     "SquaredL1Norm",
     "dual_scaling",
     "minimum_norm_subgradient",
+    "soft_threshold",
 ]
 
 _ROUNDING = 1e-9  # relative; how far outside its ball a projected point may be
 
 
 class Regulariser(Protocol):
-    """A convex function of the weights that knows its conjugate: a prior, or one of the below."""
+    """A convex function of the weights that knows its conjugate: a prior, or one of those below.
+
+    If dual variables may need scaling, it also has ``_dual_scaling(loss, eta)``, see `dual_scaling`.
+    """
 
     def value(self, weights: np.ndarray) -> float:
         """Return ``R(w)``."""
-        ...
 
     def conjugate(self, eta: np.ndarray) -> float:
         """Return ``R*(eta)``."""
-        ...
-
-
-@runtime_checkable
-class SmoothRegulariser(Regulariser, Protocol):
-    """One whose conjugate is smooth, a sum over weights: a prior, or an elastic net with squares."""
-
-    @property
-    def domain(self) -> tuple[float, float]:
-        """Open interval of ``eta_k`` on which the conjugate is finite."""
-        ...
-
-    @property
-    def compiled(self) -> tuple[str, tuple[float, float]] | None:
-        """Name and parameters of the formulas in compiled code, if it knows them."""
-        ...
-
-    def log_mgf(self, eta: np.ndarray, index: np.ndarray | None = None, /) -> np.ndarray:
-        """Return the conjugate ``Lambda(eta_k)`` of each weight, or of the weights at ``index``."""
-        ...
-
-    def mean(self, eta: np.ndarray, index: np.ndarray | None = None, /) -> np.ndarray:
-        """Return its slope, the weight."""
-        ...
-
-    def variance(self, eta: np.ndarray, index: np.ndarray | None = None, /) -> np.ndarray:
-        """Return its curvature, or a bound on it."""
-        ...
 
 
 def dual_scaling(regulariser: Regulariser, loss: float, eta: np.ndarray) -> float:
     """Return the ``t`` from 0 to 1 at which ``t * loss - R*(t * eta)`` is largest, or feasible.
 
-    Regularisers that do not say have a smooth conjugate, and solvers that need no scaling.
+    It is 1 for priors and all others that do not say: their conjugates are smooth, and their solvers
+    need no scaling.
     """
     scaling = getattr(regulariser, "_dual_scaling", None)
     return 1.0 if scaling is None else float(scaling(loss, eta))
@@ -116,17 +91,12 @@ class ElasticNet:
     """Magnitudes and squares together, ``l1 |w|_1 + l2 |w|_2^2 / 2`` (Zou and Hastie 2005).
 
     With ``l2 > 0`` its conjugate is smooth, and `medn_edu.solvers.block_frank_wolfe` takes it like a
-    prior: ``log_mgf`` and its derivatives are the conjugate, one coordinate at a time.
+    prior: ``log_mgf``, ``mean`` and ``variance`` are its terms, slope and curvature, weight by weight.
 
     Parameters
     ----------
     l1, l2 : float
-        Strengths of the two parts, not negative.
-
-    Raises
-    ------
-    ValueError
-        If a strength is negative or not finite.
+        Strengths of the two parts, finite and not negative.
 
     Examples
     --------
@@ -158,27 +128,26 @@ class ElasticNet:
         """Return ``sum_k (|eta_k| - l1)_+^2 / (2 l2)``; without squares 0 or infinity."""
         if self.l2 == 0:
             return 0.0 if _largest(eta) <= self.l1 * (1 + _ROUNDING) else math.inf
-        beyond = self._beyond(eta) if self.l1 > 0 else eta
+        beyond = soft_threshold(eta, self.l1)
         return float(beyond @ beyond) / (2 * self.l2)
 
-    def _dual_scaling(self, loss: float, eta: np.ndarray) -> float:
+    def _dual_scaling(self, _loss: float, eta: np.ndarray) -> float:
         """Return the largest factor that is feasible; 1 with squares."""
-        del loss
         if self.l2 > 0 or self.l1 == 0:
             return 1.0
         return self.l1 / max(self.l1, _largest(eta))
 
     def _gap(self, weights: np.ndarray, eta: np.ndarray) -> float:
         """Return ``R(w) + R*(eta) - w . eta``, never negative, for ``l2 > 0``."""
-        squares = self.l2 * weights - self._beyond(eta)
+        squares = self.l2 * weights - soft_threshold(eta, self.l1)
         kinks = self.l1 * np.abs(weights) - weights * np.clip(eta, -self.l1, self.l1)
         return float(squares @ squares) / (2 * self.l2) + float(kinks.sum())
 
-    # -- what the block solver asks of a prior --------------------------------------------------
+    # -- with squares: what the block solver asks of a prior -------------------------------------
 
     @property
     def domain(self) -> tuple[float, float]:
-        """Open interval of ``eta`` on which the conjugate is finite, if ``l2 > 0``."""
+        """Open interval of ``eta`` on which the conjugate is finite."""
         return (-math.inf, math.inf)
 
     @property
@@ -187,28 +156,25 @@ class ElasticNet:
         return ("elastic_net", (float(self.l1), float(self.l2)))
 
     def log_mgf(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
-        """Return the conjugate of each coordinate."""
-        return np.square(self._beyond(eta)) / (2 * self.l2)
+        """Return the terms of the conjugate."""
+        return np.square(soft_threshold(eta, self.l1)) / (2 * self.l2)
 
     def mean(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
         """Return the weights that belong to ``eta``: the slope of the conjugate."""
-        return self._beyond(eta) / self.l2
+        return soft_threshold(eta, self.l1) / self.l2
 
     def variance(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
         """Return a bound on the curvature of the conjugate, ``1 / l2``."""
         return np.full(np.shape(eta), 1 / self.l2)
 
-    def _beyond(self, eta: np.ndarray) -> np.ndarray:
-        return np.sign(eta) * np.maximum(np.abs(eta) - self.l1, 0.0)
-
 
 class L2Norm(ElasticNet):
-    """Half the sum of the squares, ``scale |w|_2^2 / 2``; nothing with ``scale=0``.
+    """Half the sum of the squares, ``scale |w|_2^2 / 2``.
 
     Parameters
     ----------
     scale : float, default=1.0
-        Strength, not negative.
+        Strength, not negative; at 0 weights cost nothing.
 
     Examples
     --------
@@ -222,12 +188,12 @@ class L2Norm(ElasticNet):
 
 
 class L1Norm(ElasticNet):
-    """The sum of the magnitudes times ``scale``, by default a half, as in L1-M3N (its problem P1).
+    """The sum of the magnitudes, ``scale |w|_1``.
 
     Parameters
     ----------
     scale : float, default=0.5
-        Strength, positive.
+        Strength, positive; a half in L1-M3N (its problem P1).
 
     Examples
     --------
@@ -302,12 +268,15 @@ class _Ball(ABC):
     def _norm(self, weights: np.ndarray) -> float: ...
 
     @abstractmethod
-    def conjugate(self, eta: np.ndarray) -> float:
-        """Return the radius times the dual norm of ``eta``."""
+    def _dual_norm(self, eta: np.ndarray) -> float: ...
 
     def value(self, weights: np.ndarray) -> float:
         """Return 0 inside the ball, infinity outside."""
         return 0.0 if self._norm(weights) <= self.radius * (1 + _ROUNDING) else math.inf
+
+    def conjugate(self, eta: np.ndarray) -> float:
+        """Return the radius times the dual norm of ``eta``."""
+        return self.radius * self._dual_norm(eta)
 
     def _dual_scaling(self, loss: float, eta: np.ndarray) -> float:
         """Return 0 or 1: the dual value is proportional to the factor."""
@@ -333,9 +302,8 @@ class L1Ball(_Ball):
     def _norm(self, weights: np.ndarray) -> float:
         return math.fsum(np.abs(weights))
 
-    def conjugate(self, eta: np.ndarray) -> float:
-        """Return ``radius max |eta_k|``."""
-        return self.radius * _largest(eta)
+    def _dual_norm(self, eta: np.ndarray) -> float:
+        return _largest(eta)
 
 
 class L2Ball(_Ball):
@@ -357,21 +325,23 @@ class L2Ball(_Ball):
     def _norm(self, weights: np.ndarray) -> float:
         return float(np.linalg.norm(weights))
 
-    def conjugate(self, eta: np.ndarray) -> float:
-        """Return ``radius |eta|_2``."""
-        return self.radius * float(np.linalg.norm(eta))
+    def _dual_norm(self, eta: np.ndarray) -> float:
+        return self._norm(eta)
 
 
 def minimum_norm_subgradient(weights: np.ndarray, gradient: np.ndarray, l1: float) -> np.ndarray:
     """Return the subgradient of least norm of a smooth function plus ``l1 |w|_1``.
 
-    It is ``gradient + l1 sign(w)``, and at 0 what the gradient exceeds ``l1`` by.
-
-    >>> minimum_norm_subgradient(np.array([1.0, 0.0, 0.0]), np.array([-2.0, -2.0, 0.5]), 1.0)
-    array([-1., -1.,  0.])
+    It is ``gradient + l1 sign(w)``, and at 0 what the gradient exceeds ``l1`` by.  Only at an optimum
+    is it 0.
     """
-    at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
+    at_zero = soft_threshold(gradient, l1)
     return np.where(weights == 0, at_zero, gradient + l1 * np.sign(weights))
+
+
+def soft_threshold(numbers: np.ndarray, threshold: float) -> np.ndarray:
+    """Return numbers moved towards 0 by a threshold, and 0 for those that would cross it."""
+    return np.sign(numbers) * np.maximum(np.abs(numbers) - threshold, 0.0)
 
 
 def _largest(eta: np.ndarray) -> float:

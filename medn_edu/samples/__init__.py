@@ -1,9 +1,16 @@
 """Samples: what users hand in, checked once and packed into flat arrays.
 
-Samples are packed by `pack`, labels of any hashable kind become codes (`encode_labels`), forbidden
-transitions become a table (`forbidden_to_allowed`), and `label_samples` joins the three for training.
-Every check that a sample must pass is in this folder, and nothing above it checks samples again.
-`medn_edu.samples.structures` says what a packed sample is.
+The way of a sample through this folder:
+
+1. `pack` (``packing.py``) takes a list of matrices and forests, or samples packed before.
+2. Each sample is checked on the way (``checks.py``): the list itself, each matrix (`as_matrix`), its
+   width, the values of all features (`check_values`), then each forest's parents and edge types.
+3. `Samples` (``structures.py``) holds the packed arrays and checks that they fit (`check_packed`).
+4. For training, `encode_labels` turns labels into codes, `forbidden_to_allowed` makes a table of
+   allowed transitions, and `label_samples` joins them with the samples (``labels.py``).
+
+Each check raises a TypeError or ValueError of one sentence.  Nothing above this folder checks samples
+again.  `medn_edu.samples.structures` says what a packed sample is.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Whether what users hand in is what it should be: matrices, parents, edge types.
+"""Checks of samples, in the order in which `pack` makes them.
 
-Compiled code follows every number it is given, out of memory if need be, so nothing that is wrong may
+Compiled code follows every number it is given, even out of memory, so nothing that is wrong may
 pass.  Each check raises one sentence that names the sample and says what was expected.
 """
 
@@ -16,13 +16,14 @@ from medn_edu.checks import as_numbers
 
 __all__ = [
     "MAGNITUDE",
-    "are_integers",
     "are_positions",
-    "are_rows",
+    "as_list",
     "as_matrix",
     "check_edge_types",
+    "check_packed",
     "check_parents",
     "check_values",
+    "check_width",
 ]
 
 MAGNITUDE = 1e100  # squares of larger numbers, and sums of them, come near the end of float64
@@ -30,7 +31,18 @@ _N_EDGE_TYPES = 10_000  # each takes n_labels ** 2 weights, in use or not
 _MOST_FEATURES = 2**31 - 1  # columns are numbered by int32
 
 
-# -- matrices -----------------------------------------------------------------------------------
+# -- lists and matrices -------------------------------------------------------------------------
+
+
+def as_list(value: Any, name: str, expected: str) -> list[Any]:
+    """Return what a sequence holds; from a data frame that would be the names of its columns."""
+    odd = isinstance(value, (str, bytes, dict)) or hasattr(value, "columns") or sp.issparse(value)
+    try:
+        if odd:
+            raise TypeError
+        return list(value)
+    except TypeError:
+        raise TypeError(f"{name} is a {type(value).__name__}; expected {expected}.") from None
 
 
 def as_matrix(features: Any, i: int) -> Any:
@@ -63,12 +75,11 @@ def _numbers(values: Any, i: int) -> np.ndarray:
 
 
 def _as_rows(matrix: Any, i: int) -> Any:
-    """Return a sparse sample as CSR, checked before anything compiled, scipy's too, walks along it."""
+    """Return a sparse sample as CSR, checked before scipy's compiled code walks along its arrays."""
     if getattr(matrix, "dtype", np.float64) != np.float64:
         _numbers(np.empty(0, matrix.dtype), i)
     try:
         rows = matrix.tocsr() if _is_sound(matrix) else None
-        objects = rows is not None and rows.dtype == object
     except (AttributeError, IndexError, OverflowError, TypeError, ValueError):
         rows = None
     if rows is None:
@@ -76,7 +87,7 @@ def _as_rows(matrix: Any, i: int) -> Any:
             f"sample {i} of X is a damaged {type(matrix).__name__}: it has entries outside its shape "
             f"{matrix.shape}, or its arrays do not fit together; expected one as scipy makes it."
         )
-    if objects:
+    if rows.dtype == object:
         rows = sp.csr_matrix((_numbers(rows.data, i), rows.indices, rows.indptr), rows.shape)
     return rows
 
@@ -85,19 +96,17 @@ def _is_sound(matrix: Any) -> bool:
     """Tell whether all numbers of a sparse matrix of any format are inside it."""
     n_rows, n_columns = matrix.shape
     match matrix.format:
-        case "csr" if np.ndim(matrix.data) == 1:
-            return are_rows(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
-        case "csc" if np.ndim(matrix.data) == 1:
-            return are_rows(matrix.data, matrix.indices, matrix.indptr, matrix.shape[::-1])
+        case "csr" | "csc":
+            shape = matrix.shape if matrix.format == "csr" else (n_columns, n_rows)
+            return _are_rows(matrix.data, matrix.indices, matrix.indptr, shape, ndim=1)
         case "bsr":
             blocks = matrix.data
             if np.ndim(blocks) != 3 or not all(blocks.shape[1:]):
                 return False
             shape, left = np.divmod(matrix.shape, blocks.shape[1:])
-            return not left.any() and are_rows(blocks, matrix.indices, matrix.indptr, shape)
-        case "coo":
-            pairs = zip(matrix.coords, matrix.shape, strict=True)
-            return all(are_positions(at, n) and len(at) == len(matrix.data) for at, n in pairs)
+            return not left.any() and _are_rows(
+                blocks, matrix.indices, matrix.indptr, shape, ndim=3
+            )
         case "dia":
             offsets, data = matrix.offsets, matrix.data
             return (
@@ -110,34 +119,42 @@ def _is_sound(matrix: Any) -> bool:
                 len(columns) == len(values) and all(0 <= column < n_columns for column in columns)
                 for columns, values in zip(matrix.rows, matrix.data, strict=True)
             )
-        case "csr" | "csc":
-            return False
-    places = matrix.tocoo().coords  # of a dictionary of keys, in Python
-    return all(are_positions(at, n) for at, n in zip(places, matrix.shape, strict=True))
+    entries = matrix.tocoo()  # coo itself, or a dictionary of keys, which is walked along in Python
+    pairs = zip(entries.coords, matrix.shape, strict=True)
+    return all(are_positions(at, n) and len(at) == len(entries.data) for at, n in pairs)
 
 
-def are_rows(data: Any, indices: Any, indptr: Any, shape: Sequence[int]) -> bool:
+def _are_rows(data: Any, indices: Any, indptr: Any, shape: Sequence[int], *, ndim: int) -> bool:
     """Tell whether compressed rows stay inside their arrays and their shape; scipy may not ask."""
     if any(map(np.ma.isMaskedArray, (data, indices, indptr))):
         return False
-    if not (isinstance(data, np.ndarray) and are_integers(indices) and are_integers(indptr)):
+    if not (isinstance(data, np.ndarray) and _are_integers(indices) and _are_integers(indptr)):
         return False
     if len(indptr) != shape[0] + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
         return False
     n = indptr[-1]
-    return n <= min(len(indices), len(data)) and are_positions(indices[:n], shape[1])
+    return (
+        data.ndim == ndim
+        and n <= min(len(indices), len(data))
+        and are_positions(indices[:n], shape[1])
+    )
 
 
 def are_positions(values: Any, n: int) -> bool:
-    """Tell whether values are an array of whole numbers from 0 to n - 1."""
-    return are_integers(values) and (
+    """Tell whether values are a vector of whole numbers from 0 to n - 1."""
+    return _are_integers(values) and (
         not len(values) or bool(values.min() >= 0 and values.max() < n)
     )
 
 
-def are_integers(values: Any) -> bool:
-    """Tell whether values are a vector of whole numbers."""
+def _are_integers(values: Any) -> bool:
     return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu"
+
+
+def check_width(width: int, expected: int | None, name: str) -> None:
+    """Refuse samples with more or fewer features than expected, if it is known how many."""
+    if expected is not None and width != expected:
+        raise ValueError(f"{name} has {width} features; expected {expected}.")
 
 
 def check_values(features: sp.csr_matrix, offsets: np.ndarray) -> None:
@@ -196,3 +213,32 @@ def _integers(values: Any, name: str, i: int, n_nodes: int) -> np.ndarray:
     if numbers.shape != (n_nodes,) or not ((whole == numbers) & (np.abs(numbers) < 2.0**53)).all():
         raise ValueError(f"{name} of sample {i} must be {n_nodes} whole numbers, one per node.")
     return whole
+
+
+# -- packed samples -----------------------------------------------------------------------------
+
+
+def check_packed(features: Any, offsets: Any, parents: Any, edge_types: Any) -> None:
+    """Refuse packed arrays that do not fit together; each question trusts those before it."""
+
+    def require(name: str, fits: bool) -> None:
+        if not fits:
+            raise ValueError(
+                f"the {name} of these Samples do not fit, because somebody built or changed them "
+                "by hand; expected Samples as medn_edu.packing.pack makes them."
+            )
+
+    require("features", getattr(features, "format", "") == "csr" and features.ndim == 2)
+    rows = features.data, features.indices, features.indptr
+    require("features", _are_rows(*rows, features.shape, ndim=1))
+    require("features", features.data.dtype == np.float64)
+    n_nodes = features.shape[0]
+    require("offsets", _are_integers(offsets) and len(offsets) > 0)
+    require("offsets", offsets[0] == 0 and offsets[-1] == n_nodes)
+    require("offsets", (offsets[1:] > offsets[:-1]).all())
+    require("parents", _are_integers(parents) and len(parents) == n_nodes)
+    start = np.repeat(offsets[:-1], np.diff(offsets))
+    inside = (parents >= start) & (parents < np.arange(n_nodes))
+    require("parents", (inside | (parents == -1)).all())
+    require("edge_types", _are_integers(edge_types) and len(edge_types) == n_nodes)
+    require("edge_types", (edge_types >= 0).all())

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.checks import as_numbers, shown
-from medn_edu.samples.checks import MAGNITUDE, are_positions
-from medn_edu.samples.packing import as_list
+from medn_edu.samples.checks import MAGNITUDE, are_positions, as_list
 from medn_edu.samples.structures import LabelledSamples, Samples
 
 __all__ = [
@@ -22,6 +21,10 @@ __all__ = [
 ]
 
 _N_WEIGHTS = 10**8  # of all transitions together: 0.8 GB
+_SHOWN = 12  # labels in a sentence
+
+
+# -- labels -------------------------------------------------------------------------------------
 
 
 def encode_labels(
@@ -30,13 +33,36 @@ def encode_labels(
     """Turn label sequences into codes: each node's position in ``classes``, and the classes.
 
     Labels are any hashable values; without ``classes``, the labels known from training, they are those
-    found in ``y``, sorted.  Whatever does not fit the samples is a TypeError or ValueError.
+    found in ``y``, sorted.  Those that cannot be compared are sorted by type and text.
 
     >>> import numpy as np
     >>> from medn_edu.samples import pack
     >>> encode_labels(["aba"], pack([np.ones((3, 2))]))
     (array([0, 1, 0]), array(['a', 'b'], dtype='<U1'))
     """
+    flat = _flat_labels(y, samples)
+    if classes is not None:
+        known = list(classes)
+    else:
+        known = list(set(flat))
+        try:
+            known.sort()  # type: ignore[call-arg]
+        except TypeError:
+            known.sort(key=lambda label: (type(label).__name__, repr(label)))
+    code_of = {label: code for code, label in enumerate(known)}
+    codes = np.empty(len(flat), dtype=np.int64)
+    for t, label in enumerate(flat):
+        if label not in code_of:
+            raise ValueError(
+                f"label {shown(label)} of sample {samples.sample_of_node[t]} was not seen in training; "
+                f"the known labels are {_shortened(known)}."
+            )
+        codes[t] = code_of[label]
+    return codes, class_array(known)
+
+
+def _flat_labels(y: Iterable[Any], samples: Samples) -> list[Hashable]:
+    """Return the labels of all nodes as Python objects, if there is one at each."""
     if isinstance(y, Set):
         raise TypeError(f"y is a {type(y).__name__}, which has no order; expected a list.")
     sequences = as_list(y, "y", "one label sequence per sample")
@@ -53,20 +79,74 @@ def encode_labels(
                 f"sample {i} has {samples.lengths[i]} nodes but y[{i}] has {len(labels)} labels; "
                 "expected one label per node."
             )
+        for label in labels:
+            _check_label(label, i)
         flat.extend(labels)
-    _check_labels(flat, samples)
-    known = _sorted_classes(set(flat)) if classes is None else list(classes)
-    code_of = {label: code for code, label in enumerate(known)}
-    codes = np.empty(len(flat), dtype=np.int64)
-    for t, label in enumerate(flat):
-        code = code_of.get(label)
-        if code is None:
+    return flat
+
+
+def _label_list(sequence: Any, i: int) -> list[Hashable]:
+    """Return one sample's labels as Python objects; a string is a sequence of characters."""
+    if np.ma.is_masked(sequence):
+        raise ValueError(f"y[{i}] has masked entries; expected a label at every node.")
+    if isinstance(sequence, np.ndarray):
+        if sequence.ndim != 1:
             raise ValueError(
-                f"label {shown(label)} of sample {samples.sample_of_node[t]} was not seen in training; "
-                f"the known labels are {_shortened(known)}."
+                f"y[{i}] has {sequence.ndim} dimensions; expected one label per node, shape (n_nodes,)."
             )
-        codes[t] = code
-    return codes, class_array(known)
+        return sequence.tolist()
+    try:
+        if isinstance(sequence, Set | Mapping) or hasattr(sequence, "columns"):
+            raise TypeError
+        return [label.item() if isinstance(label, np.generic) else label for label in sequence]
+    except TypeError:
+        raise TypeError(
+            f"y[{i}] is a {type(sequence).__name__}; expected a sequence of labels, one per node."
+        ) from None
+
+
+def _check_label(label: Any, i: int) -> None:
+    """Refuse labels that no dictionary takes, and those that say that there is none."""
+    try:
+        hash(label)
+    except TypeError:
+        raise TypeError(
+            f"sample {i} has the label {shown(label)}, which is not "
+            "hashable; expected strings, numbers, booleans or other hashable values."
+        ) from None
+    try:
+        missing = label is None or bool(label != label)
+    except (TypeError, ValueError):  # pandas' NA answers neither yes nor no
+        missing = True
+    if missing:
+        raise ValueError(
+            f"sample {i} has a missing label ({shown(label)}); expected a label at every node."
+        )
+
+
+def class_array(classes: list[Hashable]) -> np.ndarray:
+    """Return labels as an array; of objects when numpy would change or nest them."""
+    if len({type(label) for label in classes}) == 1 and isinstance(
+        classes[0], (str, bool, int, float)
+    ):
+        try:
+            array = np.array(classes)
+        except OverflowError:
+            array = np.array([])
+        back = array.tolist()  # numpy drops trailing NULs of strings and rounds huge integers
+        if back == classes and type(back[0]) is type(classes[0]):
+            return array
+    array = np.empty(len(classes), dtype=object)
+    array[:] = classes
+    return array
+
+
+def _shortened(values: list[Hashable]) -> str:
+    text = ", ".join(map(shown, values[:_SHOWN]))
+    return text if len(values) <= _SHOWN else f"{text}, ... ({len(values)} in all)"
+
+
+# -- transitions --------------------------------------------------------------------------------
 
 
 def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int = 1) -> np.ndarray:
@@ -79,7 +159,7 @@ def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int 
     array([[[False,  True],
             [ True,  True]]])
     """
-    code_of = {label: code for code, label in enumerate(_class_list(classes))}
+    code_of = {label: code for code, label in enumerate(classes.tolist())}
     if n_edge_types * len(code_of) ** 2 > _N_WEIGHTS:
         raise ValueError(
             f"{n_edge_types} edge types and {len(code_of)} labels make more than {_N_WEIGHTS} "
@@ -105,6 +185,26 @@ def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int 
         for pair in as_list(pairs, f"forbidden[{edge_type}]", pairs_are):
             allowed[edge_type][_pair_codes(pair, code_of)] = False
     return allowed
+
+
+def _pair_codes(pair: Any, code_of: dict[Hashable, int]) -> tuple[int, int]:
+    try:
+        parent, child = pair
+        hash((parent, child))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"forbidden holds {shown(pair)}; expected pairs (parent's label, child's label)."
+        ) from None
+    for label in (parent, child):
+        if label not in code_of:
+            raise ValueError(
+                f"forbidden names the label {shown(label)}, which does not occur; "
+                f"the known labels are {_shortened(list(code_of))}."
+            )
+    return code_of[parent], code_of[child]
+
+
+# -- training samples ---------------------------------------------------------------------------
 
 
 def check_sample_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
@@ -150,98 +250,3 @@ def label_samples(
         )
     weight = check_sample_weight(sample_weight, samples.n_samples)
     return LabelledSamples(samples, codes, allowed, weight)
-
-
-# ---------------------------------------------------------------------------------------------
-# Checks.  Each raises one sentence that names the sample.
-
-
-def _label_list(sequence: Any, i: int) -> list[Hashable]:
-    """Return one sample's labels as Python objects; a string is a sequence of characters."""
-    if np.ma.is_masked(sequence):
-        raise ValueError(f"y[{i}] has masked entries; expected a label at every node.")
-    if isinstance(sequence, np.ndarray):
-        if sequence.ndim != 1:
-            raise ValueError(
-                f"y[{i}] has {sequence.ndim} dimensions; expected one label per node, shape (n_nodes,)."
-            )
-        return sequence.tolist()
-    try:
-        if isinstance(sequence, Set | Mapping) or hasattr(sequence, "columns"):
-            raise TypeError
-        return [label.item() if isinstance(label, np.generic) else label for label in sequence]
-    except TypeError:
-        raise TypeError(
-            f"y[{i}] is a {type(sequence).__name__}; expected a sequence of labels, one per node."
-        ) from None
-
-
-def _check_labels(flat: list[Hashable], samples: Samples) -> None:
-    for t, label in enumerate(flat):
-        try:
-            hash(label)
-        except TypeError:
-            raise TypeError(
-                f"sample {samples.sample_of_node[t]} has the label {shown(label)}, which is not "
-                "hashable; expected strings, numbers, booleans or other hashable values."
-            ) from None
-        try:
-            missing = label is None or bool(label != label)
-        except (TypeError, ValueError):  # pandas' NA answers neither yes nor no
-            missing = True
-        if missing:
-            raise ValueError(
-                f"sample {samples.sample_of_node[t]} has a missing label ({shown(label)}); "
-                "expected a label at every node."
-            )
-
-
-def _sorted_classes(labels: set[Hashable]) -> list[Hashable]:
-    """Sort labels; those that cannot be compared are sorted by type and text."""
-    try:
-        return sorted(labels)  # type: ignore[type-var]
-    except TypeError:
-        return sorted(labels, key=lambda label: (type(label).__name__, repr(label)))
-
-
-def class_array(classes: list[Hashable]) -> np.ndarray:
-    """Return labels as an array; of objects when numpy would change or nest them."""
-    if len({type(label) for label in classes}) == 1 and isinstance(
-        classes[0], (str, bool, int, float)
-    ):
-        try:
-            array = np.array(classes)
-        except OverflowError:
-            array = np.array([])
-        back = array.tolist()  # numpy drops trailing NULs of strings and rounds huge integers
-        if back == classes and type(back[0]) is type(classes[0]):
-            return array
-    array = np.empty(len(classes), dtype=object)
-    array[:] = classes
-    return array
-
-
-def _class_list(classes: np.ndarray) -> list[Hashable]:
-    return np.asarray(classes).tolist() if not isinstance(classes, list) else classes
-
-
-def _pair_codes(pair: Any, code_of: dict[Hashable, int]) -> tuple[int, int]:
-    try:
-        parent, child = pair
-        hash((parent, child))
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"forbidden holds {shown(pair)}; expected pairs (parent's label, child's label)."
-        ) from None
-    for label in (parent, child):
-        if label not in code_of:
-            raise ValueError(
-                f"forbidden names the label {shown(label)}, which does not occur; "
-                f"the known labels are {_shortened(list(code_of))}."
-            )
-    return code_of[parent], code_of[child]
-
-
-def _shortened(values: list[Hashable], most: int = 12) -> str:
-    text = ", ".join(map(shown, values[:most]))
-    return text if len(values) <= most else f"{text}, ... ({len(values)} in all)"

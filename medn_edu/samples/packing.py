@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from medn_edu.checks import as_numbers
 from medn_edu.kernels.compress import compress_rows
-from medn_edu.samples.checks import as_matrix, check_edge_types, check_parents, check_values
+from medn_edu.samples import checks
 from medn_edu.samples.structures import Forest, Samples
 
-__all__ = ["as_list", "pack"]
+__all__ = ["pack"]
 
 _CHUNK_NUMBERS = 2**17  # dense rows are compressed while they are in a processor's cache
 
@@ -24,7 +24,7 @@ def pack(X: Iterable[Any] | Samples, *, n_features: int | None = None) -> Sample
 
     A sample is an array or scipy sparse matrix of shape (n_nodes, n_features), which is a chain, or a
     `Forest`.  Samples packed before are returned as they are, so that packing once and predicting
-    often costs nothing.  Whatever is wrong is a TypeError or ValueError that names the sample.
+    often costs nothing.
 
     >>> import numpy as np
     >>> samples = pack([np.ones((3, 2)), np.ones((1, 2))])
@@ -33,55 +33,45 @@ def pack(X: Iterable[Any] | Samples, *, n_features: int | None = None) -> Sample
     """
     if isinstance(X, Samples):
         X.check()  # as they were packed, unless somebody wrote into their arrays
-        check_values(X.features, X.offsets)
-        _check_width(X.n_features, n_features, "X")
+        checks.check_values(X.features, X.offsets)
+        checks.check_width(X.n_features, n_features, "X")
         return X
     if isinstance(X, Set) or (not sp.issparse(X) and getattr(X, "ndim", 3) in (0, 2)):
         what = f"a {type(X).__name__}" + " with 2 dimensions" * (getattr(X, "ndim", 0) == 2)
         raise TypeError(f"X is {what}; expected a sequence of samples, one matrix for each.")
-    items = as_list(X, "X", "a sequence of samples")
+    items = checks.as_list(X, "X", "a sequence of samples")
     if not items:
         raise ValueError("X holds no samples; expected at least one.")
     matrices = [
-        as_matrix(item.features if isinstance(item, Forest) else item, i)
+        checks.as_matrix(item.features if isinstance(item, Forest) else item, i)
         for i, item in enumerate(items)
     ]
-    shapes = np.array([matrix.shape for matrix in matrices])
-    width = int(shapes[0, 1]) if n_features is None else n_features
-    for i in np.flatnonzero(shapes[:, 1] != width)[:1]:
-        _check_width(shapes[i, 1], width, f"sample {i} of X")
-    offsets = np.concatenate([[0], np.cumsum(shapes[:, 0])]).astype(np.int64)
+    for i, matrix in enumerate(matrices):
+        expected = matrices[0].shape[1] if n_features is None else n_features
+        checks.check_width(matrix.shape[1], expected, f"sample {i} of X")
+    lengths = [matrix.shape[0] for matrix in matrices]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     features = _stack(matrices, offsets)
-    check_values(features, offsets)
+    checks.check_values(features, offsets)
+    return Samples(features, offsets, *_edges(items, offsets))
+
+
+def _edges(items: list[Any], offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parents and edge types of all nodes; what is no `Forest` is a chain."""
     parents = np.arange(-1, offsets[-1] - 1, dtype=np.int64)
     parents[offsets[:-1]] = -1
     edge_types = np.zeros(offsets[-1], dtype=np.int64)
     for i, item in enumerate(items):
-        if isinstance(item, Forest):
-            first, last = offsets[i], offsets[i + 1]
-            if item.parents is not None:
-                local = check_parents(item.parents, i, last - first)
-                parents[first:last] = np.where(local < 0, -1, local + first)
-            if item.edge_types is not None:
-                is_root = parents[first:last] < 0
-                edge_types[first:last] = check_edge_types(item.edge_types, i, is_root)
-    return Samples(features, offsets, parents, edge_types)
-
-
-def as_list(value: Any, name: str, expected: str) -> list[Any]:
-    """Return what a sequence holds; a data frame would only tell the names of its columns."""
-    odd = isinstance(value, (str, bytes, dict, Forest)) or hasattr(value, "columns")
-    try:
-        if odd or sp.issparse(value):
-            raise TypeError
-        return list(value)
-    except TypeError:
-        raise TypeError(f"{name} is a {type(value).__name__}; expected {expected}.") from None
-
-
-def _check_width(width: int, expected: int | None, name: str) -> None:
-    if expected is not None and width != expected:
-        raise ValueError(f"{name} has {width} features; expected {expected}.")
+        if not isinstance(item, Forest):
+            continue
+        first, last = offsets[i], offsets[i + 1]
+        if item.parents is not None:
+            local = checks.check_parents(item.parents, i, last - first)
+            parents[first:last] = np.where(local < 0, -1, local + first)
+        if item.edge_types is not None:
+            is_root = parents[first:last] < 0
+            edge_types[first:last] = checks.check_edge_types(item.edge_types, i, is_root)
+    return parents, edge_types
 
 
 def _stack(matrices: list[Any], offsets: np.ndarray) -> sp.csr_matrix:

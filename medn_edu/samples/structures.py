@@ -1,15 +1,10 @@
-"""Structured samples: forests of nodes, packed into flat arrays.
+"""What a packed sample is.
 
-A *sample* is a set of nodes, each with a feature vector and an unknown label, joined by edges.  When
-the edges form a forest (every node has at most one parent) both questions that learning asks, the
-best labelling and the sum over all labellings, are answered exactly by one sweep from the leaves to
-the roots and one sweep back.  A chain, such as a handwritten word, is the forest in which the parent
-of letter ``t`` is letter ``t - 1``.
-
-Nothing below this module looks at Python lists: all samples of a data set are *packed* into a few
-flat arrays, which compiled code walks through.  Node features are kept as compressed sparse rows,
-whatever they came as: handwriting, words and one-hot codes are mostly zeros, and one representation
-means one kernel.
+A *sample* is a set of nodes, each with a feature vector and an unknown label, joined by edges.  The
+edges form a forest: every node has at most one parent.  A chain, such as a handwritten word, is the
+forest in which the parent of letter ``t`` is letter ``t - 1``.  All samples of a data set are *packed*
+into a few flat arrays, which compiled code walks through.  Node features are compressed sparse rows,
+because handwriting, words and one-hot codes are mostly zeros.
 
 Conventions
 -----------
@@ -24,7 +19,6 @@ Conventions
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,7 +26,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from medn_edu.samples.checks import are_integers, are_rows
+from medn_edu.samples.checks import check_packed
 
 __all__ = ["Forest", "LabelledSamples", "Samples", "WeightShape"]
 
@@ -70,23 +64,7 @@ class Forest:
 
 @dataclass(frozen=True)
 class WeightShape:
-    """Shape of a model's weights, and the one place that knows their order in a flat vector.
-
-    Parameters
-    ----------
-    n_labels, n_features, n_edge_types : int
-        Sizes of the model.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> shape = WeightShape(n_labels=2, n_features=3, n_edge_types=1)
-    >>> shape.size
-    10
-    >>> coef, transitions = shape.split(np.arange(10.0))
-    >>> coef.shape, transitions.shape
-    ((2, 3), (1, 2, 2))
-    """
+    """Shape of a model's weights, and the one place that knows their order in a flat vector."""
 
     n_labels: int
     n_features: int
@@ -105,24 +83,8 @@ class WeightShape:
         return coef, transitions
 
     def join(self, coef: np.ndarray, transitions: np.ndarray) -> np.ndarray:
-        """Return the flat weight vector, a copy.
-
-        Parameters
-        ----------
-        coef : ndarray of shape (n_labels, n_features)
-            Weights of the node features.
-        transitions : ndarray of shape (n_edge_types, n_labels, n_labels)
-            Weights of the transitions.
-
-        Returns
-        -------
-        ndarray of shape (size,)
-            All weights.
-        """
+        """Return the flat vector of all weights, a copy."""
         return np.concatenate([coef.ravel(), transitions.ravel()])
-
-
-_COMPUTED = ("indices", "indptr", "packed", "lengths", "sample_of_node", "n_edge_types")
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,68 +113,28 @@ class Packed:
         return self.parents, self.edge_types, self.offsets
 
 
-def _fit(array: np.ndarray, dtype: type) -> np.ndarray:
+def _for_kernels(array: np.ndarray, dtype: type) -> np.ndarray:
     return np.require(array, dtype=dtype, requirements=["C", "A", "W"])
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Many forests, packed into flat arrays.  Made by `medn_edu.packing.pack`; read only.
+    """Many forests, packed into flat arrays; made by `medn_edu.samples.pack`, and read only."""
 
-    Parameters
-    ----------
-    features : scipy.sparse.csr_matrix of shape (n_nodes, n_features)
-        Node features, float64, with int32 column numbers and int64 row starts.
-    offsets : ndarray of int64, shape (n_samples + 1,)
-        Sample ``i`` owns nodes ``offsets[i]:offsets[i + 1]``.
-    parents : ndarray of int64, shape (n_nodes,)
-        Parent of each node, numbered through the whole set; -1 at roots.
-    edge_types : ndarray of int64, shape (n_nodes,)
-        Type of the edge from the parent; 0 at roots, where it means nothing.
-    """
-
-    features: sp.csr_matrix
-    offsets: np.ndarray
-    parents: np.ndarray
-    edge_types: np.ndarray
+    features: sp.csr_matrix  # (n_nodes, n_features), float64
+    offsets: np.ndarray  # (n_samples + 1,)
+    parents: np.ndarray  # (n_nodes,), numbered through the whole set; -1 at roots
+    edge_types: np.ndarray  # (n_nodes,); 0 at roots, where they mean nothing
 
     def __post_init__(self) -> None:
         self.check()
 
     def check(self) -> None:
-        """Refuse arrays that do not fit together, and forget what was computed from them.
-
-        Compiled code follows every number in them, also out of memory.
-        """
-        for name in _COMPUTED:
-            self.__dict__.pop(name, None)
-        for name, fits in self._fits():
-            if not fits:
-                raise ValueError(
-                    f"the {name} of these Samples do not fit, because somebody built or changed them "
-                    "by hand; expected Samples as medn_edu.packing.pack makes them."
-                )
-
-    def _fits(self) -> Iterator[tuple[str, bool]]:
-        """Tell array by array whether it fits; each question trusts those before it."""
-        features, offsets, parents = self.features, self.offsets, self.parents
-        yield "features", getattr(features, "format", "") == "csr" and features.ndim == 2
-        n_nodes = features.shape[0]
-        rows = (features.data, features.indices, features.indptr)
-        yield "features", are_rows(*rows, features.shape) and features.data.ndim == 1
-        yield "features", features.data.dtype == np.float64
-        whole = are_integers(offsets) and len(offsets) > 0 and offsets[0] == 0
-        yield (
-            "offsets",
-            whole and offsets[-1] == n_nodes and bool((offsets[1:] > offsets[:-1]).all()),
-        )
-        yield "parents", are_integers(parents) and len(parents) == n_nodes
-        start = np.repeat(offsets[:-1], np.diff(offsets))
-        inside = (parents >= start) & (parents < np.arange(n_nodes))
-        yield "parents", bool((inside | (parents == -1)).all())
-        types = self.edge_types
-        yield "edge_types", are_integers(types) and len(types) == n_nodes
-        yield "edge_types", bool((types >= 0).all())
+        """Refuse arrays that do not fit together, and forget what was computed from them."""
+        for name, member in vars(Samples).items():
+            if isinstance(member, cached_property):
+                vars(self).pop(name, None)
+        check_packed(self.features, self.offsets, self.parents, self.edge_types)
 
     @property
     def n_samples(self) -> int:
@@ -248,12 +170,12 @@ class Samples:
     def packed(self) -> Packed:
         """The arrays as kernels want them; those that are read-only are copied, once."""
         return Packed(
-            _fit(self.data, np.float64),
-            _fit(self.indices, np.int32),
-            _fit(self.indptr, np.int64),
-            _fit(self.offsets, np.int64),
-            _fit(self.parents, np.int64),
-            _fit(self.edge_types, np.int64),
+            _for_kernels(self.data, np.float64),
+            _for_kernels(self.indices, np.int32),
+            _for_kernels(self.indptr, np.int64),
+            _for_kernels(self.offsets, np.int64),
+            _for_kernels(self.parents, np.int64),
+            _for_kernels(self.edge_types, np.int64),
         )
 
     @cached_property
@@ -296,24 +218,12 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class LabelledSamples:
-    """Packed samples together with their labels: what a problem is made of.
-
-    Parameters
-    ----------
-    samples : Samples
-        The samples.
-    labels : ndarray of int64, shape (n_nodes,)
-        Codes of the true labels.
-    allowed : ndarray of bool, shape (n_edge_types, n_labels, n_labels)
-        Whether a parent's label may be followed by a child's label.
-    sample_weight : ndarray of float64, shape (n_samples,)
-        How often each sample counts; positive.
-    """
+    """Packed samples together with their labels: what a problem is made of."""
 
     samples: Samples
-    labels: np.ndarray
-    allowed: np.ndarray
-    sample_weight: np.ndarray
+    labels: np.ndarray  # (n_nodes,), codes of the true labels
+    allowed: np.ndarray  # (n_edge_types, n_labels, n_labels), [type, parent's label, child's label]
+    sample_weight: np.ndarray  # (n_samples,), how often each sample counts; positive
 
     @property
     def n_labels(self) -> int:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from medn_edu.problems.losses import Curvature
+from medn_edu.problems.soft_max import Curvature
 from medn_edu.results import OVERFLOW
 from medn_edu.samples import LabelledSamples
 

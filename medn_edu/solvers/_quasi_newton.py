@@ -26,7 +26,8 @@ from typing import Protocol
 
 import numpy as np
 
-from medn_edu.problems import Problem
+from medn_edu.problems import Problem, soft_max
+from medn_edu.problems.regularisers import minimum_norm_subgradient
 from medn_edu.results import STUCK, Iterate
 from medn_edu.samples import LabelledSamples
 
@@ -49,7 +50,7 @@ class Point:
     @classmethod
     def at(cls, problem: Problem, weights: np.ndarray) -> Point:
         """Evaluate the smooth part of a problem: a sweep over all samples."""
-        return cls(weights, *problem.smooth_part(weights))
+        return cls(weights, *soft_max.smooth_part(problem, weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +99,16 @@ def quasi_newton(
     net, point, n_evaluations = problem.elastic_net, Point.at(problem, weights), 1
 
     def vanished(at: Point) -> str:
-        zero = not problem.subgradient(at.weights, at.gradient).any()
+        zero = not minimum_norm_subgradient(at.weights, at.gradient, net.l1).any()
         return f"the {'sub' if net.l1 > 0 else ''}gradient vanished" if zero else ""
 
     stopped = vanished(point)
     for iteration in count():
         yield Iterate(
             weights=point.weights,
-            gap_estimate=problem.gap_estimate(point.weights, point.objective, point.gradient),
+            gap_estimate=soft_max.gap_estimate(
+                problem, point.weights, point.objective, point.gradient
+            ),
             objective_estimate=point.objective + net.magnitudes(point.weights),
             n_oracle_calls=n_evaluations * problem.n_samples,
             stopped=stopped,

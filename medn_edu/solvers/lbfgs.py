@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from medn_edu.problems import Problem
+from medn_edu.problems import Problem, soft_max
 from medn_edu.problems.losses import score_rounding
 from medn_edu.results import STUCK, Iterate
 from medn_edu.solvers._initial_hessian import InitialHessian
@@ -137,7 +137,7 @@ class _WolfeSteps:
             self.solve = lambda vector: vector / size
         if self.preconditioned and iteration in REFRESH_AT:
             data, l2 = self.problem.data, self.problem.elastic_net.l2
-            curvature = self.problem.curvature(point.weights)
+            curvature = soft_max.curvature(self.problem, point.weights)
             self.solve = InitialHessian(data, curvature, floor_share=FLOOR, least_floor=l2).solve
             n_evaluations += 1
         direction = -two_loops(point.gradient, self.pairs, self.solve)
@@ -212,7 +212,7 @@ def _promise(problem: Problem, point: Point) -> float:
     hardly changes any more while the small ones, transitions for instance, have yet to be fitted.
     """
     samples, shape = problem.data.samples, problem.weight_shape
-    curvature, nonzeros = problem.curvature(point.weights), np.diff(samples.indptr)
+    curvature, nonzeros = soft_max.curvature(problem, point.weights), np.diff(samples.indptr)
     trace = np.repeat(curvature.trace, nonzeros) / max(curvature.trace.sum(), 1e-300)
     squares = np.bincount(samples.indices, trace * samples.data**2, shape.n_features)
     diagonal = shape.join(np.outer(np.diag(curvature.labels), squares), curvature.transitions)

@@ -40,7 +40,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from medn_edu.problems import Problem
+from medn_edu.problems import Problem, soft_max
 from medn_edu.problems.regularisers import minimum_norm_subgradient
 from medn_edu.results import Iterate
 from medn_edu.solvers._initial_hessian import InitialHessian
@@ -84,7 +84,7 @@ def proximal_lbfgs(
     Yields
     ------
     Iterate
-        ``gap_estimate`` is that of `Problem.gap_estimate`.
+        ``gap_estimate`` is that of `medn_edu.problems.soft_max`.
 
     Raises
     ------
@@ -139,7 +139,7 @@ class _ProximalSteps:
     def take(self, point: Point, iteration: int) -> tuple[Point | None, int]:
         n_evaluations = 0
         if iteration in REFRESH_AT and iteration != getattr(self, "refreshed_at", None):
-            curvature = self.problem.curvature(point.weights)
+            curvature = soft_max.curvature(self.problem, point.weights)
             l2 = self.problem.elastic_net.l2
             self.initial = InitialHessian(
                 self.problem.data, curvature, floor_share=FLOOR, least_floor=l2

@@ -27,7 +27,7 @@ from functools import partial
 
 import numpy as np
 
-from medn_edu.problems import DualVariables, Problem
+from medn_edu.problems import DualVariables, Problem, soft_max
 from medn_edu.results import Iterate
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.lbfgs import lbfgs
@@ -82,13 +82,12 @@ def softening(
     0.428
     0.334
     """
-    hard, l2 = problem.hard(), problem.elastic_net.l2
-    enough = SHARE * problem.softness
+    hard, l2 = soft_max.hard_problem(problem), problem.elastic_net.l2
+    enough = SHARE * soft_max.softness(problem)
     alpha, weights, n_oracle_calls = None, None, 0
     samples = problem.data.samples
-    gap = float(
-        problem.data.sample_weight[samples.sample_of_node].sum()
-    )  # of the hard problem at 0
+    # The gap of the hard problem at 0.
+    gap = float(problem.data.sample_weight[samples.sample_of_node].sum())
     if isinstance(warm_start, DualVariables):
         alpha, gap = warm_start.scaled(1 / l2), np.inf
     elif warm_start is not None:

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
 from medn_edu.estimators import CRF
-from medn_edu.problems import Problem
+from medn_edu.problems import Problem, soft_max
 from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.solvers import lbfgs, owlqn, proximal_lbfgs
 
@@ -194,9 +195,9 @@ def _lbfgs(problem: Problem, max_iter: int) -> Iterator[Iterate]:
     SciPy does not pause between iterations, so all are made, and kept, before the first is yielded.
     """
     start = np.zeros(problem.weight_shape.size)
-    path = [(start, problem.smooth_part(start)[0])]
+    path = [(start, soft_max.smooth_part(problem, start)[0])]
     minimize(
-        problem.smooth_part,
+        partial(soft_max.smooth_part, problem),
         start,
         jac=True,
         method="L-BFGS-B",

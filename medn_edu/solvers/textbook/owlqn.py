@@ -25,6 +25,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from medn_edu.problems import Problem
+from medn_edu.problems.regularisers import minimum_norm_subgradient
 from medn_edu.results import Iterate
 from medn_edu.solvers._quasi_newton import (
     Pair,
@@ -56,7 +57,7 @@ def owlqn(
     Yields
     ------
     Iterate
-        ``gap_estimate`` is that of `Problem.gap_estimate`.
+        ``gap_estimate`` is that of `medn_edu.problems.soft_max`.
 
     Raises
     ------
@@ -102,7 +103,8 @@ class _OrthantSteps:
         return had_pairs
 
     def take(self, point: Point, iteration: int) -> tuple[Point | None, int]:
-        slope = self.problem.subgradient(point.weights, point.gradient)
+        l1 = self.problem.elastic_net.l1
+        slope = minimum_norm_subgradient(point.weights, point.gradient, l1)
         direction = -two_loops(slope, self.pairs, lambda vector: vector)
         direction[direction * slope >= 0] = 0.0
         if not direction.any():

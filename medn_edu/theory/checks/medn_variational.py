@@ -50,7 +50,7 @@ def _best_log_q(second_moment: ArrayLike, lam: float) -> np.ndarray:
 
 def _bound(second_moment: ArrayLike, variance: ArrayLike, log_q: np.ndarray, lam: float) -> Any:
     """Return L(p, q) of each weight, where p is normal and has this second moment and variance."""
-    entropy = 0.5 * np.log(2 * np.pi * np.e * np.asarray(variance))
+    entropy = 0.5 * np.log(2 * math.pi * math.e * np.asarray(variance))
     return _over_tau(log_q, log_q - _log_exponential(lam) - _log_normal(second_moment)) - entropy
 
 

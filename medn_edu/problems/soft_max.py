@@ -1,0 +1,121 @@
+"""What the quasi-Newton solvers ask of a soft-max problem: gradient, gap and curvature.
+
+With an elastic net the objective is ``P(w) = S(w) + l1 |w|_1``.  Its *smooth part* ``S``, the losses and
+the squares, has the gradient
+
+    l2 w + sum_i s_i (E_p f(x_i, y) - f(x_i, y_i)),    p = p_w(. | x_i),
+
+so one sweep over the samples gives the value, the gradient and, from these two, the gap.  Each function
+takes a `Problem` with a `SoftMaxLoss` and an `ElasticNet`, and raises a TypeError for any other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from medn_edu import inference
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems.dual_variables import ModelDistributions
+from medn_edu.problems.losses import MarginLoss
+from medn_edu.problems.problem import Problem
+from medn_edu.slacks import LinearSlack
+
+__all__ = [
+    "Curvature",
+    "curvature",
+    "gap_estimate",
+    "hard_problem",
+    "smooth_part",
+    "softness",
+]
+
+
+def smooth_part(problem: Problem, weights: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return ``P(w)`` less the magnitudes, and its gradient.
+
+    The gradient is 0 at forbidden transitions whose weight is 0.
+    """
+    l2 = problem.elastic_net.l2
+    found = problem.soft_max_loss._expected(problem, weights)
+    log_partition = math.fsum(problem.data.sample_weight * found.log_partition)
+    features = problem.weight_shape.join(found.feature_sums, found.edge_counts)
+    # w . observed is the weighted sum of the scores of the true labellings.
+    loss = log_partition - float(weights @ problem.observed)
+    squares = 0.5 * l2 * float(weights @ weights)
+    return loss + squares, l2 * weights - problem.observed + features
+
+
+def gap_estimate(
+    problem: Problem, weights: np.ndarray, value: float, gradient: np.ndarray
+) -> float:
+    """Estimate the duality gap from what `smooth_part` returns, without other sweeps.
+
+    With squares it is exact up to rounding.  Without them ``H(p_w) = log Z - E F`` gives the sum
+    of the entropies as ``L(w) + w . eta``, and for the entropy of mixtures with the truth all
+    samples are taken to be equally likely.
+    """
+    net = problem.elastic_net
+    if net.l1 == 0:
+        return float(gradient @ gradient) / (2 * net.l2) if net.l2 > 0 else math.inf
+    if net.l2 > 0:
+        return net._gap(weights, net.l2 * weights - gradient)
+    total = float(problem.data.sample_weight.sum())
+    entropy = value - float(weights @ gradient)
+    mean_loss = np.array([max(value / total, 0.0)])
+    mean = ModelDistributions(gradient, np.zeros(1), np.array([entropy / total]), mean_loss)
+    mixture = float(mean.scaled(net._dual_scaling(0.0, gradient)).entropy[0])
+    return max(value + net.magnitudes(weights) - total * mixture, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """Parts from which an approximation of the Hessian of the soft-max loss is built.
+
+    With ``p_t`` the marginals of node ``t``, ``s_t`` its weight and ``n`` the expected transitions.
+    """
+
+    labels: np.ndarray  # sum_t s_t (diag(p_t) - p_t p_t^T) / epsilon: label covariances, summed
+    trace: np.ndarray  # (n_nodes,): trace of each node's label covariance, s_t (1 - |p_t|^2)
+    transitions: np.ndarray  # n_ab (1 - n_ab / n_a) / epsilon: a diagonal for transitions
+
+
+def curvature(problem: Problem, weights: np.ndarray) -> Curvature:
+    """Return the parts of an approximate Hessian of the loss; another sweep over the samples."""
+    data, loss = problem.data, problem.soft_max_loss
+    marginals = inference.marginals(
+        loss._potentials(problem, weights), loss.epsilon,
+        sample_weight=data.sample_weight, n_jobs=problem.n_jobs,
+    )  # fmt: skip
+    p, s = marginals.node, data.sample_weight[data.samples.sample_of_node]
+    weighted, counts = p * s[:, None], marginals.edge_counts
+    from_parent = np.maximum(counts.sum(axis=2, keepdims=True), np.finfo(float).tiny)
+    return Curvature(
+        labels=(np.diag(weighted.sum(axis=0)) - weighted.T @ p) / loss.epsilon,
+        trace=s - np.einsum("ta,ta->t", weighted, p),
+        transitions=np.maximum(counts * (1.0 - counts / from_parent), 0.0) / loss.epsilon,
+    )
+
+
+def softness(problem: Problem) -> float:
+    """Return by how much soft-max and max can differ, ``epsilon sum_i s_i log |Y_i|``."""
+    even = problem.potentials(np.zeros(problem.weight_shape.size))
+    log_numbers = inference.log_partition(even, n_jobs=problem.n_jobs)
+    return problem.soft_max_loss.epsilon * math.fsum(problem.data.sample_weight * log_numbers)
+
+
+def hard_problem(problem: Problem) -> Problem:
+    """Return the loss-augmented problem at temperature 0, divided by ``l2``: M3N.
+
+    Without squares or without a loss there is none with a solution other than 0: a ValueError.
+    """
+    l2, loss_augmented = problem.elastic_net.l2, problem.soft_max_loss.loss_augmented
+    if not (l2 > 0 and loss_augmented):
+        raise ValueError(
+            f"the hard problem needs a penalty and a loss; this one has l2={l2:g} and "
+            f"loss_augmented={loss_augmented}."
+        )
+    loss = MarginLoss(LinearSlack(1.0 / l2))
+    return Problem(problem.data, loss, GaussianPrior(), problem.n_jobs)
