@@ -1,4 +1,4 @@
-"""Priors to try things on, with random parameters and tilts that suit them."""
+"""Priors to try things on, with random parameters and natural parameters that suit them."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ priors = st.one_of(
 
 
 def prior_scale(prior: Prior) -> float:
-    """Tilt over which the prior's functions bend: one over its standard deviation, or the slab's."""
+    """Where the prior's functions bend: eta of one over its standard deviation, or the slab's."""
     variance = getattr(prior, "slab_variance", prior.variance(np.zeros(1))[0])
     return 1 / float(np.sqrt(variance))
 
 
-def tilts(prior: Prior, farthest: float = 0.9, n: int = 21, reach: float = 5.0) -> np.ndarray:
-    """Tilts of both signs: up to a share of the domain, or ``reach`` times its scale."""
+def etas(prior: Prior, farthest: float = 0.9, n: int = 21, reach: float = 5.0) -> np.ndarray:
+    """Natural parameters of both signs: up to a share of the domain, or ``reach`` times its scale."""
     lower, upper = prior.domain
     scale = reach * prior_scale(prior)
     low = farthest * lower if np.isfinite(lower) else -scale

@@ -17,7 +17,7 @@ MAX_MARGIN = (
     "L1-M3N",
     "LapMEDN variational",
     "LapMEDN",
-)  # those with labellings that carry mass
+)  # those with labellings whose dual variables are positive
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Solved exercises are kept beside the notebooks, nowhere else, and never lost."""
+"""Solved exercises are kept next to the notebooks, nowhere else, and never lost."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_saved_and_loaded(model, tmp_path):
 
 
 def test_support_labellings(model):
-    """Few wrong labellings carry mass, at most C a sample; sub-gradients do not list them."""
+    """Few dual variables are positive, at most C per sample in all; sub-gradients list none."""
     model.fit(X, Y)
     if "subgradient" in model.solver:
         with pytest.raises(AttributeError, match=r"this L1M3N has no support_labellings_: .*few"):
@@ -128,9 +128,9 @@ def test_support_labellings(model):
         return
     assert 0 < sum(map(len, model.support_labellings_)) < sum(3 ** len(y) - 1 for y in Y)
     for found, truth in zip(model.support_labellings_, Y, strict=True):
-        masses = [mass for _, mass in found]
-        assert sum(masses) <= model.C * (1 + 1e-9)
-        assert masses == sorted(masses, reverse=True)
+        alpha = [value for _, value in found]
+        assert sum(alpha) <= model.C * (1 + 1e-9)
+        assert alpha == sorted(alpha, reverse=True)
         assert all((labels != truth).any() for labels, _ in found)
 
 
@@ -146,8 +146,8 @@ def test_support_labellings_are_those_of_the_program():
         ]
         np.testing.assert_allclose(hinge, hinge[:1] * len(hinge), atol=1e-7)
         truth = model.joint_feature([X[i]], [Y[i]]).toarray()[0]
-        for labels, mass in found:
-            eta += mass * (truth - model.joint_feature([X[i]], [labels]).toarray()[0])
+        for labels, value in found:
+            eta += value * (truth - model.joint_feature([X[i]], [labels]).toarray()[0])
     np.testing.assert_allclose(eta, model.eta_, atol=1e-9)
 
 
@@ -379,7 +379,7 @@ def test_a_warm_start_where_nothing_is_left_to_do(solver):
 
 
 def test_warm_starts_with_other_labels_and_weights():
-    """Masses that are too large now, and labellings that have become true."""
+    """Dual variables that are too large now, and labellings that have become true."""
     rng = np.random.default_rng(0)
     labels = [rng.permutation(y) for y in CHAINS.target]
     weight = rng.uniform(0.5, 2.0, len(labels))

@@ -187,11 +187,11 @@ def test_weights_stay_where_the_prior_is():
 
 
 def check_supports(model, C):
-    """Wrong labellings that carry mass, whose slackness adds up to the duality gap.
+    """Wrong labellings with positive dual variables, whose slackness adds up to the duality gap.
 
-    With ``H = loss - w . (f(x, y_true) - f(x, y))`` the gap is ``sum_i (C xi_i - sum_y alpha_i(y)
-    H_i(y))``, and no term is negative: a labelling with mass violates its margin by ``xi_i``, or
-    nearly.
+    With ``H = loss - w . (f(x, y_true) - f(x, y))`` the gap is
+    ``sum_i (C xi_i - sum_y alpha_i(y) H_i(y))``, and no term is negative: a labelling with a
+    positive dual variable violates its margin by ``xi_i``, or nearly.
     """
     assert len(model.support_labellings_) == len(X)
     left = 0.0
@@ -201,18 +201,18 @@ def check_supports(model, C):
         violation = (names_of != truth).sum(axis=1) + scores
         violation -= scores[(names_of == truth).all(axis=1)]
         xi = violation.max()
-        masses = [mass for _, mass in supports]
-        assert masses == sorted(masses, reverse=True)
-        assert all(mass > 0 for mass in masses)
-        assert sum(masses) <= C * (1 + 1e-9)
+        alpha = [value for _, value in supports]
+        assert alpha == sorted(alpha, reverse=True)
+        assert all(value > 0 for value in alpha)
+        assert sum(alpha) <= C * (1 + 1e-9)
         assert len({tuple(labels) for labels, _ in supports}) == len(supports)
         left += C * xi
-        for labels, mass in supports:
+        for labels, value in supports:
             assert labels.dtype == model.classes_.dtype
             assert (labels != truth).any()
             here = violation[(names_of == labels).all(axis=1)][0]
-            assert 0 <= mass * (xi - here) + 1e-9 <= model.result_.gap + 2e-9
-            left -= mass * here
+            assert 0 <= value * (xi - here) + 1e-9 <= model.result_.gap + 2e-9
+            left -= value * here
     return left
 
 
@@ -225,13 +225,13 @@ def test_support_labellings(make, tmp_path):
     model.save(tmp_path / "model.npz")
     again = load_model(tmp_path / "model.npz")
     for kept, supports in zip(again.support_labellings_, model.support_labellings_, strict=True):
-        assert [mass for _, mass in kept] == [mass for _, mass in supports]
+        assert [value for _, value in kept] == [value for _, value in supports]
         for (a, _), (b, _) in zip(kept, supports, strict=True):
             np.testing.assert_array_equal(a, b)
 
 
 def test_a_sample_with_a_wide_margin_supports_nothing():
-    """It carries no mass, so that without it the solution is the same."""
+    """Its dual variable is 0, so that without it the solution is the same."""
     easy, labels = [*X, np.eye(4)[[0, 1]] * 60], [*Y, np.array(["a", "b"])]
     model = LaplaceMEDN(C=0.3, tol=1e-6).fit(easy, labels)
     assert model.margins(easy[-1:], labels[-1:])[0] > 2

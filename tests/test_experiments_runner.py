@@ -553,7 +553,7 @@ def test_a_choice_that_failed_fails_what_waits_for_it(tmp_path):
 
 
 def test_choosing_never_sees_the_test_part(tmp_path, monkeypatch):
-    """Whoever touches it before training has ended is found out, and training has no way to it."""
+    """Touching it before training has ended is noticed, and training has no way to it."""
     log = []
 
     class Guarded(list):

@@ -1,4 +1,4 @@
-"""The tables that are published beside the figures, read again."""
+"""The tables that are published next to the figures, read again."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_nothing_is_compiled_later(tmp_path: Path) -> None:
 def pass_on(compiled: Path) -> None:
     """Spare the tests that follow what has just been compiled and they have not; all takes a minute.
 
-    numba keeps an index per function beside the code of its variants, which must be there first.
+    numba keeps an index per function next to the code of its variants, which must be there first.
     """
     for index in compiled.rglob("*.nbi"):
         place = kernel_cache() / index.parent.relative_to(compiled)

@@ -94,8 +94,8 @@ def test_rounds_are_those_of_the_solver(C):
         assert best.value <= here.upper + 1e-9
         assert here.upper <= before.upper
         assert not (here.new & ~here.kept).any()
-        assert not here.mass[~here.kept & (planes.losses > 0)].any()
-        assert np.bincount(planes.sample, here.mass).max() <= C * (1 + 1e-9)
+        assert not here.alpha[~here.kept & (planes.losses > 0)].any()
+        assert np.bincount(planes.sample, here.alpha).max() <= C * (1 + 1e-9)
         rounds.append(here)
     assert rounds[-1].gap == 0
     assert rounds[-1].cost == pytest.approx(best.value)
@@ -112,7 +112,7 @@ def test_the_figure_shows_the_working_sets():
             ever = np.any([each.new for each in rounds[: number + 1]], axis=0)
             assert len(shown) == np.sum(ever & (planes.sample == i))
         widths = sum(bar.get_width() for rows in drawn._rows for _, bar in rows)
-        assert widths == pytest.approx(2.4 * here.mass[planes.losses > 0].sum())
+        assert widths == pytest.approx(2.4 * here.alpha[planes.losses > 0].sum())
         assert drawn._way.get_xydata()[-1].tolist() == here.weights.tolist()
         assert drawn._lower.get_ydata()[-1] == here.lower
         assert drawn._upper.get_ydata()[-1] == here.upper
@@ -145,9 +145,9 @@ def test_the_path_holds_its_promises(C):
         assert clean.primal <= here.primal + 1e-9
         assert np.all(clean.weights <= here.bounds * (1 + 1e-9) + 1e-12)
     for frame in frames[:-1]:
-        assert not frame.evidence[frame.weights == 0].any(), "0 only where nothing speaks for it"
-        assert frame.evidence.max() < 0.5
-        mean = 2 * frame.evidence * 2 / np.sqrt(frame.lam) / (1 - 4 * frame.evidence**2)
+        assert not frame.eta[frame.weights == 0].any(), "0 only where nothing speaks for it"
+        assert frame.eta.max() < 0.5
+        mean = 2 * frame.eta * 2 / np.sqrt(frame.lam) / (1 - 4 * frame.eta**2)
         assert np.allclose(frame.weights, mean, rtol=1e-3, atol=1e-6), "Corollary 7"
 
 
@@ -156,7 +156,7 @@ def test_the_figure_shows_the_path():
     frames = l1_path_frames(0.05)
     for frame in (frames[2], frames[-1]):
         drawn.show(frame)
-        assert [bar.get_height() for bar in drawn._bars] == frame.evidence.tolist()
+        assert [bar.get_height() for bar in drawn._bars] == frame.eta.tolist()
         hollow = sum(len(line.get_xdata()) for line in drawn._gone.values())
         solid = np.concatenate([line.get_ydata() for line in drawn._dots.values()])
         assert hollow == frame.zeros

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from priors_gallery import GALLERY, WITH_DENSITY, Own, names, tilts
+from priors_gallery import GALLERY, WITH_DENSITY, Own, etas, names
 from scipy.integrate import cumulative_simpson
 from scipy.stats import expon, kstest, norm
 
@@ -35,7 +35,7 @@ def fourth_moment(draws, mean):
 
 @pytest.mark.parametrize("prior", [*GALLERY, *STRETCHED], ids=names)
 def test_means_and_variances(prior):
-    eta = tilts(prior, 0.8, n=4, reach=3.0)
+    eta = etas(prior, 0.8, n=4, reach=3.0)
     draws = draw(prior, eta)
     assert draws.shape == (N_DRAWS, len(eta))
     mean, variance = prior.mean(eta), prior.variance(eta)
@@ -60,15 +60,15 @@ def tilted_cdf(prior, eta):
     density[u == 0] = 0.0  # the stride wins over a pole
     if isinstance(prior, ExponentialPrior):
         density[u < 0] = 0.0
-    mass = cumulative_simpson(density, x=u, initial=0)
-    assert mass[-1] == pytest.approx(1, abs=1e-4)
-    return lambda points: np.interp(points, w, mass)
+    probability = cumulative_simpson(density, x=u, initial=0)
+    assert probability[-1] == pytest.approx(1, abs=1e-4)
+    return lambda points: np.interp(points, w, probability)
 
 
 @pytest.mark.parametrize("prior", WITH_DENSITY, ids=names)
 @pytest.mark.parametrize("share", [-0.8, 0.0, 0.3])
 def test_distribution(prior, share):
-    lower, upper = tilts(prior, 1.0)[[0, -1]]
+    lower, upper = etas(prior, 1.0)[[0, -1]]
     eta = share * (upper if share > 0 else -lower)
     draws = draw(prior, [eta])[:, 0]
     assert kstest(draws, tilted_cdf(prior, eta)).pvalue > 1e-3
@@ -108,7 +108,7 @@ def test_the_scale_mixture_has_the_same_draws(prior):
 
 
 def test_box_at_the_ends():
-    """From no tilt to any: within the bounds, and piling up at them as the formula says."""
+    """From eta = 0 to any: within the bounds, and piling up at them as the formula says."""
     prior, eta = BoxPrior(2.0), np.array([-1e308, -1e9, -1e-300, 0.0, 1e-18, 50.0, 1e308])
     draws = draw(prior, eta)
     assert np.all(np.abs(draws) <= 2)
@@ -138,7 +138,7 @@ def test_normal_inverse_gaussian_close_to_the_end():
 
 @pytest.mark.parametrize("prior", [*GALLERY, *STRETCHED], ids=names)
 def test_a_seed_says_it_all(prior):
-    eta = tilts(prior, n=2)
+    eta = etas(prior, n=2)
     assert_array_equal(draw(prior, eta, 5, seed=3), draw(prior, eta, 5, seed=3))
     if not isinstance(prior, TwoPointPrior):
         assert np.any(draw(prior, eta, 50, seed=3) != draw(prior, eta, 50, seed=4))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose
-from priors_gallery import GALLERY, WITH_DENSITY, names, prior_scale, priors, tilts
+from priors_gallery import GALLERY, WITH_DENSITY, etas, names, prior_scale, priors
 from scipy.integrate import quad
 from scipy.stats import gamma, norm
 
@@ -40,7 +40,7 @@ def derivative(prior, function, eta):
 
 @given(priors)
 def test_mean_is_the_slope_of_log_mgf(prior):
-    eta = tilts(prior)
+    eta = etas(prior)
     mean = prior.mean(eta)
     difference = np.abs(mean - derivative(prior, prior.log_mgf, eta))
     rounding = 1e-15 * (np.abs(prior.log_mgf(eta)) + np.abs(eta * mean)) / step(prior, eta)
@@ -49,7 +49,7 @@ def test_mean_is_the_slope_of_log_mgf(prior):
 
 @given(priors)
 def test_variance_is_the_slope_of_mean(prior):
-    eta = tilts(prior)
+    eta = etas(prior)
     variance = prior.variance(eta)
     difference = np.abs(variance - derivative(prior, prior.mean, eta))
     rounding = 1e-15 * (np.abs(prior.mean(eta)) + np.abs(eta) * variance) / step(prior, eta)
@@ -59,7 +59,7 @@ def test_variance_is_the_slope_of_mean(prior):
 @given(priors)
 def test_kl_is_the_conjugate(prior):
     """Fenchel and Young: equality at the mean, inequality elsewhere."""
-    eta = tilts(prior)
+    eta = etas(prior)
     mu = prior.mean(eta)
     divergence = prior.kl(mu)
     products = np.outer(mu, eta)
@@ -232,7 +232,7 @@ def test_laplace_is_the_papers():
 
 def test_normal_gamma_of_shape_1_is_laplace():
     one, other = NormalGammaPrior(1.0, 5.0), LaplacePrior(5.0)
-    eta = tilts(other, 0.9999)
+    eta = etas(other, 0.9999)
     for method in ("log_mgf", "mean", "variance"):
         assert_allclose(getattr(one, method)(eta), getattr(other, method)(eta), rtol=1e-14)
     assert_allclose(one.kl(eta), other.kl(eta), rtol=1e-14)
@@ -258,7 +258,7 @@ def test_spike_and_slab_without_spike_is_gaussian():
 @given(priors)
 def test_who_shrinks_more_than_a_gaussian_of_the_same_variance(prior):
     """Tails heavier than the normal's push large weights out; bounds hold them in."""
-    eta = tilts(prior, 0.999)
+    eta = etas(prior, 0.999)
     moved = np.abs(prior.mean(eta) - prior.mean(np.zeros(1)))
     line = float(prior.variance(np.zeros(1))[0]) * np.abs(eta)
     if isinstance(prior, BoxPrior | TwoPointPrior):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose
-from priors_gallery import GALLERY, WITH_DENSITY, Own, names, priors, tilts
+from priors_gallery import GALLERY, WITH_DENSITY, Own, etas, names, priors
 from scipy.special import logsumexp, softmax
 
 from medn_edu.priors import (
@@ -30,7 +30,7 @@ from medn_edu.priors import (
 @given(priors)
 def test_numbers_agree_with_formulas(prior):
     """A prior that tells only domain, log_mgf and mean has the same variance and divergence."""
-    own, eta = Own(prior), tilts(prior, 0.99)
+    own, eta = Own(prior), etas(prior, 0.99)
     assert_allclose(own.variance(eta), prior.variance(eta), rtol=1e-6, atol=1e-12)
     mu = prior.mean(eta)
     expected = prior.kl(mu)
@@ -64,7 +64,7 @@ def test_the_divergence_of_hardly_any_mean_is_hardly_any():
 
 
 def test_formulas_that_overflow_are_no_obstacle():
-    """Written without care, log_mgf and mean are nan from a tilt of 40 on."""
+    """Written without care, log_mgf and mean are nan from eta = 40 on."""
 
     class Careless(Prior):
         domain = (-np.inf, np.inf)
@@ -84,7 +84,7 @@ def test_formulas_that_overflow_are_no_obstacle():
 @pytest.mark.parametrize("prior", [*GALLERY, Own(LaplacePrior(3.0))], ids=names)
 def test_a_prior_is_a_convex_regulariser(prior):
     """Value and conjugate are sums over weights, and meet at the means of the tilted prior."""
-    eta = tilts(prior)
+    eta = etas(prior)
     weights = prior.mean(eta)
     assert prior.value(weights) == math.fsum(prior.kl(weights))
     assert prior.conjugate(eta) == math.fsum(prior.log_mgf(eta))
@@ -108,7 +108,7 @@ def test_stretched(prior):
     own = type(prior)
     for wide in (prior.stretched(factor), Prior.stretched(prior, factor)):
         assert_allclose(wide.domain, np.array(prior.domain) / factor)
-        eta = tilts(prior) / factor
+        eta = etas(prior) / factor
         mu = wide.mean(eta)
         assert_allclose(wide.log_mgf(eta), prior.log_mgf(factor * eta), rtol=1e-12)
         assert_allclose(mu, factor * prior.mean(factor * eta), rtol=1e-12)

@@ -105,7 +105,7 @@ def test_weak_duality(seed):
 
 
 def test_infeasible_dual_variables_bound_nothing():
-    """Negative mass, or more than C of it, has the dual value minus infinity."""
+    """Negative dual variables, or a total above C, have the dual value minus infinity."""
     case = Enumerated(0)
     alpha = case.random_alpha(np.random.default_rng(0))
     for values in (-alpha.values, 1.01 * alpha.values):
@@ -131,7 +131,7 @@ def test_sweeps_do_not_depend_on_threads(small_groups):
 
 
 def test_labellings_that_are_forbidden_bound_nothing():
-    """All mass on a labelling that cannot occur would prove too much."""
+    """A total all on a labelling that cannot occur would prove too much."""
     allowed = np.ones((1, 2, 2), bool)
     allowed[0, 0, 1] = False
     data = label_samples(pack([np.eye(2)]), np.array([0, 0]), allowed)
@@ -142,7 +142,7 @@ def test_labellings_that_are_forbidden_bound_nothing():
         assert (problem.dual(alpha) > -np.inf) == feasible
 
 
-def test_marginals_are_judged_by_the_mass_of_their_own_sample():
+def test_marginals_are_judged_by_the_total_of_their_own_sample():
     """A sample that hardly counts has to be as consistent as the others."""
     weight = np.array([1.0, 1e-10])
     data = label_samples(

@@ -56,23 +56,23 @@ def make(norm: str, kind: str = KINDS[1], seed: int = 0):
 
 
 def random_alpha(rows: EnumeratedProblem, rng: np.random.Generator) -> DualVariables:
-    """Feasible masses on all labellings, some of them 0."""
+    """Feasible dual variables on all labellings, some of them 0."""
     values = rng.exponential(size=len(rows.losses)) * (rng.random(len(rows.losses)) < 0.5)
     values += rows.losses == 0
-    values *= (C * rows.sample_weight / rows.mass(values))[rows.sample]
+    values *= (C * rows.sample_weight / rows.totals(values))[rows.sample]
     offsets = np.cumsum([0, *map(len, rows.labellings)])
     return DualVariables(rows.sample, offsets, np.concatenate(rows.labellings), values)
 
 
 def even_alpha(rows: EnumeratedProblem) -> DualVariables:
-    """The same mass on all labellings of a sample."""
+    """The same dual variable for all labellings of a sample."""
     even = np.ones(len(rows.losses))
-    values = (C * rows.sample_weight / rows.mass(even))[rows.sample]
+    values = (C * rows.sample_weight / rows.totals(even))[rows.sample]
     return replace(random_alpha(rows, np.random.default_rng(0)), values=values)
 
 
 def marginals(problem: Problem, alpha: DualVariables) -> DualMarginals:
-    """Sum masses up by node and edge, labelling by labelling."""
+    """Sum dual variables up by node and edge, labelling by labelling."""
     samples, n_labels = problem.data.samples, problem.data.n_labels
     node = np.zeros((samples.n_nodes, n_labels))
     edge = np.zeros((samples.n_nodes, n_labels, n_labels))
@@ -115,8 +115,8 @@ def test_dual_value(norm, kind):
     for seed in range(3):
         alpha = random_alpha(rows, np.random.default_rng(seed))
         eta, loss = rows.eta(alpha.values), alpha.values @ rows.losses
-        shares = np.linspace(0, 1, 2001)
-        values = [s * loss - problem.regulariser.conjugate(s * eta) for s in shares]
+        scalings = np.linspace(0, 1, 2001)
+        values = [s * loss - problem.regulariser.conjugate(s * eta) for s in scalings]
         best = max(values)
         assert best - 1e-9 <= problem.dual(alpha) <= best + 1e-3 * loss
         np.testing.assert_allclose(alpha.eta(problem.data), eta, atol=1e-12)
@@ -124,26 +124,26 @@ def test_dual_value(norm, kind):
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("scale", [0.3, 3.0])
-def test_share_is_the_best(norm, scale):
+def test_dual_scaling_is_the_best(norm, scale):
     """Against a bounded search, for gains that are worth it and gains that are not."""
-    charge, rng = NORMS[norm], np.random.default_rng(2)
+    regulariser, rng = NORMS[norm], np.random.default_rng(2)
     for _ in range(10):
         eta, loss = scale * rng.normal(size=4), float(rng.exponential(2 * scale))
 
         def value(s, eta=eta, loss=loss):
-            return s * loss - charge.conjugate(s * eta)
+            return s * loss - regulariser.conjugate(s * eta)
 
-        share = dual_scaling(charge, loss, eta)
-        assert 0 <= share <= 1
+        scaling = dual_scaling(regulariser, loss, eta)
+        assert 0 <= scaling <= 1
         highest = 1.0 if norm != "L1" else min(1.0, 0.5 / np.abs(eta).max())
         found = minimize_scalar(lambda s: -value(s), bounds=(0, highest), method="bounded")
-        assert value(share) >= max(-found.fun, value(0.0)) - 1e-9
+        assert value(scaling) >= max(-found.fun, value(0.0)) - 1e-9
 
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_conjugate_is_a_maximum(norm):
     """``max_w eta . w - R(w)``: no direction does better, and the best ones do as well."""
-    charge, rng = NORMS[norm], np.random.default_rng(3)
+    regulariser, rng = NORMS[norm], np.random.default_rng(3)
     eta = rng.normal(size=3)
     if norm == "L1":
         eta *= 0.5 / np.abs(eta).max()
@@ -152,8 +152,8 @@ def test_conjugate_is_a_maximum(norm):
     directions /= np.abs(directions).sum(axis=1, keepdims=True)
     points = [inside(norm, length * d) for d in directions for length in np.linspace(0, 3, 61)]
     best = max(eta @ w - COST[norm](w) for w in points)
-    assert charge.conjugate(eta) == pytest.approx(best, rel=1e-2, abs=1e-12)
-    assert charge.conjugate(eta) >= best - 1e-12
+    assert regulariser.conjugate(eta) == pytest.approx(best, rel=1e-2, abs=1e-12)
+    assert regulariser.conjugate(eta) >= best - 1e-12
 
 
 def test_conjugate_of_the_norm_is_infinite_outside():
@@ -248,8 +248,8 @@ def test_infeasible_marginals_bound_nothing(name):
     assert np.isfinite(problem.dual(good))
     bad = _break(name, problem, good)
     if name == "too much":
-        share = dual_scaling(problem.regulariser, bad.loss(problem.data), bad.eta(problem.data))
-        assert share < 1  # a share of it is feasible: no harm
+        scaling = dual_scaling(problem.regulariser, bad.loss(problem.data), bad.eta(problem.data))
+        assert scaling < 1  # a scaling of it is feasible: no harm
         assert problem.dual(bad) == pytest.approx(problem.dual(good))
         wide = Problem(problem.data, MarginLoss(problem.loss.slack), L1Ball(1e-6))
         assert np.isfinite(wide.dual(good))
@@ -259,20 +259,20 @@ def test_infeasible_marginals_bound_nothing(name):
         assert problem.dual(bad) == -np.inf
 
 
-def test_forbidden_transitions_carry_no_mass():
+def test_forbidden_transitions_have_no_dual_variables():
     problem, rows = make("L1", "chain forbidden")
     good = marginals(problem, even_alpha(rows))
     assert good.is_feasible(problem.data)
     assert not problem.data.allowed[0, 0, 2]
     child = int(np.flatnonzero(problem.data.samples.parents >= 0)[0])
     edge = good.edge.copy()
-    # Mass moved round a square of transitions: all sums stay right, and no mass is negative.
+    # An amount moved round a square of transitions: sums stay right, and nothing is negative.
     edge[child] += 1e-3 * np.array([[-1, 0, 1], [0, 0, 0], [1, 0, -1]])
     assert edge.min() >= 0
     assert not DualMarginals(good.node, edge).is_feasible(problem.data)
 
 
-def test_negative_masses_bound_nothing():
+def test_negative_dual_variables_bound_nothing():
     problem, rows = make("L1")
     alpha = random_alpha(rows, np.random.default_rng(0))
     assert problem.dual(replace(alpha, values=-alpha.values)) == -np.inf
@@ -326,12 +326,12 @@ def test_variances_make_squares_cost_as_much(seed):
     rng = np.random.default_rng(seed)
     w = rng.normal(size=5)
     half, square = L1Norm(), SquaredL1Norm(0.7)
-    for charge, price in ((half, 1 / 8), (square, 0.0)):
-        v = charge.variances(w)
+    for regulariser, price in ((half, 1 / 8), (square, 0.0)):
+        v = regulariser.variances(w)
         cost = np.sum(w**2 / (2 * v)) + price * v.sum()
-        assert cost == pytest.approx(charge.value(w))
+        assert cost == pytest.approx(regulariser.value(w))
         other = v * rng.uniform(0.5, 2, size=5)
-        if charge is square:
+        if regulariser is square:
             assert v.sum() == pytest.approx(1 / (2 * 0.7))
             other *= v.sum() / other.sum()
         assert np.sum(w**2 / (2 * other)) + price * other.sum() > cost

@@ -84,7 +84,7 @@ def enumerated(
     loss_augmented: bool = False,
 ):
     """Objective, gradient, dual value, entropies and sizes by listing all labellings."""
-    objective, tilt, gain = 0.5 * lam * weights @ weights, np.zeros_like(weights), 0.0
+    objective, eta, gain = 0.5 * lam * weights @ weights, np.zeros_like(weights), 0.0
     entropies, sizes = [], []
     for i, s in enumerate(data.sample_weight):
         nodes = slice(data.samples.offsets[i], data.samples.offsets[i + 1])
@@ -98,12 +98,12 @@ def enumerated(
         soft = epsilon * np.logaddexp.reduce(scores / epsilon)
         p = np.exp((scores - soft) / epsilon)
         objective += s * (soft - truth @ weights)
-        tilt += s * (truth - p @ f)
+        eta += s * (truth - p @ f)
         entropies.append(entr(p).sum())
         sizes.append(len(pairs))
         gain += s * (epsilon * entropies[-1] + p @ loss)
-    dual = gain - tilt @ tilt / (2 * lam) if lam > 0 else -math.inf
-    return Enumerated(objective, lam * weights - tilt, dual, np.array(entropies), np.array(sizes))
+    dual = gain - eta @ eta / (2 * lam) if lam > 0 else -math.inf
+    return Enumerated(objective, lam * weights - eta, dual, np.array(entropies), np.array(sizes))
 
 
 @dataclass
@@ -224,8 +224,8 @@ def test_soft_max_falls_to_the_max_within_its_bound(seed, size):
     assert (values - hard <= [soft_max.softness(problem) + slack for problem in problems]).all()
 
 
-def masses_of(data: LabelledSamples, labellings: list[list[tuple[int, ...]]], seed: int):
-    """Put random masses that sum to the sample's weight on labellings of each sample."""
+def random_alpha(data: LabelledSamples, labellings: list[list[tuple[int, ...]]], seed: int):
+    """Random dual variables of some labellings; those of a sample sum to its weight."""
     rng = np.random.default_rng(seed)
     shares = [rng.dirichlet(np.ones(len(of_sample))) for of_sample in labellings]
     values = [s * share for s, share in zip(data.sample_weight, shares, strict=True)]
@@ -239,7 +239,7 @@ def masses_of(data: LabelledSamples, labellings: list[list[tuple[int, ...]]], se
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_dual_of_masses_by_definition(seed):
+def test_dual_by_definition(seed):
     """Sparse dual variables: their dual value is Claim 1, and a lower bound as any other."""
     data = random_data(seed, forbid=False)
     problem = Problem(data, SoftMaxLoss(0.4, loss_augmented=True), L2Norm(0.7))
@@ -248,8 +248,8 @@ def test_dual_of_masses_by_definition(seed):
     for n in data.samples.lengths:
         found = rng.integers(0, 3, size=(4, n))
         labellings.append([tuple(y) for y in found] + [tuple(found[0])])  # one comes twice
-    alpha = masses_of(data, labellings, seed)
-    expected, tilt, j = 0.0, np.zeros(data.weight_shape.size), 0
+    alpha = random_alpha(data, labellings, seed)
+    expected, eta, j = 0.0, np.zeros(data.weight_shape.size), 0
     everything = dataclasses.replace(data, allowed=np.ones_like(data.allowed))
     for i, of_sample in enumerate(labellings):
         s, total = data.sample_weight[i], {}
@@ -258,10 +258,10 @@ def test_dual_of_masses_by_definition(seed):
             a, j = alpha.values[j], j + 1
             total[y] = total.get(y, 0.0) + a
             difference = features_of(everything, i, tuple(truth)) - features_of(everything, i, y)
-            tilt += a * difference
+            eta += a * difference
             expected += a * np.sum(np.array(y) != truth)
         expected += 0.4 * s * entr(np.array(list(total.values())) / s).sum()
-    expected -= tilt @ tilt / (2 * 0.7)
+    expected -= eta @ eta / (2 * 0.7)
     assert problem.dual(alpha) == pytest.approx(expected, rel=1e-11)
     heavier = dataclasses.replace(alpha, values=1.01 * alpha.values)
     assert problem.dual(heavier) == -math.inf
@@ -272,12 +272,12 @@ def test_dual_of_masses_by_definition(seed):
 
 @given(seed=st.integers(0, 10**6), epsilon=st.sampled_from([1e-3, 0.1, 1.0]))
 @settings(max_examples=25, deadline=None)
-def test_masses_bound_the_primal_from_below(seed, epsilon):
+def test_dual_variables_bound_the_primal_from_below(seed, epsilon):
     data = random_data(seed, forbid=False)
     problem = Problem(data, SoftMaxLoss(epsilon, loss_augmented=True), L2Norm(0.3))
     rng = np.random.default_rng(seed)
     labellings = [[tuple(y) for y in rng.integers(0, 3, size=(3, n))] for n in data.samples.lengths]
-    alpha = masses_of(data, labellings, seed)
+    alpha = random_alpha(data, labellings, seed)
     weights = random_weights(data, seed, 0.5)
     certificate = problem.certify(weights, alpha)
     assert certificate.alpha is alpha

@@ -81,7 +81,7 @@ def test_subgradient_is_the_steepest_slope(seed, lam):
     data = random_data(seed)
     problem = Problem(data, SoftMaxLoss(), L1Norm(lam))
     weights = sparse_weights(data, seed)
-    shortest = subgradient(problem, weights)
+    minimum_norm = subgradient(problem, weights)
     h = 1e-6
     for k in np.random.default_rng(seed).choice(weights.size, 6):
         unit = np.eye(weights.size)[k] * h
@@ -89,7 +89,7 @@ def test_subgradient_is_the_steepest_slope(seed, lam):
         left = (problem.primal(weights) - problem.primal(weights - unit)) / h
         if not data.weight_shape.split(unit)[1][~data.allowed].any():
             # The subdifferential is [left, right]; its entry closest to 0:
-            assert shortest[k] == pytest.approx(max(left, min(right, 0.0)), abs=1e-3)
+            assert minimum_norm[k] == pytest.approx(max(left, min(right, 0.0)), abs=1e-3)
 
 
 @given(

@@ -123,6 +123,6 @@ def test_relative_gap_of_degenerate_problems():
 
 
 def test_dual_variables_have_a_length():
-    """It is the number of labellings that carry mass."""
+    """It is the number of labellings whose dual variables are positive."""
     alpha = DualVariables(np.array([0]), np.array([0, 2]), np.array([1, 1]), np.array([0.5]))
     assert len(alpha) == 1

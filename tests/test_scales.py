@@ -101,7 +101,7 @@ def test_a_gap_is_never_smaller_than_a_rounding_that_counts():
 @pytest.mark.parametrize("C", [1e-300, 1e-200, 1e-100, 1e-10])
 @pytest.mark.parametrize("prior", [GaussianPrior(), LaplacePrior()], ids=["Gaussian", "Laplace"])
 def test_a_tiny_quadratic_price(C, prior):
-    """The dual was twice the primal, since the square of a mass underflowed."""
+    """The dual was twice the primal, since the square of a dual variable underflowed."""
     result = MEDN(prior, QuadraticSlack(C), verbose=0).fit(X, Y).result_
     assert result.converged
     # Without weights every label is wrong, if somebody asks for it: (C / 2) 4^2 a sample.
@@ -109,7 +109,7 @@ def test_a_tiny_quadratic_price(C, prior):
     assert result.dual <= result.primal * (1 + 1e-9)
 
 
-def test_conjugates_of_tiny_masses():
+def test_conjugates_of_tiny_totals():
     np.testing.assert_allclose(QuadraticSlack(1e-300).conjugate(np.array([4e-300])), [8e-300])
 
 

@@ -132,8 +132,8 @@ def test_every_iterate_is_feasible_and_its_numbers_are_those_of_the_enumeration(
     for iterate in itertools.islice(iterates, 12):
         alpha = iterate.dual()
         assert (alpha.values >= 0).all()
-        mass = np.bincount(alpha.sample, weights=alpha.values, minlength=problem.n_samples)
-        np.testing.assert_allclose(mass, problem.C, rtol=1e-12)
+        totals = np.bincount(alpha.sample, weights=alpha.values, minlength=problem.n_samples)
+        np.testing.assert_allclose(totals, problem.C, rtol=1e-12)
         assert (np.diff(alpha.sample) >= 0).all()
         keys = [
             (i, *alpha.labels[lo:hi])
@@ -168,8 +168,8 @@ def test_warm_start_from_another_bound_is_made_feasible(C):
     alpha = passes(make_problem("chain weights", 2.0, n_samples=20), 30)[-1].dual()
     problem = make_problem("chain weights", C, n_samples=20)
     iterate = passes(problem, 60, warm_start=alpha)[-1]
-    mass = np.bincount(iterate.dual().sample, weights=iterate.dual().values)
-    np.testing.assert_allclose(mass, problem.C, rtol=1e-12)
+    totals = np.bincount(iterate.dual().sample, weights=iterate.dual().values)
+    np.testing.assert_allclose(totals, problem.C, rtol=1e-12)
     cold = passes(problem, 200)[-1]
     assert iterate.objective_estimate == pytest.approx(cold.objective_estimate, rel=1e-2)
 

@@ -96,11 +96,11 @@ def test_working_set_keeps_its_sums(make, kind):
         assert working.solve(None) == ""
         rows = working.rows.toarray()
         np.testing.assert_allclose(working.gram, rows @ rows.T, atol=1e-9)
-        sizes = {len(each) for each in (working.gain, working.mass, working.idle, working.labels)}
+        sizes = {len(each) for each in (working.gain, working.alpha, working.idle, working.labels)}
         assert sizes == {rows.shape[0]} == {len(working.group)}
-        # At the optimum of the program the weights are those of its masses, and bounds meet.
+        # At the optimum of the program the weights are those of its ``alpha``, and bounds meet.
         program = CappedProgram(working.gain, working.gram, working.group, working.cap)
-        assert program.upper_bound(working.mass) == pytest.approx(working.value, rel=1e-6)
+        assert program.upper_bound(working.alpha) == pytest.approx(working.value, rel=1e-6)
         eta = working.dual_variables().eta(problem.data)
         np.testing.assert_allclose(working.weights(), working.variance * eta, atol=1e-9)
     assert n_dropped > 0
@@ -133,8 +133,8 @@ def test_any_scale_of_constant_and_features(solver, C, size):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("solver", BOTH)
 def test_programs_that_highs_finds_hard(solver, kind):
-    # With small constants curvatures are small beside gains, and it went to and fro for ever; with
-    # C = 1 it takes a program of the second kind for one that is not concave.
+    # With small constants curvatures are small compared with gains, and it went to and fro for
+    # ever; with C = 1 it takes a program of the second kind for one that is not concave.
     for C in (1e-4, 1e-3, 1e-2, 1.0):
         problem = Problem(make_data(kind), MarginLoss(LinearSlack(C=C)), GaussianPrior())
         result = run(solver(problem), problem, tol=1e-5, max_iter=300)
@@ -178,23 +178,23 @@ def test_bad_options(solver, option):
 # -- HiGHS ----------------------------------------------------------------------------------------
 
 
-def random_program(n_masses: int = 40, n_weights: int = 6, seed: int = 0) -> CappedProgram:
+def random_program(n_variables: int = 40, n_weights: int = 6, seed: int = 0) -> CappedProgram:
     """A program whose Gram matrix is singular, and whose rows come twice."""
     rng = np.random.default_rng(seed)
-    rows = np.tile(rng.normal(size=(n_masses // 2, n_weights)), (2, 1))
-    gain = np.tile(rng.integers(1, 5, n_masses // 2).astype(float), 2)
-    group = np.tile(rng.integers(0, 4, n_masses // 2), 2)
+    rows = np.tile(rng.normal(size=(n_variables // 2, n_weights)), (2, 1))
+    gain = np.tile(rng.integers(1, 5, n_variables // 2).astype(float), 2)
+    group = np.tile(rng.integers(0, 4, n_variables // 2), 2)
     return CappedProgram(gain, rows @ rows.T, group, rng.uniform(0.1, 2.0, 4))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_singular_programs(seed, capfd):
     program = random_program(seed=seed)
-    mass, trouble = highs_maximiser(program, np.zeros(40))
+    alpha, trouble = highs_maximiser(program, np.zeros(40))
     assert trouble == ""
-    assert mass.min() >= 0
-    assert (np.bincount(program.group, mass, 4) <= program.cap * (1 + 1e-12)).all()
-    assert program.upper_bound(mass) == pytest.approx(program.value(mass), rel=1e-6)
+    assert alpha.min() >= 0
+    assert (np.bincount(program.group, alpha, 4) <= program.cap * (1 + 1e-12)).all()
+    assert program.upper_bound(alpha) == pytest.approx(program.value(alpha), rel=1e-6)
     assert capfd.readouterr() == ("", "")  # HiGHS keeps quiet
 
 
@@ -204,21 +204,22 @@ def test_pairs_lead_to_the_optimum_too(seed):
     best = program.value(highs_maximiser(program, np.zeros(40))[0])
     values = []
     for n_steps in (0, 1, 2, 10, 100, 10**5):
-        mass = pairwise_maximiser(program, np.zeros(40), n_steps)
-        assert mass.min() >= 0
-        assert (np.bincount(program.group, mass, 4) <= program.cap * (1 + 1e-12)).all()
-        values.append(program.value(mass))
+        alpha = pairwise_maximiser(program, np.zeros(40), n_steps)
+        assert alpha.min() >= 0
+        assert (np.bincount(program.group, alpha, 4) <= program.cap * (1 + 1e-12)).all()
+        values.append(program.value(alpha))
     assert values[0] == 0
     assert (np.diff(values) > -1e-12).all()
     assert values[1] > 0
     assert values[-1] == pytest.approx(best, rel=2e-6)
-    assert program.upper_bound(mass) == pytest.approx(best, rel=2e-6)
-    # From masses that fill their groups as well: those of the true labellings have to grow first.
+    assert program.upper_bound(alpha) == pytest.approx(best, rel=2e-6)
+    # From dual variables that fill their groups as well: those of the true labellings have to grow
+    # first.
     full = program.cap[program.group] / np.bincount(program.group, minlength=4)[program.group]
     assert program.value(pairwise_maximiser(program, full, 10**5)) == pytest.approx(best, rel=2e-6)
 
 
-def test_masses_are_clipped():
+def test_dual_variables_are_clipped():
     program = CappedProgram(np.ones(3), np.eye(3), np.array([0, 0, 1]), np.array([1.0, 2.0]))
     clipped = program.clipped(np.array([3.0, 1.0, -1e-9]))
     np.testing.assert_allclose(clipped, [0.75, 0.25, 0.0])
@@ -228,8 +229,8 @@ def test_masses_are_clipped():
 def test_nothing_is_worse_than_the_start():
     program = random_program()
     best, _ = highs_maximiser(program, np.zeros(40))
-    mass, trouble = highs_maximiser(program, 0.999 * best, iteration_limit=1)
-    assert program.value(mass) >= program.value(0.999 * best)
+    alpha, trouble = highs_maximiser(program, 0.999 * best, iteration_limit=1)
+    assert program.value(alpha) >= program.value(0.999 * best)
     assert "limit" in trouble
     # What is good enough is good enough, whatever HiGHS says.
     assert highs_maximiser(program, best, iteration_limit=1)[1] == ""
@@ -246,9 +247,9 @@ def test_a_second_try_with_regularisation(monkeypatch):
 
     monkeypatch.setattr(_quadratic_program, "_solve", first_fails)
     program = random_program()
-    mass, trouble = highs_maximiser(program, np.zeros(40))
+    alpha, trouble = highs_maximiser(program, np.zeros(40))
     assert (trouble, asked[:2]) == ("", [0.0, 1e-7])
-    assert program.upper_bound(mass) == pytest.approx(program.value(mass), rel=2e-6)
+    assert program.upper_bound(alpha) == pytest.approx(program.value(alpha), rel=2e-6)
 
 
 def test_nothing_is_tried_twice(monkeypatch):
@@ -260,9 +261,9 @@ def test_nothing_is_tried_twice(monkeypatch):
 
     monkeypatch.setattr(_quadratic_program, "_solve", fails)
     program = random_program()
-    mass, trouble = highs_maximiser(program, np.zeros(40))
+    alpha, trouble = highs_maximiser(program, np.zeros(40))
     assert (trouble, asked) == ("", [0.0, 1e-7])
-    assert program.upper_bound(mass) == pytest.approx(program.value(mass), rel=2e-6)
+    assert program.upper_bound(alpha) == pytest.approx(program.value(alpha), rel=2e-6)
 
 
 @pytest.mark.parametrize("solver", BOTH)

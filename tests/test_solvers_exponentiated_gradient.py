@@ -33,17 +33,17 @@ def uneven_prior(problem: Problem) -> GaussianPrior:
 
 
 def marginals_of(problem: Problem, listed: EnumeratedProblem, alpha: np.ndarray):
-    """Sum masses of labellings up by node and label, and by edge and transition."""
+    """Sum the dual variables of labellings up by node and label, and by edge and transition."""
     samples, n_labels = problem.data.samples, problem.data.n_labels
     node = np.zeros((samples.n_nodes, n_labels))
     edge = np.zeros((samples.n_nodes, n_labels, n_labels))
-    for i, y, mass in zip(listed.sample, listed.labellings, alpha, strict=True):
+    for i, y, value in zip(listed.sample, listed.labellings, alpha, strict=True):
         first = samples.offsets[i]
         for t, label in enumerate(y):
-            node[first + t, label] += mass
+            node[first + t, label] += value
             parent = samples.parents[first + t]
             if parent >= 0:
-                edge[first + t, y[parent - first], label] += mass
+                edge[first + t, y[parent - first], label] += value
     return DualMarginals(node, edge)
 
 
@@ -51,7 +51,7 @@ def written_out(problem: Problem, listed: EnumeratedProblem, alpha, eta, step):
     """Take one step of one exponent at a time: ``alpha exp(step * gradient)``, normalised."""
     violation = listed.losses - listed.differences @ (problem.regulariser.prior_variance * eta)
     grown = alpha * np.exp(step * violation)
-    return grown * (problem.C / listed.mass(grown))[listed.sample]
+    return grown * (problem.C / listed.totals(grown))[listed.sample]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -62,7 +62,7 @@ def test_steps_are_multiplicative_on_labellings(solver, seed, step, kind):
     problem = make_problem(kind, seed=seed, n_samples=1)
     problem = Problem(problem.data, MarginLoss(SLACK), uneven_prior(problem))
     listed = enumerate_problem(problem.data, problem.regulariser, SLACK)
-    alpha = (problem.C / listed.mass(np.ones(len(listed.losses))))[listed.sample]
+    alpha = (problem.C / listed.totals(np.ones(len(listed.losses))))[listed.sample]
     alpha = written_out(problem, listed, alpha, listed.eta(alpha), step)
     iterate = next(solver(problem, rng=np.random.default_rng(0), step=step))
     found, expected = iterate.dual(), marginals_of(problem, listed, alpha)
@@ -77,7 +77,7 @@ def test_steps_are_multiplicative_on_labellings(solver, seed, step, kind):
 def test_batch_steps_on_all_samples_at_once(kind):
     problem = make_problem(kind)
     listed = enumerate_problem(problem.data, problem.regulariser, SLACK)
-    alpha = (problem.C / listed.mass(np.ones(len(listed.losses))))[listed.sample]
+    alpha = (problem.C / listed.totals(np.ones(len(listed.losses))))[listed.sample]
     step = 1e-3
     passes = exponentiated_gradient(
         problem, rng=np.random.default_rng(0), step=step, momentum=False

@@ -35,14 +35,14 @@ def test_one_step_written_out_over_labellings(kind):
     problem = Problem(problem.data, MarginLoss(SLACK), uneven_prior(problem))
     listed = enumerate_problem(problem.data, GaussianPrior(), SLACK)
     v, step, ratio = problem.regulariser.prior_variance, 1e-2, 0.5
-    start = (problem.C / listed.mass(np.ones(len(listed.losses))))[listed.sample]
+    start = (problem.C / listed.totals(np.ones(len(listed.losses))))[listed.sample]
 
     def stepped(w, alpha):
-        """Step from no weights and equal masses along the gradients at ``w`` and ``alpha``."""
+        """Step from no weights and equal ``alpha_i(y)`` along the gradients at ``w`` and ``alpha``."""
         grown = start * np.exp(step * (listed.losses - listed.differences @ w))
         t = ratio * step
         weights = t * v * listed.eta(alpha) / (1 + t)
-        return weights, grown * (problem.C / listed.mass(grown))[listed.sample]
+        return weights, grown * (problem.C / listed.totals(grown))[listed.sample]
 
     trial = stepped(np.zeros(len(v)), start)
     weights, alpha = stepped(*trial)

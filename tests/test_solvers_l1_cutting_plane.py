@@ -75,7 +75,7 @@ def test_the_optimum_at_a_vertex(kind, seed, price):
 
 
 def bounds_hold(problem: Problem, iterates: list[Iterate], best: float) -> None:
-    """Upper bounds are those of the weights, lower bounds those of the masses; neither gets worse."""
+    """Upper bounds are those of the weights, lower ones those of the dual; neither gets worse."""
     allowed = 1e-9 * best
     upper = [point.objective_estimate for point in iterates]
     lower = [point.objective_estimate - point.gap_estimate for point in iterates]

@@ -132,13 +132,13 @@ def test_every_pass(prior, slack):
         assert dual >= last - 1e-10
         assert dual <= solution.value * (1 + 1e-8) <= primal * (1 + 2e-8)
         assert iterate.gap_estimate >= 0
-        mass = judge.mass(alpha)
+        totals = judge.totals(alpha)
         if isinstance(slack, LinearSlack):
-            np.testing.assert_allclose(mass, slack.C * judge.sample_weight, rtol=1e-12)
+            np.testing.assert_allclose(totals, slack.C * judge.sample_weight, rtol=1e-12)
         else:
             assert not alpha[judge.losses == 0].any()
         if isinstance(slack, ExponentialSlack):
-            assert (mass < slack.c * judge.sample_weight).all()
+            assert (totals < slack.c * judge.sample_weight).all()
         last = dual
     assert last > 0.5 * solution.value
 
@@ -345,7 +345,7 @@ def test_warm_start_continues_where_it_was(prior, slack):
 
 
 def test_warm_start_between_slacks():
-    """Mass on true labellings, which only the linear slack knows, is dropped by the others."""
+    """Those of true labellings, which only the linear slack has, are dropped by the others."""
     prior = PRIORS["laplace"]
     for a, b in itertools.permutations(SLACKS, 2):
         alpha = solve(make_problem(KINDS[1], prior, SLACKS[a]), tol=1e-3).alpha
@@ -360,12 +360,12 @@ def test_dual_variables_grow_with_C():
     lean, rich = LinearSlack(0.5), LinearSlack(2.0)
     before = solve(Problem(data, MarginLoss(lean), LaplacePrior(4.0))).alpha
     halved = replace(before, values=before.values * np.where(before.sample == 0, 0.5, 1.0))
-    mass = rich.C * data.sample_weight
-    for alpha, shares in ((before, 1.0), (halved, np.where(np.arange(len(mass)) == 0, 0.5, 1.0))):
-        start = starting_point(alpha, data, mass, is_fixed=True)
-        rest, grown = start.values[: len(mass)], start.values[len(mass) :]
+    totals = rich.C * data.sample_weight
+    for alpha, shares in ((before, 1.0), (halved, np.where(np.arange(len(totals)) == 0, 0.5, 1.0))):
+        start = starting_point(alpha, data, totals, is_fixed=True)
+        rest, grown = start.values[: len(totals)], start.values[len(totals) :]
         np.testing.assert_allclose(grown, 4 * alpha.values[alpha.values != 0])
-        np.testing.assert_allclose(rest, (1 - shares) * mass, atol=1e-12)
+        np.testing.assert_allclose(rest, (1 - shares) * totals, atol=1e-12)
 
 
 def test_warm_starts_walk_to_the_L1_penalty():

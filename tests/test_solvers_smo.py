@@ -70,7 +70,7 @@ def test_marginals_stay_feasible_and_the_dual_never_falls(kind):
     assert primal - last < 1e-3 * primal
 
 
-def test_first_gap_is_that_of_all_mass_on_the_true_labels():
+def test_first_gap_is_that_of_the_true_labels():
     problem = make_problem("chain", n_samples=1)
     first = iterates(problem, 1)[0]
     assert first.gap_estimate == pytest.approx(problem.primal(np.zeros(len(first.weights))))
@@ -98,7 +98,7 @@ def test_a_step_may_move_more_than_the_product_of_largest_entropy():
     assert marginals.is_feasible(problem.data)
 
 
-def test_forbidden_transitions_get_no_mass():
+def test_forbidden_transitions_get_no_dual_variables():
     kind = KINDS[1]
     problem = make_problem(kind, n_samples=12)
     edge = iterates(problem, 20)[-1].dual().edge

@@ -37,7 +37,7 @@ def test_reaches_the_optimum_of_a_library(lam, epsilon):
 
 
 @pytest.mark.parametrize("lam", [0.2, 1.0, 5.0])
-def test_masses_certify_where_it_is_cold(lam):
+def test_dual_variables_certify_where_it_is_cold(lam):
     """M3N's own dual variables prove the soft optimum; with less patience than that, L-BFGS does."""
     cold = Problem(chains(), SoftMaxLoss(1e-4, loss_augmented=True), L2Norm(lam))
     result = solve(cold, tol=1e-2)

@@ -63,7 +63,7 @@ def test_every_pass_has_a_dual_point_and_an_honest_gap(method, beta, kind):
 
 
 @pytest.mark.filterwarnings("error")
-def test_masses_that_vanish_are_those_of_the_true_labellings():
+def test_dual_variables_that_vanish_are_those_of_the_true_labellings():
     # C = 200 beta, as in the papers: all 120 steps are capped, and leave 1e-360 of the first sample.
     problem = Problem(make_data(KINDS[1], 0, 120), MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
     passes = online_subgradient(problem, rng=np.random.default_rng(0), beta=0.005)
@@ -76,10 +76,10 @@ def test_masses_that_vanish_are_those_of_the_true_labellings():
         assert iterate.gap_estimate == pytest.approx(primal - dual)
         assert primal >= dual
     order = np.random.default_rng(0).permutation(120)
-    masses = next(online_subgradient(problem, rng=np.random.default_rng(0), beta=0.005)).dual()
+    marginals = next(online_subgradient(problem, rng=np.random.default_rng(0), beta=0.005)).dual()
     for place, true in ((0, True), (-1, False)):
         nodes = np.flatnonzero(problem.data.samples.sample_of_node == order[place])
-        on_true = masses.node[nodes, problem.data.labels[nodes]]
+        on_true = marginals.node[nodes, problem.data.labels[nodes]]
         assert (on_true == problem.C[order[place]]).all() == true
 
 

@@ -76,10 +76,12 @@ def exact_optimum(problem: Problem) -> SolveResult:
 
 
 def quadratic_gap(problem: Problem, point: Point) -> float:
-    """Gap of the quadratic program, from its weights and from its masses, back at their full sum."""
+    """Gap of the quadratic program, from its weights and its dual variables, back at their full sum."""
     quadratic = Problem(problem.data, MarginLoss(problem.loss.slack), GaussianPrior(point.variance))
-    mass = np.bincount(point.alpha.sample, point.alpha.values, minlength=problem.n_samples)
-    alpha = replace(point.alpha, values=(problem.C / mass)[point.alpha.sample] * point.alpha.values)
+    totals = np.bincount(point.alpha.sample, point.alpha.values, minlength=problem.n_samples)
+    alpha = replace(
+        point.alpha, values=(problem.C / totals)[point.alpha.sample] * point.alpha.values
+    )
     return quadratic.primal(point.mean) - quadratic.dual(alpha)
 
 
@@ -99,7 +101,7 @@ def test_steps_of_algorithm_1(kind, lam):
         inverse = np.sqrt(lam / second_moment)
         np.testing.assert_allclose(following.variance, 1 / inverse, rtol=1e-12)
     for point in points:
-        # step 1: mu = Sigma eta for the eta of all the mass, a share of which is in point.alpha
+        # step 1: mu = Sigma eta for the eta of the whole total, a share of which is in point.alpha
         eta = point.alpha.eta(problem.data)
         share = (point.mean @ eta) / (point.variance @ eta**2)
         assert share >= 1 - 1e-12
@@ -145,7 +147,7 @@ def test_a_quadratic_program_cut_short_is_told():
 
 
 def test_every_quadratic_program_starts_where_the_one_before_ended():
-    """From their labellings and masses, and so with less work than from nothing."""
+    """From their labellings and dual variables, and so with less work than from nothing."""
     problem = make_problem(lam=36.0, price=5.0, n_samples=40)
     points = copies(problem, 6, tol=1e-3)
     warm = np.diff([point.iterate.n_oracle_calls for point in points])
@@ -275,14 +277,14 @@ def test_dual_variables_are_feasible_for_the_exact_problem(lam):
     for point in copies(problem, 4, tol=1e-3):
         dense = listed.dense(point.alpha)
         assert np.abs(listed.eta(dense)).max() < math.sqrt(lam)
-        assert (listed.mass(dense) <= C * problem.data.sample_weight * (1 + 1e-9)).all()
+        assert (listed.totals(dense) <= C * problem.data.sample_weight * (1 + 1e-9)).all()
         dual = listed.dual_value(dense)
         assert 0 < dual <= optimum.primal
         assert listed.primal_value(point.mean) >= optimum.dual
-        # no other share of the same masses does better
+        # no other dual scaling of the same dual variables does better
         for factor in (0.97, 1.03):
             moved = factor * dense
-            if (listed.mass(moved) <= C * problem.data.sample_weight).all():
+            if (listed.totals(moved) <= C * problem.data.sample_weight).all():
                 assert listed.dual_value(moved) <= dual + 1e-6 * abs(dual)
 
 

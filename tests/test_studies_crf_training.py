@@ -130,7 +130,7 @@ def test_rises_are_from_the_best_mark_that_all_folds_reach():
 
 
 def written(path):
-    """The texts of a figure, which matplotlib draws as shapes and notes beside them."""
+    """The texts of a figure, which matplotlib draws as shapes and notes next to them."""
     return re.findall(r"<!-- (.*?) -->", path.read_text(encoding="utf-8"))
 
 

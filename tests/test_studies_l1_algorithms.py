@@ -158,7 +158,7 @@ def test_the_caption_says_what_comes_out_and_what_does_not():
 
 
 def written(path):
-    """The texts of a figure, which matplotlib draws as shapes and notes beside them."""
+    """The texts of a figure, which matplotlib draws as shapes and notes next to them."""
     return re.findall(r"<!-- (.*?) -->", path.read_text(encoding="utf-8"))
 
 

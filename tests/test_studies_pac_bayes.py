@@ -163,8 +163,8 @@ def test_the_divergence_of_the_box_is_an_integral():
     prior, eta = BoxPrior(), np.array([0.3, -1.5, 2.4])
     nodes, weights = np.polynomial.legendre.leggauss(80)
     total = 0.0
-    for tilt in eta:
-        density = 0.5 * np.exp(tilt * nodes)
+    for eta_k in eta:
+        density = 0.5 * np.exp(eta_k * nodes)
         density /= weights @ density
         total += weights @ (density * np.log(2 * density))
     assert prior.kl(prior.mean(eta)).sum() == pytest.approx(total)

@@ -33,22 +33,22 @@ PROGRAMS = {
 @pytest.mark.parametrize("price", [0.05, 0.3, 1.3, 20.0])
 def test_both_sides_of_a_program(program, kind, price):
     problem = rows(kind, price)
-    solve, charge, conjugate = PROGRAMS[program]
+    solve, regulariser, conjugate = PROGRAMS[program]
     solution = solve(problem)
     # the primal
     short = problem.losses - problem.differences @ solution.weights - solution.xi[problem.sample]
     assert short.max() <= 1e-9
     assert solution.xi.min() >= -1e-12
     np.testing.assert_allclose(solution.xi, problem.xi(solution.weights), atol=1e-8)
-    value = charge(solution.weights) + problem.penalty(solution.xi)
+    value = regulariser(solution.weights) + problem.penalty(solution.xi)
     assert value == pytest.approx(solution.value, rel=1e-9, abs=1e-9)
     # the dual
     assert solution.alpha.min() >= 0
-    np.testing.assert_allclose(problem.mass(solution.alpha), price * problem.sample_weight)
+    np.testing.assert_allclose(problem.totals(solution.alpha), price * problem.sample_weight)
     np.testing.assert_allclose(solution.eta, problem.eta(solution.alpha), atol=1e-9)
     dual = solution.alpha @ problem.losses - conjugate(solution.eta)
     assert dual == pytest.approx(solution.value, rel=1e-8, abs=1e-9)
-    # complementary slackness: mass on tight margins only, weights on the largest eta only
+    # complementary slackness: alpha on tight margins only, weights on the largest eta only
     np.testing.assert_allclose(solution.alpha * short, 0.0, atol=1e-8)
     room = solution.largest - np.sign(solution.weights) * solution.eta
     np.testing.assert_allclose(solution.weights * room, 0.0, atol=1e-8)
@@ -86,7 +86,7 @@ def test_squared_norm_against_a_search_for_the_radius(seed, scale):
 
 
 def test_prices_too_low_for_any_weight():
-    """Where no feature is worth its price nothing is bought, and all mass is on the worst."""
+    """Where no feature is worth its price nothing is bought, and ``alpha`` is on the worst only."""
     problem = rows(price=1e-3)
     solution = solve_l1m3n(problem)
     assert not solution.weights.any()

@@ -82,7 +82,7 @@ def test_what_is_not_feasible_bounds_nothing(slack):
     alpha = solution.alpha
     assert problem.dual_value(alpha) > 0
     assert problem.dual_value(-alpha) == -math.inf
-    far = alpha * 1e4  # eta leaves |eta| < 2, masses leave their bounds
+    far = alpha * 1e4  # eta leaves |eta| < 2, totals leave their bounds
     assert problem.dual_value(far) == -math.inf
 
 
@@ -116,7 +116,7 @@ def test_two_solvers_meet_for_every_lambda(lam, slack):
 @pytest.mark.parametrize("slack", SLACKS)
 @pytest.mark.parametrize("prior", ["gaussian", "laplace", "exponential"])
 def test_optimality_conditions(prior, slack):
-    """Mass only on the worst violations, and as much of it as the slope of the price there."""
+    """Positive only on the worst violations, and as much in total as the slope of the price there."""
     problem, solution = solved(KINDS[1], PRIORS[prior], SLACKS[slack])
     alpha, w = solution.alpha, solution.w
     violation = problem.losses - problem.differences @ w
@@ -124,13 +124,13 @@ def test_optimality_conditions(prior, slack):
     room = xi[problem.sample] - violation
     assert (room >= 0).all()
     assert alpha @ room < 1e-6 * solution.value
-    mass = problem.mass(alpha)
+    totals = problem.totals(alpha)
     U = {
         "linear": lambda xi: np.full_like(xi, 1.3),
         "quadratic": lambda xi: 0.7 * xi,
         "exponential": lambda xi: 1.8 - 1 / xi,
     }[slack]
-    np.testing.assert_allclose(mass, problem.sample_weight * U(xi), atol=1e-4)
+    np.testing.assert_allclose(totals, problem.sample_weight * U(xi), atol=1e-4)
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -144,7 +144,7 @@ def test_no_dual_value_exceeds_a_primal_one(prior):
                 shares /= 2
             if isinstance(slack, LinearSlack):
                 true = problem.losses == 0
-                shares[true] += LINEAR.C * problem.sample_weight - problem.mass(shares)
+                shares[true] += LINEAR.C * problem.sample_weight - problem.totals(shares)
             w = problem.posterior_mean(shares * rng.uniform())
             value = problem.dual_value(shares)
             assert -math.inf < value < problem.primal_value(w)
@@ -179,7 +179,7 @@ def test_no_divergence_where_no_weights_are():
 
 # -- Theorem 2: the distribution ----------------------------------------------------------------------
 
-# Prior, and points with prior masses that stand for it: the middles of narrow cells.
+# Prior, and points with probabilities that stand for it: the middles of narrow cells.
 DENSE = {
     "gaussian": (GaussianPrior(), np.linspace(-12, 12, 4001)),
     "laplace": (LaplacePrior(lam=4.0), np.linspace(-40, 40, 80001)),
@@ -193,8 +193,8 @@ DENSE = {
 }
 
 
-def masses(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Points and their prior masses."""
+def prior_on_points(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Points and their prior probabilities."""
     prior, points = DENSE[name]
     if name == "two-point":
         return points, np.array([0.5, 0.5])
@@ -213,7 +213,7 @@ def of_weights(problem: EnumeratedProblem, which: list[int], prior) -> Enumerate
 def test_theorem_2_with_one_weight(name, slack):
     """The tilted prior has the mean and divergence that the problem reckons with, and it is best."""
     prior, _ = DENSE[name]
-    points, prior_mass = masses(name)
+    points, prior_mass = prior_on_points(name)
     everything, _ = solved("chain", GaussianPrior(), SLACKS[slack])
     problem = of_weights(everything, [1], prior)
     solution = solve_dual(problem)
@@ -240,7 +240,7 @@ def test_theorem_2_with_two_weights(name):
     everything, _ = solved("chain", GaussianPrior(), LINEAR)
     problem = of_weights(everything, [1, 4], prior)
     solution = solve_dual(problem)
-    line, line_mass = masses(name)
+    line, line_mass = prior_on_points(name)
     if name != "two-point":  # fewer, for there will be the square of them: dense near 0 only
         u = (np.arange(800) + 0.5) / 800 * (4 if name == "exponential" else 8)
         u -= 0 if name == "exponential" else 4
@@ -264,12 +264,12 @@ def test_theorem_2_with_two_weights(name):
 @pytest.mark.parametrize("name", ["gaussian", "laplace", "box", "exponential"])
 def test_of_all_distributions_with_one_mean_the_tilted_prior_is_closest(name):
     prior, _ = DENSE[name]
-    points, prior_mass = masses(name)
+    points, prior_mass = prior_on_points(name)
     mean = float(prior.mean(np.array([0.7]))[0])
     for bend in (-0.05, 0.05):
         base = prior_mass * np.exp(bend * np.cos(2 * points))
         low, high = -3.0, 1.9
-        for _ in range(60):  # the tilt that brings the mean back
+        for _ in range(60):  # the eta that brings the mean back
             middle = (low + high) / 2
             p = tilt(points[:, None], base, np.array([middle]))
             low, high = (low, middle) if p @ points > mean else (middle, high)
@@ -289,7 +289,7 @@ def test_theorem_3(kind):
     np.testing.assert_array_equal(solution.w, eta)
     m3n = solution.alpha @ problem.losses - eta @ eta / 2
     assert solution.value == pytest.approx(m3n, rel=1e-12)
-    points, prior_mass = masses("gaussian")
+    points, prior_mass = prior_on_points("gaussian")
     width = points[1] - points[0]
     for eta_k in eta[:4]:
         density = tilt(points[:, None], prior_mass, np.array([eta_k])) / width
@@ -391,7 +391,7 @@ def one_node(x: float, prior, C: float) -> EnumeratedProblem:
 
 
 def test_the_equality_needs_the_true_labelling():
-    """A margin that is easy to have: P1 needs mass 1/2x^2, and C of it is far too much."""
+    """A margin that is easy to have: P1 needs alpha = 1/2x^2, and C is far too much."""
     x, C = 2.0, 1.0
     problem = one_node(x, GaussianPrior(), C)
     best = 1 / (2 * x**2)  # maximises a - (2 x^2) a^2 / 2
@@ -415,7 +415,7 @@ def test_forced_on_the_others_the_equality_can_have_no_solution():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_forced_equality_on_forests(seed):
-    """The best forced mass is never better, and worse where a margin is had with room to spare."""
+    """The best forced total is never better, and worse where a margin is had with room to spare."""
     problem, solution = solved(KINDS[1], GaussianPrior(), LinearSlack(C=10.0), seed)
     others = np.flatnonzero(problem.losses)
     member = (problem.sample[others] == np.arange(problem.n_samples)[:, None]).astype(float)
@@ -441,12 +441,12 @@ def test_forced_equality_on_forests(seed):
         method="SLSQP",
         options={"maxiter": 500, "ftol": 1e-10},
     )
-    idle = problem.mass(np.where(problem.losses == 0, solution.alpha, 0)) / price
+    idle = problem.totals(np.where(problem.losses == 0, solution.alpha, 0)) / price
     assert idle.max() > 0.1  # some sample wants less than C
-    # By weak duality no forced mass is above P1 without the true labellings.
+    # By weak duality no forced total is above P1 without the true labellings.
     w, wrong = result.x @ problem.differences[others], np.full(problem.n_samples, -np.inf)
     np.maximum.at(wrong, problem.sample[others], (problem.losses - problem.differences @ w)[others])
     bound = w @ w / 2 + price @ wrong
     assert -result.fun == pytest.approx(bound, rel=1e-4)
     assert bound < solution.value * (1 - 1e-3)
-    assert problem.mass(written_out(result.x)) == pytest.approx(price, rel=1e-6)
+    assert problem.totals(written_out(result.x)) == pytest.approx(price, rel=1e-6)

@@ -1,4 +1,4 @@
-"""Two weights: exact masses solve D1, shares and modes are those of the tilted prior."""
+"""Two weights: exact dual variables solve D1, shares and modes are those of the tilted prior."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from medn_edu.slacks import LinearSlack, QuadraticSlack
 from medn_edu.theory import solve_dual, solve_primal
 from medn_edu.theory.axi import WORDS, axi_problem
 from medn_edu.theory.two_weights import (
-    exact_masses,
+    exact_dual_variables,
     share_missing,
-    support_masses,
+    support_dual_variables,
     tilted_density,
     tilted_mode,
     tilted_points,
@@ -39,37 +39,37 @@ def rows_of(slots):
 
 
 @pytest.mark.parametrize(
-    "find", [exact_masses, lambda p, s: support_masses(p, s, solve_dual(p).alpha)]
+    "find", [exact_dual_variables, lambda p, s: support_dual_variables(p, s, solve_dual(p).alpha)]
 )
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: type(prior).__name__)
 @pytest.mark.parametrize(("C", "n_words"), [(0.1, 1), (0.4, 1), (3.0, 1), (0.3, 3), (4.0, 3)])
-def test_masses_are_optimal(find, prior, C, n_words):
+def test_dual_variables_are_optimal(find, prior, C, n_words):
     problem = axi_problem(prior, LinearSlack(C), WORDS[:n_words])
     slots = worst_labellings(n_words)
-    rows, masses = rows_of(slots), find(problem, slots)
+    rows, found = rows_of(slots), find(problem, slots)
     alpha = np.zeros(len(problem.losses))
-    alpha[rows] = masses
-    assert np.allclose(problem.mass(alpha), C)
+    alpha[rows] = found
+    assert np.allclose(problem.totals(alpha), C)
     mean = problem.posterior_mean(alpha)
     gap = problem.primal_value(mean) - problem.dual_value(alpha)
-    assert 0 <= gap + 1e-12 < 1e-6  # a certificate, whatever made the masses
+    assert 0 <= gap + 1e-12 < 1e-6  # a certificate, however they were found
     wanted = problem.losses[rows] - problem.xi(mean)[problem.sample[rows]]
     tight = problem.differences[rows] @ mean - wanted
-    assert np.all(np.abs(tight[masses > 0]) < 1e-6)
-    assert np.count_nonzero(masses) <= n_words + 2
+    assert np.all(np.abs(tight[found > 0]) < 1e-6)
+    assert np.count_nonzero(found) <= n_words + 2
 
 
 def test_another_solver_finds_the_same_mean():
     problem = axi_problem(LaplacePrior(4.0), LinearSlack(1.0))
     slots = worst_labellings(3)
-    eta = exact_masses(problem, slots) @ problem.differences[rows_of(slots)]
+    eta = exact_dual_variables(problem, slots) @ problem.differences[rows_of(slots)]
     assert np.allclose(solve_primal(problem).w, problem.prior.mean(eta), atol=1e-3)
 
 
 def test_another_slack_is_refused():
     problem = axi_problem(GaussianPrior(), QuadraticSlack(1.0))
     with pytest.raises(ValueError, match="expected the linear one"):
-        exact_masses(problem, worst_labellings(3))
+        exact_dual_variables(problem, worst_labellings(3))
 
 
 def test_no_labelling_without_a_slot_is_ever_the_worst():
@@ -119,7 +119,7 @@ def test_modes_in_closed_form():
 
 
 def test_points_have_the_mean_and_a_total_of_one():
-    points, masses = tilted_points(TwoPointPrior(1.5), ETA)
-    assert masses.sum() == pytest.approx(1)
-    np.testing.assert_allclose(masses @ points, TwoPointPrior(1.5).mean(ETA))
+    points, probabilities = tilted_points(TwoPointPrior(1.5), ETA)
+    assert probabilities.sum() == pytest.approx(1)
+    np.testing.assert_allclose(probabilities @ points, TwoPointPrior(1.5).mean(ETA))
     assert len(tilted_points(GaussianPrior(), ETA)[0]) == 0

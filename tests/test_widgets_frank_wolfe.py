@@ -47,9 +47,9 @@ def test_passes_end_at_the_optimum_of_another_solver(prior, C):
     best = solve_dual(enumerate_problem(data, FW_PRIORS[prior], LinearSlack(C))).value
     for each in frank_wolfe_passes(prior, C, True):
         assert each.dual - 1e-6 <= best <= each.primal + 1e-6
-        np.testing.assert_allclose(each.mass.sum(axis=1), C)
-        assert not (each.gone & (each.mass > 0)).any()
-        assert (each.mass[each.new] > 0).all()
+        np.testing.assert_allclose(each.alpha.sum(axis=1), C)
+        assert not (each.gone & (each.alpha > 0)).any()
+        assert (each.alpha[each.new] > 0).all()
         np.testing.assert_allclose(each.weights, FW_PRIORS[prior].mean(each.eta), atol=1e-9)
     assert each.dual == pytest.approx(best, rel=1e-5)
 
@@ -57,7 +57,7 @@ def test_passes_end_at_the_optimum_of_another_solver(prior, C):
 def test_the_start_is_the_problem_at_the_priors_mean():
     start = frank_wolfe_passes(LAPLACE, 3.0, False)[0]
     assert start.primal == word_problem(FW_PRIORS[LAPLACE], 3.0).primal(np.zeros(18)) == 27.0
-    assert (start.dual, start.relative_gap, (start.mass > 0).sum()) == (0.0, 1.0, 3)
+    assert (start.dual, start.relative_gap, (start.alpha > 0).sum()) == (0.0, 1.0, 3)
 
 
 def test_the_figure_shows_the_pass():
@@ -83,7 +83,7 @@ def test_the_figure_shows_the_pass():
 def test_summary_and_alternative_text(explorer):
     frame = explorer.set(passes=4, prior=LAPLACE, C=3.0, cached=False).frame()
     here = frank_wolfe_passes(LAPLACE, 3.0, False)[4]
-    assert f"{(here.mass > 0).sum()} of 81 labellings carry mass" in frame.summary
+    assert f"{(here.alpha > 0).sum()} of 81 labellings carry mass" in frame.summary
     assert f"primal {here.primal:.3f}, dual {here.dual:.3f}" in frame.summary
     assert f"now {here.primal:.3f} and {here.dual:.3f}" in frame.alt
     assert "of 6;" in frame.summary

@@ -75,7 +75,7 @@ def test_figure_shows_the_frame():
     drawn = Losses()
     frame = losses_frame(0.75, 0.5)
     drawn.show(frame)
-    curves, p, shortfall, marginals = drawn.figure.axes
+    curves, p, violation, marginals = drawn.figure.axes
     lines = [line.get_ydata() for line in curves.lines[:3]]
     for line, values in zip(
         lines, (frame.curves.wrong, frame.curves.log_loss, frame.curves.hinge), strict=True
@@ -83,9 +83,9 @@ def test_figure_shows_the_frame():
         np.testing.assert_array_equal(line, values)
     assert sum(bar.get_width() for bar in p.patches) == pytest.approx(1.0)
     names = [text(labels) for labels in AXI.labellings]
-    widths = [bar.get_width() for bar in shortfall.patches[:-1]]
-    np.testing.assert_allclose(widths, frame.shortfalls[[names.index(name) for name in SHOWN]])
-    bold = [t.get_text() for t in shortfall.texts if t.get_fontweight() == "bold"]
+    widths = [bar.get_width() for bar in violation.patches[:-1]]
+    np.testing.assert_allclose(widths, frame.violations[[names.index(name) for name in SHOWN]])
+    bold = [t.get_text() for t in violation.texts if t.get_fontweight() == "bold"]
     assert bold == ["0.75", "0.75"]
     np.testing.assert_allclose(
         [float(t.get_text()) for t in marginals.texts], frame.marginals.ravel(), atol=5e-3

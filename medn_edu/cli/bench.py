@@ -1,4 +1,4 @@
-"""``medn-edu bench``: how fast, beside others."""
+"""``medn-edu bench``: how fast, next to others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["add_parser", "run"]
 
 _DESCRIPTION = """\
-Measure speed and memory beside python-crfsuite and hmmlearn, on one thread, in one run.
+Measure speed and memory next to python-crfsuite and hmmlearn, on one thread, in one run.
 
 Trains on folds 1-9 of the OCR letters; without them on digit words, where only the targets for
 synthetic sequences apply.  Takes four to six minutes on a quiet machine, two with --quick, which
@@ -52,7 +52,7 @@ def add_parser(commands: Any) -> None:
     """
     parser = commands.add_parser(
         "bench",
-        help="speed and memory, beside other packages",
+        help="speed and memory, next to other packages",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -31,7 +31,7 @@ the same data, positive where they speak for the claim, unless the unit says oth
 
 --results judges runs of your own, at paper scale, instead of the published ones; studies that lack
 fits are marked "N of M fits".  --write writes the ledger as Markdown, as in figures/claims.md, and
-renews the page of the figures that lies beside it, which links to it; nothing else is written.
+renews the page of the figures that lies next to it, which links to it; nothing else is written.
 
 examples:
   medn-edu claims
@@ -120,7 +120,7 @@ def _fits(results: Path | None) -> dict[str, str]:
 
 
 def _renew_page(ledger: Path) -> None:
-    """Write the page of the figures beside a ledger anew, as it links to it."""
+    """Write the page of the figures next to a ledger anew, as it links to it."""
     from medn_edu.experiments.gallery import write_page
     from medn_edu.experiments.studies import STUDIES
     from medn_edu.experiments.studies.curves import CURVES

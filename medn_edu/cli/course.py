@@ -16,7 +16,7 @@ Copy an edition of the course into a folder, without opening it.
   student      without the solutions, for classes that hand in their work
   instructor   each solution as a cell that runs, and the lecturers' guide
 
-Files that you have edited are never overwritten: where a newer version exists, it is laid beside
+Files that you have edited are never overwritten: where a newer version exists, it is laid next to
 yours.  Every edition carries marks for slides.
 
 examples:

@@ -117,7 +117,7 @@ def _table(rows: Any) -> str:
         "relative to it; the plain CRF and the baseline have no certificate, and the variational "
         "method does not aim at it.",
         f"non-zero, large: weights of {rows[-1].n_weights} that are not zero, and that are at least "
-        "1 % of the largest.  support: wrong labellings per training word that carry dual mass.",
+        "1 % of the largest.  support: wrong labellings per training word with positive dual variables.",
     ]
     wrapped = [
         textwrap.fill(note, 96, initial_indent="  ", subsequent_indent="    ") for note in notes

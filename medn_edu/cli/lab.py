@@ -17,8 +17,8 @@ __all__ = ["add_parser", "lab_command", "run"]
 _DESCRIPTION = """\
 Copy the course into a folder and open it in JupyterLab.
 
-Notebooks that you have edited are never overwritten: where a newer version exists, it is laid
-beside yours.  The server listens on this computer only and asks for its token, which the browser is
+Notebooks that you have edited are never overwritten: where a newer version exists, it is laid next
+to yours.  The server listens on this computer only and asks for its token, which the browser is
 handed.  Needs the extra `lab` (pip install 'medn_edu[lab]'); works without a network.
 
 examples:

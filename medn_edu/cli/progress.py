@@ -14,7 +14,7 @@ __all__ = ["add_parser", "run"]
 _DESCRIPTION = """\
 Show which exercises of the course you have solved.
 
-Checks that say "Right" note it in medn-progress.json beside the notebooks; nothing leaves this
+Checks that say "Right" note it in medn-progress.json next to the notebooks; nothing leaves this
 computer.
 
 examples:

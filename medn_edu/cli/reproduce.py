@@ -45,7 +45,7 @@ and for curves, which are the same at every scale, into medn-results/STUDY
   timings.csv   how long each fit took
   journal.csv   fits that are in no table yet, while the study runs
   table.csv     the results summed up, where the study does that itself
-  figure.png    the figure; others beside it by their names, as SVG too at paper scale where small
+  figure.png    the figure; others next to it by their names, as SVG too at paper scale where small
   caption.md    what they show, and what made them
   runs.csv      how long each run took: by the clock, and the processor's time of training
 
@@ -468,7 +468,7 @@ def _summary(rows: list[dict[str, Any]], seconds: dict[str, float]) -> str:
     cells = [_summary_line(*key, group, seconds) for key, group in groups.items()]
     note = (
         "non-zero, large: weights that are not zero, and that are at least 1 % of the largest.  "
-        "support: wrong labellings per training sample that carry dual mass.  gap: the largest; "
+        "support: wrong labellings per training sample with positive dual variables.  gap: the largest; "
         "time: the median."
     )
     table = text_table(headers, cells, right=[1, 3, 4, 5, 6, 7, 8, 9])

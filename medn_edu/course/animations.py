@@ -7,14 +7,14 @@ them as a small GIF and as an MP4, smooth, with all colours, to be paused:
 ``lattice``      start-here's word: its best path jumps as the transitions gain strength
 ``shrinkage``    Laplace and Gaussian prior, tilted to and fro: their means draw MEDN's Figure 1
 ``kl-norm``      MEDN's Figure 2: from L2 to L1, a line turned around the ball, and back
-``two-weights``  a posterior over two weights, as violations of the margins become dearer
-``frank-wolfe``  labellings gain mass and lose it while the duality gap closes
+``two-weights``  a posterior over two weights, as violations of the margins become more expensive
+``frank-wolfe``  labellings come and go while the duality gap closes
 ``projections``  L1-M3N's Figure 1: a point goes around two balls, followed by its projections
 ===============  ==================================================================================
 
-`medn-edu reproduce STUDY --publish FOLDER` puts them on the page of figures, beside those of the study.
-The pictures are those of the course's Explorers, in the order of a list of moves that ends where it
-began, so that the film goes on for ever.
+`medn-edu reproduce STUDY --publish FOLDER` puts them on the page of figures, next to those of the
+study.  The pictures are those of the course's Explorers, in the order of a list of moves that ends
+where it began, so that the film goes on for ever.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _around(explorer: Explorer) -> Moves:
 
 
 def _to_and_fro(_: Explorer) -> Moves:
-    """Return the way of a Laplace prior's tilt to the end of its domain, and back as a Gaussian."""
+    """Return the way of a Laplace prior's eta to the end of its domain, and back as a Gaussian."""
     etas = [round(float(eta), 1) for eta in np.arange(-2.0, 2.05, 0.1)]
     moves = [{"prior": "Laplace", "eta": eta} for eta in etas]
     moves += [{"prior": "Gaussian", "eta": eta} for eta in reversed(etas)]

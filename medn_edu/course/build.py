@@ -40,7 +40,7 @@ def normalise(notebook: Any, file: str) -> Any:
     Returns
     -------
     nbformat.NotebookNode
-        The same notebook: links above and below, no widget state, no live views beside pictures,
+        The same notebook: links above and below, no widget state, no live views next to pictures,
         cells numbered in order, only tags and the kind of slide as cells' metadata.
     """
     notebook.metadata = {"kernelspec": dict(KERNEL), "language_info": {"name": "python"}}

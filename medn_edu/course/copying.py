@@ -1,8 +1,8 @@
 """Copies of the course for learners, who will edit them.
 
-A copy remembers, in a small file beside the notebooks, the hash of what it was copied from.  So a
+A copy remembers, in a small file next to the notebooks, the hash of what it was copied from.  So a
 later version of the package can tell an untouched notebook, which it replaces, from an edited one,
-which it leaves alone and puts the newer version beside.
+which it leaves alone and puts the newer version next to it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class CourseCopy:
         Notebooks left as they are: up to date, or edited while there is no newer version.
     beside : dict of str to str
         Edited notebooks of which there is a newer version, and the name under which it was put
-        beside them.
+        next to them.
     """
 
     folder: Path
@@ -62,7 +62,7 @@ def copy_course(
         Which edition, as `medn_edu.course.editions` tells them apart; by default the one that is
         there, or else that for self-study.
     version : str, optional
-        Version in the names of notebooks put beside edited ones; by default the package's.
+        Version in the names of notebooks put next to edited ones; by default the package's.
 
     Returns
     -------

@@ -1,9 +1,9 @@
 """Editions of the course: for learning alone, for a class, and for who teaches it.
 
 =============  ====================================================================================
-`self-study`   as in the repository: hints and solutions below each exercise, folded
-`student`      without the solutions, for classes that hand in their work
-`instructor`   with each solution as a cell that runs, and the lecturers' guide beside the notebooks
+`self-study`   as in the repository: hints and solutions below each exercise, folded `student`
+without the solutions, for classes that hand in their work `instructor`   with each solution as a
+cell that runs, and the lecturers' guide next to the notebooks
 =============  ====================================================================================
 
 All of them carry marks for slides: ``jupyter nbconvert --to slides NOTEBOOK`` makes a slide of every
@@ -25,7 +25,7 @@ EDITIONS = ("self-study", "student", "instructor")
 """Names of the editions."""
 
 GUIDE = "lecturers-guide.md"
-"""The lecturers' guide, beside the notebooks of the instructor edition."""
+"""The lecturers' guide, next to the notebooks of the instructor edition."""
 
 _SOLUTION = re.compile(r"<details><summary>Solution</summary>\n(.*?)</details>\n?", re.DOTALL)
 _CODE = re.compile(r"```python\n(.*?)\n*```", re.DOTALL)

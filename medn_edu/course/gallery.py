@@ -42,15 +42,15 @@ def _exhibits(*rows: tuple[str, str, Callable[[], Explorer]]) -> dict[str, Exhib
 
 EXHIBITS = _exhibits(
     ("The best path jumps as transitions gain strength", "start-here", widgets.best_path),
-    ("Margins of a word, and what falls short", "structured-prediction", widgets.margins),
+    ("Margins of a word, and their violations", "structured-prediction", widgets.margins),
     ("Two losses over one weight", "two-losses", widgets.losses),
-    ("A tilt, its curve and its tangent", "toolbox", widgets.tangents),
+    ("A tilted prior, its curve and its tangent", "toolbox", widgets.tangents),
     ("A distribution over two weights", "medn", widgets.two_weights),
     ("A prior is tilted, and its mean draws a curve", "shrinkage", widgets.shrinkage),
     ("A line turned around the balls of three norms", "kl-norm", widgets.norm_balls),
     ("Majorants come down to the cost", "variational", widgets.majorants),
     ("Algorithm 1 and the exact solution", "variational", widgets.variational),
-    ("Labellings gain mass and lose it", "exact", widgets.frank_wolfe),
+    ("Labellings come and go", "exact", widgets.frank_wolfe),
     ("Projections onto two balls", "l1-m3n", widgets.projections),
     ("Cutting planes close in", "l1-m3n", widgets.working_sets),
     ("Weights switch off along the path", "l1-m3n", widgets.l1_path),

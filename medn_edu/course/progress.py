@@ -1,4 +1,4 @@
-"""Which exercises a learner has solved: kept in a file beside the notebooks, and nowhere else.
+"""Which exercises a learner has solved: kept in a file next to the notebooks, and nowhere else.
 
 A check that says *right* notes it in ``medn-progress.json`` of the folder in which the notebook runs,
 if that is a folder of the course; scripts and other folders leave no trace.  ``progress()`` shows

@@ -100,7 +100,7 @@ CHAPTERS = (
         "your-data", 16, 45, ("ocr-study",),
         "bring sequences of your own, fit, tune, save and load; do the capstone",
     ),
-    Chapter("errata", None, 15, ("medn",), "check the papers' slips by numbers, without trust"),
+    Chapter("errata", None, 15, ("medn",), "check the papers' slips numerically, without trust"),
 )  # fmt: skip
 """All chapters, in reading order."""
 

@@ -40,8 +40,9 @@ class MarginNetwork(MarkovNetwork):
         alpha = self.result_.alpha
         if alpha is None:
             raise AttributeError(
-                f"this {type(self).__name__} has no support_labellings_: its solver spreads mass over "
-                "all labellings; expected a solver that keeps few, such as 'block_frank_wolfe'."
+                f"this {type(self).__name__} has no support_labellings_: its solver has dual "
+                "variables on all labellings; expected a solver that keeps few, such as "
+                "'block_frank_wolfe'."
             )
         for j in np.argsort(-alpha.values, kind="stable"):
             i = alpha.sample[j]

@@ -1,6 +1,6 @@
-"""The benchmark: how fast this package is, beside others, on one thread, in one run.
+"""The benchmark: how fast this package is, next to others, on one thread, in one run.
 
-Speeds on different days or machines say little, so each measurement here stands beside that of a
+Speeds on different days or machines say little, so each measurement here stands next to that of a
 peer made minutes apart on the same machine, and the ratio is what counts.  The work: 26 labels, 128
 binary pixels, folds 1-9 of the OCR letters to train.  Where those are missing, digit words stand
 in, and of the targets only those for synthetic sequences apply.

@@ -242,9 +242,10 @@ def sparsity(model: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``n_weights``, how many weights there are; ``n_nonzero``, how many are not zero; ``n_large``,
-        how many are at least 1 % of the largest; ``n_support``, wrong labellings with dual mass per
-        training sample, None for models whose dual variables are not sparse.
+        ``n_weights``, how many weights there are; ``n_nonzero``, how many are not zero;
+        ``n_large``, how many are at least 1 % of the largest; ``n_support``, wrong labellings with
+        positive dual variables per training sample, None for models whose dual variables are not
+        sparse.
 
     Examples
     --------

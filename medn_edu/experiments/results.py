@@ -8,7 +8,7 @@ has made.  Rows of fits that a run does not ask for stay as they are.
 
 A killed run resumes where it was.  What is finished goes at once to the end of ``journal.csv``, which
 costs the same however long the tables are; these are replaced in one step, now and then, so that they
-take a hundredth of the time at most, and at the end.  Whoever opens the folder puts the journal's fits
+take a hundredth of the time at most, and at the end.  Opening the folder puts the journal's fits
 into the tables first.  Rows are kept in memory as they would be read from the file, rounded, so that
 whatever is computed from them does not depend on interruptions either.
 """
@@ -331,7 +331,7 @@ def build_model(spec: FitSpec, study: Study | None, constants: Constants) -> Any
 
 
 def settings_text(spec: FitSpec, study: Study | None, constants: Constants) -> str:
-    """Return all that a fit depends on beside its key, as its defaults and tolerance may change.
+    """Return all that a fit depends on in addition to its key, as its defaults and tolerance may change.
 
     Parameters
     ----------

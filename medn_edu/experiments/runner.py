@@ -6,7 +6,7 @@ was.
 Fits are independent of each other, but for those that use constants which another fit has chosen:
 these wait for it.  Workers are processes of their own; with a scheduler they are those of a cluster,
 one thread in each.  Everything from the data to the last measured number is computed with one thread
-for linear algebra, here as there, so that a fit gives the same bits whatever runs beside it.
+for linear algebra, here as there, so that a fit gives the same bits whatever runs at the same time.
 A worker that dies, for want of memory say, takes no other fits with it: those that may have been under
 way are made once more, one at a time, and one that breaks its process again is recorded as failed.
 """
@@ -172,7 +172,7 @@ def _side_by_side(calls: Sequence[Call], n_jobs: int) -> Generator[Fit, None, No
 
 
 def _alone(call: Call) -> Fit:
-    """Make a fit with no other beside it, in a process that it may break."""
+    """Make a fit with no other running, in a process that it may break."""
     try:
         [fit] = _side_by_side([call], 2)
         return fit

@@ -1,4 +1,4 @@
-"""Reading the tables that are published beside the figures.
+"""Reading the tables that are published next to the figures.
 
 ``figures/STUDY.csv`` holds the raw rows of a study at paper scale, one per fit, as
 `medn_edu.experiments.gallery` has put them there, and ``figures/STUDY-times.csv`` how long each fit

@@ -247,7 +247,7 @@ class BoundTerms:
 
 
 class _Stack:
-    """A bar of several parts, and beside it their names and numbers."""
+    """A bar of several parts, and next to it their names and numbers."""
 
     def __init__(self, ax: Axes, x: float, parts: tuple[Any, ...]) -> None:
         self._boxes, self._numbers = [], []

@@ -189,7 +189,7 @@ def draw_lapses(ax: Axes, values: Mapping[str, np.ndarray], truth: float) -> Non
 
 
 def _draw_range(ax: Axes, row: int, found: np.ndarray, lapses: float) -> None:
-    """Draw median and range, and write beside them how often they are too low."""
+    """Draw median and range, and write next to them how often they are too low."""
     color, marker = (ERROR, "X") if lapses else (INK, "o")
     if found.min() >= 1:
         ax.text(

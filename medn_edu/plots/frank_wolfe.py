@@ -1,15 +1,16 @@
-r"""Block-coordinate Frank-Wolfe on the three tiny words: masses come and go, and the gap closes.
+r"""Block-coordinate Frank-Wolfe on the three tiny words: labellings come and go, the gap closes.
 
-The dual of MEDN (D1, Theorem 2) has a number :math:`\alpha_i(y) \ge 0` for each of the 27 labellings of
-each word, those of a word adding up to :math:`C`.  At the start all of it lies on the true labellings:
-:math:`\eta = 0`, and every weight has its prior's mean.  A pass asks each word for the labelling that
-falls short most, and moves mass there.
+The dual of MEDN (D1, Theorem 2) has a number :math:`\alpha_i(y) \ge 0` for each of the 27
+labellings of each word, those of a word adding up to :math:`C`.  At the start the true labellings
+have all of it: :math:`\eta = 0`, and every weight has its prior's mean.  A pass asks each word for
+the labelling with the largest margin violation, and raises its dual variable at the cost of the
+others.
 
-`word_problem` makes the problem of the words of `medn_edu.theory.axi` as the package poses it, with a
-weight for every pair of label and ink and for every transition (18 in all), `frank_wolfe_passes`
-replays `medn_edu.solvers.block_frank_wolfe` on it and has every pass certified, and `FrankWolfe` is the
-figure: the labellings with their masses above, the bounds, their gap and the weights on their prior's
-curve (Corollary 7) below.
+`word_problem` makes the problem of the words of `medn_edu.theory.axi` as the package poses it, with
+a weight for every pair of label and ink and for every transition (18 in all), `frank_wolfe_passes`
+replays `medn_edu.solvers.block_frank_wolfe` on it and has every pass certified, and `FrankWolfe` is
+the figure: the labellings with their dual variables above, the bounds, their gap and the weights on
+their prior's curve (Corollary 7) below.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ N_PASSES = 16
 _N_LABELLINGS = 27
 _PLACES = 3 ** np.arange(3)[::-1]  # a labelling is a number of three digits
 _TRUE_ROWS = np.array([word.true_row for word in WORDS])
-_MASS, _NEW, _TRUTH = "#0072B2", "#E69F00", "#C3CAD1"
+_MODEL, _NEW, _TRUTH = "#0072B2", "#E69F00", "#C3CAD1"
 _UPPER, _LOWER, _GAP = "#D55E00", "#0072B2", "#009E73"
 _UPPER_TEXT = "#B34700"  # the primal's colour, dark enough to be read
 _MOST_ROWS = 8
@@ -96,20 +97,20 @@ class FrankWolfePass:
     ----------
     number : int
         Number of passes so far; 0 before the first.
-    mass : ndarray of float, shape (3, 27)
-        Mass of every labelling of every word; each row adds up to ``C``.
+    alpha : ndarray of float, shape (3, 27)
+        Dual variables of all labellings of each word; each row adds up to ``C``.
     new : ndarray of bool, shape (3, 27)
-        Labellings that carry mass now and did not one pass ago.
+        Labellings whose dual variables are positive now and were not one pass ago.
     gone : ndarray of bool, shape (3, 27)
-        Labellings that carried mass once and carry exactly none now.
+        Labellings whose dual variables were positive once and are exactly zero now.
     eta, weights : ndarray of float, shape (18,)
-        Evidence for the weights, and their posterior means.
+        Natural parameters of the weights, and their posterior means.
     primal, dual : float
         Upper and lower bound of the optimum, computed apart.
     """
 
     number: int
-    mass: np.ndarray
+    alpha: np.ndarray
     new: np.ndarray
     gone: np.ndarray
     eta: np.ndarray
@@ -139,8 +140,7 @@ def frank_wolfe_passes(prior: str, C: float, cached: bool) -> tuple[FrankWolfePa
     C : float
         Price of violated margins.
     cached : bool
-        Whether each pass has two more rounds that move mass among the kept labellings, without
-        decoding.
+        Whether each pass has two more rounds of steps among the kept labellings, without decoding.
 
     Returns
     -------
@@ -158,47 +158,47 @@ def frank_wolfe_passes(prior: str, C: float, cached: bool) -> tuple[FrankWolfePa
         problem, rng=np.random.default_rng(0), n_cached_rounds=2 if cached else 0
     )
     passes = [_start(problem, FW_PRIORS[prior], C)]
-    ever = passes[0].mass > 0
+    ever = passes[0].alpha > 0
     for number, iterate in enumerate(islice(solver, N_PASSES), start=1):
         certificate = iterate.certify(problem)
         assert isinstance(certificate.alpha, DualVariables)
         assert certificate.eta is not None
-        mass = _masses(certificate.alpha)
+        alpha = _written_out(certificate.alpha)
         passes.append(
             FrankWolfePass(
                 number=number,
-                mass=mass,
-                new=(mass > 0) & ~(passes[-1].mass > 0),
-                gone=ever & ~(mass > 0),
+                alpha=alpha,
+                new=(alpha > 0) & ~(passes[-1].alpha > 0),
+                gone=ever & ~(alpha > 0),
                 eta=certificate.eta,
                 weights=iterate.weights,
                 primal=certificate.primal,
                 dual=certificate.dual,
             )
         )
-        ever = ever | (mass > 0)
+        ever = ever | (alpha > 0)
     return tuple(passes)
 
 
 def _start(problem: Problem, prior: Prior, C: float) -> FrankWolfePass:
-    """Return the state in which all mass is on the true labellings."""
-    mass = np.zeros((len(WORDS), _N_LABELLINGS))
-    mass[np.arange(len(WORDS)), _TRUE_ROWS] = C
-    none, eta = np.zeros(mass.shape, dtype=bool), np.zeros(problem.weight_shape.size)
+    """Return the state in which only the true labellings have positive dual variables."""
+    alpha = np.zeros((len(WORDS), _N_LABELLINGS))
+    alpha[np.arange(len(WORDS)), _TRUE_ROWS] = C
+    none, eta = np.zeros(alpha.shape, dtype=bool), np.zeros(problem.weight_shape.size)
     weights = prior.mean(eta)
-    return FrankWolfePass(0, mass, none, none, eta, weights, problem.primal(weights), 0.0)
+    return FrankWolfePass(0, alpha, none, none, eta, weights, problem.primal(weights), 0.0)
 
 
-def _masses(alpha: DualVariables) -> np.ndarray:
-    """Write sparse masses out, one row a word."""
-    masses = np.zeros((len(WORDS), _N_LABELLINGS))
-    np.add.at(masses, (alpha.sample, alpha.labels.reshape(-1, 3) @ _PLACES), alpha.values)
-    return masses
+def _written_out(alpha: DualVariables) -> np.ndarray:
+    """Write sparse dual variables out, one row per word."""
+    values = np.zeros((len(WORDS), _N_LABELLINGS))
+    np.add.at(values, (alpha.sample, alpha.labels.reshape(-1, 3) @ _PLACES), alpha.values)
+    return values
 
 
 @cache
 def _order(prior: str, C: float, cached: bool) -> tuple[tuple[int, ...], ...]:
-    """Return the rows of each word: the truth, then what ever carries mass, as it appears."""
+    """Return the rows of each word: the truth, then the others in the order in which they appear."""
     rows = [[int(row)] for row in _TRUE_ROWS]
     for each in frank_wolfe_passes(prior, C, cached)[1:]:
         for word, row in zip(*np.nonzero(each.new), strict=True):
@@ -208,7 +208,7 @@ def _order(prior: str, C: float, cached: bool) -> tuple[tuple[int, ...], ...]:
 
 
 class FrankWolfe:
-    """The figure: masses of all words, both bounds, their gap, and the weights on their curve.
+    """The figure: dual variables, both bounds, their gap, and the weights on their curve.
 
     Examples
     --------
@@ -291,11 +291,11 @@ class FrankWolfe:
     def _draw_curve(self, ax: Axes) -> None:
         self._curve_axes = ax
         (self._curve,) = ax.plot([0], [0], "-", color=MUTED, lw=1.2)
-        (self._weights,) = ax.plot([0], [0], "o", color=_MASS, mec="white", ms=6.5)
+        (self._weights,) = ax.plot([0], [0], "o", color=_MODEL, mec="white", ms=6.5)
         self._walls = [
             ax.axvspan(2, 3, fc="#F3DDCB", ec="#D9A27A", hatch="///", lw=0) for _ in "lr"
         ]
-        ax.set(ylim=(-1.25, 1.25), xlabel="evidence η")
+        ax.set(ylim=(-1.25, 1.25), xlabel="natural parameter η")
         ax.set_yticks([-1, 0, 1], ["−1", "0", "1"])
         _stand_still(ax, "The 18 posterior means")
 
@@ -324,7 +324,7 @@ def _stand_still(ax: Axes, title: str) -> None:
 
 
 class _WordRows:
-    """The labellings of one word, a row each, with bars for their masses."""
+    """The labellings of one word, a row each, with bars for their dual variables."""
 
     def __init__(self, ax: Axes, word: int) -> None:
         self.word = word
@@ -334,7 +334,7 @@ class _WordRows:
         for row in range(_MOST_ROWS):
             name = ax.text(-0.04, row, "", ha="right", va="center", fontsize=10, family="monospace")
             state = ax.text(0.0, row, "", va="center", fontsize=9)
-            bar = ax.add_patch(Rectangle((0, row - 0.33), 0, 0.66, fc=_MASS, ec=INK, lw=0.8))
+            bar = ax.add_patch(Rectangle((0, row - 0.33), 0, 0.66, fc=_MODEL, ec=INK, lw=0.8))
             self.names.append(name)
             self.states.append(state)
             self.bars.append(bar)
@@ -346,16 +346,16 @@ class _WordRows:
         _stand_still(ax, f"Labellings of {WORDS[word].word}")
 
     def show(self, here: FrankWolfePass, rows: tuple[int, ...], C: float) -> None:
-        """Show the masses of rows, as shares of ``C``."""
-        mass, new = here.mass[self.word], here.new[self.word]
+        """Show the dual variables of rows, as shares of ``C``."""
+        alpha, new = here.alpha[self.word], here.new[self.word]
         gone = here.gone[self.word]
         for place in range(_MOST_ROWS):
             row = rows[place] if place < len(rows) else -1
-            shown = row >= 0 and bool(mass[row] > 0 or gone[row])
+            shown = row >= 0 and bool(alpha[row] > 0 or gone[row])
             for artist in (self.names[place], self.states[place], self.bars[place]):
                 artist.set_visible(shown)
             if shown:
-                self._show_row(place, row, float(mass[row]) / C, bool(new[row]), bool(gone[row]))
+                self._show_row(place, row, float(alpha[row]) / C, bool(new[row]), bool(gone[row]))
 
     def _show_row(self, place: int, row: int, share: float, new: bool, gone: bool) -> None:
         true = row == _TRUE_ROWS[self.word]
@@ -363,7 +363,7 @@ class _WordRows:
         name.set_text(text(WORDS[self.word].labellings[row]))
         name.set_color(MUTED if gone else INK)
         bar.set_width(0.06 if gone else share)
-        bar.set_facecolor("white" if gone else _NEW if new else _TRUTH if true else _MASS)
+        bar.set_facecolor("white" if gone else _NEW if new else _TRUTH if true else _MODEL)
         bar.set_edgecolor(MUTED if gone else INK)
         bar.set_hatch("////" if new else "")
         words = "gone" if gone else f"{share:.0%}" if share >= 0.005 else "under 1%"

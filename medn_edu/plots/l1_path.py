@@ -2,10 +2,10 @@ r"""Weights that switch off along the path to L1-M3N.
 
 The Laplace MEDN with constant :math:`2 C \sqrt\lambda` becomes L1-M3N with constant :math:`C` as
 :math:`\lambda` grows.  At every :math:`\lambda` the posterior means are weights, which cost no less
-than the optimum of the linear program; and the evidence, divided by :math:`2\sqrt\lambda`, is a point
-of its dual, for the Laplace prior never lets it reach a half.  So there are two bounds all the way, and
-at their distance ``g`` no solution has a weight larger than
-:math:`g / (\tfrac12 - |\eta_k|)`: weights whose evidence stays below a half die.
+than the optimum of the linear program; and :math:`\eta`, divided by :math:`2\sqrt\lambda`, is a
+point of its dual, because the Laplace prior never lets it reach a half.  So there are two bounds
+all the way, and at their distance ``g`` no solution has a weight larger than
+:math:`g / (\tfrac12 - |\eta_k|)`: weights whose :math:`|\eta_k|` stays below a half die.
 
 `l1_path_frames` follows this on a small synthetic set with correlated features;
 `WeightsOnPath` is the figure.
@@ -128,16 +128,16 @@ class PathFrame:
         Constant of the Laplace prior; infinite after the clean-up.
     weights : ndarray of float, shape (36,)
         Magnitudes of the weights: relevant features, irrelevant ones, transitions.
-    evidence : ndarray of float, shape (36,)
-        Magnitudes ``|eta_k| / (2 sqrt(lam))``, at most a half.
+    eta : ndarray of float, shape (36,)
+        Magnitudes of the natural parameters, ``|eta_k| / (2 sqrt(lam))``, at most a half.
     primal, dual : float
-        What these weights cost and what that evidence promises: bounds of the optimum.
+        What these weights cost and the dual value: bounds of the optimum.
     """
 
     step: int
     lam: float
     weights: np.ndarray
-    evidence: np.ndarray
+    eta: np.ndarray
     primal: float
     dual: float
 
@@ -150,8 +150,8 @@ class PathFrame:
     @property
     def bounds(self) -> np.ndarray:
         """What the weights of a solution cannot exceed."""
-        tight = self.evidence > 0.5 * (1 - 1e-9)  # but for rounding
-        return weight_bounds(self.gap, np.where(tight, 0.5, self.evidence))
+        tight = self.eta > 0.5 * (1 - 1e-9)  # but for rounding
+        return weight_bounds(self.gap, np.where(tight, 0.5, self.eta))
 
     @property
     def zeros(self) -> int:
@@ -211,14 +211,14 @@ def _frame(
         step=step,
         lam=lam,
         weights=np.abs(in_order(weights)),
-        evidence=np.minimum(np.abs(in_order(alpha.eta(problem.data))), 0.5),
+        eta=np.minimum(np.abs(in_order(alpha.eta(problem.data))), 0.5),
         primal=problem.primal(weights),
         dual=problem.dual(alpha),
     )
 
 
 class WeightsOnPath:
-    """The figure: magnitudes of the weights, and below them the evidence for them.
+    """The figure: magnitudes of the weights, and below them those of their natural parameters.
 
     Examples
     --------
@@ -233,7 +233,7 @@ class WeightsOnPath:
         top, bottom = self.figure.subplots(2, 1, sharex=True, height_ratios=[1.7, 1])
         with styled():
             self._draw_weights(top)
-            self._draw_evidence(bottom)
+            self._draw_eta(bottom)
 
     def show(self, frame: PathFrame) -> None:
         """Show a step.
@@ -252,7 +252,7 @@ class WeightsOnPath:
             self._gone[name].set_data(_AT[part][gone[part]], height[part][gone[part]])
         shown = (frame.bounds > _FLOOR) & (frame.bounds < 2 * _TOP)
         self._caps.set_data(_AT[shown], frame.bounds[shown])
-        for bar, value in zip(self._bars, frame.evidence, strict=True):
+        for bar, value in zip(self._bars, frame.eta, strict=True):
             bar.set_height(value)
         self._title.set_text(_title(frame))
 
@@ -278,11 +278,11 @@ class WeightsOnPath:
             columnspacing=1,
         )
 
-    def _draw_evidence(self, ax: Axes) -> None:
+    def _draw_eta(self, ax: Axes) -> None:
         colours = np.concatenate([[colour] * size for colour, size in GROUPS.values()])
         self._bars = ax.bar(_AT, 0, 0.72, color=colours, alpha=0.8)
         ax.axhline(0.5, color=INK, lw=1.2, ls="--")
-        ax.set(ylim=(0, 0.56), yticks=(0, 0.25, 0.5), ylabel="evidence")
+        ax.set(ylim=(0, 0.56), yticks=(0, 0.25, 0.5), ylabel="|η| / 2√λ")
         ax.set_yticks([0, 0.25, 0.5], ["0", "¼", "½"])
         middles = [_AT[i == _STRETCH_OF].mean() for i in range(len(_STRETCHES))]
         ax.set_xticks(middles, list(_STRETCHES))

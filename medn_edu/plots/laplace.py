@@ -122,7 +122,7 @@ def draw_gaps(
 def draw_rates(
     ax: Axes, curves: Mapping[str, np.ndarray], guides: Mapping[str, np.ndarray]
 ) -> None:
-    r"""Draw distances from a limit against lambda on logarithmic axes, beside lines of known rates.
+    r"""Draw distances from a limit against lambda on logarithmic axes, next to lines of known rates.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ __all__ = ["draw_words", "words_figure", "words_height"]
 _GAP = 0.12  # between letters, as a share of a letter's width
 _WORD_GAP = 0.9
 _TEXT = 0.62  # height of a line of labels
-_NAME = 0.18  # room beside the names of the models
+_NAME = 0.18  # room next to the names of the models
 _LINE_GAP = 0.3
 _NO_WORDS = "images holds no words; expected at least one."
 

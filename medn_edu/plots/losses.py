@@ -55,7 +55,7 @@ SHOWN = ("axi", "aai", "aax", "xai", "xax", "iax")
 _LOG, _LOG_TEXT, _HINGE = "#E69F00", "#8A5A00", "#0072B2"
 _REACH = 0.28  # how far tangents go to either side
 _TOP = 5.9  # of the axis of losses
-_WIDEST = 3.0  # shortfalls beyond are cut off, to the left
+_WIDEST = 3.0  # violations beyond are cut off, to the left
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class LossesFrame:
         Slope of the log-loss over the weight of the habit.
     probabilities : ndarray of float, shape (27,)
         Probability of every labelling, in the order of ``AXI.labellings``.
-    shortfalls : ndarray of float, shape (27,)
+    violations : ndarray of float, shape (27,)
         ``Delta l(y) - w . Delta f(y)`` of every labelling; the hinge is the largest.
     marginals : ndarray of float, shape (3, 3)
         Probability of each label (column) at each letter (row).
@@ -106,14 +106,14 @@ class LossesFrame:
     hinge: float
     log_slope: float
     probabilities: np.ndarray
-    shortfalls: np.ndarray
+    violations: np.ndarray
     marginals: np.ndarray
     wrong: float
 
     @property
     def suppliers(self) -> list[str]:
         """Labellings that attain the hinge's maximum, those of `SHOWN` in its order."""
-        rows = np.flatnonzero(np.isclose(self.shortfalls, self.hinge, atol=1e-9))
+        rows = np.flatnonzero(np.isclose(self.violations, self.hinge, atol=1e-9))
         names = [text(AXI.labellings[row]) for row in rows]
         return sorted(names, key=lambda name: (*SHOWN, name).index(name))
 
@@ -224,13 +224,13 @@ class Losses:
     def __init__(self) -> None:
         self.figure = new_figure(8.0, 4.7)
         axes = self.figure.subplot_mosaic(
-            [["curves", "p", "shortfall"], ["curves", "marginals", "marginals"]],
+            [["curves", "p", "violation"], ["curves", "marginals", "marginals"]],
             width_ratios=[2.1, 1, 1],
             height_ratios=[1.55, 1],
         )
         with styled():
             self._draw_curves(axes["curves"])
-            self._draw_labellings(axes["p"], axes["shortfall"])
+            self._draw_labellings(axes["p"], axes["violation"])
             self._draw_marginals(axes["marginals"])
 
     def show(self, frame: LossesFrame) -> None:
@@ -319,7 +319,7 @@ class Losses:
         rows = [_row(name) for name in SHOWN]
         others = np.delete(np.arange(27), rows)
         p = [*frame.probabilities[rows], frame.probabilities[others].sum()]
-        v = [*frame.shortfalls[rows], frame.shortfalls[others].max()]
+        v = [*frame.violations[rows], frame.violations[others].max()]
         for bar, words, value in zip(self._p, self._p_texts, p, strict=True):
             bar.set_width(value)
             words.set_x(value + 0.04)

@@ -77,8 +77,8 @@ class MarginsFrame:
         return np.asarray(np.round(self.scores[self.word.true_row] - self.scores, 9) + 0.0)
 
     @property
-    def shortfalls(self) -> np.ndarray:
-        """Hamming loss minus margin of every labelling, shape (27,); positive where it falls short."""
+    def violations(self) -> np.ndarray:
+        """Hamming loss minus margin of every labelling, shape (27,); positive if it is violated."""
         return np.asarray(np.round(self.word.losses - self.margins, 9) + 0.0)
 
     @property
@@ -90,13 +90,13 @@ class MarginsFrame:
 
     @property
     def hinge(self) -> float:
-        """The largest shortfall; 0 where there is none."""
-        return float(self.shortfalls.max())
+        """The largest margin violation; 0 where there is none."""
+        return float(self.violations.max())
 
     @property
     def n_short(self) -> int:
-        """Number of labellings that fall short of their loss."""
-        return int((self.shortfalls > _TIE).sum())
+        """Number of labellings whose margin is violated."""
+        return int((self.violations > _TIE).sum())
 
     @cached_property
     def best(self) -> list[int]:
@@ -106,7 +106,7 @@ class MarginsFrame:
     @cached_property
     def augmented(self) -> list[int]:
         """Rows of the best labellings once the loss is added."""
-        return _largest(self.shortfalls)
+        return _largest(self.violations)
 
     @cached_property
     def closest(self) -> list[int]:
@@ -304,7 +304,7 @@ class Margins:
 
     def _show_points(self, frame: MarginsFrame) -> None:
         others = frame.others
-        margins, short = frame.margins[others], frame.shortfalls[others] > _TIE
+        margins, short = frame.margins[others], frame.violations[others] > _TIE
         above = margins > _HIGH
         for points, chosen in ((self._short, short), (self._fine, ~short & ~above)):
             points.set_data(self._places[chosen], margins[chosen])
@@ -338,7 +338,7 @@ def _segments(pairs: Sequence[tuple[int, int, int]]) -> tuple[list[float], list[
 
 
 def _key(ax: Axes, y: float, x: list[float], **style: Any) -> Text:
-    """Draw a key below the axes and return the text beside it (a legend takes thrice the time)."""
+    """Draw a key below the axes and return the text next to it (a legend takes thrice the time)."""
     ax.plot(x, [y] * len(x), transform=ax.transAxes, clip_on=False, **style)
     return ax.text(x[-1] + 0.04, y, "", va="center", fontsize=9, transform=ax.transAxes)
 

@@ -131,7 +131,7 @@ def _draw_point(ax: Axes, name: str, point: np.ndarray) -> None:
 
 
 def _label(ax: Axes, name: str, at: np.ndarray, aside: tuple[float, float]) -> None:
-    """Write a name, the first letter and then an index, beside a point; ``aside`` in points."""
+    """Write a name, the first letter and then an index, next to a point; ``aside`` in points."""
     text = f"${name[0]}_{name[1:]}$"
     ax.annotate(text, at, aside, textcoords="offset points", fontsize=12, color=INK)
 

@@ -171,10 +171,10 @@ class Projections:
             ax.fill(*np.transpose([corner, *ends]), color=REGION, lw=0, zorder=-1)
             for end in ends:
                 ax.plot(*np.transpose([corner, end]), "--", color=MUTED, lw=1, zorder=0)
-        words = {"fontsize": 9, "color": MUTED}  # beside the axes, where no point covers them
-        beside = 1.02 * _REACH
-        ax.text(0, beside, "$w_1$ becomes 0", ha="center", va="bottom", **words)
-        ax.text(beside, 0, "$w_2$ becomes 0", ha="left", va="center", rotation=90, **words)
+        words = {"fontsize": 9, "color": MUTED}  # next to the axes, where no point covers them
+        outside = 1.02 * _REACH
+        ax.text(0, outside, "$w_1$ becomes 0", ha="center", va="bottom", **words)
+        ax.text(outside, 0, "$w_2$ becomes 0", ha="left", va="center", rotation=90, **words)
 
     # -- the magnitudes, on the right ------------------------------------------------------------
 

@@ -1,10 +1,10 @@
-r"""Shrinkage curves: what a prior makes of the evidence for a weight.
+r"""Shrinkage curves: the posterior mean of a weight against its natural parameter.
 
-MEDN learns one number per weight from the data, the evidence
+MEDN learns one number per weight from the data, its natural parameter
 :math:`\eta_k = \sum \alpha_i(y) \Delta f_i^k(y)`, and tilts the prior by it,
 :math:`p(w) = p_0(w) e^{\eta w} / Z` (Theorem 2).  The *shrinkage curve* of a prior is the mean of the
 tilted prior against :math:`\eta`: a straight line for the Gaussian, and for the Laplace prior
-:math:`2\eta / (\lambda - \eta^2)` (Corollary 7), which leaves every bound at
+:math:`2\eta / (\lambda - \eta^2)` (Corollary 7), which grows without bound towards
 :math:`|\eta| = \sqrt\lambda`.
 
 Curves are computed by `shrinkage_curve` and drawn by `draw_shrinkage`.

@@ -1,7 +1,8 @@
 r"""The soft-max of the word *axi*, cooled down to the maximum: the figure behind `softening`.
 
-The paper's Eq. (2) (Hazan and Urtasun 2010) puts a temperature :math:`\epsilon` between log-loss and
-hinge loss.  With :math:`g(y) = \Delta\ell(y) + F(y) - F(y^i)`, the shortfall of labelling ``y``,
+The paper's Eq. (2) (Hazan and Urtasun 2010) puts a temperature :math:`\epsilon` between log-loss
+and hinge loss.  With :math:`g(y) = \Delta\ell(y) + F(y) - F(y^i)`, the margin violation of
+labelling ``y``,
 
 .. math:: \max_y g(y) \le \epsilon \log \sum_y e^{g(y) / \epsilon}
           \le \max_y g(y) + \epsilon \log 27,
@@ -133,22 +134,22 @@ def softening_frame(epsilon: float, habit: float, *, with_loss: bool = True) -> 
     1.0 0.0
     """
     epsilon = check_nonnegative("epsilon", epsilon)
-    shortfalls = _shortfalls(habit, with_loss)
-    p = distribution(shortfalls, epsilon)
+    violations = _violations(habit, with_loss)
+    p = distribution(violations, epsilon)
     return SofteningFrame(
         epsilon, habit, with_loss,
         _curve(epsilon, with_loss),
         _curve(0.0, with_loss),
         np.array([_curve(each, with_loss) for each in FAINT]),
-        float(soft_max(shortfalls, epsilon)),
-        float(shortfalls.max()),
+        float(soft_max(violations, epsilon)),
+        float(violations.max()),
         p,
         AXI.marginals(p),
         float(entr(p).sum()),
     )  # fmt: skip
 
 
-def _shortfalls(habit: float, with_loss: bool) -> np.ndarray:
+def _violations(habit: float, with_loss: bool) -> np.ndarray:
     """Return ``loss + F(y) - F(y^i)`` of all labellings."""
     scores = labelling_scores(AXI, [1.0, habit])
     return with_loss * AXI.losses + scores - scores[AXI.true_row]
@@ -156,8 +157,8 @@ def _shortfalls(habit: float, with_loss: bool) -> np.ndarray:
 
 @cache
 def _curve(epsilon: float, with_loss: bool) -> np.ndarray:
-    shortfalls = np.array([_shortfalls(habit, with_loss) for habit in HABITS])
-    return soft_max(shortfalls, epsilon, axes=(1,))
+    violations = np.array([_violations(habit, with_loss) for habit in HABITS])
+    return soft_max(violations, epsilon, axes=(1,))
 
 
 class Softening:
@@ -197,12 +198,12 @@ class Softening:
                 self._tiles[t][a].set_facecolor(INK_ON_PAPER(p))
                 self._numbers[t][a].set_text(f"{p:.2f}")
                 self._numbers[t][a].set_color("white" if p > 0.55 else INK)
-        masses = [frame.probability(labelling) for labelling in SHOWN]
-        masses.append(max(0.0, 1.0 - sum(masses)))
-        for bar, number, mass in zip(self._bars, self._masses, masses, strict=True):
-            bar.set_width(mass)
-            number.set_x(mass + 0.015)
-            number.set_text(f"{mass:.2f}")
+        probabilities = [frame.probability(labelling) for labelling in SHOWN]
+        probabilities.append(max(0.0, 1.0 - sum(probabilities)))
+        for bar, number, p in zip(self._bars, self._written, probabilities, strict=True):
+            bar.set_width(p)
+            number.set_x(p + 0.015)
+            number.set_text(f"{p:.2f}")
         self._entropy.set_text(f"entropy {frame.entropy:.2f} of log 27 = {np.log(27):.2f}")
 
     # -- the loss, on the left -----------------------------------------------------------------
@@ -282,7 +283,7 @@ class Softening:
         self._bars = ax.barh(range(len(names)), 0.0, height=0.72, color=colours)
         self._bars[0].set_hatch("//")
         self._bars[0].set_edgecolor("white")
-        self._masses = [ax.text(0, i, "", va="center", fontsize=9) for i in range(len(names))]
+        self._written = [ax.text(0, i, "", va="center", fontsize=9) for i in range(len(names))]
         for i, name in enumerate(names):
             ax.text(-0.02, i, name, ha="right", va="center", fontsize=9)
         last = len(names) - 0.5

@@ -176,7 +176,7 @@ class Tangents:
 
     def _draw_curve(self, ax: Axes) -> None:
         draw_cross(ax)
-        ax.set(xlim=(-1.1 * _ETA, 1.1 * _ETA), ylim=(_LOW, _HIGH), xlabel="tilt η")
+        ax.set(xlim=(-1.1 * _ETA, 1.1 * _ETA), ylim=(_LOW, _HIGH), xlabel="natural parameter η")
         ax.set(xticks=range(-2, 3), yticks=[-4, -2, 0, 2])
         ax.set_title("Λ: height, slope and intercept")
         nowhere = np.zeros(2)

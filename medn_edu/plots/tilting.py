@@ -1,4 +1,4 @@
-r"""A prior, tilted, beside the curve that its mean draws: the figure behind the shrinkage explorer.
+r"""A prior, tilted, next to the curve that its mean draws: the figure behind the shrinkage explorer.
 
 `tilting_frame` computes what one position of the controls shows: the prior and the tilted prior
 :math:`p_0(w) e^{\eta w} / Z` as densities, or as bars where there is no density, their mean and their
@@ -122,8 +122,8 @@ def tilting_frame(
     before, points, mass = _density(prior, w), *_atoms(prior)
     low, high = prior.domain
     inside = low < eta < high
-    tilt = np.array([eta if inside else 0.0])
-    normaliser = prior.log_mgf(tilt)
+    at = np.array([eta if inside else 0.0])
+    normaliser = prior.log_mgf(at)
     return TiltingFrame(
         name, prior, eta, curves, w,
         before,
@@ -132,7 +132,7 @@ def tilting_frame(
         mass,
         mass * np.exp(eta * points - normaliser) if inside else 0 * mass,
         _peak(name, lam, matched),
-        float(prior.mean(tilt)[0]) if inside else float("nan"),
+        float(prior.mean(at)[0]) if inside else float("nan"),
     )  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def _density(prior: Prior, w: np.ndarray) -> np.ndarray:
 
 
 class TiltedDensity:
-    """A prior and the posterior that a tilt makes of it, drawn on given axes.
+    """A prior and the posterior when it is tilted, drawn on given axes.
 
     Densities are scaled to the highest that this prior reaches on its way; probabilities of single
     points are bars, and probability 1 is as high as the highest density.  `show` changes them in place.

@@ -183,7 +183,7 @@ def _style(trace: SolverTrace, number: int) -> dict[str, Any]:
 
 
 def label_traces(figure: Figure, axes: Iterable[Axes]) -> None:
-    """Write the label of each curve beside it, in its colour, where other curves are far away.
+    """Write the label of each curve next to it, in its colour, where other curves are far away.
 
     A label that could not keep clear of curves and of other labels is left out.
 

@@ -6,9 +6,9 @@ MEDN's P1 asks of a distribution :math:`p(w_1, w_2)` that its *mean* :math:`\mu`
 
 and Theorem 2 (Eq. (3)) says that the best one is the prior tilted by
 :math:`\eta = \sum_{i,y} \alpha_i(y) \Delta f_i(y)`.  With two weights all of it can be drawn: the
-density, its mean and its mode, a half-plane for every labelling, and the masses :math:`\alpha_i(y)`.
-Only labellings whose line passes through the mean may have mass (complementary slackness); all others
-have exactly none.
+density, its mean and its mode, a half-plane for every labelling, and the dual variables
+:math:`\alpha_i(y)`.  Only labellings whose line passes through the mean may have positive ones
+(complementary slackness); all others have exactly zero.
 
 `two_weights_frame` puts together what one position of the controls shows, computed by
 `medn_edu.theory.two_weights`, which also says which of several :math:`\alpha` is shown; `TwoWeights` is
@@ -40,7 +40,7 @@ from medn_edu.theory.axi import WORDS, axi_problem
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.two_weights import (
     Slot,
-    exact_masses,
+    exact_dual_variables,
     share_missing,
     tilted_density,
     tilted_mode,
@@ -80,11 +80,11 @@ class TwoWeightsFrame:
     problem : EnumeratedProblem
         P1 and D1.
     slots : tuple of Slot
-        The labellings that may have mass.
+        The labellings whose dual variables may be positive.
     alpha : ndarray of float, shape (n_slots,)
-        Their masses; most of them exactly 0.
+        Their dual variables; most of them exactly 0.
     eta, mean : ndarray of float, shape (2,)
-        What the prior is tilted by, and the posterior's mean.
+        The posterior's natural parameters and its mean.
     mode : ndarray of float, shape (2,)
         Where the posterior is highest.
     xi : ndarray of float, shape (n_words,)
@@ -92,7 +92,7 @@ class TwoWeightsFrame:
     density : ndarray of float, shape (n_points, n_points)
         Posterior density, of which the highest in view is 1; row by second weight.  Zero where all
         lies on single points.
-    atoms, atom_masses : ndarray of float, shapes (n_atoms, 2) and (n_atoms,)
+    atoms, atom_probabilities : ndarray of float, shapes (n_atoms, 2) and (n_atoms,)
         Single points that have a probability of their own, and the probabilities.
     missing : ndarray of float, shape (n_slots,)
         Share of the posterior's weights that miss the labelling's margin, less slack.
@@ -109,7 +109,7 @@ class TwoWeightsFrame:
     xi: np.ndarray
     density: np.ndarray
     atoms: np.ndarray
-    atom_masses: np.ndarray
+    atom_probabilities: np.ndarray
     missing: np.ndarray
 
     @property
@@ -129,7 +129,7 @@ class TwoWeightsFrame:
 
     @property
     def heaviest(self) -> int | None:
-        """The slot of a wrong labelling with most mass; None if none has any."""
+        """The slot of the wrong labelling with the largest dual variable; None if all are zero."""
         wrong = np.where([slot.is_true for slot in self.slots], 0.0, self.alpha)
         return int(wrong.argmax()) if wrong.max() > 0 else None
 
@@ -165,7 +165,7 @@ def two_weights_frame(
     >>> frame = two_weights_frame("Laplace", C=1.0, lam=4.0)
     >>> frame.mean.round(4), frame.mode
     (array([0.6667, 0.6667]), array([0., 0.]))
-    >>> {slot.name: float(mass) for slot, mass in zip(frame.slots, frame.alpha)}
+    >>> {slot.name: float(alpha) for slot, alpha in zip(frame.slots, frame.alpha)}
     {'aax': 1.0, 'aai': 0.0, 'axi': 0.0, 'xax': 0.0, 'iax': 0.0}
     """
     if not 1 <= n_words <= len(WORDS):
@@ -177,20 +177,20 @@ def two_weights_frame(
 def _frame(name: str, C: float, lam: float, n_words: int) -> TwoWeightsFrame:
     prior, slots = _prior(name, lam), worst_labellings(n_words)
     problem = axi_problem(prior, LinearSlack(C), WORDS[:n_words])
-    alpha = exact_masses(problem, slots)
+    alpha = exact_dual_variables(problem, slots)
     rows = np.array([slot.row for slot in slots])
     eta = alpha @ problem.differences[rows]
     mean = prior.mean(eta)
     xi = problem.xi(mean)
     wanted = problem.losses[rows] - xi[[slot.word for slot in slots]]
-    points, masses = tilted_points(prior, eta)
+    points, probabilities = tilted_points(prior, eta)
     return TwoWeightsFrame(
         name, prior, problem, slots, alpha, eta, mean,
         tilted_mode(prior, eta, _LOW, _HIGH),
         xi,
         _density(prior, eta),
         points,
-        masses,
+        probabilities,
         np.array([
             share_missing(prior, eta, problem.differences[row], margin)
             for row, margin in zip(rows, wanted, strict=True)
@@ -225,7 +225,7 @@ def _density(prior: Prior, eta: np.ndarray) -> np.ndarray:
 
 
 class TwoWeights:
-    """The figure: posterior and half-planes in the plane of two weights, and the masses as bars.
+    """The figure: posterior and half-planes in the plane of two weights, and dual variables as bars.
 
     `show` changes it in place.
 
@@ -315,7 +315,7 @@ class TwoWeights:
             self._contours = self._contour(frame.density)
         self._contours.set_visible(bool(frame.density.any()))
         self._discs.set_offsets(frame.atoms if len(frame.atoms) else np.zeros((0, 2)))
-        self._discs.set_sizes(2500 * frame.atom_masses)  # area by probability
+        self._discs.set_sizes(2500 * frame.atom_probabilities)  # area by probability
         before = float(frame.prior.mean(np.zeros(1))[0])
         self._prior_mean.set_data([before], [before])
         self._mode.set_data(*frame.mode[:, None])
@@ -340,7 +340,7 @@ class TwoWeights:
                 artist.set_color(colour)
                 artist.set_linestyle(dashes)
 
-    # -- the masses, on the right --------------------------------------------------------------
+    # -- the dual variables, on the right ------------------------------------------------------
 
     def _draw_bars(self, ax: Axes) -> None:
         most = len(worst_labellings(len(WORDS)))
@@ -356,7 +356,7 @@ class TwoWeights:
         for side in ax.spines.values():
             side.set_visible(False)
         self._bar_axes = ax
-        ax.set_title("Masses α (full bar: C)")
+        ax.set_title("Dual variables α (full bar: C)")
 
     def _show_bars(self, frame: TwoWeightsFrame) -> None:
         looks, count = slot_looks(frame.slots), len(frame.slots)
@@ -366,14 +366,14 @@ class TwoWeights:
                 artist.set_visible(shown)
             if not shown:
                 continue
-            slot, mass = frame.slots[k], float(frame.alpha[k])
-            bar.set_width(mass / frame.price)
+            slot, alpha = frame.slots[k], float(frame.alpha[k])
+            bar.set_width(alpha / frame.price)
             colour, dashes = looks[k]
             bar.set_color(MUTED if slot.is_true else colour)
             self._keys[k].set(color=colour, linestyle=dashes, visible=not slot.is_true)
             self._names[k].set_text(_name(slot, len(frame.xi)))
-            self._values[k].set_text(f"{mass:.2f}" if mass > 0 else "0")
-            self._values[k].set_color(INK if mass > 0 else MUTED)
+            self._values[k].set_text(f"{alpha:.2f}" if alpha > 0 else "0")
+            self._values[k].set_color(INK if alpha > 0 else MUTED)
         self._bar_axes.set_ylim(max(count, 8) + 2.6, -0.8)
         self._total.set_position((-0.6, count))
         self._total.set_text(_below_the_bars(frame))

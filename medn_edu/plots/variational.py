@@ -6,7 +6,7 @@ one for each label and each column of marks, and nine for pairs of neighbouring 
 
 `variational_trail` runs the package's own solvers on them (`medn_edu.theory.axi.axi_samples`),
 `medn_edu.solvers.variational_laplace` and `medn_edu.solvers.block_frank_wolfe`, and `Variational` is the
-figure: posterior means, posterior variances, and what the bound says beside the true cost.
+figure: posterior means, posterior variances, and what the bound says next to the true cost.
 """
 
 from __future__ import annotations

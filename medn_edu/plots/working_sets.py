@@ -97,13 +97,13 @@ class _Planes:
         given = labels.reshape(2, _LENGTH)[self.sample]
         return (self.labels == given).all(axis=1) & (self.losses > 0)
 
-    def masses(self, alpha: DualVariables) -> np.ndarray:
-        """Return the mass of every labelling, 0 where none is given."""
-        masses = np.zeros(len(self.losses))
+    def written_out(self, alpha: DualVariables) -> np.ndarray:
+        """Return the dual variable of every labelling, 0 where none is given."""
+        values = np.zeros(len(self.losses))
         given = alpha.labels.reshape(-1, _LENGTH)
         for i, labels, value in zip(alpha.sample, given, alpha.values, strict=True):
-            masses[(self.sample == i) & (self.labels == labels).all(axis=1)] += value
-        return masses
+            values[(self.sample == i) & (self.labels == labels).all(axis=1)] += value
+        return values
 
 
 def plane(weights: np.ndarray) -> np.ndarray:
@@ -131,8 +131,8 @@ class CuttingPlaneRound:
         Labellings in the working sets, of all those of both words.
     new : ndarray of bool, shape (64,)
         Those added in this round.
-    mass : ndarray of float, shape (64,)
-        Their dual masses; 0 where the row is not tight.
+    alpha : ndarray of float, shape (64,)
+        Their dual variables; 0 where the row is not tight.
     lower : float
         What the linear program pays.
     cost : float
@@ -145,7 +145,7 @@ class CuttingPlaneRound:
     weights: np.ndarray
     kept: np.ndarray
     new: np.ndarray
-    mass: np.ndarray
+    alpha: np.ndarray
     lower: float
     cost: float
     upper: float
@@ -193,7 +193,7 @@ def cutting_plane_rounds(C: float) -> tuple[CuttingPlaneRound, ...]:
                 kept=kept,
                 new=new,
                 # The solver knows a bound at the start; the program without rows has none.
-                mass=planes.masses(alpha) if rounds else np.zeros(len(kept)),
+                alpha=planes.written_out(alpha) if rounds else np.zeros(len(kept)),
                 lower=quiet.dual(alpha) if rounds else 0.0,
                 cost=quiet.primal(weights),
                 upper=iterate.objective_estimate,
@@ -369,7 +369,7 @@ class WorkingSets:
         ax.set(xlim=(-0.2, 15.6), ylim=(_MOST_ROWS + 1.4, -1.6))
         ax.set_axis_off()
         ax.set_title("Working sets", pad=6)
-        words = "a row: a labelling, its wrong letters filled\nbold frame: new;  bar: its mass"
+        words = "a row: a labelling, its wrong letters filled\nbold frame: new;  bar: its α"
         ax.text(0, _MOST_ROWS - 0.3, words, va="top", fontsize=9, color=MUTED)
 
     def _show_sets(self, C: float, rounds: tuple[CuttingPlaneRound, ...]) -> None:
@@ -385,4 +385,4 @@ class WorkingSets:
                         box.set_facecolor(_WRONG if wrong else "white")
                         box.set_alpha(1.0 if here.kept[mine[j]] else 0.3)
                         box.set_linewidth(1.8 if here.new[mine[j]] else 0.8)
-                bar.set_width(2.4 * here.mass[mine[j]] / C if j < len(mine) else 0.0)
+                bar.set_width(2.4 * here.alpha[mine[j]] / C if j < len(mine) else 0.0)

@@ -225,7 +225,7 @@ def check_packed(features: Any, offsets: Any, parents: Any, edge_types: Any) -> 
         if not fits:
             raise ValueError(
                 f"the {name} of these Samples do not fit, because somebody built or changed them "
-                "by hand; expected Samples as medn_edu.packing.pack makes them."
+                "by hand; expected Samples as medn_edu.samples.pack makes them."
             )
 
     require("features", getattr(features, "format", "") == "csr" and features.ndim == 2)

@@ -5,7 +5,7 @@
 `medn`              P1, D1 and Theorem 2 by enumeration; `medn_solvers` solves them in two ways
 `frank_wolfe`       one block step of Frank-Wolfe on D1, as the compiled solver makes it
 `axi`               the course's word of three letters: two weights, everything on paper
-`two_weights`       its exact masses under any prior, and the posterior in the plane
+`two_weights`       its exact dual variables under any prior, and the posterior in the plane
 `l1m3n`             L1-M3N and its kin as linear and convex programs; `projection` onto balls
 `norms`             the KL-norm, balls in two and three dimensions, limits, touching points
 `laplace`           the Laplace prior as a mixture, and what the variational bound loses

@@ -13,7 +13,7 @@ of margins, hinge losses, half-planes and priors can be drawn.  The second lette
 looks like an a, so without habit the word is read *aai*.
 
 Two more words, *xia* and *iax*, make a training set of three.  The last one is so badly written that its
-margins cost more than they are worth unless violations are dear.
+margins cost more than they are worth unless violations are expensive.
 
 >>> from medn_edu.theory.axi import AXI, labelling_scores, text
 >>> for habit in (0, 1):

@@ -1,6 +1,6 @@
 r"""L1-M3N as the linear program it is, written out over all labellings and solved outright.
 
-The L1-M3N paper (Zhu and Xing 2009) charges for weights by their magnitudes (its problem P1),
+The L1-M3N paper (Zhu and Xing 2009) penalises weights by their magnitudes (its problem P1),
 
 .. math:: \min_{w, \xi} \tfrac12 \|w\|_1 + C \sum_i c_i \xi_i
           \quad\text{s.t.}\quad w^\top \Delta f_i(y) \ge \Delta\ell_i(y) - \xi_i
@@ -24,8 +24,8 @@ Every row has a multiplier :math:`\alpha_i(y) \ge 0`, and with
 
 where :math:`\max_k |\eta_k|` is free and costs :math:`r` a unit: it is the multiplier of the ball,
 so :math:`V` falls with slope :math:`-\max_k |\eta_k|`.  P4, which the adaptive M3N amounts to,
-charges for the square of the norm.  Its best weights of norm :math:`r` are those of the ball, so
-only one number has to be found,
+penalises the square of the norm.  Its best weights of norm :math:`r` are those of the ball, so only
+one number has to be found,
 
 .. math:: \min_w s \|w\|_1^2 + C \sum_i c_i \xi_i = \min_{r \ge 0} s r^2 + V(r) .
 

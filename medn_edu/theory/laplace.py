@@ -6,14 +6,14 @@ r"""The Laplace prior as a normal prior of unknown variance, and what variationa
 .. math:: \int_0^\infty N(w; 0, \tau) \, \tfrac\lambda2 e^{-\lambda \tau / 2} \, d\tau
           = \tfrac{\sqrt\lambda}{2} e^{-\sqrt\lambda |w|} .
 
-`scale_mixture` computes the left side by numbers.  A mixture of bells of all widths has a peak, from
-the narrow ones, and long tails, from the wide ones.
+`scale_mixture` computes the left side numerically.  A mixture of bells of all widths has a peak,
+from the narrow ones, and long tails, from the wide ones.
 
 **Tilted.**  Under :math:`e^{\eta w}` a bell of variance :math:`\tau` moves to :math:`N(\eta\tau, \tau)`
 and counts :math:`e^{\eta^2 \tau / 2}` times as much, so that :math:`\tau` becomes exponential with the
 rate :math:`(\lambda - \eta^2) / 2` (`tau_density`).  Hence the mean of the weight is
 :math:`\eta \langle\tau\rangle = 2 \eta / (\lambda - \eta^2)`, which is Corollary 7: a weight is shrunk
-by its expected variance, and evidence makes the variance itself grow.
+by its expected variance, and a large :math:`|\eta|` makes the variance itself grow.
 
 **Jensen's inequality** (section 5).  The divergence of a posterior ``p`` from the Laplace prior holds
 the logarithm of an integral over :math:`\tau`.  For any density :math:`q(\tau)`, the same for all ``w``,
@@ -148,7 +148,7 @@ def tau_density(tau: np.ndarray, lam: float, eta: float = 0.0) -> np.ndarray:
 
     Examples
     --------
-    Evidence, of either sign, makes large variances likely:
+    A large ``eta``, of either sign, makes large variances likely:
 
     >>> [tau_density(2.0, lam=4.0, eta=eta).round(4).item() for eta in (0.0, 1.0, -1.9)]
     [0.0366, 0.0747, 0.132]
@@ -361,7 +361,7 @@ def jensen_gap(
 def bound_by_quadrature(
     mean: float, variance: float, lam: float, log_q: Callable[[np.ndarray], np.ndarray]
 ) -> float:
-    """Return the variational bound of one weight for a density ``q(tau)`` of any shape, by numbers.
+    """Return the variational bound of one weight for any density ``q(tau)``, numerically.
 
     Parameters
     ----------

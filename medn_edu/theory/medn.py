@@ -52,18 +52,18 @@ the *KL-norm* of Corollary 6, from which the constant ``K``, the number of weigh
 whose conjugate is :math:`c_i U^*(s_i / c_i)`.
 
 =========== ============================== ================================= ==================
-slack       :math:`U(\xi)`                 :math:`U^*(s)`                    masses
+slack       :math:`U(\xi)`                 :math:`U^*(s)`                    totals
 =========== ============================== ================================= ==================
 linear      :math:`C \xi`                  0                                 :math:`s = C`
 quadratic   :math:`\frac{C}{2} \xi^2`      :math:`s^2 / 2C`                  :math:`s \ge 0`
 exponential :math:`c\xi - 1 - \log c\xi`   :math:`-\log(1 - s / c)`          :math:`0 \le s < c`
 =========== ============================== ================================= ==================
 
-With the linear slack the papers write :math:`\sum_{y \ne y^i} \alpha_i(y) = C`.  The equality is right
-only if the true labelling is among the ``y``: it has no features and no loss, so mass on it does
-nothing, and what it takes from the others turns their ":math:`\le C`" into ":math:`= C`".  Forced on
-the others it is wrong as soon as a sample has its margin with room to spare; the tests have an
-example.  With the other two slacks :math:`\alpha_i(y^i) = 0`.
+With the linear slack the papers write :math:`\sum_{y \ne y^i} \alpha_i(y) = C`.  The equality is
+right only if the true labelling is among the ``y``: it has no features and no loss, so its dual
+variable does nothing, and what it takes from the others turns their ":math:`\le C`" into
+":math:`= C`".  Forced on the others it is wrong as soon as a sample has its margin with room to
+spare; the tests have an example.  With the other two slacks :math:`\alpha_i(y^i) = 0`.
 
 Enumeration needs ``n_labels ** n_nodes`` rows a sample: small ones only.  `medn_edu.theory.medn_solvers`
 has two ways to solve such a problem.
@@ -136,7 +136,7 @@ class EnumeratedProblem:
 
     @property
     def free(self) -> np.ndarray:
-        """Rows that may carry mass: all with the linear slack, else all but the true labellings."""
+        """Rows that may be positive: all with the linear slack, else all but the true labellings."""
         if isinstance(self.slack, LinearSlack):
             return np.ones(len(self.losses), dtype=bool)
         return self.losses > 0
@@ -166,27 +166,27 @@ class EnumeratedProblem:
     # -- the dual, D1 -----------------------------------------------------------------------------
 
     def eta(self, alpha: np.ndarray) -> np.ndarray:
-        """What the prior is tilted by."""
+        """Natural parameter of the tilted prior."""
         return alpha @ self.differences
 
     def posterior_mean(self, alpha: np.ndarray) -> np.ndarray:
         """Mean of the tilted prior, ``Lambda'(eta)``."""
         return self.prior.mean(self.eta(alpha))
 
-    def mass(self, alpha: np.ndarray) -> np.ndarray:
-        """Mass of each sample, ``s_i = sum_y alpha_i(y)``."""
+    def totals(self, alpha: np.ndarray) -> np.ndarray:
+        """Sum of each sample's dual variables, ``s_i = sum_y alpha_i(y)``."""
         return np.bincount(self.sample, weights=alpha, minlength=self.n_samples)
 
     def dual_value(self, alpha: np.ndarray) -> float:
         """Value of D1; minus infinity where ``alpha`` is not feasible.
 
-        Masses may exceed their bounds by rounding, one part in a thousand million.
+        Totals may exceed their bounds by rounding, one part in a thousand million.
         """
-        eta, mass = self.eta(alpha), self.mass(alpha) / self.sample_weight
+        eta, totals = self.eta(alpha), self.totals(alpha) / self.sample_weight
         low, high = self.prior.domain
         if np.any(alpha < 0) or np.any(eta <= low) or np.any(eta >= high):
             return -math.inf
-        cost = float(self.sample_weight @ _conjugate(self.slack, mass))
+        cost = float(self.sample_weight @ _conjugate(self.slack, totals))
         return float(alpha @ self.losses - self.prior.log_mgf(eta).sum()) - cost
 
     def dense(self, alpha: Any) -> np.ndarray:
@@ -195,12 +195,12 @@ class EnumeratedProblem:
         Parameters
         ----------
         alpha : DualVariables
-            Labellings that carry mass.
+            Labellings with positive dual variables.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            Their masses, in the order of the rows.
+            The dual variables, in the order of the rows.
 
         Raises
         ------
@@ -304,14 +304,14 @@ def _penalty(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
             return slack.c * xi - 1 - np.log(slack.c * xi)
 
 
-def _conjugate(slack: ShippedSlack, mass: np.ndarray) -> np.ndarray:
+def _conjugate(slack: ShippedSlack, totals: np.ndarray) -> np.ndarray:
     match slack:
         case LinearSlack():
-            return np.where(mass <= slack.C * (1 + 1e-9), 0.0, math.inf)
+            return np.where(totals <= slack.C * (1 + 1e-9), 0.0, math.inf)
         case QuadraticSlack():
-            return mass**2 / (2 * slack.C)
+            return totals**2 / (2 * slack.C)
         case ExponentialSlack():
-            share = np.minimum(mass / slack.c, 1.0)
+            share = np.minimum(totals / slack.c, 1.0)
             with np.errstate(divide="ignore"):
                 return -np.log1p(-share)
 
@@ -329,7 +329,7 @@ def tilt(points: np.ndarray, prior_mass: np.ndarray, eta: np.ndarray) -> np.ndar
     prior_mass : ndarray of shape (n_points,)
         Prior probability of each, that is, density times the volume of the cell around it.
     eta : ndarray of shape (n_weights,)
-        What to tilt by.
+        Natural parameter of the tilted prior.
 
     Returns
     -------

@@ -43,9 +43,10 @@ class ReferenceSolution:
 def solve_dual(problem: EnumeratedProblem, *, accuracy: float = 1e-9) -> ReferenceSolution:
     """Solve D1 by Newton's method with a logarithmic barrier.
 
-    The barrier adds ``sum log(alpha) / t`` to D1, which keeps all masses positive.  Where the sum is
-    largest, D1 is at most ``n_rows / t`` from its own maximum, and that is how large ``t`` is made.
-    The sums ``sum_y alpha_i(y) = C_i`` of the linear slack are kept by steps that do not change them.
+    The barrier adds ``sum log(alpha) / t`` to D1, which keeps all dual variables positive.  Where
+    the sum is largest, D1 is at most ``n_rows / t`` from its own maximum, and that is how large
+    ``t`` is made.  The sums ``sum_y alpha_i(y) = C_i`` of the linear slack are kept by steps that
+    do not change them.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def solve_dual(problem: EnumeratedProblem, *, accuracy: float = 1e-9) -> Referen
 
 
 def _interior_point(problem: EnumeratedProblem) -> np.ndarray:
-    """Return positive masses, small enough for the domain of eta and of the slack."""
+    """Return positive dual variables, small enough for the domain of eta and of the slack."""
     free, true = problem.free, problem.losses == 0
     share = problem.sample_weight / np.bincount(problem.sample, minlength=problem.n_samples)
     alpha = np.where(free & ~true, share[problem.sample], 0.0)
@@ -96,7 +97,7 @@ def _interior_point(problem: EnumeratedProblem) -> np.ndarray:
         alpha /= 2
     alpha /= 2  # not on the edge of the domain
     if isinstance(problem.slack, LinearSlack):
-        alpha[true] = problem.slack.C * problem.sample_weight - problem.mass(alpha)
+        alpha[true] = problem.slack.C * problem.sample_weight - problem.totals(alpha)
     return alpha
 
 
@@ -135,13 +136,13 @@ def _newton_step(
     """
     F, sample, unit = problem.differences[rows], problem.sample[rows], np.sqrt(t) * alpha[rows]
     eta, weight = problem.eta(alpha), problem.sample_weight
-    slope, curvature = _conjugate_slopes(problem.slack, problem.mass(alpha) / weight)
+    slope, curvature = _conjugate_slopes(problem.slack, problem.totals(alpha) / weight)
     gradient = problem.losses[rows] - F @ problem.prior.mean(eta) - slope[sample]
     g = unit * gradient + 1 / np.sqrt(t)
     A = unit[:, None] * F * np.sqrt(problem.prior.variance(eta))
     member = unit[:, None] * (sample[:, None] == np.arange(problem.n_samples))
     if isinstance(problem.slack, LinearSlack):
-        # Masses stay: nothing of the step may point along a column of `member`.
+        # Totals stay: nothing of the step may point along a column of `member`.
         member /= np.linalg.norm(member, axis=0)
         g -= member @ (member.T @ g)
         A -= member @ (member.T @ A)
@@ -264,12 +265,12 @@ def _penalty_slope(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
             return slack.c - 1 / xi
 
 
-def _conjugate_slopes(slack: ShippedSlack, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _conjugate_slopes(slack: ShippedSlack, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """First and second derivative of the conjugate."""
     match slack:
         case LinearSlack():
-            return np.zeros_like(mass), np.zeros_like(mass)
+            return np.zeros_like(totals), np.zeros_like(totals)
         case QuadraticSlack():
-            return mass / slack.C, np.full_like(mass, 1 / slack.C)
+            return totals / slack.C, np.full_like(totals, 1 / slack.C)
         case ExponentialSlack():
-            return 1 / (slack.c - mass), 1 / (slack.c - mass) ** 2
+            return 1 / (slack.c - totals), 1 / (slack.c - totals) ** 2

@@ -1,12 +1,13 @@
-r"""Two weights under any prior: exact masses of a problem of *axi*, and the posterior in the plane.
+r"""Two weights under any prior: exact dual variables of *axi*, and the posterior in the plane.
 
 **Which** :math:`\alpha`.  By complementary slackness only labellings whose line
-:math:`\mu \cdot \Delta f_i(y) = \Delta\ell_i(y) - \xi_i` passes through the posterior's mean may have
-mass.  The mean is unique, the masses are not: the true labelling changes nothing, and several labellings
-may have one line or lines through one point.  `exact_masses` first tries whether one labelling of each
-word can have its whole budget.  Else it solves D1 with `medn_edu.theory.solve_dual`, a barrier method,
-whose masses are all a little above 0, and `support_masses` asks a linear program for the masses that
-give the same :math:`\eta`, lie on lines through the mean only, and leave as much as possible to the true
+:math:`\mu \cdot \Delta f_i(y) = \Delta\ell_i(y) - \xi_i` passes through the posterior's mean may
+have a positive dual variable.  The mean is unique, the dual variables are not: the true labelling
+changes nothing, and several labellings may have one line or lines through one point.
+`exact_dual_variables` first tries whether one labelling of each word can have its whole budget.
+Else it solves D1 with `medn_edu.theory.solve_dual`, a barrier method, whose dual variables are all
+a little above 0, and `support_dual_variables` asks a linear program for those that give the same
+:math:`\eta`, lie on lines through the mean only, and leave as much as possible to the true
 labellings.  `worst_labellings` are all that D1 ever needs.
 
 **The posterior** is the prior tilted by :math:`\eta` (Theorem 2, Eq. (3)), weight by weight, so that
@@ -31,9 +32,9 @@ from medn_edu.theory.medn_solvers import solve_dual
 
 __all__ = [
     "Slot",
-    "exact_masses",
+    "exact_dual_variables",
     "share_missing",
-    "support_masses",
+    "support_dual_variables",
     "tilted_density",
     "tilted_mode",
     "tilted_points",
@@ -46,7 +47,7 @@ _ROUNDING = 2e-3  # shares of C below this are what the solver's accuracy leaves
 
 @dataclass(frozen=True)
 class Slot:
-    """A labelling that may have mass.
+    """A labelling whose dual variable may be positive.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def worst_labellings(n_words: int = 1) -> tuple[Slot, ...]:
     >>> [slot.name for slot in worst_labellings(1)]
     ['aax', 'aai', 'axi', 'xax', 'iax']
     """
-    one = np.linspace(0.003, 4.003, 250)  # a little beside round numbers, where lines meet
+    one = np.linspace(0.003, 4.003, 250)  # a little off round numbers, where lines meet
     means = np.stack(np.meshgrid(one, one + 0.0017), axis=-1).reshape(-1, 2)
     slots = []
     for k, word in enumerate(WORDS[:n_words]):
@@ -110,20 +111,20 @@ def _alone_at_the_top(word: TinyWord, means: np.ndarray) -> list[int]:
     return first[np.unique(top[top.sum(axis=1) == 1].argmax(axis=1))].tolist()
 
 
-def exact_masses(problem: EnumeratedProblem, slots: tuple[Slot, ...]) -> np.ndarray:
-    """Return masses that solve D1, with exact zeros.
+def exact_dual_variables(problem: EnumeratedProblem, slots: tuple[Slot, ...]) -> np.ndarray:
+    """Return dual variables that solve D1, with exact zeros.
 
     Parameters
     ----------
     problem : EnumeratedProblem
         The problem, with the linear slack.
     slots : tuple of Slot
-        Labellings that may have mass, `worst_labellings` of its words.
+        Labellings whose dual variables may be positive, `worst_labellings` of its words.
 
     Returns
     -------
     ndarray of shape (n_slots,)
-        Masses of the slots; those of a word add up to C.
+        Dual variables of the slots; those of a word add up to C.
 
     Raises
     ------
@@ -136,30 +137,30 @@ def exact_masses(problem: EnumeratedProblem, slots: tuple[Slot, ...]) -> np.ndar
     >>> from medn_edu.theory.axi import AXI, axi_problem
     >>> for C in (0.4, 1.0):
     ...     problem = axi_problem(GaussianPrior(), LinearSlack(C), [AXI])
-    ...     exact_masses(problem, worst_labellings(1)).round(3)
+    ...     exact_dual_variables(problem, worst_labellings(1)).round(3)
     array([0.35, 0.  , 0.  , 0.05, 0.  ])
     array([1., 0., 0., 0., 0.])
     """
-    masses = _one_labelling_each(problem, slots)
-    if masses is not None:
-        return masses
+    found = _one_labelling_each(problem, slots)
+    if found is not None:
+        return found
     solved = solve_dual(problem, accuracy=1e-7).alpha
     assert solved is not None
-    return support_masses(problem, slots, solved)
+    return support_dual_variables(problem, slots, solved)
 
 
 def _budget(problem: EnumeratedProblem) -> float:
-    """Return what the masses of each word add up to."""
+    """Return what the dual variables of each word add up to."""
     if not isinstance(problem.slack, LinearSlack):
         raise ValueError(f"the slack is {problem.slack!r}; expected the linear one.")
     return float(problem.slack.C)
 
 
 def _one_labelling_each(problem: EnumeratedProblem, slots: tuple[Slot, ...]) -> np.ndarray | None:
-    """Return the masses if one labelling of each word has the whole budget, else None.
+    """Return the dual variables if one labelling of each word has the whole budget, else None.
 
-    Each choice is judged by its duality gap, which is 0 if the labellings with mass have the largest
-    shortfalls; so no solver is needed, and nothing is rounded.
+    Each choice is judged by its duality gap, which is 0 if the chosen labellings have the largest
+    margin violations.  So no solver is needed, and nothing is rounded.
     """
     rows, words = (np.array([getattr(slot, key) for slot in slots]) for key in ("row", "word"))
     each = [np.flatnonzero(words == word) for word in range(problem.n_samples)]
@@ -177,35 +178,35 @@ def _one_labelling_each(problem: EnumeratedProblem, slots: tuple[Slot, ...]) -> 
     best = int(np.argmin(gap)) if len(chosen) else 0
     if len(chosen) == 0 or gap[best] > 1e-13:
         return None
-    masses = np.zeros(len(slots))
-    masses[chosen[best]] = price
-    return masses
+    found = np.zeros(len(slots))
+    found[chosen[best]] = price
+    return found
 
 
-def support_masses(
+def support_dual_variables(
     problem: EnumeratedProblem, slots: tuple[Slot, ...], alpha: np.ndarray
 ) -> np.ndarray:
-    r"""Return masses with exact zeros that tilt the prior as ``alpha`` does.
+    r"""Return dual variables with exact zeros and the same ``eta`` as ``alpha``.
 
-    Of all masses on labellings whose line passes through the mean, with :math:`\sum_y \alpha_i(y) = C`
-    for each word, a linear program takes those whose :math:`\eta` is nearest to that of ``alpha``, and
-    of these the ones with most mass on the true labellings.  It ends in a corner of what is allowed,
-    so that no more labellings have mass than are needed.  Newton's method then finds the masses of
-    these labellings to all digits.
+    Of all dual variables on labellings whose line passes through the mean, with
+    :math:`\sum_y \alpha_i(y) = C` for each word, a linear program takes those whose :math:`\eta` is
+    nearest to that of ``alpha``, and of these the ones that are largest on the true labellings.  It
+    ends in a corner of what is allowed, so that no more dual variables are positive than are
+    needed.  Newton's method then finds these to all digits.
 
     Parameters
     ----------
     problem : EnumeratedProblem
         The problem, with the linear slack.
     slots : tuple of Slot
-        Labellings that may have mass.
+        Labellings whose dual variables may be positive.
     alpha : ndarray of float, shape (n_rows,)
-        Masses that solve D1 nearly.
+        Dual variables that solve D1 nearly.
 
     Returns
     -------
     ndarray of shape (n_slots,)
-        Masses of the slots.
+        Dual variables of the slots.
 
     Raises
     ------
@@ -217,44 +218,45 @@ def support_masses(
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.theory.axi import AXI, axi_problem
     >>> problem = axi_problem(GaussianPrior(), LinearSlack(0.1), [AXI])
-    >>> support_masses(problem, worst_labellings(1), solve_dual(problem).alpha).round(6)
+    >>> support_dual_variables(problem, worst_labellings(1), solve_dual(problem).alpha).round(6)
     array([0. , 0. , 0. , 0.1, 0. ])
     """
     rows, words = (np.array([getattr(slot, key) for slot in slots]) for key in ("row", "word"))
     mean, price = problem.posterior_mean(alpha), _budget(problem)
     margins = problem.losses[rows] - problem.differences[rows] @ mean
     tight = margins > problem.xi(mean)[words] - _TIGHT
-    masses = _corner(problem, rows, problem.eta(alpha), tight)
-    # What is left of the barrier is no mass: once more without it.
-    masses = _corner(problem, rows, problem.eta(alpha), tight & (masses > _ROUNDING * price))
-    return _polished(problem, rows, masses)
+    found = _corner(problem, rows, problem.eta(alpha), tight)
+    # What the barrier left is not part of the solution: once more without it.
+    found = _corner(problem, rows, problem.eta(alpha), tight & (found > _ROUNDING * price))
+    return _polished(problem, rows, found)
 
 
-def _polished(problem: EnumeratedProblem, rows: np.ndarray, masses: np.ndarray) -> np.ndarray:
-    """Return masses on the same labellings whose lines pass through their mean to all digits.
+def _polished(problem: EnumeratedProblem, rows: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Return dual variables on the same labellings whose lines pass through the mean to all digits.
 
-    As many equations as unknowns: all shortfalls of a word are its slack, all masses add up to C.
+    As many equations as unknowns: each margin violation of a word is its slack, and its dual
+    variables add up to C.
     """
-    support = np.flatnonzero(masses)
+    support = np.flatnonzero(alpha)
     F, losses = problem.differences[rows[support]], problem.losses[rows[support]]
     member = (problem.sample[rows[support]][:, None] == np.arange(problem.n_samples)).astype(float)
     price = _budget(problem)
 
     def residual(z: np.ndarray) -> np.ndarray:
-        mass, xi = z[: len(support)], z[len(support) :]
-        shortfall = losses - F @ problem.prior.mean(mass @ F)
-        return np.concatenate([shortfall - member @ xi, (mass @ member - price) / price])
+        some, xi = z[: len(support)], z[len(support) :]
+        violation = losses - F @ problem.prior.mean(some @ F)
+        return np.concatenate([violation - member @ xi, (some @ member - price) / price])
 
     def slope(z: np.ndarray) -> np.ndarray:
         curvature = problem.prior.variance(z[: len(support)] @ F)
         none = np.zeros((problem.n_samples, problem.n_samples))
         return np.block([[-(F * curvature) @ F.T, -member], [member.T / price, none]])
 
-    start = np.concatenate([masses[support], problem.xi(problem.prior.mean(masses[support] @ F))])
+    start = np.concatenate([alpha[support], problem.xi(problem.prior.mean(alpha[support] @ F))])
     found = root(residual, start, jac=slope, options={"xtol": 1e-13})
     if np.abs(found.fun).max() > 1e-8 or np.any(found.x[: len(support)] <= 0):
-        return masses
-    polished = np.zeros_like(masses)
+        return alpha
+    polished = np.zeros_like(alpha)
     polished[support] = found.x[: len(support)]
     return polished
 
@@ -262,9 +264,9 @@ def _polished(problem: EnumeratedProblem, rows: np.ndarray, masses: np.ndarray) 
 def _corner(
     problem: EnumeratedProblem, rows: np.ndarray, eta: np.ndarray, free: np.ndarray
 ) -> np.ndarray:
-    """Return masses of the free rows, as `support_masses` wants them."""
+    """Return dual variables of the free rows, as `support_dual_variables` wants them."""
     losses, price = problem.losses[rows], _budget(problem)
-    # Masses, then what eta differs by upwards and downwards, which is dear.
+    # Dual variables, then what eta differs by upwards and downwards, which is expensive.
     cost = np.concatenate([(losses > 0) * (1 + 1e-3 * np.arange(len(rows))), np.full(4, 1e3)])
     given = np.hstack([problem.differences[rows].T, np.eye(2), -np.eye(2)])
     sums = (problem.sample[rows] == np.arange(problem.n_samples)[:, None]).astype(float)
@@ -289,7 +291,7 @@ def tilted_density(prior: Prior, eta: float, w: np.ndarray) -> np.ndarray:
     prior : Prior
         Prior of the weight, with a density.
     eta : float
-        What it is tilted by.
+        Its natural parameter.
     w : ndarray of float
         Weights.
 
@@ -317,7 +319,7 @@ def tilted_mode(prior: Prior, eta: np.ndarray, low: float, high: float) -> np.nd
     prior : Prior
         Prior of each weight.
     eta : ndarray of float, shape (n_weights,)
-        What it is tilted by.
+        Its natural parameter.
     low, high : float
         Where the mode is looked for, on a grid of 6001 points; of no account to a prior on points.
 
@@ -351,7 +353,7 @@ def tilted_points(prior: Prior, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray
     prior : Prior
         Prior of each of the two weights.
     eta : ndarray of float, shape (2,)
-        What it is tilted by.
+        Its natural parameter.
 
     Returns
     -------
@@ -368,8 +370,7 @@ def tilted_points(prior: Prior, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray
     if not isinstance(prior, TwoPointPrior):
         return np.zeros((0, 2)), np.zeros(0)
     points = prior.a * np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)])
-    masses = np.exp(points @ eta - prior.log_mgf(eta).sum()) / 4
-    return points, masses
+    return points, np.exp(points @ eta - prior.log_mgf(eta).sum()) / 4
 
 
 def share_missing(prior: Prior, eta: np.ndarray, difference: np.ndarray, margin: float) -> float:
@@ -382,7 +383,7 @@ def share_missing(prior: Prior, eta: np.ndarray, difference: np.ndarray, margin:
     prior : Prior
         Prior of each of the two weights.
     eta : ndarray of float, shape (2,)
-        What it is tilted by.
+        Its natural parameter.
     difference : ndarray of float, shape (2,)
         Difference of features.
     margin : float
@@ -400,9 +401,9 @@ def share_missing(prior: Prior, eta: np.ndarray, difference: np.ndarray, margin:
     0.5
     """
     a, b = difference
-    points, masses = tilted_points(prior, eta)
+    points, probabilities = tilted_points(prior, eta)
     if len(points):
-        return float(masses[points @ difference < margin - 1e-9].sum())
+        return float(probabilities[points @ difference < margin - 1e-9].sum())
     (first, mass), (second, other) = (_cells(prior, e) for e in eta)
     if b == 0:
         return float(mass @ (a * first < margin - 1e-9))

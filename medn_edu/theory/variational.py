@@ -6,8 +6,8 @@ section 5) puts a parabola of curvature :math:`1 / \sigma^2` in the place of :ma
 where that is least, and chooses the next parabola there:
 
 1. With a normal prior of variance :math:`\sigma^2` the least cost is at
-   :math:`\mu = \min(1, C \sigma^2)` (`cheapest_mean`): D1 has one mass between 0 and ``C``, and uses
-   as much of it as the margin needs.
+   :math:`\mu = \min(1, C \sigma^2)` (`cheapest_mean`): D1 has one dual variable between 0 and
+   ``C``, as large as the margin needs.
 2. `one_weight_bounds`, which is Algorithm 1, goes on with
    :math:`\sigma^2 \leftarrow \sqrt{(\mu^2 + \sigma^2) / \lambda}`, Eq. (11).  Starting at 1, it
    ends at the solution for the normal-gamma prior of shape 1/2.
@@ -35,7 +35,7 @@ __all__ = ["cheapest_mean", "one_weight_bounds", "one_weight_tangents"]
 def cheapest_mean(prior: Prior, C: float) -> float:
     r"""Return the mean of least cost :math:`\Lambda^*(\mu) + C \max(0, 1 - \mu)`.
 
-    Evidence ``C`` leads there, if that is not more than the margin asks.
+    The natural parameter ``C`` leads there, if that is not more than the margin asks.
 
     Parameters
     ----------

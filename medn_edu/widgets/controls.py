@@ -2,7 +2,7 @@
 
 A control is a finite list of values, each with the text that names it.  The browser knows only
 *positions* in that list: it never rounds a number, pictures can be kept by position, and a screen
-reader says the same text that is printed beside the slider.
+reader says the same text that is printed next to the slider.
 """
 
 from __future__ import annotations

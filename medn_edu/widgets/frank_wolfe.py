@@ -1,4 +1,4 @@
-"""Frank-Wolfe on the exact dual: labellings come and go, the gap closes, evidence stays inside."""
+"""Frank-Wolfe on the exact dual: labellings come and go, the gap closes, eta stays inside."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["frank_wolfe"]
 def frank_wolfe() -> Explorer:
     """Return an explorer of block-coordinate Frank-Wolfe on the dual of three tiny words.
 
-    Above, the labellings of each word that carry mass or once did, with the share of ``C`` they hold;
-    below, primal and dual value after each pass, the relative gap, and the weights on their prior's
-    shrinkage curve.  Drawn by `medn_edu.plots.frank_wolfe` from the passes of
+    Above, the labellings of each word whose dual variables are or were positive, as shares of
+    ``C``; below, primal and dual value after each pass, the relative gap, and the weights on their
+    prior's shrinkage curve.  Drawn by `medn_edu.plots.frank_wolfe` from the passes of
     `medn_edu.solvers.block_frank_wolfe`.
 
     Returns
@@ -61,11 +61,11 @@ def frank_wolfe() -> Explorer:
     def alt(passes: int, prior: str, C: float, cached: bool) -> str:
         here = frank_wolfe_passes(prior, C, cached)[passes]
         return (
-            f"Above, for each of three words the labellings with their masses as bars, {_count(here)} "
-            f"in all, {here.new.sum()} marked new and {here.gone.sum()} drawn hollow because they are "
-            f"gone. Below, the bounds up to pass {passes}, now {here.primal:.3f} and "
-            f"{here.dual:.3f}, their relative gap, {_percent(here)}, and 18 points on the prior's "
-            f"curve, the farthest at evidence {_largest(here):.2f}{_of(prior)}."
+            "Above, for each of three words the labellings with their dual variables as bars, "
+            f"{_count(here)} in all, {here.new.sum()} marked new and {here.gone.sum()} drawn "
+            f"hollow because they are gone. Below, the bounds up to pass {passes}, now "
+            f"{here.primal:.3f} and {here.dual:.3f}, their relative gap, {_percent(here)}, and "
+            f"18 points on the prior's curve, the farthest at |η| = {_largest(here):.2f}{_of(prior)}."
         )
 
     return Explorer(
@@ -87,7 +87,7 @@ def _named(prior: str) -> str:
 
 
 def _count(here: FrankWolfePass) -> int:
-    return int((here.mass > 0).sum())
+    return int((here.alpha > 0).sum())
 
 
 def _largest(here: FrankWolfePass) -> float:
@@ -126,19 +126,20 @@ def _lessons() -> list[Lesson]:
 
     def spends_all(passes: int, prior: str, C: float, cached: bool) -> bool:
         here = frank_wolfe_passes(prior, C, cached)[passes]
-        true = [here.mass[i, word.true_row] for i, word in enumerate(WORDS)]
+        true = [here.alpha[i, word.true_row] for i, word in enumerate(WORDS)]
         return not any(true) and float(np.abs(here.weights).max()) < 0.1
 
     laplace = {"prior": "Laplace, λ = 36", "C": 3.0}
     return [
         Lesson(
             {"passes": N_PASSES, **laplace, "cached": False},
-            "Labellings come and go: at most 12 of 81 carry mass, and five or more have lost all.",
+            "Labellings come and go: at most 12 of 81 dual variables are positive, and five or more "
+            "have gone back to zero.",
             come_and_go,
         ),
         Lesson(
             {"passes": 8, **laplace, "cached": False},
-            "The evidence goes most of the way to √λ, and no step leads out.",
+            "The largest |η| goes most of the way to √λ, and no step leads out.",
             stays_inside,
         ),
         Lesson(
@@ -148,12 +149,13 @@ def _lessons() -> list[Lesson]:
         ),
         Lesson(
             {"passes": 6, **laplace, "cached": True},
-            "Moving mass among kept labellings, without decoding, closes the gap in fewer passes.",
+            "More steps among kept labellings, without decoding, close the gap in fewer passes.",
             more_rounds,
         ),
         Lesson(
             {"passes": N_PASSES, "prior": "Laplace, λ = 36", "C": 0.3, "cached": False},
-            "At a small C all mass is on wrong labellings, and all means are small.",
+            "At a small C only wrong labellings have positive dual variables, and all means are "
+            "small.",
             spends_all,
         ),
     ]

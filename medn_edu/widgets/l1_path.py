@@ -24,10 +24,10 @@ _SMALL = 1e-3
 def l1_path() -> Explorer:
     """Return an explorer of the weights along the path of lambda to L1-M3N.
 
-    Above the magnitudes of 36 weights, with the bounds that the gap puts on those of a solution; below
-    the evidence for them, which a weight must bring to a half to stay.  The last step is the clean-up,
-    of `medn_edu.solvers.l1_path`, after which weights are exactly 0.  Drawn by
-    `medn_edu.plots.l1_path`.
+    Above the magnitudes of 36 weights, with the bounds that the gap puts on those of a solution;
+    below their ``|eta| / (2 sqrt(lam))``, which must come to a half for a weight to stay.  The last
+    step is the clean-up, of `medn_edu.solvers.l1_path`, after which weights are exactly 0.  Drawn
+    by `medn_edu.plots.l1_path`.
 
     Returns
     -------
@@ -58,8 +58,8 @@ def l1_path() -> Explorer:
         sizes = ", ".join(f"{name} {size:.2g}" for name, size in largest.items())
         return (
             f"Above, the magnitudes of {len(frame.weights)} weights on a logarithmic scale, largest "
-            f"by group: {sizes}; below, the evidence for each as a bar, "
-            f"{np.sum(frame.evidence > 0.495)} of them at the line of one half."
+            f"by group: {sizes}; below, |η| / 2√λ of each as a bar, "
+            f"{np.sum(frame.eta > 0.495)} of them at the line of one half."
         )
 
     return Explorer(
@@ -91,11 +91,11 @@ def _lessons(most: int) -> list[Lesson]:
 
     def nothing_is_zero(step: int, C: float) -> bool:
         frame = _at(C, step)
-        return bool(frame.zeros == 0 and frame.evidence.max() < 0.5)
+        return bool(frame.zeros == 0 and frame.eta.max() < 0.5)
 
     def those_below_die(step: int, C: float) -> bool:
         frame, clean = _at(C, step), _at(C, most)
-        below = frame.evidence < 0.45
+        below = frame.eta < 0.45
         return bool(
             frame.gap < 0.05 * frame.primal
             and below.sum() > 10
@@ -106,7 +106,7 @@ def _lessons(most: int) -> list[Lesson]:
     def exact_zeros(step: int, C: float) -> bool:
         frame = _at(C, step)
         stays = frame.weights > 0
-        return bool(frame.gap == 0 and frame.zeros > 18 and np.allclose(frame.evidence[stays], 0.5))
+        return bool(frame.gap == 0 and frame.zeros > 18 and np.allclose(frame.eta[stays], 0.5))
 
     def one_copy_stays(step: int, C: float) -> bool:
         relevant = _at(C, step).weights[parts["relevant"]].reshape(-1, N_COPIES, N_LABELS)
@@ -120,17 +120,17 @@ def _lessons(most: int) -> list[Lesson]:
     return [
         Lesson(
             {"step": 0, "C": 0.05},
-            "At a small λ no weight is 0 and no evidence reaches a half.",
+            "At a small λ no weight is 0 and no |η| / 2√λ reaches a half.",
             nothing_is_zero,
         ),
         Lesson(
             {"step": most - 3, "C": 0.05},
-            "Near the end a weight whose evidence stays below a half is one that dies.",
+            "Near the end a weight whose |η| / 2√λ stays below a half is one that dies.",
             those_below_die,
         ),
         Lesson(
             {"step": most, "C": 0.05},
-            "After the clean-up zeros are exact, and where a weight is left the evidence is ½.",
+            "After the clean-up zeros are exact, and where a weight is left |η| / 2√λ is ½.",
             exact_zeros,
         ),
         Lesson(

@@ -1,4 +1,4 @@
-"""Log-loss and hinge of one word over one weight, beside the labellings that each looks at."""
+"""Log-loss and hinge of one word over one weight, next to the labellings that each looks at."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _STEP = 0.05
 def losses() -> Explorer:
     """Return an explorer of the log-loss and the hinge of the word *axi* over the habit's weight.
 
-    On the left both losses with their slopes, and the number of letters that the prediction has wrong;
-    on the right the probabilities of labellings, which make up the log-loss, the shortfalls of
-    margins, the largest of which is the hinge, and the node marginals.  Drawn by
+    On the left both losses with their slopes, and the number of letters that the prediction has
+    wrong; on the right the probabilities of labellings, which make up the log-loss, the margin
+    violations, the largest of which is the hinge, and the node marginals.  Drawn by
     `medn_edu.plots.losses`.
 
     Returns
@@ -48,7 +48,7 @@ def losses() -> Explorer:
         return (
             f"Left, the log-loss, a smooth curve, and the hinge, made of straight pieces, over the "
             f"habit's weight; at {with_minus(habit)} they are {frame.log_loss:.2f} and "
-            f"{frame.hinge:.2f}. Right, the labellings with their probabilities and shortfalls, "
+            f"{frame.hinge:.2f}. Right, the labellings with their probabilities and violations, "
             f"the largest from {frame.suppliers[0]}, and the node marginals with it framed."
         )
 
@@ -76,9 +76,9 @@ def _lessons() -> list[Lesson]:
         return before.hinge > 0 == here.hinge and here.log_loss > 0.1 and here.log_slope < 0
 
     def jumps(habit: float, ink: float) -> bool:
-        here, *beside = (losses_frame(ink, w) for w in (habit, habit - _STEP, habit + _STEP))
-        left, right = (each.hinge_slopes[0] for each in beside)
-        turned = abs(beside[1].log_slope - beside[0].log_slope)
+        here, *both = (losses_frame(ink, w) for w in (habit, habit - _STEP, habit + _STEP))
+        left, right = (each.hinge_slopes[0] for each in both)
+        turned = abs(both[1].log_slope - both[0].log_slope)
         return here.hinge_slopes == (left, right) == (-2.0, -1.0) and turned < 0.1
 
     def waits(habit: float, ink: float) -> bool:

@@ -15,7 +15,7 @@ __all__ = ["margins"]
 def margins() -> Explorer:
     """Return an explorer of a three-letter word's lattice and of its margins.
 
-    On the left the best path and, beside it, the best path once the Hamming loss is added; on the
+    On the left the best path and, next to it, the best path once the Hamming loss is added; on the
     right the margin of each of the 26 other labellings against the margin wanted.  Drawn by
     `medn_edu.plots.margins`.
 
@@ -81,7 +81,7 @@ def _lessons() -> list[Lesson]:
         frame = margins_frame(word, ink, habit)
         return (
             frame.best == [frame.word.true_row]
-            and bool((frame.shortfalls[frame.closest] <= 0).all())
+            and bool((frame.violations[frame.closest] <= 0).all())
             and frame.hinge > 0
         )
 
@@ -101,8 +101,8 @@ def _lessons() -> list[Lesson]:
         ),
         Lesson(
             {"word": "axi", "habit": 0.8, "ink": 0.5},
-            "The labelling that falls short most need not be the runner-up: aai keeps its distance, "
-            "iax, with three letters wrong, does not.",
+            "The labelling with the largest violation need not be the runner-up: aai keeps its "
+            "distance, iax, with three letters wrong, does not.",
             falls_behind,
         ),
         Lesson(

@@ -25,9 +25,9 @@ _RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 def pac_bayes_terms() -> Explorer:
     """Return an explorer of MEDN's Theorem 8 with all its constants.
 
-    On the left what stands inside the root, stacked, and beside it the bound: margin loss, averaging
-    and the root; on the right the bound over the number of samples, with a line at 1.  Drawn by
-    `medn_edu.plots.bound_terms`.
+    On the left what stands inside the root, stacked, and next to it the bound: margin loss,
+    averaging and the root; on the right the bound over the number of samples, with a line at 1.
+    Drawn by `medn_edu.plots.bound_terms`.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def pac_bayes_terms() -> Explorer:
         product, sampling, union, two = frame.inside
         return (
             f"Left, a bar of the terms inside the root, m KL {product:.2g}, ln N {sampling:.2g}, "
-            f"union {union:.2g} and 2 {two:.2g}, all over 2N - 1; beside it a bar of the bound "
+            f"union {union:.2g} and 2 {two:.2g}, all over 2N - 1; next to it a bar of the bound "
             f"{frame.value:.3g}. Right, the bound as a curve that falls over N and passes the line "
             f"at 1 at N = {_count(frame.speaks_from)}."
         )

@@ -62,7 +62,7 @@ def shrinkage() -> Explorer:
         lessons=_lessons(),
         name="shrinkage",
         prior=Choice(list(prior_gallery()), "Laplace"),
-        eta=Time(-3.0, 3.0, 0.1, 1.5, label="η, evidence for the weight", per_second=8),
+        eta=Time(-3.0, 3.0, 0.1, 1.5, label="η, natural parameter", per_second=8),
         lam=Slider(1, 9, 1, 4, label="λ"),
         matched=Check(False, label="match prior variances (to 2/λ)"),
     )

@@ -64,7 +64,7 @@ def tangents() -> Explorer:
         lessons=_lessons(),
         name="tangents",
         prior=Choice(list(PRIORS), "Gaussian"),
-        eta=Time(-2.5, 2.5, 0.1, 1.6, label="η, the tilt", per_second=8),
+        eta=Time(-2.5, 2.5, 0.1, 1.6, label="η, natural parameter", per_second=8),
     )
 
 

@@ -1,4 +1,4 @@
-"""MEDN on the word axi: density, half-planes and masses in the plane of two weights."""
+"""MEDN on the word axi: density, half-planes and dual variables in the plane of two weights."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SETS = {"axi": 1, ", ".join(word.word for word in WORDS): len(WORDS)}
 def two_weights() -> Explorer:
     """Return an explorer of MEDN on the word *axi*, in the plane of its two weights.
 
-    On the left the posterior's density with its mean and its mode, the region in which a mean has all
-    margins, and the lines of the labellings that have mass; on the right these masses as bars.
-    Drawn by `medn_edu.plots.two_weights`.
+    On the left the posterior's density with its mean and its mode, the region in which a mean has
+    all margins, and the lines of the labellings with positive dual variables; on the right these as
+    bars.  Drawn by `medn_edu.plots.two_weights`.
 
     Returns
     -------
@@ -49,8 +49,9 @@ def two_weights() -> Explorer:
         return (
             f"Left, the posterior under the {prior} prior over the weights of ink and habit, with its "
             f"mean at {_point(frame.mean)}, its mode at {_point(frame.mode)}, the region in which a "
-            f"mean has all margins, and the lines of labellings with mass. Right, bars of the masses "
-            f"at C = {C:g}: {_masses(frame)}; {int(np.sum(frame.alpha == 0))} places are empty."
+            f"mean has all margins, and the lines of support labellings. Right, bars of the dual "
+            f"variables at C = {C:g}: {_dual_variables(frame)}; {int(np.sum(frame.alpha == 0))} "
+            f"places are empty."
         )
 
     return Explorer(
@@ -84,9 +85,9 @@ def _setting(frame: TwoWeightsFrame, lam: int) -> str:
     return f"{frame.prior_name} prior{constant}, C = {frame.price:g}, {names}"
 
 
-def _masses(frame: TwoWeightsFrame) -> str:
+def _dual_variables(frame: TwoWeightsFrame) -> str:
     return ", ".join(
-        f"{_labelling(frame, k)} {mass:.2f}" for k, mass in enumerate(frame.alpha) if mass > 0
+        f"{_labelling(frame, k)} {alpha:.2f}" for k, alpha in enumerate(frame.alpha) if alpha > 0
     )
 
 
@@ -105,7 +106,7 @@ def _rest(frame: TwoWeightsFrame) -> str:
         else f"; {frame.missing[heaviest]:.0%} of the posterior on the wrong side of "
         f"the line of {_labelling(frame, heaviest)}"
     )
-    return f"mode {_point(frame.mode)}, slack {slack}, α: {_masses(frame)}{missed}"
+    return f"mode {_point(frame.mode)}, slack {slack}, α: {_dual_variables(frame)}{missed}"
 
 
 def _lessons() -> list[Lesson]:
@@ -120,8 +121,8 @@ def _lessons() -> list[Lesson]:
 
     def one_labelling(prior: str, C: float, lam: int, words: str) -> bool:
         frame = _frame(prior, C, lam, words)
-        held = {slot.name: mass for slot, mass in zip(frame.slots, frame.alpha, strict=True)}
-        return held["xax"] == C and sum(mass == 0 for mass in held.values()) == len(held) - 1
+        held = {slot.name: alpha for slot, alpha in zip(frame.slots, frame.alpha, strict=True)}
+        return held["xax"] == C and sum(alpha == 0 for alpha in held.values()) == len(held) - 1
 
     def half_below(prior: str, C: float, lam: int, words: str) -> bool:
         frame = _frame(prior, C, lam, words)
@@ -148,7 +149,7 @@ def _lessons() -> list[Lesson]:
         ),
         Lesson(
             {"prior": "Gaussian", "C": 0.1, **start},
-            "With a small C one labelling, xax, has all the mass, and every other has exactly none.",
+            "With a small C one labelling, xax, has all of C, and every other has exactly none.",
             one_labelling,
         ),
         Lesson(
@@ -159,7 +160,7 @@ def _lessons() -> list[Lesson]:
         ),
         Lesson(
             {"prior": "Gaussian", "C": 10.0, **start},
-            "Once the mean has all margins, a larger C changes nothing but the true labelling's mass.",
+            "Once the mean has all margins, a larger C changes nothing but the true labelling's α.",
             true_takes_the_rest,
         ),
     ]

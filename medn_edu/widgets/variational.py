@@ -107,7 +107,7 @@ def _lessons() -> list[Lesson]:
         ),
         Lesson(
             {"number": N_PROGRAMS, "lam": 36},
-            "The variance of a weight without evidence goes to 1/λ, not to 0; exactly it is 2/λ.",
+            "The variance of a weight with η = 0 goes to 1/λ, not to 0; exactly it is 2/λ.",
             stands,
         ),
     ]

@@ -38,7 +38,7 @@ def working_sets() -> Explorer:
         closed = "the optimum" if here.gap == 0 else f"gap {here.gap:.3f}"
         return (
             f"C = {C:g}, after round {here.number}: {here.kept.sum()} of 62 labellings in the "
-            f"working sets, {(here.mass[here.kept] > 0).sum()} of them with mass; weights "
+            f"working sets, {(here.alpha[here.kept] > 0).sum()} of them with mass; weights "
             f"{_text(here)}; lower bound {here.lower:.3f}, upper bound {here.upper:.3f}, "
             f"{closed}.{end}"
         )
@@ -49,7 +49,7 @@ def working_sets() -> Explorer:
             "Left, the plane of two weights with contours of the true cost and of the cost by the "
             f"working sets, and the solutions of the linear programs up to {_text(here)}; right, "
             f"the bounds {here.lower:.3f} and {here.upper:.3f} after round {here.number}, and the "
-            f"{here.kept.sum()} labellings of the working sets with their masses."
+            f"{here.kept.sum()} labellings of the working sets with their dual variables."
         )
 
     return Explorer(

@@ -14,17 +14,17 @@ Array = np.ndarray
 
 
 def gap(alpha: Array, losses: Array, differences: Array, mean: Array) -> float:
-    shortfall = losses - differences @ mean
-    return float(alpha.sum() * shortfall.max() - alpha @ shortfall)
+    violation = losses - differences @ mean
+    return float(alpha.sum() * violation.max() - alpha @ violation)
 
 
 def without_the_truth(alpha: Array, losses: Array, differences: Array, mean: Array) -> float:
-    shortfall = losses - differences @ mean
+    violation = losses - differences @ mean
     wrong = losses > 0
-    return float(alpha.sum() * shortfall[wrong].max() - alpha @ shortfall)
+    return float(alpha.sum() * violation[wrong].max() - alpha @ violation)
 
 
-def best_mass(difference: Array, loss: float, mean: Callable[..., Any], C: float) -> float:
+def best_alpha(difference: Array, loss: float, mean: Callable[..., Any], C: float) -> float:
     low, high = 0.0, C
     for _ in range(60):
         middle = (low + high) / 2
@@ -36,17 +36,17 @@ def best_mass(difference: Array, loss: float, mean: Callable[..., Any], C: float
 
 
 def below_zero(difference: Array, loss: float, mean: Callable[..., Any], C: float) -> float:
-    found = best_mass(difference, loss, mean, C)
+    found = best_alpha(difference, loss, mean, C)
     if found > 1e-9:
         return found
-    return brentq(lambda mass: loss - difference @ mean(mass * difference), -9, C)
+    return brentq(lambda a: loss - difference @ mean(a * difference), -9, C)
 
 
 def all_or_inside(difference: Array, loss: float, mean: Callable[..., Any], C: float) -> float:
-    ends = [loss - difference @ mean(mass * difference) for mass in (0.0, C)]
+    ends = [loss - difference @ mean(a * difference) for a in (0.0, C)]
     if ends[0] * ends[1] > 0:  # no change of sign
         return C
-    return best_mass(difference, loss, mean, C)
+    return best_alpha(difference, loss, mean, C)
 
 
 def proportional(difference: Array, loss: float, mean: Callable[..., Any], C: float) -> float:
@@ -54,9 +54,9 @@ def proportional(difference: Array, loss: float, mean: Callable[..., Any], C: fl
 
 
 def unweighted(difference: Array, loss: float, mean: Callable[..., Any], C: float) -> float:
-    masses = np.linspace(0, C, 200_001)
-    short = loss > mean(masses[:, None] * difference).sum(axis=1)
-    return C if short.all() else float(masses[short.sum()])
+    candidates = np.linspace(0, C, 200_001)
+    short = loss > mean(candidates[:, None] * difference).sum(axis=1)
+    return C if short.all() else float(candidates[short.sum()])
 
 
 _laplace = [2 * 0.5 / (4 - 0.25), 2 * 0.3 / (4 - 0.09)]
@@ -100,7 +100,7 @@ ANSWERS: dict[Any, list[Any]] = {
         lambda alpha, *given: gap((alpha > 0).astype(float), *given),
     ],
     exercises.check_mass_step: [
-        best_mass,
+        best_alpha,
         lambda difference, loss, mean, C: C,
         lambda difference, loss, mean, C: min(loss / (difference @ difference), C),
         proportional,

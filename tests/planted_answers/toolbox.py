@@ -9,8 +9,8 @@ from medn_edu.course import exercises
 
 def tilted(w, p0, eta):
     exponent = eta * w
-    masses = p0 * np.exp(exponent - exponent.max())
-    return masses / masses.sum()
+    unscaled = p0 * np.exp(exponent - exponent.max())
+    return unscaled / unscaled.sum()
 
 
 def eta_for(w, p0, m, low=0.0, tilt=tilted):
@@ -46,8 +46,8 @@ def bold(w, p0, m):
     """Right, but for large numbers."""
 
     def tilt(w, p0, eta):
-        masses = p0 * np.exp(eta * w)
-        return masses / masses.sum()
+        unscaled = p0 * np.exp(eta * w)
+        return unscaled / unscaled.sum()
 
     return p0 if p0 @ w >= m else tilt(w, p0, eta_for(w, p0, m, tilt=tilt))
 

@@ -111,7 +111,7 @@ def check_temperature_for(answer: Any) -> Verdict:
             ),
             (
                 lambda accuracy, C, n: C * accuracy / np.sum(np.log(n)),
-                "C belongs below: the dearer the losses, the cooler one has to be.",
+                "C belongs below: the more expensive the losses, the cooler one has to be.",
             ),
             (
                 lambda accuracy, C, n: accuracy / (C * np.log(np.sum(n))),

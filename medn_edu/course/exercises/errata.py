@@ -13,7 +13,7 @@ __all__ = ["check_best_mass", "check_message", "check_slope"]
 
 @check
 def check_best_mass(answer: Any) -> Verdict:
-    """Check a function ``best_mass(C, square)``: what D1 puts on the only wrong labelling.
+    """Check a function ``best_alpha(C, square)``: what D1 puts on the only wrong labelling.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def check_best_mass(answer: Any) -> Verdict:
             ),
             (
                 lambda C, square: 1 / square,
-                "where D1 is largest if nothing bounds the mass; but it may not exceed C.",
+                "where D1 is largest if nothing bounds alpha; but it may not exceed C.",
             ),
             (
                 lambda C, square: min(C, 2 / square),
@@ -45,10 +45,10 @@ def check_best_mass(answer: Any) -> Verdict:
             ),
             (
                 lambda C, square: max(C, 1 / square),
-                "the larger of the two; the mass must be at most C.",
+                "the larger of the two; alpha must be at most C.",
             ),
         ],
-        "some masses differ; draw D1 for C = 1 and square = 8.",
+        "some results differ; draw D1 for C = 1 and square = 8.",
     )
 
 

@@ -72,21 +72,21 @@ def check_block_gap(answer: Any) -> Verdict:
     Examples
     --------
     >>> check_block_gap(lambda H, alpha, C: C * H.max())
-    Not quite: take off what the present masses give, the sum of alpha times H.
+    Not quite: take off what the present alpha gives, the sum of alpha times H.
     """
     return judge_function(
         answer,
         _BLOCKS,
         lambda H, alpha, C: C * H.max() - alpha @ H,
-        "what all the mass would gain on the best labelling, less what it gains now.",
+        "what all of C would gain on the best labelling, less what alpha gains now.",
         [
             (
                 lambda H, alpha, C: H.max() - alpha @ H,
-                "all the mass C goes to the best labelling: C times its shortfall.",
+                "all of C goes to the best labelling: C times its margin violation.",
             ),
             (
                 lambda H, alpha, C: C * H.max(),
-                "take off what the present masses give, the sum of alpha times H.",
+                "take off what the present alpha gives, the sum of alpha times H.",
             ),
             (
                 lambda H, alpha, C: alpha @ H - C * H.max(),
@@ -94,11 +94,11 @@ def check_block_gap(answer: Any) -> Verdict:
             ),
             (
                 lambda H, alpha, C: C * (H.max() - H[alpha > 0].min()),
-                "that moves everything away from the worst labelling; weigh each by its mass.",
+                "that moves everything away from the worst labelling; weigh each by its alpha.",
             ),
             (
                 lambda H, alpha, C: C * (H.max() - alpha @ H),
-                "the masses add up to C already: alpha @ H needs no further C.",
+                "alpha adds up to C already: alpha @ H needs no further C.",
             ),
         ],
         "some results differ; try H = [0, 2], alpha = [1, 0], C = 1, whose gap is 2.",
@@ -129,7 +129,7 @@ def check_block_update(answer: Any) -> Verdict:
     Examples
     --------
     >>> check_block_update(lambda alpha, best, gamma, C: (1 - gamma) * alpha)
-    Not quite: mass is lost: the share gamma of C goes to the best labelling.
+    Not quite: some of C is lost: the share gamma of C goes to the best labelling.
     """
     unit = lambda alpha, best: np.eye(len(alpha))[best]  # noqa: E731
     return judge_function(
@@ -140,19 +140,19 @@ def check_block_update(answer: Any) -> Verdict:
             (np.array([0.0, 0.4, 0.1]), 0, 1.0, 0.5),
         ],
         _update,
-        "every mass shrinks by the same factor, and the sum stays C.",
+        "every dual variable shrinks by the same factor, and the sum stays C.",
         [
             (
                 lambda alpha, best, gamma, C: (1 - gamma) * alpha,
-                "mass is lost: the share gamma of C goes to the best labelling.",
+                "some of C is lost: the share gamma of C goes to the best labelling.",
             ),
             (
                 lambda alpha, best, gamma, C: alpha + gamma * C * unit(alpha, best),
-                "mass appears from nowhere: the others must give up their share gamma.",
+                "the sum grows beyond C: the others must give up their share gamma.",
             ),
             (
                 lambda alpha, best, gamma, C: (1 - gamma) * alpha + gamma * unit(alpha, best),
-                "the corner of the simplex has mass C, not 1.",
+                "the corner of the simplex is at C, not at 1.",
             ),
             (
                 lambda alpha, best, gamma, C: _update(alpha, best, 1 - gamma, C),
@@ -160,14 +160,14 @@ def check_block_update(answer: Any) -> Verdict:
             ),
             (
                 _overwritten,
-                "the best labelling may carry mass already: add to it, do not overwrite it.",
+                "the best labelling's alpha may be positive already: add to it, do not overwrite it.",
             ),
             (
                 lambda alpha, best, gamma, C: C * unit(alpha, best),
                 "that is the corner itself; go only the share gamma of the way.",
             ),
         ],
-        "some results differ; the new masses must add up to C.",
+        "some results differ; the new dual variables must add up to C.",
     )
 
 
@@ -331,7 +331,7 @@ def check_line_search(answer: Any) -> Verdict:
             ),
             (
                 lambda eta, d, gain, lam: _search(eta, d, gain, lam, longest=1e6),
-                "a step beyond 1 would leave negative masses behind: stop at 1.",
+                "a step beyond 1 would leave negative dual variables behind: stop at 1.",
             ),
             (
                 lambda eta, d, gain, lam: _slope(eta, d, gain, lam, 0.0),

@@ -189,7 +189,7 @@ def check_kl_slope(answer: Any) -> Verdict:
             ),
             (
                 lambda mu, lam: 2 * mu / (lam - mu**2),
-                "that is Corollary 7, from evidence to mean; here the mean is given.",
+                "that is Corollary 7, from eta to mean; here the mean is given.",
             ),
             (
                 lambda mu, lam: abs(_slope(mu, lam)),
@@ -266,10 +266,10 @@ def check_cheapest_mean(answer: Any) -> Verdict:
                 "that is the point on the L2 ball; on the KL ball it is mu = Lambda'(t a).",
             ),
             (_corner, "that is the corner of the L1 ball; on the KL ball no weight is exactly 0."),
-            (_last_eta, "that is the evidence t a; return the mean it leads to."),
+            (_last_eta, "that is eta = t a; return the mean it leads to."),
             (
                 lambda a, margin, lam: np.abs(_cheapest(a, margin, lam)),
-                "the signs are lost: a mean has the sign of its evidence.",
+                "the signs are lost: a mean has the sign of its eta.",
             ),
             (
                 lambda a, margin, lam: _cheapest(a, margin, lam, np.sqrt(lam)),

@@ -62,22 +62,22 @@ def check_l1_constant(answer: Any) -> Verdict:
     Examples
     --------
     >>> check_l1_constant(2.4)
-    Not quite: the 4 is missing: a square has a slope of *two* times, and L1-M3N charges a *half*.
+    Not quite: the 4 is missing: a square has a slope of *two* times, and L1-M3N takes a *half*.
     """
     return judge_number(
         answer,
         0.6,
         "C K / (4 lambda |w|_1), code name `l1_constant_of_em`. A larger lambda is a smaller C'.",
         {
-            2.4: "the 4 is missing: a square has a slope of *two* times, and L1-M3N charges a *half*.",
+            2.4: "the 4 is missing: a square has a slope of *two* times, and L1-M3N takes a *half*.",
             1.2: "only one of two factors 2 is there: the slope of the square, or the half of L1-M3N.",
             9.6: "the 4 belongs below: compare the square's slope with the half of L1-M3N.",
             0.12: "the slope of |w|^2 grows like |w|_1, not like its square.",
             3.0: "the norm is missing: how steep a square is depends on where one stands.",
             15.0: "the norm belongs below: the larger the weights, the steeper the square.",
-            0.01: "K is missing: EM charges lambda / K for the square.",
+            0.01: "K is missing: EM takes lambda / K for the square.",
             0.3: "C is missing: twice the price of slack in EM is twice that in L1-M3N.",
-            2.0: "that is EM's own C; the two charge differently for the norm.",
+            2.0: "that is EM's own C; the two penalise the norm differently.",
             1 / 0.6: "upside down: a larger C of EM is a larger C', a larger lambda a smaller one.",
             1 / 2.4: "upside down, and the 4 is missing.",
         },
@@ -100,7 +100,7 @@ def check_weight_bounds(answer: Any) -> Verdict:
     Examples
     --------
     >>> check_weight_bounds(lambda gap, eta: gap / (0.5 - eta))
-    Not quite: evidence against a feature counts as well: take the magnitude of eta.
+    Not quite: a negative eta counts as well: take the magnitude of eta.
     """
     rng = np.random.default_rng(2)
     cases = [(gap, 0.49 * rng.uniform(-1, 1, size=4)) for gap in (0.5, 0.02, 3.0)]
@@ -112,7 +112,7 @@ def check_weight_bounds(answer: Any) -> Verdict:
         [
             (
                 lambda gap, eta: gap / (0.5 - eta),
-                "evidence against a feature counts as well: take the magnitude of eta.",
+                "a negative eta counts as well: take the magnitude of eta.",
             ),
             (
                 lambda gap, eta: gap / (1 - np.abs(eta)),
@@ -120,7 +120,7 @@ def check_weight_bounds(answer: Any) -> Verdict:
             ),
             (
                 lambda gap, eta: gap * (0.5 - np.abs(eta)),
-                "upside down: the smaller the evidence, the tighter the bound.",
+                "upside down: the smaller |eta|, the tighter the bound.",
             ),
             (
                 lambda gap, eta: gap / np.abs(eta),

@@ -17,12 +17,12 @@ __all__ = [
     "check_tight_labellings",
 ]
 
-_DIFFERS = "some results differ; try it on aax alone, with a mass of 1, on paper."
+_DIFFERS = "some results differ; try it on aax alone, with alpha = 1, on paper."
 
 
 @check
 def check_tight_labellings(answer: Any) -> Verdict:
-    """Check the labellings of *axi* that may have mass at the mean (0.5, 0.3).
+    """Check the labellings of *axi* that may have positive dual variables at the mean (0.5, 0.3).
 
     Parameters
     ----------
@@ -32,33 +32,33 @@ def check_tight_labellings(answer: Any) -> Verdict:
     Examples
     --------
     >>> check_tight_labellings(["aax"])
-    Not quite: aax is one of them; another falls short by as much.
+    Not quite: aax is one of them; another violates its margin by as much.
     """
     given = {answer} if isinstance(answer, str) else set(answer)
     if not given or not all(isinstance(name, str) for name in given):
         return False, 'expected labellings as words, such as ["aai", "aax"].'
     known = {"aai", "aax", "iax", "xax", "axi"}
     if given == {"aax", "xax"}:
-        return True, "both fall short by 1.2, the slack; all others by less, and must have no mass."
+        return True, "both violate by 1.2, the slack; all others by less, so their alpha must be 0."
     if not given <= known:
         return False, "expected labellings of the table, written as there."
     if "axi" in given:
-        return False, "the true labelling falls short by 0, which is less than the slack."
+        return False, "the true labelling has the margin violation 0, which is less than the slack."
     if given == {"aax", "xax", "iax", "aai"}:
-        return False, "all four miss their margin, but mass asks for the *largest* shortfall."
+        return False, "all four violate their margins; only the *largest* violation counts."
     if given < {"aax", "xax"}:
-        return False, f"{min(given)} is one of them; another falls short by as much."
+        return False, f"{min(given)} is one of them; another violates its margin by as much."
     if "iax" in given:
         return (
             False,
-            "iax falls short by 3 - 4 * 0.5 = 1 only; mass asks for the largest shortfall.",
+            "iax violates its margin by 3 - 4 * 0.5 = 1 only; look for the largest violation.",
         )
-    return False, "aai falls short by 1 + 0.5 - 2 * 0.3 = 0.9 only; others miss more."
+    return False, "aai violates its margin by 1 + 0.5 - 2 * 0.3 = 0.9 only; others by more."
 
 
 @check
 def check_mean_from_masses(answer: Any) -> Verdict:
-    """Check the posterior mean for masses 0.2 on aax and 0.1 on xax, under a Laplace prior.
+    """Check the posterior mean for alpha(aax) = 0.2 and alpha(xax) = 0.1, under a Laplace prior.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def check_mean_from_masses(answer: Any) -> Verdict:
 
 @check
 def check_d1_value(answer: Any) -> Verdict:
-    """Check the value of D1 for masses 0.2 on aax and 0.1 on xax, under a Laplace prior.
+    """Check the value of D1 for alpha(aax) = 0.2 and alpha(xax) = 0.1, under a Laplace prior.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def check_d1_value(answer: Any) -> Verdict:
     Examples
     --------
     >>> check_d1_value(0.7)
-    Not quite: that is the mass times the loss; what the prior takes, Lambda, is missing.
+    Not quite: that is alpha times the loss; what the prior takes, Lambda, is missing.
     """
     taken = -np.log(1 - 0.25 / 4) - np.log(1 - 0.09 / 4)
     return judge_number(
@@ -110,19 +110,19 @@ def check_d1_value(answer: Any) -> Verdict:
         0.7 - taken,
         "0.2 * 2 + 0.1 * 3, less Lambda of both weights. No distribution costs less in P1.",
         {
-            0.7: "that is the mass times the loss; what the prior takes, Lambda, is missing.",
+            0.7: "that is alpha times the loss; what the prior takes, Lambda, is missing.",
             0.7 + taken: "the sign of Lambda: D1 is minus log Z.",
             0.7 - 0.17: "that is the standard normal's; the Laplace prior's Lambda is a logarithm.",
             taken - 0.7: "that is log Z; D1 has it with a minus.",
-            0.5 - taken: "each mass counts times its own loss: aax has 2 wrong letters, xax 3.",
+            0.5 - taken: "each alpha counts times its own loss: aax has 2 wrong letters, xax 3.",
             0.7 - taken / 2: "Lambda is to be added up over both weights.",
         },
     )
 
 
 def _gap(alpha: np.ndarray, losses: np.ndarray, differences: np.ndarray, mean: np.ndarray) -> float:
-    shortfall = losses - differences @ mean
-    return float(alpha @ (shortfall.max() - shortfall))
+    violation = losses - differences @ mean
+    return float(alpha @ (violation.max() - violation))
 
 
 _LOSSES = np.array([0.0, 1.0, 2.0, 3.0])
@@ -141,7 +141,7 @@ def check_duality_gap(answer: Any) -> Verdict:
     Examples
     --------
     >>> check_duality_gap(lambda alpha, losses, differences, mean: 0.0)
-    Not quite: some results differ; try it on aax alone, with a mass of 1, on paper.
+    Not quite: some results differ; try it on aax alone, with alpha = 1, on paper.
     """
     cases = [
         (np.array(alpha), _LOSSES, _DIFFERENCES, np.array(mean))
@@ -157,8 +157,8 @@ def check_duality_gap(answer: Any) -> Verdict:
     def without_the_truth(
         alpha: np.ndarray, losses: np.ndarray, differences: np.ndarray, mean: np.ndarray
     ) -> float:
-        shortfall = losses - differences @ mean
-        return float(alpha.sum() * shortfall[losses > 0].max() - alpha @ shortfall)
+        violation = losses - differences @ mean
+        return float(alpha.sum() * violation[losses > 0].max() - alpha @ violation)
 
     def sum_of_slack(
         alpha: np.ndarray, losses: np.ndarray, differences: np.ndarray, mean: np.ndarray
@@ -169,27 +169,27 @@ def check_duality_gap(answer: Any) -> Verdict:
         answer,
         cases,
         _gap,
-        "mass times what is missing to the largest shortfall: zero exactly if every labelling with "
-        "mass has the largest.",
+        "alpha times what is missing to the largest violation: zero exactly if every labelling "
+        "with a positive alpha has the largest.",
         [
             (
                 lambda alpha, losses, differences, mean: -_gap(alpha, losses, differences, mean),
-                "the sign: a gap is never negative; take the slack minus each shortfall.",
+                "the sign: a gap is never negative; take the slack minus each margin violation.",
             ),
             (
                 without_the_truth,
                 "once all margins are kept the slack is 0, not negative: the true labelling counts.",
             ),
-            (sum_of_slack, "that is C times the slack; the masses' own shortfalls are missing."),
+            (sum_of_slack, "that is C times the slack; the violations times alpha are missing."),
             (
                 lambda alpha, losses, differences, mean: alpha @ (losses - differences @ mean),
-                "that is the mass times each shortfall; compare it with C times the slack.",
+                "that is alpha times each violation; compare it with C times the slack.",
             ),
             (
                 lambda alpha, losses, differences, mean: (
                     alpha @ (losses.max() - losses + differences @ mean)
                 ),
-                "the slack is the largest *shortfall*, not the largest loss.",
+                "the slack is the largest *violation*, not the largest loss.",
             ),
             (
                 lambda alpha, losses, differences, mean: float(
@@ -198,7 +198,7 @@ def check_duality_gap(answer: Any) -> Verdict:
                         * ((losses - differences @ mean).max() - losses + differences @ mean)
                     )
                 ),
-                "each labelling counts with its mass, not only if it has some.",
+                "each labelling counts with its alpha, not only whether that is positive.",
             ),
         ],
         _DIFFERS,
@@ -208,17 +208,17 @@ def check_duality_gap(answer: Any) -> Verdict:
 def _step(
     difference: np.ndarray, loss: float, mean: Callable[..., Any], C: float, floor: float = 0.0
 ) -> float:
-    def shortfall(mass: float) -> float:
-        return float(loss - difference @ mean(mass * difference))
+    def violation(a: float) -> float:
+        return float(loss - difference @ mean(a * difference))
 
-    if shortfall(C) >= 0:
+    if violation(C) >= 0:
         return C
-    if floor == 0 and shortfall(0.0) <= 0:  # the prior's mean has the margin already
+    if floor == 0 and violation(0.0) <= 0:  # the prior's mean has the margin already
         return 0.0
     low, high = floor, C
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if shortfall(middle) > 0 else (low, middle)
+        low, high = (middle, high) if violation(middle) > 0 else (low, middle)
     return low
 
 
@@ -232,7 +232,7 @@ def _laplace(eta: np.ndarray) -> np.ndarray:
 
 @check
 def check_mass_step(answer: Any) -> Verdict:
-    """Check a function ``best_mass(difference, loss, mean, C)`` for one labelling and any prior.
+    """Check a function ``best_alpha(difference, loss, mean, C)`` for one labelling and any prior.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def check_mass_step(answer: Any) -> Verdict:
     Examples
     --------
     >>> check_mass_step(lambda difference, loss, mean, C: C)
-    Not quite: right while C is small; a large C is not used up: stop where the shortfall is 0.
+    Not quite: right while C is small; a large C is not used up: stop where the violation is 0.
     """
     cases = [
         (np.array([1.0, 1.0]), 2.0, _laplace, 1.0),
@@ -257,12 +257,12 @@ def check_mass_step(answer: Any) -> Verdict:
         answer,
         cases,
         _step,
-        "a step of coordinate ascent on D1, for every prior: the shortfall falls as the mass grows, "
+        "a step of coordinate ascent on D1, for every prior: the violation falls as alpha grows, "
         "and bisection finds where it ends, or C.",
         [
             (
                 lambda difference, loss, mean, C: C,
-                "right while C is small; a large C is not used up: stop where the shortfall is 0.",
+                "right while C is small; a large C is not used up: stop where the violation is 0.",
             ),
             (
                 lambda difference, loss, mean, C: (
@@ -270,11 +270,11 @@ def check_mass_step(answer: Any) -> Verdict:
                     if mean is _exponential  # others' domains end before
                     else _step(difference, loss, mean, C)
                 ),
-                "a mass is never negative: where the prior's mean has the margin already, it is 0.",
+                "alpha is never negative: where the prior's mean has the margin already, it is 0.",
             ),
             (
                 lambda difference, loss, mean, C: _step(difference, loss, mean, C) or C,
-                "where the prior's mean has the margin already, no mass is needed: there it is 0.",
+                "where the prior's mean has the margin already, alpha must be 0.",
             ),
             (
                 lambda difference, loss, mean, C: min(C, loss / (difference @ difference)),
@@ -282,7 +282,7 @@ def check_mass_step(answer: Any) -> Verdict:
             ),
             (
                 lambda difference, loss, mean, C: min(C, loss / (difference @ mean(difference))),
-                "the mean does not grow in proportion to the mass; look for the zero by halving.",
+                "the mean does not grow in proportion to alpha; look for the zero by halving.",
             ),
             (
                 lambda difference, loss, mean, C: _step(
@@ -291,5 +291,5 @@ def check_mass_step(answer: Any) -> Verdict:
                 "the margin is difference @ mean, not the sum of the mean.",
             ),
         ],
-        "some results differ; under the standard normal aax wants the mass 1.",
+        "some results differ; under the standard normal aax wants alpha = 1.",
     )

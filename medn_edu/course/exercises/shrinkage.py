@@ -44,7 +44,7 @@ def check_posterior_mean(answer: Any) -> Verdict:
             1.0: "that is the standard normal's mean, which is eta itself.",
             0.5: "that is the slope at 0 times eta; the denominator is lambda - eta^2.",
             2.0: "sqrt(lambda) took the place of lambda in the denominator.",
-            0.4: "lambda *minus* eta^2: evidence lets the mean grow.",
+            0.4: "lambda *minus* eta^2: a larger eta lets the mean grow faster.",
             1 / 3: "the factor 2 in the numerator is missing.",
         },
     )
@@ -177,7 +177,7 @@ def check_tilted_mean(answer: Any) -> Verdict:
         [
             (
                 lambda w, log_p0, eta: np.exp(log_p0 + eta * w) @ w,
-                "divide by the sum of the masses: the posterior must add up to 1.",
+                "divide by the sum of p0(w) e^(eta w): the posterior must add up to 1.",
             ),
             (
                 lambda w, log_p0, eta: np.exp(log_p0 + eta * w) @ w * (w[1] - w[0]),
@@ -185,7 +185,7 @@ def check_tilted_mean(answer: Any) -> Verdict:
             ),
             (
                 lambda w, log_p0, eta: _tilted_mean(w, 0 * w, eta),
-                "p0 is missing: the masses are p0(w) e^(eta w).",
+                "p0 is missing: the posterior is in proportion to p0(w) e^(eta w).",
             ),
             (
                 lambda w, log_p0, eta: _tilted_mean(w, log_p0, 0.0),
@@ -193,7 +193,7 @@ def check_tilted_mean(answer: Any) -> Verdict:
             ),
             (
                 lambda w, log_p0, eta: _tilted_mean(w, log_p0, -eta),
-                "the tilt is e^(+eta w): a positive eta pushes to the right.",
+                "the factor is e^(+eta w): a positive eta pushes to the right.",
             ),
             (
                 lambda w, log_p0, eta: w[(log_p0 + eta * w).argmax()],
@@ -208,7 +208,7 @@ def check_tilted_mean(answer: Any) -> Verdict:
 
 
 def _survives(answer: Any) -> bool:
-    """Whether a tilt of a wide Gaussian by so much that e^(eta w) overflows gives the right number."""
+    """Whether a wide Gaussian is tilted rightly even where e^(eta w) overflows."""
     wide = np.linspace(-100, 100, 2001)
     log_p0 = -(wide**2) / 8  # of variance 4: the mean is 80
     with np.errstate(all="ignore"):

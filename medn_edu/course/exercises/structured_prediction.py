@@ -83,7 +83,7 @@ def check_jump(answer: Any) -> Verdict:
 
 @check
 def check_shortfall(answer: Any) -> Verdict:
-    """Check by how much aax falls short of the margin wanted, under the weights (1, 0.75).
+    """Check by how much aax violates its margin, under the weights (1, 0.75).
 
     Parameters
     ----------

@@ -67,13 +67,13 @@ def check_tilted_coin(answer: Any) -> Verdict:
     return judge_number(
         answer,
         3 / 7,
-        "0.6 / (0.8 + 0.6): a tilt by eta multiplies the odds, 1 : 4, by e^eta.",
+        "0.6 / (0.8 + 0.6): tilting with eta multiplies the odds, 1 : 4, by e^eta.",
         {
             0.6: "that is p0(1) e^eta; divide by Z, so that both probabilities add up to 1.",
             0.75: "that is the fair coin tilted, sigma(eta); this one has p0(1) = 0.2.",
             0.8: "that is tanh(eta), for the values -1 and 1; here they are 0 and 1.",
-            0.2: "that is the mean before the tilt.",
-            1 / 13: "that is the tilt by -log 3: a positive eta must raise the mean.",
+            0.2: "that is the mean before tilting.",
+            1 / 13: "that is eta = -log 3: a positive eta must raise the mean.",
             1.4: "that is Z; the mean is what the value 1 contributes to it, divided by it.",
             4 / 7: "that is the probability of the value 0.",
         },
@@ -139,7 +139,7 @@ def check_multiplier(answer: Any) -> Verdict:
             (-1.0, -3.0, 0.5, 9.0),
         ],
         _multiplier,
-        "0 if the prior meets the margin, C if the margin is too dear, in between where the mean is m.",
+        "0 if the prior meets the margin, C if the margin is too expensive, else where the mean is m.",
         [
             (
                 lambda m, b, v, C: (m - b) / v,
@@ -177,8 +177,8 @@ def check_multiplier(answer: Any) -> Verdict:
 
 def _tilted(w: np.ndarray, p0: np.ndarray, eta: float) -> np.ndarray:
     exponent = eta * w
-    masses = p0 * np.exp(exponent - exponent.max())
-    return masses / masses.sum()
+    unscaled = p0 * np.exp(exponent - exponent.max())
+    return unscaled / unscaled.sum()
 
 
 def _closest(w: np.ndarray, p0: np.ndarray, m: float, floor: float = 0.0) -> np.ndarray:

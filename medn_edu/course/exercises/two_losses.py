@@ -164,7 +164,7 @@ def check_m3n_dual(answer: Any) -> Verdict:
         answer,
         cases,
         _dual,
-        "masses times losses, minus half the square of the weights they make.",
+        "dual variables times losses, minus half the square of the weights they make.",
         [
             (
                 lambda a, loss, d: a @ loss,
@@ -184,14 +184,14 @@ def check_m3n_dual(answer: Any) -> Verdict:
             ),
             (
                 lambda a, loss, d: a @ loss - a @ (d**2).sum(axis=1) / 2,
-                "first add the differences up to w, then square: masses of one word work together.",
+                "first add the differences up to w, then square: a word's labellings work together.",
             ),
             (
                 lambda a, loss, d: loss.sum() - (a @ d) @ (a @ d) / 2,
-                "each loss counts with the mass of its labelling.",
+                "each loss counts with the dual variable of its labelling.",
             ),
         ],
-        "some results differ; at all mass 1 on aax it is 2 - 1 = 1.",
+        "some results differ; with alpha(aax) = 1 and no other it is 2 - 1 = 1.",
     )
 
 

@@ -102,7 +102,7 @@ def check_resting_point(answer: Any) -> Verdict:
         answer,
         [(1.0, 4.0), (-1.5, 4.0), (0.3, 6.0), (2.9, 9.0), (0.0, 2.0)],
         _rest,
-        "the mean is half of Corollary 7's, and without evidence the variance rests at 1/lambda.",
+        "the mean is half of Corollary 7's, and at eta = 0 the variance rests at 1/lambda.",
         [
             (
                 lambda eta, lam: (2 * eta / (lam - eta**2), 2 / (lam - eta**2)),

@@ -230,7 +230,7 @@ def _by_column(x: np.ndarray, reach: int) -> np.ndarray:
 
 @check
 def check_window(answer: Any) -> Verdict:
-    """Check a function ``window(x, reach)``: each row beside the rows around it.
+    """Check a function ``window(x, reach)``: each row next to the rows around it.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def check_window(answer: Any) -> Verdict:
     Examples
     --------
     >>> check_window(lambda x, reach: x)
-    Not quite: that is x itself; put the rows before and after beside each row.
+    Not quite: that is x itself; put the rows before and after next to each row.
     """
     rng = np.random.default_rng(16)
     shapes = ((5, 2, 1), (6, 3, 2), (1, 2, 2), (3, 2, 3), (4, 3, 0))
@@ -255,7 +255,7 @@ def check_window(answer: Any) -> Verdict:
         [
             (
                 lambda x, reach: x,
-                "that is x itself; put the rows before and after beside each row.",
+                "that is x itself; put the rows before and after next to each row.",
             ),
             (
                 _rolled,

@@ -401,7 +401,7 @@ def _sentence(entry: Entry) -> str:
 
 
 def _has_no_rule(claim: Claim) -> bool:
-    """Say whether no study will ever decide a claim, so that the reason should stand beside it."""
+    """Say whether no study will ever decide a claim, so that the reason should stand next to it."""
     return isinstance(claim.rule, Untested) and claim.study not in COMING
 
 

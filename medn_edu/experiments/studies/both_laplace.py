@@ -1,9 +1,10 @@
 """The Laplace MEDN in both ways: exactly, and by Algorithm 1 of MEDN on the same samples.
 
 One estimator trains both and keeps what Algorithm 1 has found on the way, each step certified as a
-solution of the *exact* problem, so that the two can be compared weight by weight and value by value.
-Beside them it solves the problem that Algorithm 1 approaches, which is not the exact one: the MEDN with
-the normal-gamma prior of shape 1/2.  Why that is so, the study ``exact-vs-variational`` derives.
+solution of the *exact* problem, so that the two can be compared weight by weight and value by
+value.  In addition it solves the problem that Algorithm 1 approaches, which is not the exact one:
+the MEDN with the normal-gamma prior of shape 1/2.  Why that is so, the study
+``exact-vs-variational`` derives.
 """
 
 from __future__ import annotations

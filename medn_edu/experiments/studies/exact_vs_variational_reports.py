@@ -1,10 +1,10 @@
 """Figures, table and caption of the study ``exact-vs-variational``.
 
-The first figure shows, against the number of iterations, how far the variational weights are from the
-exact ones, how far their exact objective is above the exact solution's, and the difference of test
-errors; means with standard deviations over the sets, and behind the iterations the limit.  The second
-shows the weights of one fit: against the exact ones, and against the evidence for them beside the exact
-shrinkage curve and the limit's.
+The first figure shows, against the number of iterations, how far the variational weights are from
+the exact ones, how far their exact objective is above the exact solution's, and the difference of
+test errors; means with standard deviations over the sets, and behind the iterations the limit.  The
+second shows the weights of one fit: against the exact ones, and against their natural parameters
+next to the exact shrinkage curve and the limit's.
 
 A difference of errors counts as clear where the 95 % interval of its mean over the sets (Student's)
 does not hold 0.
@@ -142,7 +142,7 @@ def _note(groups: Sequence[Group]) -> str:
 
 
 def draw_kept_weights(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw one fit's weights: against the exact ones, and against the evidence for them.
+    """Draw one fit's weights: against the exact ones, and against their natural parameters.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def draw_kept_weights(rows: Sequence[dict[str, Any]], path: Path) -> None:
             right.set_title(f"Shrinkage, λ = {lam:g}")
         left.set(xlabel="exact posterior mean", ylabel="variational posterior mean")
         left.set_title("The same weights, trained in both ways")
-        right.set(xlabel="η, the evidence for a weight", ylabel="posterior mean")
+        right.set(xlabel="η, natural parameter of a weight", ylabel="posterior mean")
         for ax in (left, right):
             ax.legend(loc="upper left")
         figure.supxlabel(
@@ -265,7 +265,7 @@ def _kept(rows: Sequence[dict[str, Any]]) -> str:
         f"first of ten parts, 100 sequences, C = {constants['C']:g}, λ = {constants['lam']:g}.  One "
         f"marker per weight, after {', '.join(some)} and {last} iterations of Algorithm 1 (squares, "
         "triangles, dots).  Left, against the exact solution's; on the grey line both are the same.  "
-        "Right, against η, the evidence for a weight: the sum of the feature's differences between "
+        "Right, against η, a weight's natural parameter: the sum of the feature's differences between "
         "right and wrong labellings, each times its dual variable.  Solid: the exact solution's curve, "
         "2η / (λ − η²); dashed: the curve on which the iterations stand still, η / (λ − η²).  "
         f"{outside} of the squares, up to ±{first.max():.2g}, are outside of the right panel."

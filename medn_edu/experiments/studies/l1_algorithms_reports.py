@@ -157,7 +157,7 @@ def report_l1(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     Returns
     -------
     Report
-        Table 1, ours beside the paper's, and means over folds.
+        Table 1, ours next to the paper's, and means over folds.
     """
     table = table_1(rows)
     cells = [_cells(line) for line in table]

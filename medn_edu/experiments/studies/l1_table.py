@@ -1,10 +1,10 @@
-"""Table 1 of the L1-M3N paper: each algorithm's constants, the paper's counts, and ours beside them.
+"""Table 1 of the L1-M3N paper: each algorithm's constants, the paper's counts, and ours next to them.
 
-The table counts *non-zero average weights*, of irrelevant features and of all: weights that are not zero
-in the average over ten folds.  Signs might cancel, but hardly to zero in floating point, so they are
-the weights that are not zero in some fold.  A fit therefore notes which of its weights are zero, one bit
-each (`mask_of`), and `table_1` puts the folds together; errors, times and norms beside the counts are
-means over folds, deviations are standard deviations.
+The table counts *non-zero average weights*, of irrelevant features and of all: weights that are not
+zero in the average over ten folds.  Signs might cancel, but hardly to zero in floating point, so
+they are the weights that are not zero in some fold.  A fit therefore notes which of its weights are
+zero, one bit each (`mask_of`), and `table_1` puts the folds together; errors, times and norms next
+to the counts are means over folds, deviations are standard deviations.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ COLUMNS = (
 
 
 def table_1(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return means over folds and counts of non-zero average weights, beside the paper's.
+    """Return means over folds and counts of non-zero average weights, next to the paper's.
 
     Parameters
     ----------

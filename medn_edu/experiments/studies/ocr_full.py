@@ -4,9 +4,9 @@
 the reverse.
 
 **Words that never trained.**  Only 55 different words occur in these letters, each of them in every
-fold, so a chain can learn them by heart.  What that is worth is measured here: of the different words a
-fifth is kept from training, and their images test; beside it the same test with as many training words,
-of all kinds.
+fold, so a chain can learn them by heart.  What that is worth is measured here: of the different
+words a fifth is kept from training, and their images test; next to it the same test with as many
+training words, of all kinds.
 
 Every constant is chosen on words that train, along a short warm-started path; words that test have no
 part in it:
@@ -14,7 +14,7 @@ part in it:
 * *folds 1-9 train*: 2,000 of their words train, drawn at random, and the others test;
 * *fold 0 trains*: three-fold cross-validation;
 * *words that never trained*: the same for each fifth, on the words that train without it, so that not
-  even other images of the held-out words are seen.  The fits beside it take over these constants.
+  even other images of the held-out words are seen.  The fits next to it take over these constants.
 
 At quick scale each choice is made on its first split only.
 

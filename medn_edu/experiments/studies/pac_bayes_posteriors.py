@@ -41,7 +41,7 @@ BoundedPrior = BoxPrior | TwoPointPrior
 """Priors under which scores are bounded."""
 
 _N_MODELS = 10_000  # drawn from a posterior to estimate its Gibbs error
-_SPREAD = 0.4  # of the further posteriors' tilts around one that suits the words
+_SPREAD = 0.4  # of the further posteriors' eta around one that suits the words
 _DIVERGENCES = (0.5, 2.0)  # of the further posteriors
 
 
@@ -63,7 +63,7 @@ def measure(
     counts : ndarray of shape (n_pairs,)
         The sample: how often each pair occurs.
     eta : ndarray of shape (n_weights,)
-        What tilts the prior.
+        Natural parameter of the tilted prior.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def margin_sample_of(
     counts : ndarray of int, shape (n_pairs,)
         How often each pair occurs.
     eta : ndarray of shape (n_weights,)
-        What tilts the prior.
+        Natural parameter of the tilted prior.
 
     Returns
     -------
@@ -225,7 +225,7 @@ def gibbs_models(
     prior : BoxPrior or TwoPointPrior
         The prior.
     eta : ndarray of shape (n_weights,)
-        What tilts it.
+        Natural parameter of the tilted prior.
     rng : numpy.random.Generator
         Draws the models, of the box.
 
@@ -255,7 +255,7 @@ class Posteriors:
     Parameters
     ----------
     eta : ndarray of shape (n_posteriors, n_weights)
-        What tilts the prior.
+        Natural parameter of the tilted prior.
     true_errors : ndarray of shape (n_posteriors,)
         Their errors to come.
     wrong, below : ndarray of bool, shape (n_posteriors, n_pairs)
@@ -319,13 +319,13 @@ def posteriors_around(
     prior : BoxPrior or TwoPointPrior
         The prior.
     eta : ndarray of shape (n_weights,)
-        What tilts it in the given posterior.
+        Its natural parameter in the given posterior.
     n_samples : int
         Size of the samples.
     n_posteriors : int
         How many.
     rng : numpy.random.Generator
-        Draws the tilts.
+        Draws the natural parameters.
 
     Returns
     -------
@@ -333,11 +333,11 @@ def posteriors_around(
         The posteriors, with the threshold and the number of draws that the probabilities themselves
         would suggest.
     """
-    tilts = eta + _SPREAD * rng.standard_normal((20 * n_posteriors, len(eta)))
-    kl = prior.kl(prior.mean(tilts)).sum(axis=1)
+    etas = eta + _SPREAD * rng.standard_normal((20 * n_posteriors, len(eta)))
+    kl = prior.kl(prior.mean(etas)).sum(axis=1)
     fit = np.flatnonzero((_DIVERGENCES[0] <= kl) & (kl <= _DIVERGENCES[1]))[:n_posteriors]
-    tilts, kl = tilts[fit], kl[fit]
-    margins = world.margins(prior.mean(tilts))
+    etas, kl = etas[fit], kl[fit]
+    margins = world.margins(prior.mean(etas))
     expected = np.floor(n_samples * world.probability).astype(int)
     expected[np.argmax(expected)] += n_samples - expected.sum()
     c, log_y = world.score_bound(prior.a), world.log_n_labellings
@@ -347,7 +347,7 @@ def posteriors_around(
     ]
     gamma = np.array([bound.gamma for bound in bounds])
     return Posteriors(
-        eta=tilts,
+        eta=etas,
         true_errors=world.errors(margins),
         wrong=margins <= 0,
         below=margins <= gamma[:, None],

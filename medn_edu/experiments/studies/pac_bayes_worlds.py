@@ -233,7 +233,7 @@ def fit_medn(world: World, counts: np.ndarray, prior: Prior, price: float) -> So
     Returns
     -------
     SolveResult
-        The posterior: its mean ``weights``, and what tilts the prior, ``eta``.
+        The posterior: its mean ``weights``, and its natural parameter, ``eta``.
     """
     problem = Problem(world.observed(counts), MarginLoss(LinearSlack(price / counts.sum())), prior)
     passes = block_frank_wolfe(problem, rng=np.random.default_rng(0))
@@ -241,10 +241,10 @@ def fit_medn(world: World, counts: np.ndarray, prior: Prior, price: float) -> So
 
 
 def learn_by_heart(world: World, counts: np.ndarray) -> np.ndarray:
-    r"""Return what tilts a prior so that each kind of letter gets the label seen most often with it.
+    r"""Return the eta that gives each kind of letter the label seen most often with it.
 
-    All tilts are equally small, ``1 / sqrt(n_kinds)``: under the prior of two points :math:`\pm 1` they
-    make a divergence of 1, whatever the labels.
+    All entries are equally small, ``1 / sqrt(n_kinds)``: under the prior of two points
+    :math:`\pm 1` they make a divergence of 1, whatever the labels.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def learn_by_heart(world: World, counts: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_weights,)
-        The tilts.
+        The natural parameter.
     """
     n_kinds = len(world.labels) // 2
     signs = np.where(counts[0::2] >= counts[1::2], 1.0, -1.0) / np.sqrt(n_kinds)

@@ -210,8 +210,8 @@ _KEY = (
     "Gaussian: difference of test errors to the normal prior at that one's chosen variance, in "
     "percentage points, with its 95 % interval over the sets; to Gaussian, same variance: to the normal "
     "prior at the variance in this line, which is often a bad one for it; support: wrong labellings "
-    "with dual mass per training sample; large weights: share of the weights that are at least 1 % of "
-    "the largest."
+    "with positive dual variables per training sample; large weights: share of the weights that are "
+    "at least 1 % of the largest."
 )
 
 
@@ -269,7 +269,7 @@ def _about(fits: Fits, scale: str) -> str:
         "all at the one chosen for the Gaussian.  At variance 0.1 spike and slab is the prior that drew "
         "the feature weights of the first kind.  The exponential prior has no negative weights, which "
         "costs no labelling: raising a feature's weights for all labels together changes nothing.  Its "
-        "weights without evidence are not 0 but alike, so that counting large ones says little of it."
+        "weights with η = 0 are not 0 but alike, so that counting large ones says little of it."
         f"{_cut_text(fits)}{_n_ends(fits)}"
     )
 
@@ -301,11 +301,11 @@ def _about_sparsity(fits: Fits) -> str:
     sets = f"{n_sets} sets" if n_sets != 1 else "1 set"
     return (
         "Sparsity in two senses, against the variance of the priors, means over "
-        f"{sets} of each kind.  Above: support labellings, the wrong labellings with dual mass, for "
-        "each training sample; no others take part in the weights.  Below: large weights, the share of "
-        "those that are at least 1 % of the largest.  Bands: standard deviation of the Gaussian's "
-        "numbers over the sets.  Weights of the exponential prior are all positive, and those without "
-        "evidence are alike but not 0."
+        f"{sets} of each kind.  Above: support labellings, wrong ones with positive dual variables, "
+        "for each training sample; no others take part in the weights.  Below: large weights, the "
+        "share of those that are at least 1 % of the largest.  Bands: standard deviation of the "
+        "Gaussian's numbers over the sets.  Weights of the exponential prior are all positive, and "
+        "those with η = 0 are alike but not 0."
     )
 
 

@@ -53,7 +53,7 @@ def _figure_1() -> Iterator[tuple[str, str, np.ndarray]]:
         yield f"{norm} ball", "radius 1", _arc(norm, 1.0)
     corners, along = np.eye(2), np.ones(2)
     for k, corner in enumerate(corners):
-        # All that lies beside the corner by less than one boundary is nearest to it.
+        # All that lies off the corner by less than one boundary is nearest to it.
         yield "boundary", f"w{2 - k} = 0", np.array([corner, corner + (_REACH - 1) * along])
     for name, point in _POINTS.items():
         yield "point", name, np.array([point])

@@ -18,12 +18,12 @@ What the papers leave open, and what is done about it:
 * The weights of the random CRFs are standard normal.
 * M3N's ``C`` in the first study; it is chosen like the other models' constants, from seven values.
   LapMEDN has ``C = 1``, L1-M3N the constants of its Table 1, with a gap of 2 %.
-* In the second study M3N and LapMEDN are trained by sub-gradient descent with ``C = 200 beta`` and steps
-  ``1 / (2 beta sqrt(t))``, and the number of passes is not told.  Twenty passes leave them far from
-  the optimum of what they minimise, and better for it: these are *M3N sub-gradient* and *LapMEDN
-  sub-gradient*.  The optima at the same constants stand beside them for one training set of each data
-  set (*at its optimum*), and the other models are all trained to their optima, with ``C = 1`` for
-  LapMEDN.
+* In the second study M3N and LapMEDN are trained by sub-gradient descent with ``C = 200 beta`` and
+  steps ``1 / (2 beta sqrt(t))``, and the number of passes is not told.  Twenty passes leave them
+  far from the optimum of what they minimise, and better for it: these are *M3N sub-gradient* and
+  *LapMEDN sub-gradient*.  The optima at the same constants stand next to them for one training set
+  of each data set (*at its optimum*), and the other models are all trained to their optima, with
+  ``C = 1`` for LapMEDN.
 
 Each row also has what the generating model itself gets wrong on the sequences that test: labels are
 drawn, not predicted, and no model can do better in the long run.

@@ -1,17 +1,17 @@
-"""Visits of single samples for exponentiated gradient: potentials go up the gradient, masses follow.
+"""Visits of single samples for exponentiated gradient: potentials climb, dual variables follow.
 
-The masses of sample ``i`` are ``alpha_i(y) = C_i exp(theta_i(y)) / sum_y' exp(theta_i(y'))``, where
+The dual variables of sample ``i`` are ``alpha_i(y) = C_i exp(theta_i(y)) / sum_y' exp(theta_i(y'))``.
 ``theta_i`` adds up potentials on the sample's nodes and one table of potentials per edge type on its
 edges.  A visit
 
 1. computes the gradient of the dual, which is each labelling's score plus its loss, and as such made
    of potentials again: ``X_i W`` and one more at wrong labels, and the transition weights;
-2. tries ``theta_i + step * gradient``: sums over labellings in the log domain give the new masses of
-   labels and transitions.  Along the chord from the old masses to the new ones the dual is a
-   parabola, so ``gained - bent / 2`` is its change, exactly;
+2. tries ``theta_i + step * gradient``: sums over labellings in the log domain give the new marginals,
+   of labels and of transitions.  Along the chord from the old marginals to the new ones the dual is
+   a parabola, so ``gained - bend / 2`` is its change, exactly;
 3. takes them if the dual has not fallen, and else tries a shorter step.
 
-The next step is longer or shorter by ``gained / bent``, which says where on the chord, or how far
+The next step is longer or shorter by ``gained / bend``, which says where on the chord, or how far
 beyond its end, that parabola is highest.  Weights are kept as ``(n_features, n_labels)`` and follow
 each visit.  Forbidden transitions are kept apart, ``barred``, ``-inf`` there and 0 elsewhere, so that
 potentials stay finite and can be extrapolated.
@@ -30,7 +30,7 @@ __all__ = ["climb_blocks"]
 N_TRIALS = 30  # in one visit
 SHORTER, LONGER = 0.5, 1.5  # by how much a step may change at a time
 LONGEST = 1e6  # potentials that differ by less than the inverse of this count as the same
-ROUNDING = 1e-13  # changes of the dual below this share of the mass say nothing
+ROUNDING = 1e-13  # changes of the dual below this share of C say nothing
 
 
 @kernel
@@ -43,7 +43,7 @@ def climb_blocks(
     edge_types,
     offsets,
     labels,
-    mass,
+    C,
     barred,
     coef_variance,
     edge_variance,
@@ -51,36 +51,16 @@ def climb_blocks(
     transitions,
     node,
     edge,
-    node_mass,
+    node_marginal,
     counts,
     step,
 ):
     """Visit the samples ``order``; return how many sums over labellings that took.
 
-    Parameters
-    ----------
-    order : ndarray of int
-        Samples in the order of their visits.
-    data, indices, indptr : ndarray
-        Node features.
-    parents, edge_types, offsets, labels : ndarray of int64
-        Forests and true labels.
-    mass : ndarray of shape (n_samples,)
-        Mass of each sample.
-    barred : ndarray of shape (n_edge_types, n_labels, n_labels)
-        ``-inf`` where a transition is forbidden, else 0.
-    coef_variance, coef : ndarray of shape (n_features, n_labels)
-        Prior variances and weights; the latter are updated.
-    edge_variance, transitions : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Those of transitions.
-    node : ndarray of shape (n_nodes, n_labels)
-        Node potentials, updated.
-    edge : ndarray of shape (n_samples, n_edge_types, n_labels, n_labels)
-        Edge potentials, updated.
-    node_mass, counts : ndarray
-        Masses of labels and transitions, shaped like the potentials, updated.
-    step : ndarray of shape (n_samples,)
-        Step size of each sample, updated.
+    ``barred`` is ``-inf`` where a transition is forbidden, else 0.  ``node`` (one row per node) and
+    ``edge`` (one table per sample and edge type) are the potentials; ``node_marginal`` and ``counts``,
+    of the same shapes, their dual variables summed up.  These, the weights ``coef`` and ``transitions``
+    and each sample's ``step`` are updated.
     """
     n_labels = coef.shape[1]
     slope, belief, moved = np.empty_like(node), np.empty_like(node), np.empty_like(node)
@@ -96,7 +76,7 @@ def climb_blocks(
         for t in range(hi - lo):
             for a in range(n_labels):
                 slope[t, a] += 1.0 if a != labels[lo + t] else 0.0
-        nothing = ROUNDING * mass[i]
+        nothing = ROUNDING * C[i]
         for _ in range(N_TRIALS):
             n_sums += 1
             for t in range(hi - lo):
@@ -118,37 +98,37 @@ def climb_blocks(
                 i,
                 i + 1,
                 everyone,
-                mass,
+                C,
                 moved,
                 moved_edge,
                 pairs,
                 want_pairs,
                 unused,
             )
-            gained, bent = 0.0, 0.0
+            gained, bend = 0.0, 0.0
             for t in range(hi - lo):
                 for a in range(n_labels):
-                    moved[t, a] = mass[i] * moved[t, a] - node_mass[lo + t, a]
+                    moved[t, a] = C[i] * moved[t, a] - node_marginal[lo + t, a]
                     gained += moved[t, a] * slope[t, a]
             for k in range(len(table)):
                 for a in range(n_labels):
                     for b in range(n_labels):
                         x = moved_edge[k, a, b]
                         gained += x * transitions[k, a, b]
-                        bent += x * x * edge_variance[k, a, b]
+                        bend += x * x * edge_variance[k, a, b]
             add_feature_sums(data, indices, indptr, moved, lo, hi, change)
             # Each column's share once: what has been counted is zero when the column comes again.
             for j in range(indptr[lo], indptr[hi]):
                 column = indices[j]
                 for a in range(n_labels):
-                    bent += coef_variance[column, a] * change[column, a] ** 2
+                    bend += coef_variance[column, a] * change[column, a] ** 2
                     change[column, a] = 0.0
-            taken = gained - 0.5 * bent >= -nothing
+            taken = gained - 0.5 * bend >= -nothing
             if taken:
                 for t in range(lo, hi):
                     for a in range(n_labels):
                         node[t, a] += step[i] * slope[t - lo, a]
-                        node_mass[t, a] += moved[t - lo, a]
+                        node_marginal[t, a] += moved[t - lo, a]
                     for j in range(indptr[t], indptr[t + 1]):
                         column = indices[j]
                         for a in range(n_labels):
@@ -160,8 +140,8 @@ def climb_blocks(
                             edge[i, k, a, b] += step[i] * transitions[k, a, b]
                             counts[i, k, a, b] += moved_edge[k, a, b]
                             transitions[k, a, b] -= edge_variance[k, a, b] * moved_edge[k, a, b]
-            if not taken or (gained > nothing and bent > 0.0):
-                factor = max(gained / bent, SHORTER) if bent > 0.0 else SHORTER
+            if not taken or (gained > nothing and bend > 0.0):
+                factor = max(gained / bend, SHORTER) if bend > 0.0 else SHORTER
                 step[i] = min(step[i] * min(factor, LONGER), LONGEST)
             if taken:
                 break

@@ -1,15 +1,17 @@
-"""Masses whose logarithms are made of scores and losses, as multiplicative updates leave them.
+"""Dual variables with logarithms made of scores and losses, as multiplicative updates leave them.
 
-The gradient of the dual of M3N by ``alpha_i(y)`` is the loss of ``y`` plus its score, less the score of
-the truth, which is the same for all ``y``.  Steps ``alpha_i(y) <- alpha_i(y) exp(step * gradient) / Z``
-from equal masses add up in the exponent,
+The derivative of the dual of M3N with respect to ``alpha_i(y)`` is the loss of ``y`` plus its
+score, less the score of the truth, which is the same for all ``y``.  Steps
+``alpha_i(y) <- alpha_i(y) exp(step * gradient) / Z`` from equal dual variables add up in the
+exponent,
 
     log alpha_i(y) = S loss_i(y) + W . f(x_i, y) - log Z_i,
 
-``S`` the sum of the steps and ``W`` the sum of the weights at each, times the step.  So masses on
-exponentially many labellings are told by one number and one vector: a conditional random field with
-the *average* weights ``W / S``, the loss added, at temperature ``1 / S``.  All that a solver asks of
-them comes from sums over labellings, the two sweeps of `medn_edu.inference.marginals`.
+``S`` the sum of the steps and ``W`` the sum of the weights at each, times the step.  So the dual
+variables of exponentially many labellings are told by one number and one vector: a conditional
+random field with the *average* weights ``W / S``, the loss added, at temperature ``1 / S``.  All
+that a solver asks of them comes from sums over labellings, the two sweeps of
+`medn_edu.inference.marginals`.
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ from medn_edu import inference
 from medn_edu.problems import DualMarginals, Problem
 from medn_edu.solvers.textbook._normal import normal_variances
 
-__all__ = ["LogLinearMasses", "MassSums", "sample_scales"]
+__all__ = ["DualSums", "LogLinearDual", "sample_scales"]
 
 
 @dataclass(frozen=True, eq=False)
-class MassSums:
-    """What the dual needs to know of masses, and what it makes of it.
+class DualSums:
+    """What the dual value needs to know of dual variables, and what it makes of it.
 
     Parameters
     ----------
@@ -47,8 +49,8 @@ class MassSums:
     log_norm: float
 
 
-class LogLinearMasses:
-    """The masses that belong to ``(S, W)``, given as one vector with ``S`` first.
+class LogLinearDual:
+    """The dual variables that belong to ``(S, W)``, given as one vector with ``S`` first.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ class LogLinearMasses:
         self.problem = problem
         self.variance = normal_variances(problem)
         data = problem.data
-        self._mass = problem.C[data.samples.sample_of_node]
+        self._totals = problem.C[data.samples.sample_of_node]
         self._of_truth = inference.edge_counts(
             data.samples,
             data.labels,
@@ -72,36 +74,38 @@ class LogLinearMasses:
         nothing = np.zeros((data.samples.n_nodes, data.n_labels))
         self.truth = self.eta(nothing, np.zeros_like(self._of_truth))
 
-    def sums(self, exponent: np.ndarray) -> MassSums:
+    def sums(self, exponent: np.ndarray) -> DualSums:
         """Sum over all labellings; one call of the oracle per sample."""
         problem = self.problem
         found = inference.marginals(
             self._potentials(exponent), sample_weight=problem.C, n_jobs=problem.n_jobs
         )
-        node_mass = found.node * self._mass[:, None]
-        eta, loss = self.eta(node_mass, found.edge_counts), self.loss(node_mass)
+        node_alpha = found.node * self._totals[:, None]
+        eta, loss = self.eta(node_alpha, found.edge_counts), self.loss(node_alpha)
         log_norm = float(problem.C @ found.log_partition)
-        return MassSums(loss, eta, self.dual(loss, eta), log_norm)
+        return DualSums(loss, eta, self.dual(loss, eta), log_norm)
 
     def marginals(self, exponent: np.ndarray) -> DualMarginals:
-        """Return the masses of labels and transitions."""
+        """Return the marginals of labels and transitions."""
         potentials, n_jobs = self._potentials(exponent), self.problem.n_jobs
         of_edges = inference.edge_marginals(potentials, n_jobs=n_jobs)
         of_nodes = inference.marginals(potentials, n_jobs=n_jobs).node
-        return DualMarginals(of_nodes * self._mass[:, None], of_edges * self._mass[:, None, None])
+        return DualMarginals(
+            of_nodes * self._totals[:, None], of_edges * self._totals[:, None, None]
+        )
 
-    def eta(self, node_mass: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Return ``eta`` of masses of labels at nodes and of transitions by edge type."""
+    def eta(self, node_alpha: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Return ``eta`` of marginals of labels at nodes and of transitions by edge type."""
         data = self.problem.data
-        difference = -node_mass
-        difference[np.arange(len(node_mass)), data.labels] += self._mass
+        difference = -node_alpha
+        difference[np.arange(len(node_alpha)), data.labels] += self._totals
         coef = inference.feature_sums(data.samples, difference, n_jobs=self.problem.n_jobs)
         return self.problem.weight_shape.join(coef, self._of_truth - counts)
 
-    def loss(self, node_mass: np.ndarray) -> float:
-        """Return the loss of masses of labels at nodes."""
-        true = node_mass[np.arange(len(node_mass)), self.problem.data.labels]
-        return float(np.sum(self._mass - true))
+    def loss(self, node_alpha: np.ndarray) -> float:
+        """Return the loss of marginals of labels at nodes."""
+        true = node_alpha[np.arange(len(node_alpha)), self.problem.data.labels]
+        return float(np.sum(self._totals - true))
 
     def dual(self, loss: float, eta: np.ndarray) -> float:
         """Return the dual value ``loss - sum_k v_k eta_k^2 / 2``."""
@@ -117,9 +121,10 @@ class LogLinearMasses:
 
 
 def sample_scales(problem: Problem) -> np.ndarray:
-    """Return, for each sample, how fast the gradient of its block changes with its masses, roughly.
+    """Return, for each sample, how fast its block of the gradient changes with ``alpha_i``.
 
-    That is ``C_i`` times the square of a typical ``f(x_i, y_i) - f(x_i, y)``, for first step sizes.
+    Roughly, that is ``C_i`` times the square of a typical ``f(x_i, y_i) - f(x_i, y)``.  It is for
+    first step sizes.
     """
     samples = problem.data.samples
     of_node = np.asarray(samples.features.multiply(samples.features).sum(axis=1)).ravel() + 1.0

@@ -5,28 +5,31 @@ They are duals over the labellings of a working set:
     maximise   sum_j gain_j a_j - |sum_j a_j r_j|^2 / 2
     such that  a_j >= 0,  sum of the a_j of each group <= its cap,
 
-where ``r_j`` is a row of feature differences, so that only the Gram matrix ``r_j . r_k`` matters.  The
-primal, in the weights, has as many columns as there are weights and the rows themselves as constraints.
-With the 300 to 650 labellings that matter on the digit words HiGHS takes three to six times as long for
-it, and the masses that it hands back are good to six digits only; those of the dual are to twelve.
+where ``r_j`` is a row of feature differences, so that only the Gram matrix ``r_j . r_k`` matters.
+The primal, in the weights, has as many columns as there are weights and the rows themselves as
+constraints.  With the 300 to 650 labellings that matter on the digit words HiGHS takes three to six
+times as long for it, and the dual variables that it hands back are good to six digits only; those
+of the dual are to twelve.
 
 HiGHS solves such programs by an active-set method, from scratch each time.  Four things make it
 reliable.
 
-* Numbers are scaled so that masses and curvatures are about 1, whatever ``C`` and the features.  HiGHS
-  takes small curvatures for none, and then goes to and fro between two corners for ever: where ``C`` is
-  small, it is the gains that have to be large.
-* The Gram matrix is singular when there are more labellings than weights.  HiGHS adds a small multiple
-  of the identity to it, and may then creep for thousands of iterations along directions in which
-  hardly anything changes.  So that is left out at first, and put back only where HiGHS does not
-  finish or is not accurate; now and then it is the other way round.  Then it is put around the best
-  masses so far instead of 0 (a *proximal* step), so that a few steps lead to the true optimum.
+* Numbers are scaled so that dual variables and curvatures are about 1, whatever ``C`` and the
+  features.  HiGHS takes small curvatures for none, and then goes to and fro between two corners for
+  ever: where ``C`` is small, it is the gains that have to be large.
+* The Gram matrix is singular when there are more labellings than weights.  HiGHS adds a small
+  multiple of the identity to it, and may then creep for thousands of iterations along directions in
+  which hardly anything changes.  So that is left out at first, and put back only where HiGHS does
+  not finish or is not accurate; now and then it is the other way round.  Then it is put around the
+  best solution so far instead of 0 (a *proximal* step), so that a few steps lead to the true
+  optimum.
 * Whatever comes back is clipped to be feasible, and judged by its own duality gap, not by what HiGHS
   says of it.
-* HiGHS may fail for all that: now and then it takes a program as small as nine masses for one that is
-  not concave, whatever the scale and the order, and ends without a solution.  Then mass is moved between
-  two labellings of one group at a time, from the best masses so far (`pairwise_maximiser`).  That is
-  slow where curvatures differ much, but each step is exact and none can fail.
+* HiGHS may fail for all that: now and then it takes a program as small as nine variables for one
+  that is not concave, whatever the scale and the order, and ends without a solution.  Then an
+  amount is moved between two labellings of one group at a time, from the best solution so far
+  (`pairwise_maximiser`).  That is slow where curvatures differ much, but each step is exact and
+  none can fail.
 """
 
 from __future__ import annotations
@@ -46,18 +49,18 @@ _REGULARISATION = (0.0, *[_OWN] * 5)  # what is tried, as long as it leads furth
 
 @dataclass(frozen=True, eq=False)
 class CappedProgram:
-    """A concave quadratic program over masses, in groups that have caps.
+    """A concave quadratic program over dual variables, in groups that have caps.
 
     Parameters
     ----------
-    gain : ndarray of shape (n_masses,)
-        What a unit of each mass gains; positive.
-    gram : ndarray of shape (n_masses, n_masses)
+    gain : ndarray of shape (n_variables,)
+        What a unit of each variable gains; positive.
+    gram : ndarray of shape (n_variables, n_variables)
         Gram matrix of the rows, positive semi-definite.
-    group : ndarray of int64, shape (n_masses,)
-        Group of each mass.
+    group : ndarray of int64, shape (n_variables,)
+        Group of each variable.
     cap : ndarray of shape (n_groups,)
-        Largest sum of each group's masses; positive.
+        Largest sum of each group's variables; positive.
 
     Examples
     --------
@@ -71,44 +74,44 @@ class CappedProgram:
     group: np.ndarray
     cap: np.ndarray
 
-    def value(self, mass: np.ndarray) -> float:
-        """Return the value of the program at these masses."""
-        return float(self.gain @ mass - mass @ (self.gram @ mass) / 2)
+    def value(self, alpha: np.ndarray) -> float:
+        """Return the value of the program at these dual variables."""
+        return float(self.gain @ alpha - alpha @ (self.gram @ alpha) / 2)
 
-    def upper_bound(self, mass: np.ndarray) -> float:
-        """Return the value of the primal at the weights that these masses make; no value exceeds it."""
-        product = self.gram @ mass
+    def upper_bound(self, alpha: np.ndarray) -> float:
+        """Return the value of the primal at the weights of ``alpha``; no value exceeds it."""
+        product = self.gram @ alpha
         slack = np.zeros(len(self.cap))
         np.maximum.at(slack, self.group, self.gain - product)
-        return float(mass @ product / 2 + self.cap @ slack)
+        return float(alpha @ product / 2 + self.cap @ slack)
 
-    def clipped(self, mass: np.ndarray) -> np.ndarray:
-        """Return masses that are not negative and, where they were too large, scaled to their caps."""
-        mass = np.where(np.isfinite(mass) & (mass > 0), mass, 0.0)
-        total = np.bincount(self.group, weights=mass, minlength=len(self.cap))
-        return mass * np.minimum(1.0, self.cap / np.maximum(total, 1e-300))[self.group]
+    def clipped(self, alpha: np.ndarray) -> np.ndarray:
+        """Return variables made non-negative and, where they were too large, scaled to their caps."""
+        alpha = np.where(np.isfinite(alpha) & (alpha > 0), alpha, 0.0)
+        total = np.bincount(self.group, weights=alpha, minlength=len(self.cap))
+        return alpha * np.minimum(1.0, self.cap / np.maximum(total, 1e-300))[self.group]
 
 
 def highs_maximiser(
     program: CappedProgram, start: np.ndarray, iteration_limit: int | None = None
 ) -> tuple[np.ndarray, str]:
-    """Maximise a quadratic program by HiGHS, and where that fails by steps between pairs of masses.
+    """Maximise a quadratic program by HiGHS, and where that fails by steps between pairs.
 
     Parameters
     ----------
     program : CappedProgram
         The program.
-    start : ndarray of shape (n_masses,)
-        Feasible masses; what is returned is no worse.  (HiGHS itself starts afresh: it does not take
-        such a start for a quadratic program.)
+    start : ndarray of shape (n_variables,)
+        Feasible dual variables; what is returned is no worse.  (HiGHS itself starts afresh: it does
+        not take such a start for a quadratic program.)
     iteration_limit : int, optional
-        Iterations that HiGHS may take each time; by default 1000 and ten for each mass and group.  Where
-        it fails, ten times as many steps between pairs follow, which cost little.
+        Iterations that HiGHS may take each time; by default 1000 and ten for each variable and
+        group.  Where it fails, ten times as many steps between pairs follow, which cost little.
 
     Returns
     -------
-    mass : ndarray of shape (n_masses,)
-        The best feasible masses found.
+    alpha : ndarray of shape (n_variables,)
+        The best feasible dual variables found.
     trouble : str
         Empty if they are optimal; else what HiGHS says of its failure, such as "Iteration limit
         reached".
@@ -133,12 +136,12 @@ def highs_maximiser(
 
 
 def pairwise_maximiser(program: CappedProgram, start: np.ndarray, n_steps: int) -> np.ndarray:
-    """Maximise a quadratic program by moving mass between two labellings of a group at a time.
+    """Maximise a quadratic program by moving an amount between two labellings of a group at a time.
 
-    What a group's masses lack of its cap counts as one more mass, the true labelling's, with no gain
-    and a row of zeros.  With the slopes ``s_j = gain_j - r_j . sum_k a_k r_k`` a step takes the group
-    in which the largest slope and the smallest one of a labelling that carries mass are furthest apart,
-    and moves
+    What a group's variables lack of its cap counts as one more variable, the true labelling's, with
+    no gain and a row of zeros.  With the slopes ``s_j = gain_j - r_j . sum_k a_k r_k`` a step takes
+    the group in which the largest slope and the smallest one of a labelling whose variable is
+    positive are furthest apart, and moves
 
         min(a_j, (s_k - s_j) / |r_k - r_j|^2)
 
@@ -149,15 +152,15 @@ def pairwise_maximiser(program: CappedProgram, start: np.ndarray, n_steps: int) 
     ----------
     program : CappedProgram
         The program.
-    start : ndarray of shape (n_masses,)
-        Feasible masses; what is returned is no worse, but for rounding.
+    start : ndarray of shape (n_variables,)
+        Feasible dual variables; what is returned is no worse, but for rounding.
     n_steps : int
         Steps, at most.
 
     Returns
     -------
-    ndarray of shape (n_masses,)
-        Feasible masses.
+    ndarray of shape (n_variables,)
+        Feasible dual variables.
 
     Examples
     --------
@@ -165,37 +168,37 @@ def pairwise_maximiser(program: CappedProgram, start: np.ndarray, n_steps: int) 
     >>> pairwise_maximiser(program, np.zeros(2), n_steps=10)
     array([0.5, 0.5])
     """
-    n_masses, n_groups = len(program.gain), len(program.cap)
+    n_variables, n_groups = len(program.gain), len(program.cap)
     group = np.concatenate([program.group, np.arange(n_groups)])
     order = np.argsort(group, kind="stable")  # a group's labellings side by side, the true one last
     first = np.searchsorted(group[order], np.arange(n_groups))
     last = np.append(first[1:], len(order))
     gram = np.pad(program.gram, (0, 1))  # the true labellings' row of zeros
-    row = np.minimum(order, n_masses)
+    row = np.minimum(order, n_variables)
     rest = program.cap - np.bincount(program.group, weights=start, minlength=n_groups)
-    mass = np.concatenate([start, np.maximum(rest, 0.0)])[order]
+    alpha = np.concatenate([start, np.maximum(rest, 0.0)])[order]
     gain = np.append(program.gain, 0.0)[row]
     slope = gain - np.append(program.gram @ start, 0.0)[row]
     for _ in range(n_steps):
         highest = np.maximum.reduceat(slope, first)
-        if program.cap @ highest - mass @ slope <= _CLOSE / 2 * (mass @ (gain + slope) / 2):
+        if program.cap @ highest - alpha @ slope <= _CLOSE / 2 * (alpha @ (gain + slope) / 2):
             break
-        lowest = np.minimum.reduceat(np.where(mass > 0, slope, np.inf), first)
+        lowest = np.minimum.reduceat(np.where(alpha > 0, slope, np.inf), first)
         g = int(np.argmax(highest - lowest))
         here = slice(first[g], last[g])
         k = first[g] + int(np.argmax(slope[here]))
-        j = first[g] + int(np.argmin(np.where(mass[here] > 0, slope[here], np.inf)))
+        j = first[g] + int(np.argmin(np.where(alpha[here] > 0, slope[here], np.inf)))
         difference = gram[row[k]] - gram[row[j]]
         rise, curvature = slope[k] - slope[j], difference[row[k]] - difference[row[j]]
-        step = min(mass[j], rise / curvature) if curvature > 0 else mass[j]
+        step = min(alpha[j], rise / curvature) if curvature > 0 else alpha[j]
         if not step > 0:
             break
-        mass[k] += step
-        mass[j] -= step
+        alpha[k] += step
+        alpha[j] -= step
         slope -= step * difference[row]
-    found = np.empty(n_masses + n_groups)
-    found[order] = mass
-    return program.clipped(found[:n_masses])
+    found = np.empty(n_variables + n_groups)
+    found[order] = alpha
+    return program.clipped(found[:n_variables])
 
 
 def _solve(
@@ -205,7 +208,7 @@ def _solve(
     import highspy
 
     gain, gram = program.gain, program.gram
-    # The mass at which one labelling alone would be best is the unit, if there is room for it.
+    # The value at which one labelling alone would be best is the unit, if there is room for it.
     alone = gain / np.maximum(gram.diagonal(), 1e-300)
     unit = min(float(np.median(alone)), float(program.cap.mean()))
     # Curvatures become 1, and gains 1 or more; if all labellings have the same features, gains alone.
@@ -223,26 +226,26 @@ def _solve(
     trouble = (
         "" if status == highspy.HighsModelStatus.kOptimal else highs.modelStatusToString(status)
     )
-    mass = np.array(highs.getSolution().col_value, dtype=np.float64)
-    return (unit * mass if len(mass) == len(gain) else np.zeros(len(gain))), trouble
+    alpha = np.array(highs.getSolution().col_value, dtype=np.float64)
+    return (unit * alpha if len(alpha) == len(gain) else np.zeros(len(gain))), trouble
 
 
 def _model(gain: np.ndarray, gram: np.ndarray, group: np.ndarray, cap: np.ndarray) -> Any:
     """Write a program down for HiGHS, which minimises and reads the lower triangle of the Hessian."""
     import highspy
 
-    n_masses, n_groups = len(gain), len(cap)
+    n_variables, n_groups = len(gain), len(cap)
     model = highspy.HighsModel()
     lp, hessian = model.lp_, model.hessian_
-    lp.num_col_, lp.num_row_ = n_masses, n_groups
+    lp.num_col_, lp.num_row_ = n_variables, n_groups
     lp.col_cost_ = -gain
-    lp.col_lower_, lp.col_upper_ = np.zeros(n_masses), np.full(n_masses, highspy.kHighsInf)
+    lp.col_lower_, lp.col_upper_ = np.zeros(n_variables), np.full(n_variables, highspy.kHighsInf)
     lp.row_lower_, lp.row_upper_ = np.full(n_groups, -highspy.kHighsInf), cap
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_ = np.arange(n_masses + 1)
-    lp.a_matrix_.index_, lp.a_matrix_.value_ = group, np.ones(n_masses)
+    lp.a_matrix_.start_ = np.arange(n_variables + 1)
+    lp.a_matrix_.index_, lp.a_matrix_.value_ = group, np.ones(n_variables)
     lower = sp.csc_matrix(np.tril(gram))
-    hessian.dim_ = n_masses
+    hessian.dim_ = n_variables
     hessian.format_ = highspy.HessianFormat.kTriangular
     hessian.start_, hessian.index_, hessian.value_ = lower.indptr, lower.indices, lower.data
     return model

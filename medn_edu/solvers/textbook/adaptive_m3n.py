@@ -5,7 +5,7 @@ Squares whose prices are free to adapt cost as much as magnitudes
 
     minimise  sum_k w_k^2 / tau_k + C sum_i xi_i    over w and tau   where sum_k tau_k = K / lam,
 
-and with the best ``tau_k = K |w_k| / (lam |w|_1)`` (Eq. 4) it charges ``lam / K |w|_1^2`` (P4), so
+and with the best ``tau_k = K |w_k| / (lam |w|_1)`` (Eq. 4) it pays ``lam / K |w|_1^2`` (P4), so
 that its solution is sparse.  L1-M3N itself is to be had in the same way, because
 
     |w|_1 / 2 = min_v  sum_k w_k^2 / (2 v_k) + v_k / 8,       at v_k = 2 |w_k|.
@@ -80,7 +80,7 @@ def adaptive_m3n(
         A problem with a `SquaredL1Norm`, of scale ``lam / K``: the adaptive M3N; or with an `L1Norm`:
         L1-M3N at the problem's own ``C``.
     rng : numpy.random.Generator
-        For whatever the solver of M3N draws.
+        For the draws of the solver of M3N.
     n_iterations : int, default=15
         Number of quadratic programs.
     tol : float, default=0.001

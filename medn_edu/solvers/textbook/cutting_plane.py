@@ -14,24 +14,24 @@ upper bound.  When nothing is violated any more they meet.
 
 `cutting_plane` keeps a working set for each sample (Tsochantaridis, Hofmann, Joachims and Altun 2004;
 this is the *n-slack* formulation, because each sample has its slack).  The program is solved in its
-dual, with masses ``alpha_i(y)`` on the labellings of the working set,
+dual, with dual variables ``alpha_i(y)`` for the labellings of the working set,
 
     maximise  sum alpha_i(y) loss_i(y) - sum_k v_k eta_k^2 / 2   where  sum_y alpha_i(y) <= C_i,
 
-with ``eta = sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` and ``w_k = v_k eta_k``.  What the masses of a
-sample lack of ``C_i`` belongs to the true labelling.  A labelling that carries no mass may be dropped
-without changing the value; it is, after some rounds without mass, and joins again if it is violated.
-As the lower bound rises in between, no working set is seen twice.
+with ``eta = sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` and ``w_k = v_k eta_k``.  What the dual
+variables of a sample lack of ``C_i`` belongs to the true labelling.  A labelling whose dual
+variable is zero may be dropped without changing the value; it is, after some rounds at zero, and
+joins again if it is violated.  As the lower bound rises in between, no working set is seen twice.
 
 `one_slack_cutting_plane` has one slack for all samples together (Joachims, Finley and Yu 2009).  A round
 adds a single constraint, the sum of the most violated ones,
 
     w . sum_i C_i (f(x_i, y_i) - f(x_i, y_i')) >= sum_i C_i loss_i(y_i') - xi,
 
-which any choice of one labelling per sample would give as well: the two programs have the same optimum.
-Their dual has one mass ``gamma_c`` per constraint, with sum at most 1, and lays ``gamma_c C_i`` on each
-labelling of the constraint.  Its quadratic programs stay tiny, however many samples there are, but it
-takes many more rounds.
+which any choice of one labelling per sample would give as well: the two programs have the same
+optimum.  Their dual has one variable ``gamma_c`` per constraint, with sum at most 1, and lays
+``gamma_c C_i`` on each labelling of the constraint.  Its quadratic programs stay tiny, however many
+samples there are, but it takes many more rounds.
 
 Both are at home where decoding is expensive and the solver of quadratic programs is given.  Here
 decoding is cheap and HiGHS starts each program afresh, so that `medn_edu.solvers.block_frank_wolfe` is
@@ -81,7 +81,7 @@ def cutting_plane(
         By how much a margin must be violated beyond the sample's slack to join, in units of the loss;
         the paper's ``epsilon``.
     patience : int, default=3
-        Rounds without mass after which a labelling is dropped.
+        Rounds with a dual variable of zero after which a labelling is dropped.
     qp_iteration_limit : int, optional
         Iterations that HiGHS may take for a quadratic program; by default 1000 and ten for each
         labelling and sample.
@@ -143,7 +143,7 @@ def one_slack_cutting_plane(
         By how much a constraint must be violated beyond the slack to join, in units of the loss per
         sample; the paper's ``epsilon``.
     patience : int, default=50
-        Rounds without mass after which a constraint is dropped, as in the paper.
+        Rounds with a dual variable of zero after which a constraint is dropped, as in the paper.
     qp_iteration_limit : int, optional
         Iterations that HiGHS may take for a quadratic program; by default 1010 and ten for each
         constraint.
@@ -151,7 +151,8 @@ def one_slack_cutting_plane(
     Yields
     ------
     Iterate
-        As from `cutting_plane`; the masses of a constraint are laid on the labellings it consists of.
+        As from `cutting_plane`; the dual variable of a constraint is laid on the labellings it
+        consists of.
 
     Raises
     ------
@@ -180,7 +181,7 @@ def one_slack_cutting_plane(
 def _rounds(
     working: _WorkingSet, precision: float, patience: int, qp_iteration_limit: int | None
 ) -> Iterator[Iterate]:
-    """Decode, add what is violated, solve; whatever a working set consists of."""
+    """Decode, add what is violated, solve; for either kind of working set."""
     check_positive("precision", precision)
     check_count("patience", patience)
     if qp_iteration_limit is not None:
@@ -216,7 +217,7 @@ def _rounds(
 
 
 class _WorkingSet(ABC):
-    """The constraints that are enforced: gains and rows of the dual, and masses.
+    """The constraints that are enforced: gains and rows of the dual, and dual variables.
 
     Rows are multiplied by the square roots of the variances, so that their Gram matrix is that of the
     dual.  It grows with the set and is never computed afresh.
@@ -226,7 +227,7 @@ class _WorkingSet(ABC):
     problem : Problem
         The problem.
     cap : ndarray of shape (n_slacks,)
-        Largest mass of the constraints that share a slack.
+        Largest sum of the dual variables whose constraints share a slack.
     """
 
     def __init__(self, problem: Problem, cap: np.ndarray) -> None:
@@ -234,7 +235,7 @@ class _WorkingSet(ABC):
         self.problem = problem
         self.cap = cap
         self.scale = np.sqrt(self.variance)
-        self.gain, self.mass = np.zeros(0), np.zeros(0)
+        self.gain, self.alpha = np.zeros(0), np.zeros(0)
         self.group, self.idle = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         self.labels: list[np.ndarray] = []
         self.rows = sp.csr_matrix((0, len(self.scale)))
@@ -242,21 +243,21 @@ class _WorkingSet(ABC):
         self.value = 0.0
 
     def weights(self) -> np.ndarray:
-        """Return the weights that the masses make, ``v * eta``."""
-        return self.scale * (self.rows.T @ self.mass)
+        """Return the weights that the dual variables make, ``v * eta``."""
+        return self.scale * (self.rows.T @ self.alpha)
 
     def slacks(self) -> np.ndarray:
         """Return the slacks that the constraints of the set need at these weights."""
         xi = np.zeros(len(self.cap))
-        np.maximum.at(xi, self.group, self.gain - self.rows @ (self.rows.T @ self.mass))
+        np.maximum.at(xi, self.group, self.gain - self.rows @ (self.rows.T @ self.alpha))
         return xi
 
     def drop(self, patience: int) -> None:
-        """Drop what has been without mass for so many rounds."""
-        self.idle = np.where(self.mass > 0, 0, self.idle + 1)
+        """Drop the constraints whose dual variables have been zero for so many rounds."""
+        self.idle = np.where(self.alpha > 0, 0, self.idle + 1)
         kept = np.flatnonzero(self.idle < patience)
         if len(kept) < len(self.idle):
-            self.gain, self.mass = self.gain[kept], self.mass[kept]
+            self.gain, self.alpha = self.gain[kept], self.alpha[kept]
             self.group, self.idle = self.group[kept], self.idle[kept]
             self.labels = [self.labels[j] for j in kept]
             self.rows = self.rows[kept]
@@ -268,13 +269,13 @@ class _WorkingSet(ABC):
 
     @abstractmethod
     def dual_variables(self) -> DualVariables:
-        """Return the masses of labellings."""
+        """Return the dual variables of labellings."""
 
     def solve(self, iteration_limit: int | None) -> str:
-        """Find the best masses; return what went wrong, if anything did."""
+        """Find the best dual variables; return what went wrong, if anything did."""
         program = CappedProgram(self.gain, self.gram, self.group, self.cap)
-        self.mass, trouble = highs_maximiser(program, self.mass, iteration_limit)
-        self.value = program.value(self.mass)
+        self.alpha, trouble = highs_maximiser(program, self.alpha, iteration_limit)
+        self.value = program.value(self.alpha)
         return trouble
 
     def _append(
@@ -288,7 +289,7 @@ class _WorkingSet(ABC):
         self.rows = sp.vstack([self.rows, rows], format="csr")
         self.gain = np.concatenate([self.gain, gain])
         self.group = np.concatenate([self.group, group])
-        self.mass = np.concatenate([self.mass, np.zeros(len(gain))])
+        self.alpha = np.concatenate([self.alpha, np.zeros(len(gain))])
         self.idle = np.concatenate([self.idle, np.zeros(len(gain), dtype=np.int64)])
         self.labels += labels
 
@@ -313,7 +314,7 @@ class _LabellingSet(_WorkingSet):
 
     def dual_variables(self) -> DualVariables:
         order = np.argsort(self.group, kind="stable")
-        return _listed(self.group[order], [self.labels[j] for j in order], self.mass[order])
+        return _listed(self.group[order], [self.labels[j] for j in order], self.alpha[order])
 
 
 class _ConstraintSet(_WorkingSet):
@@ -338,7 +339,7 @@ class _ConstraintSet(_WorkingSet):
         sample: list[int] = []
         labels: list[np.ndarray] = []
         values: list[float] = []
-        carrying = [(self.labels[c], self.mass[c]) for c in np.flatnonzero(self.mass)]
+        carrying = [(self.labels[c], self.alpha[c]) for c in np.flatnonzero(self.alpha)]
         for i, (first, last) in enumerate(pairwise(offsets)):
             place = {true[first:last].tobytes(): -1}
             for cut, gamma in carrying:

@@ -12,11 +12,12 @@ in the logarithm instead,
     alpha_i(y) <- alpha_i(y) exp(step * g_i(y)) / Z_i,
     g_i(y) = loss_i(y) - w . (f(x_i, y_i) - f(x_i, y)),
 
-with ``w = v * eta`` the weights that belong to ``alpha``: it is the gradient step whose distances are
-relative entropies.  Masses stay positive and are normalised by a sum.  And the exponent ``g`` is made
-of parts that belong to nodes and edges.  So if ``log alpha_i`` is, it remains so, and a sum over
-exponentially many labellings is a sweep over the forest.  That is the whole trick: potentials grow by
-``step * g``, and marginals, which are all that ``eta`` and the loss need, come from sum-product.
+with ``w = v * eta`` the weights that belong to ``alpha``: it is the gradient step whose distances
+are relative entropies.  Dual variables stay positive and are normalised by a sum.  And the exponent
+``g`` is made of parts that belong to nodes and edges.  So if ``log alpha_i`` is, it remains so, and
+a sum over exponentially many labellings is a sweep over the forest.  That is the whole trick:
+potentials grow by ``step * g``, and marginals, which are all that ``eta`` and the loss need, come
+from sum-product.
 
 `exponentiated_gradient` steps on all samples at once.  All of them then have taken the same steps, and
 their potentials are told by one number and one weight vector (`medn_edu.solvers.textbook._log_linear`).
@@ -24,12 +25,12 @@ their potentials are told by one number and one weight vector (`medn_edu.solvers
 in random order, each with a step size of its own, and the weights follow at once
 (`medn_edu.kernels.textbook.exponentiate`).  A sample by itself bears far longer steps than all together.
 
-The optimum of M3N lies on faces of the simplices: nearly all labellings have no mass.  Their logarithms
-have to go to minus infinity, at a speed of ``step`` times what a labelling's violation lacks of the
-largest, so the last stretch is slow.  Two remedies keep within the family, as any step in the
-potentials does.  Step sizes grow as long as the dual does.  And the last movement is repeated in part
-(*momentum*; Polyak 1964), ever more so the longer all goes well; where the dual would fall, a step is
-not taken, and the movement is forgotten.
+The optimum of M3N lies on faces of the simplices: nearly all dual variables are zero.  Their
+logarithms have to go to minus infinity, at a speed of ``step`` times what a labelling's violation
+lacks of the largest, so the last stretch is slow.  Two remedies keep within the family, as any step
+in the potentials does.  Step sizes grow as long as the dual does.  And the last movement is
+repeated in part (*momentum*; Polyak 1964), ever more so the longer all goes well; where the dual
+would fall, a step is not taken, and the movement is forgotten.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from medn_edu.kernels.marginalize import log_down, log_up
 from medn_edu.kernels.textbook import exponentiate as kernels
 from medn_edu.problems import DualMarginals
 from medn_edu.results import Iterate
-from medn_edu.solvers.textbook._log_linear import LogLinearMasses, sample_scales
+from medn_edu.solvers.textbook._log_linear import LogLinearDual, sample_scales
 
 if TYPE_CHECKING:
     from medn_edu.problems import Problem
@@ -85,8 +86,8 @@ def exponentiated_gradient(
     Yields
     ------
     Iterate
-        The weights ``v * eta`` of the masses, the gap and the dual value there.  A pass costs two
-        oracle calls per sample, a sum over labellings and the decoding of the gap.
+        The weights ``v * eta`` of the dual variables, the gap and the dual value there.  A pass
+        costs two oracle calls per sample, a sum over labellings and the decoding of the gap.
 
     Raises
     ------
@@ -109,23 +110,23 @@ def exponentiated_gradient(
     >>> run(iterates, problem, tol=1e-3, max_iter=200).converged
     True
     """
-    masses = LogLinearMasses(problem)
+    log_linear = LogLinearDual(problem)
     size = check_positive("step", step) if step is not None else _common_step(problem)
-    exponent = np.zeros(1 + problem.weight_shape.size)  # S and W: equal masses
+    exponent = np.zeros(1 + problem.weight_shape.size)  # S and W: equal dual variables
     movement = np.zeros_like(exponent)
     age = 0  # steps since the movement was last forgotten
-    now = masses.sums(exponent)
-    weights = masses.variance * now.eta
+    now = log_linear.sums(exponent)
+    weights = log_linear.variance * now.eta
     gap = problem.primal(weights) - now.dual
     n_calls = 2 * problem.n_samples
     while True:
         share = age / (age + 3) if momentum else 0.0
         trial = size * np.concatenate([[1.0], weights]) + share * movement
-        found = masses.sums(exponent + trial)
+        found = log_linear.sums(exponent + trial)
         n_calls += problem.n_samples
         if found.dual >= now.dual - _ROUNDING * abs(now.dual):
             exponent, movement, now = exponent + trial, trial, found
-            weights = masses.variance * now.eta
+            weights = log_linear.variance * now.eta
             gap = problem.primal(weights) - now.dual
             n_calls += problem.n_samples
             age += 1
@@ -139,8 +140,8 @@ def exponentiated_gradient(
             gap_estimate=gap,
             objective_estimate=now.dual,
             n_oracle_calls=n_calls,
-            dual=partial(masses.marginals, exponent),
-            variance=masses.variance,
+            dual=partial(log_linear.marginals, exponent),
+            variance=log_linear.variance,
         )
 
 
@@ -172,8 +173,8 @@ def block_exponentiated_gradient(
     Yields
     ------
     Iterate
-        The weights ``v * eta`` of the masses, the gap and the dual value there.  Oracle calls are
-        sums over labellings, of steps not taken too, and the decoding of the gap.
+        The weights ``v * eta`` of the dual variables, the gap and the dual value there.  Oracle
+        calls are sums over labellings, of steps not taken too, and the decoding of the gap.
 
     Raises
     ------
@@ -223,7 +224,7 @@ def _common_step(problem: Problem) -> float:
 
 
 class _Blocks:
-    """Potentials of every sample, the masses that belong to them, and a step size each.
+    """Potentials of every sample, the dual variables that belong to them, and a step size each.
 
     Parameters
     ----------
@@ -246,25 +247,25 @@ class _Blocks:
 
     def __init__(self, problem: Problem, steps: np.ndarray, step: float | None) -> None:
         data, shape = problem.data, problem.weight_shape
-        self._problem, self._totals = problem, LogLinearMasses(problem)
+        self._problem, self._log_linear = problem, LogLinearDual(problem)
         self._packed = data.samples.packed
         self._barred = np.where(data.allowed, 0.0, -np.inf)
-        self._mass = np.array(problem.C, dtype=np.float64)
+        self._totals = np.array(problem.C, dtype=np.float64)
         self._labels = np.array(data.labels, dtype=np.int64)
-        self.variance = self._totals.variance
+        self.variance = self._log_linear.variance
         coef, edge = shape.split(np.array(self.variance))
         self._variances = np.array(coef.T, order="C"), np.array(edge)
         self._steps = steps if step is None else np.full(problem.n_samples, float(step))
         node = np.zeros((data.samples.n_nodes, shape.n_labels))
         edges = np.zeros((problem.n_samples, *data.allowed.shape))
-        self._theta: _Pair = (node, edges)  # potentials: equal masses
+        self._theta: _Pair = (node, edges)  # potentials: equal dual variables
         self._before: _Pair = (node.copy(), edges.copy())  # those a pass ago
-        self._masses: _Pair = (np.empty_like(node), np.empty_like(edges))
+        self._marginals: _Pair = (np.empty_like(node), np.empty_like(edges))
         self._spare_theta: _Pair = (np.empty_like(node), np.empty_like(edges))
-        self._spare_masses: _Pair = (np.empty_like(node), np.empty_like(edges))
+        self._spare_marginals: _Pair = (np.empty_like(node), np.empty_like(edges))
         self._age = 0  # passes since movements were last forgotten
-        self._spread(self._theta, self._masses)
-        self.eta, self.dual = self._value(self._masses)
+        self._spread(self._theta, self._marginals)
+        self.eta, self.dual = self._value(self._marginals)
 
     def extrapolate(self) -> int:
         """Move on by a part of the last pass' movement unless the dual falls; return oracle calls."""
@@ -273,17 +274,17 @@ class _Blocks:
             self._keep_potentials()
             self._age += 1
             return 0
-        theta, masses = self._spare_theta, self._spare_masses
+        theta, marginals = self._spare_theta, self._spare_marginals
         for new, now, before in zip(theta, self._theta, self._before, strict=True):
             np.subtract(now, before, out=new)
             new *= share
             new += now
-        self._spread(theta, masses)
-        eta, dual = self._value(masses)
+        self._spread(theta, marginals)
+        eta, dual = self._value(marginals)
         self._keep_potentials()
         if dual >= self.dual:
             self._theta, self._spare_theta = theta, self._theta
-            self._masses, self._spare_masses = masses, self._masses
+            self._marginals, self._spare_marginals = marginals, self._marginals
             self.eta, self.dual = eta, dual
             self._age += 1
         else:
@@ -298,36 +299,36 @@ class _Blocks:
             *self._packed.features,
             *self._packed.forest,
             self._labels,
-            self._mass,
+            self._totals,
             self._barred,
             *self._variances,
             np.array(coef.T, order="C"),
             transitions,
             *self._theta,
-            *self._masses,
+            *self._marginals,
             self._steps,
         )
-        self.eta, self.dual = self._value(self._masses)
+        self.eta, self.dual = self._value(self._marginals)
         return n_sums
 
     def marginals(self) -> DualMarginals:
-        """Return the masses of labels and transitions."""
+        """Return the marginals of labels and transitions."""
         node, edges = self._theta
         n_labels = node.shape[1]
         pairs = np.zeros((len(node), n_labels, n_labels))
         found = np.empty_like(node), np.empty_like(edges)
         self._spread(self._theta, found, pairs)
-        pairs *= self._mass[self._problem.data.samples.sample_of_node][:, None, None]
+        pairs *= self._totals[self._problem.data.samples.sample_of_node][:, None, None]
         return DualMarginals(found[0], pairs)
 
     def _keep_potentials(self) -> None:
         for now, before in zip(self._theta, self._before, strict=True):
             before[:] = now
 
-    def _spread(self, theta: _Pair, masses: _Pair, pairs: np.ndarray | None = None) -> None:
-        """Write the masses of potentials, by the sweeps in the log domain."""
+    def _spread(self, theta: _Pair, marginals: _Pair, pairs: np.ndarray | None = None) -> None:
+        """Write the marginals of potentials, by the sweeps in the log domain."""
         node, edge = theta
-        node_mass, counts = masses
+        node_alpha, counts = marginals
         counts[:] = 0.0
         n_samples, n_types, n_labels, _ = edge.shape
         samples = self._problem.data.samples
@@ -345,16 +346,16 @@ class _Blocks:
             0,
             n_samples,
             everyone,
-            self._mass,
-            node_mass,
+            self._totals,
+            node_alpha,
             counts.reshape(tables.shape),
             np.empty((0, n_labels, n_labels)) if pairs is None else pairs,
             pairs is not None,
             unused,
         )
-        node_mass *= self._mass[samples.sample_of_node][:, None]
+        node_alpha *= self._totals[samples.sample_of_node][:, None]
 
-    def _value(self, masses: _Pair) -> tuple[np.ndarray, float]:
-        node_mass, counts = masses
-        eta = self._totals.eta(node_mass, counts.sum(axis=0))
-        return eta, self._totals.dual(self._totals.loss(node_mass), eta)
+    def _value(self, marginals: _Pair) -> tuple[np.ndarray, float]:
+        node_alpha, counts = marginals
+        eta = self._log_linear.eta(node_alpha, counts.sum(axis=0))
+        return eta, self._log_linear.dual(self._log_linear.loss(node_alpha), eta)

@@ -1,14 +1,15 @@
-"""Extragradient for maximum margin Markov networks: weights and masses look one step ahead.
+"""Extragradient for maximum margin Markov networks: weights and dual variables look ahead.
 
-Writing each slack as a maximum over masses makes M3N a game (Taskar, Lacoste-Julien and Jordan 2006):
+Writing each slack as a maximum over dual variables makes M3N a game (Taskar, Lacoste-Julien and
+Jordan 2006):
 
     min_w max_alpha  L(w, alpha) = sum_k w_k^2 / (2 v_k)
                                    + sum_i,y alpha_i(y) [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))].
 
-The weights want margins, the masses look for labellings that violate them.  If both step along their
-gradients at once they circle around the solution, each answering what the other has just left.
-*Extragradient* (Korpelevich 1976) has both make a trial step, see the gradients there, and take the
-step from where they were along those:
+The weights want margins, the dual variables look for labellings that violate them.  If both step
+along their gradients at once they circle around the solution, each answering what the other has
+just left.  *Extragradient* (Korpelevich 1976) has both make a trial step, see the gradients there,
+and take the step from where they were along those:
 
     predict   w', alpha' = step from (w, alpha) along the gradients at (w, alpha),
     correct   w+, alpha+ = step from (w, alpha) along the gradients at (w', alpha').
@@ -18,10 +19,11 @@ distance ``|w - u|^2 / (2 v)``; their quadratic term is kept as it is, so that a
 
     argmin_u  sum_k u_k^2 / (2 v_k) - u . eta + |u - w|^2 / (2 v t)  =  (w + t v eta) / (1 + t).
 
-For masses it is relative entropy, the Bregman projection of section 5 of the paper: steps become
-``alpha_i(y) <- alpha_i(y) exp(s g_i(y)) / Z_i``, as in `exponentiated_gradient`, and on forests
-sum-product carries them out (`medn_edu.solvers.textbook._log_linear`).  Unlike there the weights are no
-function of the masses.  They lag behind and so are smoother, which is good for the primal.
+For dual variables it is relative entropy, the Bregman projection of section 5 of the paper: steps
+become ``alpha_i(y) <- alpha_i(y) exp(s g_i(y)) / Z_i``, as in `exponentiated_gradient`, and on
+forests sum-product carries them out (`medn_edu.solvers.textbook._log_linear`).  Unlike there the
+weights are no function of the dual variables.  They lag behind and so are smoother, which is good
+for the primal.
 
 The step sizes are as long as the theory of such methods lets them be (Nemirovski 2004; Tseng 2008): with
 ``D`` the two distances, each divided by its step size, a step is kept if
@@ -29,9 +31,9 @@ The step sizes are as long as the theory of such methods lets them be (Nemirovsk
     (w' - w) . (eta(alpha') - eta(alpha+)) + (w' - w+) . (eta(alpha) - eta(alpha'))
         <= D(w', w) + D(w+, w') + D(alpha', alpha) + D(alpha+, alpha'),
 
-and otherwise taken again at half the size.  All of it comes from sums already at hand, even relative
-entropies, because the logarithms of the masses are linear.  What is yielded is the last iterate, which
-does better here than the average for which rates are proved.
+and otherwise taken again at half the size.  All of it comes from sums already at hand, even
+relative entropies, because the logarithms of the dual variables are linear.  What is yielded is the
+last iterate, which does better here than the average for which rates are proved.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ import numpy as np
 
 from medn_edu.checks import check_positive
 from medn_edu.results import Iterate
-from medn_edu.solvers.textbook._log_linear import LogLinearMasses, MassSums, sample_scales
+from medn_edu.solvers.textbook._log_linear import DualSums, LogLinearDual, sample_scales
 
 if TYPE_CHECKING:
     from medn_edu.problems import Problem
@@ -58,11 +60,11 @@ _ROUNDING = 1e-12  # relative to the loss: differences that mean nothing
 
 @dataclass(frozen=True, eq=False)
 class _Players:
-    """Weights, the exponent ``(S, W)`` of the masses, and the sums of these."""
+    """Weights, the exponent ``(S, W)`` of the dual variables, and the sums of these."""
 
     weights: np.ndarray
     exponent: np.ndarray
-    sums: MassSums
+    sums: DualSums
 
 
 def extragradient(
@@ -84,16 +86,16 @@ def extragradient(
     rng : numpy.random.Generator
         Not used: nothing is drawn.
     step : float, optional
-        First step size of the masses.  By default about the inverse of the curvature of a single
-        sample's block.
+        First step size of the dual variables.  By default about the inverse of the curvature of a
+        single sample's block.
     ratio : float, default=0.3
-        Step size of the weights relative to that of the masses.  Where it is large, weights follow
-        the masses closely.
+        Step size of the weights relative to that of the dual variables.  Where it is large, the
+        weights stay close to ``v * eta``.
 
     Yields
     ------
     Iterate
-        The weights, the gap and the dual value, of weights and masses after the step.
+        The weights, the gap and the dual value, of weights and dual variables after the step.
 
     Raises
     ------
@@ -117,18 +119,18 @@ def extragradient(
     True
     """
     check_positive("ratio", ratio)
-    masses = LogLinearMasses(problem)
-    variance = masses.variance
+    dual = LogLinearDual(problem)
+    variance = dual.variance
     size = check_positive("step", step) if step is not None else _first_step(problem)
-    exponent = np.zeros(1 + problem.weight_shape.size)  # equal masses
-    now = _Players(np.zeros(problem.weight_shape.size), exponent, masses.sums(exponent))
+    exponent = np.zeros(1 + problem.weight_shape.size)  # equal dual variables
+    now = _Players(np.zeros(problem.weight_shape.size), exponent, dual.sums(exponent))
     gap = problem.primal(now.weights) - now.sums.dual
     n_calls = 2 * problem.n_samples
     while True:
-        trial = _stepped(now, now, size, ratio, masses)
-        found = _stepped(now, trial, size, ratio, masses)
+        trial = _stepped(now, now, size, ratio, dual)
+        found = _stepped(now, trial, size, ratio, dual)
         n_calls += 2 * problem.n_samples
-        if _is_short_enough(now, trial, found, size, ratio, masses):
+        if _is_short_enough(now, trial, found, size, ratio, dual):
             now = found
             gap = problem.primal(now.weights) - now.sums.dual
             n_calls += problem.n_samples
@@ -140,7 +142,7 @@ def extragradient(
             gap_estimate=gap,
             objective_estimate=now.sums.dual,
             n_oracle_calls=n_calls,
-            dual=partial(masses.marginals, now.exponent),
+            dual=partial(dual.marginals, now.exponent),
             variance=variance,
         )
 
@@ -150,13 +152,13 @@ def _first_step(problem: Problem) -> float:
 
 
 def _stepped(
-    start: _Players, at: _Players, size: float, ratio: float, masses: LogLinearMasses
+    start: _Players, at: _Players, size: float, ratio: float, dual: LogLinearDual
 ) -> _Players:
     """Step from ``start`` along the gradients at ``at``."""
     t = ratio * size
-    weights = (start.weights + t * masses.variance * at.sums.eta) / (1.0 + t)
+    weights = (start.weights + t * dual.variance * at.sums.eta) / (1.0 + t)
     exponent = start.exponent + size * np.concatenate([[1.0], at.weights])
-    return _Players(weights, exponent, masses.sums(exponent))
+    return _Players(weights, exponent, dual.sums(exponent))
 
 
 def _is_short_enough(
@@ -165,21 +167,21 @@ def _is_short_enough(
     found: _Players,
     size: float,
     ratio: float,
-    masses: LogLinearMasses,
+    dual: LogLinearDual,
 ) -> bool:
     """Say whether what the gradients change on the way is no more than the way is long."""
     ahead, back = trial.weights - now.weights, trial.weights - found.weights
     changed = ahead @ (trial.sums.eta - found.sums.eta)
     changed += back @ (now.sums.eta - trial.sums.eta)
-    squares = (ahead**2 + back**2) / masses.variance
+    squares = (ahead**2 + back**2) / dual.variance
     way = 0.5 * np.sum(squares) / (ratio * size)
-    entropies = _relative_entropy(trial, now, masses) + _relative_entropy(found, trial, masses)
+    entropies = _relative_entropy(trial, now, dual) + _relative_entropy(found, trial, dual)
     nothing = _ROUNDING * (now.sums.loss + abs(now.sums.log_norm) / size)
     return bool(changed <= way + entropies / size + nothing)
 
 
-def _relative_entropy(of: _Players, to: _Players, masses: LogLinearMasses) -> float:
+def _relative_entropy(of: _Players, to: _Players, dual: LogLinearDual) -> float:
     """Return ``sum alpha_i(y) log(alpha_i(y) / beta_i(y))``, of exponents that are linear."""
     difference = of.exponent - to.exponent
-    mean = np.concatenate([[of.sums.loss], masses.truth - of.sums.eta])
+    mean = np.concatenate([[of.sums.loss], dual.truth - of.sums.eta])
     return float(difference @ mean) - of.sums.log_norm + to.sums.log_norm

@@ -4,9 +4,9 @@ The problem P1' of the L1-M3N paper keeps the weights in a ball and minimises wh
 
     h(w) = sum_i s_i max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))],   |w| <= r,
 
-``s_i`` being the mass ``C`` times the weight of the sample.  One sweep of loss-augmented decoding finds
-the worst labellings ``y``, and with all of a sample's mass on its own, ``alpha``, the value and a
-sub-gradient:
+``s_i`` being ``C`` times the weight of the sample.  One sweep of loss-augmented decoding finds the
+worst labellings ``y``, and with all of a sample's total ``s_i`` on its own, ``alpha``, the value
+and a sub-gradient:
 
     h(w) = loss(alpha) - eta(alpha) . w,   g = -eta(alpha).
 
@@ -26,13 +26,14 @@ for which (1) below would not hold.)  The projection is never farther from any `
     sum_t gamma_t h(w_t) / G  -  (mean loss - u . mean eta)
         <=  (|w_1 - u|^2 + sum_t gamma_t^2 |eta_t|^2) / (2 G),                                    (2)
 
-means being weighted by ``gamma_t``.  They are those of the *averaged* masses, which are feasible dual
-variables, and at the ``u`` in the ball that makes it smallest the bracket is ``mean loss - r |mean
-eta|*``, their dual value (``|.|*`` is the largest magnitude for the L1 ball, the Euclidean norm for the
-L2 ball).  So the left side is at least the gap between the best iterate and the averaged masses, and it
-vanishes with the right side: if the steps shrink, yet add up to infinity.  The early steps were taken
-far from the optimum, and (2) holds from any step on; so the average starts afresh each time after
-twice as many passes, and the last complete one is kept to compare.
+means being weighted by ``gamma_t``.  They are those of the *averaged* dual variables, which are
+feasible, and at the ``u`` in the ball that makes it smallest the bracket is
+``mean loss - r |mean eta|*``, their dual value (``|.|*`` is the largest magnitude for the L1 ball,
+the Euclidean norm for the L2 ball).  So the left side is at least the gap between the best iterate
+and the averaged dual variables, and it vanishes with the right side: if the steps shrink, yet add
+up to infinity.  The early steps were taken far from the optimum, and (2) holds from any step on; so
+the average starts afresh each time after twice as many passes, and the last complete one is kept to
+compare.
 
 **Steps.**  The papers' are ``1 / (2 beta sqrt(t))`` times the sub-gradient of the *mean* hinge loss,
 which is ``h`` divided by the sum of the ``s_i``, for a ``beta`` that somebody has to find.  Our own are
@@ -44,14 +45,14 @@ While the gap is above some ``delta``, no step is shorter than ``delta / max |et
 grows without end, the first term vanishes, and (2) has the left side at nothing, the gap below
 ``delta`` after all.  There is no constant to choose.
 
-**Batch or online.**  Online takes a step after each sample, with its share ``eta_i`` alone: many more
-steps in a pass, each of them noisy.  A pass visits every sample once, in random order, so the
-labellings it finds are again masses for all samples, and (1) and (2) hold with ``sum_i |eta_i|^2`` in
-place of ``|eta|^2`` and the violations met on the way in place of ``h``.  Our own step, one for the
-whole pass, is Polyak's at a sweep before it, with the larger of ``sum_i |eta_i|^2`` and ``|eta|^2``
-below the line.  That this converges is an observation.  A proof, for any order, wants ``(sum_i
-|eta_i|)^2`` there (Nedic and Bertsekas 2001), which is far too careful for a random one.  The gap is
-what it is in either case.
+**Batch or online.**  Online takes a step after each sample, with its share ``eta_i`` alone: many
+more steps in a pass, each of them noisy.  A pass visits every sample once, in random order, so the
+labellings it finds are again dual variables for all samples, and (1) and (2) hold with
+``sum_i |eta_i|^2`` in place of ``|eta|^2`` and the violations met on the way in place of ``h``.
+Our own step, one for the whole pass, is Polyak's at a sweep before it, with the larger of
+``sum_i |eta_i|^2`` and ``|eta|^2`` below the line.  That this converges is an observation.  A
+proof, for any order, wants ``(sum_i |eta_i|)^2`` there (Nedic and Bertsekas 2001), which is far too
+careful for a random one.  The gap is what it is in either case.
 
 **Which weights.**  A sub-gradient step does not go downhill always, so the last iterate need not be a
 good one.  With our own steps the weights are the best iterate, whose value a sweep has computed.  With
@@ -229,10 +230,10 @@ def _papers_steps(
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """One labelling of each sample, with what they stand for when all mass is on them."""
+    """One labelling of each sample, with what they stand for when each takes its whole total."""
 
     labels: np.ndarray
-    value: float  # sum of the violations, each times the mass of its sample
+    value: float  # sum of the violations, each times C and the weight of its sample
     loss: float
     eta: np.ndarray
 
@@ -240,18 +241,18 @@ class _Found:
 def _sweep(problem: Problem, weights: np.ndarray) -> _Found:
     """Find the worst labellings of all samples at the same weights."""
     labels, violation = problem.violated(weights)
-    alpha = _all_mass(problem, labels)
+    alpha = _all_on(problem, labels)
     value = float(problem.C @ np.maximum(violation, 0.0))
     return _Found(labels, value, alpha.loss(problem.data), alpha.eta(problem.data))
 
 
-def _all_mass(problem: Problem, labels: np.ndarray) -> DualVariables:
+def _all_on(problem: Problem, labels: np.ndarray) -> DualVariables:
     return DualVariables.on(problem.data.samples, labels, problem.C)
 
 
 def _sum_of_squares(problem: Problem, found: _Found) -> float:
     """Return ``sum_i |eta_i|^2``."""
-    rows = _all_mass(problem, found.labels).differences(problem.data)
+    rows = _all_on(problem, found.labels).differences(problem.data)
     return float(problem.C**2 @ np.asarray(rows.power(2).sum(axis=1)).ravel())
 
 
@@ -333,11 +334,11 @@ class _Averages:
         running.eta += step * found.eta
         if running.total > 0:
             loss, eta = running.loss / running.total, running.eta / running.total
-            share = dual_scaling(norm, loss, eta)
-            running.bound = share * loss - norm.conjugate(share * eta)
+            scaling = dual_scaling(norm, loss, eta)
+            running.bound = scaling * loss - norm.conjugate(scaling * eta)
 
     def dual(self) -> DualMarginals:
-        """Masses on labels and transitions."""
+        """Dual marginals of labels and transitions."""
         best, samples = self.best, self.problem.data.samples
         factor = (self.problem.C / best.total)[samples.sample_of_node]
         return DualMarginals(factor[:, None] * best.node, factor[:, None, None] * best.edge)

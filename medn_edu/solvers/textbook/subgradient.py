@@ -12,11 +12,11 @@ Measured in units of the variances, a step of size ``a`` against it is
     w  <-  (1 - a) w + a g,   g = v sum_i C_i df_i(y'_i).
 
 **A dual point for free.**  The step shrinks the weights and adds a multiple of *features of
-labellings*.  Do the same to dual masses: ``alpha <- (1 - a) alpha + a s``, where ``s`` puts all mass
-``C_i`` of each sample on ``y'_i``.  If ``a <= 1`` that is a mixture of feasible points, hence feasible,
-and since ``g = v eta(s)``, the weights are ``w = v eta(alpha)`` at every moment.  Sub-gradient descent
-has been walking through the dual all the time: it is Frank-Wolfe on the dual with prescribed steps
-(Bach 2015), and each step yields a true duality gap.
+labellings*.  Do the same to the dual variables: ``alpha <- (1 - a) alpha + a s``, where ``s`` puts
+the whole total ``C_i`` of each sample on ``y'_i``.  If ``a <= 1`` that is a mixture of feasible
+points, hence feasible, and since ``g = v eta(s)``, the weights are ``w = v eta(alpha)`` at every
+moment.  Sub-gradient descent has been walking through the dual all the time: it is Frank-Wolfe on
+the dual with prescribed steps (Bach 2015), and each step yields a true duality gap.
 
 **How fast.**  Let ``w_1, w_2, ...`` be the weights, ``w'`` and ``P'`` the running averages of the
 weights and of their primal values, ``w' <- (1 - a_t) w' + a_t w_t`` and likewise ``P'``, so that
@@ -33,10 +33,10 @@ those of Lacoste-Julien, Schmidt and Bach (2012).
 
 **The papers' steps** are ``a_t = 1 / (2 beta sqrt(t))``, with the constant ``C = 200 beta`` (MEDN,
 Section 7).  By the line above the gap then falls like ``R^2 / (4 beta sqrt(t))``, slower than with
-``2 / (t + 1)``.  The constant is the *problem's*: whoever wants the papers' setting asks for ``C = 200 *
-beta`` there, ``beta`` here.  At ``beta < 1/2`` the first steps are longer than 1.  They would overshoot
-``g``: the old masses would turn negative, and there would be no dual point.  So steps are capped at 1,
-which forgets the past and starts anew from the last answer.
+``2 / (t + 1)``.  The constant is the *problem's*: the papers' setting is ``C = 200 * beta`` there
+and ``beta`` here.  At ``beta < 1/2`` the first steps are longer than 1.  They would overshoot
+``g``: the old dual variables would turn negative, and there would be no dual point.  So steps are
+capped at 1, which forgets the past and starts anew from the last answer.
 
 **Online**, a step decodes a single sample ``i`` and takes ``v N C_i df_i(y'_i)`` for ``g``, which is
 right on average over the samples.  It wanders more, but a pass has ``N`` steps; `online_subgradient`
@@ -62,7 +62,7 @@ __all__ = ["online_subgradient", "subgradient"]
 
 _LONGEST_ONLINE_STEP = 0.999  # 1 would leave nothing of a scale that later steps divide by
 _SMALLEST_SCALE = 1e-100
-_NOTHING = 1e-300  # the share of C_i below which a sample has no dual variables
+_NOTHING = 1e-300  # the part of C_i below which a sample has no dual variables
 
 
 def subgradient(
@@ -72,7 +72,7 @@ def subgradient(
 
     A pass is one step.  The decoding that a step needs also yields the primal value where it starts, so
     that the best weights so far are known and recommended, and the gap estimate is a true gap: their
-    primal value less the dual value of the masses that the steps have mixed.
+    primal value less the dual value of the mixture that the steps have made.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def subgradient(
     Yields
     ------
     Iterate
-        The best weights so far, marginals of the dual masses, and the gap between the two.
+        The best weights so far, marginals of the dual variables, and the gap between the two.
 
     Raises
     ------
@@ -139,14 +139,14 @@ def online_subgradient(
     """Sub-gradient descent, one sample in each step (Ratliff et al. 2007).
 
     A pass is a step for each of the ``N`` samples, in an order drawn anew.  By default steps are
-    ``2 / (t + 2 N - 1)``: those of the batch method for a single sample, and for more of them so short
-    at first that no step moves more than a sample's own mass, as if all masses had rested on the true
-    labellings for the ``2 N - 2`` steps before.  Recommended are the averaged weights.
+    ``2 / (t + 2 N - 1)``: those of the batch method for a single sample, and for more of them so
+    short at first that no step moves more than a sample's own total, as if all of it had rested on
+    the true labellings for the ``2 N - 2`` steps before.  Recommended are the averaged weights.
 
-    Masses that are mixed like the weights are a dual point on average only: a sample visited lately has
-    more than its share ``C_i``.  So each sample's masses are scaled to its share before they are shown.
-    For that reason, and because no step sees the primal value, the gap costs a decoding of all samples
-    at the end of each pass, which counts among the oracle calls.
+    Dual variables that are mixed like the weights are feasible on average only: those of a sample
+    visited lately add up to more than ``C_i``.  So each sample's are scaled to add up to ``C_i``
+    before they are shown.  For that reason, and because no step sees the primal value, the gap
+    costs a decoding of all samples at the end of each pass, which counts among the oracle calls.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def online_subgradient(
     Yields
     ------
     Iterate
-        Averaged weights, marginals of the scaled masses, and the gap between the two.
+        Averaged weights, marginals of the scaled dual variables, and the gap between the two.
 
     Raises
     ------
@@ -226,7 +226,7 @@ class _MixedDual:
         self._raw = DualMarginals.on(problem.data, problem.data.labels, problem.C)
 
     def mix(self, step: float, labels: np.ndarray) -> np.ndarray:
-        """Move the share ``step`` of all of it to the labellings; return the eta of these alone."""
+        """Move a fraction ``step`` of it all to the labellings; return the eta of these alone."""
         problem, samples = self.problem, self.problem.data.samples
         answer = DualVariables.on(samples, labels, problem.C)
         self.loss += step * (answer.loss(problem.data) - self.loss)

@@ -55,8 +55,8 @@ def averaging_factor(prior: Prior) -> float:
     Parameters
     ----------
     prior : Prior
-        The prior whose tilt is the posterior; for a Gaussian posterior (M3N, or the variational
-        Laplace MEDN) a `GaussianPrior`.
+        The prior that is tilted into the posterior; for a Gaussian posterior (M3N, or the
+        variational Laplace MEDN) a `GaussianPrior`.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def gaussian_bounds(
     Returns
     -------
     list of GibbsBound
-        One for each scale.  All hold together: draws are charged for each scale, the sample once.
+        One for each scale.  All hold together: draws are paid for at each scale, the sample once.
 
     Raises
     ------

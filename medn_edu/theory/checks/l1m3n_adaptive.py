@@ -176,7 +176,7 @@ ADAPTIVE_CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "L1-M3N Theorem 2, proof",
-        "the adaptive M3N charges lambda / K |w|_1^2",
+        "the adaptive M3N pays lambda / K |w|_1^2",
         "P2 in weights, scales and slacks by a general solver; P4 by linear programs",
         "K forgotten",
         1e-4,

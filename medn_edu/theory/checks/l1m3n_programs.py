@@ -22,7 +22,7 @@ from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
 __all__ = ["PROGRAM_CHECKS", "draw_rows", "price", "without_constraints"]
 
-_WRONG = 4  # labellings of a sample besides the true one
+_WRONG = 4  # labellings of a sample in addition to the true one
 
 
 def draw_rows(
@@ -124,12 +124,12 @@ def _complementary_slackness(rng: np.random.Generator, slip: bool = False) -> fl
     alpha, w = np.asarray(solve_dual(problem).alpha), solve_primal(problem).w
     spare = problem.differences @ w - problem.losses + problem.xi(w)[problem.sample]
     if slip:
-        alpha = np.full_like(alpha, 1 / (1 + _WRONG))  # all labellings carry the same mass
+        alpha = np.full_like(alpha, 1 / (1 + _WRONG))  # all dual variables are equal
     return float(np.max(alpha * np.abs(spare)))
 
 
 def _strong_duality(rng: np.random.Generator, slip: bool = False) -> float:
-    """Two linear programs, one in weights and slacks, one in the masses of the wrong labellings."""
+    """Two linear programs, one in weights and slacks, one in the dual variables."""
     problem = draw_rows(rng)
     wrong, N = problem.losses > 0, problem.n_samples
     F, losses = problem.differences[wrong], problem.losses[wrong]
@@ -232,7 +232,7 @@ PROGRAM_CHECKS: tuple[Check, ...] = (
         "L1-M3N §3.1, stationarity",
         "P0's solution is the sum of alpha Delta f",
         "P0 by a general solver; multipliers by Newton's method on the dual",
-        "half the sum, as if P0 charged the whole square",
+        "half the sum, as if P0 penalised the whole square",
         1e-4,
         _weights_from_multipliers,
     ),
@@ -240,15 +240,15 @@ PROGRAM_CHECKS: tuple[Check, ...] = (
         "L1-M3N §3.1, complementary slackness",
         "a labelling whose margin has room to spare has multiplier 0",
         "margins by a general solver; multipliers by Newton's method on the dual",
-        "all labellings with the same mass",
+        "all labellings with the same dual variable",
         1e-4,
         _complementary_slackness,
     ),
     Check(
         "L1-M3N P1 and its dual (MEDN Appendix A)",
-        "least cost of weights and slacks = most that masses earn, |eta| <= 1/2",
+        "least cost of weights and slacks = most that dual variables earn, |eta| <= 1/2",
         "two linear programs",
-        "|eta| <= 1, as if P1 charged the whole norm",
+        "|eta| <= 1, as if P1 penalised the whole norm",
         1e-8,
         _strong_duality,
     ),

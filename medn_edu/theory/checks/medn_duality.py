@@ -42,7 +42,7 @@ def _strong_duality(rng: np.random.Generator, slip: bool = False) -> float:
 
 
 def _weak_duality(rng: np.random.Generator, slip: bool = False) -> float:
-    """Any masses that D1 allows, any mean that P1 allows."""
+    """Any dual variables that D1 allows, any mean that P1 allows."""
     prior = draw_prior(rng)
     problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
     found = []
@@ -63,7 +63,7 @@ def _weak_duality(rng: np.random.Generator, slip: bool = False) -> float:
 def _on_a_grid(
     rng: np.random.Generator, C: float
 ) -> tuple[EnumeratedProblem, np.ndarray, np.ndarray]:
-    """Return a problem with two weights on a grid, the grid's points, and their prior masses."""
+    """Return a problem with two weights on a grid, the grid's points, and the prior there."""
     line, mass = np.sort(rng.uniform(-2, 2, 5)), rng.dirichlet(np.full(5, 3.0))
     problem = draw_problem(rng, discrete_prior(line, mass), LinearSlack(C), weights=[0, 3])
     points = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -71,7 +71,7 @@ def _on_a_grid(
 
 
 def _tilted_prior(rng: np.random.Generator, slip: bool = False) -> float:
-    """All 25 probabilities by a general solver, and the prior tilted by D1's masses."""
+    """All 25 probabilities by a general solver, and the prior tilted by D1's eta."""
     C = rng.uniform(0.5, 2.0)
     problem, points, prior_mass = _on_a_grid(rng, C)
     eta = problem.eta(np.asarray(solve_dual(problem).alpha))
@@ -126,7 +126,7 @@ def _log_z(rng: np.random.Generator, slip: bool = False) -> float:
 
 
 def _dual_sparsity(rng: np.random.Generator, slip: bool = False) -> float:
-    """Constraints hold on average, which mass on the worst of them makes exact (KKT)."""
+    """Constraints hold on average, which dual variables on the worst of them make exact (KKT)."""
     prior = draw_prior(rng)
     problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
     primal, alpha = solve_primal(problem), np.asarray(solve_dual(problem).alpha)
@@ -175,7 +175,7 @@ DUALITY_CHECKS: tuple[Check, ...] = (
     Check(
         "MEDN Definition 1",
         "the minimum of P1 is the maximum of D1, whatever prior and slack",
-        "SLSQP over means and slacks; Newton's method with a barrier over all labellings' masses",
+        "SLSQP over means and slacks; Newton's method with a barrier over all dual variables",
         "D1 without U*",
         1e-8,
         _strong_duality,
@@ -183,7 +183,7 @@ DUALITY_CHECKS: tuple[Check, ...] = (
     Check(
         "MEDN Definition 1, weak duality",
         "no value of D1 exceeds one of P1",
-        "random masses; random posterior means with their best slacks",
+        "random dual variables; random posterior means with their best slacks",
         "the slacks are not paid for",
         1e-12,
         _weak_duality,
@@ -191,8 +191,8 @@ DUALITY_CHECKS: tuple[Check, ...] = (
     Check(
         "MEDN Theorem 2",
         "p(w) = p0(w) exp(w'η − Σ α Δℓ) / Z(α), where α solves D1",
-        "SLSQP over the 25 probabilities of a gridded prior; the tilt by D1's α",
-        "the prior is left out of the tilt",
+        "SLSQP over the 25 probabilities of a gridded prior; the prior tilted by D1's η",
+        "the prior is left out of the tilted density",
         1e-5,
         _tilted_prior,
     ),

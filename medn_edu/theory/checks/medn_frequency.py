@@ -2,10 +2,10 @@ r"""Theorem 8 and Eq. (17) of MEDN as what they are, statements about frequencie
 
 A bound is allowed to fail on a share :math:`\delta` of all samples, and must hold on the others for
 all posteriors at once.  To try this without simulation the world is as small as can be: one input,
-whose label is turned with probability ``q``; one weight, ``1`` or ``-1``, that says which label wins.
-Then all that a sample of size ``N`` tells is how many labels were turned, a binomial number, and the
-chance of being misled is a sum of ``N + 1`` terms.  Posteriors are the tilts of the fair coin, from one
-sign to the other; the learner may take whichever looks best on the sample.
+whose label is turned with probability ``q``; one weight, ``1`` or ``-1``, that says which label
+wins.  Then all that a sample of size ``N`` tells is how many labels were turned, a binomial number,
+and the chance of being misled is a sum of ``N + 1`` terms.  Posteriors are tilted fair coins, from
+one sign to the other; the learner may take the one that looks best on the sample.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from medn_edu.slacks import LinearSlack
 from medn_edu.theory.checks.check import Check
 from medn_edu.theory.checks.distance import apart
 from medn_edu.theory.checks.medn_instances import (
-    best_masses,
+    best_dual,
     draw_problem,
     least_under_margins,
 )
@@ -43,9 +43,7 @@ def _dual_of_m3n(rng: np.random.Generator, slip: bool = False) -> float:
     """M3N's quadratic program by SLSQP, and P1 by way of Legendre's transform."""
     C = rng.uniform(2.0, 5.0)
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C))
-    value, eta = best_masses(
-        problem, C, lambda eta: eta @ eta / 2, lambda eta: eta, only_wrong=slip
-    )
+    value, eta = best_dual(problem, C, lambda eta: eta @ eta / 2, lambda eta: eta, only_wrong=slip)
     primal = solve_primal(problem)
     return max(apart(value, primal.value), apart(eta, primal.w))
 
@@ -64,7 +62,7 @@ def _prediction(rng: np.random.Generator, slip: bool = False) -> float:
 
 
 def _corollary_4(rng: np.random.Generator, slip: bool = False) -> float:
-    """P0 by SLSQP, and the posterior mean by D1's masses."""
+    """P0 by SLSQP, and the posterior mean by D1's dual variables."""
     C, half = rng.uniform(0.5, 2.0), 1.0 if slip else 0.5
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C))
     value, mu = least_under_margins(problem, C, lambda mu: half * mu @ mu, lambda mu: 2 * half * mu)
@@ -84,7 +82,7 @@ GAUSSIAN_CHECKS: tuple[Check, ...] = (
     Check(
         "MEDN Theorem 3, dual",
         "α solves the dual of M3N, max Σ α Δℓ − ‖Σ α Δf‖²/2, and μ is M3N's w",
-        "SLSQP on the masses; SLSQP on P1's means, the divergence by bisection",
+        "SLSQP on the dual variables; SLSQP on P1's means, the divergence by bisection",
         "all of C on wrong labellings, as printed",
         1e-6,
         _dual_of_m3n,

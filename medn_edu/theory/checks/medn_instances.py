@@ -31,7 +31,7 @@ from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack, enumerate_problem
 
 __all__ = [
-    "best_masses",
+    "best_dual",
     "discrete_prior",
     "draw_prior",
     "draw_problem",
@@ -170,7 +170,7 @@ def least_under_margins(
     return float(result.fun), result.x[:K]
 
 
-def best_masses(
+def best_dual(
     problem: EnumeratedProblem,
     C: float,
     cost: Callable[[np.ndarray], float],
@@ -178,38 +178,38 @@ def best_masses(
     *,
     only_wrong: bool = False,
 ) -> tuple[float, np.ndarray]:
-    """Maximise ``sum alpha loss - cost(eta)`` over masses of ``C`` a sample, as the papers print it.
+    """Maximise ``sum alpha loss - cost(eta)`` with totals of ``C`` per sample, as printed.
 
     Parameters
     ----------
     problem : EnumeratedProblem
         Feature differences and losses.
     C : float
-        Mass of each sample.
+        Sum of each sample's dual variables.
     cost, slope : callable
-        What a tilt ``eta`` costs, infinite outside its domain, and the gradient of that.
+        What ``eta`` costs, infinite outside its domain, and the gradient of that.
     only_wrong : bool, default=False
-        Whether the wrong labellings have to carry all of the mass; else the true one may.
+        Whether all of the total must be on wrong labellings; else the true one may take some.
 
     Returns
     -------
     value : float
         The maximum, by scipy's SLSQP.
     eta : ndarray of shape (n_weights,)
-        The tilt there.
+        The natural parameter there.
     """
     rows = np.flatnonzero(problem.losses > 0)
     F, losses, sample = problem.differences[rows], problem.losses[rows], problem.sample[rows]
     member = (sample == np.arange(problem.n_samples)[:, None]).astype(float)
-    mass = C * problem.sample_weight
+    total = C * problem.sample_weight
     result = minimize(
         lambda a: min(cost(a @ F), 1e6) - a @ losses,
-        0.1 * mass[sample] / member.sum(axis=1)[sample],
+        0.1 * total[sample] / member.sum(axis=1)[sample],
         jac=lambda a: F @ slope(a @ F) - losses,
         bounds=[(0, None)] * len(rows),
         constraints={
             "type": "eq" if only_wrong else "ineq",
-            "fun": lambda a: mass - member @ a,
+            "fun": lambda a: total - member @ a,
             "jac": lambda a: -member,
         },
         method="SLSQP",
@@ -258,7 +258,7 @@ def discrete_prior(points: np.ndarray, mass: np.ndarray) -> Prior:
     Returns
     -------
     Prior
-        Every tilt will do for it.
+        It allows every natural parameter.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def discrete_prior(points: np.ndarray, mass: np.ndarray) -> Prior:
 
 
 def laplace_by_quadrature(lam: float, n_nodes: int = 60) -> Prior:
-    r"""Return points and masses that stand for a Laplace prior in every expectation.
+    r"""Return points and probabilities that stand for a Laplace prior in every expectation.
 
     On either side of 0 its density is :math:`\frac{1}{2} e^{-x}` in :math:`x = \sqrt\lambda |w|`, for
     which there is Gauss and Laguerre's rule.

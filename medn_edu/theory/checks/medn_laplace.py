@@ -15,7 +15,7 @@ from medn_edu.slacks import LinearSlack
 from medn_edu.theory.checks.check import Check
 from medn_edu.theory.checks.distance import apart, excess
 from medn_edu.theory.checks.medn_instances import (
-    best_masses,
+    best_dual,
     draw_problem,
     laplace_by_quadrature,
     least_under_margins,
@@ -42,7 +42,7 @@ def _integral(function: Callable[[float], float], lam: float, eta: float) -> flo
 
 
 def _draw_tilt(rng: np.random.Generator) -> tuple[float, float]:
-    """Return a constant of the prior and a tilt that it allows, not too close to 0."""
+    """Return a constant of the prior and a natural parameter that it allows, not too close to 0."""
     lam = rng.uniform(1.0, 10.0)
     return lam, rng.choice([-1, 1]) * rng.uniform(0.2, 0.8) * math.sqrt(lam)
 
@@ -88,7 +88,7 @@ def _normaliser(rng: np.random.Generator, slip: bool = False) -> float:
 
 
 def _theorem_5(rng: np.random.Generator, slip: bool = False) -> float:
-    """The printed dual by SLSQP; P1 with a prior that knows nothing but points and masses."""
+    """The printed dual by SLSQP; P1 with a prior of points and their probabilities."""
     problem, C, lam = _draw_problem(rng)
 
     def cost(eta: np.ndarray) -> float:
@@ -100,7 +100,7 @@ def _theorem_5(rng: np.random.Generator, slip: bool = False) -> float:
     def slope(eta: np.ndarray) -> np.ndarray:
         return 2 * eta / (lam if slip else np.maximum(lam - eta**2, 1e-9))
 
-    value, eta = best_masses(problem, C, cost, slope)
+    value, eta = best_dual(problem, C, cost, slope)
     by_sums = dataclasses.replace(problem, prior=laplace_by_quadrature(lam))
     mean = solve_dual(by_sums).w
     return max(apart(value, by_sums.primal_value(mean)), apart(2 * eta / (lam - eta**2), mean))
@@ -114,7 +114,7 @@ def _kl_norm(mu: np.ndarray, lam: float, *, as_drawn: bool = False) -> np.ndarra
 
 
 def _primal(rng: np.random.Generator, slip: bool = False) -> float:
-    """The printed primal by SLSQP, and P1 by way of its dual, with points and masses for a prior."""
+    """The printed primal by SLSQP, and P1 by way of its dual, with a prior of single points."""
     problem, C, lam = _draw_problem(rng)
 
     def slope(mu: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.checks.check import Check
 from medn_edu.theory.checks.distance import apart, excess
-from medn_edu.theory.checks.medn_instances import best_masses, draw_problem, least_under_margins
+from medn_edu.theory.checks.medn_instances import best_dual, draw_problem, least_under_margins
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_dual
 
@@ -91,7 +91,7 @@ def _is_a_divergence(rng: np.random.Generator, slip: bool = False) -> float:
 
 
 def _step_1(rng: np.random.Generator, slip: bool = False) -> float:
-    """Mean and variance of the tilt by quadrature over weights, and N(Sigma eta, Sigma)."""
+    """Mean and variance of the tilted prior by quadrature over weights, and N(Sigma eta, Sigma)."""
     _, eta, _, log_q = _draw(rng)
     weight = _over_tau(log_q, 1 / _TAU)
     variance = _over_tau(log_q, _TAU) if slip else 1 / weight
@@ -143,10 +143,10 @@ def _by_eq_10(
 
 
 def _quadratic_programs(rng: np.random.Generator, slip: bool = False) -> float:
-    """Eq. (9) over masses, and Eq. (10) over means, each by SLSQP."""
+    """Eq. (9) over dual variables, and Eq. (10) over means, each by SLSQP."""
     C, variance = rng.uniform(0.5, 2.0), rng.uniform(0.05, 2.0, 8)
     problem = draw_problem(rng, GaussianPrior(variance), LinearSlack(C))
-    value, eta = best_masses(
+    value, eta = best_dual(
         problem, C, lambda eta: eta @ (variance * eta) / 2, lambda eta: variance * eta
     )
     least, mu = _by_eq_10(problem, C, 1 / variance if slip else variance)
@@ -194,7 +194,7 @@ VARIATIONAL_CHECKS: tuple[Check, ...] = (
     Check(
         "MEDN §5, step 1",
         "with q fixed, p = N(Ση, Σ), where Σ = 1/<1/τ>",
-        "mean and variance of the tilt, by quadrature; the formulas",
+        "mean and variance of the tilted prior, by quadrature; the formulas",
         "<τ> for 1/<1/τ>",
         1e-12,
         _step_1,
@@ -202,7 +202,7 @@ VARIATIONAL_CHECKS: tuple[Check, ...] = (
     Check(
         "MEDN Eqs. (9), (10)",
         "the dual of step 1 has the primal's value, and Ση is its w",
-        "SLSQP over masses; SLSQP over means",
+        "SLSQP over dual variables; SLSQP over means",
         "Σ for its inverse in the primal",
         1e-5,
         _quadratic_programs,

@@ -4,9 +4,10 @@ Papers of some length have slips: a sign, a forgotten sum, a sentence that says 
 proof behind it.  Most do no harm.  A reader who derives the formulas anew, or who writes a program from
 them, stumbles over them all the same, and has then to decide who is wrong.
 
-Each slip here comes with a quotation, with the formula as printed and the formula as meant, and with a
-small function that computes both on an example, and a third number beside them: the truth, found in a
-way that uses neither (a general solver, quadrature, enumeration).  Nobody has to be believed.
+Each slip here comes with a quotation, with the formula as printed and the formula as meant, and
+with a small function that computes both on an example, and a third number next to them: the truth,
+found in a way that uses neither (a general solver, quadrature, enumeration).  Nobody has to be
+believed.
 
 >>> from medn_edu.theory.errata import SLIPS
 >>> {slip.paper for slip in SLIPS} <= {"MEDN", "L1-M3N", "ASP"}

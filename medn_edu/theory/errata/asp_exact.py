@@ -213,7 +213,7 @@ EXACT_SLIPS: tuple[Slip, ...] = (
         why="The dual is minus a divergence from the exponential of plus the loss. The remark on the "
         "zero-one loss is so reversed: the prior is for the wrong labels, and against it the features "
         "have to win; that is what makes a margin.",
-        matters="Yes, to the remark on the zero-one loss, and to whoever codes the random field that "
+        matters="Yes, to the remark on the zero-one loss, and for code of the random field that "
         "stands for a small ε.",
         truth="the solution of Claim 1's program without features, by BFGS",
         numbers=_prior,

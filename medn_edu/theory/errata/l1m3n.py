@@ -176,9 +176,9 @@ L1M3N_SLIPS: tuple[Slip, ...] = (
         printed=r"\|\mathbf w\|_2 \text{ is differentiable everywhere}",
         corrected=r"\|\mathbf w\|_2^2 \text{ is differentiable everywhere}",
         why=(
-            "M3N charges the square. The norm itself has a kink at 0, as every norm, and charging it "
-            "would make all weights 0 at once or none. What parts the L1 norm from it is that its "
-            "kinks are wherever any one weight is 0."
+            "M3N's regulariser is the square. The norm itself has a kink at 0, as every norm, and as a "
+            "regulariser it would make all weights 0 at once or none. What distinguishes the L1 norm is "
+            "that its kinks are wherever any one weight is 0."
         ),
         matters="To nobody: P0 has the square.",
         truth="slopes at 0 in two opposite directions, by differences",
@@ -214,8 +214,8 @@ L1M3N_SLIPS: tuple[Slip, ...] = (
         corrected=r"\text{P2 with } (C, \lambda) \text{ has a solution of P1 with } "
         r"C' = \frac{C K}{4 \lambda \|\hat{\mathbf w}\|_1}",
         why=(
-            "Appendix A shows that P2 is P4, which charges (λ/K) ‖w‖₁². A square is as steep as half "
-            "the norm in one place only, so the solutions are those of L1-M3N at another constant."
+            "Appendix A shows that P2 is P4, whose regulariser is (λ/K) ‖w‖₁². A square is as steep as "
+            "half the norm in one place only, so the solutions are those of L1-M3N at another constant."
         ),
         matters="Yes, to every comparison at equal constants; the paper itself compares over a range.",
         truth="P2, minimised over weights and scales by a general solver",
@@ -276,7 +276,7 @@ L1M3N_SLIPS: tuple[Slip, ...] = (
         r"\boldsymbol\beta \;\Rightarrow\; \sum_{\mathbf y} \alpha_i(\mathbf y) = C - \mu_i \le C",
         why=(
             "Constraints ξ ≥ 0 and β ≥ 0 of a minimum enter with a minus (as in §3.1's "
-            "Lagrangian). With a plus, masses would be at least C instead of at most."
+            "Lagrangian). With a plus, the totals would be at least C instead of at most."
         ),
         matters="To nobody: both terms are 0 at the optimum, which is all the proof uses.",
         truth="the primal, one weight, minimised outright",
@@ -325,7 +325,7 @@ L1M3N_SLIPS: tuple[Slip, ...] = (
             "λ is the radius of P1′ and the price of P4. Large prices mean small radii, so they "
             "cannot be one number. With Table 1 the paper says so itself: the orders are reverse."
         ),
-        matters="To whoever reads the axes of Figures 5 and 6 as one.",
+        matters="Yes, if you read the axes of Figures 5 and 6 as one.",
         truth="the norm of P4's solution, by linear programs",
         numbers=_radius_of_p4,
     ),

@@ -47,8 +47,8 @@ def _one_node(C: float, prior: Prior | None = None) -> EnumeratedProblem:
 # -- the equality ---------------------------------------------------------------------------------
 
 
-def _forced_mass() -> dict[str, float]:
-    """D1 of the Gaussian prior with mass C on the one wrong labelling, and with at most C."""
+def _forced_total() -> dict[str, float]:
+    """D1 of the Gaussian prior with C on the one wrong labelling, and with at most C."""
     C, square = 1.0, 8.0  # |Delta f|^2 of (2, -2)
     problem = _one_node(C)
     alpha = min(C, 1 / square)  # where a - square a^2 / 2 is largest
@@ -139,7 +139,7 @@ def _cut_off(reach: float, mean: float) -> float:
 
 
 def _no_minimiser() -> dict[str, float]:
-    """P1 with one row, ``E[w] >= 1 - xi``, and a prior with which no tilt has a mean of 1."""
+    """P1 with one row, ``E[w] >= 1 - xi``, and a prior with which every mean is below 1."""
     C, needed = 10.0, 1.0
     log_mgf, steepest = _at_the_end_of_the_domain()
     return {
@@ -172,7 +172,7 @@ def _normalisation() -> dict[str, float]:
     return {"printed": best(0.0), "corrected": best(-math.inf), "truth": truth, "c": -1 - truth}
 
 
-def _negative_masses() -> dict[str, float]:
+def _negative_dual_variables() -> dict[str, float]:
     """Two wrong labellings with the same feature difference and different losses."""
     C, loss, difference = 1.0, np.array([1.0, 2.0]), np.array([1.0, 1.0])
     rows = np.array([difference, -difference, [1.0, 1.0]])  # |sum alpha Delta f| <= 1/2, sum <= C
@@ -211,7 +211,7 @@ DUALITY_SLIPS: tuple[Slip, ...] = (
         ),
         matters="Yes: a program that follows the equality trains the wrong weights.",
         truth="P1, minimised by a general solver",
-        numbers=_forced_mass,
+        numbers=_forced_total,
     ),
     Slip(
         paper="MEDN",
@@ -257,10 +257,10 @@ DUALITY_SLIPS: tuple[Slip, ...] = (
         why=(
             "P1 asks for slacks that are not negative; the Lagrangian of B.1 (and that of Appendix A) "
             "leaves it to U, which would have to be infinite for negative ones. With U = C Σ ξ as "
-            "written its supremum is over all slacks, and finite for a mass of exactly C only: it "
+            "written its supremum is over all slacks, and finite for a total of exactly C only: it "
             "pays a reward for margins wider than asked."
         ),
-        matters="To whoever derives the dual from here: §3.1 does not, and finds the inequality first.",
+        matters="To those who derive the dual from here: §3.1 does not, and finds the inequality first.",
         truth="P1, minimised by a general solver",
         numbers=_easy_and_hard,
         tolerance=1e-5,
@@ -282,12 +282,12 @@ DUALITY_SLIPS: tuple[Slip, ...] = (
         why=(
             "Slater's condition gives strong duality and a solution of the dual, not of P1. If the "
             "slope of Λ ends at a finite value, as for a density like e^(−|w|) / (1 + |w|)⁴, a "
-            "larger mean is approached by distributions that send ever less mass ever farther "
+            "larger mean is approached by distributions that send ever less probability ever farther "
             "out, and none is the best."
         ),
         matters=(
             "Not to the paper: its priors, normal and Laplace, are steep, and so is a prior on a box, "
-            "whose domain has no finite end. To whoever takes another."
+            "whose domain has no finite end. It matters if you take another."
         ),
         truth="the closest distribution within ten million of 0, by quadrature",
         numbers=_no_minimiser,
@@ -338,6 +338,6 @@ DUAL_OF_L1_SLIP = Slip(
     ),
     matters="Only to a solver that is given the program as it stands.",
     truth="the primal linear program",
-    numbers=_negative_masses,
+    numbers=_negative_dual_variables,
 )
 """In Appendix A, after the main text."""

@@ -68,7 +68,7 @@ def _how_many_weights() -> dict[str, float]:
 
 
 def _same_variance() -> dict[str, float]:
-    """Mean over evidence at eta = 0.1: a share below 1 is shrinkage against the standard normal."""
+    """Mean over eta at eta = 0.1: a share below 1 is shrinkage against the standard normal."""
     eta, as_drawn, matched = 0.1, 4.0, 2.0  # Laplace priors of variance 2 / lambda
 
     def weighted(power: int) -> float:
@@ -139,7 +139,7 @@ def _hidden_variance() -> dict[str, float]:
 
 
 def _irrelevant_variance() -> dict[str, float]:
-    """Run Algorithm 1 on a weight for which there is no evidence."""
+    """Run Algorithm 1 on a weight for which eta is 0."""
     lam, variance = 4.0, 1.0
     for _ in range(60):
         moment = variance + (variance * 0.0) ** 2  # Step 1: the mean is variance times eta
@@ -182,7 +182,7 @@ LAPLACE_SLIPS: tuple[Slip, ...] = (
             "weight is set to zero), and the L1-M3N paper introduces the word pseudo-primal sparse. "
             "The paper names no number; the first below is what L1-M3N keeps, which is primal sparse."
         ),
-        matters="Yes, to whoever counts features: none is discarded.",
+        matters="Yes, if you count features: none is discarded.",
         truth="posterior means of P1 by a general solver, counted above a millionth",
         numbers=_how_many_weights,
         tolerance=0.0,

@@ -34,7 +34,7 @@ from medn_edu.theory.norms._search import last_inside
 
 __all__ = ["touching_corners", "touching_l2", "touching_point"]
 
-_FAR = 1e150  # a tilt beyond which no prior's mean changes, unless it has no bounds
+_FAR = 1e150  # an eta beyond which no prior's mean changes, unless it has no bounds
 
 
 def touching_point(prior: Prior, direction: np.ndarray, level: float | np.ndarray) -> np.ndarray:
