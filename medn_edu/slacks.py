@@ -18,8 +18,10 @@ With the other two prices the total is free, and only wrong labellings have dual
 
 Prices are convex and never decrease.  A slack below the least one costs what the least one costs.
 
-Another price is a subclass of `Slack` here, with its slope and curvature in `medn_edu.kernels.tilting`
-under the name that ``compiled`` returns, and a place in `check_slack`.
+Another price is a subclass of `Slack` here with a place in `check_slack`, and in
+`medn_edu.kernels.tilting` a number in ``SLACKS`` under the name that ``compiled`` returns, a branch in
+`slack_slopes` and one in `slack_gap`.  Where its conjugate ends, as the exponential slack's does at
+``c``, line searches must end as well; these are the lines that mention ``EXPONENTIAL_SLACK``.
 """
 
 # ruff: noqa: D102  # Slack says what each method is for

@@ -18,7 +18,7 @@ from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 from medn_edu.solvers import block_frank_wolfe
-from medn_edu.solvers._warm_start import starting_point
+from medn_edu.solvers._training import starting_point
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 from medn_edu.theory.medn_solvers import solve_dual
 

@@ -171,8 +171,8 @@ def test_the_model_and_its_inverse_belong_together():
     problem = Problem(chains(1), SoftMaxLoss(), L1Norm(1.0))
     rng = np.random.default_rng(0)
     steps = module._ProximalSteps(problem, 5)
-    curvature = soft_max.curvature(problem, np.zeros(problem.weight_shape.size))
-    steps.initial = InitialHessian(problem.data, curvature, floor_share=1e-3)
+    start = np.zeros(problem.weight_shape.size)
+    steps.initial = InitialHessian(problem, start, floor_share=1e-3)
     points = [Point.at(problem, 0.1 * rng.normal(size=64)) for _ in range(8)]
     for old, new in itertools.pairwise(points):
         steps.remember(Pair.between(old, new))

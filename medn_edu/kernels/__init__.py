@@ -1,11 +1,8 @@
 """Every compiled function of the package; the only place that imports numba.
 
 A *kernel* takes C-contiguous arrays and scalars and loops over packed samples (see
-`medn_edu.samples`).  Checks, defaults and names that read well are left to the rooms above;
-readable twins of the kernels are in `medn_edu.theory.reference`.
-
-Compiled code is kept on disk, in a folder named by a hash of the sources, so that the first call in
-a process loads in milliseconds what an earlier process has compiled.
+`medn_edu.samples`).  Checks and defaults are left to the callers; readable twins of the kernels are in
+`medn_edu.theory.reference`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 numba keeps machine code next to the source, one file per function, and takes it as fresh while that
 *one* source file is unchanged.  A kernel that calls a kernel of another file would go on running the
-other's old code after an edit.  So the folder is named by a hash of all kernel sources together:
-after any edit everything is compiled anew, and going back to an earlier version finds its old code.
+other's old code after an edit.  So the folder is named by a hash of all kernel sources together.
 
 A place that cannot be written, a full disk or a damaged file costs time and nothing else: `KernelCache`
 then reads what is there, compiles the rest in memory and says so once.
@@ -41,9 +40,8 @@ def source_hash(folder: Path) -> str:
 def cache_folder(folder: Path) -> Path:
     """Return the folder for the compiled code of the kernels in ``folder``, made if need be.
 
-    It lies under ``NUMBA_CACHE_DIR`` if that is set, otherwise in the user's cache directory.  Where
-    that can neither be written nor holds compiled code to read, as a shared installation may, it is a
-    folder of the user's own among the temporary files.
+    It lies under ``NUMBA_CACHE_DIR`` or in the user's cache directory.  Where that can neither be
+    written nor holds compiled code, it is a folder of the user's own among the temporary files.
     """
     name = f"kernels-{source_hash(folder)}"
     wanted = Path(numba.config.CACHE_DIR or _user_cache() / "medn_edu") / name
@@ -55,10 +53,9 @@ def cache_folder(folder: Path) -> Path:
 
 @contextmanager
 def kept_in(folder: Path) -> Iterator[None]:
-    """Let numba keep what is compiled from functions defined in this context in ``folder``.
+    """Let numba keep the code of functions that are decorated in this context in ``folder``.
 
-    The place is fixed when a function is decorated, so the setting is put back at the end and the
-    functions of other packages stay where they were.
+    The setting is put back at the end, so that other packages keep theirs.
     """
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)

@@ -2,10 +2,9 @@
 
 A kernel is a function over C-contiguous arrays and scalars, compiled when it is first called and
 kept on disk (`medn_edu.kernels._cache` says where).  It releases the interpreter's lock, so that
-threads over chunks of samples run side by side, and divides as numpy does, without a test for zero
-that would keep loops from being vectorised.  Nothing calls it from C, so that it goes without the
-wrapper for that, which would take a twelfth of the time to compile.  ``NUMBA_DISABLE_JIT=1`` leaves
-plain Python.
+threads work side by side, and divides as numpy does, without a test for zero that would keep loops
+from being vectorised.  It goes without the wrapper for calls from C, which would take a twelfth of the
+time to compile.  ``NUMBA_DISABLE_JIT=1`` leaves plain Python.
 """
 
 from __future__ import annotations
@@ -32,15 +31,14 @@ class _InnerDispatcher(CPUDispatcher):
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile a function with numba, or leave it plain Python under ``NUMBA_DISABLE_JIT=1``."""
+    """Compile a function with numba."""
     return _compiled(function)
 
 
 def inner_kernel(function: _Function) -> _Function:
     """Compile a function that only other kernels call.
 
-    It goes without the wrapper that takes arguments from Python, which for a dozen arrays takes as
-    long to compile as the function itself.
+    The wrapper for calls from Python would take as long to compile as the function itself.
     """
     compiled = _compiled(function, no_cpython_wrapper=True)
     if compiled is not function:

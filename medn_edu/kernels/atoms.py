@@ -1,19 +1,16 @@
 """Kept labellings, the *atoms* of sparse dual variables: where they are kept, and their inner products.
 
-Of the exponentially many labellings of a sample only those with ``alpha_i(y) > 0`` are kept, a handful.
-They are kept in an *arena*, a few flat arrays in which each sample owns a stretch.  A sample that needs
-more room moves to the free end of the arena, where it gets twice the room.  When the arena is full the
-kernels say so and do nothing; the caller enlarges the arena and goes on from there.
+Of the exponentially many labellings of a sample only those with ``alpha_i(y) > 0`` are kept, a handful,
+in an *arena*: a few flat arrays in which each sample owns a stretch.  A sample that needs more room
+moves to the free end of the arena, where it gets twice the room.  When the arena is full the kernels
+say so and do nothing.  The caller enlarges the arena and goes on from there.
 
 **Inner products.**  Pairwise steps between atoms need no features, only the products ``Q[j, k] = sum_c
-variance_c f_c(y_j) f_c(y_k)``.  While all variances are 1, a product never changes once it is known,
-and a new atom needs one new row.  That row comes from the sample's Gram matrix ``X_i X_i^T``, computed
-beforehand (`product_by_gram`: only pairs of nodes with equal labels count), or, for samples so long
-that this would not pay, from the sparse rows.
-
-Otherwise variances change with every step, and all products are computed anew at each visit, from the
-sparse rows.  Steps add up to zero, so what all atoms have in common does not matter, and nodes at which
-they all agree are left out.
+variance_c f_c(y_j) f_c(y_k)``.  While all variances are 1, a product never changes, and a new atom needs
+one new row.  It comes from the sample's Gram matrix ``X_i X_i^T``, computed beforehand, or, for samples
+so long that this would not pay, from the sparse rows.  Otherwise variances change with every step, and
+all products are computed anew at each visit, from the sparse rows.  Steps add up to zero, so what all
+atoms have in common does not matter, and nodes at which they all agree are left out.
 """
 
 from __future__ import annotations
@@ -132,11 +129,9 @@ def make_room(i, n_nodes, atoms):
     for k in range(count):
         alpha[slot + k] = alpha[first + k]
         previous[slot + k] = previous[first + k]
-    old = labels_of(atoms.labels, atoms.first_label[i], count, n_nodes)
-    new = labels_of(atoms.labels, label, count, n_nodes)
-    for k in range(count):
-        for t in range(n_nodes):
-            new[k, t] = old[k, t]
+    first_label = atoms.first_label[i]
+    for t in range(count * n_nodes):
+        atoms.labels[label + t] = atoms.labels[first_label + t]
     before = products_of(atoms.products, atoms.first_product[i], atoms.capacity[i])
     after = products_of(atoms.products, product, capacity)
     for j in range(count):

@@ -1,12 +1,9 @@
 """One block step of Frank-Wolfe for maximum entropy discrimination, with any prior and slack.
 
-The dual variables of sample ``i``, its *block*, are ``alpha_i(y) >= 0``, one per labelling.  Only
-those that are positive are kept, with their labellings, the *atoms* (`medn_edu.kernels.atoms`).  With
-all other blocks fixed the dual is a function of them,
-
-    sum_y alpha_i(y) loss_i(y) - sum_k Lambda(eta_k) - U*(sum_y alpha_i(y)),
-
-smooth, concave, and ``eta`` linear in ``alpha``.  `visit_blocks` makes its steps in these stages.
+Of the dual variables of sample ``i``, its *block*, only those that are positive are kept, with their
+labellings, the *atoms* (`medn_edu.kernels.atoms`).  With all other blocks fixed the dual
+(`medn_edu.solvers.block_frank_wolfe`) is a smooth and concave function of them.  `visit_blocks` makes
+its steps in these stages.
 
 1. The node scores ``E = X_i W`` under the posterior means ``w = Lambda'(eta)``.
 2. Loss-augmented decoding finds the labelling that violates its margin most, which is kept as an atom.
@@ -14,20 +11,20 @@ smooth, concave, and ``eta`` linear in ``alpha``.  `visit_blocks` makes its step
 4. Pairwise steps.  They take ``Lambda`` for a parabola, with the posterior variances ``Lambda''`` as
    curvatures, and move dual variables from the worst atom to the best one, again and again, until that
    parabola's maximum is near.  The sum of these steps is a Newton direction that stays feasible.
-5. An exact line search along that direction, on the true dual, inside the domain of ``Lambda``.
+5. An exact line search along that direction, on the true dual, inside the domain of ``Lambda``
+   (`medn_edu.kernels.line_search`).
 6. The step: ``alpha``, ``eta``, means and variances.
 7. Atoms whose dual variable has become 0 are dropped.
 
 With the standard normal prior the parabola is the truth and ``w = eta``, so 5 is a formula and 6 is one
-write.  For a prior that compiled code does not know, `visit_blocks` stops after stage 4 and is called
-again when Python has searched and called `apply_step`.  `medn_edu.theory.frank_wolfe` has the same step
-in plain Python.
+write.  For a prior that compiled code does not know, `visit_blocks` returns the direction, and is called
+again when `medn_edu.solvers.block_frank_wolfe` has searched along it and made the step in Python.
+`medn_edu.theory.frank_wolfe` has the same step in plain Python.
 
 **All slacks alike.**  With a linear slack ``sum_y alpha_i(y) = C_i`` is fixed, and the true labelling
-is among the ``y``.  Other slacks leave the sum free, and the true labelling has no dual variable.  One
-algorithm does for both: with a free sum, the true labelling is a *source* that gives and takes without
-end.  Its feature difference and its loss are 0, so its dual variable means nothing.  It is atom 0 then,
-and ``U*`` counts the sum over all others.
+is among the ``y``.  Other slacks leave the sum free, and the true labelling has no dual variable.  It
+becomes a *source* then, atom 0, that gives and takes without end.  Its feature difference and its loss
+are 0, so its dual variable means nothing, and ``U*`` counts the sum over all other atoms.
 
 Forbidden transitions are minus infinity in the transition scores, which no update can change.
 """
@@ -72,22 +69,22 @@ __all__ = [
     "visit_blocks",
 ]
 
+# Measured on the OCR letters; the optimum does not depend on them, times do, and only mildly.
+_MOST_STEPS = 20  # at most so many pairwise steps in a visit,
+_SPREAD_LEFT = 0.1  # until violations differ by this share of what they differed by at first
+
 
 @kernel
-def visit_blocks(
-    order, start, blocks, tilted, parameters, atoms, work, gaps, with_oracle, n_steps, accuracy
-):
-    """Make a step in each of the blocks ``order[start:]``.
+def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, with_oracle):
+    """Make a step in each of the blocks ``order[start:]``, without the oracle among kept labellings.
 
-    ``gaps``, the duality gap of each block when last seen, is updated.  Without the oracle a step stays
-    among the kept labellings.  It consists of at most ``n_steps`` pairwise steps, fewer if violations
-    differ by no more than the share ``accuracy`` of what they differed by at first.
-
-    Returns the position at which it stopped, ``order.size`` at the end, and what a search in Python
-    needs: the number of cells of eta that move, the loss and the free sum of the moves, and the free
-    sum itself.  The number of cells is -1 where it stopped because the arena is full.
+    ``gaps``, the duality gap of each block when last seen, is updated.  Returns the position at which it
+    stopped, ``order.size`` at the end, and what a search in Python needs: the number of cells of eta
+    that move, the loss and the free sum of the moves, and the free sum itself.  The number of cells is
+    -1 where it stopped because the arena is full.
     """
-    slack, constant, unit = parameters.slack, parameters.constant, parameters.unit
+    prior, p, q, unit = parameters.prior, parameters.p, parameters.q, parameters.unit
+    slack, constant = parameters.slack, parameters.constant
     source = 0 if slack == LINEAR else 1  # how many atoms are sources
     shape, edge, edge_t = tilted.coef.shape, tilted.edge, tilted.edge_by_child
     eta, mean, variance = tilted.eta, tilted.mean, tilted.variance
@@ -129,7 +126,10 @@ def visit_blocks(
         violation = atoms.violation[first : first + count]
 
         # 3. Violations and duality gap.
-        total = free_sum(alpha, source)
+        total = 0.0  # of the dual variables that the slack counts; a linear one does not ask
+        if source > 0:
+            for k in range(source, count):
+                total += alpha[k]
         slope, curvature = slack_slopes(slack, constant, C, total)
         find_violations(sample, scores, edge, labels, source, violation)
         largest, weighted, spread = compare(violation, alpha, source, slope)
@@ -141,8 +141,9 @@ def visit_blocks(
         if spread > 0.0:
             if not unit:
                 fill_products(sample, labels, products, shape, variance, differs, delta)
+            accuracy = _SPREAD_LEFT * spread
             has_moved = pairwise_steps(
-                alpha, violation, products, source, curvature, n_steps, accuracy * spread, moved
+                alpha, violation, products, source, curvature, accuracy, moved
             )
 
         # 5. Exact line search, and 6. the step.
@@ -156,12 +157,14 @@ def visit_blocks(
             n_cells = find_direction(
                 sample, labels, moved, shape, differs, augmented, delta, cells, seen
             )
-            if parameters.prior == OWN:
+            if prior == OWN:
                 return position, n_cells, loss, change, total
             along = cells[:n_cells]
             step = search(along, delta, eta, mean, variance, parameters, C, total, loss, change)
             take_step(alpha[source:], moved[source:], step)
-            tilt_cells(along, delta, step, parameters, eta, mean, variance)
+            for cell in along:
+                eta[cell] += step * delta[cell]
+                mean[cell], variance[cell] = tilt(prior, p, q, eta[cell], variance[cell])
             copy_transitions(along, delta, seen, mean, edge, edge_t)
 
         # 7. Atoms that are no longer needed.
@@ -212,16 +215,6 @@ def find_violations(sample, scores, edge, labels, source, violation):
 
 
 @inner_kernel
-def free_sum(alpha, source):
-    """Sum of the dual variables that the slack counts; 0 with a linear slack, which does not ask."""
-    total = 0.0
-    if source > 0:
-        for k in range(source, alpha.size):
-            total += alpha[k]
-    return total
-
-
-@inner_kernel
 def compare(violation, alpha, source, slope):
     """Take the slope of ``U*`` off the violations of all atoms but the source.
 
@@ -248,25 +241,25 @@ def compare(violation, alpha, source, slope):
 
 
 @inner_kernel
-def pairwise_steps(alpha, violation, products, source, curvature, n_steps, accuracy, moved):
+def pairwise_steps(alpha, violation, products, source, curvature, accuracy, moved):
     """Step from the worst atom in use to the best one, again and again; the sum is left in ``moved``.
 
     Let ``H_j`` be the violation of atom ``j``, less the slope of ``U*`` for atoms other than the source,
-    and ``Q`` the atoms' inner products under the variances.  A step ``g`` from ``s`` to ``v`` raises the
-    dual, where ``Lambda`` and ``U*`` are parabolas, by
+    and ``Q`` the atoms' inner products under the variances.  A step that takes ``g`` from the worst atom
+    ``k`` and gives it to the best one ``b`` raises the dual, if ``Lambda`` and ``U*`` are parabolas, by
 
-        g (H_v - H_s) - g^2 / 2 (Q[s, s] + Q[v, v] - 2 Q[s, v] + curvature of U* if s or v is the source)
+        g (H_b - H_k) - g^2 / 2 (Q[k, k] + Q[b, b] - 2 Q[k, b] + curvature of U* if k or b is the source)
 
-    and changes every ``H_j`` by ``g (Q[j, s] - Q[j, v])`` and what the slope of ``U*`` changes by.
+    and changes every ``H_j`` by ``g (Q[j, k] - Q[j, b])`` and what the slope of ``U*`` changes by.
 
-    Stops when violations are within ``accuracy``, or after ``n_steps``.  Returns whether anything moved.
+    Stops when violations are within ``accuracy``.  Returns whether anything moved.
     """
     count = alpha.size
     for k in range(count):
         moved[k] = 0.0
     has_moved = False
     tie = 1e-6 * accuracy  # a step makes two violations equal: let rounding not choose between them
-    for _ in range(n_steps):
+    for _ in range(_MOST_STEPS):
         best, worst = 0, -1
         for k in range(count):
             if violation[k] > violation[best] + tie:
@@ -377,10 +370,7 @@ def find_direction(sample, labels, moved, shape, differs, node_change, delta, ce
 
 @inner_kernel
 def search(cells, delta, eta, mean, variance, parameters, C, total, loss, change):
-    """Share of the way along ``delta`` at which the dual stops growing, at most all of it.
-
-    `medn_edu.kernels.line_search` says how.
-    """
+    """Share of the way along ``delta`` at which the dual stops growing, at most all of it."""
     slack, constant = parameters.slack, parameters.constant
     prior, p, q = parameters.prior, parameters.p, parameters.q
     slope, _ = slack_slopes(slack, constant, C, total)
@@ -438,16 +428,6 @@ def copy_transitions(cells, delta, seen, mean, edge, edge_by_child):
             kind, parent = divmod(rest, n_labels)
             edge[kind, parent, child] = mean[cell]
             edge_by_child[kind, child, parent] = mean[cell]
-
-
-@inner_kernel
-def tilt_cells(cells, delta, step, parameters, eta, mean, variance):
-    """Go the share ``step`` of the way along ``delta``: eta, means and variances."""
-    for cell in cells:
-        eta[cell] += step * delta[cell]
-        mean[cell], variance[cell] = tilt(
-            parameters.prior, parameters.p, parameters.q, eta[cell], variance[cell]
-        )
 
 
 @inner_kernel
@@ -524,36 +504,27 @@ def load_atoms(start, sample, offsets, labels, values, blocks, shape, unit, vari
             atoms.count[i] = count + 1
             if unit:
                 products = products_of(atoms.products, atoms.first_product[i], capacity)
-                add_products(
-                    k,
-                    sample_of(blocks, i),
-                    blocks.gram,
-                    blocks.gram_start[i],
-                    known,
-                    products,
-                    shape,
-                    variance,
-                    work.differs,
-                    work.delta,
-                )
+                gram, at = blocks.gram, blocks.gram_start[i]
+                differs, delta, block = work.differs, work.delta, sample_of(blocks, i)
+                add_products(k, block, gram, at, known, products, shape, variance, differs, delta)
         atoms.alpha[atoms.first[i] + k] += values[j]
         atoms.previous[atoms.first[i] + k] += values[j]
     return sample.size
 
 
 @kernel
-def extrapolate(C, is_fixed, factor, first, count, alpha, previous, moved):
-    """Aim from the dual variables of the last call through those of now, and on.
+def extrapolate(C, is_fixed, first, count, alpha, previous, moved):
+    """Aim from the dual variables of the last call through those of now, and on as far again.
 
-    The target is ``alpha + factor (alpha - previous)`` without its negative parts, scaled to the block's
-    ``C_i`` if the sum is fixed; hence it is feasible, and so is every point on the way.  The way is left
-    in ``moved``.
+    The target is ``alpha + (alpha - previous)`` without its negative parts, scaled to the block's
+    ``C_i`` if the sum is fixed, so that every point on the way is feasible.  The way is left in
+    ``moved``.
     """
     for i in range(count.size):
         slots = range(first[i], first[i] + count[i])
         total = 0.0
         for slot in slots:
-            moved[slot] = max(0.0, alpha[slot] + factor * (alpha[slot] - previous[slot]))
+            moved[slot] = max(0.0, alpha[slot] + (alpha[slot] - previous[slot]))
             previous[slot] = alpha[slot]
             total += moved[slot]
         # With a fixed sum the total is positive: some dual variable has not shrunk.

@@ -1,8 +1,8 @@
 """From dense rows to compressed sparse ones: what is left when the zeros are dropped.
 
-Every entry is written to the next free place, but only one that is not zero moves that place on.
-So the loop has no branch that depends on the data, which a processor would guess wrong all the time
-in handwriting: strokes are neither rare nor regular.  The price is room for all entries.
+Every entry is written to the next free place, but only one that is not zero moves that place on.  So no
+branch depends on the data, which a processor would often guess wrong in handwriting, where strokes are
+neither rare nor regular.  The price is room for all entries.
 """
 
 from __future__ import annotations

@@ -2,18 +2,17 @@
 
 For each node and label the upward sweep keeps the ``k`` best scores of the subtree below, best first.
 Two operations on such lists are needed, and for both the ``k`` best of the result need only the
-``k`` best of the parts:
+``k`` best of the parts.
 
-* *choose*: a child's message lists the best over all labels ``b`` of the child of
-  ``score[t, b, rank] + edge[a, b]``: a merge of sorted lists;
-* *combine*: a parent's list and a child's message add up, each entry of one with each of the other.
+* *Choose*: a child's message lists the best over all labels ``b`` of the child of
+  ``score[t, b, rank] + edge[a, b]``: a merge of sorted lists.
+* *Combine*: a parent's list and a child's message add up, each entry of one with each of the other.
   Of the sums ``x[i] + y[j]`` those of row ``i`` are sorted, and row ``i + 1`` is no better than row
   ``i`` entry by entry, so it is looked at only after the first of row ``i`` is taken.
 
 Which parts an entry came from is noted, and followed down from the root.  Several roots are the
-children of one more node that has a single label and no potential.  Of equal scores the lowest label
-comes first, as in the maximisation; the additions are the same ones in the same order, so the first
-labelling is the best labelling bit for bit.
+children of one more node that has a single label and no potential.  Ties and the order of additions
+are those of the maximisation, so the first labelling is the best labelling bit for bit.
 """
 
 from __future__ import annotations

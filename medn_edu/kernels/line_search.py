@@ -4,8 +4,8 @@ A prior with a bounded domain makes the dual a barrier: towards the end of the d
 to minus infinity.  So the maximum along a direction lies inside, and Newton's method finds the root of
 the slope, with bisection where it would leave the interval known to hold it.
 
-The search is written here once, as what to do between two evaluations of the slope.  `block_step.search`
-evaluates it in compiled code, `medn_edu.solvers.line_search` in Python.
+This is what to do between two evaluations of the slope.  `medn_edu.kernels.block_step` evaluates it in
+compiled code, `medn_edu.solvers.line_search` in Python.
 """
 
 from __future__ import annotations

@@ -1,26 +1,25 @@
 """The sum over all labellings of a forest, and marginals: scaled, and in the log domain.
 
-Both ways are the two sweeps of the maximisation with ``max`` replaced by a sum.  In the *scaled* way
-numbers are exponentials already: with ``v[b]`` the (exponentiated) potentials of child ``t`` times
-the messages of its own children, the message to the parent is the matrix product
-``u[a] = sum_b exp(edge[a, b]) v[b]``.  The parent's ``v`` is multiplied by it and scaled to sum to
-one; the logarithms of the scales add up to the log-partition.  Going down, with ``mu`` the marginals
-of the parent and ``q[a] = mu[a] / u[a]``, the marginals of the edge are ``q[a] exp(edge[a, b]) v[b]``
-and those of the child their sum over ``a``: one more matrix product.  No logarithm or exponential is
-taken inside, which makes it several times faster than the log domain, and it is as exact, unless a
-number becomes too small to be told from zero.
+Both ways are the two sweeps of the maximisation with ``max`` replaced by a sum.  The *scaled* way works
+on exponentials.  With ``v[b]`` the exponentiated potentials of child ``t`` times the messages of its
+own children, the message to the parent is the matrix product ``u[a] = sum_b exp(edge[a, b]) v[b]``.
+The parent's ``v`` is multiplied by it and scaled to sum to one.  The logarithms of the scales add up to
+the log-partition.  Going down, with ``mu`` the marginals of the parent and ``q[a] = mu[a] / u[a]``, the
+marginals of the edge are ``q[a] exp(edge[a, b]) v[b]``, and their sum over ``a`` gives those of the
+child: one more matrix product.  No logarithm or exponential is taken inside, which makes this several
+times faster than the log domain.  It is as exact, unless a number becomes too small to be told from 0.
 
 That is watched for.  While every factor is either truly zero (forbidden) or at least ``TINY`` = 1e-100
 relative to its row's scale, every product of three is at least 1e-300, so nothing is ever lost.  A
 sample in which a smaller number turns up, as at low temperatures, is looked at more closely.  As all
 factors are at most 1, a labelling that goes through a number below ``LEAST`` = 1e-290 has less than
 that, and even all of them together less than ``n_labels ** n_nodes`` times as much.  If that is below
-1e-17 of the sum over all labellings, it is as nothing, to probabilities as to the sum.  Otherwise the
-sample is ``lost`` and is done again in the *log domain*, where only differences are exponentiated, and
-of these only those that matter: the rest is below the rounding of the largest.
+1e-17 of the sum over all labellings, it does not matter.  Otherwise the sample is ``lost`` and is done
+again in the *log domain*, where only differences are exponentiated, and of these only those that are
+not below the rounding of the largest.
 
 Entropies come with the downward sweep.  On a forest ``H = sum_roots H(root) + sum_edges H(child |
-parent)``, and from the edge marginals ``q[a] exp(edge[a, b]) v[b]`` above, whose logarithm is a sum,
+parent)``, and from the edge marginals above, whose logarithm is a sum,
 
     H(child | parent) = sum_a mu[a] log u[a] - sum_b nu[b] log v[b] - sum_ab q[a] r[a, b] v[b],
 
@@ -88,13 +87,12 @@ def centre(
         n_low = 0
         for t in range(offsets[i], offsets[i + 1]):
             row, out = node[t - offset], centred[t - base]
+            for a in range(n_labels):
+                out[a] = row[a]
             if parents[t] >= 0:
                 given = edge_shift[edge_types[t]]
                 for a in range(n_labels):
-                    out[a] = row[a] + given[a]
-            else:
-                for a in range(n_labels):
-                    out[a] = row[a]
+                    out[a] += given[a]
             largest = _maximum(out)
             if largest == -np.inf:
                 largest = 0.0  # no label is possible here; the sum will say so
@@ -144,8 +142,7 @@ def scaled_up(
                 x = row[a] / norm
                 n_low += 1 if (x < TINY) & (x > 0.0) else 0
                 row[a] = x if x > LEAST else 0.0
-            if n_low > 0:
-                is_low = True
+            is_low = is_low or n_low > 0
             if norm < TINY:
                 log_total += math.log(norm)
                 continue
@@ -267,11 +264,10 @@ def log_down(
 ):
     """Downward sweep over the lost ones of samples ``first <= i < last`` after `log_up`.
 
-    An edge's marginal is the parent's times the probability of the child's label given the
-    parent's.  The latter is normalised once more from the terms of the message: where these are as
-    large as 1e16, their rounding alone would spoil a difference of logarithms.  Edge marginals times
-    ``weight`` are added to ``counts`` and, if wanted, written into ``pairs``; ``entropy[i - first]``
-    becomes the entropy.
+    An edge's marginal is the parent's times the probability of the child's label given the parent's.
+    The latter is normalised once more from the terms of the message: where these are as large as 1e16,
+    their rounding alone would spoil a difference of logarithms.  Edge marginals times ``weight`` are
+    added to ``counts`` and, if wanted, written into ``pairs``.
     """
     n_labels = belief.shape[1]
     base = offsets[first]

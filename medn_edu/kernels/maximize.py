@@ -5,12 +5,10 @@ the parent may have, how well its own subtree can do: ``message[a] = max_b (scor
 The loop over ``a`` is the inner one: with the transposed table its accesses are contiguous and it is
 vectorised, which a search for the maximum over ``b`` is not.
 
-Going down, the best label of ``t`` given its parent's is found again from one row,
-``argmax_b (score[t, b] + edge[a, b])``.  That costs as little as a single label's message and saves
-storing a table of back-pointers.  Of labels that are equally good the lowest is taken.
-
-Both sweeps work on one sample, whose nodes are ``first <= t < last``, and in place.  Training calls
-them as well as inference.
+Going down, the best label of ``t`` given its parent's is found again from one row, which costs as
+little as a single label's message and saves storing a table of back-pointers.  Of labels that are
+equally good the lowest is taken.  Both sweeps work in place, on one sample with the nodes ``first <= t
+< last``.
 """
 
 from __future__ import annotations

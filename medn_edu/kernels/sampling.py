@@ -1,8 +1,7 @@
 """Random labellings of forests: exact, from the root down, and by Gibbs sampling.
 
 Both draw a label from weights given by logarithms, ``p[b]`` proportional to ``exp(x[b])``: the first
-label at which the running sum passes ``uniform * total``.  Uniform numbers are handed in, so that
-results depend on nothing but them.
+label at which the running sum passes ``uniform * total``.  Uniform numbers are handed in.
 """
 
 from __future__ import annotations
@@ -29,13 +28,12 @@ def draw_down(log_belief, edge, parents, edge_types, offsets, first, last, unifo
     for t in range(base, offsets[last]):
         row = log_belief[t - base]
         for draw in range(uniforms.shape[0]):
-            if parents[t] < 0:
-                for b in range(n_labels):
-                    x[b] = row[b]
-            else:
+            for b in range(n_labels):
+                x[b] = row[b]
+            if parents[t] >= 0:
                 step = edge[edge_types[t], labels[draw, parents[t]]]
                 for b in range(n_labels):
-                    x[b] = row[b] + step[b]
+                    x[b] += step[b]
             _running_sums(x, 1.0)
             labels[draw, t] = _drawn(x, uniforms[draw, t])
 

@@ -1,8 +1,7 @@
 """Scores and features: products of sparse node features with weights, and sums of features.
 
-Weights stand here as ``(n_features, n_labels)``, so that the innermost loop runs along the labels,
-which are contiguous: adding ``value * weights[column]`` for each non-zero value of a row is the
-whole product, and compilers vectorise it.  Several values at a time save traffic of the sums.
+Weights have the shape ``(n_features, n_labels)`` here, so that the innermost loop runs along the
+labels, which are contiguous: compilers vectorise it.  Several values at a time save traffic of the sums.
 """
 
 from __future__ import annotations
@@ -47,10 +46,7 @@ def node_scores(data, indices, indptr, weights, first, last, out):
 
 @kernel
 def add_feature_sums(data, indices, indptr, values, first, last, sums):
-    """Add ``sum_t outer(x_t, values[t - first])`` over ``first <= t < last`` to ``sums``.
-
-    ``sums`` has the shape of the weights, (n_features, n_labels).
-    """
+    """Add ``sum_t outer(x_t, values[t - first])`` over ``first <= t < last`` to ``sums``."""
     n_labels = sums.shape[1]
     for t in range(first, last):
         row = values[t - first]

@@ -1,10 +1,9 @@
 """What compiled code knows of priors and slacks: slopes and curvatures, by number.
 
-Kernels take no functions as arguments, so the priors and slacks that come with the package are told
-to them by a number and two parameters; `PRIORS` and `SLACKS` give the numbers by the names that
-`medn_edu.priors` and `medn_edu.slacks` use.  The elastic net is listed with the priors: its conjugate
-plays the part of ``Lambda``.  A prior that is not listed is asked in Python instead
-(`medn_edu.solvers.block_frank_wolfe`).
+Kernels take no functions as arguments, so they are told a prior or slack of the package by a number
+and two parameters.  `PRIORS` and `SLACKS` give the numbers by the names that `medn_edu.priors` and
+`medn_edu.slacks` use.  The elastic net is listed with the priors: its conjugate plays the part of
+``Lambda``.  A prior that is not listed is asked in Python instead.
 """
 
 from __future__ import annotations
@@ -66,9 +65,7 @@ def tilt(code, p, q, eta, variance):
     if code == EXPONENTIAL:  # Lambda = -log(1 - eta / p)
         slope = 1.0 / (p - eta)
         return slope, slope * slope
-    if (
-        code == ELASTIC_NET
-    ):  # Lambda = max(|eta| - p, 0)^2 / (2 q), whose curvature is at most 1 / q
+    if code == ELASTIC_NET:  # Lambda = max(|eta| - p, 0)^2 / (2 q); its curvature is at most 1 / q
         return math.copysign(max(abs(eta) - p, 0.0), eta) / q, 1.0 / q
     return _spike_slab(p, q, eta)
 
@@ -102,14 +99,14 @@ def _spike_slab(pi, variance, eta):
 def slack_slopes(code, constant, C, total):
     """First and second derivative of ``U*`` where a sample's dual variables sum to ``total``.
 
-    ``C`` is the constant times the sample's weight ``s``: the slack of a sample that counts ``s`` times
-    is ``s U(xi)``, whose conjugate is ``s U*(total / s)``.
+    ``C`` is the constant times the sample's weight ``c``: the slack of a sample that counts ``c`` times
+    is ``c U(xi)``, whose conjugate is ``c U*(total / c)``.
     """
     if code == LINEAR:
         return 0.0, 0.0
     if code == QUADRATIC:  # U* = total^2 / (2 C)
         return total / C, 1.0 / C
-    left = C - total  # U* = -s log(1 - total / C)
+    left = C - total  # U* = -c log(1 - total / C)
     weight = C / constant
     return weight / left, weight / left / left
 
@@ -127,7 +124,7 @@ def slack_slopes_along(code, constant, C, total, change, step):
 
 @inner_kernel
 def slack_gap(code, constant, C, total, violation):
-    """``s (U(xi) + U*(total / s))`` at the least slack that covers the largest violation."""
+    """``c (U(xi) + U*(total / c))`` at the least slack that covers the largest violation."""
     if code == LINEAR:
         return C * violation
     if code == QUADRATIC:

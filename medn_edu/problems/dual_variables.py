@@ -277,7 +277,7 @@ class DualMarginals:
 
 @dataclass(frozen=True, eq=False)
 class ModelDistributions:
-    """Dual variables ``alpha_i = s_i p_w(. | x_i)``, of which only what a dual value needs is kept."""
+    """Dual variables ``alpha_i = c_i p_w(. | x_i)``, of which only what a dual value needs is kept."""
 
     natural_parameter: np.ndarray  # eta, by which observed features exceed expected ones
     expected_losses: np.ndarray  # (n_samples,); zeros where the loss has no part in the problem
@@ -312,7 +312,7 @@ class ModelDistributions:
         return self.natural_parameter
 
     def entropies(self, data: LabelledSamples) -> np.ndarray:
-        """Return ``s_i H(p_w(. | x_i))``, shape (n_samples,)."""
+        """Return ``c_i H(p_w(. | x_i))``, shape (n_samples,)."""
         return data.sample_weight * self.entropy
 
     def is_feasible(self, data: LabelledSamples) -> bool:

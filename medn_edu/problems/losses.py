@@ -107,7 +107,7 @@ class MarginLoss:
         return Evaluation(losses, rounding, not bool((error <= _NEGLIGIBLE).all()))  # NaN counts
 
     def _conjugate(self, data: LabelledSamples, alpha: Dual) -> float:
-        """Return ``sum_i U*(s_i)``; infinity where dual variables are not feasible."""
+        """Return ``sum_i c_i U*(s_i / c_i)``; infinity where dual variables are not feasible."""
         if not alpha.is_feasible(data):
             return math.inf
         return math.fsum(self._conjugates(data, alpha.totals(data)))
@@ -159,7 +159,7 @@ class SoftMaxLoss:
         return Evaluation(np.maximum(log_sums - true_scores, 0.0))
 
     def _conjugate(self, data: LabelledSamples, alpha: Dual) -> float:
-        """Return ``-epsilon sum_i s_i H(alpha_i / s_i)``; infinity where ``alpha`` is not feasible."""
+        """Return ``-epsilon sum_i c_i H(alpha_i / c_i)``; infinity where ``alpha`` is not feasible."""
         assert not isinstance(alpha, DualMarginals)
         sums = np.allclose(alpha.totals(data), data.sample_weight, rtol=1e-9, atol=0.0)
         if not (sums and alpha.is_feasible(data)):

@@ -1,9 +1,9 @@
 r"""One problem: data, a loss and a regulariser joined into a primal, a dual and a certificate.
 
-With the Hamming loss, the number of wrong nodes, and ``s_i`` the weight of sample ``i``, training
-minimises
+With the Hamming loss, the number of wrong nodes, and ``c_i`` the weight of sample ``i``, usually 1,
+training minimises
 
-    P(w) = R(w) + sum_i s_i l_i(w).
+    P(w) = R(w) + sum_i c_i l_i(w).
 
 Neither part is divided by the number of samples or nodes.  `medn_edu.problems.losses` has the losses
 ``l_i``, `medn_edu.problems.regularisers` the regularisers ``R``; a prior is one of them.
@@ -26,12 +26,12 @@ The dual, and the gap
 ---------------------
 The dual variables are ``alpha_i(y)``, and with ``eta = sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))``
 
-    D(alpha) = sum_i,y alpha_i(y) loss_i(y) - R*(eta) - sum_i l_i*(alpha_i).
+    D(alpha) = sum_i,y alpha_i(y) loss_i(y) - R*(eta) - sum_i c_i l_i*(alpha_i / c_i).
 
-For P1 this is D1 of Theorem 2: ``R* = sum_k Lambda(eta_k)``, and ``l_i*`` is the conjugate of the
-slack at ``sum_y alpha_i(y)``.  With a linear slack the labellings include the true one, and their dual
-variables add up to ``C``; other slacks leave the sum free.  For the soft-max loss ``l_i*`` is minus
-``epsilon`` times an entropy (Hazan and Urtasun 2010, Claim 1 with ``p = q = 2``).
+For P1 this is D1 of Theorem 2: ``R* = sum_k Lambda(eta_k)``, and ``l_i*`` is ``U*``, the conjugate of
+the slack's price, at the total ``sum_y alpha_i(y) / c_i``.  With a linear slack the labellings include
+the true one, and the total is ``C``; other slacks leave it free.  For the soft-max loss ``l_i*`` is
+minus ``epsilon`` times an entropy (Hazan and Urtasun 2010, Claim 1 with ``p = q = 2``).
 
 No ``D(alpha)`` exceeds any ``P(w)``, so the *duality gap* between two points bounds how far ``w`` is
 from optimal.  `Problem.certify` computes it from ``w`` and ``alpha`` alone, never from what a solver
@@ -219,7 +219,7 @@ class Problem:
 
     @cached_property
     def observed(self) -> np.ndarray:
-        """Observed features ``sum_i s_i f(x_i, y_i)``, shape (n_weights,)."""
+        """Observed features ``sum_i c_i f(x_i, y_i)``, shape (n_weights,)."""
         data, samples, weight = self.data, self.data.samples, self.data.sample_weight
         truth = np.zeros((samples.n_nodes, data.n_labels))
         truth[np.arange(samples.n_nodes), data.labels] = weight[samples.sample_of_node]
@@ -243,7 +243,7 @@ class Problem:
         return self.regulariser.value(weights) + self.total_loss(weights)
 
     def total_loss(self, weights: np.ndarray) -> float:
-        """Return ``sum_i s_i l_i(w)``, for the margin loss ``sum_i U(xi_i)``."""
+        """Return ``sum_i c_i l_i(w)``, for the margin loss ``sum_i U(xi_i)``."""
         return self._sum(self.loss._evaluate(self, weights))
 
     def _sum(self, found: Evaluation) -> float:

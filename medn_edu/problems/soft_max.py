@@ -3,7 +3,7 @@
 With an elastic net the objective is ``P(w) = S(w) + l1 |w|_1``.  Its *smooth part* ``S``, the losses and
 the squares, has the gradient
 
-    l2 w + sum_i s_i (E_p f(x_i, y) - f(x_i, y_i)),    p = p_w(. | x_i),
+    l2 w + sum_i c_i (E_p f(x_i, y) - f(x_i, y_i)),    p = p_w(. | x_i),
 
 so one sweep over the samples gives the value, the gradient and, from these two, the gap.  Each function
 takes a `Problem` with a `SoftMaxLoss` and an `ElasticNet`, and raises a TypeError for any other.
@@ -74,11 +74,11 @@ def gap_estimate(
 class Curvature:
     """Parts from which an approximation of the Hessian of the soft-max loss is built.
 
-    With ``p_t`` the marginals of node ``t``, ``s_t`` its weight and ``n`` the expected transitions.
+    With ``p_t`` the marginals of node ``t``, ``c_t`` its weight and ``n`` the expected transitions.
     """
 
-    labels: np.ndarray  # sum_t s_t (diag(p_t) - p_t p_t^T) / epsilon: label covariances, summed
-    trace: np.ndarray  # (n_nodes,): trace of each node's label covariance, s_t (1 - |p_t|^2)
+    labels: np.ndarray  # sum_t c_t (diag(p_t) - p_t p_t^T) / epsilon: label covariances, summed
+    trace: np.ndarray  # (n_nodes,): trace of each node's label covariance, c_t (1 - |p_t|^2)
     transitions: np.ndarray  # n_ab (1 - n_ab / n_a) / epsilon: a diagonal for transitions
 
 
@@ -89,18 +89,18 @@ def curvature(problem: Problem, weights: np.ndarray) -> Curvature:
         loss._potentials(problem, weights), loss.epsilon,
         sample_weight=data.sample_weight, n_jobs=problem.n_jobs,
     )  # fmt: skip
-    p, s = marginals.node, data.sample_weight[data.samples.sample_of_node]
-    weighted, counts = p * s[:, None], marginals.edge_counts
+    p, c = marginals.node, data.sample_weight[data.samples.sample_of_node]
+    weighted, counts = p * c[:, None], marginals.edge_counts
     from_parent = np.maximum(counts.sum(axis=2, keepdims=True), np.finfo(float).tiny)
     return Curvature(
         labels=(np.diag(weighted.sum(axis=0)) - weighted.T @ p) / loss.epsilon,
-        trace=s - np.einsum("ta,ta->t", weighted, p),
+        trace=c - np.einsum("ta,ta->t", weighted, p),
         transitions=np.maximum(counts * (1.0 - counts / from_parent), 0.0) / loss.epsilon,
     )
 
 
 def softness(problem: Problem) -> float:
-    """Return by how much soft-max and max can differ, ``epsilon sum_i s_i log |Y_i|``."""
+    """Return by how much soft-max and max can differ, ``epsilon sum_i c_i log |Y_i|``."""
     even = problem.potentials(np.zeros(problem.weight_shape.size))
     log_numbers = inference.log_partition(even, n_jobs=problem.n_jobs)
     return problem.soft_max_loss.epsilon * math.fsum(problem.data.sample_weight * log_numbers)

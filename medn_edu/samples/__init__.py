@@ -9,8 +9,9 @@ The way of a sample through this folder:
 4. For training, `encode_labels` turns labels into codes, `forbidden_to_allowed` makes a table of
    allowed transitions, and `label_samples` joins them with the samples (``labels.py``).
 
-Each check raises a TypeError or ValueError of one sentence.  Nothing above this folder checks samples
-again.  `medn_edu.samples.structures` says what a packed sample is.
+Each check raises a TypeError or ValueError of one sentence.  The rooms that import this one take
+samples for granted; only `pack` looks again at `Samples` that a user hands in, at their arrays first,
+then at values and width.  `medn_edu.samples.structures` says what a packed sample is.
 """
 
 from __future__ import annotations

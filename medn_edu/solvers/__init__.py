@@ -2,16 +2,15 @@
 
 A solver improves a problem and does nothing else.  Each ``next`` runs one *pass* (about one look at
 every sample) and yields an `Iterate`: the live weights, a cheap guess of how far they are from optimal,
-and a way to ask for the dual variables.  It does not time itself, decide when to stop, print or draw.
-That is up to its caller: usually `medn_edu.results.run`, in a notebook a plain ``for`` loop,
+and a way to ask for the dual variables.  Its caller decides when to stop, and can watch, record or draw:
+usually that is `medn_edu.results.run`, in a notebook a plain ``for`` loop,
 
     for iterate in block_frank_wolfe(problem, rng=np.random.default_rng(0)):
         draw(iterate.weights)
         if iterate.gap_estimate < 1.0:
             break
 
-So anything can be watched, recorded or interrupted, and no algorithm is written a second time for the
-sake of an animation.  The models use these:
+The models use these:
 
 * `block_frank_wolfe`: maximum entropy discrimination with any prior and slack, M3N included.
 * `l1_path`: L1-M3N, as the end of a path of Laplace MEDNs.
@@ -23,8 +22,7 @@ sake of an animation.  The models use these:
 with an underscore hold what solvers share.
 
 **To add a solver,** write a generator ``name(problem, *, rng, ...)`` that yields `Iterate`, export it
-here, and give it a name where a model chooses (`M3N_SOLVERS`, or ``CRF``).  Stopping, the certificate
-and the trace come from `medn_edu.results.run`.
+here, and give it a name where a model chooses (`M3N_SOLVERS`, or ``CRF``).
 """
 
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe

@@ -2,57 +2,42 @@
 
 The numbers are in four bundles of arrays: the training samples (`Blocks`, which never change), the
 kept labellings with their dual variables (`Atoms`), the prior tilted by them (`TiltedPrior`), and
-scratch space.  The methods of `DualState` are the moves of `medn_edu.solvers.block_frank_wolfe`, which
-`medn_edu.kernels.block_step` makes.
+scratch space (`Workspace`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from medn_edu.kernels import block_step as kernels
-from medn_edu.kernels.atoms import drop_atoms
-from medn_edu.kernels.bundles import Parameters
+from medn_edu.kernels.atoms import Atoms, drop_atoms
+from medn_edu.kernels.bundles import Blocks, Parameters
 from medn_edu.kernels.tilting import (
     EXPONENTIAL_SLACK,
     LINEAR,
     OWN,
     PRIORS,
+    QUADRATIC,
     SLACKS,
     slack_slopes_along,
 )
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import DualVariables
-from medn_edu.solvers._arena import atoms_of, dual_variables, empty_arena, enlarged, every_atom
+from medn_edu.problems import DualVariables, Problem
 from medn_edu.solvers._training import (
     kernel_order,
     public_order,
+    starting_point,
     tilted_prior,
     training_blocks,
     workspace,
 )
-from medn_edu.solvers._warm_start import starting_point
 from medn_edu.solvers.line_search import highest_point
-
-if TYPE_CHECKING:
-    from medn_edu.problems import Problem
 
 __all__ = ["DualState"]
 
-# Measured on the OCR letters; the optimum does not depend on them, times do, and only mildly.
-_N_STEPS = 20  # at most so many pairwise steps in a visit,
-_ACCURACY = 0.1  # until violations differ by this share of what they differed by at first
-_EXTRAPOLATION = 1.0  # how far to extrapolate at most, in steps from the round before
-
 
 class DualState:
-    """All arrays the kernels work on, and the kernels as methods that enlarge the arena at need.
-
-    ``gram_budget`` is how many bytes Gram matrices of node features may take, and ``capacity`` for how
-    many labellings per sample there is room at first.
-    """
+    """All arrays the kernels work on, and the kernels as methods that enlarge the arena at need."""
 
     def __init__(self, problem: Problem, gram_budget: int, capacity: int) -> None:
         self.problem = problem
@@ -65,18 +50,9 @@ class DualState:
         self.gaps = np.full(len(self.blocks.C), np.inf)
         # Without a linear slack atom 0 is a source, whose dual variable means nothing.
         self.source = 0 if self.parameters.slack == LINEAR else 1
-        self._tilt(np.zeros(self.shape.size))
-
-    @property
-    def passes_between_rebuilds(self) -> int:
-        """How often everything is to be computed afresh from the dual variables.
-
-        With the standard normal prior rounding errors of eta stay as small as they are.  Near the end of
-        a domain means magnify them.
-        """
-        return 20 if self.parameters.unit else 1
-
-    # -- reading ----------------------------------------------------------------------------
+        # With the standard normal prior rounding errors of eta stay as small as they are.  Near the end
+        # of a domain means magnify them.
+        self.passes_between_rebuilds = 20 if self.parameters.unit else 1
 
     def weights(self) -> np.ndarray:
         """Return the posterior means as a flat vector in the public order, a copy."""
@@ -96,42 +72,38 @@ class DualState:
 
     def dual_variables(self) -> DualVariables:
         """Collect the labellings in use and their dual variables."""
-        return dual_variables(self.atoms, self.blocks, self.source)
-
-    # -- moving -----------------------------------------------------------------------------
+        atoms = self.atoms
+        sample, number = _every_atom(atoms, self.source)
+        lengths = np.diff(self.blocks.offsets)[sample]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        start = atoms.first_label[sample] + number * lengths
+        labels = atoms.labels[np.arange(offsets[-1]) + np.repeat(start - offsets[:-1], lengths)]
+        return DualVariables(sample, offsets, labels, atoms.alpha[atoms.first[sample] + number])
 
     def load(self, warm_start: DualVariables | None) -> None:
-        """Start from an earlier solution, or from that share of it at which the dual is largest.
+        """Start from that share of an earlier solution at which the dual is largest.
 
         A share of 0, where only the true labellings are in use, is always feasible.
         """
         is_fixed = self.source == 0
         alpha = starting_point(warm_start, self.problem.data, self.blocks.C, is_fixed=is_fixed)
-        self.atoms = empty_arena(self.blocks, self.capacity)
+        self.atoms = _empty_arena(self.blocks, self.capacity)
+        self._tilt(np.zeros(self.shape.size))
+        labels = alpha.labels.astype(np.int64)  # a copy, which may be written to
+        given = (alpha.sample, alpha.offsets, labels, alpha.values)
+        shape, unit, variance = self.tilted.coef.shape, self.parameters.unit, self.tilted.variance
         done = 0
         while done < len(alpha):
             done = kernels.load_atoms(
-                done,
-                alpha.sample,
-                alpha.offsets,
-                alpha.labels.astype(np.int64),  # a copy, which may be written to
-                alpha.values,
-                self.blocks,
-                self.tilted.coef.shape,
-                self.parameters.unit,
-                self.tilted.variance,
-                self.atoms,
-                self.work,
+                done, *given, self.blocks, shape, unit, variance, self.atoms, self.work
             )
             if done < len(alpha):
-                self.atoms = enlarged(self.atoms)  # a block that needs more asks again
+                self.atoms = _enlarged(self.atoms)  # a block that needs more asks again
         eta = self._sum_eta()
-        if not eta.any():
-            self._tilt(eta)
-            return
-        share = self._search_everywhere(np.zeros_like(eta), eta, np.zeros_like(self.gaps))
-        self._shrink(max(share, 1e-300))
-        self._tilt(share * eta)
+        if eta.any():
+            share = self._search_everywhere(eta, np.zeros_like(self.gaps))
+            self._shrink(max(share, 1e-300))
+            self._tilt(share * eta)
 
     def rebuild(self) -> None:
         """Compute everything afresh from the dual variables: steps add rounding to eta."""
@@ -143,25 +115,16 @@ class DualState:
 
     def visit(self, order: np.ndarray, *, with_oracle: bool) -> None:
         """Make a step in each of these blocks."""
-        position = 0
+        position, blocks, parameters, gaps = 0, self.blocks, self.parameters, self.gaps
         while position < len(order):
+            tilted, atoms, work = self.tilted, self.atoms, self.work
             position, n_cells, loss, change, total = kernels.visit_blocks(
-                order,
-                position,
-                self.blocks,
-                self.tilted,
-                self.parameters,
-                self.atoms,
-                self.work,
-                self.gaps,
-                with_oracle,
-                _N_STEPS,
-                _ACCURACY,
+                order, position, blocks, tilted, parameters, atoms, work, gaps, with_oracle
             )
             if n_cells < 0:
-                self.atoms = enlarged(self.atoms)  # a block that needs more asks again
+                self.atoms = _enlarged(self.atoms)  # a block that needs more asks again
             elif position < len(order):
-                self._finish_step(order[position], self.work.cells[:n_cells], loss, change, total)
+                self._finish_step(order[position], work.cells[:n_cells], loss, change, total)
                 position += 1
 
     def extrapolate(self) -> None:
@@ -170,26 +133,17 @@ class DualState:
         if self.source > 0:
             self._move_everything()
             _, total = self._sum_losses()
-        atoms, is_fixed = self.atoms, self.source == 0
+        atoms, C, is_fixed = self.atoms, self.blocks.C, self.source == 0
         kernels.extrapolate(
-            self.blocks.C,
-            is_fixed,
-            _EXTRAPOLATION,
-            atoms.first,
-            atoms.count,
-            atoms.alpha,
-            atoms.previous,
-            atoms.moved,
+            C, is_fixed, atoms.first, atoms.count, atoms.alpha, atoms.previous, atoms.moved
         )
         delta = self._sum_moves()
-        step = self._search_everywhere(self.tilted.eta, delta, total)
+        step = self._search_everywhere(delta, total)
         if step > 0:
             if self.source > 0:
                 atoms.moved[atoms.first] = 0.0
             kernels.take_step(atoms.alpha, atoms.moved, step)
             self._tilt(self.tilted.eta + step * delta)
-
-    # -- shared pieces ----------------------------------------------------------------------
 
     def _tilt(self, eta: np.ndarray) -> None:
         self.tilted = tilted_prior(self.problem, eta, unit=self.parameters.unit)
@@ -221,7 +175,7 @@ class DualState:
     def _shrink(self, share: float) -> None:
         """Keep a share of what was loaded; what a fixed sum lacks goes back to the true labelling."""
         atoms = self.atoms
-        sample, number = every_atom(atoms, 1)
+        sample, number = _every_atom(atoms, 1)
         slot = atoms.first[sample] + number
         rest = (1.0 - share) * atoms.alpha[slot]
         atoms.alpha[slot] -= rest
@@ -237,16 +191,15 @@ class DualState:
 
     def _search(
         self,
-        eta: np.ndarray,
-        delta: np.ndarray,
         cells: np.ndarray,
+        delta: np.ndarray,
         loss: float,
         C: np.ndarray,
         total: np.ndarray,
         change: np.ndarray,
     ) -> float:
         """Return how far to go along ``delta``, which some cells of eta and some blocks move along."""
-        prior, index = self.problem.prior, self.order[cells]
+        eta, prior, index = self.tilted.eta[cells], self.problem.prior, self.order[cells]
         slack, constant = self.parameters.slack, self.parameters.constant
 
         def slope(step: float) -> tuple[float, float]:
@@ -263,31 +216,35 @@ class DualState:
             limit = float(np.min((C[up] - total[up]) / change[up], initial=limit))
         return highest_point(slope, slope(0.0)[0], limit)
 
-    def _search_everywhere(self, eta: np.ndarray, delta: np.ndarray, total: np.ndarray) -> float:
+    def _search_everywhere(self, delta: np.ndarray, total: np.ndarray) -> float:
         """Return how far to go along a direction in which all blocks move at once."""
         loss, change = self._sum_losses()
         cells = np.flatnonzero(delta)
-        C = self.blocks.C
-        return self._search(eta[cells], delta[cells], cells, float(loss.sum()), C, total, change)
+        return self._search(cells, delta[cells], float(loss.sum()), self.blocks.C, total, change)
 
     def _finish_step(
         self, i: int, cells: np.ndarray, loss: float, change: float, total: float
     ) -> None:
         """Do what the kernel does with a prior it knows: search along the direction and go there."""
         prior, tilted, work, index = self.problem.prior, self.tilted, self.work, self.order[cells]
-        eta, delta, C = tilted.eta[cells], work.delta[cells], self.blocks.C[i : i + 1]
-        step = self._search(eta, delta, cells, loss, C, np.array([total]), np.array([change]))
-        eta = eta + step * delta
+        delta, C = work.delta[cells], self.blocks.C[i : i + 1]
+        step = self._search(cells, delta, loss, C, np.array([total]), np.array([change]))
+        eta = tilted.eta[cells] + step * delta
         tilted.eta[cells] = eta
         tilted.mean[cells] = prior.mean(eta, index)
         tilted.variance[cells] = prior.variance(eta, index)
         kernels.copy_transitions(
             cells, work.delta, work.seen, tilted.mean, tilted.edge, tilted.edge_by_child
         )
-        atoms = atoms_of(self.atoms, self.blocks, i)
-        kernels.take_step(atoms.alpha[self.source :], atoms.moved[self.source :], step)
-        self.atoms.count[i] = drop_atoms(
-            len(atoms.alpha), atoms.alpha, atoms.previous, atoms.labels, atoms.products
+        atoms, n_nodes = self.atoms, self.blocks.offsets[i + 1] - self.blocks.offsets[i]
+        count, capacity = atoms.count[i], atoms.capacity[i]
+        slots = slice(atoms.first[i], atoms.first[i] + count)
+        alpha, previous, moved = atoms.alpha[slots], atoms.previous[slots], atoms.moved[slots]
+        labels = atoms.labels[atoms.first_label[i] :][: count * n_nodes].reshape(count, n_nodes)
+        products = atoms.products[atoms.first_product[i] :][: capacity**2]
+        kernels.take_step(alpha[self.source :], moved[self.source :], step)
+        atoms.count[i] = drop_atoms(
+            count, alpha, previous, labels, products.reshape(capacity, capacity)
         )
 
 
@@ -302,8 +259,50 @@ def _parameters(problem: Problem) -> Parameters:
         q=q,
         lower=float(lower),
         upper=float(upper),
-        # An exponential slack bends the dual even then.
-        unit=problem.prior == GaussianPrior() and SLACKS[slack] != EXPONENTIAL_SLACK,
+        # With another slack the dual is no parabola even then.
+        unit=problem.prior == GaussianPrior() and SLACKS[slack] in (LINEAR, QUADRATIC),
         slack=SLACKS[slack],
         constant=constant,
     )
+
+
+def _empty_arena(blocks: Blocks, capacity: int) -> Atoms:
+    """Return an arena in which each block has room for ``capacity`` atoms and there is no more."""
+    n_samples, n_nodes = len(blocks.C), len(blocks.parents)
+    number, n_slots = np.arange(n_samples), capacity * n_samples
+    used = np.array([n_slots, capacity * n_nodes, capacity**2 * n_samples])
+    return Atoms(
+        used=used,
+        first=capacity * number,
+        capacity=np.full(n_samples, capacity),
+        count=np.zeros(n_samples, dtype=np.int64),
+        first_label=capacity * blocks.offsets[:-1],
+        first_product=capacity**2 * number,
+        alpha=np.zeros(n_slots),
+        previous=np.zeros(n_slots),
+        violation=np.zeros(n_slots),
+        moved=np.zeros(n_slots),
+        labels=np.zeros(used[1], dtype=np.int64),
+        products=np.zeros(used[2]),
+    )
+
+
+def _enlarged(atoms: Atoms) -> Atoms:
+    """Return an arena of twice the size with the same atoms in the same places."""
+    n_slots = len(atoms.alpha)
+    return atoms._replace(
+        alpha=np.pad(atoms.alpha, (0, n_slots)),
+        previous=np.pad(atoms.previous, (0, n_slots)),
+        violation=np.pad(atoms.violation, (0, n_slots)),
+        moved=np.pad(atoms.moved, (0, n_slots)),
+        labels=np.pad(atoms.labels, (0, len(atoms.labels))),
+        products=np.pad(atoms.products, (0, 3 * len(atoms.products))),
+    )
+
+
+def _every_atom(atoms: Atoms, first: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sample of each atom and its number there, from the ``first`` number on."""
+    count = atoms.count
+    sample = np.repeat(np.arange(len(count)), count)
+    number = np.arange(len(sample)) - np.repeat(np.cumsum(count) - count, count)
+    return sample[number >= first], number[number >= first]

@@ -15,15 +15,14 @@ label.  The product of the averages stands in for the average of the products,
 adds no curvature.  Boehning (1992) bounds the Hessian in this form; Martens and Grosse (2015) use it
 for neural networks.  With the eigenvectors ``M = V diag(m) V^T`` and ``G = U diag(g) U^T`` its inverse
 is four small products and a division by ``m_a g_k + floor``.  Transition weights get a diagonal, and
-with very many features ``G`` is reduced to its diagonal as well, so that nothing larger than the
-weights is stored.
+with very many features only the diagonal of ``G`` is kept.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from medn_edu.problems.soft_max import Curvature
+from medn_edu.problems import Problem, soft_max
 from medn_edu.results import OVERFLOW
 from medn_edu.samples import LabelledSamples
 
@@ -36,29 +35,23 @@ MAX_GRAM_NODES = 8192  # nodes from which the feature factor is estimated
 class InitialHessian:
     """``M (x) G + floor I`` for labels and features and a diagonal for transitions.
 
-    The floor is a share of the largest curvature, at least ``least_floor``, the curvature of the
-    penalty; it keeps weights that hardly matter in place.  ``diagonal`` is that of the matrix.  A
-    ValueError says so if numbers have overflowed.
+    It is computed at some weights: a sweep over all samples.  The floor is a share of the largest
+    curvature, at least that of the penalty; it keeps weights that hardly matter in place.  ``diagonal``
+    is that of the matrix.
     """
 
-    def __init__(
-        self,
-        data: LabelledSamples,
-        curvature: Curvature,
-        *,
-        floor_share: float,
-        least_floor: float = 0.0,
-    ) -> None:
-        self._shape = data.weight_shape
+    def __init__(self, problem: Problem, weights: np.ndarray, floor_share: float) -> None:
+        self._shape = problem.weight_shape
+        curvature = soft_max.curvature(problem, weights)
         try:
             label_values, self._label_vectors = np.linalg.eigh(curvature.labels)
-            feature_values, self._feature_vectors = _feature_factor(data, curvature.trace)
+            feature_values, self._feature_vectors = _feature_factor(problem.data, curvature.trace)
         except np.linalg.LinAlgError:  # there are infinite entries
             raise ValueError(OVERFLOW) from None
         by_feature = np.maximum(feature_values, 0.0)
         self._coef_values = np.maximum(label_values, 0.0)[:, None] * by_feature
         largest = max(self._coef_values.max(), curvature.transitions.max())
-        floor = max(least_floor, floor_share * largest, np.finfo(float).tiny)
+        floor = max(problem.elastic_net.l2, floor_share * largest, np.finfo(float).tiny)
         self._coef_values += floor
         self._transitions = curvature.transitions + floor
         diagonal = by_feature

@@ -9,7 +9,7 @@ import numpy as np
 
 from medn_edu.problems import DualVariables, L1Norm, Problem
 from medn_edu.results import Iterate
-from medn_edu.solvers._warm_start import check_warm_start
+from medn_edu.solvers._training import check_warm_start
 
 __all__ = ["Bounds", "check_l1_problem", "fitting"]
 
@@ -29,10 +29,7 @@ def fitting(problem: Problem, sample: np.ndarray, values: np.ndarray) -> np.ndar
 
 
 class Bounds:
-    """The best weights so far with their objective, and the dual variables of the largest lower bound.
-
-    At first all weights are 0.
-    """
+    """The best weights so far, with their objective, and the dual variables of the best lower bound."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -62,8 +59,8 @@ class Bounds:
     def visit(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Decode at these weights, keep them if they are the best so far, and return what was found."""
         labels, violation = self.decode(weights)
-        slack = self.problem.C @ np.maximum(violation, 0.0)
-        upper = self.problem.regulariser.value(weights) + float(slack)
+        slack = float(self.problem.C @ np.maximum(violation, 0.0))
+        upper = self.problem.regulariser.value(weights) + slack
         if upper < self.upper:
             self.weights, self.upper = weights.copy(), upper
         return labels, violation

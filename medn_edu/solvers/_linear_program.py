@@ -49,11 +49,7 @@ class ProgramSolution:
 
 
 class LinearProgram:
-    """A working set of labellings, and the program over it.
-
-    ``features`` are the weights that may differ from 0, by default all; ``labellings`` are the working
-    set at first, by default empty.
-    """
+    """A working set of labellings, and the program over it; other weights than ``features`` are 0."""
 
     def __init__(
         self,
@@ -64,22 +60,19 @@ class LinearProgram:
         import highspy
 
         self.problem = problem
-        self._infinity = highspy.kHighsInf
         self._highs = highspy.Highs()
-        for option, value in {
-            "output_flag": False,
-            "threads": 1,
-            "random_seed": 0,
-            "simplex_iteration_limit": _MOST_ITERATIONS,
-            "primal_feasibility_tolerance": _FEASIBLE,
-            "dual_feasibility_tolerance": _FEASIBLE,
-        }.items():
-            self._highs.setOptionValue(option, value)
-        n_samples, n_weights = problem.n_samples, problem.weight_shape.size
+        self._highs.setOptionValue("output_flag", False)
+        self._highs.setOptionValue("threads", 1)
+        self._highs.setOptionValue("random_seed", 0)
+        self._highs.setOptionValue("simplex_iteration_limit", _MOST_ITERATIONS)
+        self._highs.setOptionValue("primal_feasibility_tolerance", _FEASIBLE)
+        self._highs.setOptionValue("dual_feasibility_tolerance", _FEASIBLE)
+        n_weights = problem.weight_shape.size
         self.rows = sp.csr_matrix((0, n_weights))
         self.labellings = DualVariables.empty()
-        self._column = np.full(n_weights, -1, dtype=np.int64)  # of mu_k; that of nu_k is the next
-        self._add_columns(problem.C, sp.csc_matrix((0, n_samples)))
+        # The columns are xi_i of all samples, then mu_k and nu_k of the features.
+        self._features = np.zeros(0, dtype=np.int64)
+        self._add_columns(problem.C, sp.csc_matrix((0, problem.n_samples)))
         self.add_features(np.arange(n_weights) if features is None else features)
         if labellings is not None:
             self.add(labellings)
@@ -89,19 +82,13 @@ class LinearProgram:
 
     def add_features(self, features: np.ndarray) -> None:
         """Let further weights differ from 0."""
-        features = features[self._column[features] < 0]
-        self._column[features] = self._n_columns + 2 * np.arange(len(features))
-        entries = _paired(self.rows[:, features])
-        self._add_columns(np.full(2 * len(features), 0.5), entries)
-
-    @property
-    def _n_columns(self) -> int:
-        return self._highs.getNumCol()
+        self._features = np.concatenate([self._features, features])
+        self._add_columns(np.full(2 * len(features), 0.5), _paired(self.rows[:, features]))
 
     def _add_columns(self, cost: np.ndarray, entries: sp.csc_matrix) -> None:
         n = len(cost)
         self._highs.addCols(
-            n, cost, np.zeros(n), np.full(n, self._infinity), entries.nnz,
+            n, cost, np.zeros(n), np.full(n, np.inf), entries.nnz,
             entries.indptr[:-1].astype(np.int32), entries.indices.astype(np.int32), entries.data,
         )  # fmt: skip
 
@@ -115,21 +102,11 @@ class LinearProgram:
         new = labellings.differences(self.problem.data).tocsr()
         new.eliminate_zeros()
         _check_sizes(new, labellings.sample)
-        known = np.flatnonzero(self._column >= 0)
-        paired = _paired(new[:, known]).tocoo()
-        column = np.stack([self._column[known], self._column[known] + 1], axis=1).ravel()
-        entries = sp.csr_matrix(
-            (
-                np.concatenate([paired.data, np.ones(n)]),
-                (
-                    np.concatenate([paired.row, np.arange(n)]),
-                    np.concatenate([column[paired.col], labellings.sample]),
-                ),
-            ),
-            shape=(n, self._n_columns),
-        )
+        shape = (n, self.problem.n_samples)
+        slack = sp.csr_matrix((np.ones(n), labellings.sample, np.arange(n + 1)), shape=shape)
+        entries = sp.hstack([slack, _paired(new[:, self._features])]).tocsr()
         self._highs.addRows(
-            n, losses.astype(float), np.full(n, self._infinity), entries.nnz,
+            n, losses.astype(float), np.full(n, np.inf), entries.nnz,
             entries.indptr[:-1].astype(np.int32), entries.indices.astype(np.int32), entries.data,
         )  # fmt: skip
         self.rows = sp.vstack([self.rows, new]).tocsr()
@@ -163,9 +140,8 @@ class LinearProgram:
         solution = self._highs.getSolution()
         parts: Any = np.array(solution.col_value)
         parts[parts < _FEASIBLE] = 0.0  # a basic variable may be at 0 all but for rounding
-        weights = np.zeros(len(self._column))
-        known = self._column >= 0
-        weights[known] = parts[self._column[known]] - parts[self._column[known] + 1]
+        weights, parts = np.zeros(self.rows.shape[1]), parts[self.problem.n_samples :]
+        weights[self._features] = parts[::2] - parts[1::2]
         values = np.maximum(np.array(solution.row_dual), 0.0)
         values = fitting(self.problem, self.labellings.sample, values)
         alpha = replace(self.labellings, values=values).take(values > 0)
@@ -176,7 +152,7 @@ class LinearProgram:
     def missing_features(self, alpha: DualVariables) -> np.ndarray:
         """Return the weights left out that are worth their price, ``|eta_k| > 1/2``."""
         worth = np.abs(alpha.eta(self.problem.data)) > 0.5 * (1 + 1e-9)
-        return np.flatnonzero(worth & (self._column < 0))
+        return np.setdiff1d(np.flatnonzero(worth), self._features)
 
     def _run(self) -> str:
         self._highs.run()
@@ -212,8 +188,7 @@ def cut(
 ) -> Iterator[Iterate]:
     """Solve a program, add what its solution violates, and again; yield once per round.
 
-    ``program`` is the working set to begin with, ``bounds`` keep the best, the running average begins
-    at ``point``; `medn_edu.solvers.l1_cutting_plane` is the lecture on it.
+    The running average begins at ``point``; `medn_edu.solvers.l1_cutting_plane` says why it is there.
     """
     idle, value = np.zeros(len(program), dtype=np.int64), -np.inf
     while True:

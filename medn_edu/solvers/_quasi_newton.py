@@ -4,7 +4,8 @@ Newton's method would minimise a smooth convex function by steps ``-H^{-1} g``, 
 gradient and ``H`` the matrix of second derivatives, which has far too many entries.  *L-BFGS* (Liu
 and Nocedal 1989) keeps the last few steps ``s`` and the changes ``y`` of the gradient along them.  As
 ``H s = y`` nearly holds, these *pairs* say how curved the function is where the method has been;
-everywhere else an initial Hessian has to do (`medn_edu.solvers._initial_hessian`).
+everywhere else an initial Hessian has to do (`medn_edu.solvers._initial_hessian`).  It depends on the
+weights, so it is computed at the start and once more after some iterations.  Pairs stay valid.
 
 `quasi_newton` is the loop: it evaluates, yields, asks for a step, and remembers the pair.  What a step
 is depends on the regulariser.
@@ -12,9 +13,6 @@ is depends on the regulariser.
 * `medn_edu.solvers.lbfgs`: squares, or nothing.  The direction is ``-H^{-1} g``.
 * `medn_edu.solvers.owlqn`: magnitudes, one orthant at a time.
 * `medn_edu.solvers.proximal_lbfgs`: magnitudes, by a quadratic model of the smooth part.
-
-The initial Hessian depends on the weights.  It is computed at the start and once more after some
-iterations; pairs stay valid, only the matrix underneath them is exchanged.
 """
 
 from __future__ import annotations
@@ -75,15 +73,12 @@ class Steps(Protocol):
 
     def take(self, point: Point, iteration: int) -> tuple[Point | None, int]:
         """Return where a step leads, None if nowhere, and the evaluations that it took."""
-        ...
 
     def remember(self, pair: Pair) -> None:
         """Keep a pair, and drop the oldest if there are too many."""
-        ...
 
     def forget(self) -> bool:
         """Forget all pairs, if a step failed because of them; say whether there were any."""
-        ...
 
 
 def quasi_newton(
@@ -92,10 +87,7 @@ def quasi_newton(
     steps: Steps,
     reason_to_stop: Callable[[Point, float], str] = lambda point, change: "",
 ) -> Iterator[Iterate]:
-    """Take steps from some weights; yield the start, and then once per iteration.
-
-    ``reason_to_stop`` is asked after each step, with the point and by how much the objective fell.
-    """
+    """Take steps from some weights; ``reason_to_stop`` gets the point and the fall of the objective."""
     net, point, n_evaluations = problem.elastic_net, Point.at(problem, weights), 1
 
     def vanished(at: Point) -> str:
@@ -137,9 +129,9 @@ def backtrack(
     place: Callable[[float], np.ndarray],
     promised: Callable[[float, np.ndarray], float],
 ) -> tuple[Point | None, int]:
-    """Halve a length until the objective falls by enough of what is promised (negative).
+    """Halve a length until the objective falls by enough of what is promised there (negative).
 
-    ``place`` returns the weights at a length.  Returns the point and the evaluations it took.
+    Return the point that ``place`` puts at that length, and the evaluations it took.
     """
     net = problem.elastic_net
     before = point.objective + net.magnitudes(point.weights)

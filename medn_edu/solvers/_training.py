@@ -1,23 +1,29 @@
-"""Training samples, weights and scratch space as the training kernels want them.
+"""What training begins with, as its kernels want it: samples, weights, scratch space, dual variables.
 
 Users see the weights label by label; kernels update all labels of a feature at once and want them side
-by side.  `kernel_order` tells where each weight of the kernels stands in the users' order.
+by side.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
 from medn_edu.kernels.atoms import fill_gram
 from medn_edu.kernels.bundles import Blocks, TiltedPrior, Workspace
-from medn_edu.samples import WeightShape
+from medn_edu.problems import DualVariables, Problem
+from medn_edu.samples import LabelledSamples, WeightShape
 
-if TYPE_CHECKING:
-    from medn_edu.problems import Problem
-
-__all__ = ["kernel_order", "public_order", "tilted_prior", "training_blocks", "workspace"]
+__all__ = [
+    "check_warm_start",
+    "kernel_order",
+    "public_order",
+    "starting_point",
+    "tilted_prior",
+    "training_blocks",
+    "workspace",
+]
 
 
 def training_blocks(problem: Problem, gram_budget: int = 0) -> Blocks:
@@ -95,3 +101,52 @@ def public_order(cells: np.ndarray, shape: WeightShape) -> np.ndarray:
 def _vector(values: np.ndarray, like: np.ndarray) -> np.ndarray:
     """Return what a prior answered as a vector that kernels may write to."""
     return np.array(np.broadcast_to(values, like.shape), dtype=np.float64)
+
+
+def starting_point(
+    warm_start: DualVariables | None, data: LabelledSamples, C: np.ndarray, *, is_fixed: bool
+) -> DualVariables:
+    """Return the dual variables to start from: those of the true labellings, then the others.
+
+    ``is_fixed`` says whether those of sample ``i`` must sum to ``C_i``.  Then all of them grow together
+    until the first sample is full, samples with too much are scaled down, and what is missing goes to
+    the true labelling.  Otherwise the dual variable of the true labelling means nothing.
+    """
+    samples, n_samples = data.samples, data.samples.n_samples
+    if warm_start is None:
+        return DualVariables.on(samples, data.labels, C)
+    check_warm_start(warm_start, data)
+    scale, missing = np.ones(n_samples), C
+    if is_fixed:
+        total = np.bincount(warm_start.sample, weights=warm_start.values, minlength=n_samples)
+        most = C / np.maximum(total, 1e-300)
+        growth = np.min(most[total > 0], initial=np.inf)
+        scale = np.where(total > 0, np.minimum(most, max(growth, 1.0)), 1.0)
+        missing = np.maximum(C - scale * total, 0.0)
+    others = replace(warm_start, values=scale[warm_start.sample] * warm_start.values)
+    truth = DualVariables.on(samples, data.labels, missing)
+    return truth.concat(others.take(warm_start.values != 0))
+
+
+def check_warm_start(alpha: DualVariables, data: LabelledSamples) -> None:
+    """Refuse dual variables that do not belong to these samples."""
+    samples = data.samples
+    if len(alpha) and not (alpha.sample.min() >= 0 and alpha.sample.max() < samples.n_samples):
+        raise ValueError(
+            f"warm_start names a sample beyond the {samples.n_samples} of the problem."
+        )
+    lengths = np.diff(alpha.offsets)
+    wrong = np.flatnonzero(lengths != samples.lengths[alpha.sample])
+    if len(wrong):
+        i = alpha.sample[wrong[0]]
+        raise ValueError(
+            f"warm_start has a labelling of {lengths[wrong[0]]} nodes for sample {i}; "
+            f"expected {samples.lengths[i]}."
+        )
+    if not (np.isfinite(alpha.values) & (alpha.values >= 0)).all():
+        raise ValueError("warm_start holds a dual variable that is negative or not finite.")
+    if len(alpha.labels) and not (alpha.labels.min() >= 0 and alpha.labels.max() < data.n_labels):
+        raise ValueError(f"warm_start holds a label code beyond the {data.n_labels} labels.")
+    child, parent, at = alpha.edges(samples)
+    if not data.allowed[samples.edge_types[at], alpha.labels[parent], alpha.labels[child]].all():
+        raise ValueError("warm_start holds a labelling that uses a forbidden transition.")

@@ -21,11 +21,10 @@ The papers call the dual "very difficult to solve" for a Laplace prior.  Indeed 
 program, and it is finite only for ``|eta_k| < sqrt(lam)``.  But no step here needs more than the slope
 ``Lambda'`` and the curvature ``Lambda''``.  Within a block, steps are chosen as if ``Lambda`` were a
 parabola, and an exact line search along their sum, inside the domain, makes up for the difference.  So
-the method is the same for every prior and slack, and for the elastic net.  With the standard normal
-prior the line search is a formula, because there the parabola is the truth.
+the method is the same for every prior and slack, and for the elastic net.
 
 Plain Frank-Wolfe steps shrink *all* dual variables of a block alike and zigzag when regularisation is
-weak.  Four things cure it.
+weak.  Four things cure it, and no step lowers the dual, up to rounding.
 
 * The labellings in use, few per sample, are kept, and *pairwise* steps go from any one of them to any
   other (Shah, Kolmogorov and Lampert 2015, Osokin et al. 2016).  Their inner products are known, so
@@ -36,25 +35,19 @@ weak.  Four things cure it.
   each round all dual variables are *extrapolated* from the previous round to this one, negative ones
   are cut off, and a line search on the dual decides how far to go.  On the OCR letters with ``C = 1``
   this reduces M3N's gap after 120 passes by more than a factor of five.
-
-No step lowers the dual, up to rounding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from medn_edu.priors import Prior
-from medn_edu.problems import DualVariables
+from medn_edu.problems import DualVariables, Problem
 from medn_edu.results import Iterate
 from medn_edu.solvers._dual_state import DualState
-
-if TYPE_CHECKING:
-    from medn_edu.problems import Problem
 
 __all__ = ["block_frank_wolfe"]
 
@@ -76,8 +69,7 @@ def block_frank_wolfe(
     """Maximise the dual of MEDN, block by block (Lacoste-Julien et al. 2013, with pairwise steps).
 
     A pass is a round of visits with decoding, to all blocks but those whose gaps were small lately,
-    followed by rounds among the kept labellings.  The weights are ``w = Lambda'(eta(alpha))``
-    throughout, up to the rounding of a few passes.
+    followed by rounds among the kept labellings.
 
     Parameters
     ----------
@@ -87,16 +79,12 @@ def block_frank_wolfe(
     rng : numpy.random.Generator
         Draws the order of the visits.
     warm_start : DualVariables, optional
-        Where to start, for the same samples, perhaps from another prior or slack.  With a linear slack
-        all dual variables grow together until those of a sample sum to ``C_i``, samples with too much
-        are scaled down, and what is missing goes to the true labelling; then that share of it all is
-        taken at which the dual is largest.  By default ``eta = 0``.
+        Where to start, for the same samples, perhaps from another prior or slack: they are made
+        feasible, and that share of them is taken at which the dual is largest.  By default ``eta = 0``.
     n_cached_rounds : int, default=2
         Rounds among the kept labellings after each round with decoding.
     gram_budget : int, default=64_000_000
-        Bytes that Gram matrices of node features may take, with the standard normal prior.  Samples
-        that do not fit in, or are so long that it does not pay, get the same products from their
-        sparse rows.
+        Bytes that Gram matrices of node features may take, with the standard normal prior.
     capacity : int, default=4
         Labellings per sample for which there is room at first; room is made as needed.
 
@@ -128,8 +116,7 @@ def block_frank_wolfe(
     """
     state = DualState(problem, gram_budget, capacity)
     state.load(warm_start)
-    n_samples = problem.n_samples
-    n_oracle_calls = 0
+    n_samples, n_oracle_calls = problem.n_samples, 0
     age = np.zeros(n_samples, dtype=np.int64)
     for n_passes in count(1):
         age += 1

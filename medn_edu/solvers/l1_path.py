@@ -14,19 +14,15 @@ its parameter: this is an interior-point method for the linear program, in which
 left, the gap is at most ``K / (2 sqrt(lam))``, for each weight contributes ``w_k / 2 - w_k eta_k / (2
 sqrt(lam))``, and ``2 sqrt(lam)`` times that is ``w_k (sqrt(lam) - eta_k) <= 1``.
 
-Each MEDN starts from the dual variables of the one before.  So can the first, from a solution with
-another constant ``C``; but where the labellings and features of that solution make a small linear
-program, this is solved at once, and the path is not needed.
-
-The path stops at the gap that is asked for.  All weights are then small or large, but none is 0.  Two
-steps find the zeros.
+Each MEDN starts from the dual variables of the one before.  At the end all weights are small or large,
+but none is 0.  Two steps find the zeros.
 
 * *Rounding.*  Weights below a threshold become 0, the largest threshold at which the gap is still
   small enough.  Cheap, and no proof.
 * *Clean-up.*  Weights whose ``|eta_k|`` came near a half, and active labellings make a linear
   program of moderate size, which HiGHS solves to a vertex (a *crossover*).  Labellings that this vertex
   violates are found by decoding, weights left out that are worth their price by their ``|eta_k|``;
-  both join the program until the gap is closed.  Weights of a vertex are 0 or they are not.
+  both join the program until the gap is closed.
 
 When the gap is closed up to rounding, ``|eta_k| < 1/2`` proves that ``w_k`` is 0 in every solution; at
 any other gap `medn_edu.problems.weight_bounds` says how large it can be.
@@ -83,7 +79,7 @@ def l1_path(
     rng : numpy.random.Generator
         Draws the order of the visits.
     tol : float, default=0.01
-        Relative gap of the linear program at which to end.
+        Relative gap at which to end.
     clean_up : bool, optional
         Whether to end at a vertex of the linear program; by default where the program has at most a
         million cells.  Without it weights are rounded to 0 where the gap allows it.
@@ -144,7 +140,8 @@ def l1_path(
         features = np.flatnonzero(np.abs(scaled_eta) > _NEAR)
         n_cells = len(features) * len(bounds.alpha)
         allowed = n_cells <= _MOST_CELLS if clean_up is None else clean_up
-        if allowed and bounds.closed(_handover_gap(n_cells, tol)):
+        handover = max(_WORTH / max(n_cells, 1), tol, _FINE) if n_cells <= _MOST_CELLS else tol
+        if allowed and bounds.closed(handover):
             break
         if bounds.closed(tol):
             _round(bounds, tol)
@@ -167,8 +164,8 @@ def _follow(
 ) -> Iterator[np.ndarray]:
     """Solve MEDN after MEDN; yield each ``eta``, scaled so that a half is its bound.
 
-    They begin at these dual variables, if there are any, with a ``lam`` that suits this objective.  The
-    gap is brought to the coarse tolerance first and, if it is still wanted then, to the fine one.
+    The first ``lam`` suits the objective ``upper``.  The gap is brought to the coarse tolerance first
+    and, if it is still wanted then, to the fine one.
     """
     _, C = problem.margin_loss.slack.compiled
     lam = float(_START * np.square(problem.weight_shape.size / upper))
@@ -195,13 +192,6 @@ def _follow(
         progress = bounds.gap < (1 - _PROGRESS) * gap or lower > (1 + _PROGRESS) * last
         gap, last, n_vain = bounds.gap, lower, 0 if progress else n_vain + 1
         lam *= _GROWTH
-
-
-def _handover_gap(n_cells: int, tol: float) -> float:
-    """Return the gap at which the linear program of what has survived takes over."""
-    if n_cells > _MOST_CELLS:
-        return tol
-    return max(_WORTH / max(n_cells, 1), tol, _FINE)
 
 
 def _finish(bounds: Bounds, program: LinearProgram) -> Iterator[Iterate]:

@@ -1,10 +1,9 @@
 """L-BFGS for conditional random fields without an L1 norm.
 
 `medn_edu.solvers._quasi_newton` has the loop and says what pairs are.  The initial Hessian below the
-pairs is the Kronecker-factored curvature of `medn_edu.solvers._initial_hessian`; on the OCR letters
-this takes about a third of the iterations of plain L-BFGS.  At low temperatures the curvature changes
-quickly and many iterations are needed, unless the method starts near the optimum
-(`medn_edu.solvers.softening`).
+pairs is the curvature of `medn_edu.solvers._initial_hessian`; on the OCR letters this takes about a
+third of the iterations of plain L-BFGS.  At low temperatures the curvature changes quickly and many
+iterations are needed, unless the method starts near the optimum (`medn_edu.solvers.softening`).
 
 Where there is no penalty there may be no optimum either.  Samples that can be labelled without error
 let the loss fall to 0 in many directions, and how the weights get there decides what they are.  Plain
@@ -65,13 +64,11 @@ def lbfgs(
     warm_start : ndarray of shape (n_weights,), optional
         Weights to start from; by default zeros.  Weights of forbidden transitions are set to 0.
     memory : int, default=50
-        Largest number of pairs (step, change of gradient) that are kept; fewer when there are so
-        many weights that they would take more than 128 MB.
+        Largest number of pairs (step, change of gradient) that are kept, in at most 128 MB.
     change_tol : float, default=5e-5
         Relative change of the objective in one iteration at which an *unregularised* problem, which
-        has no duality gap, is stopped, unless its gradient promises that a Newton step would lower
-        the objective by more than ten times as much.  It is stopped as well when the log-loss has
-        fallen below this share of that of guessing, because samples without error let it fall to 0.
+        has no duality gap, is stopped, unless a Newton step promises more than ten times as much.  It
+        is stopped as well when the log-loss has fallen below this share of that of guessing.
     preconditioned : bool, default=True
         Whether to start from the curvature of the loss, or from a multiple of the identity.
 
@@ -131,15 +128,12 @@ class _WolfeSteps:
 
     def take(self, point: Point, iteration: int) -> tuple[Point | None, int]:
         n_evaluations = 0
-        if iteration == 0 and not self.preconditioned:
-            # A first step of length 1; later ones are scaled by the latest pair.
+        if self.preconditioned and iteration in REFRESH_AT:
+            self.solve = InitialHessian(self.problem, point.weights, FLOOR).solve
+            n_evaluations = 1
+        elif iteration == 0:  # a first step of length 1; later ones are scaled by the latest pair
             size = float(np.linalg.norm(point.gradient))
             self.solve = lambda vector: vector / size
-        if self.preconditioned and iteration in REFRESH_AT:
-            data, l2 = self.problem.data, self.problem.elastic_net.l2
-            curvature = soft_max.curvature(self.problem, point.weights)
-            self.solve = InitialHessian(data, curvature, floor_share=FLOOR, least_floor=l2).solve
-            n_evaluations += 1
         direction = -two_loops(point.gradient, self.pairs, self.solve)
         if not point.gradient @ direction < 0:  # rounding: the pairs have lost their meaning
             self.pairs.clear()
@@ -148,10 +142,7 @@ class _WolfeSteps:
         return found, n_evaluations + n_trials
 
     def _search(self, point: Point, direction: np.ndarray) -> tuple[Point | None, int]:
-        """Find a length that fulfils both Wolfe conditions.
-
-        When rounding hides the curvature, the best point below the start is returned, or None.
-        """
+        """Fulfil both Wolfe conditions, or take the best point if rounding hides the curvature."""
         slope = float(point.gradient @ direction)
         lower, upper, length = 0.0, np.inf, 1.0
         best = None

@@ -1,6 +1,10 @@
 """Line search on a concave function whose domain may end, for slopes that are computed in Python.
 
-`medn_edu.kernels.line_search` says how it searches.
+`medn_edu.kernels.line_search` says how it searches.  The maximum of ``log(1 - t) + 4 t`` is at 3/4:
+
+>>> step = highest_point(lambda t: (4 - 1 / (1 - t), 1 / (1 - t) ** 2), 3.0, 1.0, accuracy=1e-9)
+>>> round(step, 6)
+0.75
 """
 
 from __future__ import annotations
@@ -28,35 +32,10 @@ def highest_point(
 ) -> float:
     """Return how far to go along a direction until a concave function stops growing, at most 1.
 
-    It ends before the highest point, where the slope is a small share of what it was, so that the
-    function has grown.  Nor does it go all the way to the end of the domain, near which rounding would
-    be without bounds; a next search can go on from there.
-
-    Parameters
-    ----------
-    slope : callable
-        Returns the slope at a step and how fast it falls there (minus the second derivative).
-    start : float
-        Slope at step 0.
-    limit : float
-        Step at which the domain ends, perhaps infinite.
-    accuracy : float, default=0.1
-        Share of the first slope at which the search ends.
-    inside : float, default=0.99
-        Share of the way to the end of the domain that it may go at most.
-
-    Returns
-    -------
-    float
-        The step; 0 if the function does not grow at all, or the domain has ended already.
-
-    Examples
-    --------
-    The maximum of ``log(1 - t) + 4 t`` is at three quarters:
-
-    >>> step = highest_point(lambda t: (4 - 1 / (1 - t), 1 / (1 - t) ** 2), 3.0, 1.0, accuracy=1e-9)
-    >>> round(step, 6)
-    0.75
+    ``slope`` returns the slope at a step and how fast it falls there, ``start`` is the slope at 0.  The
+    search ends at a slope of ``accuracy start``, where the function has grown, or at the share
+    ``inside`` of the way to ``limit``, where the domain ends; a next search can go on from there.  The
+    step is 0 if the function does not grow at all, or the domain has ended already.
     """
     if not (start > 0 and limit > 0):
         return 0.0

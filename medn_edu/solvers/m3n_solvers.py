@@ -1,8 +1,8 @@
 """The solvers of M3N by name.
 
-All of them solve one problem, `medn_edu.problems.Problem` with a normal prior, whose variances
-may differ from weight to weight, and a linear slack.  `block_frank_wolfe` is the one to use; the others
-are those of the literature, to study and to compare.
+All of them solve a `medn_edu.problems.Problem` with a normal prior, whose variances may differ from
+weight to weight, and a linear slack.  `block_frank_wolfe` is the one to use; the others are those of
+the literature, to study and to compare.
 """
 
 from __future__ import annotations
@@ -74,27 +74,14 @@ def m3n_iterates(
     rng : numpy.random.Generator
         For whatever the solver draws.
     warm_start : DualVariables, optional
-        Where to start; only ``"block_frank_wolfe"`` goes on from there, the others start afresh.
+        Where ``"block_frank_wolfe"`` starts; the others start afresh.
     beta : float, optional
-        Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient methods; the others have no such steps.
+        Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient methods.
 
     Raises
     ------
     ValueError
         If there is no such solver, or ``beta`` is given to one that takes none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MarginLoss
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
-    >>> iterate = next(m3n_iterates(problem, rng=np.random.default_rng(0)))
-    >>> iterate.weights.shape
-    (8,)
     """
     make = M3N_SOLVERS[check_m3n_solver(solver, beta)]
     if make is block_frank_wolfe:

@@ -10,25 +10,20 @@ and steps from ``w`` towards its minimiser ``z``.  ``B`` comes from L-BFGS, so t
 samples is needed to minimise ``q`` and much care can be taken: the curvature stays whole where OWL-QN
 (`medn_edu.solvers.owlqn`) cuts directions to pieces.
 
-The matrix
-----------
-``B_0``, the initial Hessian below the pairs ``(s, y)``, is ``scale (M (x) G + floor I)``, the
-Kronecker-factored curvature of `medn_edu.solvers._initial_hessian`.  The pairs add matrices of low
-rank.  With steps as columns of ``S``, changes as columns of ``Y``, and ``S^T Y = L + D + U`` cut
-into its triangles, L-BFGS amounts to (Byrd, Nocedal and Schnabel 1994)
+**The matrix.**  ``B_0`` below the pairs ``(s, y)`` is a multiple of the curvature of
+`medn_edu.solvers._initial_hessian`.  The pairs add matrices of low rank.  With steps as columns of
+``S``, changes as columns of ``Y``, and ``S^T Y = L + D + U`` cut into its triangles, L-BFGS amounts to
+(Byrd, Nocedal and Schnabel 1994)
 
     B = B_0 - W N^{-1} W^T,   W = [B_0 S, Y],   N = [[S^T B_0 S, L], [L^T, -D]],
 
 and its inverse has the same form: two small products more than ``B_0`` itself costs.
 
-Minimising the model
---------------------
-As in OWL-QN the minimum-norm subgradient of ``q`` chooses an orthant.  Weights at 0 whose slope is
-within the penalty stay there; the others are free to move.  On the free ones ``q`` is quadratic, and
-conjugate gradients minimise it.  Their preconditioner is the part of ``B^{-1}`` that belongs to the
-free weights: it would give the solution at once if all weights were free.  Weights that cross 0 are
-left there, and the next round chooses another orthant.  After a few rounds the model is near its
-minimum.
+**Minimising the model.**  As in OWL-QN the minimum-norm subgradient of ``q`` chooses an orthant.
+Weights at 0 whose slope is within the penalty stay there; the others are free to move.  On the free
+ones ``q`` is quadratic, and conjugate gradients minimise it.  Their preconditioner is the part of
+``B^{-1}`` that belongs to the free weights: it would give the solution at once if all weights were
+free.  Weights that cross 0 are left there, and the next round chooses another orthant.
 
 On the OCR letters it takes about 90 evaluations of ``L`` to come as far as OWL-QN comes in about 500.
 """
@@ -40,7 +35,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from medn_edu.problems import Problem, soft_max
+from medn_edu.problems import Problem
 from medn_edu.problems.regularisers import minimum_norm_subgradient
 from medn_edu.results import Iterate
 from medn_edu.solvers._initial_hessian import InitialHessian
@@ -78,8 +73,7 @@ def proximal_lbfgs(
     warm_start : ndarray of shape (n_weights,), optional
         Weights to start from; by default zeros.  Weights of forbidden transitions are set to 0.
     memory : int, default=50
-        Largest number of pairs (step, change of gradient) that are kept; fewer when there are so
-        many weights that they would take more than 32 MB.
+        Largest number of pairs (step, change of gradient) that are kept, in at most 32 MB.
 
     Yields
     ------
@@ -92,10 +86,6 @@ def proximal_lbfgs(
         If the problem has another loss or regulariser.
     ValueError
         If ``warm_start`` has the wrong shape or is not finite.
-
-    See Also
-    --------
-    medn_edu.solvers.owlqn : The well-known one, which is simpler.
 
     Examples
     --------
@@ -118,15 +108,14 @@ class _ProximalSteps:
     """Steps towards the minimiser of a model, with the pairs' products with ``B_0``."""
 
     def __init__(self, problem: Problem, length: int) -> None:
-        self.problem, self.length = problem, length
-        self.forget()
-
-    def forget(self) -> bool:
-        """Forget all pairs; say whether there were any."""
-        had_pairs = bool(getattr(self, "pairs", []))
+        self.problem, self.length, self.refreshed_at = problem, length, -1
         self.pairs: list[Pair] = []
         self.B0_s: list[np.ndarray] = []  # initial Hessian times step
         self.H0_y: list[np.ndarray] = []  # its inverse times change
+
+    def forget(self) -> bool:
+        had_pairs = bool(self.pairs)
+        self.pairs, self.B0_s, self.H0_y = [], [], []
         return had_pairs
 
     def remember(self, pair: Pair) -> None:
@@ -138,38 +127,30 @@ class _ProximalSteps:
 
     def take(self, point: Point, iteration: int) -> tuple[Point | None, int]:
         n_evaluations = 0
-        if iteration in REFRESH_AT and iteration != getattr(self, "refreshed_at", None):
-            curvature = soft_max.curvature(self.problem, point.weights)
-            l2 = self.problem.elastic_net.l2
-            self.initial = InitialHessian(
-                self.problem.data, curvature, floor_share=FLOOR, least_floor=l2
-            )
+        if iteration in REFRESH_AT and iteration != self.refreshed_at:
+            self.initial = InitialHessian(self.problem, point.weights, FLOOR)
             self.B0_s = [self.initial.multiply(pair.step) for pair in self.pairs]
             self.H0_y = [self.initial.solve(pair.change) for pair in self.pairs]
             self.refreshed_at = iteration
-            n_evaluations += 1
+            n_evaluations = 1
         found, n_trials = self._step(point)
         return found, n_evaluations + n_trials
 
     def _step(self, point: Point) -> tuple[Point | None, int]:
         """Search towards the model's minimiser; return the point and the trials it took."""
-        net = self.problem.elastic_net
+        net, weights = self.problem.elastic_net, point.weights
         try:
             model = self._model()
         except np.linalg.LinAlgError:
             return None, 0
-        direction = _minimiser(model, point.weights, point.gradient, net.l1) - point.weights
-        decrease = float(point.gradient @ direction) - net.magnitudes(point.weights)
-        decrease += net.magnitudes(point.weights + direction)
+        direction = _minimiser(model, weights, point.gradient, net.l1) - weights
+        decrease = float(point.gradient @ direction) - net.magnitudes(weights)
+        decrease += net.magnitudes(weights + direction)
         if not decrease < 0:
             return None, 0
-        return backtrack(
-            self.problem,
-            point,
-            1.0,
-            lambda length: point.weights + length * direction,
-            lambda length, weights: length * decrease,
-        )
+        place = lambda length: weights + length * direction  # noqa: E731
+        promised = lambda length, _: length * decrease  # noqa: E731
+        return backtrack(self.problem, point, 1.0, place, promised)
 
     def _model(self) -> _Model:
         """Return ``B`` as the pairs have it."""
@@ -177,7 +158,11 @@ class _ProximalSteps:
         if k == 0:
             none, empty = np.zeros((0, initial.diagonal.size)), np.zeros((0, 0))
             return _Model(initial, 1.0, none, empty, none, empty, np.sqrt(initial.diagonal))
-        scale = self._scale()
+        # Scale the initial Hessian by the latest pair, on which either B or B^-1 would fit.
+        pair = self.pairs[-1]
+        larger = float(pair.change @ self.H0_y[-1]) / pair.product
+        smaller = pair.product / float(pair.step @ self.B0_s[-1])
+        scale = larger**LARGER_SCALE * smaller ** (1 - LARGER_SCALE)
         steps = np.array([pair.step for pair in self.pairs])
         changes = np.array([pair.change for pair in self.pairs])
         B0_s, H0_y = scale * np.array(self.B0_s), np.array(self.H0_y) / scale
@@ -197,13 +182,6 @@ class _ProximalSteps:
             np.block([[corner, -triangle.T], [-triangle, np.zeros((k, k))]]),
             np.sqrt(np.maximum(own, 1e-12 * own.max())),
         )
-
-    def _scale(self) -> float:
-        """Scale the initial Hessian by the latest pair, on which either ``B`` or ``B^-1`` fits."""
-        pair = self.pairs[-1]
-        larger = float(pair.change @ self.H0_y[-1]) / pair.product
-        smaller = pair.product / float(pair.step @ self.B0_s[-1])
-        return larger**LARGER_SCALE * smaller ** (1 - LARGER_SCALE)
 
 
 def _minimiser(model: _Model, start: np.ndarray, gradient: np.ndarray, l1: float) -> np.ndarray:

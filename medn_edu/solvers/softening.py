@@ -1,18 +1,18 @@
 r"""From the hard problem to the soft one: block-coordinate Frank-Wolfe first, then L-BFGS.
 
-The soft-max problem at a temperature ``epsilon`` is smooth, but the cooler it is, the sharper it
-bends: its gradient changes at a rate of ``1 / epsilon``, and L-BFGS, started at 0, needs more and
-more iterations.  Its limit at ``epsilon = 0``, M3N, is not smooth at all, and yet is solved quickly
-on the dual, to moderate accuracy, by `block_frank_wolfe`.  The two optima are close:
+The soft-max problem at a temperature ``epsilon`` is smooth, but its gradient changes at a rate of ``1 /
+epsilon``, so the cooler it is, the more iterations L-BFGS needs from 0.  Its limit at ``epsilon = 0``,
+M3N, is not smooth at all, and yet is solved quickly on the dual, to moderate accuracy, by
+`block_frank_wolfe`.  The two optima are close:
 
     0 <= min P_epsilon - min P_0 <= epsilon sum_i s_i log |Y_i|,
 
 the *softness* of the problem.  So we let M3N do the rough work.  Its dual variables, on a few
 labellings of each sample, are feasible for the soft problem as well, and their entropy is a plain sum:
 they are a certificate, and at low temperatures it is all that is needed.  Once the gap of M3N is a
-small share of the softness, what is left is the difference between the two problems, which no pass
-over M3N removes.  Then L-BFGS takes over, with the weights found so far: near its optimum the smooth
-problem is easy.  At high temperatures that is the case from the start.
+small share of the softness, what is left is the difference between the two problems.  Then L-BFGS takes
+over, with the weights found so far: near its optimum the smooth problem is easy.  At high temperatures
+that is the case from the start.
 
 On the OCR letters, with ``lam = 10`` and ``epsilon = 0.01``, this reaches a gap of 1 % in 2 seconds.
 L-BFGS, started at 0, is not there after 400 iterations and 40 seconds.  Lowering the temperature in
@@ -53,8 +53,7 @@ def softening(
         Draws the order in which `block_frank_wolfe` visits samples.
     warm_start : DualVariables or ndarray of shape (n_weights,), optional
         Where to start: dual variables, from which `block_frank_wolfe` goes on, or weights, from
-        which `lbfgs` does if their gap is small against the softness.  Weights that are farther away,
-        such as those of a much warmer problem, are no help; they are looked at once and dropped.
+        which `lbfgs` does if their gap is small against the softness; otherwise they are dropped.
 
     Yields
     ------
