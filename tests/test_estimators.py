@@ -228,13 +228,22 @@ def test_warm_start_continues(name):
         model.fit(X[:-1], Y[:-1])
 
 
+def test_warm_start_with_another_forbidden():
+    model = M3N(C=0.01, warm_start=True).fit([np.eye(2)] * 2, ["ab", "ba"])
+    model.set_params(forbidden=[("a", "a")])
+    with pytest.raises(ValueError, match="forbidden now; expected the `forbidden` of the last fit"):
+        model.fit([np.eye(2)] * 2, ["ab", "ba"])
+
+
 def test_not_converged_is_said():
     """Too few passes: a warning with the gap that was reached."""
     with pytest.warns(
         ConvergenceWarning, match=r"M3N reached a relative gap of .* instead of 1e-09"
     ):
         M3N(C=100.0, tol=1e-9, max_iter=1).fit(X, Y)
-    with pytest.warns(ConvergenceWarning, match="used all 2 passes before its likelihood settled"):
+    with pytest.warns(
+        ConvergenceWarning, match="used all 2 passes before its log-likelihood settled"
+    ):
         CRF(penalty=None, max_iter=2).fit(X, Y)
 
 

@@ -12,7 +12,7 @@ from test_solvers_lbfgs import chains
 
 from medn_edu import CRF, L1M3N, M3N, load_model
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import ElasticNet, L1Norm, MarginLoss, Problem, SoftMaxLoss
+from medn_edu.problems import ElasticNet, L1Norm, L2Ball, MarginLoss, Problem, SoftMaxLoss
 from medn_edu.results import run
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import block_frank_wolfe, lbfgs, owlqn, proximal_lbfgs
@@ -148,8 +148,11 @@ def test_m3n_refuses(parameters, message):
 def test_kinks_are_refused_by_the_block_solver():
     problem = Problem(make_data("chain"), MarginLoss(LinearSlack(C)), L1Norm())
     with pytest.raises(
-        TypeError, match=r"^the regulariser is L1Norm\(.*\), whose conjugate has kinks;"
+        TypeError, match=r"^the regulariser is L1Norm\(scale=0\.5\), whose conjugate has kinks;"
     ):
+        next(block_frank_wolfe(problem, rng=rng()))
+    problem = Problem(make_data("chain"), MarginLoss(LinearSlack(C)), L2Ball(1.0))
+    with pytest.raises(TypeError, match=r"^the regulariser is L2Ball\(.*\), which has no log_mgf;"):
         next(block_frank_wolfe(problem, rng=rng()))
     problem = Problem(make_data("chain"), SoftMaxLoss(), GaussianPrior())
     with pytest.raises(

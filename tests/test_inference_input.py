@@ -31,7 +31,7 @@ QUESTIONS = {
 def test_impossible_sample_is_named(question):
     case = make_case(0, n_labels=3, n_samples=3, n_nodes=3)
     case.node[4] = -np.inf
-    with pytest.raises(ValueError, match="sample 1 has no allowed labelling"):
+    with pytest.raises(ValueError, match="sample 1 has no allowed labelling: -inf potentials or"):
         QUESTIONS[question](case.potentials)
 
 
@@ -138,6 +138,22 @@ def test_add_loss_touches_wrong_labels_only():
     labels = np.array([0, 1, 2, 1, 0])
     loss = inference.add_loss(node, labels, 0.5) - node
     np.testing.assert_allclose(loss, 0.5 * (1 - np.eye(3)[labels]), atol=1e-15)
+
+
+@pytest.mark.parametrize("labels", [[0], [0, -1], [0, 3], [0.0, 1.0], 0])
+def test_add_loss_refuses_labels_that_do_not_fit(labels):
+    with pytest.raises(
+        ValueError, match=r"^labels are not 2 label codes from 0 to 2; expected one"
+    ):
+        inference.add_loss(np.zeros((2, 3)), labels)
+
+
+@pytest.mark.parametrize("value", [1j, "1"])
+def test_weights_that_are_not_real_numbers(value):
+    with pytest.raises(TypeError, match=r"^transitions holds .*; expected real numbers"):
+        inference.edge_potentials(np.full((1, 2, 2), value))
+    with pytest.raises(TypeError, match=r"^coef holds .*; expected real numbers"):
+        inference.node_potentials(pack([np.eye(2)]), np.full((2, 2), value))
 
 
 @pytest.fixture(scope="module")

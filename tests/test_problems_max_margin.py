@@ -113,6 +113,19 @@ def test_infeasible_dual_variables_bound_nothing():
         assert case.problem.dual(bad) == -np.inf
 
 
+def test_dual_variables_that_are_no_numbers_are_not_feasible():
+    data = Enumerated(0).data
+    alpha = DualVariables.on(data.samples, data.labels, np.full(data.samples.n_samples, np.nan))
+    assert not alpha.is_feasible(data)
+
+
+def test_losses_and_slacks_are_checked():
+    with pytest.raises(TypeError, match=r"^slack is 1\.0; expected LinearSlack\(C\)"):
+        MarginLoss(1.0)
+    with pytest.raises(TypeError, match=r"^loss is LinearSlack\(C=1\.0\); expected a MarginLoss"):
+        Problem(Enumerated(0).data, LinearSlack(), GaussianPrior())
+
+
 def test_certificate_needs_dual_variables():
     """A solver that keeps no dual variables cannot be certified."""
     case = Enumerated(0)

@@ -325,8 +325,8 @@ def test_variances_make_squares_cost_as_much(seed):
     """At the variances squares cost the norm; at others, with the same sum, more."""
     rng = np.random.default_rng(seed)
     w = rng.normal(size=5)
-    half, square = L1Norm(), SquaredL1Norm(0.7)
-    for regulariser, price in ((half, 1 / 8), (square, 0.0)):
+    half, double, square = L1Norm(), L1Norm(2.0), SquaredL1Norm(0.7)
+    for regulariser, price in ((half, 1 / 8), (double, 2.0), (square, 0.0)):
         v = regulariser.variances(w)
         cost = np.sum(w**2 / (2 * v)) + price * v.sum()
         assert cost == pytest.approx(regulariser.value(w))

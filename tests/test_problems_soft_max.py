@@ -16,7 +16,16 @@ from hypothesis import strategies as st
 from scipy.special import entr
 
 from medn_edu import Forest
-from medn_edu.problems import DualVariables, L2Norm, Problem, SoftMaxLoss, soft_max
+from medn_edu.problems import (
+    DualMarginals,
+    DualVariables,
+    ElasticNet,
+    L2Norm,
+    Problem,
+    SoftMaxLoss,
+    soft_max,
+)
+from medn_edu.problems.dual_variables import ModelDistributions
 from medn_edu.samples import LabelledSamples, label_samples, pack
 
 
@@ -52,6 +61,12 @@ def random_data(
         codes.extend(y)
     weight = rng.uniform(0.5, 2.0, n_samples) if weighted else None
     return label_samples(pack(forests), np.array(codes, dtype=np.int64), allowed, weight)
+
+
+def distributions(problem: Problem, weights: np.ndarray) -> ModelDistributions:
+    """Return ``c_i p_w(. | x_i)``, the dual variables by which `Problem.certify` judges."""
+    loss = problem.soft_max_loss
+    return loss._distributions(problem, weights, loss._evaluate(problem, weights).losses)
 
 
 def random_weights(data: LabelledSamples, seed: int, size: float = 1.0) -> np.ndarray:
@@ -142,7 +157,7 @@ def test_agrees_with_enumeration(case, lam, epsilon, loss_augmented):
         assert problem.primal(weights) == pytest.approx(expected.objective, rel=1e-12)
         np.testing.assert_allclose(slope, expected.gradient, atol=1e-10)
         assert problem.certify(weights).dual == pytest.approx(expected.dual, rel=1e-10)
-        found = problem.distributions(weights)
+        found = distributions(problem, weights)
         np.testing.assert_allclose(found.entropy, expected.entropies, rtol=1e-10, atol=1e-11)
         np.testing.assert_allclose(lam * weights - found.eta(data), expected.gradient, atol=1e-10)
         softness = epsilon * data.sample_weight @ np.log(expected.sizes)
@@ -158,7 +173,7 @@ def test_entropies_where_potentials_are_far_apart(case, size):
         weights = np.round(random_weights(data, seed, 2.0)) * size  # with ties, so with entropy
         problem = Problem(data, SoftMaxLoss(0.5), L2Norm(1.0))
         expected = enumerated(data, weights, 1.0, 0.5)
-        entropies = problem.distributions(weights).entropy
+        entropies = distributions(problem, weights).entropy
         np.testing.assert_allclose(entropies, expected.entropies, atol=1e-11 * size)
         assert (entropies >= 0).all()
 
@@ -202,7 +217,7 @@ def test_gap_is_the_squared_gradient(seed, lam, epsilon, loss_augmented):
         gradient @ gradient / (2 * lam), rel=1e-8, abs=1e-11 * scale
     )
     # Weak duality, at weights that have nothing to do with each other:
-    other = problem.dual(problem.distributions(random_weights(data, seed + 1, 2.0)))
+    other = problem.dual(distributions(problem, random_weights(data, seed + 1, 2.0)))
     assert other <= objective + 1e-11 * abs(objective)
 
 
@@ -362,8 +377,27 @@ def test_no_hard_problem_without_loss_or_penalty():
         Problem(random_data(0), SoftMaxLoss(loss_augmented=True), L2Norm(0.0)),
         Problem(random_data(0), SoftMaxLoss(), L2Norm(1.0)),
     ):
-        with pytest.raises(ValueError, match="needs a penalty and a loss"):
+        with pytest.raises(ValueError, match="needs l2 > 0 and a loss"):
             soft_max.hard_problem(problem)
+
+
+def test_no_hard_problem_with_an_l1_norm():
+    net = ElasticNet(0.1, 1.0)
+    problem = Problem(random_data(0), SoftMaxLoss(loss_augmented=True), net)
+    with pytest.raises(TypeError, match="M3N has no L1 norm; expected an L2Norm"):
+        soft_max.hard_problem(problem)
+
+
+def test_dual_marginals_have_no_entropies():
+    data = random_data(0)
+    problem = Problem(data, SoftMaxLoss(), L2Norm())
+    alpha = DualMarginals.on(data, data.labels, data.sample_weight)
+    with pytest.raises(TypeError, match="a soft-max loss needs entropies"):
+        problem.dual(alpha)
+
+
+def test_without_dual_variables_there_is_no_entropy():
+    assert DualVariables.empty().entropies(random_data(0)).size == 0
 
 
 @pytest.mark.parametrize("lam", [-1.0, math.nan, math.inf])

@@ -369,6 +369,13 @@ def test_training_labels_may_not_use_forbidden_transitions():
         label_samples(pack([np.eye(2), np.eye(2)]), np.array([0, 0, 0, 1]), allowed)
 
 
+def test_every_edge_type_needs_its_allowed_transitions():
+    """The numbers of both are named."""
+    samples = pack([Forest(np.eye(2), [-1, 0], [0, 2])])
+    with pytest.raises(ValueError, match="have 3 edge types but allowed has 1; expected at least"):
+        label_samples(samples, np.array([0, 1]), np.ones((1, 2, 2), bool))
+
+
 def test_a_single_label_is_refused():
     """There is nothing to learn from one label."""
     with pytest.raises(ValueError, match="single label"):
@@ -394,8 +401,14 @@ def test_a_single_label_is_refused():
 )
 def test_bad_sample_weights(weight):
     """Weights are finite, positive, and one per sample."""
-    with pytest.raises(ValueError, match="sample_weight"):
+    with pytest.raises((TypeError, ValueError), match="sample_weight"):
         check_sample_weight(weight, 2)
+
+
+def test_sample_weights_that_are_text():
+    """As everywhere, what holds no numbers is a TypeError."""
+    with pytest.raises(TypeError, match=r"^sample_weight holds text; expected numbers, one per"):
+        check_sample_weight(["1", "2"], 2)
 
 
 def test_packing_keeps_chains_trees_and_sparse_rows():
@@ -478,6 +491,21 @@ def test_taking_samples_equals_packing_them():
     assert np.array_equal(taken.parents, packed.parents)
     assert np.array_equal(taken.offsets, packed.offsets)
     assert (taken.features != packed.features).nnz == 0
+
+
+@pytest.mark.parametrize("index", [[True, False, True], [0, -1], [3], [0.0], 1, [[0]]])
+def test_samples_are_taken_by_their_positions(index):
+    """A mask, or a number that is no sample's, is refused."""
+    with pytest.raises(ValueError, match=r"^index must hold whole numbers from 0 to 2, the pos"):
+        pack([np.eye(2)] * 3).take(index)
+
+
+def test_no_samples_are_not_packed_again():
+    """None may be taken, but then there is nothing to train on or to label."""
+    nothing = pack([np.eye(2)]).take([])
+    assert nothing.n_samples == 0
+    with pytest.raises(ValueError, match=r"^X holds no samples"):
+        pack(nothing)
 
 
 ANYTHING = st.recursive(

@@ -217,7 +217,10 @@ def test_features_without_values_and_single_nodes():
         ({"labels": np.zeros(9, int), "offsets": np.array([0, 9])}, "9 nodes for sample 0"),
         ({"values": np.array([-1.0])}, "negative or not finite"),
         ({"labels": np.full(2, 7)}, "beyond the 3 labels"),
-        ({"labels": np.array(FORBIDDEN)}, "forbidden transition"),
+        (
+            {"labels": np.array(FORBIDDEN)},
+            "forbidden now; expected the `forbidden` of the last fit",
+        ),
     ],
 )
 def test_warm_start_of_other_samples_is_refused(change, message):
@@ -235,3 +238,16 @@ def test_warm_start_of_other_samples_is_refused(change, message):
     assert len(passes(problem, 1, warm_start=DualVariables(**fields))) == 1
     with pytest.raises(ValueError, match=message):
         passes(problem, 1, warm_start=DualVariables(**{**fields, **change}))
+
+
+@pytest.mark.parametrize(
+    ("option", "error", "message"),
+    [
+        ({"capacity": 0}, ValueError, "capacity is 0; expected a whole number of at least 1"),
+        ({"n_cached_rounds": -1}, ValueError, "n_cached_rounds is -1"),
+        ({"warm_start": np.zeros(8)}, TypeError, r"warm_start is array.*; expected DualVariables"),
+    ],
+)
+def test_bad_options_are_named(option, error, message):
+    with pytest.raises(error, match=message):
+        passes(make_problem("chain", 1.0, n_samples=3), 1, **option)

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import L1Ball, L1Norm, MarginLoss, Problem, weight_bounds
+from medn_edu.problems import DualVariables, L1Ball, L1Norm, MarginLoss, Problem, weight_bounds
 from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.samples import LabelledSamples, label_samples, pack
-from medn_edu.slacks import LinearSlack
+from medn_edu.slacks import LinearSlack, QuadraticSlack
 from medn_edu.solvers import l1_cutting_plane
 from medn_edu.solvers._l1_bounds import Bounds
 from medn_edu.solvers._linear_program import LinearProgram, cut
@@ -265,3 +265,15 @@ def test_another_norm():
     problem = Problem(make_data(KINDS[0]), MarginLoss(LinearSlack()), L1Ball(1.0))
     with pytest.raises(TypeError, match="expects L1Norm"):
         next(l1_cutting_plane(problem))
+
+
+def test_another_slack():
+    problem = Problem(make_problem().data, MarginLoss(QuadraticSlack()), L1Norm())
+    with pytest.raises(TypeError, match="expects a LinearSlack"):
+        next(l1_cutting_plane(problem))
+
+
+def test_a_start_that_is_no_solution():
+    alpha = DualVariables.empty()
+    with pytest.raises(TypeError, match=r"warm_start is DualVariables.*; expected a SolveResult"):
+        next(l1_cutting_plane(make_problem(), warm_start=alpha))

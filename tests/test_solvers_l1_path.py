@@ -22,9 +22,16 @@ from test_solvers_l1_cutting_plane import (
     rows_of,
 )
 
-from medn_edu.problems import L1Norm, MarginLoss, Problem, SquaredL1Norm, weight_bounds
+from medn_edu.problems import (
+    DualVariables,
+    L1Norm,
+    MarginLoss,
+    Problem,
+    SquaredL1Norm,
+    weight_bounds,
+)
 from medn_edu.results import SolveResult, run
-from medn_edu.slacks import LinearSlack
+from medn_edu.slacks import LinearSlack, QuadraticSlack
 from medn_edu.solvers import l1_path
 from medn_edu.theory.l1m3n import solve_l1m3n
 
@@ -254,3 +261,15 @@ def test_another_norm():
     problem = Problem(make_problem().data, MarginLoss(LinearSlack()), SquaredL1Norm(1.0))
     with pytest.raises(TypeError, match="expects L1Norm"):
         next(at_work(problem, 1e-3))
+
+
+def test_another_slack():
+    problem = Problem(make_problem().data, MarginLoss(QuadraticSlack()), L1Norm())
+    with pytest.raises(TypeError, match="expects a LinearSlack"):
+        next(at_work(problem, 1e-3))
+
+
+def test_a_start_that_is_no_solution():
+    alpha = DualVariables.empty()
+    with pytest.raises(TypeError, match=r"warm_start is DualVariables.*; expected a SolveResult"):
+        next(l1_path(make_problem(), rng=np.random.default_rng(0), warm_start=alpha))

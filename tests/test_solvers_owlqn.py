@@ -13,9 +13,10 @@ from scipy.optimize import minimize
 from test_problems_soft_max import random_data
 from test_solvers_lbfgs import chains
 
-from medn_edu.problems import L1Norm, Problem, SoftMaxLoss, soft_max
+from medn_edu.problems import L1Norm, L2Norm, MarginLoss, Problem, SoftMaxLoss, soft_max
 from medn_edu.results import run
 from medn_edu.samples import label_samples, pack
+from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import owlqn, proximal_lbfgs
 from medn_edu.solvers._initial_hessian import InitialHessian
 from medn_edu.solvers._quasi_newton import Pair, Point
@@ -216,3 +217,30 @@ def test_wide_sparse_features_stay_sparse(monkeypatch):
 def test_bad_start_is_named(solver, start):
     with pytest.raises(ValueError, match="warm_start"):
         next(solver(Problem(chains(), SoftMaxLoss(), L1Norm(1.0)), warm_start=start))
+
+
+@SOLVERS
+def test_without_memory(solver):
+    problem = Problem(chains(), SoftMaxLoss(), L1Norm(1.0))
+    first, *_, last = itertools.islice(solver(problem, memory=0), 5)
+    assert last.objective_estimate < first.objective_estimate
+    with pytest.raises(ValueError, match="memory is -1"):
+        solver(problem, memory=-1)
+
+
+def test_no_pairs_are_kept_without_memory():
+    steps = importlib.import_module("medn_edu.solvers.proximal_lbfgs")._ProximalSteps(
+        Problem(chains(), SoftMaxLoss(), L1Norm(1.0)), 0
+    )
+    start = Point.at(steps.problem, np.zeros(steps.problem.weight_shape.size))
+    found, _ = steps.take(start, 0)
+    steps.remember(Pair.between(start, found))
+    assert steps.pairs == []
+
+
+@SOLVERS
+def test_needs_magnitudes(solver):
+    with pytest.raises(TypeError, match="expects an L1Norm or an ElasticNet with l1 > 0"):
+        solver(Problem(chains(), SoftMaxLoss(), L2Norm(1.0)))
+    with pytest.raises(TypeError, match="expected a SoftMaxLoss"):
+        solver(Problem(chains(), MarginLoss(LinearSlack()), L1Norm(1.0)))

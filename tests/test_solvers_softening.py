@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from optimality import certified_minimum
 from scipy.optimize import minimize
+from test_problems_soft_max import distributions
 from test_solvers_lbfgs import chains
 
 from medn_edu.problems import L2Norm, Problem, SoftMaxLoss, soft_max
@@ -49,7 +50,7 @@ def test_dual_variables_certify_where_it_is_cold(lam):
     result = solve(warm, tol=1e-2)
     assert result.converged
     assert result.alpha is None
-    assert result.dual == warm.dual(warm.distributions(result.weights))
+    assert result.dual == warm.dual(distributions(warm, result.weights))
 
 
 @pytest.mark.parametrize("epsilon", [10.0, 0.1, 0.01])
@@ -116,5 +117,5 @@ def test_needs_penalty_and_loss():
         Problem(chains(), SoftMaxLoss(), L2Norm(1.0)),
         Problem(chains(), SoftMaxLoss(1.0, loss_augmented=True), L2Norm(0.0), n_jobs=1),
     ):
-        with pytest.raises(ValueError, match="needs a penalty and a loss"):
+        with pytest.raises(ValueError, match="needs l2 > 0 and a loss"):
             next(softening(problem, rng=np.random.default_rng(0)))

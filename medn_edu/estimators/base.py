@@ -43,7 +43,7 @@ from medn_edu.samples import (
 
 __all__ = ["MarkovNetwork"]
 
-_NEVER = 1e-300  # a gap at which no run ends, unless nothing is left of it
+_NEVER = 1e-300  # so small a tolerance that a run makes all its steps, unless the gap is exactly 0
 
 
 @dataclass(eq=False, repr=False)
@@ -148,7 +148,8 @@ class MarkovNetwork(BaseEstimator):
         if not fits:
             raise ValueError(
                 "warm_start continues from the last fit, but these samples have another set of "
-                "labels, feature width or lengths; expected the same, or warm_start=False."
+                "labels, feature width, edge types or lengths; expected the same, or "
+                "warm_start=False."
             )
         return self.result_
 
@@ -186,7 +187,7 @@ class MarkovNetwork(BaseEstimator):
         self._trained = self.get_params(deep=False)
 
     def _warn(self, result: SolveResult, problem: Problem) -> None:
-        """Warn when a solver ended before its gap, or without a dual its likelihood, had settled."""
+        """Warn if the gap missed ``tol``, or, without a dual, the log-likelihood did not settle."""
         name = type(self).__name__
         if result.converged or self._n_steps() is not None:
             return
@@ -198,13 +199,13 @@ class MarkovNetwork(BaseEstimator):
             )
         elif result.n_passes >= self.max_iter:
             warn_user(
-                f"{name} used all {self.max_iter} passes before its likelihood settled; raise "
+                f"{name} used all {self.max_iter} passes before its log-likelihood settled; raise "
                 "max_iter."
             )
         elif result.status == STUCK:
             warn_user(
-                f"{name} stopped before its likelihood settled ({result.status}); scale or centre "
-                "the features, to about 1."
+                f"{name} stopped before its log-likelihood settled ({result.status}); scale or "
+                "centre the features, to about 1."
             )
 
     @property

@@ -28,9 +28,9 @@ class CRF(MarkovNetwork):
     ``result_.subgradient_norm`` tells how far the solution is from optimal, in its worst entry.
 
     Without a penalty there may be no optimum: where some weights separate the samples, the loss falls
-    to 0 as they grow without bound.  So training stops when the likelihood hardly changes, or when all
-    samples are labelled correctly and the loss is below ``tol`` of that of guessing.  It is reported as
-    stopped, not as converged.
+    to 0 as they grow without bound.  So training stops when the log-likelihood hardly changes, or when
+    the loss has fallen below ``tol`` times that of guessing.  It is reported as stopped, not as
+    converged.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class CRF(MarkovNetwork):
         Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=1e-4
         Relative duality gap at which to stop; without a penalty the relative change of the
-        likelihood per pass.
+        log-likelihood per iteration.
     max_iter : int, default=1000
         Largest number of iterations, the start included; most take one pass over the samples.
     warm_start : bool, default=False
@@ -113,7 +113,8 @@ class CRF(MarkovNetwork):
         solver = self.solver
         if solver == "auto" and problem.elastic_net.l1 > 0:
             solver = "proximal_lbfgs"
-        elif solver == "auto":  # without a penalty the way decides where one ends: see `lbfgs`
+        elif solver == "auto":
+            # Without a penalty the path decides which weights one ends at: see lbfgs.
             solver = "plain_lbfgs" if self.penalty is None else "lbfgs"
         if solver in _FOR_MAGNITUDES:
             return _FOR_MAGNITUDES[solver](problem, warm_start=weights)

@@ -39,8 +39,8 @@ class M3N(MaxMarginNetwork):
         Share of the magnitudes in an elastic net, from 0 to below 1.  The closer to 1, the more passes
         it takes; `L1M3N` has magnitudes alone.
     beta : float, optional
-        Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient solvers, as in the papers, with
-        ``C = 200 beta``; by default steps that reach the optimum sooner.
+        Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient solvers.  The papers choose
+        ``C = 200 * beta``, which you must set yourself.  By default steps that reach the optimum sooner.
     forbidden : collection of pairs, or dict from edge type to pairs, optional
         Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=0.01

@@ -19,6 +19,7 @@ from medn_edu.checks import as_numbers
 from medn_edu.inference._groups import groups, run
 from medn_edu.kernels import scores as kernels
 from medn_edu.samples import Samples
+from medn_edu.samples.checks import are_positions
 
 __all__ = ["Potentials", "add_loss", "edge_potentials", "labelling_scores", "node_potentials"]
 
@@ -158,7 +159,7 @@ def edge_potentials(transitions: np.ndarray, allowed: np.ndarray | None = None) 
     array([[[  0., -inf],
             [  0.,   0.]]])
     """
-    edge = np.array(transitions, dtype=np.float64, order="C")
+    edge = _numbers("transitions", transitions).copy()
     if edge.ndim != 3 or edge.shape[1] != edge.shape[2]:
         raise ValueError(
             f"transitions has shape {edge.shape}; expected (n_edge_types, n_labels, n_labels)."
@@ -199,6 +200,12 @@ def add_loss(node: np.ndarray, labels: np.ndarray, scale: float = 1.0) -> np.nda
     array([[0., 1., 1.],
            [1., 1., 0.]])
     """
+    labels = np.asarray(labels)
+    if labels.shape != node.shape[:1] or not are_positions(labels, node.shape[1]):
+        raise ValueError(
+            f"labels are not {len(node)} label codes from 0 to {node.shape[1] - 1}; expected one "
+            "integer per node."
+        )
     augmented = node + scale
     rows = np.arange(len(labels))
     augmented[rows, labels] = node[rows, labels]
@@ -240,7 +247,7 @@ def labelling_scores(potentials: Potentials, labels: np.ndarray) -> np.ndarray:
 
 def transposed_coef(samples: Samples, coef: Any) -> np.ndarray:
     """Return node weights as kernels want them, (n_features, n_labels), checked."""
-    coef = np.asarray(coef, dtype=np.float64)
+    coef = _numbers("coef", coef)
     if coef.ndim != 2 or coef.shape[1] != samples.n_features:
         raise ValueError(
             f"coef has shape {coef.shape}; expected (n_labels, {samples.n_features}), "
@@ -312,8 +319,8 @@ def check_possible(scores: np.ndarray) -> None:
         return
     if scores[bad[0]] == -np.inf:
         raise ValueError(
-            f"sample {bad[0]} has no allowed labelling: forbidden transitions rule out every one; "
-            "expected at least one."
+            f"sample {bad[0]} has no allowed labelling: -inf potentials or forbidden transitions rule "
+            "out every one; expected at least one."
         )
     raise ValueError(
         f"sample {bad[0]} has a score that is not finite ({scores[bad[0]]}); expected potentials "

@@ -8,8 +8,8 @@ say so and do nothing.  The caller enlarges the arena and goes on from there.
 **Inner products.**  Pairwise steps between atoms need no features, only the products ``Q[j, k] = sum_c
 variance_c f_c(y_j) f_c(y_k)``.  While all variances are 1, a product never changes, and a new atom needs
 one new row.  It comes from the sample's Gram matrix ``X_i X_i^T``, computed beforehand, or, for samples
-so long that this would not pay, from the sparse rows.  Otherwise variances change with every step, and
-all products are computed anew at each visit, from the sparse rows.  Steps add up to zero, so what all
+so long that this would not pay, from the sparse rows.  Otherwise variances may change with every step,
+so all products are computed anew at each visit, from the sparse rows.  Steps add up to zero, so what all
 atoms have in common does not matter, and nodes at which they all agree are left out.
 """
 
@@ -47,7 +47,7 @@ class Atoms(NamedTuple):
     first_product: np.ndarray  # (n_samples,), where the (capacity, capacity) products start
     alpha: np.ndarray  # per slot: dual variable
     previous: np.ndarray  # per slot: dual variable when `extrapolate` was last called
-    violation: np.ndarray  # per slot: H at the current weights
+    violation: np.ndarray  # per slot: H, from stage 3 less the slope of U*; stage 4 updates it
     moved: np.ndarray  # per slot: change of the dual variable along the current direction
     labels: np.ndarray  # n_nodes labels per slot
     products: np.ndarray  # Q, row by row
@@ -228,7 +228,7 @@ def product_row(k, sample, labels, products, shape, variance, differs, delta):
 
 @inner_kernel
 def write_features(sample, labelling, factor, shape, differs, delta):
-    """Add joint features to ``delta``, which is zero, or with ``factor`` 0 zero it again."""
+    """Add joint features to a zero ``delta``; with ``factor`` 0, set the same cells back to zero."""
     parents = sample.parents
     for t in range(labelling.size):
         if differs[t]:

@@ -11,15 +11,15 @@ its steps in these stages.
 4. Pairwise steps.  They take ``Lambda`` for a parabola, with the posterior variances ``Lambda''`` as
    curvatures, and move dual variables from the worst atom to the best one, again and again, until that
    parabola's maximum is near.  The sum of these steps is a Newton direction that stays feasible.
-5. An exact line search along that direction, on the true dual, inside the domain of ``Lambda``
+5. A line search on the true dual along that direction, inside the domain of ``Lambda``
    (`medn_edu.kernels.line_search`).
 6. The step: ``alpha``, ``eta``, means and variances.
 7. Atoms whose dual variable has become 0 are dropped.
 
-With the standard normal prior the parabola is the truth and ``w = eta``, so 5 is a formula and 6 is one
-write.  For a prior that compiled code does not know, `visit_blocks` returns the direction, and is called
-again when `medn_edu.solvers.block_frank_wolfe` has searched along it and made the step in Python.
-`medn_edu.theory.frank_wolfe` has the same step in plain Python.
+With the standard normal prior and a linear or quadratic slack the parabola is the truth and ``w = eta``,
+so 5 is a formula and 6 is one write.  For a prior that compiled code does not know, `visit_blocks`
+returns the direction, and is called again when `medn_edu.solvers.block_frank_wolfe` has searched along
+it and made the step in Python.  `medn_edu.theory.frank_wolfe` has the same step in plain Python.
 
 **All slacks alike.**  With a linear slack ``sum_y alpha_i(y) = C_i`` is fixed, and the true labelling
 is among the ``y``.  Other slacks leave the sum free, and the true labelling has no dual variable.  It
@@ -86,7 +86,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
     prior, p, q, unit = parameters.prior, parameters.p, parameters.q, parameters.unit
     slack, constant = parameters.slack, parameters.constant
     source = 0 if slack == LINEAR else 1  # how many atoms are sources
-    shape, edge, edge_t = tilted.coef.shape, tilted.edge, tilted.edge_by_child
+    shape, edge, edge_by_child = tilted.coef.shape, tilted.edge, tilted.edge_by_child
     eta, mean, variance = tilted.eta, tilted.mean, tilted.variance
     scores, augmented, found = work.scores, work.augmented, work.labelling
     differs, delta, cells, seen = work.differs, work.delta, work.cells, work.seen
@@ -111,7 +111,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
 
         # 2. Loss-augmented decoding; the labelling found becomes an atom.
         if with_oracle:
-            decode(sample, scores, edge, edge_t, augmented, work.message, found)
+            decode(sample, scores, edge, edge_by_child, augmented, work.message, found)
             if find_atom(labels[:count], found) < 0:
                 keep_atom(count, found, labels, alpha, previous)
                 if unit:
@@ -132,7 +132,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
                 total += alpha[k]
         slope, curvature = slack_slopes(slack, constant, C, total)
         find_violations(sample, scores, edge, labels, source, violation)
-        largest, weighted, spread = compare(violation, alpha, source, slope)
+        largest, weighted, spread = compare(violation, alpha, slope)
         if with_oracle:
             gaps[i] = max(slack_gap(slack, constant, C, total, largest) - weighted, 0.0)
 
@@ -146,12 +146,12 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
                 alpha, violation, products, source, curvature, accuracy, moved
             )
 
-        # 5. Exact line search, and 6. the step.
+        # 5. Line search, and 6. the step.
         if has_moved and unit:
-            step = search_parabola(moved, violation, products, source, curvature)
+            step = search_parabola(moved, violation, products, curvature)
             take_step(alpha[source:], moved[source:], step)
             add_moves(sample, labels, moved, step, augmented, tilted.coef, eta)
-            add_transitions(sample, labels, moved, step, edge, edge_t)
+            add_transitions(sample, labels, moved, step, edge, edge_by_child)
         elif has_moved:
             loss, change = sum_moves(sample.truth, labels, moved, source)
             n_cells = find_direction(
@@ -165,7 +165,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
             for cell in along:
                 eta[cell] += step * delta[cell]
                 mean[cell], variance[cell] = tilt(prior, p, q, eta[cell], variance[cell])
-            copy_transitions(along, delta, seen, mean, edge, edge_t)
+            copy_transitions(along, delta, seen, mean, edge, edge_by_child)
 
         # 7. Atoms that are no longer needed.
         atoms.count[i] = drop_atoms(count, alpha, previous, labels, products)
@@ -176,12 +176,12 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
 
 
 @inner_kernel
-def decode(sample, scores, edge, edge_t, augmented, message, labelling):
+def decode(sample, scores, edge, edge_by_child, augmented, message, labelling):
     """Write the labelling of the largest loss plus score to ``labelling``."""
-    n_nodes = sample.truth.size
+    n_nodes, parents, edge_types = sample.truth.size, sample.parents, sample.edge_types
     add_hamming_loss(sample.truth, scores, augmented)
-    max_up(augmented, edge_t, sample.parents, sample.edge_types, FIRST_NODE, n_nodes, message)
-    max_down(augmented, edge, sample.parents, sample.edge_types, FIRST_NODE, n_nodes, labelling)
+    max_up(augmented, edge_by_child, parents, edge_types, FIRST_NODE, n_nodes, message)
+    max_down(augmented, edge, parents, edge_types, FIRST_NODE, n_nodes, labelling)
 
 
 @inner_kernel
@@ -215,11 +215,12 @@ def find_violations(sample, scores, edge, labels, source, violation):
 
 
 @inner_kernel
-def compare(violation, alpha, source, slope):
+def compare(violation, alpha, slope):
     """Take the slope of ``U*`` off the violations of all atoms but the source.
 
-    Returns what the gap asks for, the largest violation and ``sum_y alpha(y) H(y)`` before that, and by
-    how much the best atom exceeds the worst one in use after it.
+    Returns three numbers.  The first two are for the gap, from the violations as they come in: the
+    largest, and ``sum_y alpha(y) H(y)``.  The third is by how much the best atom exceeds the worst one
+    in use, once the slope is subtracted.
     """
     largest, weighted = -np.inf, 0.0
     best, worst = -np.inf, np.inf
@@ -294,11 +295,11 @@ def pairwise_steps(alpha, violation, products, source, curvature, accuracy, move
     return has_moved
 
 
-# -- stage 5: exact line search -----------------------------------------------------------------
+# -- stage 5: line search -----------------------------------------------------------------------
 
 
 @inner_kernel
-def search_parabola(moved, violation, products, source, curvature):
+def search_parabola(moved, violation, products, curvature):
     """Do what `search` does where the dual is the parabola: pairwise steps may overshoot together."""
     end, bend, change = 0.0, 0.0, 0.0  # slope at the end of the way, and how fast it falls
     for j in range(moved.size):
@@ -409,7 +410,7 @@ def search(cells, delta, eta, mean, variance, parameters, C, total, loss, change
 
 @kernel
 def take_step(alpha, moved, step):
-    """Go the share ``step`` of the way left in ``moved``."""
+    """Move ``alpha`` the share ``step`` of the way along ``moved``; what rounding leaves becomes 0."""
     for k in range(alpha.size):
         value = alpha[k] + step * moved[k]
         alpha[k] = value if value > ROUNDING * alpha[k] else 0.0

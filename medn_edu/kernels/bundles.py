@@ -4,8 +4,9 @@ Inside these kernels the weights are one flat vector, first *feature, label* and
 so that the scores of all labels are updated along contiguous rows.  A *cell* is a position in that
 vector.
 
-A bundle has many fields, and handing one from kernel to kernel takes the compiler long.  So only the
-kernels that Python calls take bundles.  They hand on the arrays that are needed.
+Passing a bundle with many fields from kernel to kernel is slow to compile.  So kernels that Python
+calls mostly take `Blocks`, `Atoms`, `TiltedPrior` and `Workspace` apart and pass on arrays.  `Sample`
+and `Parameters` are small and are passed on whole.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class TiltedPrior(NamedTuple):
     edge: np.ndarray  # (n_edge_types, parent's label, child's label), means, -inf where forbidden
     edge_by_child: np.ndarray  # (n_edge_types, child's label, parent's label), the transpose
     eta: np.ndarray  # (n_weights,)
-    mean: np.ndarray  # (n_weights,); with the standard normal prior `eta` itself
+    mean: np.ndarray  # (n_weights,); with `Parameters.unit` `eta` itself
     variance: np.ndarray  # (n_weights,)
 
 
@@ -81,13 +82,13 @@ class Parameters(NamedTuple):
     q: float
     lower: float  # ends of its domain
     upper: float
-    unit: bool  # whether it is the standard normal prior: all variances are 1, forever
+    unit: bool  # standard normal prior, and a slack whose conjugate is at most quadratic
     slack: int
     constant: float
 
 
 class Workspace(NamedTuple):
-    """Arrays that kernels write to and nobody reads later."""
+    """Scratch space.  Python reads ``delta``, ``cells`` and ``seen`` where it does the line search."""
 
     scores: np.ndarray  # (longest sample, n_labels)
     augmented: np.ndarray  # (longest sample, n_labels)

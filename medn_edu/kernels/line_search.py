@@ -1,8 +1,9 @@
-"""Exact line search on a concave function whose domain may end: safeguarded Newton on its slope.
+"""Line search on a concave function whose domain may end: safeguarded Newton on its slope.
 
 A prior with a bounded domain makes the dual a barrier: towards the end of the domain the slope falls
 to minus infinity.  So the maximum along a direction lies inside, and Newton's method finds the root of
-the slope, with bisection where it would leave the interval known to hold it.
+the slope, with bisection where it would leave the interval known to hold it.  It stops where the slope
+has fallen to a tenth, because the next visit goes on from there.
 
 This is what to do between two evaluations of the slope.  `medn_edu.kernels.block_step` evaluates it in
 compiled code, `medn_edu.solvers.line_search` in Python.

@@ -22,7 +22,7 @@ __all__ = ["best_labellings", "max_down", "max_message", "max_up"]
 
 @kernel
 def best_labellings(
-    node, edge, edge_t, parents, edge_types, offsets, first, last, score, labels, best
+    node, edge, edge_by_child, parents, edge_types, offsets, first, last, score, labels, best
 ):
     """Write the best labellings of samples ``first <= i < last`` and their scores.
 
@@ -35,16 +35,16 @@ def best_labellings(
         for t in range(lo, hi):
             for a in range(n_labels):
                 score[t - lo, a] = node[t, a]
-        max_up(score, edge_t, parents, edge_types, lo, hi, message)
+        max_up(score, edge_by_child, parents, edge_types, lo, hi, message)
         best[i] = max_down(score, edge, parents, edge_types, lo, hi, labels[lo:hi])
 
 
 @inner_kernel
-def max_up(score, edge_t, parents, edge_types, first, last, message):
+def max_up(score, edge_by_child, parents, edge_types, first, last, message):
     """Add to ``score[t - first, b]`` what the subtrees below ``t`` score at best if its label is b."""
     for t in range(last - 1, first - 1, -1):
         if parents[t] >= 0:
-            max_message(score[t - first], edge_t[edge_types[t]], message)
+            max_message(score[t - first], edge_by_child[edge_types[t]], message)
             above = score[parents[t] - first]
             for a in range(message.size):
                 above[a] += message[a]
@@ -72,15 +72,15 @@ def max_down(score, edge, parents, edge_types, first, last, labels):
 
 
 @inner_kernel
-def max_message(score, edge_t, message):
-    """Write ``message[a] = max_b (score[b] + edge_t[b, a])``."""
+def max_message(score, table, message):
+    """Write ``message[a] = max_b (score[b] + table[b, a])``."""
     n_labels = score.size
     for a in range(n_labels):
         message[a] = -np.inf
     b = 0
     while b + 4 <= n_labels:  # four at a time: one load and store of message[a] for four labels
         s0, s1, s2, s3 = score[b], score[b + 1], score[b + 2], score[b + 3]
-        r0, r1, r2, r3 = edge_t[b], edge_t[b + 1], edge_t[b + 2], edge_t[b + 3]
+        r0, r1, r2, r3 = table[b], table[b + 1], table[b + 2], table[b + 3]
         for a in range(n_labels):
             x0, x1, x2, x3 = s0 + r0[a], s1 + r1[a], s2 + r2[a], s3 + r3[a]
             x0 = x0 if x0 > x1 else x1
@@ -89,7 +89,7 @@ def max_message(score, edge_t, message):
             message[a] = x0 if x0 > message[a] else message[a]
         b += 4
     while b < n_labels:
-        s0, r0 = score[b], edge_t[b]
+        s0, r0 = score[b], table[b]
         for a in range(n_labels):
             x0 = s0 + r0[a]
             message[a] = x0 if x0 > message[a] else message[a]

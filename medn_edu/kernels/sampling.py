@@ -42,7 +42,7 @@ def draw_down(log_belief, edge, parents, edge_types, offsets, first, last, unifo
 def gibbs_sweeps(
     node,
     edge,
-    edge_t,
+    edge_by_child,
     inverse_temperature,
     parents,
     edge_types,
@@ -75,7 +75,7 @@ def gibbs_sweeps(
                     for b in range(n_labels):
                         sums[b] += step[b]
                 for j in range(child_starts[t], child_starts[t + 1]):
-                    step = edge_t[edge_types[children[j]], labels[children[j]]]
+                    step = edge_by_child[edge_types[children[j]], labels[children[j]]]
                     for b in range(n_labels):
                         sums[b] += step[b]
                 _running_sums(sums, inverse_temperature)

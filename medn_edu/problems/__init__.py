@@ -18,8 +18,11 @@ Where is it?
 * The primal, the dual of P1, and the gap: ``problem.py`` derives them and has `Problem.primal`,
   `Problem.dual` and `Problem.certify`.  A dual value asks dual variables for three sums, which
   ``dual_variables.py`` has.
-* A loss: ``losses.py``.  A new one needs ``_constants``, ``_evaluate`` and ``_conjugate``.
-* A regulariser: ``regularisers.py``.  A new one needs ``value`` and ``conjugate``.
+* A loss: ``losses.py``.  A new one needs ``_constants``, ``_evaluate`` and ``_conjugate``, and a place
+  in the check of `Problem`.
+* A regulariser: ``regularisers.py``.  A new one needs ``value`` and ``conjugate`` for a certificate, and
+  for `medn_edu.solvers.block_frank_wolfe` also ``domain``, ``log_mgf``, ``mean``, ``variance`` and
+  ``compiled``.  Docstrings say *magnitudes* for the L1 norm and *squares* for the squared L2 norm.
 * A slack, the price of a margin violation: `medn_edu.slacks`.  A prior: `medn_edu.priors`.
 * Gradients and curvature of the soft-max loss, for quasi-Newton methods: ``soft_max.py``.
 * Which constants of the L1 problems belong together: ``constants.py``.

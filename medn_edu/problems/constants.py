@@ -6,10 +6,10 @@ Three problems of the L1-M3N paper have the same family of solutions and three d
     the ball (P1')      sum xi  where  |w|_1 <= radius
     adaptive M3N (P4)   lam / K |w|_1^2 + C sum xi
 
-At a solution ``w*`` the dual variables of each problem, scaled to those of another, solve that other
-one.  The norm's conjugate says what they make of ``max |eta_k|``: a half in P1, the multiplier of the
-ball in P1', and ``2 lam |w*|_1 / K`` in P4, the slope of the square.  Dual variables are proportional to
-the price of the slacks, so a solution with price ``C`` and largest ``|eta_k| = m`` solves L1-M3N at
+At a solution ``w*``, ``max |eta_k|`` is the slope of the regulariser with respect to ``|w|_1``: a half
+in P1, the multiplier of the ball in P1', and ``2 lam |w*|_1 / K`` in P4.  Scaling the dual variables of
+one problem gives those of another.  They are proportional to the price of the slacks, so a solution with
+price ``C`` and largest ``|eta_k| = m`` solves L1-M3N at
 
     C' = C / (2 m)                          (`l1_constant`)
 
@@ -49,7 +49,8 @@ def l1_constant(C: float, eta: np.ndarray) -> float:
     Raises
     ------
     ValueError
-        If ``eta`` is zero: then all dual variables are, and any larger constant does as well.
+        If ``eta`` is zero: then the weights are 0, or the ball does not bind, and no constant is
+        singled out.
 
     Examples
     --------
@@ -60,8 +61,8 @@ def l1_constant(C: float, eta: np.ndarray) -> float:
     largest = float(np.abs(eta).max(initial=0.0))
     if largest == 0:
         raise ValueError(
-            "eta is zero, so that no margin is tight and every constant does; expected a smaller "
-            "radius or C."
+            "eta is zero, so it does not single out a constant; expected a solution with weights other "
+            "than 0, or a smaller radius."
         )
     return check_positive("C", C) / (2 * largest)
 
@@ -72,7 +73,7 @@ def l1_constant_of_em(C: float, lam: float, n_weights: int, l1_norm: float) -> f
     Parameters
     ----------
     C, lam : float
-        Constants of the adaptive M3N (problem P2 of the L1-M3N paper); positive.
+        Constants of the adaptive M3N (problem P2, equivalently P4, of the L1-M3N paper); positive.
     n_weights : int
         Number of weights, ``K``.
     l1_norm : float

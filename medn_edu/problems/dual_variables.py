@@ -1,15 +1,16 @@
 """Dual variables ``alpha_i(y)``: how much each labelling of each sample counts.
 
-There are exponentially many, so they are kept in one of three forms: a list of those above 0
-(`DualVariables`), sums by node and edge (`DualMarginals`), or, of a model's distributions, nothing but
-what a dual value needs (`ModelDistributions`).  A dual value needs three sums,
+There are exponentially many.  `DualVariables` lists those above 0.  `DualMarginals` sums them by node
+and edge.  `ModelDistributions` keeps, for the distributions of a model, just what a dual value needs.
+A dual value needs three sums,
 
     loss    sum_i,y alpha_i(y) loss_i(y),
     eta     sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y)),
     totals  sum_y alpha_i(y) of each sample i,
 
-and has to know if the dual variables are feasible.  A soft-max loss also needs their entropies, which
-`DualMarginals` do not have.  Each form has a method for each of these, which takes the training samples.
+and has to know if the dual variables are feasible.  A soft-max loss also needs their entropies.  Each
+form has a method for each sum and for feasibility, which takes the training samples.  `DualMarginals`
+alone has no entropies.
 """
 
 from __future__ import annotations
@@ -134,14 +135,14 @@ class DualVariables:
         return np.bincount(self.sample, weights=self.values, minlength=n_samples)
 
     def entropies(self, data: LabelledSamples) -> np.ndarray:
-        """Return ``total_i H(alpha_i / total_i)`` for each labelling; repetitions count once."""
+        """Return the terms of ``sum_i total_i H(alpha_i / total_i)``, one per distinct labelling."""
         total: dict[tuple[int, bytes], float] = {}
         labels = np.ascontiguousarray(self.labels)
         columns = (self.sample, self.offsets[:-1], self.offsets[1:], self.values)
         for i, a, b, value in zip(*(column.tolist() for column in columns), strict=True):
             key = i, labels[a:b].tobytes()
             total[key] = total.get(key, 0.0) + value
-        of_sample = self.totals(data)[np.array([i for i, _ in total])]
+        of_sample = self.totals(data)[np.array([i for i, _ in total], dtype=np.int64)]
         return of_sample * entr(np.array(list(total.values())) / of_sample)
 
     def differences(self, data: LabelledSamples) -> sp.csr_matrix:
@@ -177,7 +178,7 @@ class DualVariables:
         child, parent, at = self.edges(data.samples)
         kind = data.samples.edge_types[at]
         fine = data.allowed[kind, self.labels[parent], self.labels[child]]
-        return not np.any(self.values < 0) and bool(fine.all())
+        return bool((self.values >= 0).all() and fine.all())
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,9 @@ to ``exp((loss_i(y) + F(x_i, y; w)) / epsilon)``.  Its conjugate is the negative
 
     epsilon log sum_y exp(g(y) / epsilon) = max_p [E_p g(y) + epsilon H(p)],
 
-and the natural dual variables at weights ``w`` are ``alpha_i = p_w(. | x_i)``.  On a forest their
-entropy is the sum of ``H(root)`` and, over the edges, of ``H(child | parent)``.
+and the natural dual variables at weights ``w`` are ``alpha_i = c_i p_w(. | x_i)``, with ``c_i`` the
+sample's weight.  On a forest the entropy of ``p_w`` is the sum of ``H(root)`` and, over the edges, of
+``H(child | parent)``.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from medn_edu import inference
 from medn_edu.checks import check_positive
 from medn_edu.problems.dual_variables import Dual, DualMarginals, ModelDistributions
 from medn_edu.samples import LabelledSamples
-from medn_edu.slacks import Slack
+from medn_edu.slacks import Slack, check_slack
 
 if TYPE_CHECKING:
     from medn_edu.problems.problem import Problem
@@ -55,8 +56,9 @@ class Evaluation(NamedTuple):
     """A loss at some weights, and what a certificate says of rounding."""
 
     losses: np.ndarray  # (n_samples,), not yet multiplied by the samples' weights
-    rounding: float | None = None  # twice what the loss may be off by, for the dual value as well
-    rounding_counts: bool = False  # whether a score may be off by over a millionth of a wrong label
+    rounding: float | None = None  # bound on the rounding error of primal and dual value together
+    # whether some score may be off by more than 1e-6, where a wrong label costs 1
+    rounding_counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,9 @@ class MarginLoss:
     """
 
     slack: Slack
+
+    def __post_init__(self) -> None:
+        check_slack(self.slack)
 
     def _constants(self, data: LabelledSamples) -> np.ndarray:
         """Return the slack's constant times each weight; with a linear slack ``sum_y alpha_i(y)``."""
@@ -160,7 +165,11 @@ class SoftMaxLoss:
 
     def _conjugate(self, data: LabelledSamples, alpha: Dual) -> float:
         """Return ``-epsilon sum_i c_i H(alpha_i / c_i)``; infinity where ``alpha`` is not feasible."""
-        assert not isinstance(alpha, DualMarginals)
+        if isinstance(alpha, DualMarginals):
+            raise TypeError(
+                "a soft-max loss needs entropies, which DualMarginals do not have; expected "
+                "DualVariables."
+            )
         sums = np.allclose(alpha.totals(data), data.sample_weight, rtol=1e-9, atol=0.0)
         if not (sums and alpha.is_feasible(data)):
             return math.inf
@@ -169,7 +178,7 @@ class SoftMaxLoss:
     def _distributions(
         self, problem: Problem, weights: np.ndarray, losses: np.ndarray
     ) -> ModelDistributions:
-        """Return ``p_w(. | x_i)`` as dual variables; ``losses`` are those that `_evaluate` returns."""
+        """Return ``c_i p_w(. | x_i)`` as dual variables; ``losses`` are those `_evaluate` returns."""
         found = self._expected(problem, weights, want_entropies=True)
         expected = problem.weight_shape.join(found.feature_sums, found.edge_counts)
         assert found.entropies is not None

@@ -36,8 +36,8 @@ minus ``epsilon`` times an entropy (Hazan and Urtasun 2010, Claim 1 with ``p = q
 No ``D(alpha)`` exceeds any ``P(w)``, so the *duality gap* between two points bounds how far ``w`` is
 from optimal.  `Problem.certify` computes it from ``w`` and ``alpha`` alone, never from what a solver
 collected.  A solver of a soft-max problem that keeps no dual variables is certified by
-``alpha_i = p_w(. | x_i)``.  For these the gap is ``R(w) + R*(eta) - w . eta``, with squares the squared
-gradient over ``2 lam``.
+``alpha_i = c_i p_w(. | x_i)``.  Without squares they are scaled first (`dual_scaling`).  With squares
+the gap is ``R(w) + R*(eta) - w . eta``, for an L2 norm the squared gradient over ``2 lam``.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ from typing import cast
 import numpy as np
 
 from medn_edu import inference
+from medn_edu.checks import shown
 from medn_edu.priors import Prior
 from medn_edu.problems.dual_variables import Dual, DualMarginals, DualVariables, ModelDistributions
 from medn_edu.problems.losses import Evaluation, MarginLoss, SoftMaxLoss
@@ -81,9 +82,9 @@ class Certificate:
     subgradient_norm : float or None
         Largest entry of the minimum-norm subgradient, for a regulariser with kinks and a smooth loss.
     rounding : float or None
-        How far rounding may have moved the two values at worst, where that is known.
+        How far rounding may have moved the two values, if that is known.
     rounding_counts : bool
-        Whether that is so far that the gap is to be taken larger by as much.
+        Whether `relative_gap` adds ``rounding`` to the gap.
     """
 
     primal: float
@@ -155,6 +156,8 @@ class Problem:
         regulariser: Regulariser,
         n_jobs: int = 1,
     ) -> None:
+        if not isinstance(loss, MarginLoss | SoftMaxLoss):
+            raise TypeError(f"loss is {shown(loss)}; expected a MarginLoss or SoftMaxLoss.")
         self.data = data
         self.loss = loss
         self.regulariser = regulariser
@@ -195,9 +198,10 @@ class Problem:
         regulariser = self.regulariser
         has_kinks = isinstance(regulariser, ElasticNet) and regulariser.l2 == 0
         if has_kinks or not hasattr(regulariser, "log_mgf"):
+            why = "whose conjugate has kinks" if has_kinks else "which has no log_mgf"
             raise TypeError(
-                f"the regulariser is {regulariser!r}, whose conjugate has kinks; expected a prior, an "
-                "L2Norm, or an ElasticNet with l2 > 0."
+                f"the regulariser is {regulariser!r}, {why}; expected a prior, an L2Norm, or an "
+                "ElasticNet with l2 > 0."
             )
         return cast("Prior | ElasticNet", regulariser)
 
@@ -286,12 +290,17 @@ class Problem:
             The weights.
         alpha : DualVariables or DualMarginals, optional
             The dual variables that a solver keeps, which a margin loss needs.  A soft-max loss is
-            certified by ``p_w(. | x_i)`` without them.
+            certified by ``c_i p_w(. | x_i)`` without them.
 
         Returns
         -------
         Certificate
             Both values, with dual variables and ``eta`` scaled as is best.
+
+        Raises
+        ------
+        TypeError
+            If a margin loss comes without dual variables, or a soft-max loss with `DualMarginals`.
         """
         found = self.loss._evaluate(self, weights)
         primal = self.regulariser.value(weights) + self._sum(found)
@@ -320,8 +329,3 @@ class Problem:
             rounding=found.rounding,
             rounding_counts=found.rounding_counts,
         )
-
-    def distributions(self, weights: np.ndarray) -> ModelDistributions:
-        """Return ``p_w(. | x_i)`` as dual variables, for a soft-max loss."""
-        loss = self.soft_max_loss
-        return loss._distributions(self, weights, loss._evaluate(self, weights).losses)

@@ -19,21 +19,21 @@ regulariser          ``R(w)``                                    ``R*(eta)``
 ===================  ==========================================  ==================================
 
 and infinity elsewhere.  M3N has ``|w|_2^2 / 2``, a standard normal prior; L1-M3N has half the L1 norm,
-whose kink keeps a weight at 0 unless the evidence for it is worth the price.  The last three have
-L1-M3N's or M3N's solutions at other constants (`medn_edu.problems.constants`).
+whose kink keeps a weight at 0 unless the evidence for it is worth the price.  `SquaredL1Norm` and
+`L1Ball` have L1-M3N's solutions at other constants (`medn_edu.problems.constants`); `L2Ball` has M3N's.
 
-Dual variables that are not the best can be scaled down, the rest going to the true labellings, which
-change nothing.  `dual_scaling` says how much of them is best; with the L1 norm it makes them feasible.
+Dual variables can be scaled down: what is taken away goes to the true labelling, which adds nothing to
+the loss or to eta.  `dual_scaling` says which scale is best; with the L1 norm it makes them feasible.
 
 The L1 norm and its square are also the least that squares can cost when their prices may adapt,
 
-    |w|_1 / 2     = min_v        sum_k w_k^2 / (2 v_k) + v_k / 8        at v_k = 2 |w_k|,
-    scale |w|_1^2 = min_v        sum_k w_k^2 / (2 v_k)                  at v_k = |w_k| / (2 scale |w|_1),
+    scale |w|_1   = min_v  sum_k w_k^2 / (2 v_k) + scale^2 v_k / 2   at v_k = |w_k| / scale,
+    scale |w|_1^2 = min_v  sum_k w_k^2 / (2 v_k)                     at v_k = |w_k| / (2 scale |w|_1),
                     where sum_k v_k = 1 / (2 scale)
 
-the first because a number and its inverse are best where both terms cost the same, the second by the
-inequality of Cauchy and Schwarz.  ``variances`` returns the best ``v``; with these fixed what remains is
-M3N with normal priors of these variances (`medn_edu.solvers.adaptive_m3n`).
+The first is the inequality between arithmetic and geometric mean, the second that of Cauchy and
+Schwarz.  ``variances`` returns the best ``v``; with these fixed what remains is M3N with normal priors
+of these variances (`medn_edu.solvers.adaptive_m3n`).
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ _ROUNDING = 1e-9  # relative; how far outside its ball a projected point may be
 class Regulariser(Protocol):
     """A convex function of the weights that knows its conjugate: a prior, or one of those below.
 
-    If dual variables may need scaling, it also has ``_dual_scaling(loss, eta)``, see `dual_scaling`.
+    If dual variables may need scaling, it also has a method ``dual_scaling(loss, eta)``, which the
+    function `dual_scaling` calls.
     """
 
     def value(self, weights: np.ndarray) -> float:
@@ -82,13 +83,13 @@ def dual_scaling(regulariser: Regulariser, loss: float, eta: np.ndarray) -> floa
     It is 1 for priors and all others that do not say: their conjugates are smooth, and their solvers
     need no scaling.
     """
-    scaling = getattr(regulariser, "_dual_scaling", None)
+    scaling = getattr(regulariser, "dual_scaling", None)
     return 1.0 if scaling is None else float(scaling(loss, eta))
 
 
 @dataclass(frozen=True)
 class ElasticNet:
-    """Magnitudes and squares together, ``l1 |w|_1 + l2 |w|_2^2 / 2`` (Zou and Hastie 2005).
+    """L1 norm and squared L2 norm together, ``l1 |w|_1 + l2 |w|_2^2 / 2`` (Zou and Hastie 2005).
 
     With ``l2 > 0`` its conjugate is smooth, and `medn_edu.solvers.block_frank_wolfe` takes it like a
     prior: ``log_mgf``, ``mean`` and ``variance`` are its terms, slope and curvature, weight by weight.
@@ -131,7 +132,7 @@ class ElasticNet:
         beyond = soft_threshold(eta, self.l1)
         return float(beyond @ beyond) / (2 * self.l2)
 
-    def _dual_scaling(self, _loss: float, eta: np.ndarray) -> float:
+    def dual_scaling(self, _loss: float, eta: np.ndarray) -> float:
         """Return the largest factor that is feasible; 1 with squares."""
         if self.l2 > 0 or self.l1 == 0:
             return 1.0
@@ -169,7 +170,7 @@ class ElasticNet:
 
 
 class L2Norm(ElasticNet):
-    """Half the sum of the squares, ``scale |w|_2^2 / 2``.
+    """Half the squared L2 norm, the sum of squares, ``scale |w|_2^2 / 2``.
 
     Parameters
     ----------
@@ -186,9 +187,12 @@ class L2Norm(ElasticNet):
     def __init__(self, scale: float = 1.0) -> None:
         super().__init__(l1=0.0, l2=check_nonnegative("scale", scale))
 
+    def __repr__(self) -> str:
+        return f"L2Norm(scale={self.l2})"
+
 
 class L1Norm(ElasticNet):
-    """The sum of the magnitudes, ``scale |w|_1``.
+    """The L1 norm, the sum of magnitudes, ``scale |w|_1``.
 
     Parameters
     ----------
@@ -205,9 +209,12 @@ class L1Norm(ElasticNet):
     def __init__(self, scale: float = 0.5) -> None:
         super().__init__(l1=check_positive("scale", scale), l2=0.0)
 
+    def __repr__(self) -> str:
+        return f"L1Norm(scale={self.l1})"
+
     def variances(self, weights: np.ndarray) -> np.ndarray:
-        """Return the variances at which squares cost half the magnitudes: ``2 |w_k|``."""
-        return 2 * np.abs(weights)
+        """Return the variances at which squares cost half the norm: ``|w_k| / scale``."""
+        return np.abs(weights) / self.l1
 
 
 @dataclass(frozen=True)
@@ -240,7 +247,7 @@ class SquaredL1Norm:
         """Return ``max |eta_k|^2 / (4 scale)``."""
         return _largest(eta) ** 2 / (4 * self.scale)
 
-    def _dual_scaling(self, loss: float, eta: np.ndarray) -> float:
+    def dual_scaling(self, loss: float, eta: np.ndarray) -> float:
         """Return where the parabola ``t * loss - t^2 R*(eta)`` is highest, at most 1."""
         conjugate = self.conjugate(eta)
         return min(1.0, max(loss, 0.0) / (2 * conjugate)) if conjugate > 0 else 1.0
@@ -278,7 +285,7 @@ class _Ball(ABC):
         """Return the radius times the dual norm of ``eta``."""
         return self.radius * self._dual_norm(eta)
 
-    def _dual_scaling(self, loss: float, eta: np.ndarray) -> float:
+    def dual_scaling(self, loss: float, eta: np.ndarray) -> float:
         """Return 0 or 1: the dual value is proportional to the factor."""
         return float(loss > self.conjugate(eta))
 
@@ -332,8 +339,8 @@ class L2Ball(_Ball):
 def minimum_norm_subgradient(weights: np.ndarray, gradient: np.ndarray, l1: float) -> np.ndarray:
     """Return the subgradient of least norm of a smooth function plus ``l1 |w|_1``.
 
-    It is ``gradient + l1 sign(w)``, and at 0 what the gradient exceeds ``l1`` by.  Only at an optimum
-    is it 0.
+    Where ``w_k`` is not 0 it is ``gradient + l1 sign(w_k)``.  Where it is 0, it is the gradient moved
+    towards 0 by ``l1``.  It vanishes only at an optimum.
     """
     at_zero = soft_threshold(gradient, l1)
     return np.where(weights == 0, at_zero, gradient + l1 * np.sign(weights))

@@ -6,7 +6,8 @@ the squares, has the gradient
     l2 w + sum_i c_i (E_p f(x_i, y) - f(x_i, y_i)),    p = p_w(. | x_i),
 
 so one sweep over the samples gives the value, the gradient and, from these two, the gap.  Each function
-takes a `Problem` with a `SoftMaxLoss` and an `ElasticNet`, and raises a TypeError for any other.
+takes a `Problem` with a `SoftMaxLoss` and an `ElasticNet`; functions that need the regulariser raise a
+TypeError for any other.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ __all__ = [
 
 
 def smooth_part(problem: Problem, weights: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return ``P(w)`` less the magnitudes, and its gradient.
+    """Return the smooth part ``S(w)`` and its gradient.
 
     The gradient is 0 at forbidden transitions whose weight is 0.
     """
@@ -54,7 +55,7 @@ def gap_estimate(
     """Estimate the duality gap from what `smooth_part` returns, without other sweeps.
 
     With squares it is exact up to rounding.  Without them ``H(p_w) = log Z - E F`` gives the sum
-    of the entropies as ``L(w) + w . eta``, and for the entropy of mixtures with the truth all
+    of the entropies as ``S(w) + w . eta``, and for the entropy of mixtures with the truth all
     samples are taken to be equally likely.
     """
     net = problem.elastic_net
@@ -66,7 +67,7 @@ def gap_estimate(
     entropy = value - float(weights @ gradient)
     mean_loss = np.array([max(value / total, 0.0)])
     mean = ModelDistributions(gradient, np.zeros(1), np.array([entropy / total]), mean_loss)
-    mixture = float(mean.scaled(net._dual_scaling(0.0, gradient)).entropy[0])
+    mixture = float(mean.scaled(net.dual_scaling(0.0, gradient)).entropy[0])
     return max(value + net.magnitudes(weights) - total * mixture, 0.0)
 
 
@@ -74,7 +75,8 @@ def gap_estimate(
 class Curvature:
     """Parts from which an approximation of the Hessian of the soft-max loss is built.
 
-    With ``p_t`` the marginals of node ``t``, ``c_t`` its weight and ``n`` the expected transitions.
+    Here ``p_t`` are the marginals of node ``t``, ``c_t`` is its sample's weight, and ``n_ab`` the
+    expected number of transitions.
     """
 
     labels: np.ndarray  # sum_t c_t (diag(p_t) - p_t p_t^T) / epsilon: label covariances, summed
@@ -109,12 +111,16 @@ def softness(problem: Problem) -> float:
 def hard_problem(problem: Problem) -> Problem:
     """Return the loss-augmented problem at temperature 0, divided by ``l2``: M3N.
 
-    Without squares or without a loss there is none with a solution other than 0: a ValueError.
+    Without squares there is nothing to divide by, and without a loss 0 is optimal: a ValueError.
     """
+    if problem.elastic_net.l1 > 0:
+        raise TypeError(
+            f"the regulariser is {problem.regulariser!r}; M3N has no L1 norm; expected an L2Norm."
+        )
     l2, loss_augmented = problem.elastic_net.l2, problem.soft_max_loss.loss_augmented
     if not (l2 > 0 and loss_augmented):
         raise ValueError(
-            f"the hard problem needs a penalty and a loss; this one has l2={l2:g} and "
+            f"the hard problem needs l2 > 0 and a loss; this one has l2={l2:g} and "
             f"loss_augmented={loss_augmented}."
         )
     loss = MarginLoss(LinearSlack(1.0 / l2))

@@ -1,7 +1,7 @@
 """Checks of samples, in the order in which `pack` makes them.
 
-Compiled code follows every number it is given, even out of memory, so nothing that is wrong may
-pass.  Each check raises one sentence that names the sample and says what was expected.
+Compiled code follows every number it is given, even past the end of an array, so nothing that is
+wrong may pass.  Each check raises one sentence that names the sample and says what was expected.
 """
 
 from __future__ import annotations
@@ -35,7 +35,11 @@ _MOST_FEATURES = 2**31 - 1  # columns are numbered by int32
 
 
 def as_list(value: Any, name: str, expected: str) -> list[Any]:
-    """Return what a sequence holds; from a data frame that would be the names of its columns."""
+    """Return a sequence as a list.
+
+    Strings, dicts, data frames and sparse matrices are refused, since listing them gives something
+    else.
+    """
     odd = isinstance(value, (str, bytes, dict)) or hasattr(value, "columns") or sp.issparse(value)
     try:
         if odd:
@@ -158,7 +162,10 @@ def check_width(width: int, expected: int | None, name: str) -> None:
 
 
 def check_values(features: sp.csr_matrix, offsets: np.ndarray) -> None:
-    """Refuse NaN and what is too large, all samples at once; only then look for the sample."""
+    """Refuse NaN and numbers that are too large.
+
+    All samples are tested at once; only on failure is the sample looked up.
+    """
     fine = np.abs(features.data) <= MAGNITUDE  # false for NaN
     if fine.all():
         return

@@ -32,8 +32,8 @@ def encode_labels(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Turn label sequences into codes: each node's position in ``classes``, and the classes.
 
-    Labels are any hashable values; without ``classes``, the labels known from training, they are those
-    found in ``y``, sorted.  Those that cannot be compared are sorted by type and text.
+    Labels are any hashable values.  ``classes`` are the labels known from training.  Without them they
+    are the labels found in ``y``, sorted; labels that cannot be compared are sorted by type and text.
 
     >>> import numpy as np
     >>> from medn_edu.samples import pack
@@ -213,8 +213,8 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
         return np.ones(n_samples)
     try:
         weight = as_numbers(sample_weight)
-    except TypeError:
-        raise ValueError("sample_weight must be numbers, one per sample.") from None
+    except TypeError as what:
+        raise TypeError(f"sample_weight holds {what}; expected numbers, one per sample.") from None
     if weight.shape != (n_samples,):
         raise ValueError(
             f"sample_weight has shape {weight.shape}; expected ({n_samples},), one per sample."
@@ -238,6 +238,11 @@ def label_samples(
         raise ValueError(
             f"codes are not {samples.n_nodes} whole numbers from 0 to {allowed.shape[1] - 1}; "
             "expected those of encode_labels, one per node."
+        )
+    if samples.n_edge_types > len(allowed):
+        raise ValueError(
+            f"the samples have {samples.n_edge_types} edge types but allowed has {len(allowed)}; "
+            "expected at least as many."
         )
     children = np.flatnonzero(samples.parents >= 0)
     fine = allowed[samples.edge_types[children], codes[samples.parents[children]], codes[children]]

@@ -35,6 +35,8 @@ def pack(X: Iterable[Any] | Samples, *, n_features: int | None = None) -> Sample
         X.check()  # as they were packed, unless somebody wrote into their arrays
         checks.check_values(X.features, X.offsets)
         checks.check_width(X.n_features, n_features, "X")
+        if not X.n_samples:
+            raise ValueError("X holds no samples; expected at least one.")
         return X
     if isinstance(X, Set) or (not sp.issparse(X) and getattr(X, "ndim", 3) in (0, 2)):
         what = f"a {type(X).__name__}" + " with 2 dimensions" * (getattr(X, "ndim", 0) == 2)
@@ -92,7 +94,7 @@ def _stack(matrices: list[Any], offsets: np.ndarray) -> sp.csr_matrix:
 
 
 def _compressed(matrices: list[np.ndarray], offsets: np.ndarray) -> sp.csr_matrix:
-    """Compress dense matrices, some at a time, so that all of them never stand side by side."""
+    """Compress dense matrices, so that never more than one chunk is dense twice."""
     n_columns = matrices[0].shape[1]
     chunk_of = offsets[:-1] * n_columns // _CHUNK_NUMBERS
     cuts = np.flatnonzero(np.diff(chunk_of, prepend=-1, append=chunk_of[-1] + 1))

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from medn_edu.samples.checks import check_packed
+from medn_edu.samples.checks import are_positions, check_packed
 
 __all__ = ["Forest", "LabelledSamples", "Samples", "WeightShape"]
 
@@ -39,9 +39,9 @@ class Forest:
     ----------
     features : array_like or scipy sparse matrix of shape (n_nodes, n_features)
         One row per node.
-    parents : array_like of int, shape (n_nodes,)
+    parents : array_like of int, shape (n_nodes,), or None
         Number of each node's parent within this sample, or -1 at a root.  Parents come before their
-        children: ``parents[t] < t``.
+        children: ``parents[t] < t``.  None stands for a chain.
     edge_types : array_like of int, shape (n_nodes,), optional
         Type of the edge from the parent to each node, ``0 .. n_edge_types - 1``; each type has its
         own transition weights.  Ignored at roots.  By default all edges are of type 0.
@@ -119,7 +119,7 @@ def _for_kernels(array: np.ndarray, dtype: type) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Many forests, packed into flat arrays; made by `medn_edu.samples.pack`, and read only."""
+    """Many forests, packed into flat arrays; made by `medn_edu.samples.pack`, not to be written to."""
 
     features: sp.csr_matrix  # (n_nodes, n_features), float64
     offsets: np.ndarray  # (n_samples + 1,)
@@ -199,7 +199,14 @@ class Samples:
 
     def take(self, index: np.ndarray) -> Samples:
         """Return the samples ``index`` (ints), in that order, packed anew."""
-        index = np.asarray(index, dtype=np.int64)
+        index = np.asarray(index)
+        if index.size == 0:
+            index = np.zeros(0, dtype=np.int64)
+        if not are_positions(index, self.n_samples):
+            raise ValueError(
+                f"index must hold whole numbers from 0 to {self.n_samples - 1}, the positions of "
+                "samples."
+            )
         starts, lengths = self.offsets[index], self.lengths[index]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         shift = np.repeat(starts - offsets[:-1], lengths)

@@ -1,9 +1,10 @@
 """Solvers: one file per algorithm, each a generator over passes.
 
-A solver improves a problem and does nothing else.  Each ``next`` runs one *pass* (about one look at
-every sample) and yields an `Iterate`: the live weights, a cheap guess of how far they are from optimal,
-and a way to ask for the dual variables.  Its caller decides when to stop, and can watch, record or draw:
-usually that is `medn_edu.results.run`, in a notebook a plain ``for`` loop,
+A solver improves a problem and does nothing else.  Each ``next`` runs one *pass*, usually one look at
+every sample (`l1_path`: one Laplace MEDN).  It yields an `Iterate`: the live weights, a cheap guess of
+how far they are from optimal, and a way to ask for the dual variables.  Its caller decides when to stop
+(`l1_path` and `lbfgs` also take a tolerance) and can watch, record or draw: usually that is
+`medn_edu.results.run`, in a notebook a plain ``for`` loop,
 
     for iterate in block_frank_wolfe(problem, rng=np.random.default_rng(0)):
         draw(iterate.weights)
@@ -16,7 +17,7 @@ The models use these:
 * `l1_path`: L1-M3N, as the end of a path of Laplace MEDNs.
 * `lbfgs`: conditional random fields with squares, or without a penalty.
 * `proximal_lbfgs`: conditional random fields with magnitudes.
-* `softening`: the family between M3N and the CRF, first the one, then the other.
+* `softening`: soft maxima between M3N and the CRF; block Frank-Wolfe on M3N first, then L-BFGS.
 
 `medn_edu.solvers.textbook` has the literature's others, for comparison and study.  Files that begin
 with an underscore hold what solvers share.

@@ -37,7 +37,7 @@ __all__ = ["DualState"]
 
 
 class DualState:
-    """All arrays the kernels work on, and the kernels as methods that enlarge the arena at need."""
+    """All arrays the kernels work on.  Its methods call the kernels, and enlarge a full arena."""
 
     def __init__(self, problem: Problem, gram_budget: int, capacity: int) -> None:
         self.problem = problem
@@ -102,7 +102,7 @@ class DualState:
         eta = self._sum_eta()
         if eta.any():
             share = self._search_everywhere(eta, np.zeros_like(self.gaps))
-            self._shrink(max(share, 1e-300))
+            self._shrink(share)
             self._tilt(share * eta)
 
     def rebuild(self) -> None:
@@ -267,7 +267,7 @@ def _parameters(problem: Problem) -> Parameters:
 
 
 def _empty_arena(blocks: Blocks, capacity: int) -> Atoms:
-    """Return an arena in which each block has room for ``capacity`` atoms and there is no more."""
+    """Return an arena in which each block has room for ``capacity`` atoms and no free space is left."""
     n_samples, n_nodes = len(blocks.C), len(blocks.parents)
     number, n_slots = np.arange(n_samples), capacity * n_samples
     used = np.array([n_slots, capacity * n_nodes, capacity**2 * n_samples])
@@ -288,7 +288,7 @@ def _empty_arena(blocks: Blocks, capacity: int) -> Atoms:
 
 
 def _enlarged(atoms: Atoms) -> Atoms:
-    """Return an arena of twice the size with the same atoms in the same places."""
+    """Return an arena with the same atoms, twice the slots and labels, and four times the products."""
     n_slots = len(atoms.alpha)
     return atoms._replace(
         alpha=np.pad(atoms.alpha, (0, n_slots)),

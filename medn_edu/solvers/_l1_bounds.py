@@ -7,25 +7,26 @@ from dataclasses import replace
 
 import numpy as np
 
+from medn_edu.checks import shown
 from medn_edu.problems import DualVariables, L1Norm, Problem
-from medn_edu.results import Iterate
-from medn_edu.solvers._training import check_warm_start
+from medn_edu.results import Iterate, SolveResult
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers._training import check_warm_start, scaled_to_fit
 
-__all__ = ["Bounds", "check_l1_problem", "fitting"]
+__all__ = ["Bounds", "check_l1_problem"]
 
 
-def check_l1_problem(problem: Problem) -> None:
-    """Refuse a problem that is not L1-M3N."""
+def check_l1_problem(problem: Problem, warm_start: SolveResult | None) -> None:
+    """Refuse a problem that is not L1-M3N, and a start that is not a solution."""
     if problem.regulariser != L1Norm():
         raise TypeError(
             f"the regulariser is {problem.regulariser!r}; this solver expects L1Norm()."
         )
-
-
-def fitting(problem: Problem, sample: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return dual variables, scaled down where those of a sample exceed ``C_i`` together."""
-    total = np.bincount(sample, values, problem.n_samples)
-    return values * np.minimum(1.0, problem.C / np.maximum(total, 1e-300))[sample]
+    slack = problem.margin_loss.slack
+    if not isinstance(slack, LinearSlack):
+        raise TypeError(f"the slack is {slack!r}; this solver expects a LinearSlack.")
+    if not (warm_start is None or isinstance(warm_start, SolveResult)):
+        raise TypeError(f"warm_start is {shown(warm_start)}; expected a SolveResult.")
 
 
 class Bounds:
@@ -34,7 +35,7 @@ class Bounds:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.weights = np.zeros(problem.weight_shape.size)
-        self.upper, self.lower = np.inf, 0.0  # dual variables of 0 prove that
+        self.upper, self.lower = np.inf, 0.0  # dual variables of 0 prove the lower bound 0
         self.alpha = DualVariables.empty()
         self.n_oracle_calls = 0
         labels, _ = self.visit(np.zeros(problem.weight_shape.size))
@@ -51,7 +52,7 @@ class Bounds:
         return self.gap <= tol * self.upper
 
     def without_weights(self) -> Bounds:
-        """Return the same proof, to be joined by other weights."""
+        """Return a copy that keeps the lower bound and forgets the weights."""
         other = copy.copy(self)
         other.upper = np.inf
         return other
@@ -71,7 +72,7 @@ class Bounds:
         return self.problem.violated(weights)
 
     def prove(self, alpha: DualVariables) -> float:
-        """Keep dual variables if they bound better than the last, and return their bound."""
+        """Keep dual variables if they prove more than the best so far; return their bound."""
         lower = self.problem.dual(alpha)
         if lower > self.lower:
             self.alpha, self.lower = alpha, lower
@@ -80,7 +81,8 @@ class Bounds:
     def start(self, alpha: DualVariables) -> DualVariables:
         """Return dual variables found with another constant, made feasible; keep their bound."""
         check_warm_start(alpha, self.problem.data)
-        alpha = replace(alpha, values=fitting(self.problem, alpha.sample, alpha.values))
+        values = scaled_to_fit(alpha.values, alpha.sample, self.problem.C)
+        alpha = replace(alpha, values=values)
         self.prove(alpha)
         return alpha
 

@@ -22,7 +22,8 @@ import scipy.sparse as sp
 
 from medn_edu.problems import DualVariables, Problem
 from medn_edu.results import Iterate
-from medn_edu.solvers._l1_bounds import Bounds, fitting
+from medn_edu.solvers._l1_bounds import Bounds
+from medn_edu.solvers._training import scaled_to_fit
 
 __all__ = ["SMOOTHING", "WARM_SMOOTHING", "LinearProgram", "ProgramError", "ProgramSolution", "cut"]
 
@@ -143,7 +144,7 @@ class LinearProgram:
         weights, parts = np.zeros(self.rows.shape[1]), parts[self.problem.n_samples :]
         weights[self._features] = parts[::2] - parts[1::2]
         values = np.maximum(np.array(solution.row_dual), 0.0)
-        values = fitting(self.problem, self.labellings.sample, values)
+        values = scaled_to_fit(values, self.labellings.sample, self.problem.C)
         alpha = replace(self.labellings, values=values).take(values > 0)
         alpha = alpha.take(np.argsort(alpha.sample, kind="stable"))
         value = self._highs.getInfo().objective_function_value
@@ -186,7 +187,7 @@ def cut(
     smoothing: float = SMOOTHING,
     patience: int = 2,
 ) -> Iterator[Iterate]:
-    """Solve a program, add what its solution violates, and again; yield once per round.
+    """Solve the program, add the labellings that its solution violates, and repeat; yield per round.
 
     The running average begins at ``point``; `medn_edu.solvers.l1_cutting_plane` says why it is there.
     """

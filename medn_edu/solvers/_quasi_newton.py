@@ -24,6 +24,7 @@ from typing import Protocol
 
 import numpy as np
 
+from medn_edu.checks import check_count
 from medn_edu.problems import Problem, soft_max
 from medn_edu.problems.regularisers import minimum_norm_subgradient
 from medn_edu.results import STUCK, Iterate
@@ -162,4 +163,5 @@ def starting_weights(data: LabelledSamples, warm_start: np.ndarray | None) -> np
 
 def history_length(memory: int, n_weights: int) -> int:
     """Return how many pairs to keep: ``memory``, or fewer where weights are very many."""
+    memory = check_count("memory", memory, least=0)
     return max(min(memory, HISTORY_BYTES // (16 * n_weights)), min(memory, 5))

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from medn_edu.checks import shown
 from medn_edu.kernels.atoms import fill_gram
 from medn_edu.kernels.bundles import Blocks, TiltedPrior, Workspace
 from medn_edu.problems import DualVariables, Problem
@@ -19,6 +20,7 @@ __all__ = [
     "check_warm_start",
     "kernel_order",
     "public_order",
+    "scaled_to_fit",
     "starting_point",
     "tilted_prior",
     "training_blocks",
@@ -108,9 +110,10 @@ def starting_point(
 ) -> DualVariables:
     """Return the dual variables to start from: those of the true labellings, then the others.
 
-    ``is_fixed`` says whether those of sample ``i`` must sum to ``C_i``.  Then all of them grow together
-    until the first sample is full, samples with too much are scaled down, and what is missing goes to
-    the true labelling.  Otherwise the dual variable of the true labelling means nothing.
+    ``is_fixed`` says whether those of sample ``i`` must sum to ``C_i``.  Then all are multiplied by one
+    factor, until the first sample's sum reaches ``C_i``; this is needed when ``C`` has grown.  Sums
+    above ``C_i`` are scaled down, and what is missing goes to the true labelling.  Otherwise the dual
+    variable of the true labelling means nothing.
     """
     samples, n_samples = data.samples, data.samples.n_samples
     if warm_start is None:
@@ -128,12 +131,23 @@ def starting_point(
     return truth.concat(others.take(warm_start.values != 0))
 
 
+def scaled_to_fit(values: np.ndarray, sample: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """Return dual variables, scaled down where those of a sample exceed ``C_i`` together."""
+    total = np.bincount(sample, values, len(C))
+    return values * np.minimum(1.0, C / np.maximum(total, 1e-300))[sample]
+
+
 def check_warm_start(alpha: DualVariables, data: LabelledSamples) -> None:
     """Refuse dual variables that do not belong to these samples."""
+    if not isinstance(alpha, DualVariables):
+        raise TypeError(
+            f"warm_start is {shown(alpha)}; expected DualVariables, such as `alpha` of a result."
+        )
     samples = data.samples
     if len(alpha) and not (alpha.sample.min() >= 0 and alpha.sample.max() < samples.n_samples):
         raise ValueError(
-            f"warm_start names a sample beyond the {samples.n_samples} of the problem."
+            f"warm_start names a sample beyond the {samples.n_samples} of the problem; expected "
+            "dual variables of the same samples."
         )
     lengths = np.diff(alpha.offsets)
     wrong = np.flatnonzero(lengths != samples.lengths[alpha.sample])
@@ -144,9 +158,18 @@ def check_warm_start(alpha: DualVariables, data: LabelledSamples) -> None:
             f"expected {samples.lengths[i]}."
         )
     if not (np.isfinite(alpha.values) & (alpha.values >= 0)).all():
-        raise ValueError("warm_start holds a dual variable that is negative or not finite.")
+        raise ValueError(
+            "warm_start holds a dual variable that is negative or not finite; expected numbers of at "
+            "least 0."
+        )
     if len(alpha.labels) and not (alpha.labels.min() >= 0 and alpha.labels.max() < data.n_labels):
-        raise ValueError(f"warm_start holds a label code beyond the {data.n_labels} labels.")
+        raise ValueError(
+            f"warm_start holds a label code beyond the {data.n_labels} labels; expected codes from 0 "
+            f"to {data.n_labels - 1}."
+        )
     child, parent, at = alpha.edges(samples)
     if not data.allowed[samples.edge_types[at], alpha.labels[parent], alpha.labels[child]].all():
-        raise ValueError("warm_start holds a labelling that uses a forbidden transition.")
+        raise ValueError(
+            "warm_start holds a labelling with a transition that is forbidden now; expected the "
+            "`forbidden` of the last fit, or warm_start=False."
+        )

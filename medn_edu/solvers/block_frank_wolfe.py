@@ -20,8 +20,8 @@ blocks are visited, and when.
 The papers call the dual "very difficult to solve" for a Laplace prior.  Indeed it is no quadratic
 program, and it is finite only for ``|eta_k| < sqrt(lam)``.  But no step here needs more than the slope
 ``Lambda'`` and the curvature ``Lambda''``.  Within a block, steps are chosen as if ``Lambda`` were a
-parabola, and an exact line search along their sum, inside the domain, makes up for the difference.  So
-the method is the same for every prior and slack, and for the elastic net.
+parabola, and a line search on the true dual along their sum, inside the domain, makes up for the
+difference.  So the method is the same for every prior and slack, and for the elastic net.
 
 Plain Frank-Wolfe steps shrink *all* dual variables of a block alike and zigzag when regularisation is
 weak.  Four things cure it, and no step lowers the dual, up to rounding.
@@ -44,6 +44,7 @@ from itertools import count
 
 import numpy as np
 
+from medn_edu.checks import check_count
 from medn_edu.priors import Prior
 from medn_edu.problems import DualVariables, Problem
 from medn_edu.results import Iterate
@@ -74,8 +75,8 @@ def block_frank_wolfe(
     Parameters
     ----------
     problem : Problem
-        The problem; any prior that `medn_edu.priors.check_prior` lets through, any slack of
-        `medn_edu.slacks`.
+        The problem: any prior that `medn_edu.priors.check_prior` lets through, or an `L2Norm` or
+        `ElasticNet` with ``l2 > 0``; any slack of `medn_edu.slacks`.
     rng : numpy.random.Generator
         Draws the order of the visits.
     warm_start : DualVariables, optional
@@ -84,7 +85,8 @@ def block_frank_wolfe(
     n_cached_rounds : int, default=2
         Rounds among the kept labellings after each round with decoding.
     gram_budget : int, default=64_000_000
-        Bytes that Gram matrices of node features may take, with the standard normal prior.
+        Bytes that Gram matrices of node features may take, with the standard normal prior and a
+        linear or quadratic slack.
     capacity : int, default=4
         Labellings per sample for which there is room at first; room is made as needed.
 
@@ -96,8 +98,10 @@ def block_frank_wolfe(
 
     Raises
     ------
+    TypeError
+        If the problem has another loss or regulariser, or ``warm_start`` is of another type.
     ValueError
-        If ``warm_start`` does not belong to the problem's samples.
+        If ``warm_start`` does not belong to the problem's samples, or a number is too small.
 
     Examples
     --------
@@ -114,7 +118,8 @@ def block_frank_wolfe(
     >>> result.converged, bool(np.abs(result.eta).max() < 2.0)
     (True, True)
     """
-    state = DualState(problem, gram_budget, capacity)
+    check_count("n_cached_rounds", n_cached_rounds, least=0)
+    state = DualState(problem, gram_budget, check_count("capacity", capacity))
     state.load(warm_start)
     n_samples, n_oracle_calls = problem.n_samples, 0
     age = np.zeros(n_samples, dtype=np.int64)

@@ -99,7 +99,7 @@ def l1_path(
     Raises
     ------
     TypeError
-        If the problem is not L1-M3N.
+        If the problem is not L1-M3N, or ``warm_start`` is not a `SolveResult`.
     ValueError
         If its constant is so small or so large that ``lam`` overflows, or ``warm_start`` does not
         belong to its samples.
@@ -118,7 +118,7 @@ def l1_path(
     >>> round(result.primal, 6), result.converged
     (1.0, True)
     """
-    check_l1_problem(problem)
+    check_l1_problem(problem, warm_start)
     bounds = Bounds(problem)
     alpha, upper = None, bounds.upper
     if warm_start is not None and warm_start.alpha is not None:

@@ -83,7 +83,7 @@ def lbfgs(
     TypeError
         If the problem has magnitudes, or another loss.
     ValueError
-        If ``warm_start`` has the wrong shape or is not finite.
+        If ``warm_start`` has the wrong shape or is not finite, or ``memory`` is below 0.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def lbfgs(
     """
     if problem.elastic_net.l1 > 0:
         raise TypeError(
-            f"the regulariser is {problem.regulariser!r}; lbfgs expects an L2Norm, for magnitudes "
+            f"the regulariser is {problem.regulariser!r}; lbfgs expects an L2Norm; for an L1 norm "
             "use proximal_lbfgs or owlqn."
         )
     start = starting_weights(problem.data, warm_start)
@@ -180,7 +180,7 @@ def two_loops(
 
 
 def _settled(problem: Problem, point: Point, change: float, change_tol: float) -> str:
-    """Say why to stop, if there is a reason; only plain problems, without a gap, need one."""
+    """Say why to stop, if there is a reason; only problems without a penalty need one."""
     # The loss cannot fall below 0.  Where it has an infimum of 0, its relative change never dies
     # away, but compared to guessing there is nothing left to gain.
     n_nodes = float(problem.data.sample_weight[problem.data.samples.sample_of_node].sum())
@@ -192,8 +192,8 @@ def _settled(problem: Problem, point: Point, change: float, change_tol: float) -
     if score_rounding(problem.data, point.weights).max() > 1.0:
         return STUCK  # rounding may be all that is left of the loss
     if fitted:
-        return f"samples labelled without error, log-loss below {change_tol:g} of guessing"
-    return f"relative change of the likelihood below {change_tol:g}"
+        return f"log-loss below {change_tol:g} of guessing"
+    return f"relative change of the log-likelihood below {change_tol:g}"
 
 
 def _promise(problem: Problem, point: Point) -> float:

@@ -43,7 +43,7 @@ _WITH_STEPS = ("subgradient", "online_subgradient")
 
 
 def check_m3n_solver(name: str, beta: float | None = None) -> str:
-    """Return a name of `M3N_SOLVERS`, or refuse it, or ``beta`` where steps need no such number."""
+    """Return ``name`` if it is one of `M3N_SOLVERS` and takes ``beta``; a ValueError otherwise."""
     check_choice("solver", name, M3N_SOLVERS)
     if beta is not None:
         check_positive("beta", beta)

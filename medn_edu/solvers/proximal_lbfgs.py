@@ -2,7 +2,7 @@ r"""Proximal L-BFGS: magnitudes in the objective, and curvature that is used in 
 
 Newton's method minimises a quadratic model of the objective.  With magnitudes that is no longer a
 system of linear equations, because they have kinks, but nothing forces us to model *them*: a
-*proximal* Newton method (Lee, Sun and Saunders 2014) models the smooth part ``L`` alone,
+*proximal* Newton method (Lee, Sun and Saunders 2014) models the smooth part ``S`` alone,
 
     q(z) = g . (z - w) + 1/2 (z - w) . B (z - w) + l1 ||z||_1,
 
@@ -11,11 +11,11 @@ samples is needed to minimise ``q`` and much care can be taken: the curvature st
 (`medn_edu.solvers.owlqn`) cuts directions to pieces.
 
 **The matrix.**  ``B_0`` below the pairs ``(s, y)`` is a multiple of the curvature of
-`medn_edu.solvers._initial_hessian`.  The pairs add matrices of low rank.  With steps as columns of
-``S``, changes as columns of ``Y``, and ``S^T Y = L + D + U`` cut into its triangles, L-BFGS amounts to
-(Byrd, Nocedal and Schnabel 1994)
+`medn_edu.solvers._initial_hessian`.  The pairs add matrices of low rank.  With matrices whose columns
+are the ``steps`` and the ``changes``, and ``steps^T changes = L + D + U`` cut into its triangles, L-BFGS
+amounts to (Byrd, Nocedal and Schnabel 1994)
 
-    B = B_0 - W N^{-1} W^T,   W = [B_0 S, Y],   N = [[S^T B_0 S, L], [L^T, -D]],
+    B = B_0 - W N^{-1} W^T,   W = [B_0 steps, changes],   N = [[steps^T B_0 steps, L], [L^T, -D]],
 
 and its inverse has the same form: two small products more than ``B_0`` itself costs.
 
@@ -25,7 +25,7 @@ ones ``q`` is quadratic, and conjugate gradients minimise it.  Their preconditio
 ``B^{-1}`` that belongs to the free weights: it would give the solution at once if all weights were
 free.  Weights that cross 0 are left there, and the next round chooses another orthant.
 
-On the OCR letters it takes about 90 evaluations of ``L`` to come as far as OWL-QN comes in about 500.
+On the OCR letters it takes about 90 evaluations of ``S`` to come as far as OWL-QN comes in about 500.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ from medn_edu.solvers._quasi_newton import (
 
 __all__ = ["proximal_lbfgs"]
 
-# Picked from about twenty settings on the OCR letters with lam = 1, the very training that the benchmark
-# times; neighbours took up to a quarter more evaluations there, or were not there by then.
+# Chosen among about twenty settings on the OCR letters with lam = 1, the training that the benchmark
+# times.  The neighbouring settings took up to a quarter more evaluations, or had not converged by then.
 FLOOR = 1e-3  # least curvature relative to the largest
 LARGER_SCALE = 0.8  # 1: scale of B_0 such that B^-1 fits the latest pair; 0: such that B does
 ROUNDS, ROUND_TOL = 4, 0.1  # orthants per model; the subgradient that is small enough, relatively
@@ -69,7 +69,7 @@ def proximal_lbfgs(
     Parameters
     ----------
     problem : Problem
-        A soft-max loss with an `L1Norm` or an `ElasticNet`.
+        A soft-max loss with an `L1Norm`, or an `ElasticNet` with ``l1 > 0``.
     warm_start : ndarray of shape (n_weights,), optional
         Weights to start from; by default zeros.  Weights of forbidden transitions are set to 0.
     memory : int, default=50
@@ -85,7 +85,7 @@ def proximal_lbfgs(
     TypeError
         If the problem has another loss or regulariser.
     ValueError
-        If ``warm_start`` has the wrong shape or is not finite.
+        If ``warm_start`` has the wrong shape or is not finite, or ``memory`` is below 0.
 
     Examples
     --------
@@ -99,6 +99,11 @@ def proximal_lbfgs(
     >>> iterate.weights.round(2)
     array([0. , 0. , 0. , 0. , 0. , 1.5, 0. , 0. ])
     """
+    if not problem.elastic_net.l1 > 0:
+        raise TypeError(
+            f"the regulariser is {problem.regulariser!r}; proximal_lbfgs expects an L1Norm "
+            "or an ElasticNet with l1 > 0."
+        )
     start = starting_weights(problem.data, warm_start)
     steps = _ProximalSteps(problem, history_length(memory, LARGER_HISTORY * start.size))
     return quasi_newton(problem, start, steps)
@@ -123,7 +128,7 @@ class _ProximalSteps:
         self.B0_s.append(self.initial.multiply(pair.step))
         self.H0_y.append(self.initial.solve(pair.change))
         for items in (self.pairs, self.B0_s, self.H0_y):
-            del items[: -self.length]
+            del items[: max(len(items) - self.length, 0)]
 
     def take(self, point: Point, iteration: int) -> tuple[Point | None, int]:
         n_evaluations = 0

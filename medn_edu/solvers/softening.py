@@ -63,6 +63,8 @@ def softening(
 
     Raises
     ------
+    TypeError
+        If the problem has magnitudes, or another loss.
     ValueError
         If the problem has no L2 norm or no loss, or ``warm_start`` does not fit it.
 

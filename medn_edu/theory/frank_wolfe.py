@@ -18,20 +18,21 @@ raise the dual by
 
 .. math:: g (H_{best} - H_{worst}) - \tfrac{g^2}{2} \| \Delta f_{best} - \Delta f_{worst} \|_v^2 ,
 
-so the best ``g`` is a quotient, cut off where ``worst`` has nothing left.  It changes every violation in
-a way that the inner products ``Q`` of the kept labellings tell, and the next pair can be chosen.  A few
-such steps come close to the parabola's maximum over the kept labellings.
+so the best ``g`` is a quotient, cut off where ``worst`` has nothing left.  The inner products ``Q`` of
+the kept labellings say how it changes every violation, so the next pair can be chosen.  A few such steps
+come close to the parabola's maximum over the kept labellings.
 
-**The line search.**  Only for a Gaussian prior is the dual that parabola.  So the sum of the pairwise
-steps is taken for a direction, and how far to go along it is decided by the true dual.  Its slope falls
-along the way.  Newton's method finds where it vanishes, with bisection where Newton would leave the
-interval known to hold the root.  A steep prior has an infinite slope at the end of its domain, so the
-root lies inside.  The step is never longer than the direction, or a dual variable would become negative.
-Hence every step is feasible and the dual never falls.
+**The line search.**  The dual is that parabola only for a Gaussian prior and a linear or quadratic
+slack.  So the sum of the pairwise steps is taken for a direction, and the true dual decides how far to
+go along it.  Its slope falls along the way.  Newton's method finds where it vanishes, with bisection
+where Newton would leave the interval known to hold the root.  A steep prior has an infinite slope at the
+end of its domain, so the root lies inside.  The step is never longer than the direction, or a dual
+variable would become negative.  Hence every step is feasible and the dual never falls.
 
 **Slacks.**  The linear slack fixes :math:`s_i = C_i` and counts the true labelling among the ``y``.  The
 other two leave ``s`` free.  Then the true labelling is a *source*: it has no features and no loss, gives
-and takes without end, and :math:`U^*` counts all others.  Its dual variable is infinite below.
+and takes without end, and :math:`U^*` counts all others.  In the code below its dual variable
+is ``inf``.
 
 The compiled step is `medn_edu.kernels.block_step`; a test follows both from visit to visit.
 """
@@ -85,7 +86,7 @@ def dense(problem: EnumeratedProblem, alpha: Alpha) -> np.ndarray:
 def block_step(
     problem: EnumeratedProblem, alpha: Alpha, eta: np.ndarray, i: int
 ) -> tuple[np.ndarray, float]:
-    """Make a step in block ``i``; return the new ``eta`` and the block's gap before the step."""
+    """Step in block ``i``, changing ``alpha[i]`` in place; return the new ``eta`` and the gap before."""
     block, prior = alpha[i], problem.prior
 
     # Decode: the labelling that violates its margin most is kept, with a dual variable of 0.
@@ -110,7 +111,7 @@ def block_step(
     Q = (df * variance) @ df.T + curvature * np.outer(~source, ~source)
     direction = _pairwise_steps(a, H - slope * ~source, Q)
 
-    # Exact line search on the dual along the direction, inside its domain.
+    # A line search on the true dual along the direction, inside its domain.
     d_eta, d_loss, d_s = direction @ df, float(direction @ loss), float(direction[~source].sum())
 
     def slope_and_curvature(step: float) -> tuple[float, float]:
@@ -202,17 +203,18 @@ def _slack_slopes(problem: EnumeratedProblem, i: int, s: float) -> tuple[float, 
             return s / (C * weight), 1 / (C * weight)
         case ExponentialSlack(c):  # U* = -log(1 - s / c)
             return weight / (c * weight - s), weight / (c * weight - s) ** 2
-    return 0.0, 0.0
+        case _:
+            return 0.0, 0.0
 
 
-def _slack_gap(problem: EnumeratedProblem, i: int, s: float, worst: float) -> float:
+def _slack_gap(problem: EnumeratedProblem, i: int, s: float, largest: float) -> float:
     """``weight (U(xi) + U*(s / weight))`` at the best slack for the largest violation."""
     weight = problem.sample_weight[i]
     match problem.slack:
         case QuadraticSlack(C):
-            return float(weight * C * worst**2 + s**2 / (C * weight)) / 2
+            return float(weight * C * largest**2 + s**2 / (C * weight)) / 2
         case ExponentialSlack(c):
-            scaled = max(1.0, c * worst)
+            scaled = max(1.0, c * largest)
             return float(weight * (scaled - 1 - math.log(scaled) - math.log(1 - s / (c * weight))))
         case _:
-            return float(weight * problem.slack.C * worst)
+            return float(weight * problem.slack.C * largest)

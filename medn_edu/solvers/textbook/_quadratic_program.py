@@ -40,6 +40,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from medn_edu.solvers._training import scaled_to_fit
+
 __all__ = ["CappedProgram", "highs_maximiser", "pairwise_maximiser"]
 
 _CLOSE = 1e-6  # relative gap at which a solution is good enough, whatever HiGHS says of it
@@ -88,8 +90,7 @@ class CappedProgram:
     def clipped(self, alpha: np.ndarray) -> np.ndarray:
         """Return variables made non-negative and, where they were too large, scaled to their caps."""
         alpha = np.where(np.isfinite(alpha) & (alpha > 0), alpha, 0.0)
-        total = np.bincount(self.group, weights=alpha, minlength=len(self.cap))
-        return alpha * np.minimum(1.0, self.cap / np.maximum(total, 1e-300))[self.group]
+        return scaled_to_fit(alpha, self.group, self.cap)
 
 
 def highs_maximiser(

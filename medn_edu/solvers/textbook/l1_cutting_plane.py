@@ -71,7 +71,7 @@ def l1_cutting_plane(
     Raises
     ------
     TypeError
-        If the problem is not L1-M3N.
+        If the problem is not L1-M3N, or ``warm_start`` is not a `SolveResult`.
     ValueError
         If ``smoothing`` or ``patience`` is out of its range, or ``warm_start`` does not belong to
         the problem's samples.
@@ -89,7 +89,7 @@ def l1_cutting_plane(
     >>> round(result.primal, 6), result.converged
     (1.0, True)
     """
-    check_l1_problem(problem)
+    check_l1_problem(problem, warm_start)
     if smoothing is not None and not 0 <= smoothing < 1:
         raise ValueError(f"smoothing is {smoothing!r}; expected a share from 0 to below 1.")
     check_count("patience", patience, least=0)

@@ -48,7 +48,7 @@ def owlqn(
     Parameters
     ----------
     problem : Problem
-        A soft-max loss with an `L1Norm` or an `ElasticNet`.
+        A soft-max loss with an `L1Norm`, or an `ElasticNet` with ``l1 > 0``.
     warm_start : ndarray of shape (n_weights,), optional
         Weights to start from; by default zeros.  Weights of forbidden transitions are set to 0.
     memory : int, default=10
@@ -64,7 +64,7 @@ def owlqn(
     TypeError
         If the problem has another loss or regulariser.
     ValueError
-        If ``warm_start`` has the wrong shape or is not finite.
+        If ``warm_start`` has the wrong shape or is not finite, or ``memory`` is below 0.
 
     See Also
     --------
@@ -82,6 +82,11 @@ def owlqn(
     >>> iterate.weights.round(2)
     array([0. , 0. , 0. , 0. , 0. , 1.5, 0. , 0. ])
     """
+    if not problem.elastic_net.l1 > 0:
+        raise TypeError(
+            f"the regulariser is {problem.regulariser!r}; owlqn expects an L1Norm or an ElasticNet "
+            "with l1 > 0."
+        )
     start = starting_weights(problem.data, warm_start)
     steps = _OrthantSteps(problem, history_length(memory, start.size))
     return quasi_newton(problem, start, steps)
