@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import highspy
 import numpy as np
 import pytest
 from enumerated import KINDS, make_data
@@ -277,3 +278,17 @@ def test_a_start_that_is_no_solution():
     alpha = DualVariables.empty()
     with pytest.raises(TypeError, match=r"warm_start is DualVariables.*; expected a SolveResult"):
         next(l1_cutting_plane(make_problem(), warm_start=alpha))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_after_somebody_else_has_used_highs(threads):
+    """HiGHS keeps the threads of its first run in a process and refuses other numbers of them."""
+    highspy.Highs.resetGlobalScheduler(True)
+    other = highspy.Highs()
+    other.setOptionValue("output_flag", False)
+    other.setOptionValue("threads", threads)
+    other.addVar(0.0, 1.0)
+    assert other.run() == highspy.HighsStatus.kOk
+    problem = make_problem()
+    assert_solved(problem, solve(problem))
+    highspy.Highs.resetGlobalScheduler(True)

@@ -25,7 +25,15 @@ from medn_edu.results import Iterate
 from medn_edu.solvers._l1_bounds import Bounds
 from medn_edu.solvers._training import scaled_to_fit
 
-__all__ = ["SMOOTHING", "WARM_SMOOTHING", "LinearProgram", "ProgramError", "ProgramSolution", "cut"]
+__all__ = [
+    "SMOOTHING",
+    "WARM_SMOOTHING",
+    "LinearProgram",
+    "ProgramError",
+    "ProgramSolution",
+    "cut",
+    "serial_highs",
+]
 
 SMOOTHING = 0.8  # measured on 100 words of the OCR letters
 WARM_SMOOTHING = 0.5  # less from a solution on, which is nearer but not the end
@@ -58,12 +66,9 @@ class LinearProgram:
         features: np.ndarray | None = None,
         labellings: DualVariables | None = None,
     ) -> None:
-        import highspy
-
         self.problem = problem
-        self._highs = highspy.Highs()
-        self._highs.setOptionValue("output_flag", False)
-        self._highs.setOptionValue("threads", 1)
+        self._highs = serial_highs()
+        self._highs.setOptionValue("solver", "simplex")
         self._highs.setOptionValue("random_seed", 0)
         self._highs.setOptionValue("simplex_iteration_limit", _MOST_ITERATIONS)
         self._highs.setOptionValue("primal_feasibility_tolerance", _FEASIBLE)
@@ -158,6 +163,20 @@ class LinearProgram:
     def _run(self) -> str:
         self._highs.run()
         return self._highs.modelStatusToString(self._highs.getModelStatus())
+
+
+def serial_highs() -> Any:
+    """Return a silent HiGHS that shares out no work, so that its result is the same on any machine.
+
+    Its option ``threads`` stays as it is: a run with another number than the first one of the process,
+    which may be somebody else's, fails.
+    """
+    import highspy
+
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("parallel", "off")
+    return highs
 
 
 def _check_sizes(rows: sp.csr_matrix, sample: np.ndarray) -> None:

@@ -40,6 +40,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from medn_edu.solvers._linear_program import serial_highs
 from medn_edu.solvers._training import scaled_to_fit
 
 __all__ = ["CappedProgram", "highs_maximiser", "pairwise_maximiser"]
@@ -214,8 +215,7 @@ def _solve(
     unit = min(float(np.median(alone)), float(program.cap.mean()))
     # Curvatures become 1, and gains 1 or more; if all labellings have the same features, gains alone.
     price = unit * float(np.median(gram.diagonal())) or float(gain.mean())
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
+    highs = serial_highs()
     highs.setOptionValue("qp_iteration_limit", iteration_limit)
     known = highs.setOptionValue("qp_regularization_value", regularisation)
     if known != highspy.HighsStatus.kOk:  # HiGHS 1.10 has no such option
