@@ -63,7 +63,8 @@ class Sweeps:
     `up` goes to a chunk and sets ``nodes``, the range of its nodes, and ``where``, its forest and range
     of samples as kernels take them.  Then `down` fills ``marginal`` for the same chunk.  ``edge_counts``
     sums up the edge marginals of all chunks.  ``node_rows`` is room for the potentials of a chunk.  All
-    scratch space belongs to the thread, whose next sweeps overwrite it.
+    scratch space belongs to the thread, whose next sweeps overwrite it.  To keep marginals without
+    copying them, replace ``marginal`` before `down` by rows of an array.
     """
 
     def __init__(self, packed: Packed, edge: TemperedEdge, first: int, last: int) -> None:
@@ -132,8 +133,9 @@ class Sweeps:
         *_, first, last = self.where
         if (weight[first:last] != 1.0).any():
             quotient *= self._per_node(weight[first:last])[:, None]
-        for k in np.unique(types):
-            nodes = slice(None) if len(self.edge_counts) == 1 else types == k
+        is_single = len(self.edge_counts) == 1
+        for k in [0] if is_single else np.unique(types):
+            nodes = slice(None) if is_single else types == k
             self.edge_counts[k] += _product(quotient[nodes], belief[nodes]) * edge.exp[k]
 
     def log_belief(self) -> np.ndarray:

@@ -162,8 +162,8 @@ def marginals(
     probability = np.empty_like(potentials.node)
 
     def visit(sweeps: Sweeps) -> None:
+        sweeps.marginal = probability[sweeps.nodes]
         sweeps.down(weight)
-        probability[sweeps.nodes] = sweeps.marginal
 
     log_sums, counts = sweep(potentials, epsilon, n_jobs, visit)
     return Marginals(probability, counts, log_sums)
