@@ -21,6 +21,7 @@ __all__ = [
     "check_nonnegative",
     "check_positive",
     "check_probability",
+    "check_rng",
     "check_share",
     "random_generator",
 ]
@@ -34,6 +35,13 @@ def shown(value: Any) -> str:
     """Return a value's text for a sentence: short, and on one line, which an array's is not."""
     text = " ".join(repr(value).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
+
+
+def check_rng(rng: Any) -> np.random.Generator:
+    """Return a numpy Generator."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng is {shown(rng)}; expected a numpy.random.Generator.")
+    return rng
 
 
 def warn_user(message: str) -> None:

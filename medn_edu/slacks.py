@@ -20,8 +20,9 @@ Prices are convex and never decrease.  A slack below the least one costs what th
 
 Another price is a subclass of `Slack` here with a place in `check_slack`, and in
 `medn_edu.kernels.tilting` a number in ``SLACKS`` under the name that ``compiled`` returns, a branch in
-`slack_slopes` and one in `slack_gap`.  Where its conjugate ends, as the exponential slack's does at
-``c``, line searches must end as well; these are the lines that mention ``EXPONENTIAL_SLACK``.
+`slack_slopes` and one in `slack_gap`; the readable twins are in `medn_edu.theory.frank_wolfe` and
+`medn_edu.theory.medn`.  Where its conjugate ends, as the exponential slack's does at ``c``, line
+searches must end as well; these are the lines that mention ``EXPONENTIAL_SLACK``.
 """
 
 # ruff: noqa: D102  # Slack says what each method is for

@@ -229,10 +229,10 @@ def test_warm_start_continues(name):
 
 
 def test_warm_start_with_another_forbidden():
-    model = M3N(C=0.01, warm_start=True).fit([np.eye(2)] * 2, ["ab", "ba"])
-    model.set_params(forbidden=[("a", "a")])
+    model = M3N(C=0.01, warm_start=True).fit([np.eye(2)] * 2, ["ab", "ab"])
+    model.set_params(forbidden=[("b", "a")])  # as in "ba", which is wrong at both nodes
     with pytest.raises(ValueError, match="forbidden now; expected the `forbidden` of the last fit"):
-        model.fit([np.eye(2)] * 2, ["ab", "ba"])
+        model.fit([np.eye(2)] * 2, ["ab", "ab"])
 
 
 def test_not_converged_is_said():

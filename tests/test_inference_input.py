@@ -223,6 +223,18 @@ def test_read_only_samples_are_copied_once():
     inference.best_labelling(Potentials(samples, case.node, case.edge))
     assert samples.packed.offsets is copy
     assert samples.packed.parents is case.samples.parents  # which needed no copy
+    pack(samples)  # as every fit and every prediction does
+    assert samples.packed.offsets is copy
+
+
+def test_samples_are_loaded_from_memory_maps(tmp_path):
+    """What kernels have been given is not saved: as memory maps it would be read-only."""
+    case = make_case(1, n_labels=3)
+    inference.best_labelling(case.potentials)
+    joblib.dump(case.samples, tmp_path / "samples")
+    samples = joblib.load(tmp_path / "samples", mmap_mode="r")
+    assert not samples.offsets.flags.writeable
+    assert all(array.flags.writeable for array in samples.packed.arrays)
 
 
 @pytest.mark.parametrize("k", [10**7, 10**30])

@@ -151,6 +151,8 @@ def test_variances_of_one_weight_each():
     assert draws.std(axis=0) == pytest.approx([2.0, 0.1], rel=0.05)
     with pytest.raises(ValueError, match="one variance for each of 3 weights"):
         draw(prior, eta)
+    with pytest.raises(ValueError, match="one variance for each of 3 weights"):
+        prior.mean(eta, index + 1)
 
 
 @pytest.mark.parametrize("prior", GALLERY, ids=names)

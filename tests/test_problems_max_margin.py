@@ -1,5 +1,6 @@
 """The max-margin problem against its definition, by enumeration."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import DualMarginals, DualVariables, MarginLoss, Problem
+from medn_edu.problems import DualMarginals, DualVariables, L2Norm, MarginLoss, Problem
 from medn_edu.samples import Forest, label_samples, pack
 from medn_edu.slacks import LinearSlack
 
@@ -124,6 +125,39 @@ def test_losses_and_slacks_are_checked():
         MarginLoss(1.0)
     with pytest.raises(TypeError, match=r"^loss is LinearSlack\(C=1\.0\); expected a MarginLoss"):
         Problem(Enumerated(0).data, LinearSlack(), GaussianPrior())
+
+
+@pytest.mark.parametrize("regulariser", [None, "l2", L2Norm])
+def test_data_regularisers_and_weights_are_checked(regulariser):
+    data, loss = Enumerated(0).data, MarginLoss(LinearSlack())
+    with pytest.raises(TypeError, match=r"^regulariser is .*; expected a prior or another"):
+        Problem(data, loss, regulariser)
+    with pytest.raises(TypeError, match=r"^data is \[\]; expected LabelledSamples"):
+        Problem([], loss, GaussianPrior())
+    with pytest.raises(ValueError, match=r"^weights has shape \(3,\); expected"):
+        Problem(data, loss, GaussianPrior()).primal(np.zeros(3))
+
+
+def test_dual_variables_of_other_samples_are_refused():
+    case = Enumerated(0)
+    samples, labels = case.data.samples, case.data.labels
+    values = np.ones(samples.n_samples)
+    with pytest.raises(ValueError, match=r"^labels and values have shapes"):
+        DualVariables.on(samples, labels[1:], values)
+    with pytest.raises(ValueError, match=r"^alpha holds a label code beyond the"):
+        case.problem.dual(DualVariables.on(samples, labels + 99, values))
+    alpha = DualVariables.on(samples, labels, values)
+    with pytest.raises(ValueError, match=r"^alpha names a sample beyond the"):
+        case.problem.dual(dataclasses.replace(alpha, sample=alpha.sample + 1))
+
+
+@pytest.mark.parametrize("chosen", [[99], [-1], [True], slice(1)])
+def test_labellings_are_taken_by_their_positions(chosen):
+    case = Enumerated(0)
+    alpha = DualVariables.on(case.data.samples, case.data.labels, np.ones(case.problem.n_samples))
+    assert len(alpha.take([1, 0])) == 2
+    with pytest.raises(ValueError, match=r"^chosen must hold .* booleans, or whole numbers"):
+        alpha.take(chosen)
 
 
 def test_certificate_needs_dual_variables():

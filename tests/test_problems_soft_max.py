@@ -20,9 +20,12 @@ from medn_edu.problems import (
     DualMarginals,
     DualVariables,
     ElasticNet,
+    L1Ball,
+    L1Norm,
     L2Norm,
     Problem,
     SoftMaxLoss,
+    SquaredL1Norm,
     soft_max,
 )
 from medn_edu.problems.dual_variables import ModelDistributions
@@ -285,11 +288,12 @@ def test_dual_by_definition(seed):
     assert problem.dual(dataclasses.replace(alpha, values=values)) == -math.inf
 
 
+@pytest.mark.parametrize("loss_augmented", [False, True])
 @given(seed=st.integers(0, 10**6), epsilon=st.sampled_from([1e-3, 0.1, 1.0]))
 @settings(max_examples=25, deadline=None)
-def test_dual_variables_bound_the_primal_from_below(seed, epsilon):
+def test_dual_variables_bound_the_primal_from_below(loss_augmented, seed, epsilon):
     data = random_data(seed, forbid=False)
-    problem = Problem(data, SoftMaxLoss(epsilon, loss_augmented=True), L2Norm(0.3))
+    problem = Problem(data, SoftMaxLoss(epsilon, loss_augmented), L2Norm(0.3))
     rng = np.random.default_rng(seed)
     labellings = [[tuple(y) for y in rng.integers(0, 3, size=(3, n))] for n in data.samples.lengths]
     alpha = random_alpha(data, labellings, seed)
@@ -299,6 +303,23 @@ def test_dual_variables_bound_the_primal_from_below(seed, epsilon):
     assert certificate.dual == problem.dual(alpha)
     assert certificate.primal == problem.primal(weights)
     assert certificate.gap >= -1e-11 * abs(certificate.primal)
+
+
+@pytest.mark.parametrize("loss_augmented", [False, True])
+@pytest.mark.parametrize("regulariser", [L1Norm(0.1), SquaredL1Norm(0.5), L1Ball(0.7)])
+def test_scaled_dual_variables_bound_the_primal_from_below(regulariser, loss_augmented):
+    """What their sums lack after scaling is given to the true labellings."""
+    for seed in range(20):
+        data = random_data(seed, forbid=False)
+        problem = Problem(data, SoftMaxLoss(1.0, loss_augmented), regulariser)
+        rng = np.random.default_rng(seed)
+        labellings = [[tuple(rng.integers(0, 3, size=n))] for n in data.samples.lengths]
+        alpha = random_alpha(data, labellings, seed)
+        weights = random_weights(data, seed, 0.5)
+        weights *= 0.7 / np.abs(weights).sum()  # inside the ball
+        certificate = problem.certify(weights, alpha)
+        np.testing.assert_allclose(certificate.alpha.totals(data), data.sample_weight)
+        assert -np.inf < certificate.dual <= certificate.primal * (1 + 1e-12)
 
 
 def test_certificate_of_a_long_chain_with_many_labels_stays_small():

@@ -20,7 +20,7 @@ from medn_edu.problems import (
 )
 from medn_edu.results import run
 from medn_edu.samples import label_samples, pack
-from medn_edu.slacks import LinearSlack
+from medn_edu.slacks import LinearSlack, QuadraticSlack
 from medn_edu.solvers.textbook.projected_subgradient import projected_subgradient
 from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
@@ -195,6 +195,9 @@ def test_features_that_say_nothing(online, beta):
 def test_bad_input():
     problem = ball(KINDS[0], L1Norm())
     with pytest.raises(TypeError, match=r"the norm is L1Norm\(.*\); .* an L1Ball or an L2Ball"):
+        next(at_work(problem))
+    problem = Problem(make_data(KINDS[0]), MarginLoss(QuadraticSlack()), L1Ball(1.0))
+    with pytest.raises(TypeError, match=r"the slack is QuadraticSlack.*expects a LinearSlack"):
         next(at_work(problem))
     with pytest.raises(ValueError, match="radius is 0; expected a finite number > 0"):
         L1Ball(0)

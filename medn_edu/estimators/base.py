@@ -43,7 +43,7 @@ from medn_edu.samples import (
 
 __all__ = ["MarkovNetwork"]
 
-_NEVER = 1e-300  # so small a tolerance that a run makes all its steps, unless the gap is exactly 0
+_TINY_TOL = 1e-300  # so small that a run makes all its steps, unless the gap is exactly 0
 
 
 @dataclass(eq=False, repr=False)
@@ -162,7 +162,7 @@ class MarkovNetwork(BaseEstimator):
         name, shown, n_steps = type(self).__name__, bool(self.verbose), self._n_steps()
         if n_steps is not None:
             with StepProgress(name, n_steps, shown=shown) as progress:
-                return run(iterates, problem, tol=_NEVER, max_iter=n_steps, callback=progress)
+                return run(iterates, problem, tol=_TINY_TOL, max_iter=n_steps, callback=progress)
         with GapProgress(name, self.tol, shown=shown) as progress:
             return run(iterates, problem, tol=self.tol, max_iter=self.max_iter, callback=progress)
 

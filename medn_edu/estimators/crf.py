@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 
 from medn_edu.checks import check_choice, check_positive, check_share, shown
 from medn_edu.estimators.base import MarkovNetwork
@@ -14,8 +15,13 @@ from medn_edu.solvers import lbfgs, owlqn, proximal_lbfgs
 
 __all__ = ["CRF"]
 
-_FOR_SQUARES = ("lbfgs", "plain_lbfgs")
-_FOR_MAGNITUDES = {"owlqn": owlqn, "proximal_lbfgs": proximal_lbfgs}
+_Solver = Callable[..., Iterator[Iterate]]
+
+_FOR_SQUARES: dict[str, _Solver] = {
+    "lbfgs": lbfgs,
+    "plain_lbfgs": partial(lbfgs, preconditioned=False),
+}
+_FOR_MAGNITUDES: dict[str, _Solver] = {"owlqn": owlqn, "proximal_lbfgs": proximal_lbfgs}
 
 
 @dataclass(eq=False, repr=False)
@@ -89,7 +95,7 @@ class CRF(MarkovNetwork):
         check_choice("solver", self.solver, ("auto", *_FOR_SQUARES, *_FOR_MAGNITUDES))
         fitting = _FOR_MAGNITUDES if net.l1 > 0 else _FOR_SQUARES
         if self.solver not in ("auto", *fitting):
-            ratio = "" if self.l1_ratio is None else f" with l1_ratio={self.l1_ratio:g}"
+            ratio = "" if self.l1_ratio is None else f" with l1_ratio={shown(self.l1_ratio)}"
             raise ValueError(
                 f"solver is {self.solver!r} and the penalty {self.penalty!r}{ratio}; expected "
                 f"{' or '.join(map(repr, fitting))}, or 'auto'."
@@ -118,5 +124,4 @@ class CRF(MarkovNetwork):
             solver = "plain_lbfgs" if self.penalty is None else "lbfgs"
         if solver in _FOR_MAGNITUDES:
             return _FOR_MAGNITUDES[solver](problem, warm_start=weights)
-        curved = solver == "lbfgs"
-        return lbfgs(problem, warm_start=weights, change_tol=self.tol, preconditioned=curved)
+        return _FOR_SQUARES[solver](problem, warm_start=weights, change_tol=self.tol)

@@ -12,6 +12,7 @@ from medn_edu.problems import ElasticNet, Problem
 from medn_edu.results import Iterate, SolveResult
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import m3n_iterates
+from medn_edu.solvers.m3n_solvers import check_m3n_solver
 
 __all__ = ["M3N"]
 
@@ -81,7 +82,7 @@ class M3N(MaxMarginNetwork):
             raise ValueError("l1_ratio is 1, without squares; expected a share below 1, or L1M3N.")
         if share == 0:
             return GaussianPrior()
-        if self.solver != "block_frank_wolfe":
+        if check_m3n_solver(self.solver) != "block_frank_wolfe":
             raise ValueError(
                 f"l1_ratio is {share:g} and solver {self.solver!r}; expected l1_ratio=0, or "
                 "solver='block_frank_wolfe', the only one that takes an elastic net."

@@ -72,9 +72,9 @@ class MEDN(MaxMarginNetwork):
     slack: Slack | None = None
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
+        prior = check_prior(self._prior(), data.weight_shape.size)
         problem = super()._problem(data, n_jobs)
-        check_prior(problem.regulariser, problem.weight_shape.size)
-        _check_scores(problem.data, self._prior())
+        _check_scores(data, prior)
         return problem
 
     def _prior(self) -> Prior:

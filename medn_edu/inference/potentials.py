@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.checks import as_numbers
+from medn_edu.checks import as_numbers, shown
 from medn_edu.inference._groups import groups, run
 from medn_edu.kernels import scores as kernels
 from medn_edu.samples import Samples
@@ -57,6 +57,10 @@ class Potentials:
     edge: np.ndarray
 
     def __post_init__(self) -> None:
+        if not isinstance(self.samples, Samples):
+            raise TypeError(
+                f"samples is {shown(self.samples)}; expected Samples, as pack makes them."
+            )
         node = check_table(self.samples, "node", self.node)
         if not node.max() < np.inf:  # one quick pass; the maximum is NaN where a number is
             bad = self.samples.sample_of_node[np.argmin(node.max(axis=1) < np.inf)]
@@ -200,7 +204,7 @@ def add_loss(node: np.ndarray, labels: np.ndarray, scale: float = 1.0) -> np.nda
     array([[0., 1., 1.],
            [1., 1., 0.]])
     """
-    labels = np.asarray(labels)
+    node, labels = np.asarray(node), np.asarray(labels)
     if labels.shape != node.shape[:1] or not are_positions(labels, node.shape[1]):
         raise ValueError(
             f"labels are not {len(node)} label codes from 0 to {node.shape[1] - 1}; expected one "

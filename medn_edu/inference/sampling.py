@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from medn_edu.checks import check_count, check_nonnegative, check_positive
+from medn_edu.checks import check_count, check_nonnegative, check_positive, check_rng
 from medn_edu.inference._sweeps import Sweeps, inverse, sweep
 from medn_edu.inference.maximization import best_labelling
 from medn_edu.inference.potentials import Potentials, check_labels, labelling_scores
@@ -62,7 +62,7 @@ def draw_labellings(
     >>> bool(0.9 < (draws[:, 0] == draws[:, 1]).mean() < 1.0)
     True
     """
-    n_draws = check_count("n_draws", n_draws)
+    n_draws, rng = check_count("n_draws", n_draws), check_rng(rng)
     if check_nonnegative("epsilon", epsilon) == 0.0:
         return np.tile(best_labelling(potentials, n_jobs=n_jobs)[0], (n_draws, 1))
     uniforms = rng.random((n_draws, potentials.samples.n_nodes))
@@ -117,7 +117,7 @@ def gibbs_labellings(
     True
     """
     samples, node, edge = potentials.samples, potentials.node, potentials.edge
-    n_sweeps = check_count("n_sweeps", n_sweeps, least=0)
+    n_sweeps, rng = check_count("n_sweeps", n_sweeps, least=0), check_rng(rng)
     epsilon = check_positive("epsilon", epsilon)
     _refuse_traps(node, edge)
     if start is None:

@@ -1,7 +1,7 @@
 """One block step of Frank-Wolfe for maximum entropy discrimination, with any prior and slack.
 
-Of the dual variables of sample ``i``, its *block*, only those that are positive are kept, with their
-labellings, the *atoms* (`medn_edu.kernels.atoms`).  With all other blocks fixed the dual
+The dual variables of sample ``i`` are its *block*.  Only the positive ones are kept; their labellings
+are the *atoms* (`medn_edu.kernels.atoms`).  With all other blocks fixed the dual
 (`medn_edu.solvers.block_frank_wolfe`) is a smooth and concave function of them.  `visit_blocks` makes
 its steps in these stages.
 
@@ -16,10 +16,11 @@ its steps in these stages.
 6. The step: ``alpha``, ``eta``, means and variances.
 7. Atoms whose dual variable has become 0 are dropped.
 
-With the standard normal prior and a linear or quadratic slack the parabola is the truth and ``w = eta``,
-so 5 is a formula and 6 is one write.  For a prior that compiled code does not know, `visit_blocks`
-returns the direction, and is called again when `medn_edu.solvers.block_frank_wolfe` has searched along
-it and made the step in Python.  `medn_edu.theory.frank_wolfe` has the same step in plain Python.
+With the standard normal prior and a linear or quadratic slack the dual *is* a parabola and ``w = eta``,
+so 5 is a formula, and 6 changes means and ``eta``, which are one array, at once.  For a prior that
+compiled code does not know, `visit_blocks` returns the direction, and is called again when
+`medn_edu.solvers.block_frank_wolfe` has searched along it and made the step in Python.
+`medn_edu.theory.frank_wolfe` has the same step in plain Python.
 
 **All slacks alike.**  With a linear slack ``sum_y alpha_i(y) = C_i`` is fixed, and the true labelling
 is among the ``y``.  Other slacks leave the sum free, and the true labelling has no dual variable.  It
@@ -46,9 +47,9 @@ from medn_edu.kernels.atoms import (
 )
 from medn_edu.kernels.bundles import FIRST_NODE, ROUNDING, edge_cell, sample_of
 from medn_edu.kernels.line_search import (
-    ACCURACY,
     INSIDE,
     N_EVALUATIONS,
+    SMALL_SLOPE,
     is_high_enough,
     next_step,
 )
@@ -76,14 +77,15 @@ _SPREAD_LEFT = 0.1  # until violations differ by this share of what they differe
 
 @kernel
 def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, with_oracle):
-    """Make a step in each of the blocks ``order[start:]``, without the oracle among kept labellings.
+    """Make a step in each of the blocks ``order[start:]``.
 
-    ``gaps``, the duality gap of each block when last seen, is updated.  Returns the position at which it
-    stopped, ``order.size`` at the end, and what a search in Python needs: the number of cells of eta
-    that move, the loss and the free sum of the moves, and the free sum itself.  The number of cells is
-    -1 where it stopped because the arena is full.
+    Without ``with_oracle`` stage 2 is left out: steps go among the kept labellings.  ``gaps``, the
+    duality gap of each block when last seen, is updated.  Returns five numbers: the position at which
+    it stopped, ``order.size`` at the end; and for a line search in Python the number of cells of eta
+    that move (-1 if it stopped because the arena is full), the moves' loss, what they add to the total
+    ``s_i``, and ``s_i``.
     """
-    prior, p, q, unit = parameters.prior, parameters.p, parameters.q, parameters.unit
+    prior, p, q, is_parabola = parameters.prior, parameters.p, parameters.q, parameters.is_parabola
     slack, constant = parameters.slack, parameters.constant
     source = 0 if slack == LINEAR else 1  # how many atoms are sources
     shape, edge, edge_by_child = tilted.coef.shape, tilted.edge, tilted.edge_by_child
@@ -114,7 +116,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
             decode(sample, scores, edge, edge_by_child, augmented, work.message, found)
             if find_atom(labels[:count], found) < 0:
                 keep_atom(count, found, labels, alpha, previous)
-                if unit:
+                if is_parabola:
                     gram, at = blocks.gram, blocks.gram_start[i]
                     add_products(
                         count, sample, gram, at, labels, products, shape, variance, differs, delta
@@ -126,7 +128,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
         violation = atoms.violation[first : first + count]
 
         # 3. Violations and duality gap.
-        total = 0.0  # of the dual variables that the slack counts; a linear one does not ask
+        total = 0.0  # s_i, without the source; a linear slack does not ask for it
         if source > 0:
             for k in range(source, count):
                 total += alpha[k]
@@ -139,7 +141,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
         # 4. Pairwise steps.
         has_moved = False
         if spread > 0.0:
-            if not unit:
+            if not is_parabola:
                 fill_products(sample, labels, products, shape, variance, differs, delta)
             accuracy = _SPREAD_LEFT * spread
             has_moved = pairwise_steps(
@@ -147,7 +149,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
             )
 
         # 5. Line search, and 6. the step.
-        if has_moved and unit:
+        if has_moved and is_parabola:
             step = search_parabola(moved, violation, products, curvature)
             take_step(alpha[source:], moved[source:], step)
             add_moves(sample, labels, moved, step, augmented, tilted.coef, eta)
@@ -317,7 +319,7 @@ def search_parabola(moved, violation, products, curvature):
 
 @inner_kernel
 def sum_moves(truth, labels, moved, source):
-    """Hamming loss of the moves, ``sum_j moved_j loss(y_j)``, and what they add to the free sum."""
+    """Hamming loss of the moves, ``sum_j moved_j loss(y_j)``, and what they add to the total ``s_i``."""
     loss, change = 0.0, 0.0
     for k in range(moved.size):
         if moved[k] == 0.0:
@@ -399,7 +401,7 @@ def search(cells, delta, eta, mean, variance, parameters, C, total, loss, change
             m, v = tilt(prior, p, q, eta[cell] + step * d, variance[cell])
             slope -= d * m
             bend += d * d * v
-        if is_high_enough(step, end, start, slope, ACCURACY):
+        if is_high_enough(step, end, start, slope, SMALL_SLOPE):
             return step
         step, low, high = next_step(step, end, slope, bend, low, high)
     return low
@@ -487,7 +489,9 @@ def add_labelling(sample, labelling, change, node_change, shape, eta):
 
 
 @kernel
-def load_atoms(start, sample, offsets, labels, values, blocks, shape, unit, variance, atoms, work):
+def load_atoms(
+    start, sample, offsets, labels, values, blocks, shape, is_parabola, variance, atoms, work
+):
     """Add to the dual variables of labellings ``start, start + 1, ...``, which become atoms.
 
     Returns the number of the labelling for which the arena was too small, or their number.
@@ -503,7 +507,7 @@ def load_atoms(start, sample, offsets, labels, values, blocks, shape, unit, vari
             known = labels_of(atoms.labels, atoms.first_label[i], capacity, n_nodes)
             keep_atom(k, labelling, known, atoms.alpha[slot:], atoms.previous[slot:])
             atoms.count[i] = count + 1
-            if unit:
+            if is_parabola:
                 products = products_of(atoms.products, atoms.first_product[i], capacity)
                 gram, at = blocks.gram, blocks.gram_start[i]
                 differs, delta, block = work.differs, work.delta, sample_of(blocks, i)
@@ -515,7 +519,7 @@ def load_atoms(start, sample, offsets, labels, values, blocks, shape, unit, vari
 
 @kernel
 def extrapolate(C, is_fixed, first, count, alpha, previous, moved):
-    """Aim from the dual variables of the last call through those of now, and on as far again.
+    """Go on from the dual variables of the last call through those of now, as far again.
 
     The target is ``alpha + (alpha - previous)`` without its negative parts, scaled to the block's
     ``C_i`` if the sum is fixed, so that every point on the way is feasible.  The way is left in
@@ -546,7 +550,7 @@ def sum_eta(blocks, atoms, node_change, coef, eta):
 
 @kernel
 def sum_losses(blocks, atoms, source, loss, change):
-    """Write the loss of what is in ``moved``, and what it adds to the free sum, block by block."""
+    """Write the loss of what is in ``moved``, and what it adds to the total ``s_i``, block by block."""
     for i in range(atoms.count.size):
         lo, hi = blocks.offsets[i], blocks.offsets[i + 1]
         count, first = atoms.count[i], atoms.first[i]

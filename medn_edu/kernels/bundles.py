@@ -70,7 +70,7 @@ class TiltedPrior(NamedTuple):
     edge: np.ndarray  # (n_edge_types, parent's label, child's label), means, -inf where forbidden
     edge_by_child: np.ndarray  # (n_edge_types, child's label, parent's label), the transpose
     eta: np.ndarray  # (n_weights,)
-    mean: np.ndarray  # (n_weights,); with `Parameters.unit` `eta` itself
+    mean: np.ndarray  # (n_weights,); with `Parameters.is_parabola` `eta` itself
     variance: np.ndarray  # (n_weights,)
 
 
@@ -82,7 +82,7 @@ class Parameters(NamedTuple):
     q: float
     lower: float  # ends of its domain
     upper: float
-    unit: bool  # standard normal prior, and a slack whose conjugate is at most quadratic
+    is_parabola: bool  # standard normal prior, and a slack whose conjugate is at most quadratic
     slack: int
     constant: float
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from medn_edu.kernels._compile import kernel
 
-__all__ = ["ACCURACY", "INSIDE", "N_EVALUATIONS", "ROUNDING", "is_high_enough", "next_step"]
+__all__ = ["INSIDE", "N_EVALUATIONS", "ROUNDING", "SMALL_SLOPE", "is_high_enough", "next_step"]
 
 # The search ends where the slope is not negative, so that the function has grown, and small.
 N_EVALUATIONS = 60  # at most so many
-ACCURACY = 0.1  # a slope below this share of what it was at first is small
+SMALL_SLOPE = 0.1  # a slope below this share of what it was at first is small
 ROUNDING = 1e-9  # a slope that is negative by this share counts as zero
 INSIDE = 0.99  # share of the way to the end of the domain, near which rounding grows without bounds
 

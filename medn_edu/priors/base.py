@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from medn_edu.checks import check_count, check_positive, shown
+from medn_edu.checks import check_count, check_positive, check_rng
 from medn_edu.priors._numerics import slope, solve_kl
 
 __all__ = ["ClosedForm", "Prior", "check_factor"]
@@ -164,8 +164,7 @@ class Prior(ABC):
         ndarray of float, shape (n_draws, n_weights)
             A row for each draw; all numbers are independent.
         """
-        if not isinstance(rng, Generator):
-            raise TypeError(f"rng is {shown(rng)}; expected a numpy.random.Generator.")
+        check_rng(rng)
         eta = np.asarray(eta, dtype=float)
         lower, upper = self.domain
         outside = eta[~((lower < eta) & (eta < upper))]

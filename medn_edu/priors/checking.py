@@ -36,6 +36,11 @@ def check_prior(prior: Any, n_weights: int | None = None) -> Prior:
     n_weights : int, optional
         Number of weights that it must answer for.  By default, only the first weight is tried.
 
+    Returns
+    -------
+    Prior
+        The prior itself.
+
     Raises
     ------
     TypeError

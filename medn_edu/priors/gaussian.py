@@ -105,14 +105,16 @@ class GaussianPrior(Prior):
         if np.ndim(self.prior_variance) == 0:
             return self.prior_variance
         variances = np.asarray(self.prior_variance)
-        if index is not None:
-            return variances[index]
-        if np.shape(eta) != variances.shape:
+        try:
+            found = variances if index is None else variances[index]
+        except IndexError:
+            found = None
+        if found is None or (index is None and np.shape(eta) != variances.shape):
             raise ValueError(
                 f"prior_variance has one variance for each of {variances.size} weights and was "
                 f"asked about an array of shape {np.shape(eta)}; expected all weights, or an index."
             )
-        return variances
+        return found
 
 
 def _positive_vector(values: Any) -> np.ndarray:

@@ -46,6 +46,11 @@ def l1_constant(C: float, eta: np.ndarray) -> float:
     eta : ndarray of shape (n_weights,)
         ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` at its solution.
 
+    Returns
+    -------
+    float
+        The constant of the L1-M3N.
+
     Raises
     ------
     ValueError
@@ -79,6 +84,11 @@ def l1_constant_of_em(C: float, lam: float, n_weights: int, l1_norm: float) -> f
     l1_norm : float
         ``|w*|_1`` of its solution; positive.
 
+    Returns
+    -------
+    float
+        The constant of the L1-M3N.
+
     Examples
     --------
     >>> l1_constant_of_em(C=2.0, lam=10.0, n_weights=200, l1_norm=5.0)
@@ -97,6 +107,11 @@ def em_constant(l1_C: float, C: float, n_weights: int, l1_norm: float) -> float:
         Constant ``C'`` of the L1-M3N; positive.
     C, n_weights, l1_norm : float, int, float
         As for `l1_constant_of_em`.
+
+    Returns
+    -------
+    float
+        The constant of the adaptive M3N.
 
     Examples
     --------
@@ -120,6 +135,11 @@ def weight_bounds(gap: float, eta: np.ndarray, rounding: float = 0.0) -> np.ndar
         ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` of feasible dual variables: no entry beyond a half.
     rounding : float, default=0.0
         Least gap that is believed: a computed one may be 0 by rounding.
+
+    Returns
+    -------
+    ndarray of shape (n_weights,)
+        No solution has a larger magnitude.
 
     Examples
     --------

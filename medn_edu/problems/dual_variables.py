@@ -24,6 +24,7 @@ from scipy.special import entr
 
 from medn_edu import inference
 from medn_edu.samples import LabelledSamples, Samples
+from medn_edu.samples.checks import are_positions
 
 __all__ = ["Dual", "DualMarginals", "DualVariables", "ModelDistributions"]
 
@@ -81,8 +82,54 @@ class DualVariables:
             The labellings, all samples one after the other.
         values : ndarray of float64, shape (n_samples,)
             The dual variable of each.
+
+        Raises
+        ------
+        ValueError
+            If there is not one label per node and one value per sample.
         """
+        labels, values = np.asarray(labels), np.asarray(values, dtype=np.float64)
+        if labels.shape != (samples.n_nodes,) or values.shape != (samples.n_samples,):
+            raise ValueError(
+                f"labels and values have shapes {labels.shape} and {values.shape}; expected "
+                f"({samples.n_nodes},), one per node, and ({samples.n_samples},), one per sample."
+            )
         return cls(np.arange(samples.n_samples), samples.offsets, labels, values)
+
+    def check(self, data: LabelledSamples, name: str = "alpha") -> None:
+        """Refuse labellings that are not of these samples; ``name`` is what a message calls them.
+
+        Parameters
+        ----------
+        data : LabelledSamples
+            The samples with their labels.
+        name : str, default="alpha"
+            Name of the argument that holds the dual variables.
+
+        Raises
+        ------
+        ValueError
+            If a sample, a labelling's length or a label code is not one of the samples'.
+        """
+        samples = data.samples
+        if not are_positions(self.sample, samples.n_samples):
+            raise ValueError(
+                f"{name} names a sample beyond the {samples.n_samples} of the problem; expected dual "
+                "variables of the same samples."
+            )
+        lengths = np.diff(self.offsets)
+        wrong = np.flatnonzero(lengths != samples.lengths[self.sample])
+        if len(wrong):
+            i = self.sample[wrong[0]]
+            raise ValueError(
+                f"{name} has a labelling of {lengths[wrong[0]]} nodes for sample {i}; expected "
+                f"{samples.lengths[i]}."
+            )
+        if len(self.labels) != self.offsets[-1] or not are_positions(self.labels, data.n_labels):
+            raise ValueError(
+                f"{name} holds a label code beyond the {data.n_labels} labels; expected whole numbers "
+                f"from 0 to {data.n_labels - 1}, one per node."
+            )
 
     def __len__(self) -> int:
         return len(self.values)
@@ -93,7 +140,14 @@ class DualVariables:
 
     def take(self, chosen: np.ndarray) -> DualVariables:
         """Return some of the labellings: those where a mask is true, or those at positions."""
+        chosen = np.asarray(chosen)
         index = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        if not are_positions(index, len(self)) or (
+            chosen.dtype == bool and len(chosen) != len(self)
+        ):
+            raise ValueError(
+                f"chosen must hold {len(self)} booleans, or whole numbers from 0 to {len(self) - 1}."
+            )
         lengths = np.diff(self.offsets)[index]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         position = np.arange(offsets[-1]) + np.repeat(self.offsets[index] - offsets[:-1], lengths)

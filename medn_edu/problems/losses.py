@@ -34,13 +34,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from medn_edu import inference
 from medn_edu.checks import check_positive
-from medn_edu.problems.dual_variables import Dual, DualMarginals, ModelDistributions
+from medn_edu.problems.dual_variables import (
+    Dual,
+    DualMarginals,
+    DualVariables,
+    ModelDistributions,
+)
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import Slack, check_slack
 
@@ -83,6 +88,7 @@ class MarginLoss:
     """
 
     slack: Slack
+    loss_augmented: ClassVar[bool] = True  # margins are compared with the Hamming loss
 
     def __post_init__(self) -> None:
         check_slack(self.slack)
@@ -116,6 +122,11 @@ class MarginLoss:
         if not alpha.is_feasible(data):
             return math.inf
         return math.fsum(self._conjugates(data, alpha.totals(data)))
+
+    def _scaled(self, data: LabelledSamples, alpha: Dual, share: float) -> Dual:
+        """Return dual variables times a number; the true labelling needs none."""
+        del data
+        return alpha.scaled(share)
 
     def _conjugates(self, data: LabelledSamples, totals: np.ndarray) -> np.ndarray:
         """Return ``U*`` of each sample where its dual variables add up to ``totals``."""
@@ -174,6 +185,14 @@ class SoftMaxLoss:
         if not (sums and alpha.is_feasible(data)):
             return math.inf
         return -math.fsum(self.epsilon * alpha.entropies(data))
+
+    def _scaled(self, data: LabelledSamples, alpha: Dual, share: float) -> Dual:
+        """Return dual variables times a number; what their sums lack goes to the true labelling."""
+        if not isinstance(alpha, DualVariables):
+            return alpha.scaled(share)
+        rest = (1.0 - share) * alpha.totals(data)
+        mixed = alpha.scaled(share).concat(DualVariables.on(data.samples, data.labels, rest))
+        return mixed.take(np.argsort(mixed.sample, kind="stable"))
 
     def _distributions(
         self, problem: Problem, weights: np.ndarray, losses: np.ndarray

@@ -35,9 +35,10 @@ minus ``epsilon`` times an entropy (Hazan and Urtasun 2010, Claim 1 with ``p = q
 
 No ``D(alpha)`` exceeds any ``P(w)``, so the *duality gap* between two points bounds how far ``w`` is
 from optimal.  `Problem.certify` computes it from ``w`` and ``alpha`` alone, never from what a solver
-collected.  A solver of a soft-max problem that keeps no dual variables is certified by
-``alpha_i = c_i p_w(. | x_i)``.  Without squares they are scaled first (`dual_scaling`).  With squares
-the gap is ``R(w) + R*(eta) - w . eta``, for an L2 norm the squared gradient over ``2 lam``.
+collected.  Weights of a soft-max problem, whose solvers keep no dual variables, are certified by
+``alpha_i = c_i p_w(. | x_i)``.  Where the regulariser has no L2 part, these are scaled first
+(`dual_scaling`).  Where it has one, the gap is ``R(w) + R*(eta) - w . eta``, which for an L2 norm
+``lam |w|_2^2 / 2`` is the squared norm of the gradient over ``2 lam``.
 """
 
 from __future__ import annotations
@@ -156,8 +157,15 @@ class Problem:
         regulariser: Regulariser,
         n_jobs: int = 1,
     ) -> None:
+        if not isinstance(data, LabelledSamples):
+            raise TypeError(f"data is {shown(data)}; expected LabelledSamples, from label_samples.")
         if not isinstance(loss, MarginLoss | SoftMaxLoss):
             raise TypeError(f"loss is {shown(loss)}; expected a MarginLoss or SoftMaxLoss.")
+        if isinstance(regulariser, type) or not isinstance(regulariser, Regulariser):
+            raise TypeError(
+                f"regulariser is {shown(regulariser)}; expected a prior or another object with "
+                "`value` and `conjugate`, such as L2Norm()."
+            )
         self.data = data
         self.loss = loss
         self.regulariser = regulariser
@@ -267,15 +275,18 @@ class Problem:
     # -- the dual -------------------------------------------------------------------------------
 
     def dual(self, alpha: Dual) -> float:
-        """Dual value ``D(alpha)``, at its best scaling; minus infinity where it is not feasible."""
+        """Dual value ``D(alpha)``, scaled as `dual_scaling` says; minus infinity if not feasible."""
         return self._dual(alpha)[0]
 
     def _dual(self, alpha: Dual) -> tuple[float, Dual, np.ndarray]:
         """Return the dual value of scaled dual variables, and these with their ``eta``."""
-        loss, eta = alpha.loss(self.data), alpha.eta(self.data)
+        data = self.data
+        if isinstance(alpha, DualVariables):
+            alpha.check(data)
+        loss, eta = alpha.loss(data) if self.loss.loss_augmented else 0.0, alpha.eta(data)
         share = dual_scaling(self.regulariser, loss, eta)
         if share != 1.0:
-            alpha, eta, loss = alpha.scaled(share), share * eta, share * loss
+            alpha, eta, loss = self.loss._scaled(data, alpha, share), share * eta, share * loss
         value = loss - self.regulariser.conjugate(eta) - self.loss._conjugate(self.data, alpha)
         return value, alpha, eta
 

@@ -19,7 +19,7 @@ regulariser          ``R(w)``                                    ``R*(eta)``
 ===================  ==========================================  ==================================
 
 and infinity elsewhere.  M3N has ``|w|_2^2 / 2``, a standard normal prior; L1-M3N has half the L1 norm,
-whose kink keeps a weight at 0 unless the evidence for it is worth the price.  `SquaredL1Norm` and
+whose kink keeps a weight at 0 while ``|eta_k|`` is below a half.  `SquaredL1Norm` and
 `L1Ball` have L1-M3N's solutions at other constants (`medn_edu.problems.constants`); `L2Ball` has M3N's.
 
 Dual variables can be scaled down: what is taken away goes to the true labelling, which adds nothing to
@@ -41,7 +41,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -63,6 +63,7 @@ __all__ = [
 _ROUNDING = 1e-9  # relative; how far outside its ball a projected point may be
 
 
+@runtime_checkable
 class Regulariser(Protocol):
     """A convex function of the weights that knows its conjugate: a prior, or one of those below.
 
@@ -113,8 +114,8 @@ class ElasticNet:
     l2: float
 
     def __post_init__(self) -> None:
-        check_nonnegative("l1", self.l1)
-        check_nonnegative("l2", self.l2)
+        object.__setattr__(self, "l1", check_nonnegative("l1", self.l1))
+        object.__setattr__(self, "l2", check_nonnegative("l2", self.l2))
 
     def value(self, weights: np.ndarray) -> float:
         """Return ``l1 |w|_1 + l2 |w|_2^2 / 2``."""
@@ -132,11 +133,19 @@ class ElasticNet:
         beyond = soft_threshold(eta, self.l1)
         return float(beyond @ beyond) / (2 * self.l2)
 
-    def dual_scaling(self, _loss: float, eta: np.ndarray) -> float:
-        """Return the largest factor that is feasible; 1 with squares."""
+    def dual_scaling(self, loss: float, eta: np.ndarray) -> float:
+        """Return the largest factor that is feasible; 1 with squares.
+
+        Parameters
+        ----------
+        loss, eta : float and ndarray
+            As for `dual_scaling`.
+        """
         if self.l2 > 0 or self.l1 == 0:
             return 1.0
-        return self.l1 / max(self.l1, _largest(eta))
+        largest = max(self.l1, _largest(eta))
+        share = self.l1 / largest
+        return share if share * largest <= self.l1 else math.nextafter(share, 0.0)
 
     def _gap(self, weights: np.ndarray, eta: np.ndarray) -> float:
         """Return ``R(w) + R*(eta) - w . eta``, never negative, for ``l2 > 0``."""
@@ -154,18 +163,36 @@ class ElasticNet:
     @property
     def compiled(self) -> tuple[str, tuple[float, float]]:
         """Name and parameters of the formulas in compiled code."""
-        return ("elastic_net", (float(self.l1), float(self.l2)))
+        return ("elastic_net", (self.l1, self.l2))
 
-    def log_mgf(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
-        """Return the terms of the conjugate."""
+    def log_mgf(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        """Return the terms of the conjugate.
+
+        Parameters
+        ----------
+        eta, index : ndarray
+            As for `medn_edu.priors.Prior.log_mgf`; all weights have the same formulas.
+        """
         return np.square(soft_threshold(eta, self.l1)) / (2 * self.l2)
 
-    def mean(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
-        """Return the weights that belong to ``eta``: the slope of the conjugate."""
+    def mean(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        """Return the weights that belong to ``eta``: the slope of the conjugate.
+
+        Parameters
+        ----------
+        eta, index : ndarray
+            As for `medn_edu.priors.Prior.log_mgf`; all weights have the same formulas.
+        """
         return soft_threshold(eta, self.l1) / self.l2
 
-    def variance(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
-        """Return a bound on the curvature of the conjugate, ``1 / l2``."""
+    def variance(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        """Return a bound on the curvature of the conjugate, ``1 / l2``.
+
+        Parameters
+        ----------
+        eta, index : ndarray
+            As for `medn_edu.priors.Prior.log_mgf`; all weights have the same formulas.
+        """
         return np.full(np.shape(eta), 1 / self.l2)
 
 
@@ -237,7 +264,7 @@ class SquaredL1Norm:
     scale: float
 
     def __post_init__(self) -> None:
-        check_positive("scale", self.scale)
+        object.__setattr__(self, "scale", check_positive("scale", self.scale))
 
     def value(self, weights: np.ndarray) -> float:
         """Return ``scale |w|_1^2``."""
@@ -248,7 +275,13 @@ class SquaredL1Norm:
         return _largest(eta) ** 2 / (4 * self.scale)
 
     def dual_scaling(self, loss: float, eta: np.ndarray) -> float:
-        """Return where the parabola ``t * loss - t^2 R*(eta)`` is highest, at most 1."""
+        """Return where the parabola ``t * loss - t^2 R*(eta)`` is highest, at most 1.
+
+        Parameters
+        ----------
+        loss, eta : float and ndarray
+            As for `dual_scaling`.
+        """
         conjugate = self.conjugate(eta)
         return min(1.0, max(loss, 0.0) / (2 * conjugate)) if conjugate > 0 else 1.0
 
@@ -269,7 +302,7 @@ class _Ball(ABC):
     radius: float
 
     def __post_init__(self) -> None:
-        check_positive("radius", self.radius)
+        object.__setattr__(self, "radius", check_positive("radius", self.radius))
 
     @abstractmethod
     def _norm(self, weights: np.ndarray) -> float: ...
@@ -286,7 +319,13 @@ class _Ball(ABC):
         return self.radius * self._dual_norm(eta)
 
     def dual_scaling(self, loss: float, eta: np.ndarray) -> float:
-        """Return 0 or 1: the dual value is proportional to the factor."""
+        """Return 0 or 1: the dual value is proportional to the factor.
+
+        Parameters
+        ----------
+        loss, eta : float and ndarray
+            As for `dual_scaling`.
+        """
         return float(loss > self.conjugate(eta))
 
 

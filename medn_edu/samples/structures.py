@@ -19,7 +19,7 @@ Conventions
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -77,6 +77,8 @@ class WeightShape:
 
     def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return views ``coef`` and ``transitions`` of a flat weight vector."""
+        if np.shape(weights) != (self.size,):
+            raise ValueError(f"weights has shape {np.shape(weights)}; expected ({self.size},).")
         n_coef = self.n_labels * self.n_features
         coef = weights[:n_coef].reshape(self.n_labels, self.n_features)
         transitions = weights[n_coef:].reshape(self.n_edge_types, self.n_labels, self.n_labels)
@@ -87,34 +89,58 @@ class WeightShape:
         return np.concatenate([coef.ravel(), transitions.ravel()])
 
 
+_KINDS = (np.float64, np.int32, np.int64, np.int64, np.int64, np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Packed:
     """The arrays of packed samples as kernels want them: C-contiguous and writeable.
 
     A read-only array (such as joblib's memory maps) would be another type to numba, and every
-    kernel would be compiled once more.
+    kernel would be compiled once more.  ``sources`` are the arrays of which these are copies or views.
     """
 
-    data: np.ndarray
-    indices: np.ndarray
-    indptr: np.ndarray
-    offsets: np.ndarray
-    parents: np.ndarray
-    edge_types: np.ndarray
+    arrays: tuple[
+        np.ndarray, ...
+    ]  # values, columns, row starts, sample offsets, parents, edge types
+    sources: tuple[np.ndarray, ...]
+
+    @classmethod
+    def of(cls, sources: tuple[np.ndarray, ...], before: Packed | None = None) -> Packed:
+        """Pack arrays; copies made ``before`` of the same read-only arrays are taken over."""
+        arrays = []
+        for k, (array, kind) in enumerate(zip(sources, _KINDS, strict=True)):
+            if before and array is before.sources[k] and not array.flags.writeable:
+                arrays.append(before.arrays[k])
+            else:
+                arrays.append(np.require(array, dtype=kind, requirements=["C", "A", "W"]))
+        return cls(tuple(arrays), sources)
 
     @property
     def features(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values, columns and row starts of the node features."""
-        return self.data, self.indices, self.indptr
+        data, indices, indptr, *_ = self.arrays
+        return data, indices, indptr
 
     @property
     def forest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Parents, edge types and sample offsets."""
         return self.parents, self.edge_types, self.offsets
 
+    @property
+    def offsets(self) -> np.ndarray:
+        """Where each sample's nodes start."""
+        return self.arrays[3]
 
-def _for_kernels(array: np.ndarray, dtype: type) -> np.ndarray:
-    return np.require(array, dtype=dtype, requirements=["C", "A", "W"])
+    @property
+    def parents(self) -> np.ndarray:
+        """Parent of each node, -1 at roots."""
+        return self.arrays[4]
+
+    @property
+    def edge_types(self) -> np.ndarray:
+        """Type of the edge from each node's parent."""
+        return self.arrays[5]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,10 +157,17 @@ class Samples:
 
     def check(self) -> None:
         """Refuse arrays that do not fit together, and forget what was computed from them."""
+        packed = vars(self).get("packed")
         for name, member in vars(Samples).items():
             if isinstance(member, cached_property):
                 vars(self).pop(name, None)
         check_packed(self.features, self.offsets, self.parents, self.edge_types)
+        if packed is not None:
+            vars(self)["packed"] = Packed.of(self._sources(), packed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was computed: as memory maps its copies would be read-only."""
+        return {field.name: vars(self)[field.name] for field in fields(self)}
 
     @property
     def n_samples(self) -> int:
@@ -169,14 +202,11 @@ class Samples:
     @cached_property
     def packed(self) -> Packed:
         """The arrays as kernels want them; those that are read-only are copied, once."""
-        return Packed(
-            _for_kernels(self.data, np.float64),
-            _for_kernels(self.indices, np.int32),
-            _for_kernels(self.indptr, np.int64),
-            _for_kernels(self.offsets, np.int64),
-            _for_kernels(self.parents, np.int64),
-            _for_kernels(self.edge_types, np.int64),
-        )
+        return Packed.of(self._sources())
+
+    def _sources(self) -> tuple[np.ndarray, ...]:
+        rows = self.features
+        return rows.data, rows.indices, rows.indptr, self.offsets, self.parents, self.edge_types
 
     @cached_property
     def lengths(self) -> np.ndarray:

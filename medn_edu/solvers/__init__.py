@@ -22,8 +22,10 @@ The models use these:
 `medn_edu.solvers.textbook` has the literature's others, for comparison and study.  Files that begin
 with an underscore hold what solvers share.
 
-**To add a solver,** write a generator ``name(problem, *, rng, ...)`` that yields `Iterate`, export it
-here, and give it a name where a model chooses (`M3N_SOLVERS`, or ``CRF``).
+**To add a solver,** write a generator ``name(problem, ...)`` that yields `Iterate`, export it here, and
+give it a name where a model chooses.  In `M3N_SOLVERS` it takes ``rng``, and its iterates say how to get
+at dual variables (``dual``), because a margin loss is certified by them.  In ``estimators/crf.py`` it
+takes ``warm_start``, the weights.
 """
 
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe

@@ -44,7 +44,7 @@ class DualState:
         self.shape = problem.weight_shape
         self.parameters = _parameters(problem)
         self.order = kernel_order(self.shape)
-        self.blocks = training_blocks(problem, gram_budget if self.parameters.unit else 0)
+        self.blocks = training_blocks(problem, gram_budget if self.parameters.is_parabola else 0)
         self.capacity = capacity
         self.work = workspace(self.blocks, self.shape)
         self.gaps = np.full(len(self.blocks.C), np.inf)
@@ -52,7 +52,7 @@ class DualState:
         self.source = 0 if self.parameters.slack == LINEAR else 1
         # With the standard normal prior rounding errors of eta stay as small as they are.  Near the end
         # of a domain means magnify them.
-        self.passes_between_rebuilds = 20 if self.parameters.unit else 1
+        self.passes_between_rebuilds = 20 if self.parameters.is_parabola else 1
 
     def weights(self) -> np.ndarray:
         """Return the posterior means as a flat vector in the public order, a copy."""
@@ -91,11 +91,12 @@ class DualState:
         self._tilt(np.zeros(self.shape.size))
         labels = alpha.labels.astype(np.int64)  # a copy, which may be written to
         given = (alpha.sample, alpha.offsets, labels, alpha.values)
-        shape, unit, variance = self.tilted.coef.shape, self.parameters.unit, self.tilted.variance
+        shape, variance = self.tilted.coef.shape, self.tilted.variance
+        is_parabola = self.parameters.is_parabola
         done = 0
         while done < len(alpha):
             done = kernels.load_atoms(
-                done, *given, self.blocks, shape, unit, variance, self.atoms, self.work
+                done, *given, self.blocks, shape, is_parabola, variance, self.atoms, self.work
             )
             if done < len(alpha):
                 self.atoms = _enlarged(self.atoms)  # a block that needs more asks again
@@ -146,7 +147,7 @@ class DualState:
             self._tilt(self.tilted.eta + step * delta)
 
     def _tilt(self, eta: np.ndarray) -> None:
-        self.tilted = tilted_prior(self.problem, eta, unit=self.parameters.unit)
+        self.tilted = tilted_prior(self.problem, eta, is_unit=self.parameters.is_parabola)
 
     def _move_everything(self) -> None:
         """Let all dual variables count as moved, as if from 0."""
@@ -259,8 +260,7 @@ def _parameters(problem: Problem) -> Parameters:
         q=q,
         lower=float(lower),
         upper=float(upper),
-        # With another slack the dual is no parabola even then.
-        unit=problem.prior == GaussianPrior() and SLACKS[slack] in (LINEAR, QUADRATIC),
+        is_parabola=problem.prior == GaussianPrior() and SLACKS[slack] in (LINEAR, QUADRATIC),
         slack=SLACKS[slack],
         constant=constant,
     )

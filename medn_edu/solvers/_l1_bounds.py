@@ -10,8 +10,7 @@ import numpy as np
 from medn_edu.checks import shown
 from medn_edu.problems import DualVariables, L1Norm, Problem
 from medn_edu.results import Iterate, SolveResult
-from medn_edu.slacks import LinearSlack
-from medn_edu.solvers._training import check_warm_start, scaled_to_fit
+from medn_edu.solvers._training import check_linear_slack, check_warm_start, scaled_to_fit
 
 __all__ = ["Bounds", "check_l1_problem"]
 
@@ -22,9 +21,7 @@ def check_l1_problem(problem: Problem, warm_start: SolveResult | None) -> None:
         raise TypeError(
             f"the regulariser is {problem.regulariser!r}; this solver expects L1Norm()."
         )
-    slack = problem.margin_loss.slack
-    if not isinstance(slack, LinearSlack):
-        raise TypeError(f"the slack is {slack!r}; this solver expects a LinearSlack.")
+    check_linear_slack(problem)
     if not (warm_start is None or isinstance(warm_start, SolveResult)):
         raise TypeError(f"warm_start is {shown(warm_start)}; expected a SolveResult.")
 

@@ -15,8 +15,10 @@ from medn_edu.kernels.atoms import fill_gram
 from medn_edu.kernels.bundles import Blocks, TiltedPrior, Workspace
 from medn_edu.problems import DualVariables, Problem
 from medn_edu.samples import LabelledSamples, WeightShape
+from medn_edu.slacks import LinearSlack
 
 __all__ = [
+    "check_linear_slack",
     "check_warm_start",
     "kernel_order",
     "public_order",
@@ -67,14 +69,14 @@ def workspace(blocks: Blocks, shape: WeightShape) -> Workspace:
     )
 
 
-def tilted_prior(problem: Problem, eta: np.ndarray, *, unit: bool = False) -> TiltedPrior:
+def tilted_prior(problem: Problem, eta: np.ndarray, *, is_unit: bool = False) -> TiltedPrior:
     """Tilt the prior by ``eta``, in the kernels' order: means, variances and tables of transitions.
 
-    With ``unit`` the prior is the standard normal one, whose means are ``eta`` itself.
+    With ``is_unit`` the prior is the standard normal one, whose means are ``eta`` itself.
     """
     prior, shape, allowed = problem.prior, problem.weight_shape, problem.data.allowed
     order = kernel_order(shape)
-    mean = eta if unit else _vector(prior.mean(eta, order), eta)
+    mean = eta if is_unit else _vector(prior.mean(eta, order), eta)
     n_coef = shape.n_features * shape.n_labels
     edge = np.where(allowed, mean[n_coef:].reshape(allowed.shape), -np.inf)
     return TiltedPrior(
@@ -137,38 +139,26 @@ def scaled_to_fit(values: np.ndarray, sample: np.ndarray, C: np.ndarray) -> np.n
     return values * np.minimum(1.0, C / np.maximum(total, 1e-300))[sample]
 
 
+def check_linear_slack(problem: Problem) -> None:
+    """Refuse another loss than the margin loss with a linear slack."""
+    slack = getattr(problem.loss, "slack", problem.loss)
+    if not isinstance(slack, LinearSlack):
+        raise TypeError(f"the slack is {slack!r}; this solver expects a LinearSlack.")
+
+
 def check_warm_start(alpha: DualVariables, data: LabelledSamples) -> None:
     """Refuse dual variables that do not belong to these samples."""
     if not isinstance(alpha, DualVariables):
         raise TypeError(
             f"warm_start is {shown(alpha)}; expected DualVariables, such as `alpha` of a result."
         )
-    samples = data.samples
-    if len(alpha) and not (alpha.sample.min() >= 0 and alpha.sample.max() < samples.n_samples):
-        raise ValueError(
-            f"warm_start names a sample beyond the {samples.n_samples} of the problem; expected "
-            "dual variables of the same samples."
-        )
-    lengths = np.diff(alpha.offsets)
-    wrong = np.flatnonzero(lengths != samples.lengths[alpha.sample])
-    if len(wrong):
-        i = alpha.sample[wrong[0]]
-        raise ValueError(
-            f"warm_start has a labelling of {lengths[wrong[0]]} nodes for sample {i}; "
-            f"expected {samples.lengths[i]}."
-        )
+    alpha.check(data, "warm_start")
     if not (np.isfinite(alpha.values) & (alpha.values >= 0)).all():
         raise ValueError(
             "warm_start holds a dual variable that is negative or not finite; expected numbers of at "
             "least 0."
         )
-    if len(alpha.labels) and not (alpha.labels.min() >= 0 and alpha.labels.max() < data.n_labels):
-        raise ValueError(
-            f"warm_start holds a label code beyond the {data.n_labels} labels; expected codes from 0 "
-            f"to {data.n_labels - 1}."
-        )
-    child, parent, at = alpha.edges(samples)
-    if not data.allowed[samples.edge_types[at], alpha.labels[parent], alpha.labels[child]].all():
+    if not alpha.is_feasible(data):
         raise ValueError(
             "warm_start holds a labelling with a transition that is forbidden now; expected the "
             "`forbidden` of the last fit, or warm_start=False."

@@ -44,7 +44,7 @@ from itertools import count
 
 import numpy as np
 
-from medn_edu.checks import check_count
+from medn_edu.checks import check_count, check_rng
 from medn_edu.priors import Prior
 from medn_edu.problems import DualVariables, Problem
 from medn_edu.results import Iterate
@@ -118,6 +118,7 @@ def block_frank_wolfe(
     >>> result.converged, bool(np.abs(result.eta).max() < 2.0)
     (True, True)
     """
+    check_rng(rng)
     check_count("n_cached_rounds", n_cached_rounds, least=0)
     state = DualState(problem, gram_budget, check_count("capacity", capacity))
     state.load(warm_start)

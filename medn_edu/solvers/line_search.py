@@ -13,9 +13,9 @@ import math
 from collections.abc import Callable
 
 from medn_edu.kernels.line_search import (
-    ACCURACY,
     INSIDE,
     N_EVALUATIONS,
+    SMALL_SLOPE,
     is_high_enough,
     next_step,
 )
@@ -27,7 +27,7 @@ def highest_point(
     slope: Callable[[float], tuple[float, float]],
     start: float,
     limit: float,
-    accuracy: float = ACCURACY,
+    accuracy: float = SMALL_SLOPE,
     inside: float = INSIDE,
 ) -> float:
     """Return how far to go along a direction until a concave function stops growing, at most 1.

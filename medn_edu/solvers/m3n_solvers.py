@@ -78,10 +78,28 @@ def m3n_iterates(
     beta : float, optional
         Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient methods.
 
+    Returns
+    -------
+    iterator of Iterate
+        The solver, before its first pass.
+
     Raises
     ------
     ValueError
         If there is no such solver, or ``beta`` is given to one that takes none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.priors import GaussianPrior
+    >>> from medn_edu.problems import MarginLoss, Problem
+    >>> from medn_edu.samples import label_samples, pack
+    >>> from medn_edu.slacks import LinearSlack
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
+    >>> first = next(m3n_iterates(problem, "smo", rng=np.random.default_rng(0)))
+    >>> bool(first.objective_estimate <= problem.primal(first.weights))
+    True
     """
     make = M3N_SOLVERS[check_m3n_solver(solver, beta)]
     if make is block_frank_wolfe:

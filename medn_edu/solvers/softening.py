@@ -5,7 +5,7 @@ epsilon``, so the cooler it is, the more iterations L-BFGS needs from 0.  Its li
 M3N, is not smooth at all, and yet is solved quickly on the dual, to moderate accuracy, by
 `block_frank_wolfe`.  The two optima are close:
 
-    0 <= min P_epsilon - min P_0 <= epsilon sum_i s_i log |Y_i|,
+    0 <= min P_epsilon - min P_0 <= epsilon sum_i c_i log |Y_i|,
 
 the *softness* of the problem.  So we let M3N do the rough work.  Its dual variables, on a few
 labellings of each sample, are feasible for the soft problem as well, and their entropy is a plain sum:

@@ -51,7 +51,10 @@ from medn_edu.theory.medn import EnumeratedProblem
 
 __all__ = ["Atom", "block_step", "dense", "start"]
 
-N_STEPS, ACCURACY = 20, 0.1  # pairwise steps: how many, and to which share of the first difference
+N_STEPS, SPREAD_LEFT = (
+    20,
+    0.1,
+)  # pairwise steps: how many, and which share of the spread may be left
 N_EVALUATIONS, SMALL_SLOPE, INSIDE = 60, 0.1, 0.99  # line search
 ROUNDING, SLOPE_ROUNDING = 1e-13, 1e-9  # what counts as zero
 
@@ -97,7 +100,7 @@ def block_step(
     if best not in [atom.row for atom in block]:
         block.append(Atom(best, 0.0))
 
-    # The gap: what the block's dual variables could bring if all were on that labelling.
+    # The block's share of the duality gap: with a linear slack, what C_i on that labelling promises.
     kept = [atom.row for atom in block]
     loss, df = problem.losses[kept], problem.differences[kept]
     a = np.array([atom.alpha for atom in block])
@@ -142,7 +145,7 @@ def block_step(
 def _pairwise_steps(a: np.ndarray, H: np.ndarray, Q: np.ndarray) -> np.ndarray:
     """Move dual variables from the worst labelling in use to the best one, again and again."""
     H, moved = H.copy(), np.zeros_like(a)
-    accuracy = ACCURACY * (H.max() - H[a > 0].min())
+    accuracy = SPREAD_LEFT * (H.max() - H[a > 0].min())
     tie = 1e-6 * accuracy  # a step makes two violations equal: let rounding not choose between them
     for _ in range(N_STEPS):
         in_use = a + moved > 0

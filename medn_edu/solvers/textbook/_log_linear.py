@@ -8,7 +8,7 @@ exponent,
     log alpha_i(y) = S loss_i(y) + W . f(x_i, y) - log Z_i,
 
 ``S`` the sum of the steps and ``W`` the sum of the weights at each, times the step.  So the dual
-variables of exponentially many labellings are told by one number and one vector: a conditional
+variables of exponentially many labellings are given by one number and one vector: a conditional
 random field with the *average* weights ``W / S``, the loss added, at temperature ``1 / S``.  All
 that a solver asks of them comes from sums over labellings, the two sweeps of
 `medn_edu.inference.marginals`.
@@ -24,39 +24,21 @@ from medn_edu import inference
 from medn_edu.problems import DualMarginals, Problem
 from medn_edu.solvers.textbook._normal import normal_variances
 
-__all__ = ["DualSums", "LogLinearDual", "sample_scales"]
+__all__ = ["DualSums", "LogLinearDual", "first_step", "sample_scales"]
 
 
 @dataclass(frozen=True, eq=False)
 class DualSums:
-    """What the dual value needs to know of dual variables, and what it makes of it.
+    """What the dual value needs to know of dual variables, and what it makes of it."""
 
-    Parameters
-    ----------
-    loss : float
-        ``sum alpha_i(y) loss_i(y)``.
-    eta : ndarray of shape (n_weights,)
-        ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``.
-    dual : float
-        Dual value.
-    log_norm : float
-        ``sum_i C_i log Z_i``.
-    """
-
-    loss: float
-    eta: np.ndarray
+    loss: float  # sum alpha_i(y) loss_i(y)
+    eta: np.ndarray  # sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))
     dual: float
-    log_norm: float
+    log_norm: float  # sum_i C_i log Z_i
 
 
 class LogLinearDual:
-    """The dual variables that belong to ``(S, W)``, given as one vector with ``S`` first.
-
-    Parameters
-    ----------
-    problem : Problem
-        A problem with a normal prior and a linear slack.
-    """
+    """The dual variables that belong to ``(S, W)``, given as one vector with ``S`` first."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -130,3 +112,8 @@ def sample_scales(problem: Problem) -> np.ndarray:
     of_node = np.asarray(samples.features.multiply(samples.features).sum(axis=1)).ravel() + 1.0
     largest = float(normal_variances(problem).max())
     return problem.C * largest * np.add.reduceat(of_node, samples.offsets[:-1])
+
+
+def first_step(problem: Problem) -> float:
+    """Return a first step size for all samples together."""
+    return float(1.0 / sample_scales(problem).mean())

@@ -13,24 +13,8 @@ __all__ = ["project_l1", "project_l2"]
 def project_l1(weights: np.ndarray, radius: float) -> np.ndarray:
     """Return the nearest weights whose magnitudes add up to at most a radius.
 
-    Expected linear time (`medn_edu.kernels.textbook.projection`).
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_weights,)
-        Weights.
-    radius : float
-        Radius of the ball, positive.
-
-    Returns
-    -------
-    ndarray of shape (n_weights,)
-        A new array; NaN everywhere if a weight is not finite.
-
-    Raises
-    ------
-    ValueError
-        If the radius is not a finite positive number.
+    Expected linear time (`medn_edu.kernels.textbook.projection`).  NaN everywhere if a weight is not
+    finite.
 
     Examples
     --------
@@ -47,23 +31,6 @@ def project_l1(weights: np.ndarray, radius: float) -> np.ndarray:
 
 def project_l2(weights: np.ndarray, radius: float) -> np.ndarray:
     """Return the nearest weights of a Euclidean norm of at most a radius.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_weights,)
-        Weights.
-    radius : float
-        Radius of the ball, positive.
-
-    Returns
-    -------
-    ndarray of shape (n_weights,)
-        A new array, in proportion to ``weights``.
-
-    Raises
-    ------
-    ValueError
-        If the radius is not a finite positive number.
 
     Examples
     --------

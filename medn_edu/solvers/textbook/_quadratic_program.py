@@ -54,19 +54,6 @@ _REGULARISATION = (0.0, *[_OWN] * 5)  # what is tried, as long as it leads furth
 class CappedProgram:
     """A concave quadratic program over dual variables, in groups that have caps.
 
-    Parameters
-    ----------
-    gain : ndarray of shape (n_variables,)
-        What a unit of each variable gains; positive.
-    gram : ndarray of shape (n_variables, n_variables)
-        Gram matrix of the rows, positive semi-definite.
-    group : ndarray of int64, shape (n_variables,)
-        Group of each variable.
-    cap : ndarray of shape (n_groups,)
-        Largest sum of each group's variables; positive.
-
-    Examples
-    --------
     >>> program = CappedProgram(np.ones(1), np.eye(1), np.zeros(1, dtype=int), np.full(1, 0.5))
     >>> program.value(np.full(1, 0.5)), program.upper_bound(np.full(1, 0.5))
     (0.375, 0.375)
@@ -99,24 +86,10 @@ def highs_maximiser(
 ) -> tuple[np.ndarray, str]:
     """Maximise a quadratic program by HiGHS, and where that fails by steps between pairs.
 
-    Parameters
-    ----------
-    program : CappedProgram
-        The program.
-    start : ndarray of shape (n_variables,)
-        Feasible dual variables; what is returned is no worse.  (HiGHS itself starts afresh: it does
-        not take such a start for a quadratic program.)
-    iteration_limit : int, optional
-        Iterations that HiGHS may take each time; by default 1000 and ten for each variable and
-        group.  Where it fails, ten times as many steps between pairs follow, which cost little.
-
-    Returns
-    -------
-    alpha : ndarray of shape (n_variables,)
-        The best feasible dual variables found.
-    trouble : str
-        Empty if they are optimal; else what HiGHS says of its failure, such as "Iteration limit
-        reached".
+    Returns feasible dual variables, no worse than ``start``, and what HiGHS says of its failure, empty
+    if they are optimal.  HiGHS starts afresh, because it takes no start for a quadratic program.  It may
+    take so many iterations, by default 1000 and ten for each variable and group; ten times as many steps
+    between pairs follow, which cost little.
     """
     if iteration_limit is None:
         iteration_limit = 1000 + 10 * (len(program.gain) + len(program.cap))
@@ -150,22 +123,6 @@ def pairwise_maximiser(program: CappedProgram, start: np.ndarray, n_steps: int) 
     from the latter, ``j``, to the former, ``k``: the value is a parabola along the way.  It ends when
     the duality gap ``sum_g cap_g max_k s_k - sum_j a_j s_j`` is small.
 
-    Parameters
-    ----------
-    program : CappedProgram
-        The program.
-    start : ndarray of shape (n_variables,)
-        Feasible dual variables; what is returned is no worse, but for rounding.
-    n_steps : int
-        Steps, at most.
-
-    Returns
-    -------
-    ndarray of shape (n_variables,)
-        Feasible dual variables.
-
-    Examples
-    --------
     >>> program = CappedProgram(np.ones(2), np.eye(2), np.zeros(2, dtype=int), np.ones(1))
     >>> pairwise_maximiser(program, np.zeros(2), n_steps=10)
     array([0.5, 0.5])

@@ -6,7 +6,7 @@ Squares whose prices are free to adapt cost as much as magnitudes
     minimise  sum_k w_k^2 / tau_k + C sum_i xi_i    over w and tau   where sum_k tau_k = K / lam,
 
 and with the best ``tau_k = K |w_k| / (lam |w|_1)`` (Eq. 4) it pays ``lam / K |w|_1^2`` (P4), so
-that its solution is sparse.  L1-M3N itself is to be had in the same way, because
+that its solution is sparse.  L1-M3N itself can be solved in the same way, because
 
     |w|_1 / 2 = min_v  sum_k w_k^2 / (2 v_k) + v_k / 8,       at v_k = 2 |w_k|.
 
@@ -17,8 +17,8 @@ The algorithm takes two steps in turn.
 2. With the weights fixed, find variances, by the formulas above.
 
 Both steps lower one convex function of ``w`` and ``v``, which after step 2 equals the objective.  So
-the objective never rises, but for the gap that a quadratic program is left with.  Together the steps
-read ``v_k <- v_k |eta_k|``, but for a factor that all weights share: where ``|eta_k|`` is less than
+the objective never rises, up to the gap that a quadratic program is left with.  Together the steps
+read ``v_k <- v_k |eta_k|``, up to a factor that all weights share: where ``|eta_k|`` is less than
 the largest, the variance dies out, by about the same factor in every iteration.  How many iterations
 it takes depends on how close the runners-up are.  Fifteen leave the objective a few parts in a
 thousand above the optimum in most small problems, some need fifty for one part in a thousand, and
@@ -27,7 +27,7 @@ quadratic programs solved more tightly change nothing.
 A variance of 0 divides zero by zero, so the paper re-parametrises: ``w = beta gamma`` with
 ``beta_k^2 = lam tau_k``, step 1 with features scaled by ``beta`` and one price for all ``gamma_k``
 (Eq. 5), step 2 as ``beta_k^2 = K |w_k| / |w|_1`` (Eq. 6).  A normal prior of variance ``v_k`` is a
-standard one after scaling the feature by ``sqrt(v_k)``, so that is what step 1 does anyhow.  What
+standard one after scaling the feature by ``sqrt(v_k)``, so that is what step 1 does.  What
 matters is that a *dead* feature, ``beta_k <= 1e-4``, has no part in anything that comes later, and that
 its weight is 0 and not small.  With either norm ``beta_k^2`` is the weight's magnitude over the mean
 magnitude.  The paper sets "tau (or beta)" to 0 below 1e-4; for ``tau`` ask for a threshold of
@@ -51,8 +51,9 @@ import numpy as np
 from medn_edu.checks import check_count, check_nonnegative, warn_user
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import L1Norm, Problem, SquaredL1Norm
-from medn_edu.results import Iterate, SolveResult, run
+from medn_edu.results import Iterate, run
 from medn_edu.solvers.m3n_solvers import m3n_iterates
+from medn_edu.solvers.textbook._normal import warn_of_gap
 
 __all__ = ["adaptive_m3n"]
 
@@ -141,7 +142,7 @@ def adaptive_m3n(
         passes = m3n_iterates(quadratic, solver, rng=rng, warm_start=alpha)
         result = run(passes, quadratic, tol=tol, max_iter=max_iter)
         if not result.converged:
-            _warn(iteration, result, tol)
+            warn_of_gap(iteration, result, tol)
         alpha = result.alpha
         dual = result.marginals if alpha is None else alpha
         assert dual is not None
@@ -201,10 +202,3 @@ def _all_dead(threshold: float, iteration: int) -> str:
 def _tell(stopped: str) -> str:
     warn_user(f"{stopped}.")
     return stopped
-
-
-def _warn(iteration: int, result: SolveResult, tol: float) -> None:
-    warn_user(
-        f"the quadratic program of iteration {iteration} reached a relative gap of "
-        f"{result.relative_gap:.2g} instead of {tol:.2g} ({result.status}); raise max_iter or tol."
-    )

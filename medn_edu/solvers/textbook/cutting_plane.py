@@ -33,9 +33,9 @@ optimum.  Their dual has one variable ``gamma_c`` per constraint, with sum at mo
 ``gamma_c C_i`` on each labelling of the constraint.  Its quadratic programs stay tiny, however many
 samples there are, but it takes many more rounds.
 
-Both are at home where decoding is expensive and the solver of quadratic programs is given.  Here
-decoding is cheap and HiGHS starts each program afresh, so that `medn_edu.solvers.block_frank_wolfe` is
-many times faster.
+Both are made for problems in which decoding is expensive and a solver of quadratic programs is at
+hand.  Here decoding is cheap and HiGHS starts each program afresh, so that
+`medn_edu.solvers.block_frank_wolfe` is many times faster.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def cutting_plane(
     ------
     Iterate
         The weights with the lowest primal value so far, the difference to the value of the last program
-        as ``gap_estimate``, which is exact but for rounding, and that value as ``objective_estimate``.
+        as ``gap_estimate``, which is exact up to rounding, and that value as ``objective_estimate``.
         It ends, and says why in ``stopped``, when no margin is violated any more, or when neither HiGHS
         nor the steps between pairs that take over from it finish a program.
 
@@ -220,14 +220,8 @@ class _WorkingSet(ABC):
     """The constraints that are enforced: gains and rows of the dual, and dual variables.
 
     Rows are multiplied by the square roots of the variances, so that their Gram matrix is that of the
-    dual.  It grows with the set and is never computed afresh.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    cap : ndarray of shape (n_slacks,)
-        Largest sum of the dual variables whose constraints share a slack.
+    dual.  It grows with the set and is never computed afresh.  ``cap`` is the largest sum of the dual
+    variables whose constraints share a slack.
     """
 
     def __init__(self, problem: Problem, cap: np.ndarray) -> None:

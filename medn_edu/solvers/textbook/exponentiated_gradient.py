@@ -20,7 +20,7 @@ potentials grow by ``step * g``, and marginals, which are all that ``eta`` and t
 from sum-product.
 
 `exponentiated_gradient` steps on all samples at once.  All of them then have taken the same steps, and
-their potentials are told by one number and one weight vector (`medn_edu.solvers.textbook._log_linear`).
+their potentials are given by one number and one weight vector (`medn_edu.solvers.textbook._log_linear`).
 `block_exponentiated_gradient` (Collins, Globerson, Koo, Carreras and Bartlett 2008) visits the samples
 in random order, each with a step size of its own, and the weights follow at once
 (`medn_edu.kernels.textbook.exponentiate`).  A sample by itself bears far longer steps than all together.
@@ -47,7 +47,7 @@ from medn_edu.kernels.marginalize import log_down, log_up
 from medn_edu.kernels.textbook import exponentiate as kernels
 from medn_edu.problems import DualMarginals
 from medn_edu.results import Iterate
-from medn_edu.solvers.textbook._log_linear import LogLinearDual, sample_scales
+from medn_edu.solvers.textbook._log_linear import LogLinearDual, first_step, sample_scales
 
 if TYPE_CHECKING:
     from medn_edu.problems import Problem
@@ -111,7 +111,7 @@ def exponentiated_gradient(
     True
     """
     log_linear = LogLinearDual(problem)
-    size = check_positive("step", step) if step is not None else _common_step(problem)
+    size = check_positive("step", step) if step is not None else first_step(problem)
     exponent = np.zeros(1 + problem.weight_shape.size)  # S and W: equal dual variables
     movement = np.zeros_like(exponent)
     age = 0  # steps since the movement was last forgotten
@@ -218,31 +218,10 @@ def block_exponentiated_gradient(
         )
 
 
-def _common_step(problem: Problem) -> float:
-    """Return a first step size for all samples together."""
-    return float(1.0 / sample_scales(problem).mean())
-
-
 class _Blocks:
     """Potentials of every sample, the dual variables that belong to them, and a step size each.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    steps : ndarray of shape (n_samples,)
-        First step sizes.
-    step : float or None
-        One for all, instead.
-
-    Attributes
-    ----------
-    eta : ndarray of shape (n_weights,)
-        What the weights are made of.
-    dual : float
-        Dual value.
-    variance : ndarray of shape (n_weights,)
-        Prior variances.
+    ``steps`` are the first step sizes, unless there is one ``step`` for all.
     """
 
     def __init__(self, problem: Problem, steps: np.ndarray, step: float | None) -> None:

@@ -47,7 +47,7 @@ import numpy as np
 
 from medn_edu.checks import check_positive
 from medn_edu.results import Iterate
-from medn_edu.solvers.textbook._log_linear import DualSums, LogLinearDual, sample_scales
+from medn_edu.solvers.textbook._log_linear import DualSums, LogLinearDual, first_step
 
 if TYPE_CHECKING:
     from medn_edu.problems import Problem
@@ -121,7 +121,7 @@ def extragradient(
     check_positive("ratio", ratio)
     dual = LogLinearDual(problem)
     variance = dual.variance
-    size = check_positive("step", step) if step is not None else _first_step(problem)
+    size = check_positive("step", step) if step is not None else first_step(problem)
     exponent = np.zeros(1 + problem.weight_shape.size)  # equal dual variables
     now = _Players(np.zeros(problem.weight_shape.size), exponent, dual.sums(exponent))
     gap = problem.primal(now.weights) - now.sums.dual
@@ -145,10 +145,6 @@ def extragradient(
             dual=partial(dual.marginals, now.exponent),
             variance=variance,
         )
-
-
-def _first_step(problem: Problem) -> float:
-    return float(1.0 / sample_scales(problem).mean())
 
 
 def _stepped(

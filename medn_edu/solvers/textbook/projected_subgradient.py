@@ -2,10 +2,10 @@ r"""Projected sub-gradient for margins within a ball (L1-M3N, Algorithm 2), with
 
 The problem P1' of the L1-M3N paper keeps the weights in a ball and minimises what is left of P1,
 
-    h(w) = sum_i s_i max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))],   |w| <= r,
+    h(w) = sum_i C_i max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))],   |w| <= r,
 
-``s_i`` being ``C`` times the weight of the sample.  One sweep of loss-augmented decoding finds the
-worst labellings ``y``, and with all of a sample's total ``s_i`` on its own, ``alpha``, the value
+``C_i`` being ``C`` times the weight of the sample.  One sweep of loss-augmented decoding finds the
+worst labellings ``y``, and with all of a sample's total ``C_i`` on its own, ``alpha``, the value
 and a sub-gradient:
 
     h(w) = loss(alpha) - eta(alpha) . w,   g = -eta(alpha).
@@ -36,7 +36,7 @@ the average starts afresh each time after twice as many passes, and the last com
 compare.
 
 **Steps.**  The papers' are ``1 / (2 beta sqrt(t))`` times the sub-gradient of the *mean* hinge loss,
-which is ``h`` divided by the sum of the ``s_i``, for a ``beta`` that somebody has to find.  Our own are
+which is ``h`` divided by the sum of the ``C_i``, for a ``beta`` that somebody has to find.  Our own are
 Polyak's, ``(h(w_t) - h*) / |eta_t|^2``, which make the right side of (1) as small as possible for the
 optimum ``u``.  They want the optimal value ``h*``; we put the best dual value ``D`` so far in its place,
 which comes ever closer.  Then ``gamma_t^2 |eta_t|^2 = gamma_t (h(w_t) - D)``: as long as ``D`` does not
@@ -80,6 +80,7 @@ from medn_edu.problems import DualMarginals, DualVariables, L1Ball, L2Ball, Prob
 from medn_edu.problems.regularisers import dual_scaling
 from medn_edu.results import OVERFLOW, Iterate
 from medn_edu.samples import LabelledSamples
+from medn_edu.solvers._training import check_linear_slack
 from medn_edu.solvers.textbook._projection import project_l1, project_l2
 
 __all__ = ["projected_subgradient"]
@@ -115,13 +116,13 @@ def projected_subgradient(
     ------
     Iterate
         With ``beta`` the last weights, otherwise the best so far, of a first at zero weights.  Value and
-        gap are exact but for ``beta`` online, where they are sums collected during the pass.  The dual
-        variables are averages of the labellings found.
+        gap are exact, except with ``beta`` online, where they are sums collected during the pass.  The
+        dual variables are averages of the labellings found.
 
     Raises
     ------
     TypeError
-        If the norm is not a ball.
+        If the norm is not a ball, or the slack not linear.
     ValueError
         If ``beta`` is not a finite positive number.
 
@@ -139,6 +140,7 @@ def projected_subgradient(
     >>> result.converged, round(result.primal, 2)
     (True, 1.0)
     """
+    check_linear_slack(problem)
     project = _projection(problem)
     if beta is not None:
         beta = check_positive("beta", beta)

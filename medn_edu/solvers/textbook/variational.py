@@ -17,7 +17,7 @@ With the best ``q`` for it, the bound at ``p = N(mu, diag(sigma))`` is
 
     sum_k [sqrt(lam (mu_k^2 + sigma_k)) - log(2 pi e sigma_k) / 2 - log(sqrt(lam) / 2)] + C sum_i xi_i.
 
-It never rises, but for the gap that a quadratic program is left with.  The first variances are 1.  The
+It never rises, up to the gap that a quadratic program is left with.  The first variances are 1.  The
 paper expects the variances of irrelevant features to go to zero.  They do not: with ``mu_k = 0`` step 2
 reads ``sigma_k = sqrt(sigma_k / lam)``, which goes to ``1 / lam``, half the prior's variance.
 
@@ -32,7 +32,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from medn_edu.checks import warn_user
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import DualMarginals, DualVariables, Problem
 from medn_edu.results import (
@@ -43,6 +42,7 @@ from medn_edu.results import (
 )
 from medn_edu.solvers.line_search import highest_point
 from medn_edu.solvers.m3n_solvers import m3n_iterates
+from medn_edu.solvers.textbook._normal import warn_of_gap
 
 __all__ = ["variational_bound", "variational_laplace"]
 
@@ -108,12 +108,7 @@ def variational_laplace(
     >>> [round(iterate.objective_estimate, 3) for iterate in passes]
     [5.298, 3.678, 3.394]
     """
-    prior = problem.regulariser
-    if not isinstance(prior, LaplacePrior):
-        raise TypeError(
-            f"the prior is {prior!r}; expected a LaplacePrior, for which Algorithm 1 is made."
-        )
-    lam = prior.lam
+    lam = _laplace_prior(problem).lam
     alpha, variance = None, np.ones(problem.weight_shape.size)
     known = [] if programs is None else programs
     n_oracle_calls = 0
@@ -125,7 +120,7 @@ def variational_laplace(
         passes = m3n_iterates(quadratic, solver, rng=rng, warm_start=start, beta=beta)
         result = run(passes, quadratic, tol=tol, max_iter=max_iter)
         if not result.converged:
-            _warn(iteration, result, tol)
+            warn_of_gap(iteration, result, tol)
         n_oracle_calls += result.n_oracle_calls
         alpha = result.alpha
         if alpha is not None:
@@ -158,9 +153,21 @@ def variational_bound(problem: Problem, mean: np.ndarray, variance: np.ndarray) 
     -------
     float
         At least the primal value at ``mean``, which is that of the best posterior with this mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from medn_edu.priors import LaplacePrior
+    >>> from medn_edu.problems import MarginLoss, Problem
+    >>> from medn_edu.slacks import LinearSlack
+    >>> from medn_edu.samples import label_samples, pack
+    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), LaplacePrior(lam=4.0))
+    >>> bound = variational_bound(problem, np.zeros(8), np.ones(8))
+    >>> bound > problem.primal(np.zeros(8))
+    True
     """
-    assert isinstance(problem.regulariser, LaplacePrior)
-    lam = problem.regulariser.lam
+    lam = _laplace_prior(problem).lam
     divergence = (
         math.sqrt(lam) * np.hypot(mean, np.sqrt(variance))
         - 0.5 * math.log(2 * math.pi * math.e)
@@ -169,6 +176,15 @@ def variational_bound(problem: Problem, mean: np.ndarray, variance: np.ndarray) 
         + math.log(2)
     )
     return math.fsum(divergence) + problem.total_loss(mean)
+
+
+def _laplace_prior(problem: Problem) -> LaplacePrior:
+    prior = problem.regulariser
+    if not isinstance(prior, LaplacePrior):
+        raise TypeError(
+            f"the prior is {prior!r}; expected a LaplacePrior, for which Algorithm 1 is made."
+        )
+    return prior
 
 
 def _next_variance(result: SolveResult, variance: np.ndarray, lam: float) -> np.ndarray:
@@ -202,10 +218,3 @@ def _feasible(
     limit = float(np.min(prior.domain[1] / np.abs(eta), initial=np.inf))
     share = highest_point(slope, slope(0.0)[0], limit, accuracy=1e-6, inside=1 - 1e-9)
     return alpha.scaled(share)
-
-
-def _warn(iteration: int, result: SolveResult, tol: float) -> None:
-    warn_user(
-        f"the quadratic program of iteration {iteration} reached a relative gap of "
-        f"{result.relative_gap:.2g} instead of {tol:.2g} ({result.status}); raise max_iter or tol."
-    )
