@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 
 import highspy
 import numpy as np
@@ -278,6 +280,18 @@ def test_a_start_that_is_no_solution():
     alpha = DualVariables.empty()
     with pytest.raises(TypeError, match=r"warm_start is DualVariables.*; expected a SolveResult"):
         next(l1_cutting_plane(make_problem(), warm_start=alpha))
+
+
+def test_highs_prints_nothing():
+    """Not even its version, which 1.16 prints once per process."""
+    code = """
+from medn_edu.solvers._linear_program import serial_highs
+highs = serial_highs()
+highs.addVar(0.0, 1.0)
+highs.run()
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    assert done.stdout == b""
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -173,8 +173,13 @@ def serial_highs() -> Any:
     """
     import highspy
 
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
+    class Silent(highspy.Highs):
+        def enableCallbacks(self) -> None:  # noqa: N802
+            """Be silent first: as the last step of the constructor, this prints HiGHS' version."""
+            self.setOptionValue("output_flag", False)
+            super().enableCallbacks()
+
+    highs = Silent()
     highs.setOptionValue("parallel", "off")
     return highs
 
