@@ -438,7 +438,7 @@ ANSWERS = {
         lambda w, p, e: np.average(w, weights=softmax(p - e * w)),
         lambda w, p, e: w[np.argmax(p + e * w)],
     ],
-    exercises.check_best_mass: [
+    exercises.check_best_alpha: [
         lambda C, q: np.minimum(C, 1 / q),
         lambda C, q: C,
         lambda C, q: 1 / q,

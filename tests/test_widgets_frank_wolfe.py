@@ -83,7 +83,7 @@ def test_the_figure_shows_the_pass():
 def test_summary_and_alternative_text(explorer):
     frame = explorer.set(passes=4, prior=LAPLACE, C=3.0, cached=False).frame()
     here = frank_wolfe_passes(LAPLACE, 3.0, False)[4]
-    assert f"{(here.alpha > 0).sum()} of 81 labellings carry mass" in frame.summary
+    assert f"{(here.alpha > 0).sum()} of 81 labellings have dual variables above 0" in frame.summary
     assert f"primal {here.primal:.3f}, dual {here.dual:.3f}" in frame.summary
     assert f"now {here.primal:.3f} and {here.dual:.3f}" in frame.alt
     assert "of 6;" in frame.summary

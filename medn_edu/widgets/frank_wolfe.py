@@ -53,9 +53,9 @@ def frank_wolfe() -> Explorer:
         rounds = ", with more rounds" if cached else ""
         return (
             f"{_named(prior)}, C = {C:g}{rounds}, after pass {passes}: {_count(here)} of 81 labellings "
-            f"carry mass, {here.new.sum()} of them new, {here.gone.sum()} gone; largest |η| "
-            f"{_largest(here):.2f}{_of(prior)}; primal {here.primal:.3f}, dual {here.dual:.3f}, "
-            f"relative gap {_percent(here)}."
+            f"have dual variables above 0, {here.new.sum()} of them new, {here.gone.sum()} gone; "
+            f"largest |η| {_largest(here):.2f}{_of(prior)}; primal {here.primal:.3f}, "
+            f"dual {here.dual:.3f}, relative gap {_percent(here)}."
         )
 
     def alt(passes: int, prior: str, C: float, cached: bool) -> str:

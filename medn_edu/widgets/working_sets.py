@@ -38,8 +38,8 @@ def working_sets() -> Explorer:
         closed = "the optimum" if here.gap == 0 else f"gap {here.gap:.3f}"
         return (
             f"C = {C:g}, after round {here.number}: {here.kept.sum()} of 62 labellings in the "
-            f"working sets, {(here.alpha[here.kept] > 0).sum()} of them with mass; weights "
-            f"{_text(here)}; lower bound {here.lower:.3f}, upper bound {here.upper:.3f}, "
+            f"working sets, {(here.alpha[here.kept] > 0).sum()} of them with dual variables above 0; "
+            f"weights {_text(here)}; lower bound {here.lower:.3f}, upper bound {here.upper:.3f}, "
             f"{closed}.{end}"
         )
 

@@ -71,7 +71,7 @@ ANSWERS: dict[Any, list[Any]] = {
         ["aai"],
         ["aaa"],
     ],
-    exercises.check_mean_from_masses: [
+    exercises.check_mean_from_alpha: [
         _laplace,
         [0.5, 0.3],
         [0.25, 0.15],
@@ -99,7 +99,7 @@ ANSWERS: dict[Any, list[Any]] = {
         without_the_truth,
         lambda alpha, *given: gap((alpha > 0).astype(float), *given),
     ],
-    exercises.check_mass_step: [
+    exercises.check_alpha_step: [
         best_alpha,
         lambda difference, loss, mean, C: C,
         lambda difference, loss, mean, C: min(loss / (difference @ difference), C),

@@ -14,7 +14,7 @@ from medn_edu.course.exercises.epsilon import (
     check_temperature_for,
     check_two_scores,
 )
-from medn_edu.course.exercises.errata import check_best_mass, check_message, check_slope
+from medn_edu.course.exercises.errata import check_best_alpha, check_message, check_slope
 from medn_edu.course.exercises.exact import (
     check_block_gap,
     check_block_update,
@@ -37,10 +37,10 @@ from medn_edu.course.exercises.l1_m3n import (
     check_weight_bounds,
 )
 from medn_edu.course.exercises.medn import (
+    check_alpha_step,
     check_d1_value,
     check_duality_gap,
-    check_mass_step,
-    check_mean_from_masses,
+    check_mean_from_alpha,
     check_tight_labellings,
 )
 from medn_edu.course.exercises.ocr_study import (
@@ -111,8 +111,9 @@ from medn_edu.course.exercises.your_data import (
 
 __all__ = [
     "check_algorithm_1",
+    "check_alpha_step",
     "check_averaging",
-    "check_best_mass",
+    "check_best_alpha",
     "check_best_path",
     "check_block_gap",
     "check_block_update",
@@ -152,8 +153,7 @@ __all__ = [
     "check_loss_augmented",
     "check_m3n_dual",
     "check_margin",
-    "check_mass_step",
-    "check_mean_from_masses",
+    "check_mean_from_alpha",
     "check_message",
     "check_multiplier",
     "check_n_draws",

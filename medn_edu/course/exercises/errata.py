@@ -8,11 +8,11 @@ import numpy as np
 
 from medn_edu.course.exercises._judging import Verdict, check, judge_function
 
-__all__ = ["check_best_mass", "check_message", "check_slope"]
+__all__ = ["check_best_alpha", "check_message", "check_slope"]
 
 
 @check
-def check_best_mass(answer: Any) -> Verdict:
+def check_best_alpha(answer: Any) -> Verdict:
     """Check a function ``best_alpha(C, square)``: what D1 puts on the only wrong labelling.
 
     Parameters
@@ -22,7 +22,7 @@ def check_best_mass(answer: Any) -> Verdict:
 
     Examples
     --------
-    >>> check_best_mass(lambda C, square: C)
+    >>> check_best_alpha(lambda C, square: C)
     Not quite: that is the printed equality; an easy margin wants less than C.
     """
     return judge_function(

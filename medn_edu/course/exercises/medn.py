@@ -10,10 +10,10 @@ import numpy as np
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 
 __all__ = [
+    "check_alpha_step",
     "check_d1_value",
     "check_duality_gap",
-    "check_mass_step",
-    "check_mean_from_masses",
+    "check_mean_from_alpha",
     "check_tight_labellings",
 ]
 
@@ -57,7 +57,7 @@ def check_tight_labellings(answer: Any) -> Verdict:
 
 
 @check
-def check_mean_from_masses(answer: Any) -> Verdict:
+def check_mean_from_alpha(answer: Any) -> Verdict:
     """Check the posterior mean for alpha(aax) = 0.2 and alpha(xax) = 0.1, under a Laplace prior.
 
     Parameters
@@ -67,7 +67,7 @@ def check_mean_from_masses(answer: Any) -> Verdict:
 
     Examples
     --------
-    >>> check_mean_from_masses([0.5, 0.3])
+    >>> check_mean_from_alpha([0.5, 0.3])
     Not quite: that is eta, the Gaussian's mean; send it through the slope of the Laplace prior.
     """
     given = np.asarray(answer, dtype=float)
@@ -231,7 +231,7 @@ def _laplace(eta: np.ndarray) -> np.ndarray:
 
 
 @check
-def check_mass_step(answer: Any) -> Verdict:
+def check_alpha_step(answer: Any) -> Verdict:
     """Check a function ``best_alpha(difference, loss, mean, C)`` for one labelling and any prior.
 
     Parameters
@@ -241,7 +241,7 @@ def check_mass_step(answer: Any) -> Verdict:
 
     Examples
     --------
-    >>> check_mass_step(lambda difference, loss, mean, C: C)
+    >>> check_alpha_step(lambda difference, loss, mean, C: C)
     Not quite: right while C is small; a large C is not used up: stop where the violation is 0.
     """
     cases = [

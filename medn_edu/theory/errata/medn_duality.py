@@ -56,7 +56,7 @@ def _forced_total() -> dict[str, float]:
         "printed": C - square * C**2 / 2,
         "corrected": alpha - square * alpha**2 / 2,
         "truth": solve_primal(problem).value,
-        "mass": alpha,
+        "alpha": alpha,
     }
 
 
@@ -81,7 +81,7 @@ def _forced_out_of_the_domain() -> dict[str, float]:
         "printed": d1(C),
         "corrected": -float(best.fun),
         "truth": solve_primal(problem).value,
-        "mass": float(best.x),
+        "alpha": float(best.x),
     }
 
 
@@ -193,7 +193,7 @@ DUALITY_SLIPS: tuple[Slip, ...] = (
     Slip(
         paper="MEDN",
         where="§3.1, Theorem 3 and Eq. (9)",
-        title="mass C on the wrong labellings",
+        title="a sum of C on the wrong labellings",
         severity="program",
         quote=(
             r'"Ignoring this inequality does not affect the solution since the special case $\xi = '
@@ -216,7 +216,7 @@ DUALITY_SLIPS: tuple[Slip, ...] = (
     Slip(
         paper="MEDN",
         where="Theorem 5",
-        title="mass C where no mass C is allowed",
+        title="a sum of C where none is allowed",
         severity="program",
         quote=(
             r'"s.t. $\sum_{\mathbf y \ne \mathbf y^i} \alpha_i(\mathbf y) = C; \; \alpha_i(\mathbf '
