@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.checks import check_count, check_positive
-from medn_edu.problems import Certificate, DualMarginals, DualVariables, Problem
+from medn_edu.problems import Certificate, Dual, DualVariables, Problem
 
 __all__ = ["OVERFLOW", "STUCK", "Iterate", "SolveResult", "TracePoint", "run"]
 
@@ -61,7 +61,7 @@ class Iterate:
     gap_estimate: float
     objective_estimate: float
     n_oracle_calls: int
-    dual: Callable[[], DualVariables | DualMarginals] | None = None
+    dual: Callable[[], Dual] | None = None
     stopped: str = ""
     variance: np.ndarray | None = None
 
@@ -125,8 +125,8 @@ class SolveResult:
         Largest entry of the minimum-norm subgradient, for a regulariser with kinks.
     variance : ndarray or None
         Posterior variances of the weights, where there is a posterior.
-    marginals : DualMarginals or None
-        Sums of the dual variables, where the solver keeps these instead of labellings.
+    marginals : Dual or None
+        Dual variables of a solver that keeps no labellings, mostly `medn_edu.problems.DualMarginals`.
     """
 
     weights: np.ndarray
@@ -144,7 +144,7 @@ class SolveResult:
     trace: list[TracePoint]
     subgradient_norm: float | None = None
     variance: np.ndarray | None = None
-    marginals: DualMarginals | None = None
+    marginals: Dual | None = None
 
     def __repr__(self) -> str:
         return (
@@ -234,7 +234,7 @@ def run(
         trace=trace,
         subgradient_norm=certificate.subgradient_norm,
         variance=None if iterate.variance is None else iterate.variance.copy(),
-        marginals=alpha if isinstance(alpha, DualMarginals) else None,
+        marginals=None if isinstance(alpha, DualVariables) else alpha,
     )
 
 

@@ -8,7 +8,8 @@ from forests import make_case
 from scipy.stats import chisquare
 
 from medn_edu import inference
-from medn_edu.inference import Potentials, sampling
+from medn_edu.inference import Potentials
+from medn_edu.inference.textbook import gibbs
 from medn_edu.theory import reference
 
 
@@ -86,13 +87,13 @@ def test_kept_sums_change_no_draw(kind, monkeypatch):
     case = make_case(2, n_labels=3, n_samples=4, n_nodes=4, kind=kind)
     case.edge[:, 1, 2] = -np.inf
     draws = []
-    for kept in (sampling._KEPT, 0):
-        monkeypatch.setattr(sampling, "_KEPT", kept)
+    for kept in (gibbs._KEPT, 0):
+        monkeypatch.setattr(gibbs, "_KEPT", kept)
         rng = np.random.default_rng(0)
         draws.append(inference.gibbs_labellings(case.potentials, 100, rng=rng))
         parents = case.samples.parents
-        starts, _ = sampling._children(parents)
-        assert bool(sampling._table(parents, starts, 3, 100).size) == (kept > 0)
+        starts, _ = gibbs._children(parents)
+        assert bool(gibbs._table(parents, starts, 3, 100).size) == (kept > 0)
     np.testing.assert_array_equal(*draws)
 
 

@@ -10,8 +10,8 @@ from enumerated import KINDS, SLACKS, make_data, solved
 
 from medn_edu.kernels.textbook import smo as kernels
 from medn_edu.priors import GaussianPrior, LaplacePrior
-from medn_edu.problems import MarginLoss, Problem
-from medn_edu.results import DualMarginals, run
+from medn_edu.problems import DualMarginals, MarginLoss, Problem
+from medn_edu.results import run
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack, QuadraticSlack
 from medn_edu.solvers import M3N_SOLVERS, smo

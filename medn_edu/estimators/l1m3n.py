@@ -118,7 +118,7 @@ class L1M3N(MarginNetwork):
     ----------
     l1_constant_ : float
         Constant of the L1-M3N that the solution belongs to: ``C``, or what the ball's dual variables or
-        ``lam`` say (`medn_edu.problems.constants`).
+        ``lam`` say (`medn_edu.problems.l1_constant`).
     weight_bounds_ : ndarray of shape (n_weights,)
         How large each weight can be in any solution, in the order of ``weights_``.
     certified_zeros_ : ndarray of bool, shape (n_weights,)

@@ -12,7 +12,7 @@ from medn_edu.problems import ElasticNet, Problem
 from medn_edu.results import Iterate, SolveResult
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import m3n_iterates
-from medn_edu.solvers.m3n_solvers import check_m3n_solver
+from medn_edu.solvers.textbook.m3n_solvers import check_m3n_solver
 
 __all__ = ["M3N"]
 

@@ -16,7 +16,7 @@ from medn_edu.results import SolveResult
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack, Slack, check_slack
 from medn_edu.solvers import variational_laplace
-from medn_edu.solvers.m3n_solvers import check_m3n_solver
+from medn_edu.solvers.textbook.m3n_solvers import check_m3n_solver
 
 __all__ = ["MEDN", "LaplaceMEDN"]
 

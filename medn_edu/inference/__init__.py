@@ -5,7 +5,7 @@ It checks both, once.  Each question is a function of potentials:
 
 * ``maximization.py``: which labelling scores best, and which are the k best?
 * ``marginalization.py``: how much score is there altogether, and how probable is each label?
-* ``sampling.py``: random labellings, exact or by Gibbs sampling.
+* ``sampling.py``: random labellings; ``textbook/`` has Gibbs sampling, for comparison.
 
 ``features.py`` leads back from labels, or their probabilities, to sums of features.  The work itself
 is done by `medn_edu.kernels`, on groups of samples shared among threads (``_groups.py``).  Marginals
@@ -45,7 +45,8 @@ from medn_edu.inference.potentials import (
     labelling_scores,
     node_potentials,
 )
-from medn_edu.inference.sampling import draw_labellings, gibbs_labellings
+from medn_edu.inference.sampling import draw_labellings
+from medn_edu.inference.textbook.gibbs import gibbs_labellings
 
 __all__ = [
     "ExpectedStatistics",

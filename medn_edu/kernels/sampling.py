@@ -1,7 +1,7 @@
-"""Random labellings of forests: exact, from the root down, and by Gibbs sampling.
+"""Random labellings of forests, drawn from the root down.
 
-Both draw a label from weights given by logarithms, ``p[b]`` proportional to ``exp(x[b])``: the first
-label at which the running sum passes ``uniform * total``.  Uniform numbers are handed in.
+A label is drawn from weights given by logarithms, ``p[b]`` proportional to ``exp(x[b])``: the first
+at which the running sum passes ``uniform * total``.  Uniform numbers are handed in.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from medn_edu.kernels._compile import inner_kernel, kernel
 
-__all__ = ["draw_down", "gibbs_sweeps"]
+__all__ = ["draw_down", "drawn", "running_sums"]
 
 
 @kernel
@@ -34,56 +34,12 @@ def draw_down(log_belief, edge, parents, edge_types, offsets, first, last, unifo
                 step = edge[edge_types[t], labels[draw, parents[t]]]
                 for b in range(n_labels):
                     x[b] += step[b]
-            _running_sums(x, 1.0)
-            labels[draw, t] = _drawn(x, uniforms[draw, t])
-
-
-@kernel
-def gibbs_sweeps(
-    node,
-    edge,
-    edge_by_child,
-    inverse_temperature,
-    parents,
-    edge_types,
-    child_starts,
-    children,
-    uniforms,
-    labels,
-    table,
-):
-    """Draw every node in turn given all others, once for each row of ``uniforms``.
-
-    ``children[child_starts[t]:child_starts[t + 1]]`` are the children of node ``t``.  ``table``, zeros
-    at first, of shape (n_nodes, labellings of a node's neighbours, n_labels), keeps the running sums
-    of weights that have been worked out; where it is empty, they are worked out each time.
-    """
-    n_nodes, n_labels = node.shape
-    sums = np.empty(n_labels)
-    for sweep in range(uniforms.shape[0]):
-        for t in range(n_nodes):
-            if table.size > 0:
-                place = labels[parents[t]] if parents[t] >= 0 else 0
-                for j in range(child_starts[t], child_starts[t + 1]):
-                    place = place * n_labels + labels[children[j]]
-                sums = table[t, place]
-            if table.size == 0 or sums[-1] == 0.0:
-                for b in range(n_labels):
-                    sums[b] = node[t, b]
-                if parents[t] >= 0:
-                    step = edge[edge_types[t], labels[parents[t]]]
-                    for b in range(n_labels):
-                        sums[b] += step[b]
-                for j in range(child_starts[t], child_starts[t + 1]):
-                    step = edge_by_child[edge_types[children[j]], labels[children[j]]]
-                    for b in range(n_labels):
-                        sums[b] += step[b]
-                _running_sums(sums, inverse_temperature)
-            labels[t] = _drawn(sums, uniforms[sweep, t])
+            running_sums(x, 1.0)
+            labels[draw, t] = drawn(x, uniforms[draw, t])
 
 
 @inner_kernel
-def _running_sums(x, inverse_temperature):
+def running_sums(x, inverse_temperature):
     """Turn logarithms of weights into running sums of ``exp(x[b] / temperature)``, up to a factor."""
     largest = -np.inf
     for b in range(x.size):
@@ -95,7 +51,7 @@ def _running_sums(x, inverse_temperature):
 
 
 @inner_kernel
-def _drawn(sums, uniform):
+def drawn(sums, uniform):
     """Return the first label at which the running sums of weights pass ``uniform`` times the last."""
     total = sums[-1]
     for b in range(sums.size):

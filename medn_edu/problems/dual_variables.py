@@ -1,22 +1,22 @@
 """Dual variables ``alpha_i(y)``: how much each labelling of each sample counts.
 
-There are exponentially many.  `DualVariables` lists those above 0.  `DualMarginals` sums them by node
-and edge.  `ModelDistributions` keeps, for the distributions of a model, just what a dual value needs.
-A dual value needs three sums,
+There are exponentially many.  `DualVariables` lists those above 0.  `ModelDistributions` keeps, for the
+distributions of a model, just what a dual value needs.  Solvers that change very many dual variables
+at once sum them by node and edge (`medn_edu.problems.DualMarginals`).  `Dual` says what all forms know,
+which is what a dual value asks for: three sums,
 
     loss    sum_i,y alpha_i(y) loss_i(y),
     eta     sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y)),
     totals  sum_y alpha_i(y) of each sample i,
 
-and has to know if the dual variables are feasible.  A soft-max loss also needs their entropies.  Each
-form has a method for each sum and for feasibility, which takes the training samples.  `DualMarginals`
-alone has no entropies.
+and whether the dual variables are feasible.  A soft-max loss also needs their ``entropies``.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,9 +26,26 @@ from medn_edu import inference
 from medn_edu.samples import LabelledSamples, Samples
 from medn_edu.samples.checks import are_positions
 
-__all__ = ["Dual", "DualMarginals", "DualVariables", "ModelDistributions"]
+__all__ = ["Dual", "DualVariables", "ModelDistributions"]
 
-_ROUNDING = 1e-9  # how far marginals may be from consistent, relative to their sum
+
+class Dual(Protocol):
+    """Any form of dual variables."""
+
+    def scaled(self, share: float) -> Dual:
+        """Return these dual variables times a number."""
+
+    def loss(self, data: LabelledSamples) -> float:
+        """Return ``sum alpha_i(y) loss_i(y)``."""
+
+    def totals(self, data: LabelledSamples) -> np.ndarray:
+        """Return ``sum_y alpha_i(y)`` of each sample."""
+
+    def eta(self, data: LabelledSamples) -> np.ndarray:
+        """Return ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``, shape (n_weights,)."""
+
+    def is_feasible(self, data: LabelledSamples) -> bool:
+        """Say whether no dual variable is negative and no labelling forbidden."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,101 +253,6 @@ class DualVariables:
 
 
 @dataclass(frozen=True, eq=False)
-class DualMarginals:
-    """Factored dual variables: summed up by label at each node, and by transition at each edge.
-
-    The dual of a margin problem depends on ``alpha_i(y)`` through these sums alone (Taskar et al.
-    2003), so a solver that changes very many labellings at once keeps them instead.
-
-    Parameters
-    ----------
-    node : ndarray of float64, shape (n_nodes, n_labels)
-        Sum over the labellings that give each node each label.
-    edge : ndarray of float64, shape (n_nodes, n_labels, n_labels)
-        At node ``t`` the sum over the labellings with ``[parent's label, child's label]`` on the edge
-        to it; zeros at roots.
-    """
-
-    node: np.ndarray
-    edge: np.ndarray
-
-    @classmethod
-    def on(cls, data: LabelledSamples, labels: np.ndarray, values: np.ndarray) -> DualMarginals:
-        """Return the marginals of dual variables on one labelling per sample.
-
-        Parameters
-        ----------
-        data : LabelledSamples
-            The samples.
-        labels, values : ndarray
-            As for `DualVariables.on`.
-        """
-        n_nodes, n_labels = data.samples.n_nodes, data.n_labels
-        zeros = cls(np.zeros((n_nodes, n_labels)), np.zeros((n_nodes, n_labels, n_labels)))
-        zeros.add(data.samples, labels, values)
-        return zeros
-
-    def add(self, samples: Samples, labels: np.ndarray, values: np.ndarray) -> None:
-        """Add dual variables on one labelling per sample, in place.
-
-        Parameters
-        ----------
-        samples, labels, values : Samples and two ndarrays
-            As for `DualVariables.on`.
-        """
-        value = values[samples.sample_of_node]
-        child = np.flatnonzero(samples.parents >= 0)
-        self.node[np.arange(len(labels)), labels] += value
-        self.edge[child, labels[samples.parents[child]], labels[child]] += value[child]
-
-    def scaled(self, share: float | np.ndarray) -> DualMarginals:
-        """Return these dual variables times a number, or times one number per node."""
-        factor = np.asarray(share)
-        return DualMarginals(factor[..., None] * self.node, factor[..., None, None] * self.edge)
-
-    def loss(self, data: LabelledSamples) -> float:
-        """Return ``sum alpha_i(y) loss_i(y)``."""
-        true = self.node[np.arange(len(self.node)), data.labels]
-        return math.fsum(self.node.sum(axis=1) - true)
-
-    def totals(self, data: LabelledSamples) -> np.ndarray:
-        """Return ``sum_y alpha_i(y)`` of each sample."""
-        return self.node[data.samples.offsets[:-1]].sum(axis=1)
-
-    def eta(self, data: LabelledSamples) -> np.ndarray:
-        """Return ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``, shape (n_weights,)."""
-        samples, totals = data.samples, self.totals(data)
-        difference = -self.node
-        difference[np.arange(samples.n_nodes), data.labels] += totals[samples.sample_of_node]
-        transitions = inference.edge_counts(
-            samples, data.labels, data.n_labels, totals, n_edge_types=len(data.allowed)
-        )
-        child = np.flatnonzero(samples.parents >= 0)
-        np.subtract.at(transitions, samples.edge_types[child], self.edge[child])
-        return data.weight_shape.join(inference.feature_sums(samples, difference), transitions)
-
-    def is_feasible(self, data: LabelledSamples) -> bool:
-        """Say whether the sums are those of some non-negative dual variables, up to rounding.
-
-        On forests they are if they agree along every edge.
-        """
-        samples, totals = data.samples, self.totals(data)
-        child = np.flatnonzero(samples.parents >= 0)
-        edge = self.edge[child]
-        forbidden = np.where(data.allowed[samples.edge_types[child]], 0.0, np.abs(edge))
-        off = np.abs(self.node.sum(axis=1) - totals[samples.sample_of_node])
-        off = np.maximum(off, -self.node.min(axis=1))
-        for error in (
-            -edge.min(axis=(1, 2)),
-            forbidden.max(axis=(1, 2)),
-            np.abs(edge.sum(axis=1) - self.node[child]).max(axis=1, initial=0.0),
-            np.abs(edge.sum(axis=2) - self.node[samples.parents[child]]).max(axis=1, initial=0.0),
-        ):
-            off[child] = np.maximum(off[child], error)
-        return bool(np.all(off <= _ROUNDING * totals[samples.sample_of_node]))
-
-
-@dataclass(frozen=True, eq=False)
 class ModelDistributions:
     """Dual variables ``alpha_i = c_i p_w(. | x_i)``, of which only what a dual value needs is kept."""
 
@@ -374,7 +296,3 @@ class ModelDistributions:
         """Say yes: distributions always are."""
         del data
         return True
-
-
-Dual = DualVariables | DualMarginals | ModelDistributions
-"""Any form of dual variables."""

@@ -40,12 +40,7 @@ import numpy as np
 
 from medn_edu import inference
 from medn_edu.checks import check_positive
-from medn_edu.problems.dual_variables import (
-    Dual,
-    DualMarginals,
-    DualVariables,
-    ModelDistributions,
-)
+from medn_edu.problems.dual_variables import Dual, DualVariables, ModelDistributions
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import Slack, check_slack
 
@@ -176,15 +171,16 @@ class SoftMaxLoss:
 
     def _conjugate(self, data: LabelledSamples, alpha: Dual) -> float:
         """Return ``-epsilon sum_i c_i H(alpha_i / c_i)``; infinity where ``alpha`` is not feasible."""
-        if isinstance(alpha, DualMarginals):
+        entropies = getattr(alpha, "entropies", None)
+        if entropies is None:
             raise TypeError(
-                "a soft-max loss needs entropies, which DualMarginals do not have; expected "
-                "DualVariables."
+                f"a soft-max loss needs entropies, which {type(alpha).__name__} does not have; "
+                "expected DualVariables."
             )
         sums = np.allclose(alpha.totals(data), data.sample_weight, rtol=1e-9, atol=0.0)
         if not (sums and alpha.is_feasible(data)):
             return math.inf
-        return -math.fsum(self.epsilon * alpha.entropies(data))
+        return -math.fsum(self.epsilon * entropies(data))
 
     def _scaled(self, data: LabelledSamples, alpha: Dual, share: float) -> Dual:
         """Return dual variables times a number; what their sums lack goes to the true labelling."""

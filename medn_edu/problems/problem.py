@@ -53,7 +53,7 @@ import numpy as np
 from medn_edu import inference
 from medn_edu.checks import shown
 from medn_edu.priors import Prior
-from medn_edu.problems.dual_variables import Dual, DualMarginals, DualVariables, ModelDistributions
+from medn_edu.problems.dual_variables import Dual, DualVariables, ModelDistributions
 from medn_edu.problems.losses import Evaluation, MarginLoss, SoftMaxLoss
 from medn_edu.problems.regularisers import (
     ElasticNet,
@@ -76,7 +76,7 @@ class Certificate:
         Upper bound of the optimum.
     dual : float
         Lower bound of the optimum; minus infinity where the problem has no dual.
-    alpha : DualVariables, DualMarginals or None
+    alpha : Dual or None
         The dual variables behind ``dual``, where a solver keeps any.
     eta : ndarray or None
         ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``, the natural parameter of the posterior.
@@ -90,7 +90,7 @@ class Certificate:
 
     primal: float
     dual: float
-    alpha: DualVariables | DualMarginals | None = None
+    alpha: Dual | None = None
     eta: np.ndarray | None = None
     subgradient_norm: float | None = None
     rounding: float | None = None
@@ -290,18 +290,16 @@ class Problem:
         value = loss - self.regulariser.conjugate(eta) - self.loss._conjugate(self.data, alpha)
         return value, alpha, eta
 
-    def certify(
-        self, weights: np.ndarray, alpha: DualVariables | DualMarginals | None = None
-    ) -> Certificate:
+    def certify(self, weights: np.ndarray, alpha: Dual | None = None) -> Certificate:
         """Compute primal and dual value from scratch: the gap, and what is behind it.
 
         Parameters
         ----------
         weights : ndarray of shape (n_weights,)
             The weights.
-        alpha : DualVariables or DualMarginals, optional
-            The dual variables that a solver keeps, which a margin loss needs.  A soft-max loss is
-            certified by ``c_i p_w(. | x_i)`` without them.
+        alpha : Dual, optional
+            The dual variables that a solver keeps, mostly `DualVariables`.  A margin loss needs
+            them, a soft-max loss is certified by ``c_i p_w(. | x_i)`` without them.
 
         Returns
         -------
@@ -311,7 +309,8 @@ class Problem:
         Raises
         ------
         TypeError
-            If a margin loss comes without dual variables, or a soft-max loss with `DualMarginals`.
+            If a margin loss comes without dual variables, or a soft-max loss with some that
+            have no entropies.
         """
         found = self.loss._evaluate(self, weights)
         primal = self.regulariser.value(weights) + self._sum(found)

@@ -7,39 +7,25 @@ A problem adds a *regulariser* ``R(w)`` to its losses, and its dual subtracts th
 Every prior of `medn_edu.priors` is a regulariser, with ``R(w) = sum_k Lambda*(w_k)`` and
 ``R*(eta) = sum_k Lambda(eta_k)``.  Here are the others:
 
-===================  ==========================================  ==================================
-regulariser          ``R(w)``                                    ``R*(eta)``
-===================  ==========================================  ==================================
-`L2Norm`             ``scale |w|_2^2 / 2``                       ``|eta|_2^2 / (2 scale)``
-`L1Norm`             ``scale |w|_1``                             0 where ``max |eta_k| <= scale``
-`ElasticNet`         ``l1 |w|_1 + l2 |w|_2^2 / 2``               ``sum_k (|eta_k| - l1)_+^2 / (2 l2)``
-`SquaredL1Norm`      ``scale |w|_1^2``                           ``max |eta_k|^2 / (4 scale)``
-`L1Ball`             0 where ``|w|_1 <= r``                      ``r max |eta_k|``
-`L2Ball`             0 where ``|w|_2 <= r``                      ``r |eta|_2``
-===================  ==========================================  ==================================
+==============  ================================  ===================================
+regulariser     ``R(w)``                          ``R*(eta)``
+==============  ================================  ===================================
+`L2Norm`        ``scale |w|_2^2 / 2``             ``|eta|_2^2 / (2 scale)``
+`L1Norm`        ``scale |w|_1``                   0 where ``max |eta_k| <= scale``
+`ElasticNet`    ``l1 |w|_1 + l2 |w|_2^2 / 2``     ``sum_k (|eta_k| - l1)_+^2 / (2 l2)``
+==============  ================================  ===================================
 
 and infinity elsewhere.  M3N has ``|w|_2^2 / 2``, a standard normal prior; L1-M3N has half the L1 norm,
-whose kink keeps a weight at 0 while ``|eta_k|`` is below a half.  `SquaredL1Norm` and
-`L1Ball` have L1-M3N's solutions at other constants (`medn_edu.problems.constants`); `L2Ball` has M3N's.
+whose kink keeps a weight at 0 while ``|eta_k|`` is below a half.  `medn_edu.problems.textbook` has the
+squared L1 norm and balls, for comparison.
 
 Dual variables can be scaled down: what is taken away goes to the true labelling, which adds nothing to
 the loss or to eta.  `dual_scaling` says which scale is best; with the L1 norm it makes them feasible.
-
-The L1 norm and its square are also the least that squares can cost when their prices may adapt,
-
-    scale |w|_1   = min_v  sum_k w_k^2 / (2 v_k) + scale^2 v_k / 2   at v_k = |w_k| / scale,
-    scale |w|_1^2 = min_v  sum_k w_k^2 / (2 v_k)                     at v_k = |w_k| / (2 scale |w|_1),
-                    where sum_k v_k = 1 / (2 scale)
-
-The first is the inequality between arithmetic and geometric mean, the second that of Cauchy and
-Schwarz.  ``variances`` returns the best ``v``; with these fixed what remains is M3N with normal priors
-of these variances (`medn_edu.solvers.adaptive_m3n`).
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -49,18 +35,17 @@ from medn_edu.checks import check_nonnegative, check_positive
 
 __all__ = [
     "ElasticNet",
-    "L1Ball",
     "L1Norm",
-    "L2Ball",
     "L2Norm",
     "Regulariser",
-    "SquaredL1Norm",
     "dual_scaling",
     "minimum_norm_subgradient",
     "soft_threshold",
+    "weight_bounds",
 ]
 
-_ROUNDING = 1e-9  # relative; how far outside its ball a projected point may be
+ROUNDING = 1e-9  # relative; how far outside its ball a point may be
+_LP_ROUNDING = 1e-8  # to which the dual variables of a linear program are accurate
 
 
 @runtime_checkable
@@ -129,7 +114,7 @@ class ElasticNet:
     def conjugate(self, eta: np.ndarray) -> float:
         """Return ``sum_k (|eta_k| - l1)_+^2 / (2 l2)``; without squares 0 or infinity."""
         if self.l2 == 0:
-            return 0.0 if _largest(eta) <= self.l1 * (1 + _ROUNDING) else math.inf
+            return 0.0 if largest_magnitude(eta) <= self.l1 * (1 + ROUNDING) else math.inf
         beyond = soft_threshold(eta, self.l1)
         return float(beyond @ beyond) / (2 * self.l2)
 
@@ -143,7 +128,7 @@ class ElasticNet:
         """
         if self.l2 > 0 or self.l1 == 0:
             return 1.0
-        largest = max(self.l1, _largest(eta))
+        largest = max(self.l1, largest_magnitude(eta))
         share = self.l1 / largest
         return share if share * largest <= self.l1 else math.nextafter(share, 0.0)
 
@@ -244,137 +229,6 @@ class L1Norm(ElasticNet):
         return np.abs(weights) / self.l1
 
 
-@dataclass(frozen=True)
-class SquaredL1Norm:
-    """A multiple of the squared sum of the magnitudes: the adaptive M3N (L1-M3N, problem P4).
-
-    Parameters
-    ----------
-    scale : float
-        Factor, positive; ``lam / K`` in the paper.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> squared = SquaredL1Norm(scale=0.5)
-    >>> squared.value(np.array([1.0, -3.0])), squared.conjugate(np.array([0.5, -0.2]))
-    (8.0, 0.125)
-    """
-
-    scale: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", check_positive("scale", self.scale))
-
-    def value(self, weights: np.ndarray) -> float:
-        """Return ``scale |w|_1^2``."""
-        return self.scale * math.fsum(np.abs(weights)) ** 2
-
-    def conjugate(self, eta: np.ndarray) -> float:
-        """Return ``max |eta_k|^2 / (4 scale)``."""
-        return _largest(eta) ** 2 / (4 * self.scale)
-
-    def dual_scaling(self, loss: float, eta: np.ndarray) -> float:
-        """Return where the parabola ``t * loss - t^2 R*(eta)`` is highest, at most 1.
-
-        Parameters
-        ----------
-        loss, eta : float and ndarray
-            As for `dual_scaling`.
-        """
-        conjugate = self.conjugate(eta)
-        return min(1.0, max(loss, 0.0) / (2 * conjugate)) if conjugate > 0 else 1.0
-
-    def variances(self, weights: np.ndarray) -> np.ndarray:
-        """Return the variances at which squares cost as much: ``|w_k| / (2 scale |w|_1)``.
-
-        Half the paper's ``tau_k``, whose squares cost ``w_k^2 / tau_k`` (its Eq. 4).  Weights of 0
-        have none.
-        """
-        magnitudes = np.abs(weights)
-        return magnitudes / (2 * self.scale * math.fsum(magnitudes))
-
-
-@dataclass(frozen=True)
-class _Ball(ABC):
-    """Weights of a norm of at most a radius cost nothing, all others infinitely much."""
-
-    radius: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", check_positive("radius", self.radius))
-
-    @abstractmethod
-    def _norm(self, weights: np.ndarray) -> float: ...
-
-    @abstractmethod
-    def _dual_norm(self, eta: np.ndarray) -> float: ...
-
-    def value(self, weights: np.ndarray) -> float:
-        """Return 0 inside the ball, infinity outside."""
-        return 0.0 if self._norm(weights) <= self.radius * (1 + _ROUNDING) else math.inf
-
-    def conjugate(self, eta: np.ndarray) -> float:
-        """Return the radius times the dual norm of ``eta``."""
-        return self.radius * self._dual_norm(eta)
-
-    def dual_scaling(self, loss: float, eta: np.ndarray) -> float:
-        """Return 0 or 1: the dual value is proportional to the factor.
-
-        Parameters
-        ----------
-        loss, eta : float and ndarray
-            As for `dual_scaling`.
-        """
-        return float(loss > self.conjugate(eta))
-
-
-class L1Ball(_Ball):
-    """Weights whose magnitudes add up to at most a radius (L1-M3N, problem P1').
-
-    Parameters
-    ----------
-    radius : float
-        The radius, positive.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ball = L1Ball(radius=2.0)
-    >>> ball.value(np.array([1.0, -3.0])), ball.conjugate(np.array([0.5, -0.2]))
-    (inf, 1.0)
-    """
-
-    def _norm(self, weights: np.ndarray) -> float:
-        return math.fsum(np.abs(weights))
-
-    def _dual_norm(self, eta: np.ndarray) -> float:
-        return _largest(eta)
-
-
-class L2Ball(_Ball):
-    """Weights of a Euclidean norm of at most a radius: M3N in the form of P1'.
-
-    Parameters
-    ----------
-    radius : float
-        The radius, positive.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ball = L2Ball(radius=5.0)
-    >>> ball.value(np.array([3.0, -4.0])), ball.conjugate(np.array([3.0, -4.0]))
-    (0.0, 25.0)
-    """
-
-    def _norm(self, weights: np.ndarray) -> float:
-        return float(np.linalg.norm(weights))
-
-    def _dual_norm(self, eta: np.ndarray) -> float:
-        return self._norm(eta)
-
-
 def minimum_norm_subgradient(weights: np.ndarray, gradient: np.ndarray, l1: float) -> np.ndarray:
     """Return the subgradient of least norm of a smooth function plus ``l1 |w|_1``.
 
@@ -385,10 +239,45 @@ def minimum_norm_subgradient(weights: np.ndarray, gradient: np.ndarray, l1: floa
     return np.where(weights == 0, at_zero, gradient + l1 * np.sign(weights))
 
 
+def weight_bounds(gap: float, eta: np.ndarray, rounding: float = 0.0) -> np.ndarray:
+    """Bound the magnitudes of the weights in every solution of L1-M3N, by ``gap / (1/2 - |eta_k|)``.
+
+    What a weight costs beyond what it earns, ``|w_k| (1/2 - |eta_k|)``, cannot exceed the gap.  At the
+    optimum a weight differs from 0 only where ``|eta_k| = 1/2`` (complementary slackness).  The bound
+    is infinite where ``|eta_k|`` is a half, up to 1e-8.
+
+    Parameters
+    ----------
+    gap : float
+        Gap between a primal value and the dual value that belongs to ``eta``.
+    eta : ndarray of shape (n_weights,)
+        ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` of feasible dual variables: no entry beyond a half.
+    rounding : float, default=0.0
+        Least gap that is believed: a computed one may be 0 by rounding.
+
+    Returns
+    -------
+    ndarray of shape (n_weights,)
+        No solution has a larger magnitude.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weight_bounds(0.1, np.array([0.5, 0.25, 0.0]))
+    array([inf, 0.4, 0.2])
+    """
+    room = 0.5 - np.abs(eta)
+    bounds = np.full(len(eta), math.inf)
+    clear = room > _LP_ROUNDING
+    bounds[clear] = max(gap, rounding) / room[clear]
+    return bounds
+
+
 def soft_threshold(numbers: np.ndarray, threshold: float) -> np.ndarray:
     """Return numbers moved towards 0 by a threshold, and 0 for those that would cross it."""
     return np.sign(numbers) * np.maximum(np.abs(numbers) - threshold, 0.0)
 
 
-def _largest(eta: np.ndarray) -> float:
+def largest_magnitude(eta: np.ndarray) -> float:
+    """Return ``max |eta_k|``."""
     return float(np.abs(eta).max(initial=0.0))

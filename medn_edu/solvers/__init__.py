@@ -31,7 +31,6 @@ takes ``warm_start``, the weights.
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.l1_path import l1_path
 from medn_edu.solvers.lbfgs import lbfgs
-from medn_edu.solvers.m3n_solvers import M3N_SOLVERS, m3n_iterates
 from medn_edu.solvers.proximal_lbfgs import proximal_lbfgs
 from medn_edu.solvers.softening import softening
 from medn_edu.solvers.textbook.adaptive_m3n import adaptive_m3n
@@ -42,6 +41,7 @@ from medn_edu.solvers.textbook.exponentiated_gradient import (
 )
 from medn_edu.solvers.textbook.extragradient import extragradient
 from medn_edu.solvers.textbook.l1_cutting_plane import l1_cutting_plane
+from medn_edu.solvers.textbook.m3n_solvers import M3N_SOLVERS, m3n_iterates
 from medn_edu.solvers.textbook.owlqn import owlqn
 from medn_edu.solvers.textbook.projected_subgradient import projected_subgradient
 from medn_edu.solvers.textbook.smo import smo

@@ -1,5 +1,5 @@
-"""Kernels of the solvers that are there for comparison, `medn_edu.solvers.textbook`."""
+"""Kernels of what is there for comparison: the ``textbook`` folders of solvers and inference."""
 
-from medn_edu.kernels.textbook import exponentiate, online_subgradient, projection, smo
+from medn_edu.kernels.textbook import exponentiate, gibbs, online_subgradient, projection, smo
 
-__all__ = ["exponentiate", "online_subgradient", "projection", "smo"]
+__all__ = ["exponentiate", "gibbs", "online_subgradient", "projection", "smo"]

@@ -19,5 +19,5 @@ And two others:
 * `variational_laplace`: Algorithm 1 of MEDN, a bound for the Laplace prior.
 * `owlqn`: conditional random fields with magnitudes, one orthant at a time.
 
-All are imported from `medn_edu.solvers`.
+``m3n_solvers.py`` lists M3N's by name.  All are imported from `medn_edu.solvers`.
 """

@@ -52,8 +52,8 @@ from medn_edu.checks import check_count, check_nonnegative, warn_user
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import L1Norm, Problem, SquaredL1Norm
 from medn_edu.results import Iterate, run
-from medn_edu.solvers.m3n_solvers import m3n_iterates
 from medn_edu.solvers.textbook._normal import warn_of_gap
+from medn_edu.solvers.textbook.m3n_solvers import m3n_iterates
 
 __all__ = ["adaptive_m3n"]
 

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from medn_edu.priors import GaussianPrior, LaplacePrior
-from medn_edu.problems import DualMarginals, DualVariables, Problem
+from medn_edu.problems import Dual, DualVariables, Problem
 from medn_edu.results import (
     OVERFLOW,
     Iterate,
@@ -41,8 +41,8 @@ from medn_edu.results import (
     run,
 )
 from medn_edu.solvers.line_search import highest_point
-from medn_edu.solvers.m3n_solvers import m3n_iterates
 from medn_edu.solvers.textbook._normal import warn_of_gap
+from medn_edu.solvers.textbook.m3n_solvers import m3n_iterates
 
 __all__ = ["variational_bound", "variational_laplace"]
 
@@ -99,7 +99,7 @@ def variational_laplace(
     --------
     >>> import numpy as np
     >>> from medn_edu.priors import LaplacePrior
-    >>> from medn_edu.problems import DualMarginals, DualVariables, MarginLoss, Problem
+    >>> from medn_edu.problems import DualVariables, MarginLoss, Problem
     >>> from medn_edu.slacks import LinearSlack
     >>> from medn_edu.samples import label_samples, pack
     >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
@@ -196,9 +196,7 @@ def _next_variance(result: SolveResult, variance: np.ndarray, lam: float) -> np.
     return new
 
 
-def _feasible(
-    problem: Problem, alpha: DualVariables | DualMarginals
-) -> DualVariables | DualMarginals:
+def _feasible(problem: Problem, alpha: Dual) -> Dual:
     """Return a share of ``alpha`` that is feasible for the exact problem.
 
     With a linear slack it is the share at which the dual is largest; the true labellings could take the

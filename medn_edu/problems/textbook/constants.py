@@ -1,4 +1,4 @@
-"""L1-M3N's constants: those that give the same solution, and bounds on its weights.
+"""The constants that give L1-M3N, the ball and the adaptive M3N the same solution.
 
 Three problems of the L1-M3N paper have the same family of solutions and three different constants.
 
@@ -15,25 +15,15 @@ price ``C`` and largest ``|eta_k| = m`` solves L1-M3N at
 
 which for the adaptive M3N reads ``C' = C K / (4 lam |w*|_1)`` (`l1_constant_of_em`).  The other way
 round ``radius = |w*|_1``, and ``lam = C K / (4 C' |w*|_1)`` (`em_constant`).
-
-L1-M3N and its dual are a pair of linear programs.  Complementary slackness is what makes the solution
-sparse on both sides: a weight can differ from 0 only where ``|eta_k| = 1/2``, and a labelling has a dual
-variable only where its margin is the sample's worst.  Short of the optimum a gap ``g`` still bounds each
-weight, ``|w*_k| <= g / (1/2 - |eta_k|)`` (`weight_bounds`), because what a weight costs beyond what it
-earns cannot exceed the gap.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from medn_edu.checks import check_positive
 
-__all__ = ["em_constant", "l1_constant", "l1_constant_of_em", "weight_bounds"]
-
-_ROUNDING = 1e-8  # to which the dual variables of a linear program are accurate
+__all__ = ["em_constant", "l1_constant", "l1_constant_of_em"]
 
 
 def l1_constant(C: float, eta: np.ndarray) -> float:
@@ -120,35 +110,3 @@ def em_constant(l1_C: float, C: float, n_weights: int, l1_norm: float) -> float:
     """
     # The relation is symmetric in lam and C'.
     return l1_constant_of_em(C, check_positive("l1_C", l1_C), n_weights, l1_norm)
-
-
-def weight_bounds(gap: float, eta: np.ndarray, rounding: float = 0.0) -> np.ndarray:
-    """Bound the magnitudes of the weights in every solution of L1-M3N, by ``gap / (1/2 - |eta_k|)``.
-
-    The bound is infinite where ``|eta_k|`` is a half, up to 1e-8.
-
-    Parameters
-    ----------
-    gap : float
-        Gap between a primal value and the dual value that belongs to ``eta``.
-    eta : ndarray of shape (n_weights,)
-        ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` of feasible dual variables: no entry beyond a half.
-    rounding : float, default=0.0
-        Least gap that is believed: a computed one may be 0 by rounding.
-
-    Returns
-    -------
-    ndarray of shape (n_weights,)
-        No solution has a larger magnitude.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> weight_bounds(0.1, np.array([0.5, 0.25, 0.0]))
-    array([inf, 0.4, 0.2])
-    """
-    room = 0.5 - np.abs(eta)
-    bounds = np.full(len(eta), math.inf)
-    clear = room > _ROUNDING
-    bounds[clear] = max(gap, rounding) / room[clear]
-    return bounds

@@ -1,0 +1,1 @@
+"""What only the solvers for comparison ask problems for; imported from `medn_edu.problems`."""

@@ -1,0 +1,110 @@
+"""Dual variables summed up by node and edge, for solvers that change very many of them at once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from medn_edu import inference
+from medn_edu.samples import LabelledSamples, Samples
+
+__all__ = ["DualMarginals"]
+
+_ROUNDING = 1e-9  # how far marginals may be from consistent, relative to their sum
+
+
+@dataclass(frozen=True, eq=False)
+class DualMarginals:
+    """Factored dual variables: summed up by label at each node, and by transition at each edge.
+
+    The dual of a margin problem depends on ``alpha_i(y)`` through these sums alone (Taskar et al.
+    2003), so a solver that changes very many labellings at once keeps them instead.
+
+    Parameters
+    ----------
+    node : ndarray of float64, shape (n_nodes, n_labels)
+        Sum over the labellings that give each node each label.
+    edge : ndarray of float64, shape (n_nodes, n_labels, n_labels)
+        At node ``t`` the sum over the labellings with ``[parent's label, child's label]`` on the edge
+        to it; zeros at roots.
+    """
+
+    node: np.ndarray
+    edge: np.ndarray
+
+    @classmethod
+    def on(cls, data: LabelledSamples, labels: np.ndarray, values: np.ndarray) -> DualMarginals:
+        """Return the marginals of dual variables on one labelling per sample.
+
+        Parameters
+        ----------
+        data : LabelledSamples
+            The samples.
+        labels, values : ndarray
+            As for `DualVariables.on`.
+        """
+        n_nodes, n_labels = data.samples.n_nodes, data.n_labels
+        zeros = cls(np.zeros((n_nodes, n_labels)), np.zeros((n_nodes, n_labels, n_labels)))
+        zeros.add(data.samples, labels, values)
+        return zeros
+
+    def add(self, samples: Samples, labels: np.ndarray, values: np.ndarray) -> None:
+        """Add dual variables on one labelling per sample, in place.
+
+        Parameters
+        ----------
+        samples, labels, values : Samples and two ndarrays
+            As for `DualVariables.on`.
+        """
+        value = values[samples.sample_of_node]
+        child = np.flatnonzero(samples.parents >= 0)
+        self.node[np.arange(len(labels)), labels] += value
+        self.edge[child, labels[samples.parents[child]], labels[child]] += value[child]
+
+    def scaled(self, share: float | np.ndarray) -> DualMarginals:
+        """Return these dual variables times a number, or times one number per node."""
+        factor = np.asarray(share)
+        return DualMarginals(factor[..., None] * self.node, factor[..., None, None] * self.edge)
+
+    def loss(self, data: LabelledSamples) -> float:
+        """Return ``sum alpha_i(y) loss_i(y)``."""
+        true = self.node[np.arange(len(self.node)), data.labels]
+        return math.fsum(self.node.sum(axis=1) - true)
+
+    def totals(self, data: LabelledSamples) -> np.ndarray:
+        """Return ``sum_y alpha_i(y)`` of each sample."""
+        return self.node[data.samples.offsets[:-1]].sum(axis=1)
+
+    def eta(self, data: LabelledSamples) -> np.ndarray:
+        """Return ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``, shape (n_weights,)."""
+        samples, totals = data.samples, self.totals(data)
+        difference = -self.node
+        difference[np.arange(samples.n_nodes), data.labels] += totals[samples.sample_of_node]
+        transitions = inference.edge_counts(
+            samples, data.labels, data.n_labels, totals, n_edge_types=len(data.allowed)
+        )
+        child = np.flatnonzero(samples.parents >= 0)
+        np.subtract.at(transitions, samples.edge_types[child], self.edge[child])
+        return data.weight_shape.join(inference.feature_sums(samples, difference), transitions)
+
+    def is_feasible(self, data: LabelledSamples) -> bool:
+        """Say whether the sums are those of some non-negative dual variables, up to rounding.
+
+        On forests they are if they agree along every edge.
+        """
+        samples, totals = data.samples, self.totals(data)
+        child = np.flatnonzero(samples.parents >= 0)
+        edge = self.edge[child]
+        forbidden = np.where(data.allowed[samples.edge_types[child]], 0.0, np.abs(edge))
+        off = np.abs(self.node.sum(axis=1) - totals[samples.sample_of_node])
+        off = np.maximum(off, -self.node.min(axis=1))
+        for error in (
+            -edge.min(axis=(1, 2)),
+            forbidden.max(axis=(1, 2)),
+            np.abs(edge.sum(axis=1) - self.node[child]).max(axis=1, initial=0.0),
+            np.abs(edge.sum(axis=2) - self.node[samples.parents[child]]).max(axis=1, initial=0.0),
+        ):
+            off[child] = np.maximum(off[child], error)
+        return bool(np.all(off <= _ROUNDING * totals[samples.sample_of_node]))
