@@ -18,7 +18,7 @@ With the other two prices the total is free, and only wrong labellings have dual
 
 Prices are convex and never decrease.  A slack below the least one costs what the least one costs.
 
-Another price is a subclass of `Slack` here with a place in `check_slack`, and in
+Another price is a dataclass here that inherits from `Slack`, with a place in `check_slack`, and in
 `medn_edu.kernels.tilting` a number in ``SLACKS`` under the name that ``compiled`` returns, a branch in
 `slack_slopes` and one in `slack_gap`; the readable twins are in `medn_edu.theory.frank_wolfe` and
 `medn_edu.theory.medn`.  Where its conjugate ends, as the exponential slack's does at ``c``, line

@@ -355,6 +355,15 @@ def test_warm_start_from_one_method_to_the_other():
     assert model.result_.n_passes < passes
 
 
+def test_programs_of_other_samples_are_forgotten():
+    """An exact fit comes between: the programs of the variational fit before were of other samples."""
+    model = LaplaceMEDN(lam=9.0, n_iterations=2, method="variational").fit(X, Y)
+    model.set_params(method="exact").fit(X[:5], Y[:5])
+    again = model.set_params(method="variational", warm_start=True).fit(X[:5], Y[:5])
+    fresh = clone(model).set_params(warm_start=False).fit(X[:5], Y[:5])
+    assert again.result_.primal == pytest.approx(fresh.result_.primal, rel=0.05)
+
+
 def test_the_papers_steps_are_for_sub_gradients():
     steps = {"method": "variational", "solver": "online_subgradient", "max_iter": 3}
     with pytest.warns(ConvergenceWarning):
@@ -561,7 +570,7 @@ def test_only_known_objects_are_made_from_a_file(value, where, tmp_path):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["MaxMarginNetwork", "EnumeratedProblem", "eval", 3, None])
+@pytest.mark.parametrize("name", ["PriorNetwork", "EnumeratedProblem", "eval", 3, None])
 def test_only_known_estimators_are_made_from_a_file(name, tmp_path):
     path = tmp_path / "model.npz"
     MEDN().fit(X, Y).save(path)

@@ -50,7 +50,7 @@ from medn_edu.experiments.claims.weights import (
     SmallIrrelevant,
     UnlikeTruth,
 )
-from medn_edu.experiments.runner import RESULT_COLUMNS
+from medn_edu.experiments.results import RESULT_COLUMNS
 from medn_edu.experiments.selection import read_constants
 from medn_edu.experiments.studies import STUDIES
 from medn_edu.experiments.studies.overfitting_reports import rises

@@ -18,13 +18,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from medn_edu.estimators import M3N
 from medn_edu.experiments import results, runner
 from medn_edu.experiments.models import MODELS, Model
-from medn_edu.experiments.runner import (
-    RESULT_COLUMNS,
-    ResultStore,
-    evaluate,
-    run_study,
-    write_report,
-)
+from medn_edu.experiments.results import RESULT_COLUMNS, ResultStore
+from medn_edu.experiments.runner import evaluate, run_study, write_report
 from medn_edu.experiments.selection import Selected, read_constants
 from medn_edu.experiments.specs import FitSpec, Report, Split, Study
 

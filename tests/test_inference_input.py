@@ -234,7 +234,7 @@ def test_samples_are_loaded_from_memory_maps(tmp_path):
     joblib.dump(case.samples, tmp_path / "samples")
     samples = joblib.load(tmp_path / "samples", mmap_mode="r")
     assert not samples.offsets.flags.writeable
-    assert all(array.flags.writeable for array in samples.packed.arrays)
+    assert all(array.flags.writeable for array in samples.packed[:6])
 
 
 @pytest.mark.parametrize("k", [10**7, 10**30])

@@ -6,6 +6,8 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numba
@@ -18,6 +20,15 @@ from medn_edu.kernels._compile import kernel
 
 TESTS = Path(__file__).parent
 SOURCES = Path(kernels.__file__).parent
+
+
+@contextmanager
+def kept_in(folder: Path) -> Iterator[None]:
+    """Compiled code is kept in a folder, which is also what the user has chosen."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_cache, "FOLDER", folder)
+        patch.setattr(numba.config, "CACHE_DIR", str(folder))
+        yield
 
 
 def run(args: list[str], **environment: str) -> subprocess.CompletedProcess:
@@ -65,21 +76,11 @@ def test_inner_kernels_say_that_python_cannot_call_them():
         maximize.max_message(np.zeros(2), np.zeros((2, 2)), np.zeros(2))
 
 
-def test_setting_is_restored(tmp_path):
-    before = numba.config.CACHE_DIR
-    with _cache.kept_in(tmp_path):
-        assert str(tmp_path) == numba.config.CACHE_DIR
-    assert before == numba.config.CACHE_DIR
-    with pytest.raises(KeyError), _cache.kept_in(tmp_path):
-        raise KeyError
-    assert before == numba.config.CACHE_DIR
-
-
 def test_other_packages_keep_their_folder(tmp_path):
     code = (
-        "import numba, medn_edu.kernels as k\n"
+        "import numba\nfrom medn_edu.kernels import scores\n"
         "print(repr(numba.config.CACHE_DIR))\n"
-        "print(k.scores.node_scores._cache.cache_path)\n"
+        "print(scores.node_scores._cache.cache_path)\n"
     )
     done = run(["-c", code], XDG_CACHE_HOME=str(tmp_path), NUMBA_CACHE_DIR="")
     setting, folder = done.stdout.splitlines()
@@ -101,7 +102,7 @@ def test_hash_follows_every_source(tmp_path):
 
 
 def test_folder_is_under_the_users_choice(tmp_path):
-    with _cache.kept_in(tmp_path / "chosen"):
+    with kept_in(tmp_path / "chosen"):
         folder = _cache.cache_folder(SOURCES)
     assert folder.parent == tmp_path / "chosen"
     assert folder.is_dir()
@@ -111,7 +112,7 @@ def test_unwritable_home_falls_back_to_a_private_temporary_folder(tmp_path, monk
     (tmp_path / "home").write_text("a file, so that no folder can be made below it")
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(_cache.tempfile, "tempdir", str(tmp_path / "tmp"))
-    with _cache.kept_in(tmp_path / "home"):
+    with kept_in(tmp_path / "home"):
         folder = _cache.cache_folder(SOURCES)
     assert (tmp_path / "tmp") in folder.parents
     assert folder.is_dir()
@@ -140,9 +141,9 @@ def test_nowhere_to_keep_code_is_said_once(tmp_path, monkeypatch):
 
     for folder in (lambda: str(tmp_path / "file" / "tmp"), nowhere):
         monkeypatch.setattr(_cache.tempfile, "gettempdir", folder)
-        with _cache.kept_in(tmp_path / "file" / "x"):
+        with kept_in(tmp_path / "file" / "x"):
             assert _cache.cache_folder(SOURCES).parent == tmp_path / "file" / "x"
-    with _cache.kept_in(tmp_path / "file" / "x" / "kernels"):
+    with kept_in(tmp_path / "file" / "x" / "kernels"):
         compiled = kernel(doubled)
     with pytest.warns(UserWarning, match=r"cannot be kept in .* \(not a directory\)") as warned:
         results = compiled(1.5), compiled(2)
@@ -171,7 +172,7 @@ def test_a_user_without_a_home(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("fresh_warning")
 def test_a_full_disk_ends_no_fit(tmp_path, monkeypatch):
     """Code that cannot be kept is used all the same, and nothing half written is left."""
-    with _cache.kept_in(tmp_path):
+    with kept_in(tmp_path):
         compiled = kernel(doubled)
 
     def full(*_):
@@ -186,7 +187,7 @@ def test_a_full_disk_ends_no_fit(tmp_path, monkeypatch):
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_damaged_code_is_compiled_anew(tmp_path, suffix):
     """As a file that lost its content when the power failed."""
-    with _cache.kept_in(tmp_path):
+    with kept_in(tmp_path):
         assert kernel(doubled)(1.5) == 3.0
         (kept,) = tmp_path.rglob(f"*.{suffix}")
         kept.write_bytes(b"")
@@ -199,18 +200,18 @@ def test_damaged_code_is_compiled_anew(tmp_path, suffix):
 @pytest.mark.usefixtures("fresh_warning")
 def test_a_shared_cache_that_cannot_be_written_is_read(tmp_path, monkeypatch):
     """An administrator compiles once; users, who may only read, load what is there."""
-    with _cache.kept_in(tmp_path):
+    with kept_in(tmp_path):
         folder = _cache.cache_folder(SOURCES)
-    with _cache.kept_in(folder):
+    with kept_in(folder):
         kernel(doubled)(np.ones(1))
 
     def read_only(*_, **__):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(_cache.tempfile, "TemporaryFile", read_only)
-    with _cache.kept_in(tmp_path):
+    with kept_in(tmp_path):
         assert _cache.cache_folder(SOURCES) == folder
-    with _cache.kept_in(folder):
+    with kept_in(folder):
         compiled = kernel(doubled)
     assert compiled(np.ones(1)) == 2.0
     assert sum(compiled.stats.cache_hits.values()) == 1

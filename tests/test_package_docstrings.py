@@ -20,15 +20,16 @@ FOR_USERS = ["medn_edu", *(f"medn_edu.{room}" for room in ROOMS)]
 
 
 def exported(modules: list[str]) -> dict[str, Any]:
-    """Functions and classes by the place of their definition; several modules may export one."""
+    """Functions and classes by the place of their definition: what rooms export, and modules define."""
     found = {}
     for module_name in modules:
         module = importlib.import_module(module_name)
-        for name in getattr(module, "__all__", []):
+        for name in getattr(module, "__all__", vars(module)):
             item = getattr(module, name)
             item = getattr(item, "py_func", item)  # a compiled function's Python source
             if inspect.isfunction(item) or inspect.isclass(item):
                 found[f"{item.__module__}.{item.__qualname__}"] = item
+    found = {key: item for key, item in found.items() if not item.__name__.startswith("_")}
     return {name: item for name, item in found.items() if name.startswith("medn_edu.")}
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from medn_edu.cli.console import CommandError, port, say, serve
 
-__all__ = ["add_parser", "app_command", "run"]
-
 _DESCRIPTION = """\
 Serve the moving figures of the course, each on a page of its own, without notebooks around them.
 

@@ -11,8 +11,6 @@ from medn_edu.cli.console import Progress, add_common_options, results_folder, s
 if TYPE_CHECKING:
     from medn_edu.experiments.bench import BenchRow
 
-__all__ = ["add_parser", "run"]
-
 _DESCRIPTION = """\
 Measure speed and memory next to python-crfsuite and hmmlearn, on one thread, in one run.
 

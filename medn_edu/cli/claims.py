@@ -8,8 +8,6 @@ from typing import Any
 
 from medn_edu.cli.console import CommandError, say
 
-__all__ = ["add_parser", "run"]
-
 _DESCRIPTION = """\
 Say which of the papers' empirical sentences hold here.
 

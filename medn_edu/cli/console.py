@@ -16,20 +16,6 @@ from typing import Any, TextIO
 
 from medn_edu.files import reason
 
-__all__ = [
-    "CommandError",
-    "Progress",
-    "add_common_options",
-    "add_course_folder",
-    "available_cpus",
-    "flush",
-    "make_streams_safe",
-    "port",
-    "results_folder",
-    "say",
-    "serve",
-]
-
 # How a progress bar ends: 3/120 fits, 00:10 so far, 06:30 left.
 _BAR = (
     "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}{unit}, "

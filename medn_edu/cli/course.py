@@ -7,8 +7,6 @@ from typing import Any
 
 from medn_edu.cli.console import CommandError, add_course_folder, say
 
-__all__ = ["add_parser", "run", "say_copied"]
-
 _DESCRIPTION = """\
 Copy an edition of the course into a folder, without opening it.
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from medn_edu.cli.console import say
 
-__all__ = ["add_parser", "run_fetch", "run_status"]
-
 _DESCRIPTION = """\
 The data sets: which are here, and getting those that are not.
 

@@ -15,8 +15,6 @@ from medn_edu.cli.console import (
 )
 from medn_edu.cli.warmup import warm_with_progress
 
-__all__ = ["add_parser", "run"]
-
 _DESCRIPTION = """\
 All models learn to read handwritten digits, in words made under a known grammar.
 

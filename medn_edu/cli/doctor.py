@@ -15,8 +15,6 @@ from typing import Any
 
 from medn_edu.cli.console import available_cpus, say
 
-__all__ = ["Finding", "add_parser", "examine", "run"]
-
 _DESCRIPTION = """\
 Say what is installed, what is missing, and how to get it.
 

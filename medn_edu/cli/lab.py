@@ -12,8 +12,6 @@ from typing import Any
 from medn_edu.cli.console import CommandError, add_course_folder, port, say, serve
 from medn_edu.cli.course import say_copied
 
-__all__ = ["add_parser", "lab_command", "run"]
-
 _DESCRIPTION = """\
 Copy the course into a folder and open it in JupyterLab.
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from medn_edu.cli.console import CommandError, add_course_folder, say
 
-__all__ = ["add_parser", "run"]
-
 _DESCRIPTION = """\
 Show which exercises of the course you have solved.
 

@@ -22,8 +22,6 @@ from medn_edu.cli.console import (
 from medn_edu.cli.warmup import warm_with_progress
 from medn_edu.files import sole_user
 
-__all__ = ["add_parser", "run"]
-
 _ALL = "all"
 _EVERY = f"  {_ALL}: every one of them, in this order"
 

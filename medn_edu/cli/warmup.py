@@ -7,8 +7,6 @@ from typing import Any
 
 from medn_edu.cli.console import Progress, say
 
-__all__ = ["add_parser", "run", "warm_with_progress"]
-
 _DESCRIPTION = """\
 Compile all numerical kernels and keep them on disk.
 

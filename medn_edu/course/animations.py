@@ -39,8 +39,6 @@ from medn_edu.widgets import (
 )
 from medn_edu.widgets.films import gif, save_film
 
-__all__ = ["FILMS", "Film", "save_animations"]
-
 Moves = Sequence[Mapping[str, Any]]
 
 

@@ -20,8 +20,6 @@ from typing import Any
 from medn_edu.course.navigation import course_map, navigation
 from medn_edu.files import write_atomically
 
-__all__ = ["MOST_BYTES", "build", "normalise", "renew_readme"]
-
 VIEW = "application/vnd.jupyter.widget-view+json"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 MOST_BYTES = 1_000_000

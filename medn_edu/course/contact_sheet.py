@@ -18,8 +18,6 @@ from medn_edu.course.syllabus import CHAPTERS
 from medn_edu.plots import save_figure
 from medn_edu.plots.contact_sheet import contact_sheet
 
-__all__ = ["chapter_pictures", "save_contact_sheet"]
-
 
 def chapter_pictures() -> dict[str, bytes]:
     """Return a picture of every chapter that has any.

@@ -18,8 +18,6 @@ import medn_edu
 from medn_edu.course.editions import EDITIONS, edition_files
 from medn_edu.files import read_json, reason, write_atomically
 
-__all__ = ["CourseCopy", "copy_course"]
-
 RECORD = ".medn-course.json"
 
 

@@ -19,8 +19,6 @@ from typing import Any
 
 from medn_edu.course.shipped import shipped_notebooks
 
-__all__ = ["EDITIONS", "GUIDE", "edition_files"]
-
 EDITIONS = ("self-study", "student", "instructor")
 """Names of the editions."""
 

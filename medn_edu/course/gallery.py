@@ -14,8 +14,6 @@ from medn_edu import widgets
 from medn_edu.course.syllabus import chapter
 from medn_edu.widgets import Explorer
 
-__all__ = ["EXHIBITS", "Exhibit", "WhatToSee", "app_pages"]
-
 
 @dataclass(frozen=True)
 class Exhibit:

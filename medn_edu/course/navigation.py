@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from medn_edu.course.syllabus import CHAPTERS, binder_link
 
-__all__ = ["course_map", "navigation"]
-
 START = "00-start-here.ipynb"
 
 

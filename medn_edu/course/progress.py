@@ -23,8 +23,6 @@ from medn_edu.course.shipped import shipped_notebooks
 from medn_edu.course.syllabus import CHAPTERS
 from medn_edu.files import read_json, reason, write_atomically
 
-__all__ = ["Exercise", "Progress", "course_exercises", "note_solved", "progress"]
-
 RECORD = "medn-progress.json"
 FORMAT = 1
 START = "00-start-here.ipynb"

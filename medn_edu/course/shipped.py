@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["shipped_notebooks"]
-
 
 def shipped_notebooks() -> dict[str, Path]:
     """Return the notebooks of this installation, by name.

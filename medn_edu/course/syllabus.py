@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CHAPTERS", "REPOSITORY", "ROUTES", "Chapter", "Route", "binder_link", "chapter"]
-
 REPOSITORY = "medn-edu/medn_edu"
 """Owner and name on GitHub, from which Binder builds the course."""
 

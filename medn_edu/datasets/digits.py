@@ -25,8 +25,6 @@ from sklearn.utils import Bunch
 
 from medn_edu.checks import check_count, check_nonnegative, random_generator
 
-__all__ = ["load_digit_words"]
-
 _STEPS = (1, 2, 3)
 _STEP_PROBABILITIES = (0.5, 0.3, 0.2)
 _SHORTEST, _LONGEST = 4, 10

@@ -14,8 +14,6 @@ import numpy as np
 from medn_edu.datasets.digits import load_digit_words
 from medn_edu.datasets.ocr import DataError, load_ocr
 
-__all__ = ["Handwriting", "load_handwriting"]
-
 _BANNER = (
     "The OCR letters are not on this machine, so handwritten digits stand in for them: every "
     "number and picture computed below is about digits, not about the data set of the papers "

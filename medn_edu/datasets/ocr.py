@@ -33,8 +33,6 @@ from sklearn.utils import Bunch
 
 from medn_edu.files import reason, write_atomically
 
-__all__ = ["DataError", "DataStatus", "fetch", "load_ocr", "status"]
-
 URL = "http://ai.stanford.edu/~btaskar/ocr/letter.data.gz"
 # Of the uncompressed content: the same letters may be compressed in many ways.
 SHA256 = "535363d0b7bc34246b1f8731719540f526b6807b12dda5d430d011d160bc7882"

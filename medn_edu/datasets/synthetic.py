@@ -38,8 +38,6 @@ from medn_edu.checks import (
 )
 from medn_edu.samples import pack
 
-__all__ = ["make_chain_crf"]
-
 _DESCR = """\
 Samples of a random linear-chain CRF
 ------------------------------------

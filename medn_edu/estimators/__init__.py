@@ -5,7 +5,8 @@ where the joint feature vector ``f`` sums the features of the nodes, per label, 
 transitions along the edges.  All models predict by ``argmax_y F``; they differ in how they choose ``w``:
 
 ======================  =====================================================================
-`M3N`                   maximum margin Markov network: ``|w|^2 / 2 + C sum_i xi_i``, with the
+`M3N`                   maximum margin Markov network: ``|w|^2 / 2`` (or an elastic net)
+                        ``+ C sum_i xi_i``, with the
                         largest violation
                         ``xi_i = max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))]``
 `MEDN`                  maximum entropy discrimination: the same with any prior in the place of
@@ -13,7 +14,7 @@ transitions along the edges.  All models predict by ``argmax_y F``; they differ 
 `LaplaceMEDN`           MEDN with a Laplace prior, exact or by the papers' variational method
 `L1M3N`                 ``|w|_1 / 2 + C sum_i xi_i``, which selects features, in four ways
 `CRF`                   conditional random field: ``-sum_i log p(y_i | x_i; w)``, plus
-                        ``lam |w|^2 / 2`` or ``lam |w|_1``
+                        ``lam |w|^2 / 2``, ``lam |w|_1``, both or nothing
 `EpsilonMarkovNetwork`  from M3N to the CRF: M3N with ``epsilon log sum_y exp(. / epsilon)`` in place
                         of ``max_y``; at ``epsilon = 1`` and without the loss it is the CRF
 ======================  =====================================================================
@@ -24,7 +25,7 @@ expect one label per sample.
 
 To add a model, write a file here with a dataclass that inherits from `MarkovNetwork`.  Its fields are
 the parameters, ``_problem`` returns what is minimised, and ``_iterates`` returns the solver.  A model
-with a prior and a slack inherits from ``MaxMarginNetwork`` and needs only ``_prior`` and ``_slack``.
+with a prior and a slack inherits from ``PriorNetwork`` and needs only ``_prior`` and ``_slack``.
 ``epsilon.py`` and ``medn.py`` are examples, and ``base.py`` says what `MarkovNetwork.fit` does with
 them.  Then add the model's name here, in ``medn_edu/__init__.py`` and, so that a saved one can be
 loaded, in ``loading.py``.

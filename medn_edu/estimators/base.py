@@ -41,8 +41,6 @@ from medn_edu.samples import (
     pack,
 )
 
-__all__ = ["MarkovNetwork"]
-
 _TINY_TOL = 1e-300  # so small that a run makes all its steps, unless the gap is exactly 0
 
 
@@ -128,7 +126,7 @@ class MarkovNetwork(BaseEstimator):
         """Return the problem whose solution gives the weights."""
         raise TypeError(f"{type(self).__name__} cannot be trained; use M3N or CRF.")
 
-    def _iterates(self, problem: Any, start: SolveResult | None) -> Iterator[Iterate]:
+    def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
         """Return the solver, ready to be run."""
         raise TypeError(f"{type(self).__name__} cannot be trained; use M3N or CRF.")
 
@@ -153,7 +151,7 @@ class MarkovNetwork(BaseEstimator):
             )
         return self.result_
 
-    def _solve(self, problem: Any, start: SolveResult | None) -> SolveResult:
+    def _solve(self, problem: Problem, start: SolveResult | None) -> SolveResult:
         """Run the solver that belongs to the problem."""
         return self._run(self._iterates(problem, start), problem)
 

@@ -13,8 +13,6 @@ from medn_edu.results import Iterate, SolveResult
 from medn_edu.samples import LabelledSamples
 from medn_edu.solvers import lbfgs, owlqn, proximal_lbfgs
 
-__all__ = ["CRF"]
-
 _Solver = Callable[..., Iterator[Iterate]]
 
 _FOR_SQUARES: dict[str, _Solver] = {
@@ -51,19 +49,13 @@ class CRF(MarkovNetwork):
         the other two take magnitudes.  By default the fastest, which is ``"proximal_lbfgs"`` with
         magnitudes and ``"lbfgs"`` with squares; but ``"plain_lbfgs"`` without a penalty, because its
         weights remain small on the way.
-    forbidden : collection of pairs, or dict from edge type to pairs, optional
-        Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=1e-4
         Relative duality gap at which to stop; without a penalty the relative change of the
         log-likelihood per iteration.
     max_iter : int, default=1000
         Largest number of iterations, the start included; most take one pass over the samples.
-    warm_start : bool, default=False
-        Go on from the last solution when fitted again to the same samples, with any constants.
-    n_jobs : int, default=1
-        Threads for sweeps over all samples; results do not depend on it.
-    verbose : int, default=1
-        Whether to show progress when training takes over two seconds.
+    forbidden, warm_start, n_jobs, verbose
+        As for `M3N`.
 
     Examples
     --------

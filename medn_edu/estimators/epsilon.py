@@ -15,8 +15,6 @@ from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import block_frank_wolfe, lbfgs, softening
 
-__all__ = ["EpsilonMarkovNetwork"]
-
 
 @dataclass(eq=False, repr=False)
 class EpsilonMarkovNetwork(MarkovNetwork):
@@ -37,20 +35,10 @@ class EpsilonMarkovNetwork(MarkovNetwork):
         Temperature, not negative.
     loss : {"hamming", None}, default="hamming"
         What is added to the scores of wrong labellings: the number of wrong nodes, or nothing.
-    forbidden : collection of pairs, or dict from edge type to pairs, optional
-        Transitions ``(parent's label, child's label)`` that never occur.
-    tol : float, default=0.01
-        Relative duality gap at which to stop.
     max_iter : int, default=1000
         Largest number of passes over the samples or, after a change to L-BFGS, iterations.
-    warm_start : bool, default=False
-        Go on from the last solution when fitted again to the same samples, with any constants.
-    random_state : int, numpy.random.Generator or None, default=0
-        Order in which samples are visited.
-    n_jobs : int, default=1
-        Threads for sweeps over all samples; results do not depend on it.
-    verbose : int, default=1
-        Whether to show progress when training takes over two seconds.
+    forbidden, tol, warm_start, random_state, n_jobs, verbose
+        As for `M3N`.
 
     Examples
     --------

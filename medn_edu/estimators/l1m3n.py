@@ -34,8 +34,6 @@ from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import adaptive_m3n, l1_cutting_plane, l1_path, projected_subgradient
 
-__all__ = ["L1M3N"]
-
 _NEGLIGIBLE = 1e-6  # weights that can cost no more than this share of the objective are zeros
 _ROUNDING = 1e-9  # share of the objective to which gaps are believed
 _CLOSE = 1e-3  # gap at which the path's |w|_1 will do as a radius,
@@ -58,7 +56,7 @@ class L1M3N(MarginNetwork):
     """Maximum margin Markov network that selects features (Zhu, Xing and Zhang, KDD 2009).
 
     Minimises ``|w|_1 / 2 + C sum_i xi_i``, where ``xi_i`` is the largest violation of the margins
-    ``w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y) - xi_i`` (P1 of the paper), a linear program.  Few
+    ``w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y)`` (P1 of the paper), a linear program.  Few
     weights differ from 0, and few labellings have a dual variable above 0.  Four ways to solve it:
 
     ``"path"``
@@ -92,13 +90,11 @@ class L1M3N(MarginNetwork):
     n_iterations : int, default=15
         Number of quadratic programs of EM.
     threshold : float, optional
-        Features whose ``beta_k`` is at most this die in EM.  By default 1e-4; the mean of ``beta_k^2``
-        is 1.
+        In EM a weight becomes 0 where its magnitude, relative to the mean one, is at most the square of
+        this; by default 1e-4.
     clean_up : bool, optional
         Whether the path ends at a vertex, whose zeros are exact; by default where that takes seconds.
         Otherwise small weights are rounded to 0 as far as ``tol`` allows.
-    forbidden : collection of pairs, or dict from edge type to pairs, optional
-        Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=0.01
         Relative duality gap at which to stop; with EM that of each quadratic program.
     max_iter : int, default=1000
@@ -107,12 +103,8 @@ class L1M3N(MarginNetwork):
     warm_start : bool, default=False
         Go on from the last solution when fitted again to the same samples, with any constants.
         The path and the cutting planes do; the other solvers start afresh.
-    random_state : int, numpy.random.Generator or None, default=0
-        Order in which samples are visited.
-    n_jobs : int, default=1
-        Threads for sweeps over all samples; results do not depend on it.
-    verbose : int, default=1
-        Whether to show progress when training takes over two seconds.
+    forbidden, random_state, n_jobs, verbose
+        As for `M3N`.
 
     Attributes
     ----------
@@ -120,12 +112,13 @@ class L1M3N(MarginNetwork):
         Constant of the L1-M3N that the solution belongs to: ``C``, or what the ball's dual variables or
         ``lam`` say (`medn_edu.problems.l1_constant`).
     weight_bounds_ : ndarray of shape (n_weights,)
-        How large each weight can be in any solution, in the order of ``weights_``.
+        How large each weight can be in any solution, in the order of ``weights_``; an AttributeError,
+        as for ``certified_zeros_``, if this is the solution of another problem (a ball, or ``lam``).
     certified_zeros_ : ndarray of bool, shape (n_weights,)
-        Which weights are 0 in every solution; none unless the gap is closed, so ask for a ``tol`` of
-        1e-6 or less.
+        Which weights are 0 in every solution, or can cost no more than a millionth of the objective;
+        none unless the gap is closed, so ask for a ``tol`` of 1e-6 or less.
     dead_features_ : ndarray of bool, shape (n_weights,)
-        Which weights are exactly 0; with EM those that died.
+        Which weights are exactly 0.
 
     Examples
     --------
@@ -162,7 +155,7 @@ class L1M3N(MarginNetwork):
             return l1_constant(1.0, self.eta_) if self.eta_.any() else math.nan
         if lam is None:
             return float(C)
-        # By the norm and not by eta: nothing keeps the |eta_k| of features that died small.
+        # By the norm and not by eta: the |eta_k| of weights that became 0 may be large.
         n_weights, norm = len(self.weights_), float(np.abs(self.weights_).sum())
         return l1_constant_of_em(C, lam, n_weights, norm) if norm > 0 else math.nan
 
@@ -181,7 +174,7 @@ class L1M3N(MarginNetwork):
 
     @property
     def certified_zeros_(self) -> np.ndarray:
-        """Which weights are 0 in every solution, or cost less than a millionth of the objective."""
+        """Which weights are 0 in every solution, or cost at most a millionth of the objective."""
         return 0.5 * self.weight_bounds_ <= _NEGLIGIBLE * self.result_.primal
 
     @property

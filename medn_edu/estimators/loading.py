@@ -14,8 +14,6 @@ from medn_edu.estimators.medn import MEDN, LaplaceMEDN
 from medn_edu.estimators.saving import load_state
 from medn_edu.samples import class_array
 
-__all__ = ["load_model"]
-
 
 def load_model(path: str | Path) -> MarkovNetwork:
     """Read a model that was written by `MarkovNetwork.save`.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 
 from medn_edu.checks import check_share, random_generator
-from medn_edu.estimators.max_margin import MaxMarginNetwork
+from medn_edu.estimators.max_margin import PriorNetwork
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import ElasticNet, Problem
 from medn_edu.results import Iterate, SolveResult
@@ -14,11 +14,9 @@ from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import m3n_iterates
 from medn_edu.solvers.textbook.m3n_solvers import check_m3n_solver
 
-__all__ = ["M3N"]
-
 
 @dataclass(eq=False, repr=False)
-class M3N(MaxMarginNetwork):
+class M3N(PriorNetwork):
     """Maximum margin Markov network (Taskar et al. 2003; MEDN P0).
 
     Minimises ``|w|^2 / 2 + C sum_i xi_i``, where ``xi_i`` is the largest violation of the margins
@@ -93,6 +91,7 @@ class M3N(MaxMarginNetwork):
         return LinearSlack(self.C)
 
     def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
+        if check_m3n_solver(self.solver, self.beta) == "block_frank_wolfe":
+            return super()._iterates(problem, start)
         rng = random_generator(self.random_state)
-        alpha = start.alpha if start else None
-        return m3n_iterates(problem, self.solver, rng=rng, warm_start=alpha, beta=self.beta)
+        return m3n_iterates(problem, self.solver, rng=rng, beta=self.beta)

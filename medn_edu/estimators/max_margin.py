@@ -18,8 +18,6 @@ from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import Slack
 from medn_edu.solvers import block_frank_wolfe
 
-__all__ = ["MarginNetwork", "MaxMarginNetwork"]
-
 
 @dataclass(eq=False, repr=False)
 class MarginNetwork(MarkovNetwork):
@@ -41,8 +39,7 @@ class MarginNetwork(MarkovNetwork):
         if alpha is None:
             raise AttributeError(
                 f"this {type(self).__name__} has no support_labellings_: its solver has dual "
-                "variables on all labellings; expected a solver that keeps few, such as "
-                "'block_frank_wolfe'."
+                "variables on all labellings; expected a solver that keeps few, such as the default."
             )
         for j in np.argsort(-alpha.values, kind="stable"):
             i = alpha.sample[j]
@@ -53,7 +50,7 @@ class MarginNetwork(MarkovNetwork):
         return found
 
 
-class MaxMarginNetwork(MarginNetwork):
+class PriorNetwork(MarginNetwork):
     """What all estimators share that weigh margins against a prior.
 
     A subclass says which prior and which slack it has (``_prior`` and ``_slack``).

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from medn_edu.checks import check_choice, check_count, random_generator, shown
-from medn_edu.estimators.max_margin import MaxMarginNetwork
+from medn_edu.estimators.max_margin import PriorNetwork
 from medn_edu.priors import LaplacePrior, Prior, check_prior
 from medn_edu.problems import DualVariables, Problem
 from medn_edu.problems.losses import score_rounding
@@ -18,13 +18,13 @@ from medn_edu.slacks import LinearSlack, Slack, check_slack
 from medn_edu.solvers import variational_laplace
 from medn_edu.solvers.textbook.m3n_solvers import check_m3n_solver
 
-__all__ = ["MEDN", "LaplaceMEDN"]
-
-_VARIATIONAL = "variational method: "  # how the status of such a solution begins
+# How the status of such a solution begins.  A saved model tells by it what it is, whatever parameters
+# have been set since.
+_VARIATIONAL = "variational method: "
 
 
 @dataclass(eq=False, repr=False)
-class MEDN(MaxMarginNetwork):
+class MEDN(PriorNetwork):
     """Maximum entropy discrimination Markov network, for any prior and slack (MEDN P1, Theorem 2).
 
     Finds the distribution ``p(w)`` over weights that is closest to the prior, in ``KL(p || p0)``, among
@@ -39,20 +39,8 @@ class MEDN(MaxMarginNetwork):
         the standard Laplace prior, ``LaplacePrior(lam=1.0)``.
     slack : Slack, optional
         Price of violated margins, one of `medn_edu.slacks`; by default ``LinearSlack(C=1.0)``.
-    forbidden : collection of pairs, or dict from edge type to pairs, optional
-        Transitions ``(parent's label, child's label)`` that never occur.
-    tol : float, default=0.01
-        Relative duality gap at which to stop.
-    max_iter : int, default=1000
-        Largest number of passes over the samples.
-    warm_start : bool, default=False
-        Go on from the last solution when fitted again to the same samples, with any constants.
-    random_state : int, numpy.random.Generator or None, default=0
-        Order in which samples are visited.
-    n_jobs : int, default=1
-        Threads for sweeps over all samples; results do not depend on it.
-    verbose : int, default=1
-        Whether to show progress when training takes over two seconds.
+    forbidden, tol, max_iter, warm_start, random_state, n_jobs, verbose
+        As for `M3N`.
 
     Examples
     --------
@@ -90,11 +78,11 @@ class MEDN(MaxMarginNetwork):
 
 
 @dataclass(eq=False, repr=False)
-class LaplaceMEDN(MaxMarginNetwork):
+class LaplaceMEDN(PriorNetwork):
     """MEDN with a Laplace prior, exactly or by the papers' variational method (MEDN 3.3 and 5).
 
     The prior has the density ``sqrt(lam) / 2 exp(-sqrt(lam) |w|)``.  It shrinks the weights of features
-    that hardly matter and keeps few support labellings at once.
+    that hardly matter, and few labellings have a dual variable above 0.
 
     ``method="exact"`` solves the dual of Theorem 5 to a duality gap.  Very large ``C`` or ``lam`` take
     many passes, fewer when you approach them in steps with ``warm_start=True``.
@@ -117,8 +105,6 @@ class LaplaceMEDN(MaxMarginNetwork):
         fastest.  The exact method has one solver, the default.
     beta : float, optional
         Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient solvers of these programs, as in the papers.
-    forbidden : collection of pairs, or dict from edge type to pairs, optional
-        Transitions ``(parent's label, child's label)`` that never occur.
     tol : float, default=0.01
         Relative duality gap at which to stop; in the variational method, for each quadratic program.
     max_iter : int, default=1000
@@ -126,12 +112,8 @@ class LaplaceMEDN(MaxMarginNetwork):
     warm_start : bool, default=False
         Go on from the last solution when fitted again to the same samples, with any constants.
         In the variational method each program goes on from the last one of the same iteration.
-    random_state : int, numpy.random.Generator or None, default=0
-        Order in which samples are visited.
-    n_jobs : int, default=1
-        Threads for sweeps over all samples; results do not depend on it.
-    verbose : int, default=1
-        Whether to show progress when training takes over two seconds.
+    forbidden, random_state, n_jobs, verbose
+        As for `M3N`.
 
     Examples
     --------
@@ -182,7 +164,9 @@ class LaplaceMEDN(MaxMarginNetwork):
 
     def _solve(self, problem: Problem, start: SolveResult | None) -> SolveResult:
         if self.method == "exact":
-            return super()._solve(problem, start)
+            result = super()._solve(problem, start)
+            self._programs: list[DualVariables] = []  # those of the last samples have had their day
+            return result
         programs: list[DualVariables] = [*getattr(self, "_programs", [])] if start else []
         iterates = variational_laplace(
             problem,

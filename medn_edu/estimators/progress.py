@@ -11,8 +11,6 @@ from tqdm.auto import tqdm
 
 from medn_edu.results import TracePoint
 
-__all__ = ["GapProgress", "StepProgress"]
-
 _DELAY = 2.0  # seconds before a bar appears
 
 

@@ -25,8 +25,6 @@ from medn_edu.problems import DualVariables
 from medn_edu.results import SolveResult, TracePoint
 from medn_edu.samples.checks import are_positions
 
-__all__ = ["load_state", "save_model"]
-
 FORMAT = "medn_edu model"
 FORMAT_VERSION = 2
 _ARRAYS = ("weights", "eta", "alpha", "trace", "variance", "marginals")  # marginals are not saved

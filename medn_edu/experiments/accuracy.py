@@ -32,8 +32,6 @@ from medn_edu.solvers import M3N_SOLVERS
 from medn_edu.theory import enumerate_problem, solve_l1m3n
 from medn_edu.theory.l1m3n import ProgramSolution
 
-__all__ = ["measure_accuracy"]
-
 # At C = 10 a few of these are nearly separable, and the two inexact methods are not within their
 # limits: sub-gradients need more than 10,000 passes, and EM may lose a feature for good.
 _SEEDS, _CONSTANTS = range(5), (0.1, 0.3, 1.0)

@@ -20,8 +20,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["COLUMNS", "BenchRow", "is_busy", "machine_facts", "measure", "report"]
-
 COLUMNS = ("work", "value", "unit", "peer", "peer_value", "ratio", "target", "reached", "remark")
 """Columns of ``bench.csv``."""
 

@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["OCR_OPTIMUM", "OCR_SPARSE_TARGET", "TASKS", "peak_megabytes"]
-
 OCR_OPTIMUM = 18067.45
 """Optimum of the L2-CRF with ``lam = 1`` on folds 1-9 of the OCR letters, to all digits shown."""
 

@@ -29,8 +29,6 @@ from medn_edu.plots import (
     words_height,
 )
 
-__all__ = ["COLUMNS", "DemoRow", "draw_demo", "run_demo"]
-
 COLUMNS = (
     "model", "error", "train_error", "seconds", "relative_gap", "n_weights", "n_nonzero", "n_large",
     "n_support", "status",

@@ -30,16 +30,6 @@ from medn_edu.experiments.stored import RUNS, TIMES
 from medn_edu.experiments.tables import csv_text, markdown_table, read_csv
 from medn_edu.files import write_atomically
 
-__all__ = [
-    "EXPERIMENTS",
-    "PUBLISHED",
-    "TOO_FEW",
-    "draw_figures",
-    "paper_entry",
-    "publish",
-    "write_page",
-]
-
 PUBLISHED = (
     "data", "fold", "model", "parameters", "chosen", "n_train", "n_test", "error", "train_error",
     "n_weights", "n_nonzero", "n_large", "n_support", "relative_gap",

@@ -36,8 +36,6 @@ from sklearn.linear_model import LogisticRegression
 
 from medn_edu.estimators import CRF, L1M3N, M3N, EpsilonMarkovNetwork, LaplaceMEDN
 
-__all__ = ["MODELS", "Model", "PerLetter", "make_model", "sparsity"]
-
 
 @dataclass(frozen=True)
 class Model:

@@ -30,16 +30,6 @@ from medn_edu.experiments.specs import FitSpec, Study
 from medn_edu.experiments.tables import csv_text, damaged_cell, read_csv
 from medn_edu.files import remove_leftovers, write_atomically
 
-__all__ = [
-    "RANGES",
-    "RESULT_COLUMNS",
-    "Constants",
-    "ResultStore",
-    "build_model",
-    "first_columns",
-    "settings_text",
-]
-
 RESULT_COLUMNS = (
     "key", "data", "fold", "model", "parameters", "seed", "chosen", "n_train", "n_test",
     "error", "train_error", "primal", "dual", "relative_gap", "n_passes", "n_weights", "n_nonzero",

@@ -34,7 +34,6 @@ from threadpoolctl import threadpool_limits
 
 from medn_edu.experiments.models import sparsity
 from medn_edu.experiments.results import (
-    RESULT_COLUMNS,
     Constants,
     ResultStore,
     build_model,
@@ -46,16 +45,6 @@ from medn_edu.experiments.selection import Selected, constants_text
 from medn_edu.experiments.specs import FitSpec, Report, Split, Study, TraceStudy
 from medn_edu.experiments.tables import csv_text
 from medn_edu.files import write_atomically
-
-__all__ = [
-    "RESULT_COLUMNS",
-    "ResultStore",
-    "evaluate",
-    "label_error",
-    "read_data",
-    "run_study",
-    "write_report",
-]
 
 Fit = tuple[dict[str, Any], float, float]
 Call = tuple[FitSpec, Study, Constants]

@@ -15,17 +15,6 @@ from medn_edu import __version__
 from medn_edu.experiments.tables import csv_text, read_csv
 from medn_edu.files import write_atomically
 
-__all__ = [
-    "RUN_COLUMNS",
-    "command",
-    "duration_text",
-    "expected_time",
-    "note_run",
-    "origin",
-    "read_runs",
-    "summed_up",
-]
-
 RUN_COLUMNS = ("date", "version", "fits", "jobs", "backend", "seconds", "cpu_seconds")
 """Columns of ``runs.csv``: fits made in the run, time by the clock, and the processor's of training."""
 

@@ -19,18 +19,6 @@ import numpy as np
 
 from medn_edu.experiments.models import Model, make_model
 
-__all__ = [
-    "CHOICE",
-    "TRIED",
-    "Grid",
-    "Selected",
-    "blocks_of",
-    "constants_text",
-    "folds_of",
-    "path_errors",
-    "read_constants",
-]
-
 Grid = tuple[tuple[str, tuple[float, ...]], ...]
 
 TRIED: dict[str, tuple[tuple[str, float], ...]] = {"quick": (("n_tried", 1),), "paper": ()}

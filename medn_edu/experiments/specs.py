@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from medn_edu.experiments.models import Model
 
-__all__ = ["CurveStudy", "FitSpec", "Report", "Split", "Study", "TraceStudy"]
-
 
 @dataclass(frozen=True, order=True)
 class FitSpec:

@@ -14,23 +14,6 @@ import numpy as np
 from medn_edu.datasets import load_ocr, make_chain_crf
 from medn_edu.experiments.specs import FitSpec, Split
 
-__all__ = [
-    "FOLDS",
-    "LARGEST_DRAW",
-    "N_OUTSIDE_BLOCKS",
-    "N_UNSEEN_PARTS",
-    "chain_split",
-    "correlated_chains",
-    "correlated_split",
-    "iid_chains",
-    "iid_split",
-    "ocr_letters",
-    "ocr_outside",
-    "ocr_split",
-    "ocr_unseen",
-    "one_part",
-]
-
 FOLDS = range(10)
 """The folds of the OCR letters, and of the synthetic data."""
 

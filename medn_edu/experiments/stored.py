@@ -13,8 +13,6 @@ from typing import Any
 
 from medn_edu.experiments.tables import read_csv
 
-__all__ = ["stored_folder", "stored_rows", "stored_studies"]
-
 TIMES = "-times"
 """Ends the name of a table of times."""
 

@@ -12,8 +12,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["csv_text", "damaged_cell", "markdown_table", "read_csv", "text_table"]
-
 
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     r"""Return rows as CSV, with a line of column names first.

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from medn_edu import inference, kernels
+from medn_edu import inference
 from medn_edu.estimators import CRF, M3N, MEDN, EpsilonMarkovNetwork, LaplaceMEDN
-from medn_edu.kernels._cache import cache_folder
+from medn_edu.kernels._cache import FOLDER
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import L1Ball, MarginLoss, Problem
 from medn_edu.samples import (
@@ -32,8 +32,6 @@ from medn_edu.samples import (
 from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.solvers import block_frank_wolfe
 from medn_edu.solvers.textbook.projected_subgradient import projected_subgradient
-
-__all__ = ["WarmUp", "compiled_files", "kernel_cache", "warm_up"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def kernel_cache() -> Path:
     Path
         The folder; its name is a hash of the kernels' sources.
     """
-    return cache_folder(Path(kernels.__file__).parent)
+    return FOLDER
 
 
 def compiled_files(folder: Path) -> int:

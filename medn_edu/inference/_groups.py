@@ -16,8 +16,6 @@ import numpy as np
 from medn_edu.checks import check_jobs
 from medn_edu.samples import Samples
 
-__all__ = ["cut", "feature_groups", "groups", "run"]
-
 _N_GROUPS = 16  # at most; enough to keep the cores of a desktop busy
 _GROUP_NODES = 2048  # and at least so many nodes each, or starting threads costs more than the work
 

@@ -18,8 +18,6 @@ from medn_edu.inference.potentials import Potentials, check_possible
 from medn_edu.kernels import marginalize as kernels
 from medn_edu.samples.structures import Packed
 
-__all__ = ["Sweeps", "TemperedEdge", "inverse", "sweep"]
-
 _THREAD = threading.local()
 _KEPT_NUMBERS = 1 << 19  # of a thread's scratch space: 4 MB
 _CHUNK_NUMBERS = 1 << 17  # that are worked on at a time: 1 MB, to stay in a processor's cache

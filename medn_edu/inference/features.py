@@ -15,8 +15,6 @@ from medn_edu.inference.potentials import check_labels, check_table, check_weigh
 from medn_edu.kernels import scores as kernels
 from medn_edu.samples import Samples, WeightShape
 
-__all__ = ["edge_counts", "feature_sums", "joint_features"]
-
 
 def feature_sums(samples: Samples, node_values: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
     """Return ``node_values^T X``: features summed over nodes, weighted per label.

@@ -40,15 +40,6 @@ from medn_edu.inference.potentials import (
 from medn_edu.kernels import scores as kernels
 from medn_edu.samples import Samples
 
-__all__ = [
-    "ExpectedStatistics",
-    "Marginals",
-    "edge_marginals",
-    "expected_statistics",
-    "log_partition",
-    "marginals",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Marginals:

@@ -18,8 +18,6 @@ from medn_edu.kernels.k_best import k_best_labellings
 from medn_edu.kernels.maximize import best_labellings
 from medn_edu.samples import Samples
 
-__all__ = ["best_labelling", "k_best"]
-
 _MOST_BYTES = 2**31  # what the k best labellings, and the making of them, may take
 _LIST_BYTES = 32  # per entry of the sorted lists: two scores and where they came from
 

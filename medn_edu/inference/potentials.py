@@ -21,8 +21,6 @@ from medn_edu.kernels import scores as kernels
 from medn_edu.samples import Samples
 from medn_edu.samples.checks import are_positions
 
-__all__ = ["Potentials", "add_loss", "edge_potentials", "labelling_scores", "node_potentials"]
-
 
 @dataclass(frozen=True, eq=False)
 class Potentials:

@@ -14,8 +14,6 @@ from medn_edu.inference.maximization import best_labelling
 from medn_edu.inference.potentials import Potentials
 from medn_edu.kernels import sampling as kernels
 
-__all__ = ["draw_labellings"]
-
 
 def draw_labellings(
     potentials: Potentials,

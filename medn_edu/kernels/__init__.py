@@ -1,43 +1,14 @@
 """Every compiled function of the package; the only place that imports numba.
 
-A *kernel* takes C-contiguous arrays and scalars and loops over packed samples (see
-`medn_edu.samples`).  Checks and defaults are left to the callers; readable twins of the kernels are in
-`medn_edu.theory.reference`.
+A *kernel* takes C-contiguous arrays, scalars and named tuples of them, and loops over packed samples
+(see `medn_edu.samples`).  Checks and defaults are left to the callers.
+
+* ``block_step.py``: one step of block-coordinate Frank-Wolfe.  It uses ``atoms.py`` (kept labellings),
+  ``tilting.py`` (priors and slacks), ``line_search.py`` and ``bundles.py`` (the named tuples).
+* ``maximize.py``, ``k_best.py``: the best labelling, and the k best.
+* ``marginalize.py``, ``sampling.py``: sums over all labellings, and random ones.
+* ``scores.py``, ``compress.py``: products of sparse features with weights; dense rows made sparse.
+* ``_compile.py``, ``_cache.py``: the decorators, and where compiled code is kept.
+
+Readable twins are in `medn_edu.theory`: ``frank_wolfe.py``, ``reference.py``, ``projection.py``.
 """
-
-from __future__ import annotations
-
-from pathlib import Path
-
-from medn_edu.kernels._cache import cache_folder, kept_in
-
-with kept_in(cache_folder(Path(__file__).parent)):
-    from medn_edu.kernels import (
-        atoms,
-        block_step,
-        bundles,
-        compress,
-        k_best,
-        line_search,
-        marginalize,
-        maximize,
-        sampling,
-        scores,
-        textbook,
-        tilting,
-    )
-
-__all__ = [
-    "atoms",
-    "block_step",
-    "bundles",
-    "compress",
-    "k_best",
-    "line_search",
-    "marginalize",
-    "maximize",
-    "sampling",
-    "scores",
-    "textbook",
-    "tilting",
-]

@@ -16,15 +16,12 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
-
-__all__ = ["KernelCache", "cache_folder", "kept_in", "source_hash"]
 
 
 def source_hash(folder: Path) -> str:
@@ -51,26 +48,15 @@ def cache_folder(folder: Path) -> Path:
     return wanted
 
 
-@contextmanager
-def kept_in(folder: Path) -> Iterator[None]:
-    """Let numba keep the code of functions that are decorated in this context in ``folder``.
-
-    The setting is put back at the end, so that other packages keep theirs.
-    """
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before
-
-
 class _Place(CompileResultCacheImpl._locator_classes[0]):
-    """The place that `kept_in` names, and no other: numba would skip one that it cannot write to."""
+    """The folder of the kernels, and no other: numba would skip one that it cannot write to."""
 
     @classmethod
     def from_function(cls, function: Any, source: str) -> _Place:
         return cls(function, source)
+
+    def get_cache_path(self) -> str:
+        return str(FOLDER)
 
 
 class _Kept(CompileResultCacheImpl):
@@ -78,7 +64,7 @@ class _Kept(CompileResultCacheImpl):
 
 
 class KernelCache(FunctionCache):
-    """The compiled code of one kernel on disk, which numba would let end a fit by any failure."""
+    """The compiled code of one kernel on disk; other than in numba, no failure there ends a fit."""
 
     _impl_class = _Kept
 
@@ -96,7 +82,7 @@ class KernelCache(FunctionCache):
         try:
             super().save_overload(*arguments)
         except OSError as error:
-            _warn_not_kept(Path(self.cache_path).parents[1], str(error.strerror).lower())
+            _warn_not_kept(Path(self.cache_path).parent, str(error.strerror).lower())
 
 
 @functools.cache
@@ -139,3 +125,6 @@ def _private_temporary_folder(name: str) -> Path:
     folder = parent / name
     folder.mkdir(exist_ok=True)
     return folder
+
+
+FOLDER = cache_folder(Path(__file__).parent)

@@ -17,8 +17,6 @@ from numba.core.registry import CPUDispatcher
 
 from medn_edu.kernels._cache import KernelCache
 
-__all__ = ["inner_kernel", "kernel"]
-
 _Function = TypeVar("_Function", bound=Callable)
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
@@ -38,7 +36,7 @@ def kernel(function: _Function) -> _Function:
 def inner_kernel(function: _Function) -> _Function:
     """Compile a function that only other kernels call.
 
-    The wrapper for calls from Python would take as long to compile as the function itself.
+    It goes without the wrapper for calls from Python, which would take as long to compile as itself.
     """
     compiled = _compiled(function, no_cpython_wrapper=True)
     if compiled is not function:

@@ -22,19 +22,6 @@ import numpy as np
 from medn_edu.kernels._compile import inner_kernel, kernel
 from medn_edu.kernels.bundles import edge_cell
 
-__all__ = [
-    "Atoms",
-    "add_products",
-    "drop_atoms",
-    "fill_gram",
-    "fill_products",
-    "find_atom",
-    "keep_atom",
-    "labels_of",
-    "make_room",
-    "products_of",
-]
-
 
 class Atoms(NamedTuple):
     """The arena of kept labellings.  Atom ``k`` of sample ``i`` has slot ``first[i] + k``."""

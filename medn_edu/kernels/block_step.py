@@ -58,18 +58,6 @@ from medn_edu.kernels.maximize import max_down, max_up
 from medn_edu.kernels.scores import node_scores
 from medn_edu.kernels.tilting import EXPONENTIAL_SLACK, LINEAR, OWN, slack_gap, slack_slopes, tilt
 
-__all__ = [
-    "add_hamming_loss",
-    "copy_transitions",
-    "decode",
-    "extrapolate",
-    "load_atoms",
-    "sum_eta",
-    "sum_losses",
-    "take_step",
-    "visit_blocks",
-]
-
 # Measured on the OCR letters; the optimum does not depend on them, times do, and only mildly.
 _MOST_STEPS = 20  # at most so many pairwise steps in a visit,
 _SPREAD_LEFT = 0.1  # until violations differ by this share of what they differed by at first

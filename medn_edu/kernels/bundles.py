@@ -17,18 +17,6 @@ import numpy as np
 
 from medn_edu.kernels._compile import inner_kernel
 
-__all__ = [
-    "FIRST_NODE",
-    "ROUNDING",
-    "Blocks",
-    "Parameters",
-    "Sample",
-    "TiltedPrior",
-    "Workspace",
-    "edge_cell",
-    "sample_of",
-]
-
 # What is left of a dual variable below this share of it is rounding.  Taken for a positive number,
 # it would make a labelling that should be gone the worst one still in use.
 ROUNDING = 1e-13

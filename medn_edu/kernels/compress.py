@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from medn_edu.kernels._compile import kernel
 
-__all__ = ["compress_rows"]
-
 
 @kernel
 def compress_rows(dense, data, indices, row_ends):

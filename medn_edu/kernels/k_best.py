@@ -21,8 +21,6 @@ import numpy as np
 
 from medn_edu.kernels._compile import inner_kernel, kernel
 
-__all__ = ["k_best_labellings"]
-
 
 @kernel
 def k_best_labellings(

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from medn_edu.kernels._compile import kernel
 
-__all__ = ["INSIDE", "N_EVALUATIONS", "ROUNDING", "SMALL_SLOPE", "is_high_enough", "next_step"]
-
 # The search ends where the slope is not negative, so that the function has grown, and small.
 N_EVALUATIONS = 60  # at most so many
 SMALL_SLOPE = 0.1  # a slope below this share of what it was at first is small

@@ -35,17 +35,6 @@ import numpy as np
 
 from medn_edu.kernels._compile import inner_kernel, kernel
 
-__all__ = [
-    "LOG_LEAST",
-    "LOG_TINY",
-    "centre",
-    "log_down",
-    "log_up",
-    "scaled_down",
-    "scaled_entropies",
-    "scaled_up",
-]
-
 TINY = 1e-100
 LOG_TINY = math.log(TINY)
 LEAST = 1e-290

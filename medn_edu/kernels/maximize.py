@@ -17,8 +17,6 @@ import numpy as np
 
 from medn_edu.kernels._compile import inner_kernel, kernel
 
-__all__ = ["best_labellings", "max_down", "max_message", "max_up"]
-
 
 @kernel
 def best_labellings(

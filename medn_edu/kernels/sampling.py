@@ -1,7 +1,7 @@
 """Random labellings of forests, drawn from the root down.
 
-A label is drawn from weights given by logarithms, ``p[b]`` proportional to ``exp(x[b])``: the first
-at which the running sum passes ``uniform * total``.  Uniform numbers are handed in.
+Labels have weights given by logarithms, ``p[b]`` proportional to ``exp(x[b])``.  The label drawn is the
+first at which the running sum passes ``uniform * total``.  Uniform numbers are handed in.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import math
 import numpy as np
 
 from medn_edu.kernels._compile import inner_kernel, kernel
-
-__all__ = ["draw_down", "drawn", "running_sums"]
 
 
 @kernel

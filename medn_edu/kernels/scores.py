@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from medn_edu.kernels._compile import kernel
 
-__all__ = ["add_edge_counts", "add_feature_sums", "labelling_scores", "node_scores"]
-
 
 @kernel
 def node_scores(data, indices, indptr, weights, first, last, out):

@@ -12,18 +12,6 @@ import math
 
 from medn_edu.kernels._compile import inner_kernel, kernel
 
-__all__ = [
-    "EXPONENTIAL_SLACK",
-    "LINEAR",
-    "OWN",
-    "PRIORS",
-    "SLACKS",
-    "slack_gap",
-    "slack_slopes",
-    "slack_slopes_along",
-    "tilt",
-]
-
 OWN = -1  # a prior that compiled code does not know
 GAUSSIAN, NORMAL_GAMMA, NORMAL_INVERSE_GAUSSIAN, BOX = range(4)
 TWO_POINT, EXPONENTIAL, SPIKE_SLAB, ELASTIC_NET = range(4, 8)

@@ -22,8 +22,6 @@ from matplotlib.patches import Rectangle
 from medn_edu.plots.style import ERROR, INK, new_figure, styled
 from medn_edu.theory.bounds import Terms
 
-__all__ = ["BEST", "PAPERS", "SIZES", "BoundTerms", "Setting", "TermsFrame", "terms_frame"]
-
 PAPERS, BEST = "the paper's", "the best"
 SIZES = tuple(int(float(f"{10 ** (k / 5):.1e}")) for k in range(10, 46))
 """Numbers of samples that the explorer offers, from 100 to a billion."""

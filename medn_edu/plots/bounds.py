@@ -18,8 +18,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from medn_edu.plots.style import ERROR, INK, MUTED, styled
 
-__all__ = ["BoundCurve", "draw_bound_curves", "draw_lapses", "draw_rooms"]
-
 _STYLES: dict[str, dict[str, Any]] = {
     "Theorem 8": {"color": INK, "marker": "o"},
     "margin loss": {"color": "#56B4E9", "linestyle": (0, (8, 2)), "marker": "P"},

@@ -29,16 +29,6 @@ from matplotlib.ticker import MaxNLocator
 from medn_edu.intervals import student_quantile
 from medn_edu.plots.style import INK, MUTED, new_figure, series_style, styled
 
-__all__ = [
-    "BrowserFrame",
-    "Interval",
-    "ResultBrowser",
-    "StudyErrors",
-    "browser_frame",
-    "mean_interval",
-    "study_errors",
-]
-
 _BAND = "#E9EEF2"
 _FAINT = "#6C7884"
 

@@ -16,8 +16,6 @@ from matplotlib.axes import Axes
 
 from medn_edu.plots.style import ERROR, INK, MUTED, styled
 
-__all__ = ["check_columns", "draw_checks"]
-
 _EDGES = (1e-17, 1e3)  # what is beyond is drawn at the edge, 0 at the left one
 _POWERS = range(-15, 3, 3)
 _GAP = 0.7  # above a heading

@@ -16,8 +16,6 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, NullLocat
 
 from medn_edu.plots.style import series_style, styled
 
-__all__ = ["ConstantCurve", "draw_against_constant"]
-
 
 @dataclass(frozen=True, eq=False)
 class ConstantCurve:

@@ -11,8 +11,6 @@ from PIL import Image
 
 from medn_edu.plots.style import new_figure, styled
 
-__all__ = ["contact_sheet"]
-
 
 def contact_sheet(pictures: Mapping[str, bytes], n_columns: int = 4, width: float = 12) -> Figure:
     """Return a page of pictures.

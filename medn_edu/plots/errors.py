@@ -19,16 +19,6 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 from medn_edu.intervals import student_quantile
 from medn_edu.plots.style import INK, MUTED, series_style, styled
 
-__all__ = [
-    "ErrorCurve",
-    "draw_error_bars",
-    "draw_errors",
-    "draw_grouped_errors",
-    "error_curves",
-    "error_differences",
-    "with_intervals",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class ErrorCurve:

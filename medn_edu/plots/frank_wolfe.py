@@ -32,16 +32,6 @@ from medn_edu.slacks import LinearSlack
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.theory.axi import WORDS, axi_samples, text
 
-__all__ = [
-    "FW_PRICES",
-    "FW_PRIORS",
-    "N_PASSES",
-    "FrankWolfe",
-    "FrankWolfePass",
-    "frank_wolfe_passes",
-    "word_problem",
-]
-
 FW_PRIORS: dict[str, Prior] = {
     "Gaussian": GaussianPrior(),
     "Laplace, λ = 4": LaplacePrior(lam=4.0),

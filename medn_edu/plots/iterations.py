@@ -16,8 +16,6 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from medn_edu.plots.style import INK, MUTED, styled
 
-__all__ = ["IterationCurve", "draw_iterations"]
-
 _STYLES: tuple[dict[str, Any], ...] = (
     {"color": INK, "linestyle": "-", "marker": "o"},
     {"color": "#0072B2", "linestyle": "--", "marker": "s"},

@@ -31,18 +31,6 @@ from medn_edu.slacks import LinearSlack
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.l1_path import l1_path
 
-__all__ = [
-    "N_COPIES",
-    "N_LABELS",
-    "PRICES",
-    "PathFrame",
-    "WeightsOnPath",
-    "correlated_problem",
-    "draw_sorted_weights",
-    "group_slices",
-    "l1_path_frames",
-]
-
 PRICES = (0.02, 0.05, 0.1)
 """Constants C that the explorer offers."""
 

@@ -17,8 +17,6 @@ from matplotlib.ticker import LogLocator
 
 from medn_edu.plots.style import INK, MUTED, styled
 
-__all__ = ["draw_bells", "draw_gaps", "draw_rates"]
-
 _BLUES = ("#08395C", "#0A5688", "#0072B2", "#4C9CCB", "#8FC1DF", "#C9E1F0")  # from wide to narrow
 _LINES: tuple[dict[str, Any], ...] = (
     {"color": "#0072B2", "linestyle": "-"},

@@ -19,8 +19,6 @@ from medn_edu.inference import Potentials, k_best
 from medn_edu.plots.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
 from medn_edu.samples import Samples
 
-__all__ = ["Lattice", "LatticeFrame", "lattice_frame"]
-
 _BEST = "#0072B2"
 _ALONE = "#E69F00"
 _WIDTH = 7.2

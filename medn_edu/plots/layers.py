@@ -33,8 +33,6 @@ from PIL import Image
 
 from medn_edu.plots.style import styled
 
-__all__ = ["Layers"]
-
 _WORDS = (Axis, Legend, Spine, Text)
 
 

@@ -17,8 +17,6 @@ from matplotlib.figure import Figure
 
 from medn_edu.plots.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
 
-__all__ = ["draw_words", "words_figure", "words_height"]
-
 _GAP = 0.12  # between letters, as a share of a letter's width
 _WORD_GAP = 0.9
 _TEXT = 0.62  # height of a line of labels

@@ -35,17 +35,6 @@ from medn_edu.slacks import LinearSlack
 from medn_edu.theory.axi import AXI, HABIT, LETTERS, axi_problem, labelling_scores, text
 from medn_edu.theory.reference import Tree, enumerated_probabilities, log_partition, marginals
 
-__all__ = [
-    "SHOWN",
-    "WEIGHTS",
-    "LossCurves",
-    "Losses",
-    "LossesFrame",
-    "axi_tree",
-    "losses_frame",
-    "with_minus",
-]
-
 WEIGHTS = np.linspace(-1, 3, 161)
 """Weights of the habit at which the curves are drawn; the kinks are among them."""
 

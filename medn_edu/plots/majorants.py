@@ -39,8 +39,6 @@ from medn_edu.priors import LaplacePrior, NormalGammaPrior
 from medn_edu.theory.laplace import jensen_bound
 from medn_edu.theory.variational import cheapest_mean, one_weight_bounds, one_weight_tangents
 
-__all__ = ["KINDS", "MOST_ITERATIONS", "MajorantFrame", "Majorants", "majorant_frame"]
-
 KINDS = ("Algorithm 1", "touching the KL-norm")
 """Which parabolas the explorer offers."""
 

@@ -33,8 +33,6 @@ from medn_edu.inference import add_loss
 from medn_edu.plots.style import ERROR, INK, MUTED, new_figure, styled
 from medn_edu.theory.axi import HABIT, LETTERS, WORDS, TinyWord, labelling_scores, text
 
-__all__ = ["Margins", "MarginsFrame", "margins_frame"]
-
 _BEST, _AUGMENTED, _FINE = "#0072B2", "#E69F00", "#5D6B78"
 _ON_BEST, _PAPER, _THIN = "#CFE3F0", "#FFFFFF", "#E3E7EB"
 _LIKED = "#A9B1B9"

@@ -19,17 +19,6 @@ from medn_edu.plots.style import INK, MUTED, styled
 from medn_edu.priors import LaplacePrior
 from medn_edu.theory import kl_ball, kl_solid, norm_ball, norm_solid
 
-__all__ = [
-    "NormBall",
-    "NormSolid",
-    "draw_norm_balls",
-    "draw_norm_solid",
-    "kl_balls",
-    "kl_solids",
-    "plain_balls",
-    "plain_solids",
-]
-
 _PLAIN: dict[str, dict[str, Any]] = {
     "L2": {"color": INK, "linestyle": "-"},
     "L1": {"color": MUTED, "linestyle": "--"},

@@ -17,8 +17,6 @@ from matplotlib.axes import Axes
 from medn_edu.plots.projections import L1, L2, REGION, TAKEN
 from medn_edu.plots.style import INK, MUTED, styled
 
-__all__ = ["draw_balls", "draw_orthant", "draw_paths", "draw_projected", "draw_thresholded"]
-
 _BALLS: dict[str, dict[str, Any]] = {
     "L2": {"color": L2, "linestyle": "-"},
     "L1": {"color": L1, "linestyle": "--"},

@@ -14,8 +14,6 @@ from medn_edu.plots.constants import ConstantCurve
 from medn_edu.plots.shrinkage import prior_style
 from medn_edu.plots.style import INK, MUTED, styled
 
-__all__ = ["PriorDifference", "draw_against_variance", "draw_prior_differences"]
-
 _MARKERS = {
     "Gaussian": "o",
     "Laplace": "s",

@@ -22,8 +22,6 @@ from matplotlib.axes import Axes
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
-__all__ = ["ProjectionFrame", "Projections", "projection_frame"]
-
 L1, L2 = "#0072B2", "#E69F00"
 TAKEN, REGION = "#C3CAD1", "#EAF1F6"
 _REACH = 2.1

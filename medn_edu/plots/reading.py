@@ -10,8 +10,6 @@ import numpy as np
 
 from medn_edu.plots.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
 
-__all__ = ["Reading", "ReadingFrame"]
-
 _LETTER = 0.84  # width of a letter's image, as a share of its column
 
 

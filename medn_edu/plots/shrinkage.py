@@ -32,14 +32,6 @@ from medn_edu.priors import (
     TwoPointPrior,
 )
 
-__all__ = [
-    "ShrinkageCurve",
-    "draw_shrinkage",
-    "prior_gallery",
-    "prior_style",
-    "shrinkage_curve",
-]
-
 STYLES: dict[str, dict[str, Any]] = {
     "Gaussian": {"color": INK, "linestyle": "-"},
     "Laplace": {"color": "#0072B2", "linestyle": "-"},

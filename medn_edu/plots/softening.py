@@ -33,8 +33,6 @@ from medn_edu.plots.style import INK, INK_ON_PAPER, MUTED, new_figure, styled
 from medn_edu.theory.axi import AXI, LETTERS, labelling_scores
 from medn_edu.theory.factor_graphs.graph import distribution, soft_max
 
-__all__ = ["HABITS", "Softening", "SofteningFrame", "softening_frame"]
-
 HABITS = np.linspace(0.0, 3.0, 121)
 """Weights of habit over which losses are drawn; the weight of ink is 1."""
 

@@ -8,8 +8,6 @@ from matplotlib.ticker import MaxNLocator
 
 from medn_edu.plots.style import INK, MUTED, series_style, styled
 
-__all__ = ["draw_stems", "draw_variances"]
-
 _SHADE = 0.12
 
 

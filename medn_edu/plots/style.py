@@ -22,19 +22,6 @@ from matplotlib.figure import Figure
 
 from medn_edu.files import write_atomically
 
-__all__ = [
-    "ERROR",
-    "INK",
-    "INK_ON_PAPER",
-    "MUTED",
-    "SIGNED",
-    "STYLE_FILE",
-    "new_figure",
-    "save_figure",
-    "series_style",
-    "styled",
-]
-
 STYLE_FILE = Path(__file__).with_name("medn.mplstyle")
 """The style sheet; usable with ``plt.style.use`` too."""
 

@@ -29,8 +29,6 @@ from medn_edu.plots.shrinkage import STYLES, draw_cross, prior_gallery, shrinkag
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
 from medn_edu.plots.tilting import TiltedDensity, TiltingFrame, tilting_frame
 
-__all__ = ["PRIORS", "TangentFrame", "Tangents", "tangent_frame"]
-
 PRIORS = ("Gaussian", "Laplace", "box", "two-point")
 """The priors of the gallery that are shown."""
 

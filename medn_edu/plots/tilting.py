@@ -25,8 +25,6 @@ from medn_edu.plots.shrinkage import (
 from medn_edu.plots.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import GaussianPrior, Prior, SpikeSlabPrior, TwoPointPrior
 
-__all__ = ["TiltedDensity", "Tilting", "TiltingFrame", "tilting_frame"]
-
 _ETA, _WEIGHT = 3.0, 4.0  # how far the axes reach
 _TOP = 0.82  # height of the highest density
 

@@ -32,15 +32,6 @@ from medn_edu.theory.norms import (
     touching_point,
 )
 
-__all__ = [
-    "Touching",
-    "TouchingFrame",
-    "draw_smaller_weight",
-    "draw_tangents",
-    "touching_frame",
-    "touching_kl",
-]
-
 LAMS = np.logspace(-1, 6, 29)
 """Constants of the Laplace prior at which the smaller weight is drawn."""
 

@@ -21,8 +21,6 @@ from matplotlib.transforms import IdentityTransform
 
 from medn_edu.plots.style import styled
 
-__all__ = ["SolverTrace", "draw_traces", "label_traces", "solver_title", "solver_traces"]
-
 _STYLES: dict[str, dict[str, Any]] = {
     "block_frank_wolfe": {"color": "#0072B2", "linestyle": "-", "marker": "o"},
 }

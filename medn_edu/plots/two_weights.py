@@ -48,13 +48,6 @@ from medn_edu.theory.two_weights import (
     worst_labellings,
 )
 
-__all__ = [
-    "PRIORS",
-    "TwoWeights",
-    "TwoWeightsFrame",
-    "two_weights_frame",
-]
-
 PRIORS = ("Gaussian", "Laplace", "box", "exponential", "two-point")
 """Names of the priors: N(0, 1), Laplace, uniform of variance 1, exponential of mean 1/2, and +-1."""
 

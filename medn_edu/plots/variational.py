@@ -26,14 +26,6 @@ from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import block_frank_wolfe, variational_laplace
 from medn_edu.theory.axi import LETTERS, axi_samples
 
-__all__ = [
-    "LAMS",
-    "N_PROGRAMS",
-    "Variational",
-    "VariationalTrail",
-    "variational_trail",
-]
-
 LAMS = (4, 9, 16, 36)
 """Constants of the Laplace prior that the explorer offers."""
 

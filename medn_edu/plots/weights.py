@@ -12,8 +12,6 @@ from matplotlib.image import AxesImage
 
 from medn_edu.plots.style import INK, SIGNED, styled
 
-__all__ = ["draw_transitions", "draw_weight_images", "weight_mosaic"]
-
 _MARGIN = 1  # empty pixels at the left, the right and below each image of the mosaic
 _HEADING = 0.34  # room above each image for its label, as a share of its height
 

@@ -31,8 +31,6 @@ from medn_edu.slacks import LinearSlack
 from medn_edu.solvers.textbook.l1_cutting_plane import l1_cutting_plane
 from medn_edu.theory import enumerate_problem
 
-__all__ = ["PRICES", "CuttingPlaneRound", "WorkingSets", "cutting_plane_rounds", "two_word_problem"]
-
 PRICES = (0.05, 0.3, 0.6, 1.0)
 """Constants C that the explorer offers."""
 

@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from medn_edu.priors.base import Prior
 
-__all__ = ["natural_scale", "slope", "solve_eta", "solve_kl"]
-
 Function = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
 
 _LONGEST_SCALE = 1e150

@@ -15,8 +15,6 @@ from numpy.random import Generator
 from medn_edu.checks import check_count, check_positive, check_rng
 from medn_edu.priors._numerics import slope, solve_kl
 
-__all__ = ["ClosedForm", "Prior", "check_factor"]
-
 Shape = tuple[int, ...]
 Index = np.ndarray | None
 

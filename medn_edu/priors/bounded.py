@@ -15,8 +15,6 @@ from scipy.special import bernoulli, expit, factorial, xlog1py
 from medn_edu.priors._numerics import solve_kl
 from medn_edu.priors.base import ClosedForm, Index, Shape, check_factor
 
-__all__ = ["BoxPrior", "TwoPointPrior"]
-
 # coth(x) - 1/x = sum_n c_n x^(2n - 1) with c_n = 4^n B_2n / (2n)!, used up to |x| = 1/2
 _EVEN = 2 * np.arange(1, 13)
 _LANGEVIN = 2.0**_EVEN * bernoulli(_EVEN[-1])[_EVEN] / factorial(_EVEN)

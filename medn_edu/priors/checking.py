@@ -11,8 +11,6 @@ from medn_edu.checks import shown
 from medn_edu.priors._numerics import natural_scale, slope
 from medn_edu.priors.base import Prior
 
-__all__ = ["check_prior"]
-
 _NEEDED = ("domain", "log_mgf", "mean", "variance", "kl", "value", "conjugate", "compiled")
 _TILTS = np.array([0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5])  # in natural scales
 _SHARES = np.array([0.25, 0.5, 0.75, 0.9])  # of the way to an end

@@ -14,8 +14,6 @@ from scipy.special import expit, logit
 from medn_edu.checks import as_numbers, check_positive, shown
 from medn_edu.priors.base import ClosedForm, Index, Prior, Shape, check_factor
 
-__all__ = ["GaussianPrior", "SpikeSlabPrior"]
-
 
 @dataclass(frozen=True, eq=False)
 class GaussianPrior(Prior):

@@ -13,8 +13,6 @@ from scipy.special import gammaln, k1e, kve
 
 from medn_edu.priors.base import ClosedForm, Index, Shape, check_factor
 
-__all__ = ["ExponentialPrior", "LaplacePrior", "NormalGammaPrior", "NormalInverseGaussianPrior"]
-
 
 class _VarianceGamma(ClosedForm):
     """Normal weights with gamma distributed variances: ``Lambda = -shape log(1 - eta^2 / lam)``."""

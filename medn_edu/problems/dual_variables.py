@@ -26,8 +26,6 @@ from medn_edu import inference
 from medn_edu.samples import LabelledSamples, Samples
 from medn_edu.samples.checks import are_positions
 
-__all__ = ["Dual", "DualVariables", "ModelDistributions"]
-
 
 class Dual(Protocol):
     """Any form of dual variables."""

@@ -47,8 +47,6 @@ from medn_edu.slacks import Slack, check_slack
 if TYPE_CHECKING:
     from medn_edu.problems.problem import Problem
 
-__all__ = ["Evaluation", "MarginLoss", "SoftMaxLoss", "score_rounding"]
-
 _NEGLIGIBLE = 1e-6  # rounding of a score, next to losses of 1
 
 

@@ -63,8 +63,6 @@ from medn_edu.problems.regularisers import (
 )
 from medn_edu.samples import LabelledSamples, WeightShape
 
-__all__ = ["Certificate", "Problem"]
-
 
 @dataclass(frozen=True, eq=False)
 class Certificate:

@@ -1,4 +1,4 @@
-r"""What weights cost: convex regularisers, each with its conjugate.
+"""What weights cost: convex regularisers, each with its conjugate.
 
 A problem adds a *regulariser* ``R(w)`` to its losses, and its dual subtracts the convex conjugate
 
@@ -32,17 +32,6 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from medn_edu.checks import check_nonnegative, check_positive
-
-__all__ = [
-    "ElasticNet",
-    "L1Norm",
-    "L2Norm",
-    "Regulariser",
-    "dual_scaling",
-    "minimum_norm_subgradient",
-    "soft_threshold",
-    "weight_bounds",
-]
 
 ROUNDING = 1e-9  # relative; how far outside its ball a point may be
 _LP_ROUNDING = 1e-8  # to which the dual variables of a linear program are accurate
@@ -138,7 +127,7 @@ class ElasticNet:
         kinks = self.l1 * np.abs(weights) - weights * np.clip(eta, -self.l1, self.l1)
         return float(squares @ squares) / (2 * self.l2) + float(kinks.sum())
 
-    # -- with squares: what the block solver asks of a prior -------------------------------------
+    # -- with squares: what the block solver asks of a prior; all weights have the same formulas --
 
     @property
     def domain(self) -> tuple[float, float]:
@@ -150,39 +139,21 @@ class ElasticNet:
         """Name and parameters of the formulas in compiled code."""
         return ("elastic_net", (self.l1, self.l2))
 
-    def log_mgf(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-        """Return the terms of the conjugate.
-
-        Parameters
-        ----------
-        eta, index : ndarray
-            As for `medn_edu.priors.Prior.log_mgf`; all weights have the same formulas.
-        """
+    def log_mgf(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
+        """Return the terms of the conjugate."""
         return np.square(soft_threshold(eta, self.l1)) / (2 * self.l2)
 
-    def mean(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-        """Return the weights that belong to ``eta``: the slope of the conjugate.
-
-        Parameters
-        ----------
-        eta, index : ndarray
-            As for `medn_edu.priors.Prior.log_mgf`; all weights have the same formulas.
-        """
+    def mean(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
+        """Return the weights that belong to ``eta``: the slope of the conjugate."""
         return soft_threshold(eta, self.l1) / self.l2
 
-    def variance(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-        """Return a bound on the curvature of the conjugate, ``1 / l2``.
-
-        Parameters
-        ----------
-        eta, index : ndarray
-            As for `medn_edu.priors.Prior.log_mgf`; all weights have the same formulas.
-        """
+    def variance(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
+        """Return a bound on the curvature of the conjugate, ``1 / l2``."""
         return np.full(np.shape(eta), 1 / self.l2)
 
 
 class L2Norm(ElasticNet):
-    """Half the squared L2 norm, the sum of squares, ``scale |w|_2^2 / 2``.
+    """The squared L2 norm, or sum of squares, times half the scale: ``scale |w|_2^2 / 2``.
 
     Parameters
     ----------

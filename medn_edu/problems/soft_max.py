@@ -24,15 +24,6 @@ from medn_edu.problems.losses import MarginLoss
 from medn_edu.problems.problem import Problem
 from medn_edu.slacks import LinearSlack
 
-__all__ = [
-    "Curvature",
-    "curvature",
-    "gap_estimate",
-    "hard_problem",
-    "smooth_part",
-    "softness",
-]
-
 
 def smooth_part(problem: Problem, weights: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the smooth part ``S(w)`` and its gradient.

@@ -14,18 +14,6 @@ import scipy.sparse as sp
 
 from medn_edu.checks import as_numbers
 
-__all__ = [
-    "MAGNITUDE",
-    "are_positions",
-    "as_list",
-    "as_matrix",
-    "check_edge_types",
-    "check_packed",
-    "check_parents",
-    "check_values",
-    "check_width",
-]
-
 MAGNITUDE = 1e100  # squares of larger numbers, and sums of them, come near the end of float64
 _N_EDGE_TYPES = 10_000  # each takes n_labels ** 2 weights, in use or not
 _MOST_FEATURES = 2**31 - 1  # columns are numbered by int32

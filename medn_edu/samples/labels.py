@@ -12,14 +12,6 @@ from medn_edu.checks import as_numbers, shown
 from medn_edu.samples.checks import MAGNITUDE, are_positions, as_list
 from medn_edu.samples.structures import LabelledSamples, Samples
 
-__all__ = [
-    "check_sample_weight",
-    "class_array",
-    "encode_labels",
-    "forbidden_to_allowed",
-    "label_samples",
-]
-
 _N_WEIGHTS = 10**8  # of all transitions together: 0.8 GB
 _SHOWN = 12  # labels in a sentence
 

@@ -14,8 +14,6 @@ from medn_edu.kernels.compress import compress_rows
 from medn_edu.samples import checks
 from medn_edu.samples.structures import Forest, Samples
 
-__all__ = ["pack"]
-
 _CHUNK_NUMBERS = 2**17  # dense rows are compressed while they are in a processor's cache
 
 

@@ -21,14 +21,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from medn_edu.samples.checks import are_positions, check_packed
-
-__all__ = ["Forest", "LabelledSamples", "Samples", "WeightShape"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,58 +87,45 @@ class WeightShape:
         return np.concatenate([coef.ravel(), transitions.ravel()])
 
 
+# Types of the arrays of `Packed`, in their order.
 _KINDS = (np.float64, np.int32, np.int64, np.int64, np.int64, np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class Packed:
+class Packed(NamedTuple):
     """The arrays of packed samples as kernels want them: C-contiguous and writeable.
 
     A read-only array (such as joblib's memory maps) would be another type to numba, and every
     kernel would be compiled once more.  ``sources`` are the arrays of which these are copies or views.
     """
 
-    arrays: tuple[
-        np.ndarray, ...
-    ]  # values, columns, row starts, sample offsets, parents, edge types
+    data: np.ndarray  # values of the node features,
+    indices: np.ndarray  # their columns,
+    indptr: np.ndarray  # and where the row of each node starts
+    offsets: np.ndarray  # where each sample's nodes start
+    parents: np.ndarray  # of each node, -1 at roots
+    edge_types: np.ndarray  # of the edge from each node's parent
     sources: tuple[np.ndarray, ...]
 
     @classmethod
     def of(cls, sources: tuple[np.ndarray, ...], before: Packed | None = None) -> Packed:
         """Pack arrays; copies made ``before`` of the same read-only arrays are taken over."""
-        arrays = []
+        arrays: list[Any] = []
         for k, (array, kind) in enumerate(zip(sources, _KINDS, strict=True)):
             if before and array is before.sources[k] and not array.flags.writeable:
-                arrays.append(before.arrays[k])
+                arrays.append(before[k])
             else:
                 arrays.append(np.require(array, dtype=kind, requirements=["C", "A", "W"]))
-        return cls(tuple(arrays), sources)
+        return cls._make([*arrays, sources])
 
     @property
     def features(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values, columns and row starts of the node features."""
-        data, indices, indptr, *_ = self.arrays
-        return data, indices, indptr
+        return self.data, self.indices, self.indptr
 
     @property
     def forest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Parents, edge types and sample offsets."""
         return self.parents, self.edge_types, self.offsets
-
-    @property
-    def offsets(self) -> np.ndarray:
-        """Where each sample's nodes start."""
-        return self.arrays[3]
-
-    @property
-    def parents(self) -> np.ndarray:
-        """Parent of each node, -1 at roots."""
-        return self.arrays[4]
-
-    @property
-    def edge_types(self) -> np.ndarray:
-        """Type of the edge from each node's parent."""
-        return self.arrays[5]
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ with an underscore hold what solvers share.
 **To add a solver,** write a generator ``name(problem, ...)`` that yields `Iterate`, export it here, and
 give it a name where a model chooses.  In `M3N_SOLVERS` it takes ``rng``, and its iterates say how to get
 at dual variables (``dual``), because a margin loss is certified by them.  In ``estimators/crf.py`` it
-takes ``warm_start``, the weights.
+takes ``warm_start``, the weights; one for squares also ``change_tol``, as `lbfgs` does.
 """
 
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe

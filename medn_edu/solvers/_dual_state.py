@@ -33,8 +33,6 @@ from medn_edu.solvers._training import (
 )
 from medn_edu.solvers.line_search import highest_point
 
-__all__ = ["DualState"]
-
 
 class DualState:
     """All arrays the kernels work on.  Its methods call the kernels, and enlarge a full arena."""

@@ -27,8 +27,6 @@ from medn_edu.problems import Problem, soft_max
 from medn_edu.results import OVERFLOW
 from medn_edu.samples import LabelledSamples
 
-__all__ = ["InitialHessian"]
-
 MAX_GRAM_FEATURES = 500  # with more, the feature factor is a diagonal
 MAX_GRAM_NODES = 8192  # nodes from which the feature factor is estimated
 

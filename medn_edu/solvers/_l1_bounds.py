@@ -12,8 +12,6 @@ from medn_edu.problems import DualVariables, L1Norm, Problem
 from medn_edu.results import Iterate, SolveResult
 from medn_edu.solvers._training import check_linear_slack, check_warm_start, scaled_to_fit
 
-__all__ = ["Bounds", "check_l1_problem"]
-
 
 def check_l1_problem(problem: Problem, warm_start: SolveResult | None) -> None:
     """Refuse a problem that is not L1-M3N, and a start that is not a solution."""

@@ -25,16 +25,6 @@ from medn_edu.results import Iterate
 from medn_edu.solvers._l1_bounds import Bounds
 from medn_edu.solvers._training import scaled_to_fit
 
-__all__ = [
-    "SMOOTHING",
-    "WARM_SMOOTHING",
-    "LinearProgram",
-    "ProgramError",
-    "ProgramSolution",
-    "cut",
-    "serial_highs",
-]
-
 SMOOTHING = 0.8  # measured on 100 words of the OCR letters
 WARM_SMOOTHING = 0.5  # less from a solution on, which is nearer but not the end
 _PRECISION = 1e-9  # violations below this share of the largest loss are rounding

@@ -30,8 +30,6 @@ from medn_edu.problems.regularisers import minimum_norm_subgradient
 from medn_edu.results import STUCK, Iterate
 from medn_edu.samples import LabelledSamples
 
-__all__ = ["REFRESH_AT", "Pair", "Point", "Steps", "backtrack", "history_length", "quasi_newton"]
-
 REFRESH_AT = (0, 8)  # iterations at which the initial Hessian is computed
 HISTORY_BYTES = 2**27  # for the pairs (s, y); never fewer than 5 pairs are kept
 ENOUGH_DECREASE = 1e-4

@@ -17,18 +17,6 @@ from medn_edu.problems import DualVariables, Problem
 from medn_edu.samples import LabelledSamples, WeightShape
 from medn_edu.slacks import LinearSlack
 
-__all__ = [
-    "check_linear_slack",
-    "check_warm_start",
-    "kernel_order",
-    "public_order",
-    "scaled_to_fit",
-    "starting_point",
-    "tilted_prior",
-    "training_blocks",
-    "workspace",
-]
-
 
 def training_blocks(problem: Problem, gram_budget: int = 0) -> Blocks:
     """Collect what kernels read, and compute the Gram matrices that pay and fit into so many bytes."""

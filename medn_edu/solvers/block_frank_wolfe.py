@@ -50,8 +50,6 @@ from medn_edu.problems import DualVariables, Problem
 from medn_edu.results import Iterate
 from medn_edu.solvers._dual_state import DualState
 
-__all__ = ["block_frank_wolfe"]
-
 # All measured on the OCR letters; the optimum does not depend on them, times do, and only mildly.
 _SMALL = 0.3  # gaps below this share of the average are small,
 _REFRESH = 3  # and blocks with small gaps are visited every so many passes

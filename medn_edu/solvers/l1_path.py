@@ -43,8 +43,6 @@ from medn_edu.solvers._l1_bounds import Bounds, check_l1_problem
 from medn_edu.solvers._linear_program import WARM_SMOOTHING, LinearProgram, cut
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 
-__all__ = ["l1_path"]
-
 # Measured on 100 words of the OCR letters; the solution does not depend on them, times do.
 _START = 10.0  # the first lam, as a multiple of (K / objective at w = 0)^2
 _GROWTH = 4.0  # by which lam grows

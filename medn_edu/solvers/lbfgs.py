@@ -39,8 +39,6 @@ from medn_edu.solvers._quasi_newton import (
     starting_weights,
 )
 
-__all__ = ["lbfgs", "two_loops"]
-
 ENOUGH_FLATTENING = 0.9
 FLOOR = 1e-4  # least curvature relative to the largest
 ROUNDING = 1e-12  # what is left of a gradient below this share of its terms says nothing

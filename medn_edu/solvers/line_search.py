@@ -20,8 +20,6 @@ from medn_edu.kernels.line_search import (
     next_step,
 )
 
-__all__ = ["highest_point"]
-
 
 def highest_point(
     slope: Callable[[float], tuple[float, float]],

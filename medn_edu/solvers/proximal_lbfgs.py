@@ -50,8 +50,6 @@ from medn_edu.solvers._quasi_newton import (
     starting_weights,
 )
 
-__all__ = ["proximal_lbfgs"]
-
 # Chosen among about twenty settings on the OCR letters with lam = 1, the training that the benchmark
 # times.  The neighbouring settings took up to a quarter more evaluations, or had not converged by then.
 FLOOR = 1e-3  # least curvature relative to the largest

@@ -35,18 +35,6 @@ from medn_edu.priors import Prior
 from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack
 
-__all__ = [
-    "AXI",
-    "HABIT",
-    "LETTERS",
-    "WORDS",
-    "TinyWord",
-    "axi_problem",
-    "axi_samples",
-    "labelling_scores",
-    "text",
-]
-
 LETTERS = "axi"
 """The labels, in the order of their codes."""
 

@@ -49,12 +49,8 @@ import numpy as np
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 from medn_edu.theory.medn import EnumeratedProblem
 
-__all__ = ["Atom", "block_step", "dense", "start"]
-
-N_STEPS, SPREAD_LEFT = (
-    20,
-    0.1,
-)  # pairwise steps: how many, and which share of the spread may be left
+N_STEPS = 20  # pairwise steps: how many,
+SPREAD_LEFT = 0.1  # and which share of the spread may be left
 N_EVALUATIONS, SMALL_SLOPE, INSIDE = 60, 0.1, 0.99  # line search
 ROUNDING, SLOPE_ROUNDING = 1e-13, 1e-9  # what counts as zero
 

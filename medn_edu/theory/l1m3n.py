@@ -49,8 +49,6 @@ from medn_edu.checks import check_positive
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.medn import EnumeratedProblem
 
-__all__ = ["ProgramSolution", "solve_l1_ball", "solve_l1m3n", "solve_squared_l1"]
-
 _ROUNDING = 1e-10  # relative; how closely a lower bound counts as reached
 _MOST_BALLS = 200
 

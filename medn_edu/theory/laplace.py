@@ -74,17 +74,6 @@ from scipy.special import erfc
 
 from medn_edu.checks import check_positive
 
-__all__ = [
-    "best_tau",
-    "bound_by_quadrature",
-    "gaussian_kl",
-    "jensen_bound",
-    "jensen_gap",
-    "q_density",
-    "scale_mixture",
-    "tau_density",
-]
-
 # Points for integrals over tau: log(sqrt(lam tau)), where all integrands here are smooth and their ends
 # negligible, so that the trapezoidal rule errs by no more than rounding.
 _U = np.linspace(-40.0, 6.0, 9201)

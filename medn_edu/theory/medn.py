@@ -83,14 +83,6 @@ from medn_edu.priors import Prior
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 
-__all__ = [
-    "EnumeratedProblem",
-    "ShippedSlack",
-    "enumerate_problem",
-    "p1_value",
-    "tilt",
-]
-
 ShippedSlack = LinearSlack | QuadraticSlack | ExponentialSlack
 
 

@@ -18,8 +18,6 @@ from medn_edu.priors import Prior
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack
 
-__all__ = ["ReferenceSolution", "legendre", "solve_dual", "solve_primal"]
-
 
 @dataclass(frozen=True, eq=False)
 class ReferenceSolution:

@@ -39,8 +39,6 @@ import numpy as np
 
 from medn_edu.checks import check_positive
 
-__all__ = ["project_l1_ball", "project_l2_ball"]
-
 
 def project_l1_ball(v: np.ndarray, radius: float) -> np.ndarray:
     """Return the point of the L1 ball nearest to ``v``, by sorting.

@@ -41,24 +41,6 @@ from scipy.special import logsumexp, softmax
 
 from medn_edu.samples import Samples
 
-__all__ = [
-    "Tree",
-    "all_scores",
-    "best_labelling",
-    "draw_labelling",
-    "enumerated_best",
-    "enumerated_k_best",
-    "enumerated_log_partition",
-    "enumerated_marginals",
-    "enumerated_probabilities",
-    "gibbs_transition",
-    "k_best",
-    "labellings",
-    "log_partition",
-    "marginals",
-    "score",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Tree:

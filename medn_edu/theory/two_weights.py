@@ -30,17 +30,6 @@ from medn_edu.theory.axi import WORDS, TinyWord, text
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_dual
 
-__all__ = [
-    "Slot",
-    "exact_dual_variables",
-    "share_missing",
-    "support_dual_variables",
-    "tilted_density",
-    "tilted_mode",
-    "tilted_points",
-    "worst_labellings",
-]
-
 _TIGHT = 2e-3  # margins as near as this to the least one are tight
 _ROUNDING = 2e-3  # shares of C below this are what the solver's accuracy leaves
 

@@ -29,8 +29,6 @@ from medn_edu.checks import check_count, check_positive
 from medn_edu.priors import GaussianPrior, Prior
 from medn_edu.theory.laplace import best_tau
 
-__all__ = ["cheapest_mean", "one_weight_bounds", "one_weight_tangents"]
-
 
 def cheapest_mean(prior: Prior, C: float) -> float:
     r"""Return the mean of least cost :math:`\Lambda^*(\mu) + C \max(0, 1 - \mu)`.

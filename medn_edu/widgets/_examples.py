@@ -13,8 +13,6 @@ import numpy as np
 from medn_edu.datasets import Handwriting, load_digit_words, load_handwriting
 from medn_edu.estimators import CRF, M3N
 
-__all__ = ["digit_word", "growing_models", "two_models"]
-
 WORD = 81  # of the test words: wrong without transitions, right with them, wrong with too much
 
 

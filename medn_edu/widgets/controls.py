@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-__all__ = ["Check", "Choice", "Control", "Slider", "Time", "as_control"]
-
 MOST_VALUES = 2001
 
 

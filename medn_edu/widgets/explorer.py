@@ -40,8 +40,6 @@ from medn_edu.plots.layers import Layers
 from medn_edu.widgets.controls import Control, as_control
 from medn_edu.widgets.films import gif, save_film
 
-__all__ = ["Explorer", "Frame", "Lesson"]
-
 HERE = pathlib.Path(__file__).parent
 DPI = 120  # a little more than the screen's 96: sharp, and still quick to render
 CSS_DPI = 96

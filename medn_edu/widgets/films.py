@@ -19,8 +19,6 @@ from PIL import Image
 
 from medn_edu.files import write_atomically
 
-__all__ = ["gif", "mp4", "save_film"]
-
 _MP4 = {"preset": "veryslow", "crf": "20", "tune": "animation", "threads": "1"}
 
 

@@ -18,8 +18,6 @@ from medn_edu.theory.axi import WORDS
 from medn_edu.widgets.controls import Check, Choice, Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["frank_wolfe"]
-
 
 def frank_wolfe() -> Explorer:
     """Return an explorer of block-coordinate Frank-Wolfe on the dual of three tiny words.

@@ -16,8 +16,6 @@ from medn_edu.plots.l1_path import (
 from medn_edu.widgets.controls import Choice, Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["l1_path"]
-
 _SMALL = 1e-3
 
 

@@ -15,8 +15,6 @@ from medn_edu.widgets._examples import digit_word
 from medn_edu.widgets.controls import Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["best_path"]
-
 
 def best_path(
     model: Any = None,

@@ -7,8 +7,6 @@ from medn_edu.theory.axi import AXI
 from medn_edu.widgets.controls import Slider, Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["losses"]
-
 _STEP = 0.05
 
 

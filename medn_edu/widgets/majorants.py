@@ -14,8 +14,6 @@ from medn_edu.plots.majorants import (
 from medn_edu.widgets.controls import Choice, Slider, Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["majorants"]
-
 _OFFSET = 0.5 + np.log(2) - 0.5 * np.log(2 * np.pi)  # what the bound loses at mean 0
 
 

@@ -9,8 +9,6 @@ from medn_edu.theory.axi import WORDS
 from medn_edu.widgets.controls import Choice, Slider, Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["margins"]
-
 
 def margins() -> Explorer:
     """Return an explorer of a three-letter word's lattice and of its margins.

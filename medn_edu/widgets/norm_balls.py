@@ -8,8 +8,6 @@ from medn_edu.plots.touching import Touching, TouchingFrame, touching_frame
 from medn_edu.widgets.controls import Slider, Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["norm_balls"]
-
 
 def norm_balls() -> Explorer:
     """Return an explorer of the KL ball between the L2 and the L1 ball, and of lines that touch them.

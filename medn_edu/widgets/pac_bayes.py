@@ -16,8 +16,6 @@ from medn_edu.plots.bound_terms import (
 from medn_edu.widgets.controls import Choice, Control, Slider
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["pac_bayes_terms"]
-
 _DIVERGENCES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 _RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from PIL import Image
 
-__all__ = ["Picture", "SavedPicture"]
-
 CSS_DPI = 96
 DPI = 144
 SAVED_DPI = 150  # of figures in files, as the style sheet has it

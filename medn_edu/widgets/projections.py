@@ -8,8 +8,6 @@ from medn_edu.plots.projections import ProjectionFrame, Projections, projection_
 from medn_edu.widgets.controls import Slider, Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["projections"]
-
 _NAMES = ("w₁", "w₂")
 
 

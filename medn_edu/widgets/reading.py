@@ -12,8 +12,6 @@ from medn_edu.widgets._examples import two_models
 from medn_edu.widgets.controls import Choice, Slider
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["read_words"]
-
 
 def read_words(
     models: Mapping[str, Any] | None = None,

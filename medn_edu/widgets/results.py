@@ -25,8 +25,6 @@ from medn_edu.widgets.controls import Check, Choice, Control
 from medn_edu.widgets.explorer import Explorer, Lesson
 from medn_edu.widgets.picture import SavedPicture
 
-__all__ = ["ocr_results", "study_picture", "synthetic_results"]
-
 Rows = Iterable[Mapping[str, Any]]
 
 _MODELS = (

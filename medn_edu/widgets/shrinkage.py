@@ -9,8 +9,6 @@ from medn_edu.plots.tilting import Tilting, TiltingFrame, tilting_frame
 from medn_edu.widgets.controls import Check, Choice, Slider, Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["shrinkage"]
-
 
 def shrinkage() -> Explorer:
     """Return an explorer of the gallery of priors: tilt one by ``eta`` and watch its mean.

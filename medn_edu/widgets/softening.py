@@ -12,8 +12,6 @@ from medn_edu.theory.axi import AXI, labelling_scores
 from medn_edu.widgets.controls import Check, Control, Slider
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["softening"]
-
 TEMPERATURES = (*(2.0 ** (1 - k / 3) for k in range(22)), 0.0)
 """From 2 down to 1/64, each a cube root of two cooler than the one before; then 0, the maximum."""
 

@@ -8,8 +8,6 @@ from medn_edu.plots.tangents import PRIORS, Tangents, tangent_frame
 from medn_edu.widgets.controls import Choice, Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["tangents"]
-
 
 def tangents() -> Explorer:
     """Return an explorer of ``Lambda``: tilt a prior, and read height, slope and intercept.

@@ -9,8 +9,6 @@ from medn_edu.theory.axi import WORDS
 from medn_edu.widgets.controls import Choice, Control, Slider
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["two_weights"]
-
 _PRICES = (
     *(0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85),
     *(1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0),

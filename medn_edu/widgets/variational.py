@@ -14,8 +14,6 @@ from medn_edu.plots.variational import (
 from medn_edu.widgets.controls import Choice, Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["variational"]
-
 
 def variational() -> Explorer:
     """Return an explorer of Algorithm 1 on three words of three letters.

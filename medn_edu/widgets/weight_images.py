@@ -14,8 +14,6 @@ from medn_edu.widgets._examples import growing_models
 from medn_edu.widgets.controls import Control
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["weight_images"]
-
 
 def weight_images(
     models: Mapping[int, Any] | None = None, shape: tuple[int, int] = (16, 8)

@@ -6,8 +6,6 @@ from medn_edu.plots.working_sets import PRICES, CuttingPlaneRound, WorkingSets, 
 from medn_edu.widgets.controls import Choice, Time
 from medn_edu.widgets.explorer import Explorer, Lesson
 
-__all__ = ["working_sets"]
-
 
 def working_sets() -> Explorer:
     """Return an explorer of the cutting plane method on a problem of two weights.

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["chain_cases", "chain_score", "lists_labellings"]
-
 
 def chain_score(node: np.ndarray, edge: np.ndarray, labels: Sequence[int] | np.ndarray) -> float:
     """Return the score of a labelling: its node potentials and its transitions."""

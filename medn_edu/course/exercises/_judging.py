@@ -12,8 +12,6 @@ import numpy as np
 
 from medn_edu.course.progress import note_solved
 
-__all__ = ["Verdict", "agrees", "check", "judge_function", "judge_number", "without_warnings"]
-
 Verdict = tuple[bool, str]
 
 

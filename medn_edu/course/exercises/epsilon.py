@@ -10,14 +10,6 @@ from scipy.special import logsumexp, softmax
 
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 
-__all__ = [
-    "check_cooler",
-    "check_soft_gap",
-    "check_soft_hinge",
-    "check_temperature_for",
-    "check_two_scores",
-]
-
 
 @check
 def check_two_scores(answer: Any) -> Verdict:

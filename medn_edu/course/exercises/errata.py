@@ -8,8 +8,6 @@ import numpy as np
 
 from medn_edu.course.exercises._judging import Verdict, check, judge_function
 
-__all__ = ["check_best_alpha", "check_message", "check_slope"]
-
 
 @check
 def check_best_alpha(answer: Any) -> Verdict:

@@ -15,14 +15,6 @@ from medn_edu.course.exercises._judging import (
     without_warnings,
 )
 
-__all__ = [
-    "check_block_gap",
-    "check_block_update",
-    "check_line_search",
-    "check_relative_gap",
-    "check_room",
-]
-
 
 @check
 def check_relative_gap(answer: Any) -> Verdict:

@@ -15,14 +15,6 @@ from medn_edu.course.exercises._judging import (
     without_warnings,
 )
 
-__all__ = [
-    "check_cheapest_mean",
-    "check_conjugate",
-    "check_exact_zeros",
-    "check_kl_norm_at_zero",
-    "check_kl_slope",
-]
-
 _DIFFERS = "some results differ; try it on one pair of numbers, on paper."
 
 

@@ -9,14 +9,6 @@ import numpy as np
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
-__all__ = [
-    "check_em_update",
-    "check_l1_constant",
-    "check_l1_projection",
-    "check_threshold",
-    "check_weight_bounds",
-]
-
 _DIFFERS = "some results differ; try it on two weights, on paper."
 
 

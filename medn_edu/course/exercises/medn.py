@@ -9,14 +9,6 @@ import numpy as np
 
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 
-__all__ = [
-    "check_alpha_step",
-    "check_d1_value",
-    "check_duality_gap",
-    "check_mean_from_alpha",
-    "check_tight_labellings",
-]
-
 _DIFFERS = "some results differ; try it on aax alone, with alpha = 1, on paper."
 
 

@@ -11,13 +11,6 @@ import numpy as np
 from medn_edu.course.exercises._chains import chain_cases, chain_score
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 
-__all__ = [
-    "check_best_path",
-    "check_early_stopping",
-    "check_error_share",
-    "check_words_right",
-]
-
 
 @check
 def check_words_right(answer: Any) -> Verdict:

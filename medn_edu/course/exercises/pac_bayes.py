@@ -14,14 +14,6 @@ from medn_edu.course.exercises._chains import chain_cases, chain_score
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 from medn_edu.theory.bounds import kl_inverse
 
-__all__ = [
-    "check_averaging",
-    "check_kl_inverse",
-    "check_margin",
-    "check_n_draws",
-    "check_quiet_coin",
-]
-
 _N_THROWS, _DELTA = 50, 0.05
 _LETTERS, _LABELS, _C, _GAMMA = 5, 26, 20.0, 1.0
 

@@ -8,13 +8,6 @@ import numpy as np
 
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 
-__all__ = [
-    "check_equal_variance",
-    "check_eta_for_mean",
-    "check_posterior_mean",
-    "check_tilted_mean",
-]
-
 _OVERFLOW = (
     "right while numbers are small, but e^2000 overflows; subtract the largest exponent from all of "
     "them first."

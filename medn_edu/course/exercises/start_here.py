@@ -9,8 +9,6 @@ import numpy as np
 from medn_edu.course.exercises._chains import chain_cases, chain_score
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 
-__all__ = ["check_count_labellings", "check_just_enough", "check_labelling_score"]
-
 
 @check
 def check_count_labellings(answer: Any) -> Verdict:

@@ -15,14 +15,6 @@ from medn_edu.course.exercises._chains import (
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 from medn_edu.inference import add_loss
 
-__all__ = [
-    "check_jump",
-    "check_loss_augmented",
-    "check_shortfall",
-    "check_viterbi",
-    "check_word_score",
-]
-
 
 @check
 def check_word_score(answer: Any) -> Verdict:

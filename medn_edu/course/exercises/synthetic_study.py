@@ -10,14 +10,6 @@ import numpy as np
 
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 
-__all__ = [
-    "check_chance",
-    "check_cross_validation",
-    "check_honest_error",
-    "check_paired_error",
-    "check_paired_interval",
-]
-
 
 @check
 def check_chance(answer: Any) -> Verdict:

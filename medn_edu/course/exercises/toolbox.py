@@ -8,14 +8,6 @@ import numpy as np
 
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 
-__all__ = [
-    "check_closest",
-    "check_coin_divergence",
-    "check_multiplier",
-    "check_tangent",
-    "check_tilted_coin",
-]
-
 
 @check
 def check_coin_divergence(answer: Any) -> Verdict:

@@ -10,14 +10,6 @@ from scipy.special import logsumexp, softmax
 from medn_edu.course.exercises._chains import lists_labellings
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 
-__all__ = [
-    "check_log_loss_gradient",
-    "check_log_partition",
-    "check_log_z",
-    "check_m3n_dual",
-    "check_structured_hinge",
-]
-
 
 @check
 def check_log_z(answer: Any) -> Verdict:

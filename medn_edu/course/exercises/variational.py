@@ -10,14 +10,6 @@ import numpy as np
 from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
 from medn_edu.theory.laplace import gaussian_kl, jensen_bound
 
-__all__ = [
-    "check_algorithm_1",
-    "check_bound_value",
-    "check_expected_precision",
-    "check_resting_point",
-    "check_touching_mean",
-]
-
 _DIFFERS = "some results differ; try it on one pair of numbers, on paper."
 
 

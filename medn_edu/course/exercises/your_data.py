@@ -11,8 +11,6 @@ import scipy.sparse as sp
 
 from medn_edu.course.exercises._judging import Verdict, check, judge_function
 
-__all__ = ["check_bmes", "check_group_folds", "check_spaces", "check_window"]
-
 
 @check
 def check_bmes(answer: Any) -> Verdict:

@@ -41,11 +41,6 @@ from medn_edu.experiments.claims.rules import (
 from medn_edu.experiments.claims.scores import Estimate, Unit, mean_interval, paired
 from medn_edu.experiments.claims.verdicts import Verdict, about, bounded, decide
 
-__all__ = [
-    "BestError", "BestIsBetter", "BestIsComparable", "ErrorRange", "Quicker", "RangeSmaller",
-    "ScalesWorse", "Takes", "TimeRange", "TimeTrend",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class BestError(OfAlgorithm):

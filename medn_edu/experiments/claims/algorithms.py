@@ -24,11 +24,6 @@ from medn_edu.experiments.claims.rules import (
 )
 from medn_edu.experiments.claims.verdicts import Verdict, decide
 
-__all__ = [
-    "CHAINS", "OCR", "TITLES", "CanDiscard", "CountsAsPrinted", "KeepsTail", "OfAlgorithm",
-    "SimilarCounts", "Truncation", "algorithm_rows", "fits_of", "known_rows",
-]  # fmt: skip
-
 CHAINS, OCR = "chains-correlated", "ocr-100"
 TITLES = {CHAINS: "synthetic set 1", OCR: "OCR100"}
 _N_IRRELEVANT = 140

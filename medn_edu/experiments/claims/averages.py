@@ -14,10 +14,6 @@ import numpy as np
 from medn_edu.experiments.claims.rules import Names, Row, known
 from medn_edu.experiments.claims.scores import Estimate, jackknife
 
-__all__ = [
-    "GROUP", "N_RELEVANT", "SHOWN", "average_weights", "known_weights", "of_averages", "true_weights",
-]  # fmt: skip
-
 SHOWN = "correlated-10-0"
 """The data set whose weights are kept."""
 

@@ -9,8 +9,6 @@ from typing import Any
 from medn_edu.experiments.claims.rules import Untested, model_names
 from medn_edu.experiments.claims.verdicts import UNTESTED, Verdict, combine, untested
 
-__all__ = ["PAPERS", "Claim", "at_optimum", "judge"]
-
 PAPERS = {
     "medn": "MEDN (Zhu and Xing, JMLR 2009)",
     "lapm3n": "LapM3N (Zhu, Xing and Zhang, ICML 2008)",

@@ -25,8 +25,6 @@ from medn_edu.experiments.claims.rules import (
 from medn_edu.experiments.claims.scores import Estimate, Scores, mean_interval
 from medn_edu.experiments.claims.verdicts import Verdict, bounded, combine
 
-__all__ = ["MARKS", "MoreStable", "Overfits", "Sensitive", "Steady"]
-
 MARKS = ("change_errors", "loss_errors")
 """Columns of ``ocr-overfitting`` with errors along training, at the marks of either axis."""
 

@@ -36,8 +36,6 @@ from medn_edu.experiments.claims.scores import (
 from medn_edu.experiments.claims.verdicts import Verdict, about, bounded
 from medn_edu.intervals import deviation
 
-__all__ = ["Better", "Comparable", "Falls", "LargestGain", "Near"]
-
 
 @dataclass(frozen=True)
 class Better(InPairs):

@@ -10,8 +10,6 @@ import numpy as np
 
 from medn_edu.experiments.claims.scores import Scores, scores_of
 
-__all__ = ["Finding", "Row", "Tables", "at_size", "constants_of", "errors", "gap", "mean_error"]
-
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 

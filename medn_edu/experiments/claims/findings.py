@@ -18,8 +18,6 @@ from medn_edu.experiments.claims.findings_ocr import OCR_FINDINGS
 from medn_edu.experiments.claims.findings_synthetic import SYNTHETIC_FINDINGS
 from medn_edu.experiments.claims.verdicts import MIXED
 
-__all__ = ["FINDINGS", "LOOKED_AT", "Finding", "finding_of"]
-
 LOOKED_AT = ("priors",)
 """Studies that no claim is about, but findings look at."""
 

@@ -20,8 +20,6 @@ from medn_edu.experiments.claims.finding import (
 from medn_edu.experiments.claims.scores import scores_of
 from medn_edu.experiments.claims.verdicts import MIXED, Verdict
 
-__all__ = ["OCR_FINDINGS"]
-
 _SPREAD = (
     "CRF", "L2-CRF", "L1-CRF", "M3N sub-gradient", "L1-M3N EM", "L1-M3N sub-gradient",
     "LapMEDN sub-gradient",

@@ -17,8 +17,6 @@ from medn_edu.experiments.claims.finding import (
 )
 from medn_edu.experiments.claims.findings_weights import WEIGHT_FINDINGS
 
-__all__ = ["SYNTHETIC_FINDINGS"]
-
 _IID = "synthetic-iid"
 _GROUPS = "synthetic-correlated"
 _LARGEST_LAM = 300.0  # what C = 1 was tried with ends below

@@ -10,8 +10,6 @@ from medn_edu.experiments.claims.averages import GROUP, N_RELEVANT, average_weig
 from medn_edu.experiments.claims.finding import Finding, Tables, constants_of, errors, mean_error
 from medn_edu.experiments.claims.weights import UnlikeTruth
 
-__all__ = ["WEIGHT_FINDINGS"]
-
 _GROUPS = "synthetic-correlated"
 
 

@@ -22,17 +22,6 @@ from medn_edu.experiments.results import RANGES
 from medn_edu.experiments.stored import stored_rows
 from medn_edu.experiments.tables import markdown_table, read_csv, text_table
 
-__all__ = [
-    "Entry",
-    "details",
-    "entries",
-    "is_late",
-    "ledger_text",
-    "load_tables",
-    "overview",
-    "unfinished",
-]
-
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 

@@ -15,8 +15,6 @@ from medn_edu.experiments.claims.inventory.shared import MUCH, SLIGHTLY
 from medn_edu.experiments.claims.rules import points_text
 from medn_edu.experiments.claims.weights import LARGE, SimilarWeights, SmallIrrelevant, UnlikeTruth
 
-__all__ = ["UNITS", "margins"]
-
 UNITS = {
     "points": "difference of two rates of wrong labels, in percentage points",
     "% of labels": "a rate of wrong labels",

@@ -26,11 +26,6 @@ import numpy as np
 from medn_edu.experiments.claims.scores import GENERATOR, Scores, scores_of
 from medn_edu.experiments.claims.verdicts import FAILS, MIXED, Verdict, combine, untested
 
-__all__ = [
-    "POINTS", "AllOf", "EitherOf", "InPairs", "Names", "OneByOne", "Row", "Rule", "TooLittleError",
-    "Untested", "known", "listed", "mean_of", "model_names", "points_text", "scores_with", "too_few",
-]  # fmt: skip
-
 POINTS = "points"
 Row = Mapping[str, Any]
 Names = tuple[str, ...]

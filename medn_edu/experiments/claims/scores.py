@@ -17,11 +17,6 @@ import numpy as np
 
 from medn_edu.intervals import half_interval, student_quantile
 
-__all__ = [
-    "GENERATOR", "Estimate", "Scores", "difference_interval", "jackknife", "mean_interval",
-    "paired", "scores_of",
-]  # fmt: skip
-
 GENERATOR = "generating model"
 """Stands among the models for the one that made the labels."""
 

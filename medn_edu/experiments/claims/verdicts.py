@@ -8,22 +8,6 @@ from dataclasses import dataclass, replace
 
 from medn_edu.experiments.claims.scores import Estimate
 
-__all__ = [
-    "FAILS",
-    "HOLDS",
-    "MIXED",
-    "STATUSES",
-    "UNTESTED",
-    "Verdict",
-    "about",
-    "bounded",
-    "combine",
-    "decide",
-    "place",
-    "untested",
-    "within",
-]
-
 HOLDS = "holds"
 MIXED = "mixed"
 FAILS = "does not hold here"

@@ -31,11 +31,6 @@ from medn_edu.experiments.claims.rules import (
 from medn_edu.experiments.claims.scores import Estimate, jackknife
 from medn_edu.experiments.claims.verdicts import Verdict, bounded, combine, decide
 
-__all__ = [
-    "LARGE", "AllNonZero", "EqualVariances", "GroupedVariances", "LargerWeights", "MoreLargeWeights",
-    "SimilarWeights", "SmallIrrelevant", "UnlikeTruth",
-]  # fmt: skip
-
 LARGE = 0.1
 """From what part on, of the model's own largest average weight, a weight is large."""
 _LAST_DIGIT = 1.01e-4  # of a number with five digits, at most

@@ -23,8 +23,6 @@ from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples,
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import block_frank_wolfe, variational_laplace
 
-__all__ = ["ITERATIONS", "BothLaplaceMEDNs"]
-
 ITERATIONS = (1, 2, 3, 5, 10, 20)
 """Numbers of iterations at which the variational method is looked at."""
 

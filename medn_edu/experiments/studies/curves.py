@@ -38,8 +38,6 @@ from medn_edu.plots.shrinkage import (
 )
 from medn_edu.priors import GaussianPrior, LaplacePrior, Prior
 
-__all__ = ["CURVES", "run_curves"]
-
 _LAM = 4.0  # of the gallery: one of the two of Fig. 1
 _N_POINTS = 121
 

@@ -12,8 +12,6 @@ from typing import Any
 
 from medn_edu.estimators import L1M3N
 
-__all__ = ["SMALL", "l1_em"]
-
 SMALL = 1e-4
 """What the paper calls dead, for variances and for weights."""
 

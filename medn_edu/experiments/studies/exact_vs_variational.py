@@ -51,8 +51,6 @@ from medn_edu.experiments.studies.exact_vs_variational_reports import (
     report_variational,
 )
 
-__all__ = ["VARIATIONAL_STUDY"]
-
 _CHAIN_CS = (1.0, 0.1, 10.0)
 _SETS = tuple(f"correlated-10-{number}" for number in range(N_SETS))
 _MODEL = "LapMEDN"

@@ -20,22 +20,6 @@ from medn_edu.experiments.selection import read_constants
 from medn_edu.experiments.studies.both_laplace import ITERATIONS
 from medn_edu.intervals import deviation
 
-__all__ = [
-    "CHAINS",
-    "COLUMNS",
-    "KEPT",
-    "LAMS",
-    "N_SETS",
-    "N_WORD_SETS",
-    "OCR",
-    "TITLES",
-    "Group",
-    "groups_of",
-    "numbers_of",
-    "table_of",
-    "values_of",
-]
-
 LAMS = (1.0, 9.0, 36.0, 268.0)
 """The constants: 1 and 268 are the ends of the papers' grid, 36 is that of their OCR."""
 

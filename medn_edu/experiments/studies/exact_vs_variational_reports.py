@@ -44,9 +44,6 @@ from medn_edu.plots.shrinkage import draw_cross, shrinkage_curve
 from medn_edu.plots.style import INK, MUTED, new_figure, save_figure, styled
 from medn_edu.priors import LaplacePrior, NormalGammaPrior
 
-__all__ = ["draw_kept_weights", "draw_variational", "report_variational"]
-
-
 # ---------------------------------------------------------------------------------------------
 # figures
 

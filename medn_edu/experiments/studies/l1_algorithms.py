@@ -59,9 +59,6 @@ from medn_edu.experiments.studies.l1_table import (
     mask_of,
 )
 
-__all__ = ["L1_STUDY"]
-
-
 # ---------------------------------------------------------------------------------------------
 # models
 

@@ -35,8 +35,6 @@ from medn_edu.intervals import deviation
 from medn_edu.plots.constants import ConstantCurve, draw_against_constant
 from medn_edu.plots.style import MUTED, new_figure, save_figure, styled
 
-__all__ = ["draw_l1", "report_l1"]
-
 _FAR = 10  # of 140 counts, a difference to speak of
 
 

@@ -17,21 +17,6 @@ import numpy as np
 
 from medn_edu.intervals import deviation
 
-__all__ = [
-    "ALGORITHMS",
-    "CHAINS",
-    "COLUMNS",
-    "EM_C",
-    "OCR",
-    "ROUNDS",
-    "TITLES",
-    "Algorithm",
-    "flags_of",
-    "groups_of",
-    "mask_of",
-    "table_1",
-]
-
 CHAINS, OCR = "chains-correlated", "ocr-100"
 """The data sets: the paper's synthetic set 1, and 100 words of each fold."""
 

@@ -24,8 +24,6 @@ from medn_edu.priors import LaplacePrior
 from medn_edu.theory.laplace import best_tau, gaussian_kl, jensen_bound, jensen_gap, tau_density
 from medn_edu.theory.norms import l1_ball_error, l1_error, l2_ball_error, quadratic_error
 
-__all__ = ["LAPLACE"]
-
 _LAM = 4.0  # of (a) and (b)
 _RATIO = 4  # from one variance of (a) to the next
 _TAUS = tuple(Fraction(2, _RATIO**k) for k in range(6))

@@ -24,8 +24,6 @@ from medn_edu.problems import Problem, soft_max
 from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.solvers import lbfgs, owlqn, proximal_lbfgs
 
-__all__ = ["CHANGES", "LOSSES", "Mark", "PlainCRF", "TracedCRF"]
-
 CHANGES = (
     1, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.04, 0.03, 0.02, 0.01, 0.005, 0.004, 0.003, 0.002, 0.001,
     0.0005, 0.0004, 0.0003, 0.0002, 0.0001, 0.00005,

@@ -29,8 +29,6 @@ from medn_edu.plots.norms import (
 from medn_edu.plots.touching import LAMS, draw_smaller_weight, draw_tangents, touching_kl
 from medn_edu.theory.norms import touching_corners, touching_l2
 
-__all__ = ["NORM_BALLS"]
-
 _N_ANGLES = 201
 _MESH = (31, 61)  # parallels and meridians of (f)
 _LAMS = (4.0, 36.0, 400.0, 10_000.0)

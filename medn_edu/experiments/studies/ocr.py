@@ -50,9 +50,6 @@ from medn_edu.experiments.studies.stopped import (
     medn_stopped,
 )
 
-__all__ = ["OCR_STUDY", "grid_errors"]
-
-
 # ---------------------------------------------------------------------------------------------
 # models
 

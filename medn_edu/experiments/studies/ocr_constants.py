@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from medn_edu.experiments.selection import Grid
 
-__all__ = ["BETAS", "EM_C", "GRIDS", "L1_CONSTANT", "LAM", "PAPERS_MODELS", "SIZES"]
-
 SIZES = (100, 150, 200, 250)
 """How many words train."""
 

@@ -55,8 +55,6 @@ from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.intervals import deviation
 from medn_edu.plots import MUTED, draw_error_bars, new_figure, save_figure, styled
 
-__all__ = ["OCR_FULL_STUDY", "error_table"]
-
 # ---------------------------------------------------------------------------------------------
 # models
 

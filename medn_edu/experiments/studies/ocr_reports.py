@@ -44,22 +44,6 @@ from medn_edu.plots import (
 )
 from medn_edu.plots.errors import with_intervals
 
-__all__ = [
-    "MEMORY",
-    "MEMORY_NOTE",
-    "bullets",
-    "draw_ocr",
-    "ends_sentence",
-    "fits_text",
-    "grids_text",
-    "is_at_end",
-    "listed",
-    "report_ocr",
-    "summary_line",
-    "values_text",
-    "with_spread",
-]
-
 MEMORY = (
     "only 55 different words occur in these data, each in every fold, so that a chain can learn "
     "them by heart; errors on new words are larger, as ocr-full shows."

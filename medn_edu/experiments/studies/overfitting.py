@@ -62,8 +62,6 @@ from medn_edu.experiments.studies.overfitting_reports import (
 )
 from medn_edu.samples import pack
 
-__all__ = ["OVERFITTING_STUDY"]
-
 _DATA = "ocr-100"
 
 

@@ -27,16 +27,6 @@ from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.intervals import deviation
 from medn_edu.plots.style import MUTED, new_figure, save_figure, series_style, styled
 
-__all__ = [
-    "FAINT",
-    "KINDS",
-    "PRECONDITIONED",
-    "curves",
-    "draw_overfitting",
-    "report_overfitting",
-    "rises",
-]
-
 KINDS: dict[str, str | None] = {"CRF": None, "L2-CRF": "l2", "L1-CRF": "l1"}
 """The models and their penalties, in the order of tables."""
 

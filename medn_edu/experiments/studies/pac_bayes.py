@@ -55,8 +55,6 @@ from medn_edu.experiments.studies.pac_bayes_worlds import (
 )
 from medn_edu.priors import BoxPrior, TwoPointPrior
 
-__all__ = ["PAC_BAYES_STUDY"]
-
 _PRIORS: dict[str, BoundedPrior] = {"two points": TwoPointPrior(), "box": BoxPrior()}
 _MAIN = "two points"  # of whose posteriors a thousand samples are drawn
 _DIGITS = 7  # of the table's numbers

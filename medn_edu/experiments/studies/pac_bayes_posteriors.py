@@ -21,19 +21,6 @@ from medn_edu.theory.bounds import (
 )
 from medn_edu.theory.medn import tilt
 
-__all__ = [
-    "DELTA",
-    "BoundedPrior",
-    "Posteriors",
-    "gibbs_models",
-    "left_out",
-    "margin_sample_of",
-    "measure",
-    "measure_gibbs",
-    "measure_steps",
-    "posteriors_around",
-]
-
 DELTA = 0.05
 """Probability with which a bound may fail."""
 

@@ -15,16 +15,6 @@ from medn_edu.experiments.tables import markdown_table, text_table
 from medn_edu.plots.bounds import BoundCurve, draw_bound_curves, draw_lapses, draw_rooms
 from medn_edu.plots.style import new_figure, save_figure, styled
 
-__all__ = [
-    "COLUMNS",
-    "MAIN_SIZE",
-    "N_POSTERIORS",
-    "draw_draws",
-    "draw_sizes",
-    "report",
-    "shares_that_hold",
-]
-
 MAIN_SIZE = 100_000
 """Size of the samples of which many are drawn."""
 

@@ -36,8 +36,6 @@ from medn_edu.solvers import block_frank_wolfe
 from medn_edu.theory.bounds import log_n_labellings, score_bound
 from medn_edu.theory.medn import enumerate_problem
 
-__all__ = ["World", "fit_medn", "learn_by_heart", "noise", "words"]
-
 _EQUAL, _MISREAD, _UNSEEN = 0.95, 0.02, 0.3  # of the words: see above
 _N_KINDS = 400  # of letters without any pattern
 _TOL, _N_PASSES = 1e-3, 1000  # relative gap of MEDN

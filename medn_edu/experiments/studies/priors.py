@@ -49,8 +49,6 @@ from medn_edu.experiments.studies.priors_reports import (
 )
 from medn_edu.experiments.studies.shaped import ShapedMEDN
 
-__all__ = ["PRIOR_STUDY"]
-
 _N_BLOCKS = 3  # of the data apart, each of which trains in turn
 _N_TRAIN = {IID: 50, CORRELATED: 50, OCR: 100}
 _APART = {

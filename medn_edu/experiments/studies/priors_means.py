@@ -20,24 +20,6 @@ from medn_edu.intervals import deviation, half_interval
 from medn_edu.plots.priors import PriorDifference
 from medn_edu.plots.shrinkage import prior_gallery
 
-__all__ = [
-    "CHOSEN",
-    "COLUMNS",
-    "CORRELATED",
-    "IID",
-    "NORMAL",
-    "OCR",
-    "PRICE",
-    "SHAPES",
-    "TITLES",
-    "VARIANCES",
-    "Fits",
-    "compared",
-    "kurtosis",
-    "mean_difference",
-    "table_of",
-]
-
 PRICE = 3.0
 """The price ``C`` of the slack, for all priors."""
 

@@ -42,8 +42,6 @@ from medn_edu.plots.priors import (
 )
 from medn_edu.plots.style import MUTED, new_figure, save_figure, styled
 
-__all__ = ["draw_prior_sparsity", "draw_priors", "report_priors"]
-
 _UNBOUNDED = tuple(shape for shape in SHAPES if shape not in ("box", "two-point"))
 
 

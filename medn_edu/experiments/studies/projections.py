@@ -27,8 +27,6 @@ from medn_edu.plots.orthant import (
 )
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
-__all__ = ["PROJECTIONS"]
-
 _POINTS = {"p1": (1.45, 1.05), "p2": (1.6, 0.35), "p3": (0.3, 1.65)}
 _REACH = 2.1
 _RADII = (0.5, 1.0, 1.5)  # of the balls that (b) shows

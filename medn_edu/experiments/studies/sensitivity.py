@@ -50,8 +50,6 @@ from medn_edu.intervals import deviation
 from medn_edu.plots.constants import ConstantCurve, draw_against_constant
 from medn_edu.plots.style import MUTED, new_figure, save_figure, styled
 
-__all__ = ["FAMILIES", "SENSITIVITY_STUDY", "Family", "means", "ranges"]
-
 _DATA = "ocr-100"
 _BETA, _PASSES = 4.0, 20  # of the online sub-gradients
 

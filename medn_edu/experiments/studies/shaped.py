@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from medn_edu.estimators.max_margin import MaxMarginNetwork
+from medn_edu.estimators.max_margin import PriorNetwork
 from medn_edu.plots.shrinkage import prior_gallery
 from medn_edu.priors import Prior
 from medn_edu.slacks import LinearSlack
 
-__all__ = ["ShapedMEDN"]
 
-
-class ShapedMEDN(MaxMarginNetwork):
+class ShapedMEDN(PriorNetwork):
     """MEDN with a prior of the gallery, told by its name and its variance.
 
     Parameters

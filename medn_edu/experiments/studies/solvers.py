@@ -32,8 +32,6 @@ from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples,
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import M3N_SOLVERS, m3n_iterates
 
-__all__ = ["SOLVER_STUDY", "summaries", "watch"]
-
 _C = 0.1
 _TARGETS = {"quick": 1e-2, "paper": 1e-4}
 _N_PASSES = {"quick": 200, "paper": 10_000}

@@ -13,8 +13,6 @@ from typing import Any
 
 from medn_edu.estimators import M3N, LaplaceMEDN
 
-__all__ = ["PASSES", "STEPS", "m3n_optimum", "m3n_stopped", "medn_optimum", "medn_stopped"]
-
 PASSES = 20
 """Passes of sub-gradient descent."""
 

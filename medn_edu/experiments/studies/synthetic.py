@@ -65,8 +65,6 @@ from medn_edu.experiments.studies.synthetic_reports import (
 from medn_edu.inference import Potentials, best_labelling
 from medn_edu.samples import pack
 
-__all__ = ["CORRELATED_STUDY", "IID_STUDY"]
-
 _RELEVANT = (10, 30, 50)
 _SIZES = (30, 50, 80, 100, 150)
 _PARTS = (20, 10, 7, 5, 4)

@@ -19,26 +19,6 @@ from medn_edu.intervals import student_quantile
 from medn_edu.plots.errors import ErrorCurve, error_curves
 from medn_edu.plots.errors import error_differences as differences
 
-__all__ = [
-    "GROUP",
-    "N_FEATURES",
-    "N_RELEVANT",
-    "OPTIMA",
-    "REFERENCE",
-    "STOPPED",
-    "average_of",
-    "average_weights",
-    "averaged",
-    "n_relevant_of",
-    "n_units",
-    "place",
-    "relevant_counts",
-    "table_lines",
-    "true_weights",
-    "with_interval",
-    "within_groups",
-]
-
 STOPPED = ("M3N sub-gradient", "LapMEDN sub-gradient")
 """The models that stop far from their optima."""
 

@@ -42,16 +42,6 @@ from medn_edu.plots.errors import error_differences as differences
 from medn_edu.plots.stems import draw_stems, draw_variances
 from medn_edu.plots.style import INK, MUTED, new_figure, save_figure, styled
 
-__all__ = [
-    "draw_correlated",
-    "draw_correlated_variances",
-    "draw_correlated_weights",
-    "draw_iid",
-    "report_correlated",
-    "report_iid",
-]
-
-
 # ---------------------------------------------------------------------------------------------
 # independent features
 

@@ -22,8 +22,6 @@ from medn_edu.plots.checks import check_columns, draw_checks
 from medn_edu.theory.checks import CHECKS, Check
 from medn_edu.theory.errata import AS_CORRECTED
 
-__all__ = ["THEOREM_STUDY"]
-
 _COLUMNS = (
     "paper", "name", "statement", "sides", "instances", "discrepancy", "tolerance", "with_slip", "slip",
     "as_corrected",

@@ -27,8 +27,6 @@ from medn_edu.experiments.studies.theorems import THEOREM_STUDY
 from medn_edu.experiments.tables import csv_text
 from medn_edu.files import write_atomically
 
-__all__ = ["TRACES", "run_traces"]
-
 TRACES: dict[str, TraceStudy] = {
     study.name: study for study in (SOLVER_STUDY, PAC_BAYES_STUDY, THEOREM_STUDY)
 }

@@ -18,8 +18,6 @@ from medn_edu.inference.maximization import best_labelling
 from medn_edu.inference.potentials import Potentials, check_labels, labelling_scores
 from medn_edu.kernels.textbook.gibbs import gibbs_sweeps
 
-__all__ = ["gibbs_labellings"]
-
 _UNIFORMS = 1 << 20  # random numbers made at a time
 _KEPT = 1 << 22  # size of the largest table of running sums; what does not fit has none
 
@@ -79,14 +77,14 @@ def gibbs_labellings(
                 "forbidden transitions."
             )
     packed = samples.packed
-    edge_t = np.array(edge.transpose(0, 2, 1), order="C")
+    edge_by_child = np.array(edge.transpose(0, 2, 1), order="C")
     child_starts, children = _children(packed.parents)
     table = _table(packed.parents, child_starts, node.shape[1], n_sweeps)
     at_once = max(1, _UNIFORMS // samples.n_nodes)
     for done in range(0, n_sweeps, at_once):
         n = min(at_once, n_sweeps - done)
         gibbs_sweeps(
-            node, edge, edge_t, inverse(epsilon), packed.parents, packed.edge_types, child_starts,
+            node, edge, edge_by_child, inverse(epsilon), packed.parents, packed.edge_types, child_starts,
             children, rng.random((n, samples.n_nodes)), labels, table,
         )  # fmt: skip
     return labels

@@ -25,8 +25,6 @@ from medn_edu.kernels._compile import kernel
 from medn_edu.kernels.marginalize import log_down, log_up
 from medn_edu.kernels.scores import add_feature_sums, node_scores
 
-__all__ = ["climb_blocks"]
-
 N_TRIALS = 30  # in one visit
 SHORTER, LONGER = 0.5, 1.5  # by how much a step may change at a time
 LONGEST = 1e6  # potentials that differ by less than the inverse of this count as the same

@@ -7,8 +7,6 @@ import numpy as np
 from medn_edu.kernels._compile import kernel
 from medn_edu.kernels.sampling import drawn, running_sums
 
-__all__ = ["gibbs_sweeps"]
-
 
 @kernel
 def gibbs_sweeps(

@@ -22,8 +22,6 @@ from medn_edu.kernels.bundles import FIRST_NODE, edge_cell, sample_of
 from medn_edu.kernels.maximize import max_down, max_up
 from medn_edu.kernels.scores import node_scores
 
-__all__ = ["descend"]
-
 _SMALLEST = 1e-30  # scale below which everything is multiplied out
 
 

@@ -32,8 +32,6 @@ import numpy as np
 
 from medn_edu.kernels._compile import inner_kernel, kernel
 
-__all__ = ["project_l1_ball"]
-
 # The generator x -> (A x + B) mod 2^31 of the C standard; its high bits choose the pivot.
 _A, _B, _BITS, _START = 1103515245, 12345, 31, 20080705
 

@@ -19,8 +19,6 @@ from medn_edu.kernels.block_step import add_hamming_loss, decode
 from medn_edu.kernels.bundles import FIRST_NODE, ROUNDING, edge_cell, sample_of
 from medn_edu.kernels.scores import node_scores
 
-__all__ = ["visit_samples"]
-
 
 @kernel
 def visit_samples(order, blocks, tilted, work, worst, node, edge, gaps, n_steps, accuracy):

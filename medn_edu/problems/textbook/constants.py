@@ -23,8 +23,6 @@ import numpy as np
 
 from medn_edu.checks import check_positive
 
-__all__ = ["em_constant", "l1_constant", "l1_constant_of_em"]
-
 
 def l1_constant(C: float, eta: np.ndarray) -> float:
     """Return ``C / (2 max |eta_k|)``, the constant of the L1-M3N that has the same solution.

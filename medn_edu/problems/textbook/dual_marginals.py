@@ -10,8 +10,6 @@ import numpy as np
 from medn_edu import inference
 from medn_edu.samples import LabelledSamples, Samples
 
-__all__ = ["DualMarginals"]
-
 _ROUNDING = 1e-9  # how far marginals may be from consistent, relative to their sum
 
 

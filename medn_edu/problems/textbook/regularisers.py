@@ -1,4 +1,4 @@
-r"""The squared L1 norm, and balls: regularisers that solvers for comparison ask for.
+"""The squared L1 norm, and balls: regularisers that solvers for comparison ask for.
 
 ===================  ===========================  ==================================
 regulariser          ``R(w)``                     ``R*(eta)``
@@ -32,8 +32,6 @@ import numpy as np
 
 from medn_edu.checks import check_positive
 from medn_edu.problems.regularisers import ROUNDING, largest_magnitude
-
-__all__ = ["L1Ball", "L2Ball", "SquaredL1Norm"]
 
 
 @dataclass(frozen=True)

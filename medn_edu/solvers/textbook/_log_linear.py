@@ -24,8 +24,6 @@ from medn_edu import inference
 from medn_edu.problems import DualMarginals, Problem
 from medn_edu.solvers.textbook._normal import normal_variances
 
-__all__ = ["DualSums", "LogLinearDual", "first_step", "sample_scales"]
-
 
 @dataclass(frozen=True, eq=False)
 class DualSums:

@@ -10,8 +10,6 @@ from medn_edu.problems import Problem
 from medn_edu.results import SolveResult
 from medn_edu.solvers._training import check_linear_slack
 
-__all__ = ["normal_variances", "warn_of_gap"]
-
 
 def normal_variances(problem: Problem) -> np.ndarray:
     """Return the prior variance ``v_k`` of each weight, so that ``w = v * eta`` at the optimum.

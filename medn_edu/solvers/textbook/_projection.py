@@ -7,8 +7,6 @@ import numpy as np
 from medn_edu.checks import check_positive
 from medn_edu.kernels.textbook.projection import project_l1_ball
 
-__all__ = ["project_l1", "project_l2"]
-
 
 def project_l1(weights: np.ndarray, radius: float) -> np.ndarray:
     """Return the nearest weights whose magnitudes add up to at most a radius.

@@ -43,8 +43,6 @@ import scipy.sparse as sp
 from medn_edu.solvers._linear_program import serial_highs
 from medn_edu.solvers._training import scaled_to_fit
 
-__all__ = ["CappedProgram", "highs_maximiser", "pairwise_maximiser"]
-
 _CLOSE = 1e-6  # relative gap at which a solution is good enough, whatever HiGHS says of it
 _OWN = 1e-7  # the multiple of the identity that HiGHS adds
 _REGULARISATION = (0.0, *[_OWN] * 5)  # what is tried, as long as it leads further

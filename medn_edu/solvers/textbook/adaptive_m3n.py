@@ -55,8 +55,6 @@ from medn_edu.results import Iterate, run
 from medn_edu.solvers.textbook._normal import warn_of_gap
 from medn_edu.solvers.textbook.m3n_solvers import m3n_iterates
 
-__all__ = ["adaptive_m3n"]
-
 # Variance of a dead feature, relative to the mean, because a normal prior must have one.  Its weight,
 # this times eta, moves no score by as much as it is rounded, nor does its share of the dual; so weights
 # and dual variables are those of the program without the feature.

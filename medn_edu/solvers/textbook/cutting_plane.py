@@ -54,8 +54,6 @@ from medn_edu.results import OVERFLOW, Iterate
 from medn_edu.solvers.textbook._normal import normal_variances
 from medn_edu.solvers.textbook._quadratic_program import CappedProgram, highs_maximiser
 
-__all__ = ["cutting_plane", "one_slack_cutting_plane"]
-
 
 def cutting_plane(
     problem: Problem,

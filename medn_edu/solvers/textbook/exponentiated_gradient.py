@@ -52,8 +52,6 @@ from medn_edu.solvers.textbook._log_linear import LogLinearDual, first_step, sam
 if TYPE_CHECKING:
     from medn_edu.problems import Problem
 
-__all__ = ["block_exponentiated_gradient", "exponentiated_gradient"]
-
 _GROWTH = 1.01  # of the common step size while the dual rises; more costs more steps not taken
 _ROUNDING = 1e-14  # relative; a dual that falls by less has not fallen
 

@@ -52,8 +52,6 @@ from medn_edu.solvers.textbook._log_linear import DualSums, LogLinearDual, first
 if TYPE_CHECKING:
     from medn_edu.problems import Problem
 
-__all__ = ["extragradient"]
-
 _GROWTH = 1.1  # of the step size after each step; about one in eight is then taken again
 _ROUNDING = 1e-12  # relative to the loss: differences that mean nothing
 

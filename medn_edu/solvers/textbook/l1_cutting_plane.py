@@ -36,8 +36,6 @@ from medn_edu.results import Iterate, SolveResult
 from medn_edu.solvers._l1_bounds import Bounds, check_l1_problem
 from medn_edu.solvers._linear_program import SMOOTHING, WARM_SMOOTHING, LinearProgram, cut
 
-__all__ = ["l1_cutting_plane"]
-
 
 def l1_cutting_plane(
     problem: Problem,

@@ -24,8 +24,6 @@ from medn_edu.solvers.textbook.extragradient import extragradient
 from medn_edu.solvers.textbook.smo import smo
 from medn_edu.solvers.textbook.subgradient import online_subgradient, subgradient
 
-__all__ = ["M3N_SOLVERS", "check_m3n_solver", "m3n_iterates"]
-
 M3N_SOLVERS: dict[str, Callable[..., Iterator[Iterate]]] = {
     "block_frank_wolfe": block_frank_wolfe,
     "cutting_plane": cutting_plane,

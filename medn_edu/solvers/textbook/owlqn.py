@@ -37,8 +37,6 @@ from medn_edu.solvers._quasi_newton import (
 )
 from medn_edu.solvers.lbfgs import two_loops
 
-__all__ = ["owlqn"]
-
 
 def owlqn(
     problem: Problem, *, warm_start: np.ndarray | None = None, memory: int = 10

@@ -83,8 +83,6 @@ from medn_edu.samples import LabelledSamples
 from medn_edu.solvers._training import check_linear_slack
 from medn_edu.solvers.textbook._projection import project_l1, project_l2
 
-__all__ = ["projected_subgradient"]
-
 _Projection = Callable[[np.ndarray], np.ndarray]
 
 

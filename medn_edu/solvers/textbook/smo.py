@@ -57,8 +57,6 @@ from medn_edu.results import Iterate
 from medn_edu.solvers._training import public_order, tilted_prior, training_blocks, workspace
 from medn_edu.solvers.textbook._normal import normal_variances
 
-__all__ = ["smo"]
-
 _ACCURACY = (
     0.1  # a visit ends when violations differ by this share of what they differed by at first
 )

@@ -58,8 +58,6 @@ from medn_edu.results import Iterate
 from medn_edu.solvers._training import public_order, tilted_prior, training_blocks, workspace
 from medn_edu.solvers.textbook._normal import normal_variances
 
-__all__ = ["online_subgradient", "subgradient"]
-
 _LONGEST_ONLINE_STEP = 0.999  # 1 would leave nothing of a scale that later steps divide by
 _SMALLEST_SCALE = 1e-100
 _NOTHING = 1e-300  # the part of C_i below which a sample has no dual variables

@@ -44,8 +44,6 @@ from medn_edu.solvers.line_search import highest_point
 from medn_edu.solvers.textbook._normal import warn_of_gap
 from medn_edu.solvers.textbook.m3n_solvers import m3n_iterates
 
-__all__ = ["variational_bound", "variational_laplace"]
-
 
 def variational_laplace(
     problem: Problem,

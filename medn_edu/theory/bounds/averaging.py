@@ -46,8 +46,6 @@ from medn_edu.samples import LabelledSamples
 from medn_edu.theory.bounds.gibbs import GibbsBound, gibbs_bound, gibbs_errors
 from medn_edu.theory.bounds.margins import potentials
 
-__all__ = ["averaging_factor", "gaussian_bounds"]
-
 
 def averaging_factor(prior: Prior) -> float:
     """Return by how much more often than the Gibbs predictor the averaging model can err.

@@ -23,8 +23,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr, xlogy
 
-__all__ = ["binary_kl", "kl_inverse"]
-
 _STEPS = 30  # of Newton's method, which needs about ten
 
 

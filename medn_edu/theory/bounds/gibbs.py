@@ -36,15 +36,6 @@ from medn_edu.samples import LabelledSamples
 from medn_edu.theory.bounds.binary_kl import kl_inverse
 from medn_edu.theory.bounds.margins import potentials
 
-__all__ = [
-    "GibbsBound",
-    "gibbs_bound",
-    "gibbs_errors",
-    "mcallester_bound",
-    "sampled_risk",
-    "seeger_bound",
-]
-
 _TIE = 1e-9  # of the largest potentials: less is no lead
 _SHARE = 0.2  # of delta, for the draws: they are cheaper to increase than samples
 

@@ -41,17 +41,6 @@ from medn_edu.inference import (
 )
 from medn_edu.samples import LabelledSamples
 
-__all__ = [
-    "LEAST",
-    "MarginSample",
-    "largest_score",
-    "log_n_labellings",
-    "margin_sample",
-    "observed_margins",
-    "potentials",
-    "score_bound",
-]
-
 LEAST = 1e-6
 """Share of c that a margin must have to be worth trying."""
 

@@ -17,8 +17,6 @@ from numpy.typing import ArrayLike
 from medn_edu.checks import check_nonnegative, check_probability
 from medn_edu.theory.bounds.binary_kl import kl_inverse
 
-__all__ = ["KLTerms", "Terms"]
-
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _SHRINKINGS = 45  # of the bracket around the best m, each by the golden ratio
 _SLOWEST = 1e-30  # rate of a threshold so small that no number of draws will do

@@ -43,8 +43,6 @@ from medn_edu.checks import check_count, check_nonnegative, check_positive, chec
 from medn_edu.theory.bounds.margins import LEAST, MarginSample
 from medn_edu.theory.bounds.terms import KLTerms, Terms
 
-__all__ = ["MarginBound", "theorem_8", "theorem_8_kl", "theorem_8_m"]
-
 _SHORTLIST = 512  # thresholds tried at once; then once more, between the best one's neighbours
 
 

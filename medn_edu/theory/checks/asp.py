@@ -6,7 +6,5 @@ from medn_edu.theory.checks.asp_exact import EXACT_CHECKS
 from medn_edu.theory.checks.asp_local import LOCAL_CHECKS
 from medn_edu.theory.checks.check import Check
 
-__all__ = ["ASP_CHECKS"]
-
 ASP_CHECKS: tuple[Check, ...] = (*EXACT_CHECKS, *LOCAL_CHECKS)
 """The checks: what is exact, then what is approximated."""

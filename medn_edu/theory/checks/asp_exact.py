@@ -22,8 +22,6 @@ from medn_edu.theory.factor_graphs.graph import (
 from medn_edu.theory.factor_graphs.learning import Program, random_examples
 from medn_edu.theory.factor_graphs.solvers import Blocks, exact_blocks, maximise, minimise
 
-__all__ = ["EXACT_CHECKS", "central_differences", "draw_program"]
-
 EPSILONS = (1.0, 0.3, 0.02, 0.0)
 _TRIANGLE = ((0, 1), (1, 2), (2, 0))
 

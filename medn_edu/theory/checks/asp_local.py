@@ -43,8 +43,6 @@ from medn_edu.theory.factor_graphs.solvers import (
     restrict,
 )
 
-__all__ = ["LOCAL_CHECKS"]
-
 _TREE = ((0, 1), (0, 2), (2, 3, 4))
 _LOOPS = (
     (((0, 1), (1, 2), (2, 0)), (2, 3, 2)),

@@ -7,8 +7,6 @@ from typing import Protocol
 
 import numpy as np
 
-__all__ = ["Check", "Discrepancy"]
-
 
 class Discrepancy(Protocol):
     """How far the two sides of a statement are apart on one random instance."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["apart", "excess"]
-
 
 def apart(left: ArrayLike, right: ArrayLike) -> float:
     """Return the largest difference between two sides that should be equal.

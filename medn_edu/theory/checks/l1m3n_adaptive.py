@@ -18,8 +18,6 @@ from medn_edu.theory.checks.l1m3n_programs import draw_rows, price, without_cons
 from medn_edu.theory.l1m3n import solve_l1m3n, solve_squared_l1
 from medn_edu.theory.medn import EnumeratedProblem
 
-__all__ = ["ADAPTIVE_CHECKS"]
-
 
 def _best_scales(w: np.ndarray, lam: float, total: float | None = None) -> np.ndarray:
     """Step 2 by SLSQP: scales of mean ``1 / lam`` that make ``sum w^2 / tau`` least."""

@@ -20,8 +20,6 @@ from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
-__all__ = ["PROGRAM_CHECKS", "draw_rows", "price", "without_constraints"]
-
 _WRONG = 4  # labellings of a sample in addition to the true one
 
 

@@ -14,8 +14,6 @@ from medn_edu.theory.checks.medn_laplace import LAPLACE_CHECKS
 from medn_edu.theory.checks.medn_pac_bayes import PAC_BAYES_CHECKS
 from medn_edu.theory.checks.medn_variational import VARIATIONAL_CHECKS
 
-__all__ = ["MEDN_CHECKS"]
-
 MEDN_CHECKS: tuple[Check, ...] = (
     *DUALITY_CHECKS,
     *GAUSSIAN_CHECKS,

@@ -21,9 +21,6 @@ from medn_edu.theory.checks.medn_instances import (
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
 
-__all__ = ["DUALITY_CHECKS"]
-
-
 # -- Definition 1 -------------------------------------------------------------------------------
 
 

@@ -20,8 +20,6 @@ from medn_edu.theory.bounds import Terms
 from medn_edu.theory.checks.check import Check
 from medn_edu.theory.checks.distance import excess
 
-__all__ = ["FREQUENCY_CHECKS"]
-
 _DELTA = 0.05
 _MEANS = np.tanh(np.linspace(-4, 4, 25))  # of the weight, under the posteriors
 

@@ -19,8 +19,6 @@ from medn_edu.theory.checks.medn_instances import (
 )
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
 
-__all__ = ["GAUSSIAN_CHECKS"]
-
 
 def _posterior(rng: np.random.Generator, slip: bool = False) -> float:
     """The tilted density with a normaliser by quadrature, and the density of N(mu, I)."""

@@ -30,16 +30,6 @@ from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack, enumerate_problem
 
-__all__ = [
-    "best_dual",
-    "discrete_prior",
-    "draw_prior",
-    "draw_problem",
-    "draw_slacks",
-    "laplace_by_quadrature",
-    "least_under_margins",
-]
-
 _Vector = Callable[[np.ndarray], np.ndarray]
 
 

@@ -23,8 +23,6 @@ from medn_edu.theory.checks.medn_instances import (
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_dual
 
-__all__ = ["LAPLACE_CHECKS"]
-
 
 def _laplace(w: float, lam: float) -> float:
     """Density of the prior."""

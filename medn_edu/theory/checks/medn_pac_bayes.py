@@ -21,8 +21,6 @@ import numpy as np
 from medn_edu.theory.checks.check import Check
 from medn_edu.theory.checks.distance import apart, excess
 
-__all__ = ["PAC_BAYES_CHECKS"]
-
 _LABELS = 3  # of a sample; the first is the right one
 
 

@@ -20,8 +20,6 @@ from medn_edu.theory.checks.medn_instances import best_dual, draw_problem, least
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_dual
 
-__all__ = ["VARIATIONAL_CHECKS"]
-
 # The trapezoid rule in log tau, beyond whose ends nothing is left of any density used here.
 _LOG_TAU = np.linspace(-25.0, 7.0, 2001)
 _TAU, _WIDTH = np.exp(_LOG_TAU), np.exp(_LOG_TAU) * (_LOG_TAU[1] - _LOG_TAU[0])

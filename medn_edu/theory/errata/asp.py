@@ -13,9 +13,6 @@ from medn_edu.theory.errata.asp_exact import EXACT_SLIPS
 from medn_edu.theory.errata.asp_local import LOCAL_SLIPS
 from medn_edu.theory.errata.slip import Slip
 
-__all__ = ["ASP_MISPRINTS", "ASP_SLIPS"]
-
-
 ASP_SLIPS: tuple[Slip, ...] = (
     *EXACT_SLIPS[:2],
     *LOCAL_SLIPS[:3],

@@ -15,8 +15,6 @@ from medn_edu.theory.factor_graphs.entropies import CountingNumbers
 from medn_edu.theory.factor_graphs.graph import entropy
 from medn_edu.theory.factor_graphs.learning import Example, Program
 
-__all__ = ["EXACT_SLIPS"]
-
 
 def _three_labels(*, C: float = 0.5, epsilon: float = 1.0) -> Program:
     """One node with three labels and two features; the first label is true."""

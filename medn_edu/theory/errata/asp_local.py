@@ -14,8 +14,6 @@ from medn_edu.theory.factor_graphs.messages import node_beliefs, norm_product, s
 from medn_edu.theory.factor_graphs.printed import messages_of_section_2, node_beliefs_of_section_2
 from medn_edu.theory.factor_graphs.solvers import as_beliefs, local_blocks, maximise, minimise
 
-__all__ = ["LOCAL_SLIPS"]
-
 
 def _chain() -> FactorGraph:
     """Three nodes in a row, two labels each."""

@@ -19,8 +19,6 @@ from medn_edu.theory.errata.slip import Slip
 from medn_edu.theory.l1m3n import solve_l1m3n, solve_squared_l1
 from medn_edu.theory.medn import EnumeratedProblem
 
-__all__ = ["L1M3N_SLIPS"]
-
 
 def _one_row(a: list[float], C: float) -> EnumeratedProblem:
     """One sample with one wrong labelling, of loss 1."""

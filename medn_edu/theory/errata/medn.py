@@ -15,8 +15,6 @@ from medn_edu.theory.errata.medn_duality import DUAL_OF_L1_SLIP, DUALITY_SLIPS
 from medn_edu.theory.errata.medn_laplace import BRANCH_SLIP, EARLIER_SLIP, LAPLACE_SLIPS
 from medn_edu.theory.errata.slip import Slip
 
-__all__ = ["MEDN_SLIPS"]
-
 MEDN_SLIPS: tuple[Slip, ...] = (
     *DUALITY_SLIPS,
     *LAPLACE_SLIPS,

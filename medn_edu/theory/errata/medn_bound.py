@@ -6,8 +6,6 @@ import numpy as np
 
 from medn_edu.theory.errata.slip import Slip
 
-__all__ = ["AVERAGES_SLIP"]
-
 
 def _divergence_of_averages() -> dict[str, float]:
     """Divergence of the average of three votes on one labelling, where F is 1/2 or -1/2 and c is 1."""

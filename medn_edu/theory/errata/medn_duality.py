@@ -20,8 +20,6 @@ from medn_edu.theory.l1m3n import solve_l1m3n
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_primal
 
-__all__ = ["DUALITY_SLIPS", "DUAL_OF_L1_SLIP"]
-
 
 def _problem(
     rows: list[tuple[int, list[float], float]], C: float, prior: Prior | None = None

@@ -16,8 +16,6 @@ from medn_edu.theory.l1m3n import solve_l1m3n
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
 
-__all__ = ["BRANCH_SLIP", "EARLIER_SLIP", "LAPLACE_SLIPS"]
-
 
 def _chains(prior: LaplacePrior, C: float) -> EnumeratedProblem:
     """Three random chains of two nodes with two labels and three features: ten weights."""

@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["SEVERITIES", "Slip"]
-
 SEVERITIES = {
     "program": "a program that follows the print goes wrong",
     "conclusion": "what is concluded is not so, or holds with another constant",

@@ -20,8 +20,6 @@ import numpy as np
 
 from medn_edu.theory.factor_graphs.graph import Beliefs, FactorGraph, entropy
 
-__all__ = ["CountingNumbers", "local_entropy", "local_value"]
-
 
 @dataclass(frozen=True, eq=False)
 class CountingNumbers:

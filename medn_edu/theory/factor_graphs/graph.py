@@ -22,21 +22,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = [
-    "Beliefs",
-    "FactorGraph",
-    "Messages",
-    "distribution",
-    "entropy",
-    "labellings",
-    "log_partition",
-    "marginals",
-    "probabilities",
-    "scores",
-    "soft_max",
-]
-
-
 Messages = dict[tuple[int, int], np.ndarray]
 """Messages ``lambda`` from node ``v`` to factor ``a``, by ``(v, a)``, one number a label."""
 

@@ -52,8 +52,6 @@ from medn_edu.theory.factor_graphs.messages import (
     zero_messages,
 )
 
-__all__ = ["Descent", "Example", "Program", "coordinate_descent", "random_examples"]
-
 
 @dataclass(frozen=True, eq=False)
 class Example:

@@ -36,18 +36,6 @@ from medn_edu.theory.factor_graphs.graph import (
     soft_max,
 )
 
-__all__ = [
-    "Update",
-    "beliefs",
-    "decomposed_soft_max",
-    "message_to_node",
-    "messages_from_node",
-    "node_beliefs",
-    "norm_product",
-    "sweep",
-    "zero_messages",
-]
-
 
 class Update(Protocol):
     """A rule for the messages from one node."""

@@ -12,13 +12,6 @@ from medn_edu.theory.factor_graphs.entropies import CountingNumbers
 from medn_edu.theory.factor_graphs.graph import FactorGraph, Messages, distribution
 from medn_edu.theory.factor_graphs.messages import message_to_node
 
-__all__ = [
-    "messages_of_section_2",
-    "messages_of_the_proof",
-    "messages_with_any_numbers",
-    "node_beliefs_of_section_2",
-]
-
 
 def messages_of_section_2(
     graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float, v: int

@@ -26,19 +26,6 @@ from scipy.optimize import minimize
 from medn_edu.theory.factor_graphs.graph import Beliefs, Messages, distribution, soft_max
 from medn_edu.theory.factor_graphs.learning import Program
 
-__all__ = [
-    "Blocks",
-    "as_beliefs",
-    "as_messages",
-    "exact_blocks",
-    "feasible_steps",
-    "local_blocks",
-    "maximise",
-    "message_columns",
-    "minimise",
-    "restrict",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Blocks:

@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["last_inside"]
-
 _HALVINGS = 60  # of an interval; beyond 53 a float64 has no more digits
 _DOUBLINGS = 1000
 

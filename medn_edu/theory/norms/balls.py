@@ -22,8 +22,6 @@ from medn_edu.checks import check_count
 from medn_edu.priors import Prior
 from medn_edu.theory.norms._search import last_inside
 
-__all__ = ["kl_ball", "kl_level", "kl_solid", "norm_ball", "norm_solid"]
-
 Cost = Callable[[np.ndarray], np.ndarray]
 
 _DENSER = 0.9  # near the axes rays are ten times as dense as on average

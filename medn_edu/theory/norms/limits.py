@@ -34,8 +34,6 @@ from medn_edu.checks import check_positive
 from medn_edu.priors import LaplacePrior
 from medn_edu.theory.norms.balls import kl_ball
 
-__all__ = ["l1_ball_error", "l1_error", "l2_ball_error", "quadratic_error"]
-
 
 def l1_error(mu: np.ndarray, lam: float) -> float:
     r"""Return :math:`\|\mu\|_{KL} - \|\mu\|_1`, which goes to 0 like ``log(lam) / sqrt(lam)``.

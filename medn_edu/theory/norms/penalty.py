@@ -9,8 +9,6 @@ import numpy as np
 from medn_edu.checks import check_positive
 from medn_edu.priors import Prior
 
-__all__ = ["kl_norm"]
-
 
 def kl_norm(mu: np.ndarray, lam: float, prior: Prior | None = None) -> float:
     r"""Return the KL-norm :math:`\|\mu\|_{KL} = (\sum_k \Lambda^*(\mu_k) + K) / \sqrt\lambda`.

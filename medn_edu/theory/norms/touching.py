@@ -32,8 +32,6 @@ from medn_edu.checks import check_positive
 from medn_edu.priors import Prior
 from medn_edu.theory.norms._search import last_inside
 
-__all__ = ["touching_corners", "touching_l2", "touching_point"]
-
 _FAR = 1e150  # an eta beyond which no prior's mean changes, unless it has no bounds
 
 

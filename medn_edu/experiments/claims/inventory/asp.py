@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from medn_edu.experiments.claims.inventory.shared import DENOISING, EPSILON, claims, coming
 
-__all__ = ["CLAIMS"]
-
 _EPSILON = (
     "training takes slightly longer as epsilon shrinks",
     "training is quickest at epsilon = 0",

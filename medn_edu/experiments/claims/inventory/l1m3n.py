@@ -70,8 +70,6 @@ from medn_edu.experiments.claims.weights import (
     UnlikeTruth,
 )
 
-__all__ = ["CLAIMS"]
-
 _ONLINE, _PLANES, _EM = "online sub-gradient", "cutting plane", "EM"
 _SLOW = Quicker((_ONLINE,), (_PLANES,), OCR_100, factor=10, longest=True)
 # those that the paper compares; ten times, as all that is "extremely slow"

@@ -45,8 +45,6 @@ from medn_edu.experiments.claims.inventory.shared import (
 )
 from medn_edu.experiments.claims.rules import Untested
 
-__all__ = ["CLAIMS"]
-
 CLAIMS = [
     *claims(
         "lapm3n", "6.1.1",

@@ -70,8 +70,6 @@ from medn_edu.experiments.claims.weights import (
     UnlikeTruth,
 )
 
-__all__ = ["CLAIMS"]
-
 _SLOW = Quicker(("online sub-gradient",), ("cutting plane",), OCR_100, factor=10, longest=True)
 _RECOVERS = AllOf((SmallIrrelevant((LAP_S,)), GroupedVariances(LAP_S)))
 _LIKE_SPARSE = AllOf((LAP_LIKE_L1_CRF, LAP_LIKE_L1_M3N))
