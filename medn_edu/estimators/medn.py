@@ -165,7 +165,7 @@ class LaplaceMEDN(PriorNetwork):
     def _solve(self, problem: Problem, start: SolveResult | None) -> SolveResult:
         if self.method == "exact":
             result = super()._solve(problem, start)
-            self._programs: list[DualVariables] = []  # those of the last samples have had their day
+            self._programs: list[DualVariables] = []  # the last ones may be of other samples
             return result
         programs: list[DualVariables] = [*getattr(self, "_programs", [])] if start else []
         iterates = variational_laplace(

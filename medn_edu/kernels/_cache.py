@@ -64,7 +64,7 @@ class _Kept(CompileResultCacheImpl):
 
 
 class KernelCache(FunctionCache):
-    """The compiled code of one kernel on disk; other than in numba, no failure there ends a fit."""
+    """The compiled code of one kernel on disk; unlike numba's cache, it never lets a fit fail."""
 
     _impl_class = _Kept
 

@@ -36,7 +36,7 @@ def kernel(function: _Function) -> _Function:
 def inner_kernel(function: _Function) -> _Function:
     """Compile a function that only other kernels call.
 
-    It goes without the wrapper for calls from Python, which would take as long to compile as itself.
+    It has no wrapper for calls from Python, which would take as long to compile as the function.
     """
     compiled = _compiled(function, no_cpython_wrapper=True)
     if compiled is not function:
