@@ -74,18 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments; those of the process by default.
-
-    Returns
-    -------
-    int
-        The exit code: 0 done, 1 done but something is missing or failed, 2 not done, 130 stopped.
-    """
+    """Run a command."""
     make_streams_safe()
     try:
         try:

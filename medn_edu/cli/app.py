@@ -24,13 +24,7 @@ examples:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the parser.
-
-    Parameters
-    ----------
-    commands : argparse subparsers
-        Where commands are added.
-    """
+    """Add the command to the parser."""
     parser = commands.add_parser(
         "app",
         help="serve the moving figures alone",
@@ -46,18 +40,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        What the user typed.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run the command."""
     if importlib.util.find_spec("voila") is None:
         raise CommandError(
             "Voila is not installed; get it with: "
@@ -75,27 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def app_command(folder: Path, *, browser: bool, port: int | None) -> list[str]:
-    """Return the command that serves the pages of a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    browser : bool
-        Whether to open a browser.
-    port : int or None
-        Port to listen on; Voila's choice by default.
-
-    Returns
-    -------
-    list of str
-        The command.
-
-    Examples
-    --------
-    >>> app_command(Path("pages"), browser=False, port=8866)[-2:]
-    ['--Voila.port=8866', '--no-browser']
-    """
+    """Return the command that serves the pages of a folder."""
     command = [sys.executable, "-m", "voila", str(folder), "--Voila.ip=127.0.0.1", "--token"]
     command.append("--classic-tree")  # a plain list of the pages
     if port is not None:

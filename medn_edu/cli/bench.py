@@ -41,13 +41,7 @@ subclass of its BaseHMM), word by word or all in one, whichever is faster."""
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the parser.
-
-    Parameters
-    ----------
-    commands : argparse subparsers
-        Where commands are added.
-    """
+    """Add the command to the parser."""
     parser = commands.add_parser(
         "bench",
         help="speed and memory, next to other packages",
@@ -62,18 +56,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        What the user typed.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run the command."""
     folder = results_folder(arguments.out)
     from medn_edu.experiments.bench import machine_facts
 

@@ -40,13 +40,7 @@ examples:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the parser.
-
-    Parameters
-    ----------
-    commands : argparse subparsers
-        Where commands are added.
-    """
+    """Add the command to the parser."""
     parser = commands.add_parser(
         "claims",
         help="which sentences of the papers hold here",
@@ -65,18 +59,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        What the user typed.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run the command."""
     from medn_edu.experiments.claims import entries, ledger_text, load_tables
     from medn_edu.experiments.claims.ledger import details, overview
     from medn_edu.files import write_atomically

@@ -45,15 +45,7 @@ def make_streams_safe() -> None:
 
 
 def say(text: str = "", *, file: TextIO | None = None) -> None:
-    """Print a text at once, in plain ASCII where the console knows no more.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    file : text stream, optional
-        Where to print; standard output by default.
-    """
+    """Print a text at once, in plain ASCII where the console knows no more."""
     stream = sys.stdout if file is None else file
     try:
         text.encode(getattr(stream, "encoding", None) or "utf-8")
@@ -86,17 +78,7 @@ def _complaints_about(stream: TextIO) -> Iterator[None]:
 def add_common_options(
     parser: argparse.ArgumentParser, *names: str, jobs: str = "threads to use"
 ) -> None:
-    """Add options that several commands have.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        The command's parser.
-    *names : {"jobs", "seed", "out"}
-        Which of them.
-    jobs : str
-        What ``--jobs`` counts.
-    """
+    """Add options that several commands have."""
     if "jobs" in names:
         parser.add_argument(
             "--jobs", type=_count, default=None, metavar="N",
@@ -115,15 +97,7 @@ def add_common_options(
 
 
 def add_course_folder(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the argument DIR, the folder of the course.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        The command's parser.
-    what : str
-        What the folder is to the command.
-    """
+    """Add the argument DIR, the folder of the course."""
     parser.add_argument(
         "folder", nargs="?", type=Path, default=Path("medn-course"), metavar="DIR",
         help=f"{what} (default: ./medn-course)",
@@ -138,25 +112,7 @@ def available_cpus() -> int:
 
 
 def results_folder(folder: Path, option: str = "--out") -> Path:
-    """Make the folder for results and make sure that it can be written, before any work is done.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    option : str
-        What names another one.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    CommandError
-        If it cannot be made or written.
-    """
+    """Make the folder for results and make sure that it can be written, before any work is done."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -173,18 +129,6 @@ def serve(command: Sequence[str], *, patience: float = 10.0) -> int:
 
     Ctrl-C is the usual way to stop.  A request to terminate, or the end of the terminal, raises
     `SystemExit` once the server has gone, so that what is around this call can tidy up.
-
-    Parameters
-    ----------
-    command : sequence of str
-        The server's command.
-    patience : float, default=10.0
-        Seconds that it has to shut down before it is killed.
-
-    Returns
-    -------
-    int
-        The server's exit code; 0 after Ctrl-C.
     """
     with _requests_to_end_raise():
         # In a session of its own all that it starts can be ended with it, by whatever signal.
@@ -236,17 +180,7 @@ def _signal_group(server: subprocess.Popen[bytes], name: str) -> None:
 
 
 class Progress:
-    """A progress bar on standard error, only where somebody watches and after two seconds.
-
-    Parameters
-    ----------
-    what : str
-        What is going on.
-    unit : str
-        What is counted.
-    delay : float, default=2.0
-        Seconds to wait before showing anything.
-    """
+    """A progress bar on standard error, only where somebody watches and after two seconds."""
 
     def __init__(self, what: str, unit: str, delay: float = 2.0) -> None:
         self.what = what

@@ -25,13 +25,7 @@ examples:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the parser.
-
-    Parameters
-    ----------
-    commands : argparse subparsers
-        Where commands are added.
-    """
+    """Add the command to the parser."""
     parser = commands.add_parser(
         "course",
         help="copy an edition of the course for teaching",
@@ -48,18 +42,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        What the user typed.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run the command."""
     from medn_edu.course import copy_course
 
     try:
@@ -74,13 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def say_copied(copied: Any) -> None:
-    """Say what `medn_edu.course.copy_course` did.
-
-    Parameters
-    ----------
-    copied : CourseCopy
-        What it returned.
-    """
+    """Say what `medn_edu.course.copy_course` did."""
     say(f"The course is in {copied.folder.resolve()}")
     for name in copied.updated:
         say(f"  {name} replaced by a newer version")

@@ -24,13 +24,7 @@ examples:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the parser.
-
-    Parameters
-    ----------
-    commands : argparse subparsers
-        Where commands are added.
-    """
+    """Add the command to the parser."""
     parser = commands.add_parser(
         "data",
         help="what data there are; fetch the OCR letters",
@@ -45,18 +39,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run_status(arguments: argparse.Namespace) -> int:
-    """Say which data are here.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        What the user typed.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Say which data are here."""
     del arguments
     from medn_edu.datasets import status
 
@@ -70,18 +53,7 @@ def run_status(arguments: argparse.Namespace) -> int:
 
 
 def run_fetch(arguments: argparse.Namespace) -> int:
-    """Download what is missing.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        What the user typed.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Download what is missing."""
     del arguments
     from medn_edu.datasets import fetch
 

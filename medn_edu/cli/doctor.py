@@ -34,31 +34,15 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-sta
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report.
+    """One line of the report."""
 
-    Parameters
-    ----------
-    what : str
-        What was looked at.
-    fine : bool or None
-        Whether it is there; None for what nobody needs to run the package or the course.
-    text : str
-        What was found, or how to get it.
-    """
-
-    what: str
-    fine: bool | None
-    text: str
+    what: str  # what was looked at
+    fine: bool | None  # whether it is there
+    text: str  # what was found, or how to get it
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the parser.
-
-    Parameters
-    ----------
-    commands : argparse subparsers
-        Where commands are added.
-    """
+    """Add the command to the parser."""
     parser = commands.add_parser(
         "doctor",
         help="is everything there?",
@@ -69,18 +53,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        What the user typed.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run the command."""
     del arguments
     findings = list(examine())
     width = max(len(finding.what) for finding in findings)
@@ -94,13 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def examine() -> Iterator[Finding]:
-    """Look at everything the package needs.
-
-    Yields
-    ------
-    Finding
-        One line of the report.
-    """
+    """Look at everything the package needs."""
     from medn_edu import __version__
 
     yield Finding("medn_edu", True, __version__)

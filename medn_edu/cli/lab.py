@@ -27,13 +27,7 @@ examples:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the parser.
-
-    Parameters
-    ----------
-    commands : argparse subparsers
-        Where commands are added.
-    """
+    """Add the command to the parser."""
     parser = commands.add_parser(
         "lab",
         help="open the course in JupyterLab",
@@ -50,18 +44,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        What the user typed.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run the command."""
     from medn_edu.course import copy_course
 
     say_copied(copy_course(arguments.folder))
@@ -76,27 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def lab_command(folder: Path, *, browser: bool, port: int | None) -> list[str]:
-    """Return the command that starts JupyterLab in a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    browser : bool
-        Whether to open a browser.
-    port : int or None
-        Port to listen on; JupyterLab's choice by default.
-
-    Returns
-    -------
-    list of str
-        The command.
-
-    Examples
-    --------
-    >>> lab_command(Path("course"), browser=False, port=8899)[-2:]
-    ['--ServerApp.port=8899', '--no-browser']
-    """
+    """Return the command that starts JupyterLab in a folder."""
     command = [sys.executable, "-m", "jupyter", "lab", "--ServerApp.ip=127.0.0.1"]
     command.append(f"--ServerApp.root_dir={folder.resolve()}")
     command.append("--ServerApp.answer_yes=True")  # Ctrl-C ends it without asking

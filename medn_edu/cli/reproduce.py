@@ -82,13 +82,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the parser.
-
-    Parameters
-    ----------
-    commands : argparse subparsers
-        Where commands are added.
-    """
+    """Add the command to the parser."""
     parser = commands.add_parser(
         "reproduce",
         help="run studies of the papers again",
@@ -127,18 +121,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        What the user typed.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run the command."""
     if arguments.list or not arguments.study:
         return _list_studies(asked_for=arguments.list)
     if (arguments.backend == "dask") != (arguments.scheduler is not None):

@@ -20,13 +20,7 @@ example:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the parser.
-
-    Parameters
-    ----------
-    commands : argparse subparsers
-        Where commands are added.
-    """
+    """Add the command to the parser."""
     parser = commands.add_parser(
         "warmup",
         help="compile all kernels, once",
@@ -37,18 +31,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        What the user typed.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run the command."""
     del arguments
     done = warm_with_progress()
     if done.n_compiled:
@@ -60,13 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def warm_with_progress() -> Any:
-    """Compile all kernels behind a progress bar.
-
-    Returns
-    -------
-    medn_edu.experiments.warmup.WarmUp
-        What it took.
-    """
+    """Compile all kernels behind a progress bar."""
     from medn_edu.experiments.warmup import warm_up
 
     with Progress("Compiling kernels (first time only)", "steps") as progress:

@@ -41,18 +41,7 @@ _PASSES = 20_000  # at most
 
 
 def measure_accuracy(progress: Callable[[int, int, str], Any] | None = None) -> list[BenchRow]:
-    """Measure by how much each solver's objective exceeds the optimum.
-
-    Parameters
-    ----------
-    progress : callable, optional
-        Called as ``progress(n_done, n_all, what)``.
-
-    Returns
-    -------
-    list of BenchRow
-        The largest relative excess of each solver, with what it has to reach.
-    """
+    """Measure by how much each solver's objective exceeds the optimum."""
     tell = progress or (lambda n_done, n_all, what: None)
     steps = [*_L1_WAYS, *M3N_SOLVERS]
     with warnings.catch_warnings():

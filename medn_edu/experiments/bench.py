@@ -43,61 +43,23 @@ _THREAD_LIMITS = dict.fromkeys(
 
 @dataclass(frozen=True)
 class BenchRow:
-    """One line of the benchmark.
+    """One line of the benchmark."""
 
-    Parameters
-    ----------
-    work : str
-        What was done.
-    value : float or None
-        What this package needed or reached.
-    unit : str
-        Unit of the values.
-    peer : str
-        Who else did it, or the empty string.
-    peer_value : float or None
-        What the peer needed or reached.
-    ratio : float or None
-        How many times faster this package is.
-    target : str
-        What it has to reach, or the empty string.
-    reached : bool or None
-        Whether it did; None where there is no target or no measurement.
-    remark : str
-        What else there is to know.
-    """
-
-    work: str
-    value: float | None
-    unit: str
-    peer: str = ""
-    peer_value: float | None = None
-    ratio: float | None = None
-    target: str = ""
-    reached: bool | None = None
-    remark: str = ""
+    work: str  # what was done
+    value: float | None  # what this package needed or reached
+    unit: str  # unit of the values
+    peer: str = ""  # who else did it, or the empty string
+    peer_value: float | None = None  # what the peer needed or reached
+    ratio: float | None = None  # how many times faster this package is
+    target: str = ""  # what it has to reach, or the empty string
+    reached: bool | None = None  # whether it did; None where there is no target or no measurement
+    remark: str = ""  # what else there is to know
 
 
 def measure(
     data: str, *, quick: bool = False, progress: Callable[[int, int, str], Any] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Make all measurements, one process after the other.
-
-    Parameters
-    ----------
-    data : {"ocr", "digits"}
-        What to train on.
-    quick : bool, default=False
-        Leave out CRFsuite's trainings and compiling everything from cold.
-    progress : callable, optional
-        Called as ``progress(n_done, n_all, task)``.
-
-    Returns
-    -------
-    dict from task to its measurements
-        ``{"missing": package}`` where a peer is not installed, ``{"failure": text}`` where a
-        measurement failed.
-    """
+    """Make all measurements, one process after the other."""
     tell = progress or (lambda n_done, n_all, what: None)
     tasks = [task for task in _TASKS if not (quick and task in _SLOW)]
     found = {}
@@ -131,20 +93,7 @@ def _run(task: str, data: str, **environment: str) -> dict[str, Any]:
 
 
 def report(found: Mapping[str, Mapping[str, Any]], data: str) -> list[BenchRow]:
-    """Turn measurements into the lines of the table.
-
-    Parameters
-    ----------
-    found : dict from task to its measurements
-        What `measure` returned.
-    data : {"ocr", "digits"}
-        What was trained on; targets are for ``"ocr"``, but for those of synthetic sequences.
-
-    Returns
-    -------
-    list of BenchRow
-        The lines.
-    """
+    """Turn measurements into the lines of the table."""
     trainings, others = _training_rows(found, data), _other_rows(found)
     if data != "ocr":
         trainings, others = ([_without_target(row) for row in rows] for rows in (trainings, others))
@@ -353,13 +302,7 @@ def _without_target(row: BenchRow) -> BenchRow:
 
 
 def machine_facts() -> dict[str, str]:
-    """Return what the numbers depend on: processor, load, system, versions.
-
-    Returns
-    -------
-    dict from str to str
-        The facts, in the order in which to print them.
-    """
+    """Return what the numbers depend on: processor, load, system, versions."""
     names = ("numpy", "scipy", "numba", "python-crfsuite", "hmmlearn")
     versions = [f"{name} {version}" for name in names if (version := _version(name))]
     return {
@@ -375,13 +318,7 @@ def machine_facts() -> dict[str, str]:
 
 
 def is_busy() -> bool:
-    """Say whether other processes are taking so much of this machine that times will suffer.
-
-    Returns
-    -------
-    bool
-        True if, over the last minute, fewer than one processor was free; False where nobody counts.
-    """
+    """Say whether other processes are taking so much of this machine that times will suffer."""
     return hasattr(os, "getloadavg") and os.getloadavg()[0] > (os.cpu_count() or 1) - 1
 
 

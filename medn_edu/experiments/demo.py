@@ -44,65 +44,26 @@ _LEARNED = ("M3N", "LapMEDN")
 
 @dataclass(frozen=True, eq=False)
 class DemoRow:
-    """What one model achieved.
+    """What one model achieved."""
 
-    Parameters
-    ----------
-    model : str
-        Name of the model.
-    error : float
-        Share of wrong labels in the test part.
-    train_error : float
-        Share of wrong labels in the training part.
-    seconds : float
-        Time that training took.
-    relative_gap : float or None
-        Certified distance to the optimum, relative to it; None where there is no certificate.
-    n_weights, n_nonzero, n_large, n_support
-        What `medn_edu.experiments.models.sparsity` returns.
-    status : str
-        Why training ended.
-    predicted : ndarray of object
-        Labels of the test words.
-    trained : object
-        The model.
-    """
-
-    model: str
-    error: float
-    train_error: float
-    seconds: float
-    relative_gap: float | None
+    model: str  # name of the model
+    error: float  # share of wrong labels in the test part
+    train_error: float  # share of wrong labels in the training part
+    seconds: float  # time that training took
+    relative_gap: float | None  # certified distance to the optimum, relative to it
     n_weights: int
     n_nonzero: int
     n_large: int
     n_support: float | None
-    status: str
-    predicted: np.ndarray
+    status: str  # why training ended
+    predicted: np.ndarray  # labels of the test words
     trained: Any
 
 
 def run_demo(
     *, seed: int = 0, n_jobs: int = 1, progress: Callable[[int, int, str], Any] | None = None
 ) -> tuple[Any, list[DemoRow]]:
-    """Train all models on digit words and test them.
-
-    Parameters
-    ----------
-    seed : int, default=0
-        Seed of the words and of training.
-    n_jobs : int, default=1
-        Threads.
-    progress : callable, optional
-        Called as ``progress(n_done, n_all, model)``.
-
-    Returns
-    -------
-    words : sklearn.utils.Bunch
-        The data, see `medn_edu.datasets.load_digit_words`.
-    rows : list of DemoRow
-        One per model.
-    """
+    """Train all models on digit words and test them."""
     words = load_digit_words(random_state=seed)
     tell = progress or (lambda n_done, n_all, what: None)
     rows = []
@@ -138,22 +99,7 @@ def _train(name: str, words: Any, seed: int, n_jobs: int) -> DemoRow:
 
 
 def draw_demo(words: Any, rows: Sequence[DemoRow], path: Path) -> Path:
-    """Draw the demo's figure: words as some models read them, errors, and what two have learned.
-
-    Parameters
-    ----------
-    words : sklearn.utils.Bunch
-        The data.
-    rows : sequence of DemoRow
-        What the models achieved.
-    path : Path
-        File to write.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Draw the demo's figure: words as some models read them, errors, and what two have learned."""
     images = [words.images[i] for i in words.test[:_N_SHOWN]]
     by_name = {row.model: row for row in rows}
     read = {name: list(by_name[name].predicted[:_N_SHOWN]) for name in _READERS}

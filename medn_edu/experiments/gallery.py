@@ -62,31 +62,7 @@ def draw_figures(
     vectors: bool = False,
     partial: bool = False,
 ) -> list[str]:
-    """Draw all figures of a study, in place of those of earlier rows.
-
-    Parameters
-    ----------
-    study : Study, CurveStudy or TraceStudy
-        The study.
-    rows : sequence of dict
-        Its rows, with times.
-    folder : Path
-        Where to: ``figure.png``, and ``NAME.png`` for further ones.
-    vectors : bool, default=False
-        Whether to draw them as SVG, too; those of 150 kB or more are not kept.
-    partial : bool, default=False
-        Whether rows are missing, so that there may be too few for some of the figures.
-
-    Returns
-    -------
-    list of str
-        Names of the figures for which there is nothing to draw.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written.
-    """
+    """Draw all figures of a study, in place of those of earlier rows."""
     drawings = {"figure": study.draw, **getattr(study, "more_figures", {})}
     suffixes = _SUFFIXES if vectors else _SUFFIXES[:1]
     missing = []
@@ -108,21 +84,7 @@ def draw_figures(
 
 
 def paper_entry(study: AnyStudy, target: Path) -> int | None:
-    """Say whether a folder holds what a study has made at paper scale.
-
-    Parameters
-    ----------
-    study : Study, CurveStudy or TraceStudy
-        The study.
-    target : Path
-        A folder of published figures and tables, which may be missing.
-
-    Returns
-    -------
-    int or None
-        The seed; None if there is nothing of that study, or what there is is not at paper scale.
-        Curves are the same at every scale, so they are never in the way.
-    """
+    """Say whether a folder holds what a study has made at paper scale."""
     if isinstance(study, CurveStudy):
         return None
     for entry in _read_log(target):
@@ -142,30 +104,7 @@ def publish(
     run: Mapping[str, Any],
     studies: Iterable[AnyStudy],
 ) -> None:
-    """Put a study's figures, tables and caption into a folder, and renew its page.
-
-    Parameters
-    ----------
-    study : Study, CurveStudy or TraceStudy
-        The study.
-    rows : sequence of dict
-        Its rows; those of fits with ``seconds`` and ``cpu_seconds``, where they are known.
-    source : Path
-        Where `draw_figures` and the study have left figures, tables and ``caption.md``.
-    target : Path
-        The folder to publish in; it must exist.
-    scale, seed : str, int
-        Scale and seed of the run.
-    run : mapping
-        How long it took, as `medn_edu.experiments.runs.summed_up` says.
-    studies : iterable of studies
-        All there are, in the order of the page.
-
-    Raises
-    ------
-    OSError
-        If something is missing, or the folder cannot be written.
-    """
+    """Put a study's figures, tables and caption into a folder, and renew its page."""
     for name in ("figure", *getattr(study, "more_figures", {})):
         for suffix in _SUFFIXES:
             _copy(source / f"{name}{suffix}", target / f"{_stem(study, name)}{suffix}")
@@ -184,25 +123,7 @@ def publish(
 
 
 def write_page(target: Path, studies: Iterable[AnyStudy]) -> Path:
-    """Write the page of all figures in a folder.
-
-    Parameters
-    ----------
-    target : Path
-        The folder.
-    studies : iterable of studies
-        All there are, in order; those without a figure in the folder are left out.
-
-    Returns
-    -------
-    Path
-        The page, ``README.md``.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be read or written.
-    """
+    """Write the page of all figures in a folder."""
     shown = [study for study in studies if (target / f"{study.name}.png").exists()]
     claims = _CLAIMS if (target / "claims.md").exists() else ""
     parts = [_HEAD, claims, *(_section(study, target) for study in shown), _times(target)]

@@ -39,63 +39,23 @@ from medn_edu.estimators import CRF, L1M3N, M3N, EpsilonMarkovNetwork, LaplaceME
 
 @dataclass(frozen=True)
 class Model:
-    """A model by name.
+    """A model by name."""
 
-    Parameters
-    ----------
-    name : str
-        Name in tables and figures.
-    build : callable
-        Makes the estimator from parameters given by keyword.
-    summary : str
-        What it is, in a line.
-    parameters : tuple of (name, value)
-        The constants it is compared with.
-    """
-
-    name: str
-    build: Callable[..., Any]
-    summary: str
-    parameters: tuple[tuple[str, float], ...] = ()
+    name: str  # name in tables and figures
+    build: Callable[..., Any]  # makes the estimator from parameters given by keyword
+    summary: str  # what it is, in a line
+    parameters: tuple[tuple[str, float], ...] = ()  # the constants it is compared with
 
 
 class PerLetter(BaseEstimator):
-    """Logistic regression of each letter by itself, to show what the neighbours are worth.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Inverse strength of the L2 penalty.
-    n_jobs : int, default=1
-        Ignored; every model of the comparison has it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> model = PerLetter().fit([np.eye(2), np.eye(2)], ["ab", "ab"])
-    >>> model.predict([np.eye(2)])[0]
-    array(['a', 'b'], dtype='<U1')
-    """
+    """Logistic regression of each letter by itself, to show what the neighbours are worth."""
 
     def __init__(self, C: float = 1.0, n_jobs: int = 1) -> None:
         self.C = C
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all letters of all words.
-
-        Parameters
-        ----------
-        X : list of ndarray of shape (n_nodes, n_features)
-            The words.
-        y : list of label sequences
-            Their labels.
-
-        Returns
-        -------
-        self
-            The trained model.
-        """
+        """Train on all letters of all words."""
         labels = np.concatenate([np.asarray(list(labels)) for labels in y])
         # A constant column instead of an intercept: the other models have none either.
         self.regression_ = LogisticRegression(C=self.C, fit_intercept=False, max_iter=1000)
@@ -106,18 +66,7 @@ class PerLetter(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable label of each letter.
-
-        Parameters
-        ----------
-        X : list of ndarray of shape (n_nodes, n_features)
-            The words.
-
-        Returns
-        -------
-        ndarray of object, shape (n_samples,)
-            One array of labels per word.
-        """
+        """Return the most probable label of each letter."""
         found = np.empty(len(X), dtype=object)
         found[:] = [self.regression_.predict(word) for word in X]
         return found
@@ -192,34 +141,7 @@ MODELS: dict[str, Model] = {
 def make_model(
     name: str, models: Mapping[str, Model] | None = None, /, *, seed: int = 0, **parameters: Any
 ) -> Any:
-    """Return an untrained model.
-
-    Parameters
-    ----------
-    name : str
-        One of the models.
-    models : mapping of str to Model, optional
-        The models there are; `MODELS` unless given.
-    seed : int, default=0
-        Seed of training, for the models that draw anything.
-    **parameters
-        What its constructor takes, such as ``C`` or ``n_jobs``.
-
-    Returns
-    -------
-    object
-        With ``fit``, ``predict``, ``weights_`` and, except for the baseline, ``result_``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such model.
-
-    Examples
-    --------
-    >>> make_model("M3N", C=0.5).C
-    0.5
-    """
+    """Return an untrained model."""
     known = MODELS if models is None else models
     if name not in known:
         raise ValueError(f"model is {name!r}; expected one of {', '.join(known)}.")
@@ -230,28 +152,7 @@ def make_model(
 
 
 def sparsity(model: Any) -> dict[str, Any]:
-    """Count the weights that a trained model needs, and the labellings behind them.
-
-    Parameters
-    ----------
-    model : object
-        A trained model.
-
-    Returns
-    -------
-    dict
-        ``n_weights``, how many weights there are; ``n_nonzero``, how many are not zero;
-        ``n_large``, how many are at least 1 % of the largest; ``n_support``, wrong labellings with
-        positive dual variables per training sample, None for models whose dual variables are not
-        sparse.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> model = make_model("M3N", C=1.0).fit([np.eye(2)], ["ab"])
-    >>> sparsity(model)
-    {'n_weights': 8, 'n_nonzero': 6, 'n_large': 6, 'n_support': 1.0}
-    """
+    """Count the weights that a trained model needs, and the labellings behind them."""
     sizes = np.abs(model.weights_)
     support = getattr(model, "support_labellings_", None)
     return {

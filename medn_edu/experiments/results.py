@@ -56,23 +56,10 @@ _SHARE_OF_WRITING = 0.01  # of the time, at most, for whole tables
 
 @dataclass(eq=False)
 class ResultStore:
-    """The results of a study in a folder, always complete on disk.
-
-    Parameters
-    ----------
-    folder : Path
-        Where ``results.csv`` and ``timings.csv`` live, and ``journal.csv`` with the fits that were
-        finished after these were written.
-    study : Study, optional
-        The study, where it has models or columns of its own.
-    rows : dict from key to row
-        The results.
-    seconds, cpu_seconds : dict from key to float
-        How long the fits took, by the clock and by the processor.
-    """
+    """The results of a study in a folder, always complete on disk."""
 
     folder: Path
-    study: Study | None = None
+    study: Study | None = None  # the study, where it has models or columns of its own
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     cpu_seconds: dict[str, float] = field(default_factory=dict)
@@ -106,29 +93,7 @@ class ResultStore:
 
     @classmethod
     def open(cls, folder: Path, study: Study | None = None, *, force: bool = False) -> ResultStore:
-        """Open a folder, reading what earlier runs left there.
-
-        Parameters
-        ----------
-        folder : Path
-            The folder; made if it is missing.
-        study : Study, optional
-            The study, where it has models or columns of its own.
-        force : bool, default=False
-            Forget earlier results.
-
-        Returns
-        -------
-        ResultStore
-            The store.
-
-        Raises
-        ------
-        ValueError
-            If there are results that cannot be read.
-        OSError
-            If the folder cannot be made or read.
-        """
+        """Open a folder, reading what earlier runs left there."""
         folder.mkdir(parents=True, exist_ok=True)
         store = cls(folder, study)
         remove_leftovers(folder)  # of a run that was killed while writing
@@ -150,20 +115,7 @@ class ResultStore:
         return store
 
     def is_done(self, spec: FitSpec) -> bool:
-        """Say whether a fit has been made without failure.
-
-        Parameters
-        ----------
-        spec : FitSpec
-            The fit.
-
-        Returns
-        -------
-        bool
-            False as well for a fit that failed, and for one that another version of this package,
-            a model with other settings or an earlier revision of the study made, so that it is
-            made again.
-        """
+        """Say whether a fit has been made without failure."""
         row = self.rows.get(spec.key)
         if row is None or row.get("failure"):
             return False
@@ -172,31 +124,12 @@ class ResultStore:
         )
 
     def constants(self, spec: FitSpec) -> Constants:
-        """Return the constants of a fit, chosen ones included.
-
-        Parameters
-        ----------
-        spec : FitSpec
-            The fit.
-
-        Returns
-        -------
-        tuple of (name, value)
-            Its own parameters, then those that another fit has chosen for it, where that is done.
-        """
+        """Return the constants of a fit, chosen ones included."""
         chosen = self.rows.get(spec.after, {}).get("chosen") if spec.after else None
         return spec.parameters + read_constants(chosen)
 
     def add(self, row: dict[str, Any], seconds: float, cpu_seconds: float) -> None:
-        """Keep a finished fit.
-
-        Parameters
-        ----------
-        row : dict
-            Its result.
-        seconds, cpu_seconds : float
-            How long it took, by the clock and by the processor.
-        """
+        """Keep a finished fit."""
         times = {"seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
         entry = csv_text([{**row, **times}], self._journal_columns)
         [kept] = read_csv(entry)
@@ -219,13 +152,7 @@ class ResultStore:
         self._next_write = end + (end - start) / _SHARE_OF_WRITING
 
     def forget(self, keys: Iterable[str]) -> None:
-        """Forget some of the fits, so that they are made again.
-
-        Parameters
-        ----------
-        keys : iterable of str
-            Their keys; those that are not there are passed over.
-        """
+        """Forget some of the fits, so that they are made again."""
         for key in keys:
             self.rows.pop(key, None)
             self.seconds.pop(key, None)
@@ -250,18 +177,7 @@ class ResultStore:
                 times[row["key"]] = row[name]
 
     def timed(self, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return rows of results with the times that training took.
-
-        Parameters
-        ----------
-        rows : iterable of dict
-            Rows of the results.
-
-        Returns
-        -------
-        list of dict
-            Copies with ``seconds`` and ``cpu_seconds``, None where they are not known.
-        """
+        """Return rows of results with the times that training took."""
         return [{**row, **self._times(row["key"])} for row in rows]
 
     def _times(self, key: str) -> dict[str, float | None]:
@@ -269,20 +185,7 @@ class ResultStore:
 
 
 def first_columns(spec: FitSpec, constants: Constants) -> dict[str, Any]:
-    """Return what is known of a fit before it is made.
-
-    Parameters
-    ----------
-    spec : FitSpec
-        The fit.
-    constants : tuple of (name, value)
-        What its model is built with.
-
-    Returns
-    -------
-    dict
-        The first columns of its row.
-    """
+    """Return what is known of a fit before it is made."""
     return {
         "key": spec.key,
         "data": spec.data,
@@ -295,48 +198,13 @@ def first_columns(spec: FitSpec, constants: Constants) -> dict[str, Any]:
 
 
 def build_model(spec: FitSpec, study: Study | None, constants: Constants) -> Any:
-    """Return the model of a fit, not trained yet.
-
-    Parameters
-    ----------
-    spec : FitSpec
-        The fit.
-    study : Study or None
-        Its study, where that has models of its own.
-    constants : tuple of (name, value)
-        What the model is built with.
-
-    Returns
-    -------
-    estimator
-        The model.
-
-    Raises
-    ------
-    ValueError
-        If there is no such model.
-    """
+    """Return the model of a fit, not trained yet."""
     models = study.models if study else None
     return make_model(spec.model, models, seed=spec.seed, **dict(constants))
 
 
 def settings_text(spec: FitSpec, study: Study | None, constants: Constants) -> str:
-    """Return all that a fit depends on in addition to its key, as its defaults and tolerance may change.
-
-    Parameters
-    ----------
-    spec : FitSpec
-        The fit.
-    study : Study or None
-        Its study, where that has models of its own or a revision above 1.
-    constants : tuple of (name, value)
-        What the model is built with.
-
-    Returns
-    -------
-    str
-        The model's parameters by name, and the study's revision where it is above 1.
-    """
+    """Return what a fit depends on in addition to its key: defaults and tolerances may change."""
     settings = build_model(spec, study, constants).get_params(deep=False)
     kept = {name: value for name, value in settings.items() if name not in ("n_jobs", "verbose")}
     texts = [f"{name}={value}" for name, value in sorted(kept.items())]

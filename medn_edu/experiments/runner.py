@@ -62,38 +62,7 @@ def run_study(
     scheduler: str | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """Make the fits of a study that are not done yet.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-    specs : sequence of FitSpec
-        Its fits, from short to long.  A single worker takes them in this order, so that something
-        is done early; several take the long ones first, so that none idles at the end.
-    store : ResultStore
-        Where results are kept.
-    n_jobs : int, default=1
-        Fits at a time, each in a process of its own if there are several; the tables do not depend on
-        it.
-    scheduler : str, optional
-        Address of a Dask scheduler, whose workers make the fits instead.
-    progress : callable, optional
-        Called as ``progress(n_done, n_all)`` at the start and after each fit.
-
-    Returns
-    -------
-    list of dict
-        The rows of these fits, sorted by key.
-
-    Raises
-    ------
-    ValueError
-        If the study has models or columns of its own, or a revision above 1, and the store was
-        opened without it; if the workers of the scheduler have several threads.
-    ConnectionError
-        If no scheduler answers, or it has no workers.
-    """
+    """Make the fits of a study that are not done yet."""
     own = study.measured or study.models or study.revision > 1
     if own and store.study is not study:
         raise ValueError(f"the store does not know {study.name}; open it with the study.")
@@ -264,34 +233,7 @@ def write_report(
     seed: int = 0,
     run: dict[str, Any] | None = None,
 ) -> Report | None:
-    """Sum the results of a study up and save table and caption.
-
-    Parameters
-    ----------
-    study : Study or TraceStudy
-        The study.
-    rows : sequence of dict
-        Its rows, with times.
-    folder : Path
-        Where to; it must exist.
-    scale : str
-        The scale of the run, which the caption names.
-    seed : int, default=0
-        Seed of all draws, as well.
-    run : dict, optional
-        How long it took, as `medn_edu.experiments.runs.summed_up` says; unless given, only
-        processor times are known.
-
-    Returns
-    -------
-    Report or None
-        What was saved; None for a study without a report, which has no table but a caption.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written.
-    """
+    """Sum the results of a study up and save table and caption."""
     report = study.report(rows, scale) if study.report else None
     if report is not None:
         write_atomically(folder / "table.csv", csv_text(report.rows, report.columns))
@@ -315,45 +257,13 @@ def read_data(study: Study, spec: FitSpec) -> Split:
     """Return the data of a fit, computed with one thread as in every worker.
 
     Splits are cached, and drawn data would differ in their last bits with more threads.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-    spec : FitSpec
-        The fit.
-
-    Returns
-    -------
-    Split
-        What trains and what tests.
     """
     with threadpool_limits(1):
         return study.split(spec)
 
 
 def evaluate(spec: FitSpec, study: Study, constants: Constants | None = None) -> Fit:
-    """Make one fit and measure it.
-
-    Parameters
-    ----------
-    spec : FitSpec
-        The fit.
-    study : Study
-        Its study, which knows the data.
-    constants : tuple of (name, value), optional
-        What the model is built with; the spec's parameters unless given.
-
-    Returns
-    -------
-    row : dict
-        The result, with the columns `RESULT_COLUMNS` and those of the study; a failure is a row with
-        its error.
-    seconds : float
-        Time that training took.
-    cpu_seconds : float
-        The same by the processor, counting this thread alone: other fits may be under way.
-    """
+    """Make one fit and measure it."""
     constants = spec.parameters if constants is None else constants
     row = first_columns(spec, constants)
     with _quietly():
@@ -396,23 +306,7 @@ def _quietly() -> Iterator[None]:
 
 
 def label_error(predicted: Iterable[Any], true: Iterable[Any]) -> float:
-    """Return the share of nodes whose label is wrong.
-
-    Parameters
-    ----------
-    predicted, true : iterable of label sequences
-        Labels, one sequence per sample.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Examples
-    --------
-    >>> label_error(["abc"], ["abd"])
-    0.3333333333333333
-    """
+    """Return the share of nodes whose label is wrong."""
     pairs = [
         (a, b)
         for one, other in zip(predicted, true, strict=True)

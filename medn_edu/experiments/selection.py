@@ -29,51 +29,7 @@ CHOICE = {"quick": "  To save time, the quick scale chooses on the first split o
 
 
 class Selected:
-    """A model that chooses its constants on the samples it is trained on.
-
-    Parameters
-    ----------
-    name : str
-        Name of the model.
-    grid : tuple of (parameter, values)
-        The constants to try, all combinations; from strong to weak regularisation.
-    models : mapping of str to Model, optional
-        Models by name.
-    n_folds : int, default=5
-        Number of parts.
-    inverse : bool, default=False
-        Whether one part trains and the others test.
-    n_tried : int, optional
-        How many of the parts take their turn; all unless given.
-    blocks : tuple of int, optional
-        Sizes of the parts that the samples begin with.  Each of them trains in turn, and all other
-        samples test; ``n_folds`` and ``inverse`` then do not matter.
-    tol : float, default=0.02
-        Gap at which a training of the path ends, if it is larger than the model's own; the last
-        training, on all samples, has the model's.
-    random_state : int, default=0
-        Seed of the draw of the parts and of training.
-    **fixed
-        Constants that are not chosen.
-
-    Attributes
-    ----------
-    chosen_ : dict
-        The constants that won.
-    errors_ : ndarray of shape (n_points,)
-        Share of wrong labels for each point of the grid.
-    model_ : object
-        The model trained with the chosen constants on all samples; on the first part, where one part
-        trains.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, y = [np.eye(2), np.eye(2)[::-1]] * 5, ["ab", "ba"] * 5
-    >>> model = Selected("M3N", (("C", (1e-3, 1.0)),)).fit(X, y)
-    >>> model.chosen_, model.errors_.tolist()
-    ({'C': 0.001}, [0.0, 0.0])
-    """
+    """A model that chooses its constants on the samples it is trained on."""
 
     def __init__(
         self,
@@ -101,18 +57,7 @@ class Selected:
         self.fixed = fixed
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return all that the outcome depends on.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Ignored; scikit-learn's estimators have it.
-
-        Returns
-        -------
-        dict
-            Settings of the selection and of the model, but for the constants that are chosen.
-        """
+        """Return all that the outcome depends on."""
         chosen = {name for name, _ in self.grid}
         settings = self._make().get_params(deep=False)
         return {
@@ -128,36 +73,12 @@ class Selected:
         }
 
     def set_params(self, random_state: int) -> Self:
-        """Set the seed.
-
-        Parameters
-        ----------
-        random_state : int
-            Seed of the draw of the parts and of training.
-
-        Returns
-        -------
-        self
-            The model.
-        """
+        """Set the seed."""
         self.random_state = random_state
         return self
 
     def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self:
-        """Choose the constants and train with them.
-
-        Parameters
-        ----------
-        X : sequence of samples
-            The samples.
-        y : sequence of label sequences
-            Their labels.
-
-        Returns
-        -------
-        self
-            The trained model.
-        """
+        """Choose the constants and train with them."""
         points = list(_points(self.grid))
         folds = self._folds(len(X))
         trial = self._make()
@@ -170,18 +91,7 @@ class Selected:
         return self
 
     def predict(self, X: Sequence[Any]) -> Any:
-        """Return the labels that the trained model predicts.
-
-        Parameters
-        ----------
-        X : sequence of samples
-            The samples.
-
-        Returns
-        -------
-        ndarray of object, shape (n_samples,)
-            One array of labels per sample.
-        """
+        """Return the labels that the trained model predicts."""
         return self.model_.predict(X)
 
     def __getattr__(self, name: str) -> Any:
@@ -210,24 +120,7 @@ def path_errors(
     y: Sequence[Any],
     folds: Iterable[tuple[np.ndarray, np.ndarray]],
 ) -> np.ndarray:
-    """Return the share of wrong labels over all folds, for each point of a path.
-
-    Parameters
-    ----------
-    model : estimator
-        An untrained model; with ``warm_start`` each of its solutions starts the next training.
-    points : sequence of dict
-        Its constants, point by point.
-    X, y : sequence
-        Samples and label sequences.
-    folds : iterable of (train, test)
-        Indices of the samples that train and of those that test.
-
-    Returns
-    -------
-    ndarray of float, shape (n_points,)
-        Errors, between 0 and 1.
-    """
+    """Return the share of wrong labels over all folds, for each point of a path."""
     if "warm_start" in model.get_params():
         model.set_params(warm_start=True)
     wrong, n_nodes = np.zeros(len(points)), 0
@@ -247,34 +140,7 @@ def path_errors(
 def folds_of(
     n_samples: int, n_folds: int, seed: int, *, inverse: bool = False
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Divide samples into parts of equal size, but for one, each of which tests in turn.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of samples.
-    n_folds : int
-        Number of parts, at most one per sample.
-    seed : int
-        Seed of the draw.
-    inverse : bool, default=False
-        Whether the part trains and the rest tests.
-
-    Returns
-    -------
-    list of (train, test)
-        Indices, ascending.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two parts, or more parts than samples.
-
-    Examples
-    --------
-    >>> [(len(train), len(test)) for train, test in folds_of(5, 2, seed=0)]
-    [(2, 3), (3, 2)]
-    """
+    """Divide samples into parts of equal size, but for one, each of which tests in turn."""
     if not 2 <= n_folds <= n_samples:
         raise ValueError(
             f"n_folds is {n_folds}; expected from 2 to the number of samples, {n_samples}."
@@ -287,30 +153,7 @@ def folds_of(
 
 
 def blocks_of(n_samples: int, sizes: Sequence[int]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Let each of the blocks that samples begin with train in turn, while all others test.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of samples.
-    sizes : sequence of int
-        Sizes of the blocks.
-
-    Returns
-    -------
-    list of (train, test)
-        Indices, ascending.
-
-    Raises
-    ------
-    ValueError
-        If there are not enough samples to leave some for the test.
-
-    Examples
-    --------
-    >>> [(train.tolist(), test.tolist()) for train, test in blocks_of(4, (1, 2))]
-    [([0], [1, 2, 3]), ([1, 2], [0, 3])]
-    """
+    """Let each of the blocks that samples begin with train in turn, while all others test."""
     if min(sizes) < 1 or sum(sizes) > n_samples or max(sizes) == n_samples:
         raise ValueError(
             f"blocks are {tuple(sizes)}; expected positive sizes that leave some of {n_samples} "
@@ -325,44 +168,12 @@ def blocks_of(n_samples: int, sizes: Sequence[int]) -> list[tuple[np.ndarray, np
 
 
 def constants_text(constants: Iterable[tuple[str, float]]) -> str:
-    """Write constants for a table.
-
-    Parameters
-    ----------
-    constants : iterable of (name, value)
-        The constants.
-
-    Returns
-    -------
-    str
-        For example ``"C=1 lam=36"``.
-
-    Examples
-    --------
-    >>> constants_text([("C", 1.0), ("lam", 36.0)])
-    'C=1 lam=36'
-    """
+    """Write constants for a table."""
     return " ".join(f"{name}={value:.10g}" for name, value in constants)
 
 
 def read_constants(text: str | None) -> tuple[tuple[str, float], ...]:
-    """Read what `constants_text` wrote.
-
-    Parameters
-    ----------
-    text : str or None
-        Constants; None, an empty cell, for none.
-
-    Returns
-    -------
-    tuple of (name, value)
-        The constants.
-
-    Examples
-    --------
-    >>> read_constants("C=1 lam=36")
-    (('C', 1.0), ('lam', 36.0))
-    """
+    """Read what `constants_text` wrote."""
     pairs = [word.partition("=") for word in (text or "").split()]
     return tuple((name, float(value)) for name, _, value in pairs)
 

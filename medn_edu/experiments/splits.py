@@ -42,16 +42,6 @@ def ocr_split(spec: FitSpec) -> Split:
     ``ocr-rest``: all words of the other folds train, those of the fold test.  ``ocr-one``: the
     reverse.  ``ocr-outside-N``: see `ocr_outside`.  ``ocr-unseen``, ``ocr-seen``: see `ocr_unseen`.
     With ``-choosing`` behind it: what trains there, in an order drawn at random, and nothing to test.
-
-    Parameters
-    ----------
-    spec : FitSpec
-        The fit.
-
-    Returns
-    -------
-    Split
-        Its words.
     """
     if spec.data.endswith(_CHOOSING):
         whole = ocr_split(replace(spec, data=spec.data.removesuffix(_CHOOSING)))
@@ -80,20 +70,6 @@ def ocr_outside(fold: np.ndarray, n_words: int, seed: int) -> np.ndarray:
     What is left of each fold when its largest set has been drawn, in the order of the draw.  The
     first words of folds 0, 1 and 2 are blocks of N, one after the other; then all that is left of the
     other folds.
-
-    Parameters
-    ----------
-    fold : ndarray of int, shape (n_samples,)
-        The fold of each word.
-    n_words : int
-        Size of a block.
-    seed : int
-        Seed of the draw.
-
-    Returns
-    -------
-    ndarray of int
-        Indices.
     """
     left = [_order(fold, number, seed)[LARGEST_DRAW:] for number in FOLDS]
     short = [words[:n_words] for words in left[:N_OUTSIDE_BLOCKS]]
@@ -108,25 +84,6 @@ def ocr_unseen(
     The different words are dealt into five parts.  Images of the part's words in the other folds
     test.  Images of the training fold train: those of all other words, or, for comparison, as many of
     whatever word (``seen``).  Each letter occurs in some word that is left.
-
-    Parameters
-    ----------
-    bunch : sklearn.utils.Bunch
-        The letters, from `ocr_letters`.
-    part : int
-        Which part of the words is held out, 0 to 4.
-    seed : int
-        Seed of the draws.
-    seen : bool, default=False
-        Whether held-out words occur in training after all.
-    train_fold : int, default=0
-        The fold that trains.
-
-    Returns
-    -------
-    train, test : ndarray of int
-        Indices of the samples that train and of those that test; the same to test, and as many to
-        train, whether seen or not.
     """
     words = np.array(["".join(labels) for labels in bunch.target])
     held_out = np.isin(words, _dealt_words(tuple(np.unique(words)), seed)[part])
@@ -164,58 +121,19 @@ def _drawn_words(fold: np.ndarray, n_words: int, seed: int) -> np.ndarray:
 
 @lru_cache(maxsize=4)
 def correlated_chains(seed: int, number: int = 0) -> Any:
-    """Return 1,000 sequences of a random CRF whose relevant features come in groups of three.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the study.
-    number : int, default=0
-        Which of its random CRFs.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        See `medn_edu.datasets.make_chain_crf`.
-    """
+    """Return 1,000 sequences of a random CRF whose relevant features come in groups of three."""
     return make_chain_crf(n_samples=1000, correlated=True, random_state=1000 * seed + number)
 
 
 @lru_cache(maxsize=4)
 def iid_chains(n_relevant: int, number: int, seed: int) -> Any:
-    """Return 1,000 sequences of a random CRF with independent features.
-
-    Parameters
-    ----------
-    n_relevant : int
-        How many of the 100 features matter.
-    number : int
-        Which of the study's random CRFs.
-    seed : int
-        Seed of the study.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        See `medn_edu.datasets.make_chain_crf`.
-    """
+    """Return 1,000 sequences of a random CRF with independent features."""
     rng = np.random.default_rng([seed, n_relevant, number])
     return make_chain_crf(n_samples=1000, n_relevant=n_relevant, random_state=rng)
 
 
 def chain_split(spec: FitSpec) -> Split:
-    """Return the sequences of a fit to `correlated_chains`: a tenth trains, the rest tests.
-
-    Parameters
-    ----------
-    spec : FitSpec
-        The fit.
-
-    Returns
-    -------
-    Split
-        Its sequences.
-    """
+    """Return the sequences of a fit to `correlated_chains`: a tenth trains, the rest tests."""
     bunch = correlated_chains(spec.seed)
     return _split(bunch, *one_part(len(bunch.data), len(FOLDS), spec.fold))
 
@@ -225,16 +143,6 @@ def iid_split(spec: FitSpec) -> Split:
 
     Of each CRF's sequences, in an order drawn once, the first ones train and all others test, so that
     small training sets are part of larger ones.
-
-    Parameters
-    ----------
-    spec : FitSpec
-        The fit; its fold is the number of the CRF.
-
-    Returns
-    -------
-    Split
-        Its sequences.
     """
     n_relevant, n_train = map(int, spec.data.split("-")[1:])
     bunch = iid_chains(n_relevant, spec.fold, spec.seed)
@@ -249,16 +157,6 @@ def correlated_split(spec: FitSpec) -> Split:
     The data of the fit read ``correlated-PARTS-NUMBER``: the sequences of that CRF are cut into so many
     parts, of which the fold trains and the others test.  Without a fold (-1) all of them train:
     constants are chosen on a CRF of its own.
-
-    Parameters
-    ----------
-    spec : FitSpec
-        The fit.
-
-    Returns
-    -------
-    Split
-        Its sequences.
     """
     n_parts, number = map(int, spec.data.split("-")[1:])
     bunch = correlated_chains(spec.seed, number)
@@ -269,27 +167,7 @@ def correlated_split(spec: FitSpec) -> Split:
 
 
 def one_part(n_samples: int, n_parts: int, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cut samples into parts of equal size, but for one: one part trains, the others test.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of samples.
-    n_parts : int
-        Number of parts.
-    number : int
-        Which of them trains.
-
-    Returns
-    -------
-    train, test : ndarray of int
-        Indices of the samples.
-
-    Examples
-    --------
-    >>> one_part(5, 2, 0)
-    (array([0, 1, 2]), array([3, 4]))
-    """
+    """Cut samples into parts of equal size, but for one: one part trains, the others test."""
     part = np.arange(n_samples) * n_parts // n_samples
     return np.flatnonzero(part == number), np.flatnonzero(part != number)
 

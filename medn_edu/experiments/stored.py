@@ -24,18 +24,7 @@ _FOLDERS = (_PACKAGE / "figures", _PACKAGE.parent / "figures")  # of a wheel, of
 
 
 def stored_folder() -> Path:
-    """Return the folder of the tables that came with this installation.
-
-    Returns
-    -------
-    Path
-        A folder of the installed package, or ``figures`` of the checkout that it runs from.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    """
+    """Return the folder of the tables that came with this installation."""
     for folder in _FOLDERS:
         if folder.is_dir():
             return folder
@@ -45,51 +34,13 @@ def stored_folder() -> Path:
 
 
 def stored_studies() -> list[str]:
-    """Return the names of what `stored_rows` can read.
-
-    Returns
-    -------
-    list of str
-        Names of tables, in alphabetical order.
-
-    Examples
-    --------
-    >>> "kl-norm" in stored_studies()
-    True
-    """
+    """Return the names of what `stored_rows` can read."""
     names = (path.stem for path in stored_folder().glob("*.csv"))
     return sorted(name for name in names if name != RUNS and not name.endswith(TIMES))
 
 
 def stored_rows(study: str, folder: Path | None = None) -> list[dict[str, Any]]:
-    """Return the published rows of a study.
-
-    Parameters
-    ----------
-    study : str
-        Name of the study; with ``-summary`` behind it the means over folds, where there are such.
-    folder : Path, optional
-        Where to look instead of the tables that came with the installation.
-
-    Returns
-    -------
-    list of dict
-        Rows by column: numbers as numbers, empty cells as None, constants as texts for
-        `medn_edu.experiments.selection.read_constants`.  Where times are known, each row has
-        ``seconds`` and ``cpu_seconds``, those of training.
-
-    Raises
-    ------
-    FileNotFoundError
-        If nothing is stored of this study.
-    ValueError
-        If its tables are damaged, or made in different runs.
-
-    Examples
-    --------
-    >>> sorted({row["norm"] for row in stored_rows("kl-norm")})[-1]
-    'L2'
-    """
+    """Return the published rows of a study."""
     folder = stored_folder() if folder is None else folder
     file, times_file = folder / f"{study}.csv", folder / f"{study}{TIMES}.csv"
     if not file.is_file():

@@ -14,25 +14,7 @@ from typing import Any
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    r"""Return rows as CSV, with a line of column names first.
-
-    Parameters
-    ----------
-    rows : iterable of mappings
-        The rows; what a row lacks is left empty.
-    columns : sequence of str
-        The columns, in order.
-
-    Returns
-    -------
-    str
-        The table, lines ended by a single newline character.
-
-    Examples
-    --------
-    >>> csv_text([{"model": "M3N", "error": 1 / 3}], ["model", "error"])
-    'model,error\nM3N,0.3333333333\n'
-    """
+    r"""Return rows as CSV, with a line of column names first."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)
@@ -44,31 +26,7 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
 def read_csv(
     text: str, ranges: Mapping[str, tuple[float, float]] | None = None
 ) -> list[dict[str, Any]]:
-    r"""Read what `csv_text` wrote: numbers as numbers, empty cells as None.
-
-    Parameters
-    ----------
-    text : str
-        The table.
-    ranges : mapping of str to (smallest, largest), optional
-        Columns of numbers, where these must lie; a cell may be empty all the same.
-
-    Returns
-    -------
-    list of dict
-        The rows.
-
-    Raises
-    ------
-    ValueError
-        If a row has more or fewer cells than there are columns, or a cell holds what `csv_text`
-        does not write there.
-
-    Examples
-    --------
-    >>> read_csv("model,error\nM3N,0.25\n")
-    [{'model': 'M3N', 'error': 0.25}]
-    """
+    r"""Read what `csv_text` wrote: numbers as numbers, empty cells as None."""
     reader = csv.reader(io.StringIO(text), strict=True)
     rows: list[dict[str, Any]] = []
     try:
@@ -92,30 +50,7 @@ def read_csv(
 def text_table(
     headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()
 ) -> str:
-    """Return an aligned table for a console.
-
-    Parameters
-    ----------
-    headers : sequence of str
-        Column names.
-    rows : iterable of sequences of str
-        The cells.
-    right : iterable of int
-        Columns to align at the right (numbers).
-
-    Returns
-    -------
-    str
-        The table, with a rule below the column names.
-
-    Examples
-    --------
-    >>> print(text_table(["model", "error"], [["M3N", "8 %"], ["L2-CRF", "10 %"]], right=[1]))
-      model   error
-      ──────  ─────
-      M3N       8 %
-      L2-CRF   10 %
-    """
+    """Return an aligned table for a console."""
     lines = [list(headers), *[list(row) for row in rows]]
     widths = [max(len(line[c]) for line in lines) for c in range(len(headers))]
     at_right = set(right)
@@ -132,27 +67,7 @@ def text_table(
 
 
 def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown.
-
-    Parameters
-    ----------
-    headers : sequence of str
-        Column names.
-    rows : iterable of sequences of str
-        The cells.
-
-    Returns
-    -------
-    str
-        The table, ending with a newline character.
-
-    Examples
-    --------
-    >>> print(markdown_table(["a", "b"], [["1", "2"]]), end="")
-    | a | b |
-    | --- | --- |
-    | 1 | 2 |
-    """
+    """Return a table in Markdown."""
     lines = [list(headers), ["---"] * len(headers), *[list(row) for row in rows]]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 

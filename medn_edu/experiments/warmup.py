@@ -36,63 +36,25 @@ from medn_edu.solvers.textbook.projected_subgradient import projected_subgradien
 
 @dataclass(frozen=True)
 class WarmUp:
-    """What warming up did.
+    """What warming up did."""
 
-    Parameters
-    ----------
-    seconds : float
-        How long it took.
-    n_compiled : int
-        Kernel variants that were compiled just now; 0 if all were on disk.
-    folder : Path
-        Where compiled code is kept.
-    """
-
-    seconds: float
-    n_compiled: int
-    folder: Path
+    seconds: float  # how long it took
+    n_compiled: int  # kernel variants that were compiled just now; 0 if all were on disk
+    folder: Path  # where compiled code is kept
 
 
 def kernel_cache() -> Path:
-    """Return the folder in which compiled kernels are kept.
-
-    Returns
-    -------
-    Path
-        The folder; its name is a hash of the kernels' sources.
-    """
+    """Return the folder in which compiled kernels are kept."""
     return FOLDER
 
 
 def compiled_files(folder: Path) -> int:
-    """Return how many compiled kernel variants a folder holds.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-
-    Returns
-    -------
-    int
-        Number of files of machine code.
-    """
+    """Return how many compiled kernel variants a folder holds."""
     return sum(1 for _ in folder.rglob("*.nbc"))
 
 
 def warm_up(progress: Callable[[int, int, str], Any] | None = None) -> WarmUp:
-    """Call everything that calls kernels.
-
-    Parameters
-    ----------
-    progress : callable, optional
-        Called as ``progress(n_done, n_all, what)`` before each step and at the end.
-
-    Returns
-    -------
-    WarmUp
-        How long it took and where the code is.
-    """
+    """Call everything that calls kernels."""
     tell = progress or (lambda n_done, n_all, what: None)
     folder = kernel_cache()
     before, start = compiled_files(folder), time.perf_counter()

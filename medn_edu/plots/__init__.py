@@ -2,12 +2,6 @@
 
 The only room that imports matplotlib.  Every function draws on the axes it is handed and leaves
 matplotlib's settings as they were; figures come from `new_figure` and go to files by `save_figure`.
-
-Examples
---------
->>> from medn_edu.plots import draw_error_bars, new_figure
->>> figure = new_figure(5, 2)
->>> draw_error_bars(figure.add_subplot(), ["M3N", "L2-CRF"], [0.28, 0.29])
 """
 
 from __future__ import annotations

@@ -45,27 +45,13 @@ _SUM = (
 
 @dataclass(frozen=True)
 class Setting:
-    """All that Theorem 8 asks, but for N.
+    """All that Theorem 8 asks, but for N."""
 
-    Parameters
-    ----------
-    divergence : float
-        ``KL(p || p0)``.
-    ratio : float
-        Margin threshold as a share of the bound on scores, ``gamma / c``.
-    letters : int
-        Length of a word; it has ``26**letters`` labellings.
-    margin_loss : float
-        Share of the samples with a margin of at most ``gamma``.
-    draws : {"the paper's", "the best"}
-        How m is chosen.
-    """
-
-    divergence: float
-    ratio: float
-    letters: int
-    margin_loss: float
-    draws: str
+    divergence: float  # ``KL(p || p0)``
+    ratio: float  # margin threshold as a share of the bound on scores, ``gamma / c``
+    letters: int  # length of a word; it has ``26**letters`` labellings
+    margin_loss: float  # share of the samples with a margin of at most ``gamma``
+    draws: str  # how m is chosen
 
     @property
     def log_n_labellings(self) -> float:
@@ -75,61 +61,22 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class TermsFrame:
-    """One position of the explorer.
+    """One position of the explorer."""
 
-    Parameters
-    ----------
-    n_samples : int
-        Number of samples.
-    setting : Setting
-        All else.
-    m : int
-        Number of imagined draws.
-    inside : tuple of four float
-        Terms under the root, each divided by ``2 N - 1``.
-    averaging, root, value : float
-        The averaging term, the root, and the bound.
-    curve : ndarray of float, shape (n_sizes,)
-        The bound at every N of `SIZES`.
-    roots : ndarray of float, shape (n_sizes,)
-        The root there.
-    speaks_from : int
-        The smallest N from which on the bound is below 1.
-    """
-
-    n_samples: int
-    setting: Setting
-    m: int
-    inside: tuple[float, ...]
+    n_samples: int  # number of samples
+    setting: Setting  # all else
+    m: int  # number of imagined draws
+    inside: tuple[float, ...]  # terms under the root, each divided by ``2 N - 1``
     averaging: float
     root: float
     value: float
-    curve: np.ndarray
-    roots: np.ndarray
-    speaks_from: int
+    curve: np.ndarray  # the bound at every N of `SIZES`
+    roots: np.ndarray  # the root there
+    speaks_from: int  # the smallest N from which on the bound is below 1
 
 
 def terms_frame(n_samples: int, setting: Setting) -> TermsFrame:
-    """Compute the terms of Theorem 8.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of samples.
-    setting : Setting
-        All else.
-
-    Returns
-    -------
-    TermsFrame
-        What the explorer shows.
-
-    Examples
-    --------
-    >>> frame = terms_frame(100_000, Setting(1.0, 0.5, 3, 0.0, BEST))
-    >>> frame.m, round(frame.value, 4), frame.speaks_from
-    (1987, 0.104, 925)
-    """
+    """Compute the terms of Theorem 8."""
     terms, m = _terms(np.array(n_samples), setting)
     curve, draws = _curve(setting)
     inside = (m * setting.divergence, terms.sampling, terms.union(m), terms.constant)
@@ -184,13 +131,7 @@ class BoundTerms:
             self._draw_curve(right)
 
     def show(self, frame: TermsFrame) -> None:
-        """Show the terms at one setting.
-
-        Parameters
-        ----------
-        frame : TermsFrame
-            What to show.
-        """
+        """Show the terms at one setting."""
         self._inside.show(frame.inside)
         self._sum.show((frame.setting.margin_loss, frame.averaging, frame.root))
         self._curve.set_data(SIZES, np.minimum(frame.curve, 2 * _TOP))

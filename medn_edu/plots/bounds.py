@@ -45,38 +45,18 @@ _SWATCHES = (("#56B4E9", "//"), ("#E69F00", ""))
 
 @dataclass(frozen=True, eq=False)
 class BoundCurve:
-    """A bound, one of its terms, or the truth, for several numbers of samples.
+    """A bound, one of its terms, or the truth, for several numbers of samples."""
 
-    Parameters
-    ----------
-    name : str
-        Its name, which chooses its look, and stands at its right end.
-    n_samples, values : ndarray of shape (n_points,)
-        The curve.
-    is_truth : bool
-        Whether it is what bounds are about: drawn broad and pale, behind them.
-    """
-
-    name: str
+    name: str  # its name, which chooses its look, and stands at its right end
     n_samples: np.ndarray
     values: np.ndarray
-    is_truth: bool = False
+    is_truth: bool = False  # whether it is what bounds are about: drawn broad and pale, behind them
 
 
 def draw_bound_curves(
     ax: Axes, curves: Sequence[BoundCurve], *, limits: tuple[float, float]
 ) -> None:
-    """Draw bounds over N, on logarithmic axes.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to.
-    curves : sequence of BoundCurve
-        What to draw.
-    limits : tuple of float
-        Ends of the vertical axis; the upper one above 1.
-    """
+    """Draw bounds over N, on logarithmic axes."""
     first = min(curve.n_samples[0] for curve in curves)
     last = max(curve.n_samples[-1] for curve in curves)
     with styled():
@@ -121,17 +101,7 @@ def _apart(heights: np.ndarray) -> np.ndarray:
 
 
 def draw_rooms(ax: Axes, rooms: Mapping[str, np.ndarray], *, n_bins: int = 40) -> None:
-    """Draw by how many percentage points bounds exceed the truth, over many samples.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to.
-    rooms : mapping of str to ndarray
-        Bound minus truth of each sample, by what it is the bound of; at most two.
-    n_bins : int, default=40
-        Number of bars.
-    """
+    """Draw by how many percentage points bounds exceed the truth, over many samples."""
     together = 100 * np.concatenate([[0.0], *rooms.values()])
     spare = 0.05 * np.ptp(together)
     low, high = together.min() - spare, together.max() + spare
@@ -154,17 +124,7 @@ def _percent(share: float) -> str:
 
 
 def draw_lapses(ax: Axes, values: Mapping[str, np.ndarray], truth: float) -> None:
-    """Draw what is left of a bound without one of its terms, over many samples.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to.
-    values : mapping of str to ndarray
-        Values in each sample, by what was left out; drawn from the top down.
-    truth : float
-        What they should not be below.
-    """
+    """Draw what is left of a bound without one of its terms, over many samples."""
     bottom, right = (
         len(values) - 0.4,
         max(1.45, 1.1 * max(float(v.max()) for v in values.values())),

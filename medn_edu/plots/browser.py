@@ -35,20 +35,12 @@ _FAINT = "#6C7884"
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean and the interval that covers the true mean, if repetitions are independent.
-
-    Parameters
-    ----------
-    mean, low, high : float
-        The mean and the ends, NaN for fewer than two repetitions.
-    n : int
-        Number of repetitions.
-    """
+    """A mean and the interval that covers the true mean, if repetitions are independent."""
 
     mean: float
     low: float
     high: float
-    n: int
+    n: int  # number of repetitions
 
     @property
     def half(self) -> float:
@@ -56,47 +48,12 @@ class Interval:
         return (self.high - self.low) / 2
 
     def excludes(self, value: float) -> bool:
-        """Say whether a value is outside.
-
-        Parameters
-        ----------
-        value : float
-            The value.
-
-        Returns
-        -------
-        bool
-            Whether it is outside.
-        """
+        """Say whether a value is outside."""
         return value < self.low or value > self.high
 
 
 def mean_interval(values: Iterable[float], level: float = 0.95) -> Interval:
-    r"""Return the mean of repetitions with Student's interval, :math:`\bar v \pm t\, s / \sqrt n`.
-
-    Parameters
-    ----------
-    values : iterable of float
-        One value per repetition.
-    level : float, default=0.95
-        How often such an interval covers the true mean.
-
-    Returns
-    -------
-    Interval
-        Mean and interval.
-
-    Raises
-    ------
-    ValueError
-        If there are no values.
-
-    Examples
-    --------
-    >>> interval = mean_interval([0.1, 0.2, 0.3])
-    >>> round(interval.mean, 3), round(interval.half, 3), interval.n
-    (0.2, 0.248, 3)
-    """
+    r"""Return the mean of repetitions with Student's interval, :math:`\bar v \pm t\, s / \sqrt n`."""
     numbers = np.array(list(values), dtype=np.float64)
     n = len(numbers)
     if not n:
@@ -110,15 +67,7 @@ def mean_interval(values: Iterable[float], level: float = 0.95) -> Interval:
 
 @dataclass(frozen=True, eq=False)
 class StudyErrors:
-    """Errors of a study, one for each setting, number of training samples, model and repetition.
-
-    Parameters
-    ----------
-    errors : mapping of (setting, size) to mapping of model to mapping of repetition to error
-        The errors.
-    floors : mapping of setting to mapping of repetition to error
-        Errors of the model that generated the data, where they are known.
-    """
+    """Errors of a study, one for each setting, number of training samples, model and repetition."""
 
     errors: Mapping[tuple[Any, int], Mapping[str, Mapping[int, float]]]
     floors: Mapping[Any, Mapping[int, float]] = field(default_factory=dict)
@@ -141,24 +90,7 @@ class StudyErrors:
     def of(
         self, setting: Any, size: int, model: str, reference: str | None = None
     ) -> dict[int, float]:
-        """Return a model's errors, or their differences to those of another model.
-
-        Parameters
-        ----------
-        setting : object
-            The setting.
-        size : int
-            Number of training samples.
-        model : str
-            The model.
-        reference : str, optional
-            The model to compare with; only repetitions that both have are returned.
-
-        Returns
-        -------
-        dict of int to float
-            Error or difference by repetition, ascending; empty where there is none.
-        """
+        """Return a model's errors, or their differences to those of another model."""
         found = self.errors.get((setting, size), {})
         mine = found.get(model, {})
         if reference is None:
@@ -173,37 +105,7 @@ def study_errors(
     models: Sequence[str] = (),
     repetition: Callable[[Mapping[str, Any]], int] | None = None,
 ) -> StudyErrors:
-    """Arrange the raw rows of a study.
-
-    Parameters
-    ----------
-    rows : iterable of mappings
-        Each with ``model``, ``fold`` and ``error``; with ``truth_error`` where that is known.  Rows
-        without an error are left out; several of one repetition, such as the parts of a data set
-        that train in turn, are averaged.
-    place : callable
-        ``place(row)`` returns setting and number of training samples, or None for rows to leave out.
-    models : sequence of str
-        Which models come first, in this order.
-    repetition : callable, optional
-        ``repetition(row)`` returns the number of the repetition; ``fold`` unless given.
-
-    Returns
-    -------
-    StudyErrors
-        The errors, ascending by setting and size.
-
-    Raises
-    ------
-    ValueError
-        If no row is left.
-
-    Examples
-    --------
-    >>> rows = [{"model": "M3N", "fold": k, "error": e} for k, e in enumerate((0.3, 0.4))]
-    >>> study_errors(rows, lambda row: ("all", 100)).of("all", 100, "M3N")
-    {0: 0.3, 1: 0.4}
-    """
+    """Arrange the raw rows of a study."""
     errors: dict[tuple[Any, int], dict[str, dict[int, list[float]]]] = {}
     floors: dict[Any, dict[int, list[float]]] = {}
     for row in rows:
@@ -235,36 +137,15 @@ def _by(rank: Mapping[str, int]) -> Callable[[str], tuple[int, str]]:
 
 @dataclass(frozen=True, eq=False)
 class BrowserFrame:
-    """What the browser shows at once.
-
-    Parameters
-    ----------
-    setting : object
-        The setting.
-    size : int
-        The number of training samples looked at closely.
-    reference : str or None
-        The model whose errors are subtracted.
-    curves : mapping of str to mapping of int to Interval
-        For each model shown, mean and interval by size.
-    single : mapping of str to mapping of int to float
-        For each model shown, error or difference by repetition, at this size.
-    floor : Interval or None
-        Error of the model that generated the data.
-    rows : sequence of str
-        The models that have a row at the right, shown or not.
-    scaled : sequence of str
-        The models whose values find room on the axes: those shown, and those that would be shown
-        with another setting.
-    """
+    """What the browser shows at once."""
 
     setting: Any
-    size: int
-    reference: str | None
-    curves: Mapping[str, Mapping[int, Interval]]
+    size: int  # the number of training samples looked at closely
+    reference: str | None  # the model whose errors are subtracted
+    curves: Mapping[str, Mapping[int, Interval]]  # for each model shown, mean and interval by size
     single: Mapping[str, Mapping[int, float]]
-    floor: Interval | None = None
-    rows: Sequence[str] = ()
+    floor: Interval | None = None  # error of the model that generated the data
+    rows: Sequence[str] = ()  # the models that have a row at the right, shown or not
     scaled: Sequence[str] = ()
 
     @property
@@ -286,40 +167,7 @@ def browser_frame(
     reference: str | None = None,
     rows: Sequence[str] | None = None,
 ) -> BrowserFrame:
-    """Compute what the browser shows.
-
-    Parameters
-    ----------
-    study : StudyErrors
-        The errors.
-    setting : object
-        The setting.
-    size : int
-        The number of training samples to look at closely.
-    models : sequence of str
-        The models to show; the reference is not shown among them.
-    reference : str, optional
-        The model whose errors are subtracted.
-    rows : sequence of str, optional
-        The models that belong to this setting; no others are shown.  All, unless given.
-
-    Returns
-    -------
-    BrowserFrame
-        Means, intervals and single repetitions.
-
-    Examples
-    --------
-    >>> rows = [
-    ...     {"model": name, "fold": k, "error": 0.1 * k + shift}
-    ...     for name, shift in (("M3N", 0.02), ("L2-CRF", 0.0))
-    ...     for k in range(3)
-    ... ]
-    >>> study = study_errors(rows, lambda row: ("all", 100))
-    >>> frame = browser_frame(study, "all", 100, ["M3N"], "L2-CRF")
-    >>> round(frame.here["M3N"].mean, 3), round(frame.here["M3N"].half, 3)
-    (0.02, 0.0)
-    """
+    """Compute what the browser shows."""
     rows = study.models if rows is None else rows
     scaled = [name for name in models if name != reference]
     shown = [name for name in scaled if name in rows]
@@ -341,28 +189,7 @@ def browser_frame(
 
 
 class ResultBrowser:
-    """The figure: errors against size at the left, all repetitions at one size at the right.
-
-    Parameters
-    ----------
-    study : StudyErrors
-        The errors.
-    unit : str
-        What training samples are, in the plural.
-    repetition : str
-        What repetitions are, in the plural.
-    n_rows : int, optional
-        The largest number of models in one setting; all, unless given.
-
-    Examples
-    --------
-    >>> rows = [{"model": "M3N", "fold": k, "error": 0.1 * k} for k in range(3)]
-    >>> study = study_errors(rows, lambda row: ("all", 100))
-    >>> browser = ResultBrowser(study, "words", "folds")
-    >>> browser.show(browser_frame(study, "all", 100, ["M3N"]), "All words")
-    >>> browser.figure.axes[0].get_title(loc="left")
-    'All words'
-    """
+    """The figure: errors against size at the left, all repetitions at one size at the right."""
 
     def __init__(
         self, study: StudyErrors, unit: str, repetition: str, n_rows: int | None = None
@@ -381,15 +208,7 @@ class ResultBrowser:
             self.figure.supxlabel(note, fontsize=9, color=MUTED)
 
     def show(self, frame: BrowserFrame, title: str) -> None:
-        """Show a frame.
-
-        Parameters
-        ----------
-        frame : BrowserFrame
-            What to show.
-        title : str
-            Name of its setting.
-        """
+        """Show a frame."""
         with styled():
             for number, name in enumerate(self._models):
                 row = frame.rows.index(name) if name in frame.rows else 0  # where nothing is drawn

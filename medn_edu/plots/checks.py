@@ -25,25 +25,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def check_columns(rows: Rows) -> list[list[Mapping[str, Any]]]:
-    """Part statements into two columns, as equally long as headings that stay together allow.
-
-    Parameters
-    ----------
-    rows : sequence of mappings
-        The statements, paper by paper, with ``paper`` and ``name``; of two headings at least.
-
-    Returns
-    -------
-    list of list of mappings
-        The left column, which begins as the statements do, and the right one.
-
-    Examples
-    --------
-    >>> names = ["MEDN Theorem 2", "MEDN B.5, Hoeffding", "MEDN Eq. (15)", "ASP Eq. (4)"]
-    >>> rows = [dict(paper=name.split()[0], name=name) for name in names]
-    >>> [[row["name"] for row in column] for column in check_columns(rows)]
-    [['MEDN Theorem 2', 'ASP Eq. (4)'], ['MEDN B.5, Hoeffding', 'MEDN Eq. (15)']]
-    """
+    """Part statements into two columns, as equally long as headings that stay together allow."""
     first, *others = _blocks(rows).values()
     parts = []
     for sides in itertools.product((True, False), repeat=len(others)):
@@ -74,25 +56,7 @@ def _blocks(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def draw_checks(ax: Axes, rows: Rows) -> None:
-    """Draw a line of dots for each statement, under headings that say where it is from.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    rows : sequence of mappings
-        The statements, paper by paper, with ``paper``, ``name``, ``discrepancy``, ``tolerance``,
-        ``with_slip`` and perhaps ``as_corrected``, a mark that is put behind the name.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> row = dict(paper="MEDN", discrepancy=0.0, tolerance=1e-9, with_slip=0.5)
-    >>> draw_checks(ax, [dict(row, name="MEDN Theorem 2"), dict(row, name="MEDN Eq. (4)")])
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['MEDN', 'Theorem 2', 'Eq. (4)']
-    """
+    """Draw a line of dots for each statement, under headings that say where it is from."""
     lines = _lines(rows)
     y = np.array([place for place, _, row in lines if row])
     shown = [row for _, _, row in lines if row]

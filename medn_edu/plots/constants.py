@@ -19,20 +19,10 @@ from medn_edu.plots.style import series_style, styled
 
 @dataclass(frozen=True, eq=False)
 class ConstantCurve:
-    """Means over fits for the values of a constant.
+    """Means over fits for the values of a constant."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the algorithm.
-    constant : ndarray of float, shape (n_points,)
-        Values of the constant, ascending and positive.
-    mean, deviation : ndarray of float, shape (n_points,)
-        Mean and standard deviation; a deviation is 0 or NaN where there was one fit.
-    """
-
-    name: str
-    constant: np.ndarray
+    name: str  # name of the algorithm
+    constant: np.ndarray  # values of the constant, ascending and positive
     mean: np.ndarray
     deviation: np.ndarray
 
@@ -45,31 +35,7 @@ def draw_against_constant(
     share: bool = False,
     logarithmic: bool = False,
 ) -> None:
-    """Draw means against a constant on a logarithmic axis, with one standard deviation as spread.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    curves : iterable of ConstantCurve
-        The curves.
-    label : str
-        Name of the constant.
-    share : bool, default=False
-        Whether the values are shares, shown as percentages.
-    logarithmic : bool, default=False
-        Whether the values stand on a logarithmic axis, too.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> curve = ConstantCurve("EM", np.array([1.0, 2.0]), np.array([0.3, 0.2]), np.zeros(2))
-    >>> draw_against_constant(ax, [curve], label="λ", share=True)
-    >>> ax.get_xlabel()
-    'λ'
-    """
+    """Draw means against a constant on a logarithmic axis, with one standard deviation as spread."""
     shown = list(curves)
     with styled():
         ax.set_xscale("log")

@@ -13,35 +13,7 @@ from medn_edu.plots.style import new_figure, styled
 
 
 def contact_sheet(pictures: Mapping[str, bytes], n_columns: int = 4, width: float = 12) -> Figure:
-    """Return a page of pictures.
-
-    Parameters
-    ----------
-    pictures : mapping of str to bytes
-        PNG files by title.
-    n_columns : int, default=4
-        Pictures in a row.
-    width : float, default=12
-        Width of the page in inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The page.
-
-    Raises
-    ------
-    ValueError
-        If there are no pictures.
-
-    Examples
-    --------
-    >>> import io
-    >>> from PIL import Image
-    >>> Image.new("RGB", (40, 30)).save(buffer := io.BytesIO(), "png")
-    >>> len(contact_sheet({"black": buffer.getvalue()}).axes)
-    4
-    """
+    """Return a page of pictures."""
     if not pictures:
         raise ValueError("a contact sheet needs pictures; expected at least one.")
     n_rows = math.ceil(len(pictures) / n_columns)

@@ -122,23 +122,6 @@ def with_intervals(curve: ErrorCurve) -> ErrorCurve:
 
     The deviation tells how far a single fit is from the mean, the interval how far the mean is from
     what infinitely many fits would give.
-
-    Parameters
-    ----------
-    curve : ErrorCurve
-        Means and deviations.
-
-    Returns
-    -------
-    ErrorCurve
-        A copy; a single fit has no interval, its half is 0.
-
-    Examples
-    --------
-    >>> rows = [{"model": "M3N", "n_train": 100, "error": e} for e in (0.3, 0.4)]
-    >>> [curve] = error_curves(rows)
-    >>> curve.deviation.round(3), with_intervals(curve).deviation.round(3)
-    (array([0.071]), array([0.635]))
     """
     n = np.maximum(curve.n_fits, 2)  # of a single fit, whose deviation is 0
     return replace(curve, deviation=student_quantile(n - 1) * curve.deviation / np.sqrt(n))

@@ -56,53 +56,18 @@ _FLOOR = 1e-6  # smaller gaps are drawn here
 
 
 def word_problem(prior: Prior, C: float) -> Problem:
-    """Return MEDN on the three tiny words, each label with weights of its own.
-
-    Parameters
-    ----------
-    prior : Prior
-        Prior of each of the 18 weights: 3 labels by 3 inks, and 3 by 3 transitions.
-    C : float
-        Price of violated margins.
-
-    Returns
-    -------
-    Problem
-        The problem.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> word_problem(GaussianPrior(), C=1.0).primal(np.zeros(18))
-    9.0
-    """
+    """Return MEDN on the three tiny words, each label with weights of its own."""
     return Problem(axi_samples(), MarginLoss(LinearSlack(C)), prior)
 
 
 @dataclass(frozen=True, eq=False)
 class FrankWolfePass:
-    """State of the solver after some passes.
+    """State of the solver after some passes."""
 
-    Parameters
-    ----------
-    number : int
-        Number of passes so far; 0 before the first.
-    alpha : ndarray of float, shape (3, 27)
-        Dual variables of all labellings of each word; each row adds up to ``C``.
-    new : ndarray of bool, shape (3, 27)
-        Labellings whose dual variables are positive now and were not one pass ago.
-    gone : ndarray of bool, shape (3, 27)
-        Labellings whose dual variables were positive once and are exactly zero now.
-    eta, weights : ndarray of float, shape (18,)
-        Natural parameters of the weights, and their posterior means.
-    primal, dual : float
-        Upper and lower bound of the optimum, computed apart.
-    """
-
-    number: int
-    alpha: np.ndarray
-    new: np.ndarray
-    gone: np.ndarray
+    number: int  # number of passes so far; 0 before the first
+    alpha: np.ndarray  # dual variables of all labellings of each word; each row adds up to ``C``
+    new: np.ndarray  # labellings whose dual variables are positive now and were not one pass ago
+    gone: np.ndarray  # labellings whose dual variables were positive once and are exactly zero now
     eta: np.ndarray
     weights: np.ndarray
     primal: float
@@ -121,28 +86,7 @@ class FrankWolfePass:
 
 @cache
 def frank_wolfe_passes(prior: str, C: float, cached: bool) -> tuple[FrankWolfePass, ...]:
-    """Run the package's solver on the words, and keep every pass.
-
-    Parameters
-    ----------
-    prior : str
-        Name of a prior, one of `FW_PRIORS`.
-    C : float
-        Price of violated margins.
-    cached : bool
-        Whether each pass has two more rounds of steps among the kept labellings, without decoding.
-
-    Returns
-    -------
-    tuple of FrankWolfePass
-        The state before the first pass, and after each of `N_PASSES`.
-
-    Examples
-    --------
-    >>> passes = frank_wolfe_passes("Gaussian", 1.0, True)
-    >>> passes[0].gap, passes[-1].relative_gap < 1e-6
-    (9.0, True)
-    """
+    """Run the package's solver on the words, and keep every pass."""
     problem = word_problem(FW_PRIORS[prior], C)
     solver = block_frank_wolfe(
         problem, rng=np.random.default_rng(0), n_cached_rounds=2 if cached else 0
@@ -198,15 +142,7 @@ def _order(prior: str, C: float, cached: bool) -> tuple[tuple[int, ...], ...]:
 
 
 class FrankWolfe:
-    """The figure: dual variables, both bounds, their gap, and the weights on their curve.
-
-    Examples
-    --------
-    >>> drawn = FrankWolfe()
-    >>> drawn.show("Laplace, λ = 36", 3.0, False, 5)
-    >>> len(drawn.figure.axes)
-    6
-    """
+    """The figure: dual variables, both bounds, their gap, and the weights on their curve."""
 
     def __init__(self) -> None:
         self.figure = new_figure(8.4, 5.4)
@@ -219,19 +155,7 @@ class FrankWolfe:
             self._draw_curve(axes[1, 2])
 
     def show(self, prior: str, C: float, cached: bool, number: int) -> None:
-        """Show a pass.
-
-        Parameters
-        ----------
-        prior : str
-            One of `FW_PRIORS`.
-        C : float
-            One of `FW_PRICES`.
-        cached : bool
-            Whether passes have more rounds without decoding.
-        number : int
-            Number of passes, at most `N_PASSES`.
-        """
+        """Show a pass."""
         passes = frank_wolfe_passes(prior, C, cached)
         for word, rows in zip(self._words, _order(prior, C, cached), strict=True):
             word.show(passes[number], rows, C)

@@ -27,23 +27,11 @@ _APART = 2.0  # the limit's place, as a multiple of the last iteration's
 
 @dataclass(frozen=True, eq=False)
 class IterationCurve:
-    """Means over fits after some iterations.
+    """Means over fits after some iterations."""
 
-    Parameters
-    ----------
-    name : str
-        What tells this curve from the others.
-    place : int
-        Which of the four styles it has, the same in all panels.
-    iterations : ndarray of int, shape (n_points,)
-        Numbers of iterations, ascending.
-    mean, deviation : ndarray of float, shape (n_points + 1,)
-        Mean and standard deviation after each of them, and last in the limit; NaN where not known.
-    """
-
-    name: str
-    place: int
-    iterations: np.ndarray
+    name: str  # what tells this curve from the others
+    place: int  # which of the four styles it has, the same in all panels
+    iterations: np.ndarray  # numbers of iterations, ascending
     mean: np.ndarray
     deviation: np.ndarray
 
@@ -51,26 +39,7 @@ class IterationCurve:
 def draw_iterations(
     ax: Axes, curves: Iterable[IterationCurve], *, logarithmic: bool = False
 ) -> None:
-    """Draw means against the number of iterations, with one standard deviation as spread.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    curves : iterable of IterationCurve
-        The curves, all of the same iterations.
-    logarithmic : bool, default=False
-        Whether the values stand on a logarithmic axis, too.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> mean, deviation = np.array([3.0, 2.0, 1.0]), np.zeros(3)
-    >>> draw_iterations(ax, [IterationCurve("λ = 1", 0, np.array([1, 2]), mean, deviation)])
-    >>> [label.get_text() for label in ax.get_xticklabels()]
-    ['1', '2', 'limit']
-    """
+    """Draw means against the number of iterations, with one standard deviation as spread."""
     with styled():
         ax.set_xscale("log")
         if logarithmic:

@@ -73,23 +73,7 @@ _ZERO = _FLOOR / 4  # height at which exact zeros are drawn
 
 
 def correlated_problem(C: float) -> Problem:
-    """Return the L1-M3N of 30 chains with two groups of correlated features and three of noise.
-
-    Parameters
-    ----------
-    C : float
-        Price of violated margins.
-
-    Returns
-    -------
-    Problem
-        The problem, of 36 weights.
-
-    Examples
-    --------
-    >>> correlated_problem(C=0.1).weight_shape.size
-    36
-    """
+    """Return the L1-M3N of 30 chains with two groups of correlated features and three of noise."""
     chains = make_chain_crf(
         30, N_FEATURES, N_RELEVANT, N_LABELS, 5, correlated=True, sampler="exact", random_state=0
     )
@@ -106,24 +90,10 @@ def in_order(weights: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class PathFrame:
-    """Where the path is after a step.
+    """Where the path is after a step."""
 
-    Parameters
-    ----------
-    step : int
-        Number of the step, from 0.
-    lam : float
-        Constant of the Laplace prior; infinite after the clean-up.
-    weights : ndarray of float, shape (36,)
-        Magnitudes of the weights: relevant features, irrelevant ones, transitions.
-    eta : ndarray of float, shape (36,)
-        Magnitudes of the natural parameters, ``|eta_k| / (2 sqrt(lam))``, at most a half.
-    primal, dual : float
-        What these weights cost and the dual value: bounds of the optimum.
-    """
-
-    step: int
-    lam: float
+    step: int  # number of the step, from 0
+    lam: float  # constant of the Laplace prior; infinite after the clean-up
     weights: np.ndarray
     eta: np.ndarray
     primal: float
@@ -157,22 +127,6 @@ def l1_path_frames(C: float) -> tuple[PathFrame, ...]:
     """Solve the Laplace MEDN for growing lambda, and then clean up by `medn_edu.solvers.l1_path`.
 
     The solver itself begins where the weights are of the right size, and takes larger steps.
-
-    Parameters
-    ----------
-    C : float
-        Price of violated margins.
-
-    Returns
-    -------
-    tuple of PathFrame
-        The steps; the last one is the solution after the clean-up.
-
-    Examples
-    --------
-    >>> frames = l1_path_frames(0.05)
-    >>> frames[0].zeros, frames[-1].zeros > 18, frames[-1].gap
-    (0, True, 0.0)
     """
     problem = correlated_problem(C)
     frames: list[PathFrame] = []
@@ -206,15 +160,7 @@ def _frame(
 
 
 class WeightsOnPath:
-    """The figure: magnitudes of the weights, and below them those of their natural parameters.
-
-    Examples
-    --------
-    >>> drawn = WeightsOnPath()
-    >>> drawn.show(l1_path_frames(0.05)[0])
-    >>> len(drawn.figure.axes)
-    2
-    """
+    """The figure: magnitudes of the weights, and below them those of their natural parameters."""
 
     def __init__(self) -> None:
         self.figure = new_figure(7.8, 5.2)
@@ -224,13 +170,7 @@ class WeightsOnPath:
             self._draw_eta(bottom)
 
     def show(self, frame: PathFrame) -> None:
-        """Show a step.
-
-        Parameters
-        ----------
-        frame : PathFrame
-            What to show.
-        """
+        """Show a step."""
         height = np.where(frame.weights > 0, np.clip(frame.weights, _FLOOR, _TOP), _ZERO)
         stems = [np.array([[x, _ZERO], [x, y]]) for x, y in zip(_AT, height, strict=True)]
         self._stems.set_segments(stems)
@@ -278,22 +218,7 @@ class WeightsOnPath:
 
 
 def draw_sorted_weights(ax: Axes, weights: Mapping[str, np.ndarray]) -> None:
-    """Draw the magnitudes of several solutions, the largest first, exact zeros below all others.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    weights : mapping of str to ndarray
-        Weights by the name of what found them; at most five.
-
-    Examples
-    --------
-    >>> ax = new_figure(6, 3).add_subplot()
-    >>> draw_sorted_weights(ax, {"a few": np.array([1.0, 0.0]), "all": np.array([0.5, 0.01])})
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['a few: 1 of 2 exactly 0', 'all: 0 of 2 exactly 0']
-    """
+    """Draw the magnitudes of several solutions, the largest first, exact zeros below all others."""
     with styled():
         _draw_scale(ax)
         for (name, found), style in zip(weights.items(), _SORTED, strict=False):

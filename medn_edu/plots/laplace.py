@@ -31,31 +31,7 @@ _GUIDES: tuple[dict[str, Any], ...] = (
 
 
 def draw_bells(ax: Axes, bells: Mapping[str, np.ndarray], exact: np.ndarray) -> None:
-    """Draw weighted bells on top of each other, the first at the bottom, and the density they make.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    bells : mapping of str to ndarray of float, shape (n_points, 2)
-        Weights and heights of each bell, all at the same weights; at most six.
-    exact : ndarray of float, shape (n_points, 2)
-        Weights and heights of the exact density.
-
-    Raises
-    ------
-    ValueError
-        If there are more than six bells.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> flat = np.array([[0.0, 1.0], [1.0, 1.0]])
-    >>> draw_bells(ax, {"wide": flat, "narrow": flat}, flat * [1, 2])
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['exact', 'narrow', 'wide']
-    """
+    """Draw weighted bells on top of each other, the first at the bottom, and the density they make."""
     if len(bells) > len(_BLUES):
         raise ValueError(f"there are {len(bells)} bells; expected at most {len(_BLUES)}.")
     w = exact[:, 0]
@@ -73,33 +49,7 @@ def draw_bells(ax: Axes, bells: Mapping[str, np.ndarray], exact: np.ndarray) -> 
 def draw_gaps(
     ax: Axes, curves: Mapping[str, np.ndarray], least: Mapping[str, np.ndarray], shaded: str
 ) -> None:
-    r"""Draw what a bound loses against tau, and for one posterior in which two parts.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    curves : mapping of str to ndarray of float, shape (n_points, 2)
-        For each posterior ``tau`` and the gap; at most four.
-    least : mapping of str to ndarray of float, shape (2,)
-        For each posterior the best ``tau`` and the gap that remains there.
-    shaded : str
-        The posterior whose gap is shaded in two parts.
-
-    Raises
-    ------
-    ValueError
-        If there are more than four posteriors.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> curve = np.array([[0.1, 1.0], [1.0, 0.3], [10.0, 1.0]])
-    >>> draw_gaps(ax, {"p": curve}, {"p": curve[1]}, "p")
-    >>> ax.get_legend_handles_labels()[1]
-    ['p:  ≥ 0.30']
-    """
+    r"""Draw what a bound loses against tau, and for one posterior in which two parts."""
     with styled():
         for name, curve, style in _in_styles(curves, _LINES):
             (tau, gap), colour = curve.T, style["color"]
@@ -120,31 +70,7 @@ def draw_gaps(
 def draw_rates(
     ax: Axes, curves: Mapping[str, np.ndarray], guides: Mapping[str, np.ndarray]
 ) -> None:
-    r"""Draw distances from a limit against lambda on logarithmic axes, next to lines of known rates.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    curves : mapping of str to ndarray of float, shape (n_points, 2)
-        ``lambda`` and a positive distance; at most four.
-    guides : mapping of str to ndarray of float, shape (n_points, 2)
-        Rates, drawn thin and grey; at most two.
-
-    Raises
-    ------
-    ValueError
-        If there are more curves or guides than can be told apart.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> line = np.array([[1e-4, 1e-5], [1.0, 0.1]])
-    >>> draw_rates(ax, {"ball": line}, {"λ": 2 * line})
-    >>> ax.get_legend_handles_labels()[1], ax.get_yscale()
-    (['ball', 'λ'], 'log')
-    """
+    r"""Draw distances from a limit against lambda on logarithmic axes, next to lines of known rates."""
     with styled():
         for drawn, styles in ((curves, _LINES), (guides, _GUIDES)):
             for name, curve, style in _in_styles(drawn, styles):

@@ -27,59 +27,19 @@ _LETTER = 0.8  # width of a letter's image, as a share of its column
 
 @dataclass(frozen=True)
 class LatticeFrame:
-    """What the lattice shows at one strength of the transitions.
+    """What the lattice shows at one strength of the transitions."""
 
-    Parameters
-    ----------
-    strength : float
-        Factor of the transitions.
-    path : ndarray of int, shape (n_letters,)
-        Codes of the best labelling.
-    alone : ndarray of int, shape (n_letters,)
-        Codes of the labels that are best letter by letter: the best labelling at strength 0.
-    score : float
-        Score of the best labelling.
-    lead : float
-        By how much the best labelling beats the next one.
-    """
-
-    strength: float
-    path: np.ndarray
+    strength: float  # factor of the transitions
+    path: np.ndarray  # codes of the best labelling
     alone: np.ndarray
-    score: float
-    lead: float
+    score: float  # score of the best labelling
+    lead: float  # by how much the best labelling beats the next one
 
 
 def lattice_frame(
     word: Samples, node: np.ndarray, edge: np.ndarray, strength: float = 1.0
 ) -> LatticeFrame:
-    """Find the best path through a word's lattice.
-
-    Parameters
-    ----------
-    word : Samples
-        One packed word.
-    node : ndarray of shape (n_letters, n_labels)
-        Node potentials.
-    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Edge potentials.
-    strength : float
-        Factor of the edge potentials.
-
-    Returns
-    -------
-    LatticeFrame
-        The path, its score, and its lead over the runner-up.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.samples import pack
-    >>> node = np.array([[1.0, 0.0], [0.0, 0.4]])
-    >>> edge = np.array([[[1.0, 0.0], [0.0, 1.0]]])
-    >>> [lattice_frame(pack([np.eye(2)]), node, edge, s).path.tolist() for s in (0.0, 1.0)]
-    [[0, 1], [0, 0]]
-    """
+    """Find the best path through a word's lattice."""
     allowed = np.isfinite(edge)  # 0 times -inf is not a number
     scaled = np.multiply(strength, edge, where=allowed, out=np.array(edge, dtype=np.float64))
     ((labellings, scores),) = k_best(Potentials(word, node, scaled), 2)
@@ -89,19 +49,7 @@ def lattice_frame(
 
 
 class Lattice:
-    """A figure of a word's lattice; `show` moves its path in place.
-
-    Parameters
-    ----------
-    images : ndarray of shape (n_letters, height, width)
-        The letters, larger values darker.
-    classes : sequence
-        The labels.
-    node : ndarray of shape (n_letters, n_labels)
-        Node potentials; the dot of a column's best label is the largest.
-    true : sequence of int
-        Codes of the true labels.
-    """
+    """A figure of a word's lattice; `show` moves its path in place."""
 
     def __init__(
         self, images: np.ndarray, classes: Sequence[Any], node: np.ndarray, true: Sequence[int]
@@ -120,13 +68,7 @@ class Lattice:
             self._draw_columns(bottom, node)
 
     def show(self, frame: LatticeFrame) -> None:
-        """Show a path.
-
-        Parameters
-        ----------
-        frame : LatticeFrame
-            What to show.
-        """
+        """Show a path."""
         self._title.set_text(f"transitions × {frame.strength:.2f}")
         self._best.set_ydata(frame.path)
         self._alone.set_ydata(frame.alone)

@@ -37,28 +37,7 @@ _WORDS = (Axis, Legend, Spine, Text)
 
 
 class Layers:
-    """Renders one figure again and again.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        The figure; its layout must be settled.
-    dpi : float
-        Pixels an inch.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> figure = new_figure(2, 1)
-    >>> (line,) = figure.subplots().plot([0, 1], [0, 1])
-    >>> layers = Layers(figure, dpi=20)
-    >>> pictures = []
-    >>> for height in (1, 0.5):
-    ...     line.set_ydata([0, height])
-    ...     pictures.append(layers.render())
-    >>> pictures[0] == pictures[1]
-    False
-    """
+    """Renders one figure again and again."""
 
     def __init__(self, figure: Figure, dpi: float) -> None:
         figure.set_dpi(dpi)
@@ -71,13 +50,7 @@ class Layers:
         self._above: Any = None
 
     def render(self) -> bytes:
-        """Return the figure, as it is now, as PNG.
-
-        Returns
-        -------
-        bytes
-            The picture.
-        """
+        """Return the figure, as it is now, as PNG."""
         if _side_by_side(self._figure):
             picture = self._composed()
         else:

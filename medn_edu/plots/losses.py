@@ -49,15 +49,7 @@ _WIDEST = 3.0  # violations beyond are cut off, to the left
 
 @dataclass(frozen=True, eq=False)
 class LossCurves:
-    """Losses of the word *axi* over the weight of the habit.
-
-    Parameters
-    ----------
-    log_loss, hinge : ndarray of float, shape (len(WEIGHTS),)
-        Both losses.
-    wrong : ndarray of float, shape (len(WEIGHTS),)
-        Number of wrong letters of the labelling with the highest score, the most if several have it.
-    """
+    """Losses of the word *axi* over the weight of the habit."""
 
     log_loss: np.ndarray
     hinge: np.ndarray
@@ -66,38 +58,18 @@ class LossCurves:
 
 @dataclass(frozen=True, eq=False)
 class LossesFrame:
-    """Both losses at one pair of weights, and what they are made of.
-
-    Parameters
-    ----------
-    ink, habit : float
-        The weights.
-    curves : LossCurves
-        Losses over the weight of the habit, with the same weight of the ink.
-    log_loss, hinge : float
-        The losses here.
-    log_slope : float
-        Slope of the log-loss over the weight of the habit.
-    probabilities : ndarray of float, shape (27,)
-        Probability of every labelling, in the order of ``AXI.labellings``.
-    violations : ndarray of float, shape (27,)
-        ``Delta l(y) - w . Delta f(y)`` of every labelling; the hinge is the largest.
-    marginals : ndarray of float, shape (3, 3)
-        Probability of each label (column) at each letter (row).
-    wrong : float
-        Number of wrong letters of the labelling with the highest score.
-    """
+    """Both losses at one pair of weights, and what they are made of."""
 
     ink: float
     habit: float
-    curves: LossCurves
+    curves: LossCurves  # losses over the weight of the habit, with the same weight of the ink
     log_loss: float
     hinge: float
-    log_slope: float
-    probabilities: np.ndarray
-    violations: np.ndarray
-    marginals: np.ndarray
-    wrong: float
+    log_slope: float  # slope of the log-loss over the weight of the habit
+    probabilities: np.ndarray  # probability of every labelling, in the order of ``AXI.labellings``
+    violations: np.ndarray  # ``Delta l(y) - w . Delta f(y)`` of every labelling
+    marginals: np.ndarray  # probability of each label (column) at each letter (row)
+    wrong: float  # number of wrong letters of the labelling with the highest score
 
     @property
     def suppliers(self) -> list[str]:
@@ -114,47 +86,13 @@ class LossesFrame:
 
 
 def axi_tree(ink: float, habit: float) -> Tree:
-    """Return the word *axi* with the potentials that two weights give it.
-
-    Parameters
-    ----------
-    ink, habit : float
-        The weights.
-
-    Returns
-    -------
-    Tree
-        The word, for `medn_edu.theory.reference`.
-
-    Examples
-    --------
-    >>> from medn_edu.theory.reference import best_labelling
-    >>> text(best_labelling(axi_tree(1.0, 1.0))[0])
-    'axi'
-    """
+    """Return the word *axi* with the potentials that two weights give it."""
     parents, types = np.array([-1, 0, 1]), np.zeros(3, dtype=int)
     return Tree(ink * AXI.ink, habit * HABIT[None], parents, types)
 
 
 def losses_frame(ink: float, habit: float) -> LossesFrame:
-    """Compute both losses of the word *axi*.
-
-    Parameters
-    ----------
-    ink, habit : float
-        The weights.
-
-    Returns
-    -------
-    LossesFrame
-        What the explorer shows.
-
-    Examples
-    --------
-    >>> frame = losses_frame(1.0, 0.5)
-    >>> round(frame.log_loss, 3), frame.hinge, frame.suppliers
-    (1.097, 1.0, ['aai'])
-    """
+    """Compute both losses of the word *axi*."""
     tree, w = axi_tree(ink, habit), np.array([ink, habit])
     p = enumerated_probabilities(tree)
     scores = labelling_scores(AXI, w)
@@ -201,13 +139,6 @@ class Losses:
     """The figure: two losses over one weight, the labellings behind them, and node marginals.
 
     `show` changes it in place.
-
-    Examples
-    --------
-    >>> drawn = Losses()
-    >>> drawn.show(losses_frame(0.75, 0.5))
-    >>> len(drawn.figure.axes)
-    4
     """
 
     def __init__(self) -> None:
@@ -223,13 +154,7 @@ class Losses:
             self._draw_marginals(axes["marginals"])
 
     def show(self, frame: LossesFrame) -> None:
-        """Show both losses at a pair of weights.
-
-        Parameters
-        ----------
-        frame : LossesFrame
-            What to show.
-        """
+        """Show both losses at a pair of weights."""
         self._show_curves(frame)
         self._show_labellings(frame)
         self._show_marginals(frame)
@@ -357,24 +282,6 @@ class Losses:
 
 
 def with_minus(value: float, digits: int = 2) -> str:
-    """Write a number with a minus sign, and without a sign where it is zero.
-
-    Parameters
-    ----------
-    value : float
-        The number.
-    digits : int
-        Digits after the point.
-
-    Returns
-    -------
-    str
-        The number.
-
-    Examples
-    --------
-    >>> with_minus(-0.001), with_minus(2.0, 0)
-    ('0.00', '2')
-    """
+    """Write a number with a minus sign, and without a sign where it is zero."""
     value = round(value, digits) + 0.0
     return f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")

@@ -53,40 +53,17 @@ _END = MOST_ITERATIONS + 0.6
 
 @dataclass(frozen=True, eq=False)
 class MajorantFrame:
-    """One iteration, and all before it.
+    """One iteration, and all before it."""
 
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`.
-    lam, C : float
-        The Laplace prior's constant, and the price of a missing margin.
-    number : int
-        Number of the iteration, from 1.
-    w : ndarray of float, shape (n_points,)
-        Means at which curves are given.
-    true, bound, parabola : ndarray of float, shape (n_points,)
-        True cost, Algorithm 1's bound at its best, and the present parabola, missing margins included.
-    touch : float
-        The mean at which the parabola touches the bound, or the true cost; not a number if it does
-        so nowhere.
-    variances, means : ndarray of float, shape (number,)
-        Variance of each parabola so far, and where it is least, missing margins included.
-    costs, bounds : ndarray of float, shape (number,)
-        True cost of these means, and what the iterations know: the bound, best q put in.
-    exact, limit : float
-        The mean of least true cost, and that of the least bound.
-    """
-
-    kind: str
+    kind: str  # one of `KINDS`
     lam: float
     C: float
-    number: int
-    w: np.ndarray
+    number: int  # number of the iteration, from 1
+    w: np.ndarray  # means at which curves are given
     true: np.ndarray
     bound: np.ndarray
     parabola: np.ndarray
-    touch: float
+    touch: float  # the mean at which the parabola touches the bound, or the true cost
     variances: np.ndarray
     means: np.ndarray
     costs: np.ndarray
@@ -101,35 +78,7 @@ class MajorantFrame:
 
 
 def majorant_frame(kind: str, number: int, lam: float, C: float) -> MajorantFrame:
-    """Run iterations with one weight.
-
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`.
-    number : int
-        How many, from 1 to `MOST_ITERATIONS`.
-    lam, C : float
-        The Laplace prior's constant, and the price of a missing margin; positive.
-
-    Returns
-    -------
-    MajorantFrame
-        What the explorer shows.
-
-    Raises
-    ------
-    ValueError
-        If there is no such kind, or the number is out of range.
-
-    Examples
-    --------
-    Algorithm 1 passes the exact solution on its way to half of it:
-
-    >>> frame = majorant_frame("Algorithm 1", 12, lam=4.0, C=1.0)
-    >>> frame.means[[0, 1, 2, 11]].round(2), round(frame.exact, 2), round(frame.limit, 2)
-    (array([1.  , 0.71, 0.55, 0.34]), 0.67, 0.33)
-    """
+    """Run iterations with one weight."""
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}.")
     if not 1 <= number <= MOST_ITERATIONS:
@@ -191,13 +140,6 @@ class Majorants:
     """The figure: cost, bound and parabola over the mean; what each iteration paid.
 
     `show` changes it in place.
-
-    Examples
-    --------
-    >>> drawn = Majorants()
-    >>> drawn.show(majorant_frame("Algorithm 1", 2, 4.0, 1.0))
-    >>> drawn.figure.get_size_inches().tolist()
-    [8.0, 4.3]
     """
 
     def __init__(self) -> None:
@@ -213,13 +155,7 @@ class Majorants:
             self.figure.legend(keys, names, loc="outside lower center", ncols=3, handlelength=2)
 
     def show(self, frame: MajorantFrame) -> None:
-        """Show an iteration.
-
-        Parameters
-        ----------
-        frame : MajorantFrame
-            What to show.
-        """
+        """Show an iteration."""
         self._show_curves(frame)
         self._show_means(frame)
         self._show_costs(frame)

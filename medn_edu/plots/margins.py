@@ -43,21 +43,11 @@ _NOWHERE = np.full(2, np.nan)
 
 @dataclass(frozen=True, eq=False)
 class MarginsFrame:
-    """All labellings of a word under two weights.
-
-    Parameters
-    ----------
-    word : TinyWord
-        The word.
-    w : ndarray of float, shape (2,)
-        Weights of ink and habit.
-    scores : ndarray of float, shape (27,)
-        Scores of the labellings, in the order of ``word.labellings``.
-    """
+    """All labellings of a word under two weights."""
 
     word: TinyWord
-    w: np.ndarray
-    scores: np.ndarray
+    w: np.ndarray  # weights of ink and habit
+    scores: np.ndarray  # scores of the labellings, in the order of ``word.labellings``
 
     @property
     def node(self) -> np.ndarray:
@@ -112,18 +102,7 @@ class MarginsFrame:
         return [int(self.others[i]) for i in _largest(-self.margins[self.others])]
 
     def names(self, rows: Sequence[int]) -> str:
-        """Return labellings as text.
-
-        Parameters
-        ----------
-        rows : sequence of int
-            Rows of ``word.labellings``.
-
-        Returns
-        -------
-        str
-            The labellings, joined by *or*; of more than three, the first and how many more.
-        """
+        """Return labellings as text."""
         names = [text(self.word.labellings[row]) for row in rows]
         return " or ".join(names) if len(names) <= 3 else f"{names[0]} or {len(names) - 1} others"
 
@@ -133,33 +112,7 @@ def _largest(values: np.ndarray) -> list[int]:
 
 
 def margins_frame(word: str, ink: float, habit: float) -> MarginsFrame:
-    """Score all labellings of a tiny word.
-
-    Parameters
-    ----------
-    word : {"axi", "xia", "iax"}
-        The word.
-    ink, habit : float
-        The two weights.
-
-    Returns
-    -------
-    MarginsFrame
-        What the explorer shows.
-
-    Raises
-    ------
-    ValueError
-        If there is no such word.
-
-    Examples
-    --------
-    >>> frame = margins_frame("axi", 0.5, 0.8)
-    >>> frame.names(frame.best), frame.names(frame.closest), frame.names(frame.augmented)
-    ('axi', 'aai', 'iax')
-    >>> frame.hinge
-    1.0
-    """
+    """Score all labellings of a tiny word."""
     for each in WORDS:
         if each.word == word:
             w = np.array([ink, habit], dtype=float)
@@ -171,13 +124,6 @@ class Margins:
     """The figure: the lattice with its best paths, and the margins of all other labellings.
 
     `show` changes it in place.
-
-    Examples
-    --------
-    >>> drawn = Margins()
-    >>> drawn.show(margins_frame("axi", 1.0, 0.0))
-    >>> drawn.figure.get_size_inches().tolist()
-    [8.4, 4.9]
     """
 
     def __init__(self) -> None:
@@ -188,13 +134,7 @@ class Margins:
             self._draw_margins(right)
 
     def show(self, frame: MarginsFrame) -> None:
-        """Show a word under two weights.
-
-        Parameters
-        ----------
-        frame : MarginsFrame
-            What to show.
-        """
+        """Show a word under two weights."""
         self._show_nodes(frame)
         self._show_paths(frame)
         self._show_points(frame)

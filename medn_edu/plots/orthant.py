@@ -29,26 +29,7 @@ _ON_TOP = {"clip_on": False, "markeredgecolor": "white", "zorder": 5}
 
 
 def draw_orthant(ax: Axes, reach: float, boundaries: Iterable[np.ndarray] = ()) -> None:
-    """Draw the axes of the first orthant and the regions in which a weight becomes 0.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    reach : float
-        How far the axes reach.
-    boundaries : iterable of ndarray of float, shape (2, 2)
-        The line below which ``w_2`` becomes 0 and the one above which ``w_1`` does, each from a
-        corner of the L1 ball outwards; or none.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> draw_orthant(ax, 2.0, np.array([[[1, 0], [2, 1]], [[0, 1], [1, 2]]]))
-    >>> [text.get_text() for text in ax.texts]
-    ['$w_2$ becomes 0', '$w_1$ becomes 0']
-    """
+    """Draw the axes of the first orthant and the regions in which a weight becomes 0."""
     words = {"color": MUTED, "fontsize": 9, "ha": "right", "va": "bottom"}
     places = reach * np.array([[0.98, 0.02], [0.33, 0.94]])
     with styled():
@@ -62,27 +43,7 @@ def draw_orthant(ax: Axes, reach: float, boundaries: Iterable[np.ndarray] = ()) 
 
 
 def draw_balls(ax: Axes, norm: str, balls: Iterable[np.ndarray], *, faint: bool = False) -> None:
-    """Draw boundaries of balls in the first orthant.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    norm : {"L1", "L2"}
-        Whose.
-    balls : iterable of ndarray of float, shape (n_points, 2)
-        The boundaries.
-    faint : bool
-        Whether they stand in the background.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> draw_balls(ax, "L1", [np.array([[1.0, 0.0], [0.0, 1.0]])])
-    >>> ax.get_legend_handles_labels()[1]
-    ['L1 ball']
-    """
+    """Draw boundaries of balls in the first orthant."""
     look = {"linewidth": 0.8, "alpha": 0.6, "zorder": 1} if faint else {"zorder": 2}
     with styled():
         for k, points in enumerate(balls):
@@ -93,25 +54,7 @@ def draw_balls(ax: Axes, norm: str, balls: Iterable[np.ndarray], *, faint: bool 
 def draw_projected(
     ax: Axes, name: str, point: np.ndarray, on_l1: np.ndarray, on_l2: np.ndarray
 ) -> None:
-    r"""Draw a point and, joined to it, its projections.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    name : str
-        Its name, a letter and a number; the projections get a star (L1) and a prime (L2).
-    point, on_l1, on_l2 : ndarray of float, shape (2,)
-        The point and its projections.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> draw_projected(ax, "p1", [1.5, 0.3], [1.0, 0.0], [0.98, 0.2])
-    >>> [text.get_text() for text in ax.texts]
-    ['$p_1$', '$p_1^*$', '$p_1^{\\prime}$']
-    """
+    r"""Draw a point and, joined to it, its projections."""
     with styled():
         for norm, target in (("L1", on_l1), ("L2", on_l2)):
             ax.plot(*np.transpose([point, target]), "-", color=INK, lw=0.9, zorder=3)
@@ -135,25 +78,7 @@ def _label(ax: Axes, name: str, at: np.ndarray, aside: tuple[float, float]) -> N
 
 
 def draw_paths(ax: Axes, norm: str, paths: Mapping[str, np.ndarray]) -> None:
-    """Draw where projections go while the ball shrinks.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    norm : {"L1", "L2"}
-        Of which balls.
-    paths : mapping of str to ndarray of float, shape (n_points, 2)
-        For each point, by its name, its projections onto ever smaller balls, the point itself first.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> draw_paths(ax, "L2", {"p1": np.array([[1.0, 1.0], [0.0, 0.0]])})
-    >>> ax.get_legend_handles_labels()[1]
-    ['on L2 balls']
-    """
+    """Draw where projections go while the ball shrinks."""
     with styled():
         for k, (name, path) in enumerate(paths.items()):
             label = f"on {norm} balls" if k == 0 else None
@@ -164,23 +89,7 @@ def draw_paths(ax: Axes, norm: str, paths: Mapping[str, np.ndarray]) -> None:
 
 
 def draw_thresholded(ax: Axes, weights: np.ndarray, on_l1: np.ndarray, on_l2: np.ndarray) -> None:
-    """Draw magnitudes of many weights before and after projection.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    weights, on_l1, on_l2 : ndarray of float, shape (n_weights,)
-        The weights, and their projections onto an L1 and onto an L2 ball.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> draw_thresholded(ax, np.array([2.0, 0.5]), np.array([1.0, 0.0]), np.array([1.0, 0.25]))
-    >>> [text.get_text() for text in ax.texts]
-    ['θ = 1.00']
-    """
+    """Draw magnitudes of many weights before and after projection."""
     before, kept, scaled = (np.abs(values) for values in (weights, on_l1, on_l2))
     theta = float(np.max(before - kept))
     at = np.arange(1, len(before) + 1)

@@ -28,17 +28,9 @@ _MARKERS = {
 
 @dataclass(frozen=True, eq=False)
 class PriorDifference:
-    """A mean difference to another prior, with the half width of its interval.
+    """A mean difference to another prior, with the half width of its interval."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the prior.
-    mean, reach : float
-        The difference, and how far its interval goes to both sides; NaN where it has none.
-    """
-
-    name: str
+    name: str  # name of the prior
     mean: float
     reach: float
 
@@ -46,28 +38,7 @@ class PriorDifference:
 def draw_against_variance(
     ax: Axes, curves: Iterable[ConstantCurve], *, banded: str = "Gaussian", share: bool = False
 ) -> None:
-    """Draw means against the variance of priors, on a logarithmic axis.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    curves : iterable of ConstantCurve
-        A curve for each prior.
-    banded : str, default="Gaussian"
-        The prior around which a band of one standard deviation is drawn.
-    share : bool, default=False
-        Whether the values are shares, shown as percentages.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> curve = ConstantCurve("Laplace", np.array([0.1, 1.0]), np.array([0.3, 0.2]), np.zeros(2))
-    >>> draw_against_variance(ax, [curve], share=True)
-    >>> ax.get_xlabel()
-    'prior variance'
-    """
+    """Draw means against the variance of priors, on a logarithmic axis."""
     with styled():
         ax.set_xscale("log")
         for curve in curves:
@@ -90,25 +61,7 @@ def draw_against_variance(
 def draw_prior_differences(
     ax: Axes, names: Sequence[str], kinds: Sequence[tuple[str, Sequence[PriorDifference]]]
 ) -> None:
-    """Draw differences with their intervals, a line for each prior.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    names : sequence of str
-        The priors, from top to bottom.
-    kinds : sequence of (label, differences)
-        At most two kinds of differences: the first is drawn full, the second hollow.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> draw_prior_differences(ax, ["box"], [("at best", [PriorDifference("box", 0.01, 0.005)])])
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['box']
-    """
+    """Draw differences with their intervals, a line for each prior."""
     place = {name: number for number, name in enumerate(names)}
     with styled():
         ax.axvline(0, color=MUTED, linewidth=0.8)

@@ -29,20 +29,10 @@ _REACH = 2.1
 
 @dataclass(frozen=True, eq=False)
 class ProjectionFrame:
-    """A point of the plane and its nearest points in two balls.
-
-    Parameters
-    ----------
-    point : ndarray of float, shape (2,)
-        The point.
-    radius : float
-        Radius of both balls.
-    on_l1, on_l2 : ndarray of float, shape (2,)
-        Its projections; the point itself where it is inside.
-    """
+    """A point of the plane and its nearest points in two balls."""
 
     point: np.ndarray
-    radius: float
+    radius: float  # radius of both balls
     on_l1: np.ndarray
     on_l2: np.ndarray
 
@@ -67,28 +57,7 @@ class ProjectionFrame:
 
 
 def projection_frame(angle: float, distance: float, radius: float = 1.0) -> ProjectionFrame:
-    """Project a point onto two balls.
-
-    Parameters
-    ----------
-    angle : float
-        Its direction in degrees, 0 along the first axis and 90 along the second.
-    distance : float
-        Its distance from the origin.
-    radius : float
-        Radius of the balls.
-
-    Returns
-    -------
-    ProjectionFrame
-        Point and projections.
-
-    Examples
-    --------
-    >>> frame = projection_frame(angle=0.0, distance=1.5)
-    >>> frame.on_l1.tolist(), frame.on_l2.tolist(), frame.theta
-    ([1.0, 0.0], [1.0, 0.0], 0.5)
-    """
+    """Project a point onto two balls."""
     turned = np.deg2rad(angle)
     # Rounded, so that the cosine of a right angle is 0.
     point = np.round(distance * np.array([np.cos(turned), np.sin(turned)]), 12) + 0.0
@@ -97,20 +66,7 @@ def projection_frame(angle: float, distance: float, radius: float = 1.0) -> Proj
 
 
 class Projections:
-    """The figure: the plane with both balls, and the magnitudes before and after.
-
-    Parameters
-    ----------
-    radius : float
-        Radius of both balls.
-
-    Examples
-    --------
-    >>> drawn = Projections()
-    >>> drawn.show(projection_frame(angle=20.0, distance=1.5))
-    >>> drawn.figure.get_size_inches().tolist()
-    [7.6, 4.4]
-    """
+    """The figure: the plane with both balls, and the magnitudes before and after."""
 
     def __init__(self, radius: float = 1.0) -> None:
         self.figure = new_figure(7.6, 4.4)
@@ -123,13 +79,7 @@ class Projections:
             self.figure.legend(keys, names, loc="outside lower center", ncols=4, handlelength=1.5)
 
     def show(self, frame: ProjectionFrame) -> None:
-        """Show a point.
-
-        Parameters
-        ----------
-        frame : ProjectionFrame
-            What to show.
-        """
+        """Show a point."""
         for line, dot, target in (
             (self._to_l1, self._dot_l1, frame.on_l1),
             (self._to_l2, self._dot_l2, frame.on_l2),

@@ -15,22 +15,12 @@ _LETTER = 0.84  # width of a letter's image, as a share of its column
 
 @dataclass(frozen=True)
 class ReadingFrame:
-    """One word and how it was read.
-
-    Parameters
-    ----------
-    images : ndarray of shape (n_letters, height, width)
-        The letters.
-    true, predicted : sequence of length n_letters
-        The labels, and those the model gave.
-    confidence : ndarray of shape (n_letters,)
-        The model's probability of each label it gave.
-    """
+    """One word and how it was read."""
 
     images: np.ndarray
     true: Sequence[Any]
     predicted: Sequence[Any]
-    confidence: np.ndarray
+    confidence: np.ndarray  # the model's probability of each label it gave
 
     @property
     def wrong(self) -> np.ndarray:
@@ -40,17 +30,7 @@ class ReadingFrame:
 
 
 class Reading:
-    """A figure with room for words of up to ``most`` letters; `show` puts one in.
-
-    Parameters
-    ----------
-    most : int
-        Length of the longest word.
-    shape : (height, width)
-        Shape of an image.
-    width : float
-        Width of the figure in inches.
-    """
+    """A figure with room for words of up to ``most`` letters; `show` puts one in."""
 
     def __init__(self, most: int, shape: tuple[int, int], width: float = 7.2) -> None:
         self._blank = np.zeros(shape)
@@ -70,13 +50,7 @@ class Reading:
             self._ax.set_axis_off()
 
     def show(self, frame: ReadingFrame) -> None:
-        """Show a word.
-
-        Parameters
-        ----------
-        frame : ReadingFrame
-            The word, no longer than the figure has room for.
-        """
+        """Show a word."""
         ink, errors = float(frame.images.max()), frame.wrong
         for t, (image, truth, label, sure, stroke) in enumerate(self._slots):
             here = t < len(frame.true)

@@ -48,41 +48,19 @@ _TOP = 7.4
 
 @dataclass(frozen=True, eq=False)
 class SofteningFrame:
-    """The word *axi* at a temperature and a weight of habit.
+    """The word *axi* at a temperature and a weight of habit."""
 
-    Parameters
-    ----------
-    epsilon : float
-        Temperature; 0 for the maximum itself.
-    habit : float
-        Weight of habit; that of ink is 1.
-    with_loss : bool
-        Whether the Hamming loss is added to the scores.
-    curve, hinge : ndarray of float, shape (len(HABITS),)
-        Loss at this temperature and at 0, over `HABITS`.
-    faint : ndarray of float, shape (len(FAINT), len(HABITS))
-        Losses at the temperatures `FAINT`.
-    loss, hard_loss : float
-        Loss at this weight, at this temperature and at 0.
-    probabilities : ndarray of float, shape (27,)
-        Distribution over the labellings, in the order of ``AXI.labellings``.
-    marginals : ndarray of float, shape (3, 3)
-        Probability of each label (column) at each letter (row).
-    entropy : float
-        Entropy of the distribution, in nats.
-    """
-
-    epsilon: float
-    habit: float
-    with_loss: bool
+    epsilon: float  # temperature; 0 for the maximum itself
+    habit: float  # weight of habit; that of ink is 1
+    with_loss: bool  # whether the Hamming loss is added to the scores
     curve: np.ndarray
     hinge: np.ndarray
-    faint: np.ndarray
+    faint: np.ndarray  # losses at the temperatures `FAINT`
     loss: float
     hard_loss: float
     probabilities: np.ndarray
-    marginals: np.ndarray
-    entropy: float
+    marginals: np.ndarray  # probability of each label (column) at each letter (row)
+    entropy: float  # entropy of the distribution, in nats
 
     @property
     def gap(self) -> float:
@@ -101,36 +79,7 @@ class SofteningFrame:
 
 
 def softening_frame(epsilon: float, habit: float, *, with_loss: bool = True) -> SofteningFrame:
-    """Compute loss, distribution and marginals of the word *axi*.
-
-    Parameters
-    ----------
-    epsilon : float
-        Temperature, not negative; 0 for the maximum itself.
-    habit : float
-        Weight of habit; that of ink is 1.
-    with_loss : bool
-        Whether the Hamming loss is added to the scores.
-
-    Returns
-    -------
-    SofteningFrame
-        What the explorer shows.
-
-    Raises
-    ------
-    ValueError
-        If ``epsilon`` is negative or not finite.
-
-    Examples
-    --------
-    >>> for epsilon in (1.0, 0.1, 0.0):
-    ...     frame = softening_frame(epsilon, 0.5)
-    ...     print(round(frame.loss, 3), round(frame.entropy, 3))
-    2.328 2.473
-    1.001 0.041
-    1.0 0.0
-    """
+    """Compute loss, distribution and marginals of the word *axi*."""
     epsilon = check_nonnegative("epsilon", epsilon)
     violations = _violations(habit, with_loss)
     p = distribution(violations, epsilon)
@@ -163,13 +112,6 @@ class Softening:
     """The figure: the loss over a weight on the left, the distribution behind its slope on the right.
 
     `show` changes it in place.
-
-    Examples
-    --------
-    >>> drawn = Softening()
-    >>> drawn.show(softening_frame(1.0, 0.5))
-    >>> drawn.figure.get_size_inches().tolist()
-    [8.4, 4.5]
     """
 
     def __init__(self) -> None:
@@ -183,13 +125,7 @@ class Softening:
             self._draw_bars(axes["bars"])
 
     def show(self, frame: SofteningFrame) -> None:
-        """Show a temperature and a weight.
-
-        Parameters
-        ----------
-        frame : SofteningFrame
-            What to show.
-        """
+        """Show a temperature and a weight."""
         self._show_losses(frame)
         for t, row in enumerate(frame.marginals):
             for a, p in enumerate(row):

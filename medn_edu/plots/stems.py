@@ -12,26 +12,7 @@ _SHADE = 0.12
 
 
 def draw_stems(ax: Axes, weights: np.ndarray, *, n_relevant: int) -> None:
-    """Draw each weight as a line from zero.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    weights : ndarray of shape (n_weights,)
-        The weights.
-    n_relevant : int
-        How many of the first ones belong to relevant features; these are shaded.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> draw_stems(ax, np.array([1.0, -2.0, 0.0]), n_relevant=2)
-    >>> [float(end) for end in ax.get_xlim()]
-    [-1.0, 3.0]
-    """
+    """Draw each weight as a line from zero."""
     with styled():
         ax.axvspan(-0.5, n_relevant - 0.5, color=MUTED, alpha=_SHADE, linewidth=0)
         ax.vlines(np.arange(len(weights)), 0, weights, color=INK, linewidth=1.1)
@@ -53,28 +34,7 @@ def _short(value: float) -> str:
 def draw_variances(
     ax: Axes, variances: np.ndarray, *, n_relevant: int, group_size: int = 3
 ) -> None:
-    """Draw variances on a logarithmic scale, the groups of relevant features joined and shaded.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    variances : ndarray of shape (n_features,)
-        The variances; positive.
-    n_relevant : int
-        How many of the first ones belong to relevant features.
-    group_size : int, default=3
-        How many of these share a value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> draw_variances(ax, np.array([1.0, 2.0, 1.0, 0.1]), n_relevant=3)
-    >>> ax.get_yscale()
-    'log'
-    """
+    """Draw variances on a logarithmic scale, the groups of relevant features joined and shaded."""
     style = {**series_style("LapMEDN"), "linestyle": "none", "markersize": 4}
     with styled():
         for start in range(0, n_relevant, group_size):

@@ -41,27 +41,13 @@ _TANGENT, _SEGMENT = "#009E73", "#CC79A7"
 
 @dataclass(frozen=True, eq=False)
 class TangentFrame:
-    """A tilted prior, and the tangent at its point of the log moment generating function.
+    """A tilted prior, and the tangent at its point of the log moment generating function."""
 
-    Parameters
-    ----------
-    tilted : TiltingFrame
-        The tilted prior, as densities or bars.
-    curve : ndarray of float, shape (2, n_points)
-        ``Lambda`` inside the domain: ``eta`` and values.
-    conjugate : ndarray of float, shape (2, n_means)
-        ``Lambda*`` where it is finite: means and values.
-    height : float
-        ``Lambda(eta)``; not a number outside the domain.
-    kl : float
-        Divergence of the tilted prior from the prior, ``Lambda*(mu)``; not a number outside the domain.
-    """
-
-    tilted: TiltingFrame
-    curve: np.ndarray
-    conjugate: np.ndarray
-    height: float
-    kl: float
+    tilted: TiltingFrame  # the tilted prior, as densities or bars
+    curve: np.ndarray  # ``Lambda`` inside the domain: ``eta`` and values
+    conjugate: np.ndarray  # ``Lambda*`` where it is finite: means and values
+    height: float  # ``Lambda(eta)``; not a number outside the domain
+    kl: float  # divergence of the tilted prior from the prior, ``Lambda*(mu)``
 
     @property
     def eta(self) -> float:
@@ -85,31 +71,7 @@ class TangentFrame:
 
 
 def tangent_frame(name: str, eta: float) -> TangentFrame:
-    """Tilt a prior of the gallery (with lambda 4 for Laplace) and lay the tangent.
-
-    Parameters
-    ----------
-    name : str
-        Name of the prior, one of `PRIORS`.
-    eta : float
-        By how much.
-
-    Returns
-    -------
-    TangentFrame
-        What the explorer shows.
-
-    Raises
-    ------
-    ValueError
-        If the prior is not among `PRIORS`.
-
-    Examples
-    --------
-    >>> frame = tangent_frame("Gaussian", 2.0)
-    >>> frame.slope, frame.height, frame.intercept, frame.kl
-    (2.0, 2.0, -2.0, 2.0)
-    """
+    """Tilt a prior of the gallery (with lambda 4 for Laplace) and lay the tangent."""
     if name not in PRIORS:
         raise ValueError(f"prior is {name!r}; expected one of {', '.join(PRIORS)}.")
     tilted = tilting_frame(name, eta)
@@ -153,13 +115,7 @@ class Tangents:
                 axes[name].set_xticks([-4, -2, 0, 2, 4])
 
     def show(self, frame: TangentFrame) -> None:
-        """Show a tilted prior and its tangent.
-
-        Parameters
-        ----------
-        frame : TangentFrame
-            What to show.
-        """
+        """Show a tilted prior and its tangent."""
         self._density.show(frame.tilted)
         self._show_curve(frame)
         self._show_conjugate(frame)

@@ -31,44 +31,20 @@ _TOP = 0.82  # height of the highest density
 
 @dataclass(frozen=True, eq=False)
 class TiltingFrame:
-    """A prior of the gallery, tilted.
+    """A prior of the gallery, tilted."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the prior.
-    prior : Prior
-        The prior.
-    eta : float
-        By how much it is tilted.
-    curves : mapping of str to ShrinkageCurve
-        The curves of the whole gallery.
-    w : ndarray of float, shape (n_points,)
-        Weights at which densities are given.
-    before, after : ndarray of float, shape (n_points,)
-        Density of the prior and of the posterior; zero where all lies on single points.
-    points : ndarray of float, shape (n_atoms,)
-        Single points that have a probability of their own.
-    mass_before, mass_after : ndarray of float, shape (n_atoms,)
-        Their probabilities in prior and posterior.
-    peak : float
-        The highest density that this prior reaches on the way of the explorer's ``eta``.
-    mean : float
-        Mean of the posterior; not a number outside the domain, where there is none.
-    """
-
-    name: str
+    name: str  # name of the prior
     prior: Prior
-    eta: float
-    curves: Mapping[str, ShrinkageCurve]
-    w: np.ndarray
+    eta: float  # by how much it is tilted
+    curves: Mapping[str, ShrinkageCurve]  # the curves of the whole gallery
+    w: np.ndarray  # weights at which densities are given
     before: np.ndarray
     after: np.ndarray
-    points: np.ndarray
+    points: np.ndarray  # single points that have a probability of their own
     mass_before: np.ndarray
     mass_after: np.ndarray
-    peak: float
-    mean: float
+    peak: float  # the highest density that this prior reaches on the way of the explorer's ``eta``
+    mean: float  # mean of the posterior; not a number outside the domain, where there is none
 
     @property
     def exists(self) -> bool:
@@ -91,30 +67,7 @@ class TiltingFrame:
 def tilting_frame(
     name: str, eta: float, lam: float = 4.0, *, matched: bool = False
 ) -> TiltingFrame:
-    """Tilt a prior of the gallery.
-
-    Parameters
-    ----------
-    name : str
-        Name of the prior, one of `prior_gallery`.
-    eta : float
-        By how much.
-    lam : float
-        Constant of the Laplace prior and its relatives.
-    matched : bool
-        Whether all priors have the Laplace prior's variance.
-
-    Returns
-    -------
-    TiltingFrame
-        What the explorer shows.
-
-    Examples
-    --------
-    >>> frame = tilting_frame("Laplace", 1.5)
-    >>> round(frame.mean, 4), frame.mode
-    (1.7143, 0.0)
-    """
+    """Tilt a prior of the gallery."""
     prior, curves = _gallery(lam, matched)[name], _curves(lam, matched)
     w = np.linspace(-_WEIGHT, _WEIGHT, 801)
     before, points, mass = _density(prior, w), *_atoms(prior)
@@ -182,13 +135,6 @@ class TiltedDensity:
 
     Densities are scaled to the highest that this prior reaches on its way; probabilities of single
     points are bars, and probability 1 is as high as the highest density.  `show` changes them in place.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    flat : bool
-        Whether the axes are so low that the key needs a row of its own above all curves.
     """
 
     def __init__(self, ax: Axes, *, flat: bool = False) -> None:
@@ -217,13 +163,7 @@ class TiltedDensity:
         self._after_key = legend.legend_handles[1]
 
     def show(self, frame: TiltingFrame) -> None:
-        """Show a tilted prior.
-
-        Parameters
-        ----------
-        frame : TiltingFrame
-            What to show.
-        """
+        """Show a tilted prior."""
         self._show_density(frame)
         self._show_atoms(frame)
         self._show_mean(frame)
@@ -282,13 +222,7 @@ class Tilting:
             self._draw_names(axes["names"])
 
     def show(self, frame: TiltingFrame) -> None:
-        """Show a tilted prior.
-
-        Parameters
-        ----------
-        frame : TiltingFrame
-            What to show.
-        """
+        """Show a tilted prior."""
         self._density.show(frame)
         self._show_mode(frame)
         self._show_curves(frame)

@@ -43,82 +43,26 @@ _REACH, _LEAST = 1.35, 1e-4  # how far the axes reach
 
 @dataclass(frozen=True, eq=False)
 class TouchingFrame:
-    """Lines of one direction, and where they touch the balls through (0, 1).
+    """Lines of one direction, and where they touch the balls through (0, 1)."""
 
-    Parameters
-    ----------
-    lam : float
-        Constant of the Laplace prior.
-    direction : ndarray of float, shape (2,)
-        Of length 1, across the lines.
-    ball : ndarray of float, shape (n_points, 2)
-        Boundary of the KL ball.
-    on_kl, on_l2 : ndarray of float, shape (2,)
-        Where a line touches the KL ball and the L2 ball.
-    on_l1 : ndarray of float, shape (1 or 2, 2)
-        The corners of the L1 ball that a line touches, two where it lies along an edge.
-    turned : ndarray of float, shape (n_directions, 2)
-        Directions across lines, in degrees from 0 to 90, and the first weight of the point where such
-        a line touches the KL ball.
-    smaller : ndarray of float, shape (len(LAMS),)
-        The smaller weight of the touched point of the KL ball, for all of `LAMS`.
-    """
-
-    lam: float
-    direction: np.ndarray
-    ball: np.ndarray
+    lam: float  # constant of the Laplace prior
+    direction: np.ndarray  # of length 1, across the lines
+    ball: np.ndarray  # boundary of the KL ball
     on_kl: np.ndarray
     on_l2: np.ndarray
     on_l1: np.ndarray
     turned: np.ndarray
-    smaller: np.ndarray
+    smaller: np.ndarray  # the smaller weight of the touched point of the KL ball, for all of `LAMS`
 
 
 def touching_kl(lam: float, direction: np.ndarray) -> np.ndarray:
-    """Return where a line touches the KL ball of a Laplace prior through (0, 1).
-
-    Parameters
-    ----------
-    lam : float
-        The Laplace prior's constant; positive.
-    direction : array-like of float, shape (2,)
-        Across the line.
-
-    Returns
-    -------
-    ndarray of shape (2,)
-        The point.
-
-    Examples
-    --------
-    >>> touching_kl(400.0, [1.0, 2.0]).round(3)
-    array([0.061, 0.983])
-    """
+    """Return where a line touches the KL ball of a Laplace prior through (0, 1)."""
     prior = LaplacePrior(lam)
     return touching_point(prior, direction, kl_level(prior, _TOP))
 
 
 def touching_frame(log_lam: float, angle: float) -> TouchingFrame:
-    r"""Compute where lines touch balls.
-
-    Parameters
-    ----------
-    log_lam : float
-        Decimal logarithm of the Laplace prior's constant.
-    angle : float
-        Direction across the lines, in degrees: 0 along the first axis, 90 along the second.
-
-    Returns
-    -------
-    TouchingFrame
-        Ball and points.
-
-    Examples
-    --------
-    >>> frame = touching_frame(6.0, 65.0)
-    >>> frame.on_l1.tolist(), frame.on_kl.round(4).tolist()
-    ([[0.0, 1.0]], [0.0012, 0.9997])
-    """
+    r"""Compute where lines touch balls."""
     turned = np.deg2rad(angle)
     # Rounded, so that the two coordinates are alike at 45 degrees.
     direction = np.round([np.cos(turned), np.sin(turned)], 12) + 0.0
@@ -167,29 +111,7 @@ def draw_tangents(
     *,
     length: float,
 ) -> None:
-    """Draw pieces of parallel lines with the points at which they touch balls.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    direction : array-like of float, shape (2,)
-        Across the lines.
-    points : mapping of str to array-like of float, shape (2,)
-        Where each ball is touched, by its name.
-    colours : mapping of str to str
-        Colour of each ball.
-    length : float
-        Half the length of the pieces.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> draw_tangents(ax, [0, 1], {"L1": [0, 1]}, {"L1": "k"}, length=0.5)
-    >>> ax.lines[0].get_xydata().tolist()
-    [[-0.5, 1.0], [0.5, 1.0]]
-    """
+    """Draw pieces of parallel lines with the points at which they touch balls."""
     along = length * np.array([-direction[1], direction[0]]) / np.linalg.norm(direction)
     with styled():
         for name, point in points.items():
@@ -199,30 +121,7 @@ def draw_tangents(
 
 
 def draw_smaller_weight(ax: Axes, lams: np.ndarray, smaller: np.ndarray, on_l2: float) -> Any:
-    r"""Draw the smaller weight where a line touches, against lambda.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    lams, smaller : ndarray of float, shape (n_points,)
-        Constants of Laplace priors, and the smaller weight on each one's KL ball.
-    on_l2 : float
-        The smaller weight on the L2 ball.
-
-    Returns
-    -------
-    tuple of matplotlib.lines.Line2D
-        The KL ball's line, and the L2 ball's.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> lines = draw_smaller_weight(ax, np.array([1.0, 100.0]), np.array([0.3, 0.1]), 0.4)
-    >>> [line.get_label() for line in lines], ax.get_yscale()
-    (['KL', 'L2'], 'log')
-    """
+    r"""Draw the smaller weight where a line touches, against lambda."""
     with styled():
         (level,) = ax.plot(lams[[0, -1]], [on_l2] * 2, "-", color=INK, lw=1.5, label="L2")
         (curve,) = ax.plot(lams, smaller, "-", color=_KL, label="KL")
@@ -243,13 +142,6 @@ class Touching:
     The first weight is drawn against the direction across the lines, the smaller one against lambda.
 
     `show` changes it in place.
-
-    Examples
-    --------
-    >>> drawn = Touching()
-    >>> drawn.show(touching_frame(2.0, 65.0))
-    >>> drawn.figure.get_size_inches().tolist()
-    [8.0, 4.8]
     """
 
     def __init__(self) -> None:
@@ -265,13 +157,7 @@ class Touching:
             self.figure.legend(keys, names, loc="outside lower center", ncols=3, handlelength=1)
 
     def show(self, frame: TouchingFrame) -> None:
-        """Show lines of one direction, and one KL ball.
-
-        Parameters
-        ----------
-        frame : TouchingFrame
-            What to show.
-        """
+        """Show lines of one direction, and one KL ball."""
         along = 4 * np.array([-frame.direction[1], frame.direction[0]])
         self._lam.set_text(f"λ = {frame.lam:,.3g}" if frame.lam < 1000 else f"λ = {frame.lam:,.0f}")
         self._ball.set_data(*frame.ball.T)

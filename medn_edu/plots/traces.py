@@ -47,17 +47,7 @@ _TITLES = {
 
 @dataclass(frozen=True, eq=False)
 class SolverTrace:
-    """What a solver has reached on its way.
-
-    Parameters
-    ----------
-    solver : str
-        Its name.
-    n_passes, cpu_seconds : ndarray of float, shape (n_points,)
-        Work done and time spent so far.
-    relative_gap, error : ndarray of float, shape (n_points,)
-        Certified relative duality gap and test error; NaN where they are not known.
-    """
+    """What a solver has reached on its way."""
 
     solver: str
     n_passes: np.ndarray
@@ -67,24 +57,7 @@ class SolverTrace:
 
 
 def solver_traces(rows: Iterable[Mapping[str, Any]]) -> list[SolverTrace]:
-    """Collect rows of a table to curves.
-
-    Parameters
-    ----------
-    rows : iterable of mappings
-        Each with ``solver``, ``n_passes``, ``cpu_seconds``, ``relative_gap`` and ``error``.
-
-    Returns
-    -------
-    list of SolverTrace
-        One per solver, in order of appearance.
-
-    Examples
-    --------
-    >>> row = {"solver": "a", "n_passes": 1, "cpu_seconds": 0.1, "relative_gap": 0.5, "error": None}
-    >>> solver_traces([row, {**row, "n_passes": 2}])[0].n_passes
-    array([1., 2.])
-    """
+    """Collect rows of a table to curves."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault(row["solver"], []).append(row)
@@ -101,23 +74,7 @@ def solver_traces(rows: Iterable[Mapping[str, Any]]) -> list[SolverTrace]:
 
 
 def solver_title(solver: str) -> str:
-    """Return how a solver is called in figures.
-
-    Parameters
-    ----------
-    solver : str
-        Its name in the code.
-
-    Returns
-    -------
-    str
-        The name as one writes it.
-
-    Examples
-    --------
-    >>> solver_title("block_frank_wolfe")
-    'block Frank-Wolfe'
-    """
+    """Return how a solver is called in figures."""
     return _NAMES.get(solver, solver.replace("_", " "))
 
 
@@ -129,30 +86,7 @@ def draw_traces(
     *,
     floor: float = 0.0,
 ) -> None:
-    """Draw one curve per solver.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    traces : iterable of SolverTrace
-        The solvers.
-    x : {"n_passes", "cpu_seconds"}, default="n_passes"
-        What runs to the right.
-    y : {"relative_gap", "error"}, default="relative_gap"
-        What is shown.
-    floor : float, default=0.0
-        Gaps far below this are not shown.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> ax = new_figure().add_subplot()
-    >>> row = {"solver": "a", "n_passes": 1, "cpu_seconds": 0.1, "relative_gap": 0.5, "error": 0.2}
-    >>> draw_traces(ax, solver_traces([row, {**row, "n_passes": 2}]), y="error")
-    >>> ax.get_xlabel()
-    'passes over the training words'
-    """
+    """Draw one curve per solver."""
     shown = list(traces)
     with styled():
         ax.set_xscale("log")
@@ -187,23 +121,6 @@ def label_traces(figure: Figure, axes: Iterable[Axes]) -> None:
 
     Call it when all has been drawn: later changes of limits or layout would move the curves away from
     their labels.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        The figure.
-    axes : iterable of matplotlib.axes.Axes
-        Axes whose lines to label.
-
-    Examples
-    --------
-    >>> from medn_edu.plots import new_figure
-    >>> figure = new_figure()
-    >>> ax = figure.add_subplot()
-    >>> _ = ax.plot([0, 1], [0, 1], label="up"), ax.plot([0, 1], [1, 0], label="down")
-    >>> label_traces(figure, [ax])
-    >>> [text.get_text() for text in ax.texts]
-    ['up', 'down']
     """
     with styled():
         figure.draw_without_rendering()  # now every point has its place

@@ -62,45 +62,18 @@ _DASHES: tuple[Any, ...] = ("-", "--", ":", (0, (2.4, 0.8, 0.8, 0.8)), (0, (0.6,
 
 @dataclass(frozen=True, eq=False)
 class TwoWeightsFrame:
-    """MEDN on one or three words of three letters, solved.
+    """MEDN on one or three words of three letters, solved."""
 
-    Parameters
-    ----------
-    prior_name : str
-        One of `PRIORS`.
-    prior : Prior
-        The prior of each weight.
-    problem : EnumeratedProblem
-        P1 and D1.
-    slots : tuple of Slot
-        The labellings whose dual variables may be positive.
-    alpha : ndarray of float, shape (n_slots,)
-        Their dual variables; most of them exactly 0.
-    eta, mean : ndarray of float, shape (2,)
-        The posterior's natural parameters and its mean.
-    mode : ndarray of float, shape (2,)
-        Where the posterior is highest.
-    xi : ndarray of float, shape (n_words,)
-        Slack of each word.
-    density : ndarray of float, shape (n_points, n_points)
-        Posterior density, of which the highest in view is 1; row by second weight.  Zero where all
-        lies on single points.
-    atoms, atom_probabilities : ndarray of float, shapes (n_atoms, 2) and (n_atoms,)
-        Single points that have a probability of their own, and the probabilities.
-    missing : ndarray of float, shape (n_slots,)
-        Share of the posterior's weights that miss the labelling's margin, less slack.
-    """
-
-    prior_name: str
-    prior: Prior
-    problem: EnumeratedProblem
-    slots: tuple[Slot, ...]
-    alpha: np.ndarray
+    prior_name: str  # one of `PRIORS`
+    prior: Prior  # the prior of each weight
+    problem: EnumeratedProblem  # p1 and D1
+    slots: tuple[Slot, ...]  # the labellings whose dual variables may be positive
+    alpha: np.ndarray  # their dual variables; most of them exactly 0
     eta: np.ndarray
     mean: np.ndarray
-    mode: np.ndarray
-    xi: np.ndarray
-    density: np.ndarray
+    mode: np.ndarray  # where the posterior is highest
+    xi: np.ndarray  # slack of each word
+    density: np.ndarray  # posterior density, of which the highest in view is 1
     atoms: np.ndarray
     atom_probabilities: np.ndarray
     missing: np.ndarray
@@ -130,37 +103,7 @@ class TwoWeightsFrame:
 def two_weights_frame(
     prior: str = "Laplace", C: float = 1.0, lam: float = 4.0, n_words: int = 1
 ) -> TwoWeightsFrame:
-    """Solve MEDN on the words of `medn_edu.theory.axi`.
-
-    Parameters
-    ----------
-    prior : str
-        Name of the prior, one of `PRIORS`.
-    C : float
-        Price of slack; positive.
-    lam : float
-        Constant of the Laplace prior; positive.
-    n_words : int
-        1 for *axi* alone, up to 3.
-
-    Returns
-    -------
-    TwoWeightsFrame
-        What the explorer shows.
-
-    Raises
-    ------
-    ValueError
-        If there is no such prior, or not so many words.
-
-    Examples
-    --------
-    >>> frame = two_weights_frame("Laplace", C=1.0, lam=4.0)
-    >>> frame.mean.round(4), frame.mode
-    (array([0.6667, 0.6667]), array([0., 0.]))
-    >>> {slot.name: float(alpha) for slot, alpha in zip(frame.slots, frame.alpha)}
-    {'aax': 1.0, 'aai': 0.0, 'axi': 0.0, 'xax': 0.0, 'iax': 0.0}
-    """
+    """Solve MEDN on the words of `medn_edu.theory.axi`."""
     if not 1 <= n_words <= len(WORDS):
         raise ValueError(f"n_words is {n_words}; expected 1 to {len(WORDS)}.")
     return _frame(prior, float(C), float(lam), n_words)
@@ -221,13 +164,6 @@ class TwoWeights:
     """The figure: posterior and half-planes in the plane of two weights, and dual variables as bars.
 
     `show` changes it in place.
-
-    Examples
-    --------
-    >>> drawn = TwoWeights()
-    >>> drawn.show(two_weights_frame("Gaussian", C=0.3))
-    >>> drawn.figure.get_size_inches().tolist()
-    [8.4, 5.0]
     """
 
     def __init__(self) -> None:
@@ -238,13 +174,7 @@ class TwoWeights:
             self._draw_bars(right)
 
     def show(self, frame: TwoWeightsFrame) -> None:
-        """Show a solution.
-
-        Parameters
-        ----------
-        frame : TwoWeightsFrame
-            What to show.
-        """
+        """Show a solution."""
         self._show_posterior(frame)
         self._show_region(frame)
         self._show_lines(frame)
@@ -373,23 +303,7 @@ class TwoWeights:
 
 
 def slot_looks(slots: tuple[Slot, ...]) -> list[tuple[str, Any]]:
-    """Return colour and dashes of each slot: a colour a word, dashes by its wrong labellings.
-
-    Parameters
-    ----------
-    slots : tuple of Slot
-        The slots.
-
-    Returns
-    -------
-    list of tuple
-        Colour and line style.
-
-    Examples
-    --------
-    >>> slot_looks(worst_labellings(1))[0]
-    ('#D55E00', '-')
-    """
+    """Return colour and dashes of each slot: a colour a word, dashes by its wrong labellings."""
     looks = []
     for slot in slots:
         wrong = [other for other in slots if other.word == slot.word and not other.is_true]

@@ -40,33 +40,17 @@ _BOUND_TEXT = "#8A5A00"  # the bound's colour, dark enough to be read
 
 @dataclass(frozen=True, eq=False)
 class VariationalTrail:
-    """What Algorithm 1 found in each iteration, and the exact solution.
+    """What Algorithm 1 found in each iteration, and the exact solution."""
 
-    Parameters
-    ----------
-    lam : float
-        The Laplace prior's constant.
-    names : tuple of str
-        Names of the weights, in the order of the exact means.
-    means, variances : ndarray of float, shape (n_programs, n_weights)
-        Of the normal posteriors, in this order.
-    exact_means, exact_variances : ndarray of float, shape (n_weights,)
-        Of the exact posterior.
-    bounds, costs : ndarray of float, shape (n_programs,)
-        The bound that Algorithm 1 lowers, and the true cost of its means, the value of P1.
-    exact_cost : float
-        The true cost of the exact means.
-    """
-
-    lam: float
-    names: tuple[str, ...]
+    lam: float  # the Laplace prior's constant
+    names: tuple[str, ...]  # names of the weights, in the order of the exact means
     means: np.ndarray
     variances: np.ndarray
     exact_means: np.ndarray
     exact_variances: np.ndarray
     bounds: np.ndarray
     costs: np.ndarray
-    exact_cost: float
+    exact_cost: float  # the true cost of the exact means
 
     @property
     def excess(self) -> np.ndarray:
@@ -76,29 +60,7 @@ class VariationalTrail:
 
 @cache
 def variational_trail(lam: float) -> VariationalTrail:
-    """Train on the three words, exactly and by Algorithm 1, with C = 1.
-
-    Parameters
-    ----------
-    lam : float
-        The Laplace prior's constant; positive.
-
-    Returns
-    -------
-    VariationalTrail
-        All iterations.
-
-    Raises
-    ------
-    ValueError
-        If ``lam`` is not a finite positive number.
-
-    Examples
-    --------
-    >>> trail = variational_trail(16.0)
-    >>> trail.bounds[[0, 2, 7]].round(1), (100 * trail.excess[[0, 2, 7]]).round(1)
-    (array([40. , 14.1, 12.4]), array([46. ,  0.4,  4.3]))
-    """
+    """Train on the three words, exactly and by Algorithm 1, with C = 1."""
     problem = Problem(axi_samples(), MarginLoss(LinearSlack(_C)), LaplacePrior(float(lam)))
     exact = run(
         block_frank_wolfe(problem, rng=np.random.default_rng(0)), problem, tol=_TOL, max_iter=5000
@@ -130,13 +92,6 @@ class Variational:
     """The figure: means and variances of all weights, and the costs of the iterations.
 
     `show` changes it in place.
-
-    Examples
-    --------
-    >>> drawn = Variational()
-    >>> drawn.show(16.0, 3)
-    >>> drawn.figure.get_size_inches().tolist()
-    [8.0, 4.8]
     """
 
     def __init__(self) -> None:
@@ -153,20 +108,7 @@ class Variational:
             self.figure.legend(keys, names, loc="outside lower center", ncols=2)
 
     def show(self, lam: float, number: int) -> None:
-        """Show an iteration.
-
-        Parameters
-        ----------
-        lam : float
-            The Laplace prior's constant.
-        number : int
-            Number of the iteration, from 1 to `N_PROGRAMS`.
-
-        Raises
-        ------
-        ValueError
-            If the number is out of range.
-        """
+        """Show an iteration."""
         if not 1 <= number <= N_PROGRAMS:
             raise ValueError(f"number is {number}; expected 1 to {N_PROGRAMS}.")
         trail = variational_trail(lam)

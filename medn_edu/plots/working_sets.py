@@ -47,25 +47,7 @@ _MOST_ROWS = 6  # of one word's working set
 
 
 def two_word_problem(C: float) -> Problem:
-    """Return the L1-M3N of the two words.
-
-    Parameters
-    ----------
-    C : float
-        Price of violated margins.
-
-    Returns
-    -------
-    Problem
-        The problem; its weights are those of label 0, then those of label 1, then transitions that no
-        word uses.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> two_word_problem(C=1.0).primal(np.zeros(8))
-    10.0
-    """
+    """Return the L1-M3N of the two words."""
     words = pack([Forest(np.array(x), parents=[-1] * _LENGTH) for x in _FEATURES])
     data = label_samples(words, np.concatenate(_LABELS), np.ones((1, 2, 2), dtype=bool))
     return Problem(data, MarginLoss(LinearSlack(C)), L1Norm())
@@ -116,37 +98,16 @@ def _planes() -> _Planes:
 
 @dataclass(frozen=True, eq=False)
 class CuttingPlaneRound:
-    """State of the cutting plane method after some rounds.
+    """State of the cutting plane method after some rounds."""
 
-    Parameters
-    ----------
-    number : int
-        Number of rounds so far; 0 before the first, with empty working sets.
-    weights : ndarray of float, shape (2,)
-        Solution of the linear program over the working sets, the weights of label 1 less those of
-        label 0.
-    kept : ndarray of bool, shape (64,)
-        Labellings in the working sets, of all those of both words.
-    new : ndarray of bool, shape (64,)
-        Those added in this round.
-    alpha : ndarray of float, shape (64,)
-        Their dual variables; 0 where the row is not tight.
-    lower : float
-        What the linear program pays.
-    cost : float
-        What its solution really costs.
-    upper : float
-        Least of the costs so far.
-    """
-
-    number: int
+    number: int  # number of rounds so far; 0 before the first, with empty working sets
     weights: np.ndarray
-    kept: np.ndarray
-    new: np.ndarray
-    alpha: np.ndarray
-    lower: float
-    cost: float
-    upper: float
+    kept: np.ndarray  # labellings in the working sets, of all those of both words
+    new: np.ndarray  # those added in this round
+    alpha: np.ndarray  # their dual variables; 0 where the row is not tight
+    lower: float  # what the linear program pays
+    cost: float  # what its solution really costs
+    upper: float  # least of the costs so far
 
     @property
     def gap(self) -> float:
@@ -157,24 +118,7 @@ class CuttingPlaneRound:
 
 @cache
 def cutting_plane_rounds(C: float) -> tuple[CuttingPlaneRound, ...]:
-    """Solve the two words' problem by `medn_edu.solvers.l1_cutting_plane` and keep every round.
-
-    Parameters
-    ----------
-    C : float
-        Price of violated margins.
-
-    Returns
-    -------
-    tuple of CuttingPlaneRound
-        The rounds, the first one before any labelling was added.
-
-    Examples
-    --------
-    >>> rounds = cutting_plane_rounds(1.0)
-    >>> rounds[0].upper, rounds[0].lower, rounds[-1].gap
-    (10.0, 0.0, 0.0)
-    """
+    """Solve the two words' problem by `medn_edu.solvers.l1_cutting_plane` and keep every round."""
     quiet, planes = two_word_problem(C), _planes()
     problem = _WatchedProblem(quiet)
     rounds: list[CuttingPlaneRound] = []
@@ -237,15 +181,7 @@ def _grid() -> np.ndarray:
 
 
 class WorkingSets:
-    """The figure: the plane with the method's model of the cost, both bounds, and the working sets.
-
-    Examples
-    --------
-    >>> drawn = WorkingSets()
-    >>> drawn.show(1.0, 2)
-    >>> len(drawn.figure.axes)
-    3
-    """
+    """The figure: the plane with the method's model of the cost, both bounds, and the working sets."""
 
     def __init__(self) -> None:
         self.figure = new_figure(7.8, 5.4)
@@ -258,15 +194,7 @@ class WorkingSets:
             self._draw_sets(axes["sets"])
 
     def show(self, C: float, number: int) -> None:
-        """Show a round.
-
-        Parameters
-        ----------
-        C : float
-            One of `PRICES`.
-        number : int
-            Number of rounds; the last one there is if that is less.
-        """
+        """Show a round."""
         rounds = cutting_plane_rounds(C)
         number = min(number, len(rounds) - 1)
         with styled():

@@ -46,18 +46,10 @@ _LABELLINGS = np.array(list(itertools.product(range(3), repeat=3)))
 
 @dataclass(frozen=True, eq=False)
 class TinyWord:
-    """A word of three letters.
+    """A word of three letters."""
 
-    Parameters
-    ----------
-    word : str
-        What was meant.
-    ink : ndarray of shape (3, 3)
-        How well each label (column) fits the marks of each letter (row).
-    """
-
-    word: str
-    ink: np.ndarray
+    word: str  # what was meant
+    ink: np.ndarray  # how well each label (column) fits the marks of each letter (row)
 
     @property
     def true(self) -> np.ndarray:
@@ -95,16 +87,6 @@ class TinyWord:
     def marginals(self, probabilities: np.ndarray) -> np.ndarray:
         """Return the probability of each label at each letter, by summing over labellings.
 
-        Parameters
-        ----------
-        probabilities : array-like of float, shape (27,)
-            Probability of every labelling, in the order of `labellings`.
-
-        Returns
-        -------
-        ndarray of float, shape (3, 3)
-            Probability of each label (column) at each letter (row).
-
         Examples
         --------
         Half *axi* and half *aai*:
@@ -136,16 +118,6 @@ WORDS = (
 def text(labels: Sequence[int] | np.ndarray) -> str:
     """Return a labelling as letters.
 
-    Parameters
-    ----------
-    labels : sequence of int
-        Codes of the labels.
-
-    Returns
-    -------
-    str
-        The letters.
-
     Examples
     --------
     >>> text([0, 1, 2])
@@ -156,18 +128,6 @@ def text(labels: Sequence[int] | np.ndarray) -> str:
 
 def labelling_scores(word: TinyWord, w: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return the score of every labelling, MEDN Eq. (1).
-
-    Parameters
-    ----------
-    word : TinyWord
-        The word.
-    w : sequence of float, length 2
-        Weights of ink and habit.
-
-    Returns
-    -------
-    ndarray of shape (27,)
-        ``F(x, y; w)`` in the order of ``word.labellings``.
 
     Examples
     --------
@@ -181,20 +141,6 @@ def axi_problem(
     prior: Prior, slack: ShippedSlack, words: Sequence[TinyWord] = WORDS
 ) -> EnumeratedProblem:
     """Return P1 of MEDN on tiny words, with both weights under one prior.
-
-    Parameters
-    ----------
-    prior : Prior
-        Prior of each weight.
-    slack : LinearSlack, QuadraticSlack or ExponentialSlack
-        Price of violated margins.
-    words : sequence of TinyWord
-        The training set.
-
-    Returns
-    -------
-    EnumeratedProblem
-        The problem, with 27 rows a word; `medn_edu.theory.solve_dual` solves it.
 
     Examples
     --------
@@ -220,16 +166,6 @@ def axi_samples(words: Sequence[TinyWord] = WORDS) -> LabelledSamples:
 
     The ink is the features: three columns of marks.  With three labels and a weight for every pair of
     neighbours these are 18 weights, where `axi_problem` has two.
-
-    Parameters
-    ----------
-    words : sequence of TinyWord
-        The words.
-
-    Returns
-    -------
-    LabelledSamples
-        Words of three letters; all pairs of neighbours are allowed.
 
     Examples
     --------

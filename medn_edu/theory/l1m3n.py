@@ -55,27 +55,13 @@ _MOST_BALLS = 200
 
 @dataclass(frozen=True, eq=False)
 class ProgramSolution:
-    """Solution of one of the programs, on both sides.
-
-    Parameters
-    ----------
-    value : float
-        The optimum.
-    weights : ndarray of shape (n_weights,)
-        Best weights; there may be others.
-    xi : ndarray of shape (n_samples,)
-        Slacks.
-    alpha : ndarray of shape (n_rows,)
-        Multipliers, in the order of the problem's rows; each sample's add up to ``C`` times its weight.
-    eta : ndarray of shape (n_weights,)
-        ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``.
-    """
+    """Solution of one of the programs, on both sides."""
 
     value: float
-    weights: np.ndarray
-    xi: np.ndarray
-    alpha: np.ndarray
-    eta: np.ndarray
+    weights: np.ndarray  # best weights; there may be others
+    xi: np.ndarray  # slacks
+    alpha: np.ndarray  # multipliers, in the order of the problem's rows
+    eta: np.ndarray  # ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``
 
     @property
     def l1_norm(self) -> float:
@@ -90,24 +76,6 @@ class ProgramSolution:
 
 def solve_l1m3n(problem: EnumeratedProblem) -> ProgramSolution:
     """Solve P1 of the L1-M3N paper, ``|w|_1 / 2 + C sum_i c_i xi_i``.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        Rows of `medn_edu.theory.medn.enumerate_problem`, with a linear slack; any prior, which is not
-        used.
-
-    Returns
-    -------
-    ProgramSolution
-        Optimum, weights, slacks and multipliers.
-
-    Raises
-    ------
-    TypeError
-        If the slack is not linear.
-    RuntimeError
-        If the program could not be solved.
 
     Examples
     --------
@@ -128,27 +96,6 @@ def solve_l1m3n(problem: EnumeratedProblem) -> ProgramSolution:
 def solve_l1_ball(problem: EnumeratedProblem, radius: float) -> ProgramSolution:
     """Solve P1' of the L1-M3N paper, ``C sum_i c_i xi_i`` where ``|w|_1 <= radius``.
 
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        Rows, with a linear slack; the prior is not used.
-    radius : float
-        Radius of the ball, positive.
-
-    Returns
-    -------
-    ProgramSolution
-        Optimum, weights, slacks and multipliers.
-
-    Raises
-    ------
-    TypeError
-        If the slack is not linear.
-    ValueError
-        If the radius is not positive.
-    RuntimeError
-        If the program could not be solved.
-
     Examples
     --------
     >>> import numpy as np
@@ -166,27 +113,6 @@ def solve_l1_ball(problem: EnumeratedProblem, radius: float) -> ProgramSolution:
 
 def solve_squared_l1(problem: EnumeratedProblem, scale: float) -> ProgramSolution:
     """Solve P4 of the L1-M3N paper, ``scale |w|_1^2 + C sum_i c_i xi_i``.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        Rows, with a linear slack; the prior is not used.
-    scale : float
-        Price of the square, positive; ``lam / K`` in the paper.
-
-    Returns
-    -------
-    ProgramSolution
-        Optimum, weights, slacks and multipliers.
-
-    Raises
-    ------
-    TypeError
-        If the slack is not linear.
-    ValueError
-        If the scale is not positive.
-    RuntimeError
-        If the program could not be solved.
 
     Examples
     --------

@@ -82,23 +82,6 @@ _U = np.linspace(-40.0, 6.0, 9201)
 def scale_mixture(w: np.ndarray, lam: float) -> np.ndarray:
     """Return the mixture of ``N(w; 0, tau)`` over exponential ``tau``, Eq. (4), by the trapezoidal rule.
 
-    Parameters
-    ----------
-    w : array-like of float
-        Weights.
-    lam : float
-        Twice the rate of the exponential density; positive.
-
-    Returns
-    -------
-    ndarray of float, same shape as ``w``
-        The density, to about twelve digits while ``sqrt(lam) |w|`` is below 600.
-
-    Raises
-    ------
-    ValueError
-        If ``lam`` is not a finite positive number.
-
     Examples
     --------
     >>> import numpy as np
@@ -115,25 +98,6 @@ def scale_mixture(w: np.ndarray, lam: float) -> np.ndarray:
 
 def tau_density(tau: np.ndarray, lam: float, eta: float = 0.0) -> np.ndarray:
     """Return the density of the variance, under the prior or under the prior tilted by ``exp(eta w)``.
-
-    Parameters
-    ----------
-    tau : array-like of float
-        Variances; not negative.
-    lam : float
-        The Laplace prior's constant; positive.
-    eta : float
-        What the weight is tilted by; ``eta**2 < lam``.  0 is the prior.
-
-    Returns
-    -------
-    ndarray of float, same shape as ``tau``
-        The density, exponential with the rate ``(lam - eta**2) / 2``.
-
-    Raises
-    ------
-    ValueError
-        If ``lam`` is not a finite positive number, or ``eta`` not within its domain.
 
     Examples
     --------
@@ -152,23 +116,6 @@ def tau_density(tau: np.ndarray, lam: float, eta: float = 0.0) -> np.ndarray:
 def best_tau(second_moment: np.ndarray, lam: float) -> np.ndarray:
     """Return ``1 / <1 / tau>`` of the best ``q`` for a posterior, Eq. (11).
 
-    Parameters
-    ----------
-    second_moment : array-like of float
-        ``<w^2>`` under the posterior; positive.
-    lam : float
-        The Laplace prior's constant; positive.
-
-    Returns
-    -------
-    ndarray of float
-        ``sqrt(<w^2> / lam)``, the variance with which Algorithm 1 goes on.
-
-    Raises
-    ------
-    ValueError
-        If a number is not finite and positive.
-
     Examples
     --------
     >>> best_tau([0.25, 4.0], lam=4.0)
@@ -179,25 +126,6 @@ def best_tau(second_moment: np.ndarray, lam: float) -> np.ndarray:
 
 def q_density(tau: np.ndarray, second_moment: float, lam: float) -> np.ndarray:
     """Return the density of the best ``q(tau)`` for a posterior, normaliser included.
-
-    Parameters
-    ----------
-    tau : array-like of float
-        Variances; positive.
-    second_moment : float
-        ``<w^2>`` under the posterior; positive.
-    lam : float
-        The Laplace prior's constant; positive.
-
-    Returns
-    -------
-    ndarray of float, same shape as ``tau``
-        The density.
-
-    Raises
-    ------
-    ValueError
-        If a number is not finite and positive.
 
     Examples
     --------
@@ -224,25 +152,6 @@ def gaussian_kl(mean: np.ndarray, variance: np.ndarray, lam: float) -> np.ndarra
               E|w| = \sigma \sqrt{\tfrac2\pi} \, e^{-\mu^2 / 2\sigma^2}
               + |\mu| \operatorname{erf}\frac{|\mu|}{\sigma\sqrt2}
 
-    Parameters
-    ----------
-    mean : array-like of float, shape (n_weights,)
-        Posterior means.
-    variance : array-like of float, shape (n_weights,)
-        Posterior variances; positive.
-    lam : float
-        The Laplace prior's constant; positive.
-
-    Returns
-    -------
-    ndarray of float, shape (n_weights,)
-        The divergences; that of the whole posterior is their sum.
-
-    Raises
-    ------
-    ValueError
-        If ``lam`` or a variance is not a finite positive number, or a mean is not finite.
-
     Examples
     --------
     The normal posterior nearest to the prior has the variance ``pi / 2 lam``, and is not far:
@@ -266,27 +175,6 @@ def jensen_bound(
 ) -> np.ndarray:
     """Return the variational bound on the divergence of normal posteriors, weight by weight.
 
-    Parameters
-    ----------
-    mean : array-like of float, shape (n_weights,)
-        Posterior means.
-    variance : array-like of float, shape (n_weights,)
-        Posterior variances; positive.
-    lam : float
-        The Laplace prior's constant; positive.
-    tau : array-like of float, optional
-        ``1 / <1 / tau>`` of ``q``, positive; by default that of the best one.
-
-    Returns
-    -------
-    ndarray of float, shape (n_weights,)
-        The bound, with the best of all ``q`` that have this ``<1 / tau>``.
-
-    Raises
-    ------
-    ValueError
-        If ``lam``, a variance or a ``tau`` is not a finite positive number.
-
     Examples
     --------
     >>> import numpy as np
@@ -309,27 +197,6 @@ def jensen_gap(
     Against ``tau`` it falls to its least value at `best_tau`, Eq. (11), and rises again; the expected
     variance is always ``1 / lam`` more than ``tau``.
 
-    Parameters
-    ----------
-    mean : array-like of float, shape (n_weights,)
-        Posterior means.
-    variance : array-like of float, shape (n_weights,)
-        Posterior variances; positive.
-    lam : float
-        The Laplace prior's constant; positive.
-    tau : array-like of float, optional
-        ``1 / <1 / tau>`` of ``q``, positive; by default that of the best one.
-
-    Returns
-    -------
-    ndarray of float, shape (n_weights,)
-        The gaps, above 0.
-
-    Raises
-    ------
-    ValueError
-        If ``lam``, a variance or a ``tau`` is not a finite positive number.
-
     Examples
     --------
     The best ``q`` still loses something, much where the sign of the weight is in doubt and little
@@ -351,27 +218,6 @@ def bound_by_quadrature(
     mean: float, variance: float, lam: float, log_q: Callable[[np.ndarray], np.ndarray]
 ) -> float:
     """Return the variational bound of one weight for any density ``q(tau)``, numerically.
-
-    Parameters
-    ----------
-    mean : float
-        Posterior mean.
-    variance : float
-        Posterior variance; positive.
-    lam : float
-        The Laplace prior's constant; positive.
-    log_q : callable
-        ``log_q(tau)`` returns the logarithm of the density, normalised, at an array of variances.
-
-    Returns
-    -------
-    float
-        ``KL(p(w) q(tau) || p(w | tau) p(tau))``.
-
-    Raises
-    ------
-    ValueError
-        If a number is not finite and positive, or the density does not integrate to 1.
 
     Examples
     --------

@@ -88,33 +88,15 @@ ShippedSlack = LinearSlack | QuadraticSlack | ExponentialSlack
 
 @dataclass(frozen=True, eq=False)
 class EnumeratedProblem:
-    """P1 and D1 of one small set, a row for every allowed labelling of every sample.
+    """P1 and D1 of one small set, a row for every allowed labelling of every sample."""
 
-    Parameters
-    ----------
-    sample : ndarray of int, shape (n_rows,)
-        Sample of each row, ascending.
-    labellings : list of ndarray of int
-        Labelling ``y`` of each row.
-    differences : ndarray of shape (n_rows, n_weights)
-        ``f(x_i, y_i) - f(x_i, y)``.
-    losses : ndarray of shape (n_rows,)
-        Number of wrong nodes; 0 at the true labelling only.
-    sample_weight : ndarray of shape (n_samples,)
-        How often each sample counts.
-    prior : Prior
-        Prior of every weight.
-    slack : LinearSlack, QuadraticSlack or ExponentialSlack
-        Price of violated margins.
-    """
-
-    sample: np.ndarray
-    labellings: list[np.ndarray]
-    differences: np.ndarray
-    losses: np.ndarray
-    sample_weight: np.ndarray
-    prior: Prior
-    slack: ShippedSlack
+    sample: np.ndarray  # sample of each row, ascending
+    labellings: list[np.ndarray]  # labelling ``y`` of each row
+    differences: np.ndarray  # ``f(x_i, y_i) - f(x_i, y)``
+    losses: np.ndarray  # number of wrong nodes; 0 at the true labelling only
+    sample_weight: np.ndarray  # how often each sample counts
+    prior: Prior  # prior of every weight
+    slack: ShippedSlack  # price of violated margins
 
     @property
     def n_samples(self) -> int:
@@ -182,23 +164,7 @@ class EnumeratedProblem:
         return float(alpha @ self.losses - self.prior.log_mgf(eta).sum()) - cost
 
     def dense(self, alpha: Any) -> np.ndarray:
-        """Write sparse dual variables out, one number a row.
-
-        Parameters
-        ----------
-        alpha : DualVariables
-            Labellings with positive dual variables.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            The dual variables, in the order of the rows.
-
-        Raises
-        ------
-        KeyError
-            If a labelling is not among the rows: it is forbidden, or another sample's.
-        """
+        """Write sparse dual variables out, one number a row."""
         keys = zip(self.sample.tolist(), self.labellings, strict=True)
         row = {(i, *y.tolist()): j for j, (i, y) in enumerate(keys)}
         out = np.zeros(len(row))
@@ -212,20 +178,6 @@ def enumerate_problem(
     data: LabelledSamples, prior: Prior, slack: ShippedSlack
 ) -> EnumeratedProblem:
     """Write out all allowed labellings of all samples.
-
-    Parameters
-    ----------
-    data : LabelledSamples
-        Small samples with their labels.
-    prior : Prior
-        Prior of every weight.
-    slack : LinearSlack, QuadraticSlack or ExponentialSlack
-        Price of violated margins.
-
-    Returns
-    -------
-    EnumeratedProblem
-        Feature differences and losses, one row a labelling.
 
     Examples
     --------
@@ -314,20 +266,6 @@ def _conjugate(slack: ShippedSlack, totals: np.ndarray) -> np.ndarray:
 def tilt(points: np.ndarray, prior_mass: np.ndarray, eta: np.ndarray) -> np.ndarray:
     """Return the distribution of Theorem 2, ``p0(w) exp(w . eta) / Z``, on a grid.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_points, n_weights)
-        Weight vectors.
-    prior_mass : ndarray of shape (n_points,)
-        Prior probability of each, that is, density times the volume of the cell around it.
-    eta : ndarray of shape (n_weights,)
-        Natural parameter of the tilted prior.
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
-        Probability of each point.
-
     Examples
     --------
     >>> import numpy as np
@@ -342,22 +280,7 @@ def tilt(points: np.ndarray, prior_mass: np.ndarray, eta: np.ndarray) -> np.ndar
 def p1_value(
     problem: EnumeratedProblem, points: np.ndarray, prior_mass: np.ndarray, mass: np.ndarray
 ) -> float:
-    """Value of P1 for *any* distribution over a grid of weight vectors, with its best slacks.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        Margins and slack.
-    points : ndarray of shape (n_points, n_weights)
-        Weight vectors.
-    prior_mass, mass : ndarray of shape (n_points,)
-        Their probabilities under the prior and under the distribution to be judged.
-
-    Returns
-    -------
-    float
-        Divergence plus the price of the slacks that the mean needs.
-    """
+    """Value of P1 for *any* distribution over a grid of weight vectors, with its best slacks."""
     some = mass > 0
     kl = float(mass[some] @ np.log(mass[some] / prior_mass[some]))
     return kl + problem.penalty(problem.xi(mass @ points))

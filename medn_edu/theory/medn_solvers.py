@@ -21,21 +21,11 @@ from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack
 
 @dataclass(frozen=True, eq=False)
 class ReferenceSolution:
-    """A solution of one of the two problems.
+    """A solution of one of the two problems."""
 
-    Parameters
-    ----------
-    value : float
-        Value of P1 or D1 there.
-    w : ndarray of shape (n_weights,)
-        Posterior mean.
-    alpha : ndarray of shape (n_rows,) or None
-        Dual variables, if D1 was solved.
-    """
-
-    value: float
-    w: np.ndarray
-    alpha: np.ndarray | None = None
+    value: float  # value of P1 or D1 there
+    w: np.ndarray  # posterior mean
+    alpha: np.ndarray | None = None  # dual variables, if D1 was solved
 
 
 def solve_dual(problem: EnumeratedProblem, *, accuracy: float = 1e-9) -> ReferenceSolution:
@@ -45,18 +35,6 @@ def solve_dual(problem: EnumeratedProblem, *, accuracy: float = 1e-9) -> Referen
     the sum is largest, D1 is at most ``n_rows / t`` from its own maximum, and that is how large
     ``t`` is made.  The sums ``sum_y alpha_i(y) = C_i`` of the linear slack are kept by steps that
     do not change them.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        What to solve.
-    accuracy : float, default=1e-9
-        Largest distance from the maximum, relative to it.
-
-    Returns
-    -------
-    ReferenceSolution
-        Value, posterior mean and dual variables, all of them feasible.
 
     Examples
     --------
@@ -162,20 +140,6 @@ def legendre(prior: Prior, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     The best ``eta`` is where the mean of the tilted prior is ``w``; it is found by bisection.
 
-    Parameters
-    ----------
-    prior : Prior
-        The prior.
-    w : ndarray
-        Means.
-
-    Returns
-    -------
-    value : ndarray
-        ``Lambda*(w)``; infinite where no tilted prior has this mean.
-    slope : ndarray
-        The best ``eta``; NaN where there is none.
-
     Examples
     --------
     >>> import numpy as np
@@ -206,18 +170,6 @@ def solve_primal(problem: EnumeratedProblem, *, max_iter: int = 1000) -> Referen
     """Solve P1 in the mean and the slacks by scipy's sequential quadratic programming (SLSQP).
 
     The divergence and its slope come from `legendre`, not from the prior's own formula.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        What to solve.
-    max_iter : int, default=1000
-        Largest number of iterations.
-
-    Returns
-    -------
-    ReferenceSolution
-        Value and posterior mean.
     """
     K, weight = problem.n_weights, problem.sample_weight
     member = (problem.sample[:, None] == np.arange(problem.n_samples)).astype(float)

@@ -43,23 +43,6 @@ from medn_edu.checks import check_positive
 def project_l1_ball(v: np.ndarray, radius: float) -> np.ndarray:
     """Return the point of the L1 ball nearest to ``v``, by sorting.
 
-    Parameters
-    ----------
-    v : array-like of shape (n,)
-        A point.
-    radius : float
-        Radius of the ball, positive.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The projection.
-
-    Raises
-    ------
-    ValueError
-        If the radius is not a finite positive number.
-
     Examples
     --------
     The three points of the L1-M3N paper's Fig. 1: far from both axes, near one, and nearer still.
@@ -84,23 +67,6 @@ def project_l1_ball(v: np.ndarray, radius: float) -> np.ndarray:
 
 def project_l2_ball(v: np.ndarray, radius: float) -> np.ndarray:
     """Return the point of the L2 ball nearest to ``v``.
-
-    Parameters
-    ----------
-    v : array-like of shape (n,)
-        A point.
-    radius : float
-        Radius of the ball, positive.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The projection.
-
-    Raises
-    ------
-    ValueError
-        If the radius is not a finite positive number.
 
     Examples
     --------

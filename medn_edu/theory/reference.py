@@ -44,45 +44,16 @@ from medn_edu.samples import Samples
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """One sample and its potentials: a forest whose nodes are numbered parents first.
+    """One sample and its potentials: a forest whose nodes are numbered parents first."""
 
-    Parameters
-    ----------
-    node : ndarray of shape (n_nodes, n_labels)
-        Node potentials.
-    edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Edge potentials, ``[type, parent's label, child's label]``; ``-inf`` where forbidden.
-    parents : ndarray of int, shape (n_nodes,)
-        Parent of each node, -1 at roots.
-    edge_types : ndarray of int, shape (n_nodes,)
-        Type of the edge from the parent.
-    """
-
-    node: np.ndarray
-    edge: np.ndarray
-    parents: np.ndarray
-    edge_types: np.ndarray
+    node: np.ndarray  # node potentials
+    edge: np.ndarray  # edge potentials, ``[type, parent's label, child's label]``
+    parents: np.ndarray  # parent of each node, -1 at roots
+    edge_types: np.ndarray  # type of the edge from the parent
 
     @classmethod
     def of(cls, samples: Samples, node: np.ndarray, edge: np.ndarray, i: int) -> Tree:
-        """Return sample ``i`` of packed samples.
-
-        Parameters
-        ----------
-        samples : Samples
-            Packed samples.
-        node : ndarray of shape (n_nodes, n_labels)
-            Node potentials of all samples.
-        edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-            Edge potentials.
-        i : int
-            Number of the sample.
-
-        Returns
-        -------
-        Tree
-            The sample, its nodes numbered from 0.
-        """
+        """Return sample ``i`` of packed samples."""
         nodes = slice(samples.offsets[i], samples.offsets[i + 1])
         parents = samples.parents[nodes]
         local = np.where(parents < 0, -1, parents - samples.offsets[i])
@@ -115,36 +86,12 @@ class Tree:
 
 
 def labellings(tree: Tree) -> np.ndarray:
-    """Return all ``n_labels ** n_nodes`` labellings, one per row, in lexicographic order.
-
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-
-    Returns
-    -------
-    ndarray of int, shape (n_labellings, n_nodes)
-        The labellings.
-    """
+    """Return all ``n_labels ** n_nodes`` labellings, one per row, in lexicographic order."""
     return np.array(list(itertools.product(range(tree.n_labels), repeat=tree.n_nodes)))
 
 
 def score(tree: Tree, y: np.ndarray) -> float:
-    """Return the score ``F(y)`` of one labelling.
-
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-    y : ndarray of int, shape (n_nodes,)
-        Labelling.
-
-    Returns
-    -------
-    float
-        The score, ``-inf`` if the labelling is forbidden.
-    """
+    """Return the score ``F(y)`` of one labelling."""
     total = sum(tree.node[t, y[t]] for t in range(tree.n_nodes))
     for t in range(tree.n_nodes):
         if tree.parents[t] >= 0:
@@ -153,57 +100,18 @@ def score(tree: Tree, y: np.ndarray) -> float:
 
 
 def all_scores(tree: Tree) -> np.ndarray:
-    """Return the scores of all labellings.
-
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-
-    Returns
-    -------
-    ndarray of shape (n_labellings,)
-        Scores, in the order of `labellings`.
-    """
+    """Return the scores of all labellings."""
     return np.array([score(tree, y) for y in labellings(tree)])
 
 
 def enumerated_best(tree: Tree) -> tuple[np.ndarray, float]:
-    """Return the best labelling (of several the first) and its score.
-
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-
-    Returns
-    -------
-    labelling : ndarray of int, shape (n_nodes,)
-        The best labelling.
-    score : float
-        Its score.
-    """
+    """Return the best labelling (of several the first) and its score."""
     scores = all_scores(tree)
     return labellings(tree)[np.argmax(scores)], float(scores.max())
 
 
 def enumerated_k_best(tree: Tree, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ``k`` best allowed labellings and their scores, best first.
-
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-    k : int
-        How many.
-
-    Returns
-    -------
-    labellings : ndarray of int, shape (at most k, n_nodes)
-        The best labellings.
-    scores : ndarray
-        Their scores.
-    """
+    """Return the ``k`` best allowed labellings and their scores, best first."""
     scores = all_scores(tree)
     order = np.argsort(-scores, kind="stable")[:k]
     order = order[scores[order] > -np.inf]
@@ -211,20 +119,7 @@ def enumerated_k_best(tree: Tree, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def enumerated_log_partition(tree: Tree, epsilon: float = 1.0) -> float:
-    """Return ``epsilon log sum_y exp(F(y) / epsilon)``; the maximum at ``epsilon = 0``.
-
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-    epsilon : float, default=1.0
-        Temperature.
-
-    Returns
-    -------
-    float
-        The log-partition.
-    """
+    """Return ``epsilon log sum_y exp(F(y) / epsilon)``; the maximum at ``epsilon = 0``."""
     scores = all_scores(tree)
     if epsilon == 0.0:
         return float(scores.max())
@@ -232,20 +127,7 @@ def enumerated_log_partition(tree: Tree, epsilon: float = 1.0) -> float:
 
 
 def enumerated_probabilities(tree: Tree, epsilon: float = 1.0) -> np.ndarray:
-    """Return the probability of each labelling.
-
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-    epsilon : float, default=1.0
-        Temperature.
-
-    Returns
-    -------
-    ndarray of shape (n_labellings,)
-        Probabilities, in the order of `labellings`.
-    """
+    """Return the probability of each labelling."""
     return softmax(all_scores(tree) / epsilon)
 
 
@@ -253,20 +135,6 @@ def enumerated_marginals(tree: Tree, epsilon: float = 1.0) -> tuple[np.ndarray, 
     """Return node marginals (n_nodes, n_labels) and edge marginals (n_nodes, n_labels, n_labels).
 
     The edge marginals of node ``t`` are those of the edge from its parent, zeros at roots.
-
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-    epsilon : float, default=1.0
-        Temperature.
-
-    Returns
-    -------
-    node : ndarray of shape (n_nodes, n_labels)
-        Node marginals.
-    edge : ndarray of shape (n_nodes, n_labels, n_labels)
-        Edge marginals, [parent's label, label].
     """
     node, edge = np.zeros_like(tree.node), np.zeros((tree.n_nodes, tree.n_labels, tree.n_labels))
     for y, p in zip(labellings(tree), enumerated_probabilities(tree, epsilon), strict=True):
@@ -283,18 +151,6 @@ def gibbs_transition(tree: Tree, epsilon: float = 1.0) -> np.ndarray:
     Redrawing node ``t`` moves from ``y`` to the labellings that differ from it at ``t`` only, in
     proportion to their probabilities; a sweep is the product of these moves over all nodes.  A row
     of a forbidden labelling, from which no sampler starts, is that of the identity.
-
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-    epsilon : float, default=1.0
-        Temperature.
-
-    Returns
-    -------
-    ndarray of shape (n_labellings, n_labellings)
-        Probability of going from one (row) to another (column).
     """
     every, p = labellings(tree), enumerated_probabilities(tree, epsilon)
     sweep = np.eye(len(every))
@@ -311,18 +167,6 @@ def gibbs_transition(tree: Tree, epsilon: float = 1.0) -> np.ndarray:
 
 def best_labelling(tree: Tree) -> tuple[np.ndarray, float]:
     """Return the best labelling and its score by max-product with back-pointers (Viterbi 1967).
-
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-
-    Returns
-    -------
-    labelling : ndarray of int, shape (n_nodes,)
-        The best labelling.
-    score : float
-        Its score.
 
     Examples
     --------
@@ -350,20 +194,6 @@ def k_best(tree: Tree, k: int) -> tuple[np.ndarray, np.ndarray]:
 
     ``below(t, b)`` lists the best labellings of the subtree of ``t`` given its label ``b``, each as
     a score and a dict from node to label.
-
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-    k : int
-        How many.
-
-    Returns
-    -------
-    labellings : ndarray of int, shape (at most k, n_nodes)
-        The best labellings.
-    scores : ndarray
-        Their scores.
     """
 
     def shorten(options: list) -> list:
@@ -392,18 +222,6 @@ def k_best(tree: Tree, k: int) -> tuple[np.ndarray, np.ndarray]:
 def log_partition(tree: Tree, epsilon: float = 1.0) -> float:
     """Return the log-partition by one upward sweep in the log domain.
 
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-    epsilon : float, default=1.0
-        Temperature.
-
-    Returns
-    -------
-    float
-        The log-partition.
-
     Examples
     --------
     >>> tree = Tree(np.zeros((3, 2)), np.zeros((1, 2, 2)), np.array([-1, 0, 0]), np.zeros(3, int))
@@ -416,20 +234,6 @@ def log_partition(tree: Tree, epsilon: float = 1.0) -> float:
 
 def marginals(tree: Tree, epsilon: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     """Return node and edge marginals by an upward and a downward sweep in the log domain.
-
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-    epsilon : float, default=1.0
-        Temperature.
-
-    Returns
-    -------
-    node : ndarray of shape (n_nodes, n_labels)
-        Node marginals.
-    edge : ndarray of shape (n_nodes, n_labels, n_labels)
-        Edge marginals, [parent's label, label].
 
     Examples
     --------
@@ -456,22 +260,7 @@ def marginals(tree: Tree, epsilon: float = 1.0) -> tuple[np.ndarray, np.ndarray]
 
 
 def draw_labelling(tree: Tree, rng: np.random.Generator, epsilon: float = 1.0) -> np.ndarray:
-    """Return a random labelling: each root from its marginals, each child given its parent.
-
-    Parameters
-    ----------
-    tree : Tree
-        Sample and potentials.
-    rng : numpy.random.Generator
-        Source of randomness.
-    epsilon : float, default=1.0
-        Temperature.
-
-    Returns
-    -------
-    ndarray of int, shape (n_nodes,)
-        The labelling.
-    """
+    """Return a random labelling: each root from its marginals, each child given its parent."""
     below, _ = _upward(tree, epsilon)
     y = np.zeros(tree.n_nodes, dtype=int)
     for t in range(tree.n_nodes):

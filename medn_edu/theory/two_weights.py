@@ -36,24 +36,12 @@ _ROUNDING = 2e-3  # shares of C below this are what the solver's accuracy leaves
 
 @dataclass(frozen=True)
 class Slot:
-    """A labelling whose dual variable may be positive.
+    """A labelling whose dual variable may be positive."""
 
-    Parameters
-    ----------
-    word : int
-        Which word.
-    name : str
-        The labelling, as letters.
-    row : int
-        Its row in the enumerated problem.
-    is_true : bool
-        Whether it is the true one.
-    """
-
-    word: int
-    name: str
-    row: int
-    is_true: bool
+    word: int  # which word
+    name: str  # the labelling, as letters
+    row: int  # its row in the enumerated problem
+    is_true: bool  # whether it is the true one
 
 
 @cache
@@ -65,16 +53,6 @@ def worst_labellings(n_words: int = 1) -> tuple[Slot, ...]:
     Of labellings with the same plane the first is taken.  Means are tried on a fine grid of weights
     from 0 to 4.  The true labelling is among them: it is the worst where all others have more than
     their margins.
-
-    Parameters
-    ----------
-    n_words : int
-        How many of the words of `medn_edu.theory.axi`.
-
-    Returns
-    -------
-    tuple of Slot
-        The labellings, in the order of the rows.
 
     Examples
     --------
@@ -102,23 +80,6 @@ def _alone_at_the_top(word: TinyWord, means: np.ndarray) -> list[int]:
 
 def exact_dual_variables(problem: EnumeratedProblem, slots: tuple[Slot, ...]) -> np.ndarray:
     """Return dual variables that solve D1, with exact zeros.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        The problem, with the linear slack.
-    slots : tuple of Slot
-        Labellings whose dual variables may be positive, `worst_labellings` of its words.
-
-    Returns
-    -------
-    ndarray of shape (n_slots,)
-        Dual variables of the slots; those of a word add up to C.
-
-    Raises
-    ------
-    ValueError
-        If the slack is not linear.
 
     Examples
     --------
@@ -182,25 +143,6 @@ def support_dual_variables(
     nearest to that of ``alpha``, and of these the ones that are largest on the true labellings.  It
     ends in a corner of what is allowed, so that no more dual variables are positive than are
     needed.  Newton's method then finds these to all digits.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        The problem, with the linear slack.
-    slots : tuple of Slot
-        Labellings whose dual variables may be positive.
-    alpha : ndarray of float, shape (n_rows,)
-        Dual variables that solve D1 nearly.
-
-    Returns
-    -------
-    ndarray of shape (n_slots,)
-        Dual variables of the slots.
-
-    Raises
-    ------
-    ValueError
-        If the slack is not linear.
 
     Examples
     --------
@@ -275,20 +217,6 @@ def _corner(
 def tilted_density(prior: Prior, eta: float, w: np.ndarray) -> np.ndarray:
     """Return one weight's posterior density, of which the highest value is 1.
 
-    Parameters
-    ----------
-    prior : Prior
-        Prior of the weight, with a density.
-    eta : float
-        Its natural parameter.
-    w : ndarray of float
-        Weights.
-
-    Returns
-    -------
-    ndarray of float, same shape as ``w``
-        The density, up to a factor.
-
     Examples
     --------
     >>> from medn_edu.priors import GaussianPrior
@@ -302,20 +230,6 @@ def tilted_density(prior: Prior, eta: float, w: np.ndarray) -> np.ndarray:
 
 def tilted_mode(prior: Prior, eta: np.ndarray, low: float, high: float) -> np.ndarray:
     """Return where the posterior is highest, to three digits.
-
-    Parameters
-    ----------
-    prior : Prior
-        Prior of each weight.
-    eta : ndarray of float, shape (n_weights,)
-        Its natural parameter.
-    low, high : float
-        Where the mode is looked for, on a grid of 6001 points; of no account to a prior on points.
-
-    Returns
-    -------
-    ndarray of float, shape (n_weights,)
-        The mode.
 
     Examples
     --------
@@ -337,20 +251,6 @@ def tilted_mode(prior: Prior, eta: np.ndarray, low: float, high: float) -> np.nd
 def tilted_points(prior: Prior, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the single points of the plane that have a probability of their own.
 
-    Parameters
-    ----------
-    prior : Prior
-        Prior of each of the two weights.
-    eta : ndarray of float, shape (2,)
-        Its natural parameter.
-
-    Returns
-    -------
-    points : ndarray of float, shape (n_points, 2)
-        The points; none if the prior has a density.
-    probabilities : ndarray of float, shape (n_points,)
-        Their probabilities under the posterior.
-
     Examples
     --------
     >>> tilted_points(TwoPointPrior(1.0), np.zeros(2))[1]
@@ -366,22 +266,6 @@ def share_missing(prior: Prior, eta: np.ndarray, difference: np.ndarray, margin:
     """Return the probability, under the tilted prior, that ``w . difference < margin``.
 
     Integrated on a grid along the first weight, with the distribution function of the second.
-
-    Parameters
-    ----------
-    prior : Prior
-        Prior of each of the two weights.
-    eta : ndarray of float, shape (2,)
-        Its natural parameter.
-    difference : ndarray of float, shape (2,)
-        Difference of features.
-    margin : float
-        The margin asked for.
-
-    Returns
-    -------
-    float
-        The share of weights that miss it.
 
     Examples
     --------

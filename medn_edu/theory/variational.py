@@ -35,23 +35,6 @@ def cheapest_mean(prior: Prior, C: float) -> float:
 
     The natural parameter ``C`` leads there, if that is not more than the margin asks.
 
-    Parameters
-    ----------
-    prior : Prior
-        Prior of the weight, with a mean of at most 1.
-    C : float
-        Price of a missing margin; positive.
-
-    Returns
-    -------
-    float
-        The mean, at most 1.
-
-    Raises
-    ------
-    ValueError
-        If ``C`` is not a finite positive number.
-
     Examples
     --------
     >>> from medn_edu.priors import LaplacePrior
@@ -65,27 +48,6 @@ def cheapest_mean(prior: Prior, C: float) -> float:
 
 def one_weight_bounds(lam: float, C: float, n_iterations: int) -> tuple[np.ndarray, np.ndarray]:
     """Run Algorithm 1 with one weight.
-
-    Parameters
-    ----------
-    lam : float
-        The Laplace prior's constant; positive.
-    C : float
-        Price of a missing margin; positive.
-    n_iterations : int
-        How many iterations; at least 1.
-
-    Returns
-    -------
-    variances : ndarray of float, shape (n_iterations,)
-        Variance with which each iteration works; 1 is the first.
-    means : ndarray of float, shape (n_iterations,)
-        The mean that it finds.
-
-    Raises
-    ------
-    ValueError
-        If ``lam`` or ``C`` is not a finite positive number, or there are no iterations.
 
     Examples
     --------
@@ -103,27 +65,6 @@ def one_weight_bounds(lam: float, C: float, n_iterations: int) -> tuple[np.ndarr
 
 def one_weight_tangents(lam: float, C: float, n_iterations: int) -> tuple[np.ndarray, np.ndarray]:
     """Run iterations whose parabolas touch the divergence from the Laplace prior.
-
-    Parameters
-    ----------
-    lam : float
-        The Laplace prior's constant; positive.
-    C : float
-        Price of a missing margin; positive.
-    n_iterations : int
-        How many iterations; at least 1.
-
-    Returns
-    -------
-    variances : ndarray of float, shape (n_iterations,)
-        Variance with which each iteration works; the prior's is the first.
-    means : ndarray of float, shape (n_iterations,)
-        The mean that it finds.
-
-    Raises
-    ------
-    ValueError
-        If ``lam`` or ``C`` is not a finite positive number, or there are no iterations.
 
     Examples
     --------

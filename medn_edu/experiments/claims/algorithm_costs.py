@@ -44,15 +44,7 @@ from medn_edu.experiments.claims.verdicts import Verdict, about, bounded, decide
 
 @dataclass(frozen=True)
 class BestError(OfAlgorithm):
-    """The error of an algorithm at its best constant is about a number; the effect is that error.
-
-    Parameters
-    ----------
-    algorithm, data : str
-        Names of the algorithm and of the data set.
-    value, margin : float
-        The number and how far from it still counts, in per cent of labels.
-    """
+    """The error of an algorithm at its best constant is about a number; the effect is that error."""
 
     algorithm: str
     data: str
@@ -74,24 +66,12 @@ class BestError(OfAlgorithm):
 
 @dataclass(frozen=True)
 class BestIsBetter(InPairs):
-    """With the best constants, one algorithm errs less than others; the effect is its advantage.
+    """With the best constants, one algorithm errs less than others; the effect is its advantage."""
 
-    Parameters
-    ----------
-    better : str
-        Name of the algorithm.
-    worse : tuple of str
-        Names of the others.
-    data : str
-        Name of the data set.
-    at_most : float, optional
-        By how many points at most, for "slightly".
-    """
-
-    better: str
-    worse: Names
-    data: str
-    at_most: float | None = None
+    better: str  # name of the algorithm
+    worse: Names  # names of the others
+    data: str  # name of the data set
+    at_most: float | None = None  # by how many points at most, for "slightly"
 
     def _sides(self) -> tuple[Names, Names]:
         return (self.better,), self.worse
@@ -111,23 +91,13 @@ class BestIsBetter(InPairs):
 
 @dataclass(frozen=True)
 class BestIsComparable(InPairs):
-    """With the best constants, algorithms err alike; the effect is the difference of two of them.
-
-    Parameters
-    ----------
-    algorithms : tuple of str
-        Names of algorithms; each is compared with the first one.
-    data : str
-        Name of the data set.
-    margin : float
-        How many points count as the same.
-    """
+    """With the best constants, algorithms err alike; the effect is the difference of two of them."""
 
     _joint: ClassVar[str] = "and"
 
-    algorithms: Names
-    data: str
-    margin: float = 1.0
+    algorithms: Names  # names of algorithms; each is compared with the first one
+    data: str  # name of the data set
+    margin: float = 1.0  # how many points count as the same
 
     def _sides(self) -> tuple[Names, Names]:
         return self.algorithms[:1], self.algorithms[1:]
@@ -149,19 +119,10 @@ class ErrorRange(OneByOne):
     """Over its constants the error of algorithms varies by much, or little.
 
     The effect is the rise from the best constant to the worst.
-
-    Parameters
-    ----------
-    algorithms : tuple of str
-        Names of algorithms.
-    data : str
-        Name of the data set.
-    more_than, at_most : float, optional
-        How many points; one of the two.
     """
 
-    algorithms: Names
-    data: str
+    algorithms: Names  # names of algorithms
+    data: str  # name of the data set
     more_than: float | None = None
     at_most: float | None = None
 
@@ -185,22 +146,11 @@ class RangeSmaller(InPairs):
     """Over its constants one algorithm's error, or time, varies less than those of others.
 
     The effect is how much smaller the range is.
-
-    Parameters
-    ----------
-    stable : str
-        Name of the algorithm.
-    sensitive : tuple of str
-        Names of the others.
-    data : str
-        Name of the data set.
-    quantity : str
-        ``"error"``, in points from best to worst, or ``"time"``, by longest over shortest.
     """
 
-    stable: str
-    sensitive: Names
-    data: str
+    stable: str  # name of the algorithm
+    sensitive: Names  # names of the others
+    data: str  # name of the data set
     quantity: str = "error"
 
     def _sides(self) -> tuple[Names, Names]:
@@ -223,13 +173,6 @@ class TimeRange(OfAlgorithm):
     """Over its constants the time of an algorithm varies by much, or little.
 
     The effect is how many times the shortest the longest is; no interval, so never mixed.
-
-    Parameters
-    ----------
-    algorithm, data : str
-        Names of the algorithm and of the data set.
-    more_than, at_most : float, optional
-        How many times; one of the two.
     """
 
     algorithm: str
@@ -257,21 +200,12 @@ class TimeTrend(OfAlgorithm):
     The effect is how many times as long it is at one end as at the other.  Spearman's correlation with
     the constant must reach 0.8; mixed if the trend is there but not the factor, or the factor but not
     the trend.
-
-    Parameters
-    ----------
-    algorithm, data : str
-        Names of the algorithm and of the data set.
-    growing : bool
-        Whether it grows.
-    factor : float
-        How many times, from one end to the other.
     """
 
     algorithm: str
     data: str
-    growing: bool
-    factor: float
+    growing: bool  # whether it grows
+    factor: float  # how many times, from one end to the other
 
     def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
         lines = algorithm_rows(rows, algorithm, self.data)
@@ -299,27 +233,14 @@ class Quicker(InPairs):
     """Some algorithms take less time than others.
 
     The effect is how many times as long the slow one takes; no interval, so never mixed.
-
-    Parameters
-    ----------
-    quicker, slower : tuple of str
-        Names of the quick ones and of the slow ones.
-    data : str
-        Name of the data set.
-    factor : float
-        How many times as long the slow one takes at least.
-    per : float
-        Part of the quick one's time that counts, as 1/15 for one of 15 iterations.
-    longest : bool
-        Compare the longest fits; mean times otherwise.
     """
 
     quicker: Names
     slower: Names
-    data: str
-    factor: float = 1.0
-    per: float = 1.0
-    longest: bool = False
+    data: str  # name of the data set
+    factor: float = 1.0  # how many times as long the slow one takes at least
+    per: float = 1.0  # part of the quick one's time that counts, as 1/15 for one of 15 iterations
+    longest: bool = False  # compare the longest fits; mean times otherwise
 
     def _sides(self) -> tuple[Names, Names]:
         return self.quicker, self.slower
@@ -357,20 +278,11 @@ class ScalesWorse(InPairs):
     mean error there; its growth is how many times as long it takes on OCR100.  The effect is how many
     times that of the other it is; no interval, so never mixed.  Cutting planes are best at the largest
     ``C`` that is tried on OCR100; larger ones would take longer, so the growth is rather too small.
-
-    Parameters
-    ----------
-    worse : str
-        Name of the algorithm.
-    better : tuple of str
-        Names of the others.
-    factor : float
-        How many times the growth of each of the others its own is at least.
     """
 
-    worse: str
-    better: Names
-    factor: float = 10.0
+    worse: str  # name of the algorithm
+    better: Names  # names of the others
+    factor: float = 10.0  # how many times the growth of each of the others its own is at least
 
     def _sides(self) -> tuple[Names, Names]:
         return (self.worse,), self.better
@@ -394,18 +306,11 @@ class Takes(OfAlgorithm):
     """Ten folds of an algorithm take hours, if each takes as long as at the slowest constant.
 
     The effect is how many; no interval, so never mixed.
-
-    Parameters
-    ----------
-    algorithm, data : str
-        Names of the algorithm and of the data set.
-    hours : float
-        How many at least.
     """
 
     algorithm: str
     data: str
-    hours: float
+    hours: float  # how many at least
 
     def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
         lines = known_rows(rows, algorithm, self.data, "times")

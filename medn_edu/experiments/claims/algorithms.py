@@ -30,22 +30,7 @@ _N_IRRELEVANT = 140
 
 
 def fits_of(rows: Sequence[Row], algorithm: str, data: str) -> list[dict[str, Any]]:
-    """Return the fits of an algorithm that did not fail.
-
-    Parameters
-    ----------
-    rows : sequence of rows
-        Results of ``l1m3n-algorithms``.
-    algorithm : str
-        Name of the algorithm.
-    data : str
-        Name of the data set.
-
-    Returns
-    -------
-    list of dict
-        Empty where the table has none.
-    """
+    """Return the fits of an algorithm that did not fail."""
     return [
         dict(row)
         for row in rows
@@ -54,49 +39,14 @@ def fits_of(rows: Sequence[Row], algorithm: str, data: str) -> list[dict[str, An
 
 
 def algorithm_rows(rows: Sequence[Row], algorithm: str, data: str) -> list[Row]:
-    """Return the means over folds of an algorithm, and its counts, by growing constant.
-
-    Parameters
-    ----------
-    rows : sequence of rows
-        Results of ``l1m3n-algorithms``, with times.
-    algorithm : str
-        Name of the algorithm.
-    data : str
-        Name of the data set.
-
-    Returns
-    -------
-    list of rows
-        As `medn_edu.experiments.studies.l1_table.table_1` makes them; empty where the table has none.
-    """
+    """Return the means over folds of an algorithm, and its counts, by growing constant."""
     from medn_edu.experiments.studies.l1_table import table_1  # which imports all models
 
     return list(table_1(fits_of(rows, algorithm, data)))
 
 
 def known_rows(rows: Sequence[Row], algorithm: str, data: str, what: str) -> list[Row]:
-    """Return the same, if there are any.
-
-    Parameters
-    ----------
-    rows : sequence of rows
-        Results of ``l1m3n-algorithms``, with times.
-    algorithm, data : str
-        Names of the algorithm and of the data set.
-    what : str
-        What they are needed for, such as "counts".
-
-    Returns
-    -------
-    list of rows
-        At least one.
-
-    Raises
-    ------
-    TooLittleError
-        If the table has none.
-    """
+    """Return the same, if there are any."""
     return known(algorithm_rows(rows, algorithm, data) or None, f"no {what} of {algorithm}.")
 
 
@@ -114,17 +64,10 @@ class CountsAsPrinted(OfAlgorithm):
     """The counts of non-zero average weights are near those of Table 1; mixed if half of them are.
 
     The effect is the mean absolute difference.
-
-    Parameters
-    ----------
-    algorithm : str
-        Name of the algorithm.
-    within : int
-        How near counts as near.
     """
 
-    algorithm: str
-    within: int = 10
+    algorithm: str  # name of the algorithm
+    within: int = 10  # how near counts as near
 
     def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
         apart = [
@@ -149,14 +92,9 @@ class SimilarCounts(Rule):
     """EM's counts of irrelevant weights, from large constants to small, are those of cutting planes.
 
     The effect is the mean absolute difference; mixed up to twice of what is allowed.
-
-    Parameters
-    ----------
-    within : float
-        Mean absolute difference.
     """
 
-    within: float = 15.0
+    within: float = 15.0  # mean absolute difference
 
     def _verdict(self, rows: Sequence[Row]) -> Verdict:
         planes, em = (algorithm_rows(rows, name, CHAINS) for name in ("cutting plane", "EM"))
@@ -180,14 +118,9 @@ class KeepsTail(OfAlgorithm):
     """At every constant an algorithm leaves at least half of the irrelevant weights non-zero.
 
     The effect is the smallest share; mixed if half of the constants keep that many.
-
-    Parameters
-    ----------
-    algorithm : str
-        Name of the algorithm.
     """
 
-    algorithm: str
+    algorithm: str  # name of the algorithm
 
     def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
         lines = known_rows(rows, algorithm, CHAINS, "counts")
@@ -206,14 +139,9 @@ class Truncation(OfAlgorithm):
     """Dropping weights below 1e-4 changes no count of an algorithm by more than a tenth.
 
     The effect is the largest change; mixed if the mean change is small enough.
-
-    Parameters
-    ----------
-    algorithm : str
-        Name of the algorithm.
     """
 
-    algorithm: str
+    algorithm: str  # name of the algorithm
 
     def _judge(self, rows: Sequence[Row], algorithm: str) -> Verdict:
         changes = [
@@ -236,14 +164,9 @@ class CanDiscard(OneByOne):
     """Some constant leaves no irrelevant weight; mixed if it leaves at most five.
 
     The effect is the smallest count.
-
-    Parameters
-    ----------
-    algorithms : tuple of str
-        Names of algorithms.
     """
 
-    algorithms: Names
+    algorithms: Names  # names of algorithms
 
     def _names(self) -> Names:
         return self.algorithms

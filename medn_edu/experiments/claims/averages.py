@@ -25,22 +25,7 @@ GROUP = 3
 
 
 def average_weights(rows: Sequence[Row], model: str, column: str = "weights") -> np.ndarray | None:
-    """Return the weights of a model for each part that trained.
-
-    Parameters
-    ----------
-    rows : sequence of rows
-        Results of ``synthetic-correlated``.
-    model : str
-        Name of the model.
-    column : str
-        ``"weights"`` or ``"variances"``.
-
-    Returns
-    -------
-    ndarray of shape (n_parts, n_labels, n_features), or (n_parts, 1, n_features), or None
-        None where the table has none.
-    """
+    """Return the weights of a model for each part that trained."""
     texts = [
         (row["fold"], str(row[column]))
         for row in rows
@@ -55,19 +40,7 @@ def average_weights(rows: Sequence[Row], model: str, column: str = "weights") ->
 
 @functools.cache  # a dozen claims and findings ask
 def true_weights(seed: int = 0) -> np.ndarray:
-    """Return the state weights of the CRF behind the first data set.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the study.
-
-    Returns
-    -------
-    ndarray of shape (2, 100)
-        As `medn_edu.experiments.splits.correlated_chains` has them: one seed gives the same weights
-        whatever the number of samples and the sampler.
-    """
+    """Return the state weights of the CRF behind the first data set."""
     from medn_edu.datasets import make_chain_crf
 
     few = make_chain_crf(n_samples=1, correlated=True, sampler="exact", random_state=1000 * seed)
@@ -76,23 +49,7 @@ def true_weights(seed: int = 0) -> np.ndarray:
 
 
 def known_weights(rows: Sequence[Row], model: str, column: str = "weights") -> np.ndarray:
-    """Return the same as `average_weights`, if the table has it.
-
-    Parameters
-    ----------
-    rows, model, column
-        As there.
-
-    Returns
-    -------
-    ndarray
-        As from there.
-
-    Raises
-    ------
-    TooLittleError
-        If the table has none.
-    """
+    """Return the same as `average_weights`, if the table has it."""
     return known(average_weights(rows, model, column), f"no {column} of {model} are kept.")
 
 
@@ -102,29 +59,7 @@ def of_averages(
     statistic: Callable[..., float],
     prepared: Callable[[np.ndarray], np.ndarray] = np.asarray,
 ) -> Estimate:
-    """Compute something of the average weights of models, and where it lies by the jackknife over parts.
-
-    Parameters
-    ----------
-    rows : sequence of rows
-        Results of ``synthetic-correlated``.
-    models : tuple of str
-        Names of models.
-    statistic : callable
-        ``statistic(*averages)`` takes an array of shape (2, n_features) for each model.
-    prepared : callable
-        What is done to each of these arrays before, such as `numpy.abs` where only sizes count.
-
-    Returns
-    -------
-    Estimate
-        The statistic.
-
-    Raises
-    ------
-    TooLittleError
-        If the table has no weights of a model, or those of fewer than three parts.
-    """
+    """Compute a statistic of models' average weights, with its interval by the jackknife over parts."""
     tables = [known_weights(rows, model) for model in models]
 
     def of(kept: np.ndarray) -> float:

@@ -42,42 +42,15 @@ _HOW = {"sensitivity": "constants of its own"}
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says of its experiments, and how it is decided here.
+    """What a paper says of its experiments, and how it is decided here."""
 
-    Parameters
-    ----------
-    id : str
-        Paper, section and letter, such as ``medn-7.1.1-a``.
-    text : str
-        The claim in our words.
-    study : str
-        Name of the study that tests it.
-    rule : object
-        Decides, with ``decide(rows)`` and ``text()``.
-    also : tuple of pairs of str and object
-        Other studies that test it, each with the rule by which: it must hold in all of them.
-    caveat : str
-        In what our data differ from those that the sentence is about.
-    amended : str
-        What was changed after the tables were seen, and why; empty where nothing was.
-
-    Examples
-    --------
-    >>> from medn_edu.experiments.claims.errors import Better
-    >>> rules = [Better(("L1-M3N",), (other,)) for other in ("M3N", "M3N sub-gradient")]
-    >>> claim = Claim("l1m3n-6-z", "it errs less", "synthetic-iid", rules[0],
-    ...               also=(("synthetic-correlated", rules[1]),))
-    >>> claim.studies
-    ('synthetic-iid', 'synthetic-correlated')
-    """
-
-    id: str
-    text: str
-    study: str
-    rule: Any
+    id: str  # paper, section and letter, such as ``medn-7.1.1-a``
+    text: str  # the claim in our words
+    study: str  # name of the study that tests it
+    rule: Any  # decides, with ``decide(rows)`` and ``text()``
     also: tuple[tuple[str, Any], ...] = ()
-    caveat: str = ""
-    amended: str = ""
+    caveat: str = ""  # in what our data differ from those that the sentence is about
+    amended: str = ""  # what was changed after the tables were seen, and why
 
     @property
     def parts(self) -> tuple[tuple[str, Any], ...]:
@@ -108,28 +81,7 @@ class Claim:
 
 
 def at_optimum(rule: Any, study: str) -> Any:
-    """Return a rule about the same models trained to their optima.
-
-    Parameters
-    ----------
-    rule : object
-        A rule, as the papers' early-stopped or approximate algorithms have it.
-    study : str
-        Whose rows it will read: some studies have the optimum at the very same constants.
-
-    Returns
-    -------
-    object
-        The same rule if it is about no such algorithm.
-
-    Examples
-    --------
-    >>> from medn_edu.experiments.claims.errors import Better
-    >>> at_optimum(Better(("LapMEDN sub-gradient",), ("CRF",)), "ocr").better
-    ('LapMEDN at its optimum',)
-    >>> at_optimum(Better(("LapMEDN sub-gradient",), ("CRF",)), "synthetic-correlated").better
-    ('LapMEDN',)
-    """
+    """Return a rule about the same models trained to their optima."""
     return _renamed(rule, {**_OTHER_CONSTANTS, **_SAME_CONSTANTS.get(study, {})})
 
 
@@ -154,21 +106,7 @@ def _optimum_text(rule: Any, study: str) -> str:
 
 
 def judge(claim: Claim, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Verdict:
-    """Decide a claim.
-
-    Parameters
-    ----------
-    claim : Claim
-        The claim.
-    tables : mapping of str to rows
-        Rows of the studies by name; what is missing was not run.
-
-    Returns
-    -------
-    Verdict
-        Its note says what comes out when the models are trained to their optima, where the papers
-        did not, and with which constants where these are not the same.
-    """
+    """Decide a claim."""
     found = [_judge_part(study, rule, tables) for study, rule in claim.parts]
     return combine(found, claim.studies)
 

@@ -39,17 +39,10 @@ class Sensitive(OneByOne):
     """Over its constants, the error of every one of some models varies by much.
 
     The effect is the rise of the mean error from the best constant to the worst.
-
-    Parameters
-    ----------
-    models : tuple of str
-        Names of models.
-    at_least : float
-        How many points, from the best constant to the worst.
     """
 
-    models: Names
-    at_least: float = 5.0
+    models: Names  # names of models
+    at_least: float = 5.0  # how many points, from the best constant to the worst
 
     def _names(self) -> Names:
         return self.models
@@ -76,13 +69,6 @@ class MoreStable(InPairs):
 
     The effect is by how much their rise, from the best constant to the worst, is below what the factor
     allows.
-
-    Parameters
-    ----------
-    stable, sensitive : tuple of str
-        Names of models.
-    factor : float
-        How large a part of the others' range theirs may be, 0.5 for words such as "much".
     """
 
     stable: Names
@@ -118,20 +104,11 @@ class Overfits(Rule):
     The effect is the rise from its best moment to the end of training, as in the table of the study: the
     best moment is the mark with the lowest mean over folds, of those on either axis that all folds
     reach.  Each constant that a model is trained with counts by itself.
-
-    Parameters
-    ----------
-    models : tuple of str
-        Names of models.
-    at_least : float
-        By how many points, from the best mean over folds to the end.
-    columns : tuple of str
-        Columns with the errors along training, as texts; the best moment is that over all of them.
     """
 
-    models: Names
-    at_least: float = 1.0
-    columns: Names = MARKS
+    models: Names  # names of models
+    at_least: float = 1.0  # by how many points, from the best mean over folds to the end
+    columns: Names = MARKS  # columns with the errors along training, as texts
 
     def _verdict(self, rows: Sequence[Row]) -> Verdict:
         rises = _rises(rows, self.models, self.columns)
@@ -152,20 +129,11 @@ class Steady(Rule):
     """Along training the test error of every one of some models does not rise again.
 
     The effect is the rise, as of `Overfits`.
-
-    Parameters
-    ----------
-    models : tuple of str
-        Names of models.
-    at_most : float
-        By how many points it may, from the best mean over folds to the end.
-    columns : tuple of str
-        Columns with the errors along training, as texts; the best moment is that over all of them.
     """
 
-    models: Names
-    at_most: float = 1.0
-    columns: Names = MARKS
+    models: Names  # names of models
+    at_most: float = 1.0  # by how many points it may, from the best mean over folds to the end
+    columns: Names = MARKS  # columns with the errors along training, as texts
 
     def _verdict(self, rows: Sequence[Row]) -> Verdict:
         rises = _rises(rows, self.models, self.columns)

@@ -42,30 +42,15 @@ class Better(InPairs):
     """Every one of some models errs less than every one of others.
 
     The effect is the advantage, of the pair that comes off worst.
-
-    Parameters
-    ----------
-    better, worse : tuple of str
-        Names of models.
-    consistently : bool
-        Whether the mean must be on that side in each setting, not only on average.
-    at_least : float
-        How many points better, for words such as "much".
-    at_most : float, optional
-        How many at most, for words such as "slightly".
-    relevant : tuple of int
-        Numbers of relevant features that the claim is about; all unless given.
-    quantity : str
-        ``"error"``, or ``"nonzero"``: fewer weights that are not zero.
     """
 
     better: Names
     worse: Names
     consistently: bool = False
-    at_least: float = 0.0
-    at_most: float | None = None
-    relevant: tuple[int, ...] = ()
-    quantity: str = "error"
+    at_least: float = 0.0  # how many points better, for words such as "much"
+    at_most: float | None = None  # how many at most, for words such as "slightly"
+    relevant: tuple[int, ...] = ()  # numbers of relevant features that the claim is about
+    quantity: str = "error"  # ``"error"``, or ``"nonzero"``: fewer weights that are not zero
 
     def _sides(self) -> tuple[Names, Names]:
         return self.better, self.worse
@@ -105,21 +90,12 @@ class Comparable(InPairs):
     """Some models err as much as others, up to a margin, on average and in each setting.
 
     The effect is the second model's error minus the first one's.
-
-    Parameters
-    ----------
-    first, second : tuple of str
-        Names of models.
-    margin : float
-        How many points count as the same.
-    relevant : tuple of int
-        Numbers of relevant features that the claim is about; all unless given.
     """
 
     first: Names
     second: Names
-    margin: float = 1.0
-    relevant: tuple[int, ...] = ()
+    margin: float = 1.0  # how many points count as the same
+    relevant: tuple[int, ...] = ()  # numbers of relevant features that the claim is about
 
     def _sides(self) -> tuple[Names, Names]:
         return self.first, self.second
@@ -154,18 +130,10 @@ class Falls(OneByOne):
 
     The effect is the fall from the smallest to the largest training sets of the same units.  Each model
     is judged by itself: the steep fall of one must not hide another that does not fall.
-
-    Parameters
-    ----------
-    models : tuple of str
-        Names of models.
-    quantity : str
-        ``"error"``, which must fall at each step; or ``"spread"``, the mean distance from the median
-        over units.
     """
 
-    models: Names
-    quantity: str = "error"
+    models: Names  # names of models
+    quantity: str = "error"  # ``"error"``, which must fall at each step
 
     def _names(self) -> Names:
         return self.models
@@ -202,14 +170,6 @@ class LargestGain(InPairs):
     """The advantage of some models over others is larger under one condition than at its opposite.
 
     The effect is the difference of the two advantages.
-
-    Parameters
-    ----------
-    better, worse : tuple of str
-        Names of models.
-    where : str
-        ``"few samples"``, ``"few relevant"`` or ``"many relevant"``: the extreme at which it is
-        larger than at the other.
     """
 
     better: Names
@@ -253,16 +213,9 @@ class Near(OneByOne):
     """A model errs about as often as a number says.
 
     The effect is its mean error over units.
-
-    Parameters
-    ----------
-    model : str
-        Name of the model.
-    value, margin : float
-        The number, and how far from it still counts, both in per cent.
     """
 
-    model: str
+    model: str  # name of the model
     value: float
     margin: float
 

@@ -23,21 +23,7 @@ LOOKED_AT = ("priors",)
 
 
 def finding_of(claim_id: str, tables: Tables) -> str:
-    """Return what is known of why a claim does not hold.
-
-    Parameters
-    ----------
-    claim_id : str
-        Id of the claim.
-    tables : mapping of str to rows
-        Rows of the studies by name.
-
-    Returns
-    -------
-    str
-        The finding with its numbers; empty where there is none, and where tables of one's own lack
-        what it looks at, or say something else.
-    """
+    """Return what is known of why a claim does not hold."""
     finding = FINDINGS.get(claim_id)
     if finding is None:
         return ""

@@ -28,23 +28,11 @@ Tables = Mapping[str, Sequence[Row]]
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the ledger.
-
-    Parameters
-    ----------
-    claim : Claim
-        The claim.
-    verdict : Verdict
-        What the tables say of it.
-    finding : str
-        Why it does not hold, as far as that is known.
-    fits : mapping of str to str
-        How many fits of its studies there are, where some are missing, such as ``"3 of 1050 fits"``.
-    """
+    """A line of the ledger."""
 
     claim: Claim
-    verdict: Verdict
-    finding: str = ""
+    verdict: Verdict  # what the tables say of it
+    finding: str = ""  # why it does not hold, as far as that is known
     fits: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -57,24 +45,7 @@ class Entry:
 
 
 def load_tables(results: Path | None = None) -> dict[str, list[dict[str, Any]]]:
-    """Read the tables of all studies that claims are about, or that findings look at.
-
-    Parameters
-    ----------
-    results : Path, optional
-        A folder of ``medn-edu reproduce``, whose runs at paper scale are read; the published tables
-        that came with the package unless given.
-
-    Returns
-    -------
-    dict
-        Rows by study; studies without a table are left out.
-
-    Raises
-    ------
-    ValueError
-        If a table is damaged.
-    """
+    """Read the tables of all studies that claims are about, or that findings look at."""
     found = {}
     for name in [*_studies(), *LOOKED_AT]:
         rows = _stored(name) if results is None else _results(_folder(results, name))
@@ -84,25 +55,7 @@ def load_tables(results: Path | None = None) -> dict[str, list[dict[str, Any]]]:
 
 
 def unfinished(results: Path) -> dict[str, str]:
-    """Say of which studies fits are missing, so that their verdicts are those of a part.
-
-    Parameters
-    ----------
-    results : Path
-        A folder of ``medn-edu reproduce``, whose runs at paper scale are looked at.
-
-    Returns
-    -------
-    dict
-        ``"3 of 1050 fits"`` by study, for those that have fewer fits than the study at paper scale, and
-        for those whose run goes on, or was killed, so that some fits are in its journal only.
-        Studies without a folder are left out.
-
-    Raises
-    ------
-    ValueError
-        If a table is damaged.
-    """
+    """Say of which studies fits are missing, so that their verdicts are those of a part."""
     from medn_edu.experiments.studies import STUDIES  # which imports all models
 
     found = {}
@@ -156,22 +109,7 @@ def _read(file: Path) -> list[dict[str, Any]]:
 def entries(
     tables: Tables, ids: Iterable[str] | None = None, fits: Mapping[str, str] | None = None
 ) -> list[Entry]:
-    """Judge claims.
-
-    Parameters
-    ----------
-    tables : mapping of str to rows
-        Rows of the studies by name, as `load_tables` returns them.
-    ids : iterable of str, optional
-        Which claims; all unless given.
-    fits : mapping of str to str, optional
-        How many fits there are of studies that lack some, as `unfinished` returns it.
-
-    Returns
-    -------
-    list of Entry
-        In the order asked for, or that of the papers.
-    """
+    """Judge claims."""
     claims = [CLAIMS[name] for name in (CLAIMS if ids is None else ids)]
     return [_entry(claim, tables, fits or {}) for claim in claims]
 
@@ -183,18 +121,7 @@ def _entry(claim: Claim, tables: Tables, fits: Mapping[str, str]) -> Entry:
 
 
 def overview(found: Sequence[Entry]) -> str:
-    """Return the verdicts as a table for a console.
-
-    Parameters
-    ----------
-    found : sequence of Entry
-        The ledger.
-
-    Returns
-    -------
-    str
-        Counts, then a line for each claim.
-    """
+    """Return the verdicts as a table for a console."""
     lines = [_line(entry) for entry in found]
     return f"{_counts(found)}\n\n{text_table(['claim', 'verdict', 'effect', 'study'], lines)}"
 
@@ -212,18 +139,7 @@ def _counts(found: Sequence[Entry]) -> str:
 
 
 def details(entry: Entry) -> str:
-    """Return all that is known of a claim, for a console.
-
-    Parameters
-    ----------
-    entry : Entry
-        A line of the ledger.
-
-    Returns
-    -------
-    str
-        Claim, rule, verdict, what stands behind it, and the finding.
-    """
+    """Return all that is known of a claim, for a console."""
     claim, verdict = entry.claim, entry.verdict
     parts = {
         "paper": f"{PAPERS[claim.paper]}, section {claim.section}",
@@ -245,18 +161,7 @@ def details(entry: Entry) -> str:
 
 
 def is_late(claim: Claim) -> bool:
-    """Say whether the rule of a claim was written when its table was there already.
-
-    Parameters
-    ----------
-    claim : Claim
-        The claim.
-
-    Returns
-    -------
-    bool
-        False as well for claims that nothing tests.
-    """
+    """Say whether the rule of a claim was written when its table was there already."""
     return claim.study in SEEN and not isinstance(claim.rule, Untested)
 
 
@@ -302,20 +207,7 @@ _RULES = (
 
 
 def ledger_text(found: Sequence[Entry], date: datetime.date | None = None) -> str:
-    """Return the ledger in Markdown.
-
-    Parameters
-    ----------
-    found : sequence of Entry
-        The ledger.
-    date : date, optional
-        Today unless given.
-
-    Returns
-    -------
-    str
-        Counts, how to read it, then a table for each section, and the findings.
-    """
+    """Return the ledger in Markdown."""
     date = datetime.date.today() if date is None else date
     rules = _RULES.format(seen=" and ".join(f"`{name}`" for name in SEEN))
     head = _HEAD.format(

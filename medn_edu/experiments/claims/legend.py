@@ -41,24 +41,7 @@ UNITS = {
 
 
 def margins(claims: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the papers' words are taken to mean.
-
-    Parameters
-    ----------
-    claims : mapping of str to Claim
-        The claims by id; the margins of some words are those of the claims that use them.
-
-    Returns
-    -------
-    dict
-        By word, or words.
-
-    Examples
-    --------
-    >>> from medn_edu.experiments.claims import CLAIMS
-    >>> margins(CLAIMS)['"slightly"']
-    'by more than 0 and at most 1 point'
-    """
+    """Return what the papers' words are taken to mean."""
     stable, quick = claims["l1m3n-5.3.2-h"].rule, claims["l1m3n-5.3.2-i"].rule
     half, double = claims["medn-7.3-b"].rule.rules[0], claims["l1m3n-5.1-n"].rule
     return {

@@ -40,18 +40,7 @@ class Rule(ABC):
     """What all rules have in common."""
 
     def decide(self, rows: Sequence[Row]) -> Verdict:
-        """Judge a claim by the rows of a study.
-
-        Parameters
-        ----------
-        rows : sequence of rows
-            Results of the study.
-
-        Returns
-        -------
-        Verdict
-            What the rows say; not tested yet where they lack what the rule needs.
-        """
+        """Judge a claim by the rows of a study."""
         try:
             return self._verdict(rows)
         except TooLittleError as lack:
@@ -115,15 +104,9 @@ class InPairs(Rule):
 
 @dataclass(frozen=True)
 class Untested(Rule):
-    """No rule: nothing in this package tests the sentence.
+    """No rule: nothing in this package tests the sentence."""
 
-    Parameters
-    ----------
-    why : str
-        What is missing.
-    """
-
-    why: str
+    why: str  # what is missing
 
     def _verdict(self, rows: Sequence[Row]) -> Verdict:
         raise TooLittleError(self.why)
@@ -135,13 +118,7 @@ class Untested(Rule):
 
 @dataclass(frozen=True)
 class AllOf(Rule):
-    """Several rules, of which all must hold.
-
-    Parameters
-    ----------
-    rules : tuple of rules
-        The parts.
-    """
+    """Several rules, of which all must hold."""
 
     rules: tuple[Any, ...]
 
@@ -158,11 +135,6 @@ class EitherOf(Rule):
     """Several readings of one sentence: the paper leaves open which is meant.
 
     It says what all readings agree on; where they do not, it is mixed.
-
-    Parameters
-    ----------
-    rules : tuple of rules
-        The readings.
     """
 
     rules: tuple[Any, ...]
@@ -189,18 +161,7 @@ _ROLES = (
 
 
 def model_names(rule: Any) -> Iterator[str]:
-    """Yield the models, or algorithms, that a rule reads.
-
-    Parameters
-    ----------
-    rule : object
-        A rule.
-
-    Yields
-    ------
-    str
-        Names, the generating model left out.
-    """
+    """Yield the models, or algorithms, that a rule reads."""
     for role in _ROLES:
         names = getattr(rule, role, ())
         names = (names,) if isinstance(names, str) else names
@@ -216,27 +177,7 @@ def model_names(rule: Any) -> Iterator[str]:
 def scores_with(
     rows: Sequence[Row], models: Names, quantity: str = "error", *, against: str = "n_train"
 ) -> Scores:
-    """Return scores that have all of some models.
-
-    Parameters
-    ----------
-    rows : sequence of rows
-        Results of a study.
-    models : tuple of str
-        Names of models.
-    quantity, against : str
-        As in `claims.scores.scores_of`.
-
-    Returns
-    -------
-    dict
-        Scores by model, as from there.
-
-    Raises
-    ------
-    TooLittleError
-        If the table lacks a model.
-    """
+    """Return scores that have all of some models."""
     if GENERATOR not in models:  # whose error stands in the rows of all others
         rows = [row for row in rows if row["model"] in models]
     scores = scores_of(rows, quantity, against=against)
@@ -247,99 +188,27 @@ def scores_with(
 
 
 def known(found: _Found | None, lack: str) -> _Found:
-    """Return what was found, if it was.
-
-    Parameters
-    ----------
-    found : object or None
-        Such as an `Estimate`, None where there are too few units for one.
-    lack : str
-        What is missing then.
-
-    Returns
-    -------
-    object
-        The same.
-
-    Raises
-    ------
-    TooLittleError
-        If it is None.
-    """
+    """Return what was found, if it was."""
     if found is None:
         raise TooLittleError(lack)
     return found
 
 
 def too_few(*models: str) -> str:
-    """Say that fewer than three units can be compared.
-
-    Parameters
-    ----------
-    *models : str
-        Names of models.
-
-    Returns
-    -------
-    str
-        A sentence, for `known`.
-
-    Examples
-    --------
-    >>> too_few("CRF", "M3N")
-    'fewer than three units of CRF and M3N.'
-    """
+    """Say that fewer than three units can be compared."""
     return f"fewer than three units of {listed(tuple(dict.fromkeys(models)))}."
 
 
 def mean_of(units: Mapping[Any, float]) -> float:
-    """Return the mean over units.
-
-    Parameters
-    ----------
-    units : mapping of unit to float
-        A value for each.
-
-    Returns
-    -------
-    float
-        The mean; not a number where there are none.
-    """
+    """Return the mean over units."""
     return float(np.mean(list(units.values()))) if units else float("nan")
 
 
 def listed(models: Names) -> str:
-    """Return names as in a sentence.
-
-    Parameters
-    ----------
-    models : tuple of str
-        Names of models.
-
-    Returns
-    -------
-    str
-        With commas, and "and" before the last.
-
-    Examples
-    --------
-    >>> listed(("CRF", "M3N", "LapMEDN"))
-    'CRF, M3N and LapMEDN'
-    """
+    """Return names as in a sentence."""
     return " and ".join([", ".join(models[:-1]), models[-1]] if len(models) > 1 else models)
 
 
 def points_text(value: float) -> str:
-    """Return a number of points as a text.
-
-    Parameters
-    ----------
-    value : float
-        The number.
-
-    Returns
-    -------
-    str
-        Such as "2 points".
-    """
+    """Return a number of points as a text."""
     return f"{value:g} point" + ("" if value == 1 else "s")

@@ -34,15 +34,7 @@ _N_SEQUENCES = 1000
 
 
 class Estimate(NamedTuple):
-    """A number computed from a table, and where it lies at 95 %.
-
-    Parameters
-    ----------
-    value : float
-        The number.
-    low, high : float
-        Ends of its interval.
-    """
+    """A number computed from a table, and where it lies at 95 %."""
 
     value: float
     low: float
@@ -55,30 +47,7 @@ class Estimate(NamedTuple):
 
 
 def scores_of(rows: Iterable[Row], quantity: str = "error", *, against: str = "n_train") -> Scores:
-    """Return the scores of each model, by setting and unit, in per cent.
-
-    Parameters
-    ----------
-    rows : iterable of rows
-        Results of a study.
-    quantity : str
-        ``"error"``, of labels, or ``"nonzero"``, the share of weights that are not zero.
-    against : str
-        What makes the settings: ``"n_train"``, or ``"constant"``, the one that varies among the
-        parameters of a model.
-
-    Returns
-    -------
-    dict
-        ``scores[model][setting][unit]``.  The generating model stands among the models where the table
-        knows its error.
-
-    Examples
-    --------
-    >>> rows = [{"data": "ocr-100", "fold": 3, "model": "M3N", "error": 0.25}]
-    >>> scores_of(rows)
-    {'M3N': {(0, 100.0): {(0, 3): 25.0}}}
-    """
+    """Return the scores of each model, by setting and unit, in per cent."""
     found: dict[str, dict[Setting, dict[Unit, list[float]]]] = {}
     rows = list(rows)
     varied = _varied(rows) if against == "constant" else {}
@@ -157,22 +126,7 @@ def paired(
     second: Mapping[Setting, Mapping[Unit, float]],
     wanted: Callable[[Setting], bool] = lambda setting: True,
 ) -> tuple[dict[Unit, float], dict[Setting, float]]:
-    """Return how much two models differ, second minus first, on the same data.
-
-    Parameters
-    ----------
-    first, second : mapping
-        Scores of the two models by setting and unit.
-    wanted : callable
-        Which settings count.
-
-    Returns
-    -------
-    by_unit : dict
-        The mean over settings for each unit.
-    by_setting : dict
-        The mean over units for each setting.
-    """
+    """Return how much two models differ, second minus first, on the same data."""
     by_unit: dict[Unit, list[float]] = {}
     by_setting: dict[Setting, list[float]] = {}
     for setting in sorted(set(first) & set(second)):
@@ -189,25 +143,7 @@ def paired(
 
 
 def mean_interval(values: Sequence[float] | np.ndarray) -> Estimate | None:
-    """Return a mean and where it lies, by Student's t at 95 %.
-
-    Parameters
-    ----------
-    values : sequence of float
-        One value per unit.
-
-    Returns
-    -------
-    Estimate or None
-        Mean, lower and upper end; None for fewer than three units.
-
-    Examples
-    --------
-    >>> mean_interval([1.0, 2.0, 3.0])[0]
-    2.0
-    >>> mean_interval([1.0, 2.0]) is None
-    True
-    """
+    """Return a mean and where it lies, by Student's t at 95 %."""
     values = np.asarray(values, dtype=float)
     if len(values) < _MIN_UNITS:
         return None
@@ -219,24 +155,7 @@ def mean_interval(values: Sequence[float] | np.ndarray) -> Estimate | None:
 def difference_interval(
     first: tuple[float, float, int], second: tuple[float, float, int]
 ) -> Estimate | None:
-    """Return how much two means of independent units differ, second minus first, by Welch's t at 95 %.
-
-    Parameters
-    ----------
-    first, second : tuple of mean, standard deviation, number of units
-        The two groups.
-
-    Returns
-    -------
-    Estimate or None
-        Difference, lower and upper end; None for fewer than three units in a group.
-
-    Examples
-    --------
-    >>> low, high = difference_interval((1.0, 0.1, 10), (2.0, 0.1, 10))[1:]
-    >>> 0.9 < low < 1 < high < 1.1
-    True
-    """
+    """Return the difference of two means of independent units, second minus first (Welch, 95 %)."""
     if min(first[2], second[2]) < _MIN_UNITS:
         return None
     parts = [deviation**2 / number for _, deviation, number in (first, second)]
@@ -251,28 +170,7 @@ def difference_interval(
 
 
 def jackknife(statistic: Callable[[np.ndarray], float], n_units: int) -> Estimate | None:
-    """Return a statistic that is no mean and where it lies, leaving one unit out at a time.
-
-    Parameters
-    ----------
-    statistic : callable
-        ``statistic(kept)`` computes it from the units whose numbers are given.
-    n_units : int
-        How many there are.
-
-    Returns
-    -------
-    Estimate or None
-        The statistic of all units, lower and upper end at 95 % by Student's t; None for fewer than
-        three units.
-
-    Examples
-    --------
-    >>> values = np.array([1.0, 2.0, 3.0])
-    >>> whole = jackknife(lambda kept: values[kept].mean(), 3)
-    >>> np.allclose(whole, mean_interval(values))  # of a mean it is the same
-    True
-    """
+    """Return a statistic that is no mean and where it lies, leaving one unit out at a time."""
     if n_units < _MIN_UNITS:
         return None
     every = np.arange(n_units)

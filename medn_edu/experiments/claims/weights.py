@@ -41,17 +41,10 @@ class SmallIrrelevant(OneByOne):
     """Average weights of irrelevant features are small against those of relevant ones.
 
     The effect is the mean size of the irrelevant ones in per cent of that of the relevant ones.
-
-    Parameters
-    ----------
-    models : tuple of str
-        Names of models.
-    at_most : float
-        How many per cent.
     """
 
-    models: Names
-    at_most: float = 10.0
+    models: Names  # names of models
+    at_most: float = 10.0  # how many per cent
 
     def _names(self) -> Names:
         return self.models
@@ -77,21 +70,12 @@ class LargerWeights(InPairs):
     """Average weights of some models are larger than those of others.
 
     The effect is the logarithm, to base 2, of how many times as large they are on average.
-
-    Parameters
-    ----------
-    larger, smaller : tuple of str
-        Names of models.
-    part : str
-        ``"relevant"``, ``"irrelevant"`` or ``"all"`` features.
-    factor : float
-        How many times as large at least.
     """
 
     larger: Names
     smaller: Names
-    part: str
-    factor: float = 1.0
+    part: str  # ``"relevant"``, ``"irrelevant"`` or ``"all"`` features
+    factor: float = 1.0  # how many times as large at least
 
     def _sides(self) -> tuple[Names, Names]:
         return self.larger, self.smaller
@@ -121,11 +105,6 @@ class MoreLargeWeights(InPairs):
 
     A weight is large if it is at least a tenth of the model's own largest average weight.  The effect is
     how many more there are, of 200.
-
-    Parameters
-    ----------
-    more, fewer : tuple of str
-        Names of models.
     """
 
     more: Names
@@ -155,20 +134,13 @@ class SimilarWeights(InPairs):
     """Average weights of relevant features are alike in some models and others.
 
     The effect is the correlation of these 60 weights.
-
-    Parameters
-    ----------
-    first, second : tuple of str
-        Names of models.
-    at_least : float
-        Correlation.
     """
 
     _joint: ClassVar[str] = "and"
 
     first: Names
     second: Names
-    at_least: float = 0.9
+    at_least: float = 0.9  # correlation
 
     def _sides(self) -> tuple[Names, Names]:
         return self.first, self.second
@@ -193,17 +165,10 @@ class AllNonZero(OneByOne):
     """No average weight is zero, or some are.
 
     The effect is how many are, of 200; a count over all parts has no interval.
-
-    Parameters
-    ----------
-    models : tuple of str
-        Names of models.
-    yes : bool
-        Whether none is; otherwise at least a tenth is.
     """
 
-    models: Names
-    yes: bool = True
+    models: Names  # names of models
+    yes: bool = True  # whether none is; otherwise at least a tenth is
 
     def _names(self) -> Names:
         return self.models
@@ -234,14 +199,9 @@ class EqualVariances(OneByOne):
     one label or at the other, so that differences of the two functions cancel.  So the variances are the
     same just where the means are opposite numbers.  The effect is at how many features they are not,
     in any part, by more than a unit of the last of five digits, to which they are kept.
-
-    Parameters
-    ----------
-    models : tuple of str
-        Names of models with variances.
     """
 
-    models: Names
+    models: Names  # names of models with variances
 
     def _names(self) -> Names:
         return self.models
@@ -276,17 +236,10 @@ class UnlikeTruth(OneByOne):
     them nearest to the true ones.  The norm is that of ten sums and of 70 contrasts that are truly zero:
     so the distance, which is the effect, is that of the scores which the two models give to labels, by
     root mean squares.
-
-    Parameters
-    ----------
-    models : tuple of str
-        Names of models.
-    above : float
-        Distance from the true contrasts, in per cent of their norm.
     """
 
-    models: Names
-    above: float = 50.0
+    models: Names  # names of models
+    above: float = 50.0  # distance from the true contrasts, in per cent of their norm
 
     def _names(self) -> Names:
         return self.models
@@ -326,17 +279,9 @@ class GroupedVariances(OneByOne):
     The intraclass correlation of the variances' logarithms compares the spread between groups of three
     with that within: 1 if the members of each group agree, 0 if they agree no more than any features.
     The effect is that of the relevant groups, or of the irrelevant ones.
-
-    Parameters
-    ----------
-    model : str
-        A model with variances.
-    irrelevant : bool
-        False: relevant groups agree, more than threes of irrelevant features do.  True: these threes
-        agree by a half at most.
     """
 
-    model: str
+    model: str  # a model with variances
     irrelevant: bool = False
 
     def _names(self) -> Names:

@@ -31,38 +31,6 @@ class BothLaplaceMEDNs(BaseEstimator):
     """The Laplace MEDN, exactly and by Algorithm 1, trained on the same samples.
 
     It predicts by the exact solution.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Price of margin violations.
-    lam : float, default=36.0
-        The Laplace prior's ``lam``.
-    tol : float, default=0.001
-        Relative gap of the exact solution, of the limit and of each quadratic program.
-    max_iter : int, default=5000
-        Largest number of passes for each of them.
-    random_state : int, default=0
-        Order in which samples are visited.
-
-    Attributes
-    ----------
-    result_, limit_ : SolveResult
-        The exact solution, and what the iterations of Algorithm 1 approach.
-    limit_primal_ : float
-        The exact problem's primal value at the limit.
-    trail_ : list of SolveResult
-        What Algorithm 1 has found after each of the `ITERATIONS`, certified as solutions of the exact
-        problem.
-
-    Examples
-    --------
-    >>> model = BothLaplaceMEDNs(lam=36.0).fit([np.eye(2)] * 2, ["ab", "ab"])
-    >>> len(model.trail_), model.predict([np.eye(2)])[0]
-    (6, array(['a', 'b'], dtype='<U1'))
-    >>> distance = np.abs(model.trail_[-1].weights - model.limit_.weights).max()
-    >>> bool(distance < 0.01 < np.abs(model.trail_[-1].weights - model.weights_).max())
-    True
     """
 
     def __init__(
@@ -80,20 +48,7 @@ class BothLaplaceMEDNs(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train in both ways.
-
-        Parameters
-        ----------
-        X : list of samples
-            The samples.
-        y : list of label sequences
-            Their labels.
-
-        Returns
-        -------
-        self
-            The trained model.
-        """
+        """Train in both ways."""
         samples = pack(X)
         codes, self.classes_ = encode_labels(y, samples)
         data = label_samples(samples, codes, forbidden_to_allowed(None, self.classes_))
@@ -131,20 +86,7 @@ class BothLaplaceMEDNs(BaseEstimator):
         return self.result_.weights
 
     def predict(self, X: Any, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the best labelling of each sample.
-
-        Parameters
-        ----------
-        X : list of samples
-            Samples with the feature width of training.
-        weights : ndarray of shape (n_weights,), optional
-            The weights to predict with; those of the exact solution unless given.
-
-        Returns
-        -------
-        ndarray of object, shape (n_samples,)
-            One array of labels per sample.
-        """
+        """Return the best labelling of each sample."""
         samples = pack(X, n_features=self.weight_shape_.n_features)
         both = self.weight_shape_.split(self.weights_ if weights is None else weights)
         codes, _ = best_labelling(Potentials.of_weights(samples, *both))

@@ -43,27 +43,7 @@ _N_POINTS = 121
 
 
 def run_curves(study: CurveStudy, folder: Path, *, vectors: bool = False) -> list[dict[str, Any]]:
-    """Compute the curves of a study and save table, figure and caption, and how long it took.
-
-    Parameters
-    ----------
-    study : CurveStudy
-        The study.
-    folder : Path
-        Where to; it must exist.
-    vectors : bool, default=False
-        Whether to draw the figure as SVG, too, where that is small.
-
-    Returns
-    -------
-    list of dict
-        The rows of the table.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written.
-    """
+    """Compute the curves of a study and save table, figure and caption, and how long it took."""
     start, cpu_start = time.monotonic(), time.process_time()
     rows = study.rows()
     spent = {"seconds": time.monotonic() - start, "cpu_seconds": time.process_time() - cpu_start}

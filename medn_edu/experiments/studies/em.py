@@ -17,24 +17,6 @@ SMALL = 1e-4
 
 
 def l1_em(lam: float, **parameters: Any) -> L1M3N:
-    """Return L1-M3N by EM, with quadratic programs to a gap of 1 %.
-
-    Parameters
-    ----------
-    lam : float
-        The paper's constant.
-    **parameters
-        Further settings.
-
-    Returns
-    -------
-    L1M3N
-        Untrained.
-
-    Examples
-    --------
-    >>> l1_em(400.0, C=1.0).threshold
-    0.2
-    """
+    """Return L1-M3N by EM, with quadratic programs to a gap of 1 %."""
     options = {"solver": "em", "threshold": math.sqrt(SMALL * lam), "tol": 1e-2, **parameters}
     return L1M3N(lam=lam, verbose=0, **options)

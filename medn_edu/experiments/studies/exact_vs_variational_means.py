@@ -45,54 +45,20 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Group:
-    """The fits with the same kind of data, the same ``C`` and the same ``lam``.
+    """The fits with the same kind of data, the same ``C`` and the same ``lam``."""
 
-    Parameters
-    ----------
-    data : str
-        Kind of data.
-    C, lam : float
-        The constants.
-    rows : list of dict
-        The fits.
-    """
-
-    data: str
+    data: str  # kind of data
     C: float
     lam: float
     rows: list[dict[str, Any]]
 
     def at(self, place: int, name: str) -> np.ndarray:
-        """Return what the fits have at a place of `ITERATIONS`, or behind them, in the limit.
-
-        Parameters
-        ----------
-        place : int
-            Number of the entry; -1 is the limit.
-        name : str
-            The quantity, as for `values_of`.
-
-        Returns
-        -------
-        ndarray of shape (n_fits,)
-            One value per fit.
-        """
+        """Return what the fits have at a place of `ITERATIONS`, or behind them, in the limit."""
         return np.array([values_of(row, name)[place] for row in self.rows])
 
 
 def groups_of(rows: Iterable[dict[str, Any]]) -> list[Group]:
-    """Return the fits that did not fail, by kind of data and constants.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Results.
-
-    Returns
-    -------
-    list of Group
-        Sorted.
-    """
+    """Return the fits that did not fail, by kind of data and constants."""
     found: dict[tuple[str, float, float], list[dict[str, Any]]] = {}
     for row in rows:
         if row.get("errors"):  # a failed fit has none
@@ -103,21 +69,7 @@ def groups_of(rows: Iterable[dict[str, Any]]) -> list[Group]:
 
 
 def values_of(row: dict[str, Any], name: str) -> list[float]:
-    """Return a quantity along the iterations, and in the limit.
-
-    Parameters
-    ----------
-    row : dict
-        A row of the results.
-    name : {"excess", "error_difference", "distance", "correlation", "limit_distance", "gap"}
-        The quantity.
-
-    Returns
-    -------
-    list of float
-        One value for each entry of `ITERATIONS` and, last, the limit's, which is not a number for the
-        gap.
-    """
+    """Return a quantity along the iterations, and in the limit."""
     if name == "excess":
         primals = [*numbers_of(row["primals"]), row["limit_primal"]]
         return [value / row["primal"] - 1 for value in primals]
@@ -131,34 +83,12 @@ def values_of(row: dict[str, Any], name: str) -> list[float]:
 
 
 def numbers_of(text: str) -> list[float]:
-    """Return the numbers of a text.
-
-    Parameters
-    ----------
-    text : str
-        Numbers with spaces between them.
-
-    Returns
-    -------
-    list of float
-        The numbers.
-    """
+    """Return the numbers of a text."""
     return [float(word) for word in text.split()]
 
 
 def table_of(groups: Iterable[Group]) -> list[dict[str, Any]]:
-    """Return means and deviations, a line for each number of iterations and one for the limit.
-
-    Parameters
-    ----------
-    groups : iterable of Group
-        The fits.
-
-    Returns
-    -------
-    list of dict
-        Lines with the columns `COLUMNS`; what is not known at the limit is left out there.
-    """
+    """Return means and deviations, a line for each number of iterations and one for the limit."""
     lines = []
     for group in groups:
         for place, number in enumerate((*ITERATIONS, "limit")):

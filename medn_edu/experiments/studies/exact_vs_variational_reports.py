@@ -55,15 +55,7 @@ _ROWS = {
 
 
 def draw_variational(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw distance, excess and difference of errors against iterations, by data and ``C``.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of ``exact-vs-variational``.
-    path : Path
-        File to write.
-    """
+    """Draw distance, excess and difference of errors against iterations, by data and ``C``."""
     groups = groups_of(rows)
     panels = sorted({(group.data, group.C) for group in groups}) or [(OCR, 1.0)]
     figure = new_figure(max(2.9 * len(panels) + 0.6, 6.5), 8.0)
@@ -139,15 +131,7 @@ def _note(groups: Sequence[Group]) -> str:
 
 
 def draw_kept_weights(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw one fit's weights: against the exact ones, and against their natural parameters.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of ``exact-vs-variational``, of which one has the weights.
-    path : Path
-        File to write.
-    """
+    """Draw one fit's weights: against the exact ones, and against their natural parameters."""
     shown = [row for row in rows if row.get("exact_weights")]
     figure = new_figure(10, 4.8)
     with styled():
@@ -208,20 +192,7 @@ def _draw_limits(ax: Any, lam: float, reach: float) -> None:
 
 
 def report_variational(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    """Sum ``exact-vs-variational`` up.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Its results.
-    scale : str
-        Scale of the run.
-
-    Returns
-    -------
-    Report
-        Means over sets, and how far the iterations are from the exact solution and from their limit.
-    """
+    """Sum ``exact-vs-variational`` up."""
     groups = groups_of(rows)
     table = table_of(groups)
     head = (

@@ -46,15 +46,7 @@ _PANELS = (("cutting plane", "path"), ("sub-gradient", "online sub-gradient"), (
 
 
 def draw_l1(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw L1-M3N Fig. 5 and 6: errors and times against each method's constant.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of ``l1m3n-algorithms``, with times.
-    path : Path
-        File to write.
-    """
+    """Draw L1-M3N Fig. 5 and 6: errors and times against each method's constant."""
     groups = groups_of(rows)
     shown = [data for data in TITLES if any(key[0] == data for key in groups)]
     figure = new_figure(max(5.6 * len(shown), 8), 5.8)
@@ -143,20 +135,7 @@ def _note(groups: dict[tuple[str, str, float], list[dict[str, Any]]]) -> str:
 
 
 def report_l1(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    """Sum ``l1m3n-algorithms`` up.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Its results, with times.
-    scale : str
-        Scale of the run.
-
-    Returns
-    -------
-    Report
-        Table 1, ours next to the paper's, and means over folds.
-    """
+    """Sum ``l1m3n-algorithms`` up."""
     table = table_1(rows)
     cells = [_cells(line) for line in table]
     text = text_table(

@@ -34,29 +34,13 @@ _N_FEATURES, _N_RELEVANT, _N_LABELS = 100, 30, 2  # of the chains
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A way to train L1-M3N, with the constants it is tried with.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    parameter : str
-        The constant that is varied.
-    label : str
-        What stands at the axis of the constant.
-    constants : dict from str to tuple of float
-        Values for each data set.
-    printed : tuple of float
-        What Table 1 prints for those of the synthetic set.
-    irrelevant, total : tuple of int
-        The numbers of Table 1; empty for an algorithm that is not in it.
-    """
+    """A way to train L1-M3N, with the constants it is tried with."""
 
     name: str
-    parameter: str
-    label: str
-    constants: dict[str, tuple[float, ...]]
-    printed: tuple[float, ...]
+    parameter: str  # the constant that is varied
+    label: str  # what stands at the axis of the constant
+    constants: dict[str, tuple[float, ...]]  # values for each data set
+    printed: tuple[float, ...]  # what Table 1 prints for those of the synthetic set
     irrelevant: tuple[int, ...] = ()
     total: tuple[int, ...] = ()
 
@@ -112,46 +96,12 @@ ALGORITHMS = {
 
 
 def mask_of(flags: np.ndarray) -> str:
-    """Write yes and no, one bit each, as hexadecimal digits.
-
-    Parameters
-    ----------
-    flags : ndarray of bool
-        Yes or no.
-
-    Returns
-    -------
-    str
-        The text of a cell.
-
-    Examples
-    --------
-    >>> mask_of(np.array([True, False, False, True]))
-    '0x90'
-    """
+    """Write yes and no, one bit each, as hexadecimal digits."""
     return "0x" + np.packbits(flags).tobytes().hex()
 
 
 def flags_of(mask: str, size: int) -> np.ndarray:
-    """Read what `mask_of` wrote.
-
-    Parameters
-    ----------
-    mask : str
-        The text.
-    size : int
-        How many flags there are.
-
-    Returns
-    -------
-    ndarray of bool, shape (size,)
-        Yes or no.
-
-    Examples
-    --------
-    >>> flags_of("0x90", 4).tolist()
-    [True, False, False, True]
-    """
+    """Read what `mask_of` wrote."""
     bits = np.frombuffer(bytes.fromhex(mask.removeprefix("0x")), dtype=np.uint8)
     return np.unpackbits(bits, count=size).astype(bool)
 
@@ -162,18 +112,7 @@ def _constant(row: dict[str, Any]) -> float:
 
 
 def groups_of(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str, float], list[dict[str, Any]]]:
-    """Return the fits of each data set, algorithm and constant, in the order of the study.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Results.
-
-    Returns
-    -------
-    dict from (data, algorithm, constant) to list of dict
-        The rows.
-    """
+    """Return the fits of each data set, algorithm and constant, in the order of the study."""
     found: dict[tuple[str, str, float], list[dict[str, Any]]] = {}
     for row in rows:
         found.setdefault((row["data"], row["model"], _constant(row)), []).append(row)
@@ -191,18 +130,7 @@ COLUMNS = (
 
 
 def table_1(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return means over folds and counts of non-zero average weights, next to the paper's.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results with times.
-
-    Returns
-    -------
-    list of dict
-        One row per data set, algorithm and constant.  The counts are there for the synthetic set.
-    """
+    """Return means over folds and counts of non-zero average weights, next to the paper's."""
     return [_line(*key, group) for key, group in groups_of(rows).items()]
 
 

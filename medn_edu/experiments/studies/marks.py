@@ -42,17 +42,9 @@ _LEAST = 1.0  # what a change is relative to, at least
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """Weights on the way.
+    """Weights on the way."""
 
-    Parameters
-    ----------
-    n_passes : int
-        After how many passes.
-    weights : ndarray of shape (n_weights,)
-        The weights.
-    """
-
-    n_passes: int
+    n_passes: int  # after how many passes
     weights: np.ndarray
 
 
@@ -60,38 +52,6 @@ class TracedCRF(CRF):
     """A `CRF` that notes its weights where marks are first reached, and ends when all are.
 
     Without a penalty it uses the curvature all the same.
-
-    Parameters
-    ----------
-    penalty : {"l2", "l1", None}, default="l2"
-        Penalty on the weights.
-    lam : float, default=1.0
-        Its strength.
-    forbidden : collection of pairs, or dict from edge type to pairs, optional
-        Transitions that never occur.
-    tol : float, default=1e-4
-        Not looked at.
-    max_iter : int, default=1000
-        Largest number of iterations.
-    warm_start : bool, default=False
-        Not looked at: training starts from zeros.
-    n_jobs : int, default=1
-        Threads for sweeps over all samples.
-    verbose : int, default=1
-        Not looked at.
-
-    Attributes
-    ----------
-    at_change_, at_loss_ : list of Mark or None
-        Weights where the relative change was first at most each of `CHANGES`, and the negative
-        log-likelihood at most each of `LOSSES`; None where that did not happen.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> model = TracedCRF(penalty=None).fit([np.eye(2), np.eye(2)[::-1]], ["ab", "ba"])
-    >>> sum(mark is not None for mark in model.at_loss_)
-    22
     """
 
     def _solve(self, problem: Any, start: SolveResult | None) -> SolveResult:
@@ -152,34 +112,7 @@ class _Marks:
 
 
 class PlainCRF(TracedCRF):
-    """The same, by solvers that guess no curvature: OWL-QN for the L1 penalty, otherwise L-BFGS.
-
-    Parameters
-    ----------
-    penalty : {"l2", "l1", None}, default="l2"
-        Penalty on the weights.
-    lam : float, default=1.0
-        Its strength.
-    forbidden : collection of pairs, or dict from edge type to pairs, optional
-        Transitions that never occur.
-    tol : float, default=1e-4
-        Not looked at.
-    max_iter : int, default=1000
-        Largest number of iterations.
-    warm_start : bool, default=False
-        Not looked at: training starts from zeros.
-    n_jobs : int, default=1
-        Threads for sweeps over all samples.
-    verbose : int, default=1
-        Not looked at.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> model = PlainCRF(penalty=None).fit([np.eye(2), np.eye(2)[::-1]], ["ab", "ba"])
-    >>> model.at_loss_[-1] is not None
-    True
-    """
+    """The same, by solvers that guess no curvature: OWL-QN for the L1 penalty, otherwise L-BFGS."""
 
     def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
         if problem.elastic_net.l1 > 0:

@@ -140,20 +140,7 @@ def _constants(name: str, n_words: int) -> tuple[tuple[str, float], ...]:
 
 
 def grid_errors(spec: FitSpec, model: Any) -> dict[str, Any]:
-    """Note the errors of a model that chooses its constants, for each point of the grid.
-
-    Parameters
-    ----------
-    spec : FitSpec
-        The fit.
-    model : object
-        What it has trained.
-
-    Returns
-    -------
-    dict
-        The column ``grid_errors``; nothing for a model that does not choose.
-    """
+    """Note the errors of a model that chooses its constants, for each point of the grid."""
     del spec
     if not isinstance(model, Selected):
         return {}

@@ -373,31 +373,7 @@ _LABELS = {
 
 
 def error_table(few: Iterable[dict[str, Any]], full: Iterable[dict[str, Any]]) -> str:
-    """Return the README's table of test errors with chosen constants.
-
-    Parameters
-    ----------
-    few, full : iterable of dict
-        Rows of the studies ``ocr`` and ``ocr-full``, for example from
-        `medn_edu.experiments.stored.stored_rows`.
-
-    Returns
-    -------
-    str
-        In Markdown: a line for each model; means over folds, standard deviations where there are
-        several, and constants that were chosen or given.
-
-    Examples
-    --------
-    >>> rows = [
-    ...     {"data": "ocr-100", "model": "M3N", "parameters": "C=0.1", "error": error}
-    ...     for error in (0.25, 0.35)
-    ... ]
-    >>> print(error_table(rows, [{**rows[0], "data": "ocr-rest", "parameters": "C=0.3"}]), end="")
-    | test error | 100 words | 250 words | folds 1–9 |
-    | --- | --- | --- | --- |
-    | M3N | 0.300 ± 0.071, C = 0.1 | – | 0.250, C = 0.3 |
-    """
+    """Return the README's table of test errors with chosen constants."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in (*few, *full):
         if row.get("error") is not None:

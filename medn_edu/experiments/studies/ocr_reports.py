@@ -77,15 +77,7 @@ def _drawn(rows: Iterable[dict[str, Any]], models: Sequence[str]) -> list[dict[s
 
 
 def draw_ocr(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw MEDN Fig. 7: errors against the number of words, in two ways to have constants.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of ``ocr``.
-    path : Path
-        File to write.
-    """
+    """Draw MEDN Fig. 7: errors against the number of words, in two ways to have constants."""
     figure = new_figure(12.5, 8.6)
     panels = []
     with styled():
@@ -152,20 +144,7 @@ _COLUMNS = (
 
 
 def report_ocr(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    """Sum ``ocr`` up.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Its results.
-    scale : str
-        Scale of the run.
-
-    Returns
-    -------
-    Report
-        Means over folds, chosen constants, trends and comparisons.
-    """
+    """Sum ``ocr`` up."""
     table = [
         line
         for kind, models in (("papers'", PAPERS_MODELS), ("chosen", ("CRF", *GRIDS)))
@@ -206,18 +185,7 @@ _DIFFERENCES = (
 
 
 def bullets(texts: Iterable[str]) -> str:
-    """Return texts as a list in Markdown.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        One for each item.
-
-    Returns
-    -------
-    str
-        Lines of at most 96 characters.
-    """
+    """Return texts as a list in Markdown."""
     return "\n".join(textwrap.fill(f"* {text}", 96, subsequent_indent="  ") for text in texts)
 
 
@@ -232,25 +200,7 @@ def _lines(rows: Sequence[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 def summary_line(
     model: str, n_words: int, group: Sequence[dict[str, Any]], kind: str
 ) -> dict[str, Any]:
-    """Sum up the fits of one model to one kind of data.
-
-    Parameters
-    ----------
-    model : str
-        Its name.
-    n_words : int
-        How many words trained.
-    group : sequence of dict
-        The rows.
-    kind : str
-        Where the constants are from.
-
-    Returns
-    -------
-    dict
-        A line of the study's table: mean errors, their standard deviation over folds, the largest
-        duality gap, constants.
-    """
+    """Sum up the fits of one model to one kind of data."""
 
     def values(column: str) -> list[float]:
         return [row[column] for row in group if row.get(column) is not None]
@@ -272,25 +222,7 @@ def summary_line(
 
 
 def is_at_end(grid: Grid, parameters: str) -> bool:
-    """Say whether a chosen constant is the first or the last of its grid.
-
-    Parameters
-    ----------
-    grid : tuple of (parameter, values)
-        What it was chosen from.
-    parameters : str
-        Constants of a fit, as in its row.
-
-    Returns
-    -------
-    bool
-        False as well for constants that the grid does not know.
-
-    Examples
-    --------
-    >>> is_at_end((("C", (0.1, 0.2, 0.3)),), "C=0.1 epsilon=0.5")
-    True
-    """
+    """Say whether a chosen constant is the first or the last of its grid."""
     known = dict(read_constants(parameters))
     return any(known.get(name) in (values[0], values[-1]) for name, values in grid)
 
@@ -305,18 +237,7 @@ def _error_cells(table: Sequence[dict[str, Any]], sizes: Sequence[int]) -> list[
 
 
 def with_spread(line: dict[str, Any]) -> str:
-    """Return an error for a table, with the deviation of several.
-
-    Parameters
-    ----------
-    line : dict
-        From `summary_line`.
-
-    Returns
-    -------
-    str
-        For example ``"0.300 ± 0.071"``.
-    """
+    """Return an error for a table, with the deviation of several."""
     deviation = line["error_deviation"]
     return f"{line['error']:.3f}" + ("" if deviation is None else f" ± {deviation:.3f}")
 
@@ -369,24 +290,7 @@ def _ocr_caption(n_fits: int, ends: str, scale: str) -> tuple[str, ...]:
 
 
 def grids_text(grids: Mapping[str, Grid]) -> str:
-    """Say which constants are tried, for models with the same grid at once.
-
-    Parameters
-    ----------
-    grids : mapping of str to tuple of (parameter, values)
-        The grid of each model.
-
-    Returns
-    -------
-    str
-        Without a full stop.
-
-    Examples
-    --------
-    >>> same = (("C", (0.1, 1.0)),)
-    >>> grids_text({"M3N": same, "epsilon-M3N": same, "LapMEDN": (("lam", (9.0, 4.0)),)})
-    'C of M3N and epsilon-M3N 0.1 and 1; lam of LapMEDN 9 and 4'
-    """
+    """Say which constants are tried, for models with the same grid at once."""
     models: dict[Grid, list[str]] = {}
     for name, grid in grids.items():
         models.setdefault(grid, []).append(name)
@@ -401,36 +305,14 @@ _MANY = 10
 
 
 def values_text(values: Sequence[float]) -> str:
-    """Return constants for a sentence, many of them by their ends.
-
-    Parameters
-    ----------
-    values : sequence of float
-        In the order of a grid.
-
-    Returns
-    -------
-    str
-        For example ``"0.1, 0.3 and 1"``.
-    """
+    """Return constants for a sentence, many of them by their ends."""
     if len(values) > _MANY:
         return f"{len(values)} values from {values[0]:g} to {values[-1]:g}"
     return listed([f"{value:g}" for value in values])
 
 
 def listed(texts: Sequence[str]) -> str:
-    """Return texts with commas, and "and" before the last.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        One at least.
-
-    Returns
-    -------
-    str
-        For example ``"M3N, CRF and LapMEDN"``.
-    """
+    """Return texts with commas, and "and" before the last."""
     *first, last = texts
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -453,18 +335,7 @@ def _chosen_text(model: str, parameters: str) -> str:
 
 
 def ends_sentence(texts: Sequence[str]) -> str:
-    """Say which constants were chosen at an end of their grid, if any.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        One for each of them.
-
-    Returns
-    -------
-    str
-        A sentence to append to another.
-    """
+    """Say which constants were chosen at an end of their grid, if any."""
     if not texts:
         return "  No constant was chosen at an end of its grid."
     return f"  Chosen at an end of its grid, others might be better still: {'; '.join(texts)}."

@@ -50,20 +50,7 @@ _COLUMNS = ("model", "lam", "axis", "value", "fits", "error", "error_deviation",
 
 
 def curves(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return mean errors at all marks.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Results.
-
-    Returns
-    -------
-    list of dict
-        One row per model, ``lam`` (None without a penalty), ``axis`` (``"change"`` or ``"loss"``) and
-        ``value`` on it: mean and standard deviation of the test error over the ``fits`` that reached
-        it, and the mean number of passes this took.  Values that none reached are left out.
-    """
+    """Return mean errors at all marks."""
     found = []
     for (name, lam), group in _groups(rows).items():
         for axis, values in _AXES.items():
@@ -91,18 +78,6 @@ def rises(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
     The best moment is the mark, on either axis, at which the mean over folds is lowest, of those that
     all folds reach.  It is known only when the test part has been read, so some of the rise is luck.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Results.
-
-    Returns
-    -------
-    list of dict
-        One row per model and ``lam``: ``lowest`` mean error, reached at ``value`` on ``axis`` after
-        ``n_passes``; mean error at the ``end``; ``rise`` from one to the other and its standard
-        deviation over folds; ``fits``.
     """
     found = []
     for (name, lam), group in _groups(rows).items():
@@ -165,15 +140,7 @@ _LABELS = {"change": "√(1 / relative change)", "loss": "√(1000 / negative lo
 
 
 def draw_overfitting(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw MEDN Fig. 8: errors along training.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of ``ocr-overfitting``.
-    path : Path
-        File to write.
-    """
+    """Draw MEDN Fig. 8: errors along training."""
     points = curves(rows)
     figure = new_figure(10, 7.2)
     with styled():
@@ -229,20 +196,7 @@ def _folds(points: Sequence[dict[str, Any]]) -> str:
 
 
 def report_overfitting(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    """Sum ``ocr-overfitting`` up.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Its results.
-    scale : str
-        Scale of the run.
-
-    Returns
-    -------
-    Report
-        Means over folds, and how much errors rise.
-    """
+    """Sum ``ocr-overfitting`` up."""
     del scale
     points, found = curves(rows), rises(rows)
     headers = [

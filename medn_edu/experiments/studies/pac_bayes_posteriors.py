@@ -39,24 +39,7 @@ _DIVERGENCES = (0.5, 2.0)  # of the further posteriors
 def measure(
     world: World, prior: BoundedPrior, counts: np.ndarray, eta: np.ndarray
 ) -> dict[str, Any]:
-    """Compare Theorem 8 with the error to come.
-
-    Parameters
-    ----------
-    world : World
-        Where the sample is from.
-    prior : BoxPrior or TwoPointPrior
-        The prior.
-    counts : ndarray of shape (n_pairs,)
-        The sample: how often each pair occurs.
-    eta : ndarray of shape (n_weights,)
-        Natural parameter of the tilted prior.
-
-    Returns
-    -------
-    dict
-        Divergence, both errors, the bound and its terms, by their names in the table.
-    """
+    """Compare Theorem 8 with the error to come."""
     sample, kl = margin_sample_of(world, prior, counts, eta), _divergence(prior, eta)
     bound = theorem_8(sample, kl, delta=DELTA)
     return {
@@ -75,24 +58,7 @@ def measure(
 def margin_sample_of(
     world: World, prior: BoundedPrior, counts: np.ndarray, eta: np.ndarray
 ) -> MarginSample:
-    """Return what Theorem 8 asks of a sample under the mean of a tilted prior.
-
-    Parameters
-    ----------
-    world : World
-        Where the sample is from.
-    prior : BoxPrior or TwoPointPrior
-        The prior.
-    counts : ndarray of int, shape (n_pairs,)
-        How often each pair occurs.
-    eta : ndarray of shape (n_weights,)
-        Natural parameter of the tilted prior.
-
-    Returns
-    -------
-    MarginSample
-        Margins with their counts, the bound on scores, the number of labellings.
-    """
+    """Return what Theorem 8 asks of a sample under the mean of a tilted prior."""
     margins = world.margins(prior.mean(eta)[None])[0]
     return MarginSample(margins, world.score_bound(prior.a), world.log_n_labellings, counts)
 
@@ -109,20 +75,7 @@ def measure_steps(
     *,
     m: int | None = None,
 ) -> dict[str, Any]:
-    """Return what other steps of the proof make of it: the paper's m, and Seeger's last step.
-
-    Parameters
-    ----------
-    world, prior, counts, eta
-        As for `measure`.
-    m : int, optional
-        Number of draws for Seeger's last step; the best one, which takes its time, unless given.
-
-    Returns
-    -------
-    dict
-        Both bounds, each with its number of draws.
-    """
+    """Return what other steps of the proof make of it: the paper's m, and Seeger's last step."""
     sample, kl = margin_sample_of(world, prior, counts, eta), _divergence(prior, eta)
     papers = [
         theorem_8(sample, kl, delta=DELTA, gamma=gamma, m=theorem_8_m(sample, kl, gamma))
@@ -141,18 +94,7 @@ def measure_steps(
 def left_out(
     world: World, prior: BoundedPrior, counts: np.ndarray, eta: np.ndarray
 ) -> dict[str, Any]:
-    """Return the least that Theorem 8 would say without its averaging, and without its divergence.
-
-    Parameters
-    ----------
-    world, prior, counts, eta
-        As for `measure`.
-
-    Returns
-    -------
-    dict
-        Both values.
-    """
+    """Return the least that Theorem 8 would say without its averaging, and without its divergence."""
     sample, kl = margin_sample_of(world, prior, counts, eta), _divergence(prior, eta)
     least = float(sample.thresholds()[0])
     one_draw = theorem_8(sample, kl, delta=DELTA, gamma=least, m=1)
@@ -169,21 +111,7 @@ def measure_gibbs(
     eta: np.ndarray,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Bound the Gibbs predictor: with its exact risk on the sample if there is one, else by draws.
-
-    Parameters
-    ----------
-    world, prior, counts, eta
-        As for `measure`.
-    rng : numpy.random.Generator
-        For the draws.
-
-    Returns
-    -------
-    dict
-        Both of its errors, Seeger's bound, and with the box e times that.  With the box the error to
-        come is that of other draws than those which the bound has seen.
-    """
+    """Bound the Gibbs predictor: with its exact risk on the sample if there is one, else by draws."""
     models, mass = gibbs_models(prior, eta, rng)
     others, _ = gibbs_models(prior, eta, rng)
     wrong = world.margins(models) <= 0
@@ -205,24 +133,7 @@ def measure_gibbs(
 def gibbs_models(
     prior: BoundedPrior, eta: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return models that stand for a posterior: all there are, or some that are drawn from it.
-
-    Parameters
-    ----------
-    prior : BoxPrior or TwoPointPrior
-        The prior.
-    eta : ndarray of shape (n_weights,)
-        Natural parameter of the tilted prior.
-    rng : numpy.random.Generator
-        Draws the models, of the box.
-
-    Returns
-    -------
-    models : ndarray of shape (n_models, n_weights)
-        With two points all ``2 ** n_weights`` sign patterns, else 10,000 draws.
-    mass : ndarray of shape (n_models,)
-        Their probabilities.
-    """
+    """Return models that stand for a posterior: all there are, or some that are drawn from it."""
     if isinstance(prior, TwoPointPrior):
         models = prior.a * np.array(list(itertools.product((-1.0, 1.0), repeat=len(eta))))
         return models, tilt(models, np.full(len(models), 1 / len(models)), eta)
@@ -238,54 +149,21 @@ class Posteriors:
     """Many posteriors, each with a threshold and a number of draws that were fixed before the sample.
 
     Whatever these are, Theorem 8 holds for all of them at once.
-
-    Parameters
-    ----------
-    eta : ndarray of shape (n_posteriors, n_weights)
-        Natural parameter of the tilted prior.
-    true_errors : ndarray of shape (n_posteriors,)
-        Their errors to come.
-    wrong, below : ndarray of bool, shape (n_posteriors, n_pairs)
-        Where the margin is not positive, and where it is at most the threshold.
-    extra : ndarray of shape (n_posteriors,)
-        What Theorem 8 adds to the margin loss.
     """
 
-    eta: np.ndarray
-    true_errors: np.ndarray
+    eta: np.ndarray  # natural parameter of the tilted prior
+    true_errors: np.ndarray  # their errors to come
     wrong: np.ndarray
     below: np.ndarray
-    extra: np.ndarray
+    extra: np.ndarray  # what Theorem 8 adds to the margin loss
 
     def rooms(self, counts: np.ndarray) -> np.ndarray:
-        """Return by how much Theorem 8 exceeds the error to come.
-
-        Parameters
-        ----------
-        counts : ndarray of shape (n_draws, n_pairs)
-            Samples of the size that the posteriors were chosen for.
-
-        Returns
-        -------
-        ndarray of shape (n_draws, n_posteriors)
-            Bound minus error; negative where the bound is broken.
-        """
+        """Return by how much Theorem 8 exceeds the error to come."""
         losses = counts @ self.below.T / counts.sum(axis=1, keepdims=True)
         return losses + self.extra - self.true_errors
 
     def training_rooms(self, counts: np.ndarray) -> np.ndarray:
-        """Return by how much the error on the sample exceeds the one to come.
-
-        Parameters
-        ----------
-        counts : ndarray of shape (n_draws, n_pairs)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_draws, n_posteriors)
-            The differences.
-        """
+        """Return by how much the error on the sample exceeds the one to come."""
         return counts @ self.wrong.T / counts.sum(axis=1, keepdims=True) - self.true_errors
 
 
@@ -297,29 +175,7 @@ def posteriors_around(
     n_posteriors: int,
     rng: np.random.Generator,
 ) -> Posteriors:
-    """Return posteriors with divergences from 0.5 to 2, tilted somewhat like a given one.
-
-    Parameters
-    ----------
-    world : World
-        Where samples are from.
-    prior : BoxPrior or TwoPointPrior
-        The prior.
-    eta : ndarray of shape (n_weights,)
-        Its natural parameter in the given posterior.
-    n_samples : int
-        Size of the samples.
-    n_posteriors : int
-        How many.
-    rng : numpy.random.Generator
-        Draws the natural parameters.
-
-    Returns
-    -------
-    Posteriors
-        The posteriors, with the threshold and the number of draws that the probabilities themselves
-        would suggest.
-    """
+    """Return posteriors with divergences from 0.5 to 2, tilted somewhat like a given one."""
     etas = eta + _SPREAD * rng.standard_normal((20 * n_posteriors, len(eta)))
     kl = prior.kl(prior.mean(etas)).sum(axis=1)
     fit = np.flatnonzero((_DIVERGENCES[0] <= kl) & (kl <= _DIVERGENCES[1]))[:n_posteriors]

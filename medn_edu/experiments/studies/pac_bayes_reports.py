@@ -51,15 +51,7 @@ _ONE, _MANY = "MEDN", "worst of all"
 
 
 def draw_sizes(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw the bounds over N.
-
-    Parameters
-    ----------
-    rows : sequence of mappings
-        Rows of the table.
-    path : Path
-        The file.
-    """
+    """Draw the bounds over N."""
     figure = new_figure(11, 4.6)
     with styled():
         left, right = figure.subplots(1, 2)
@@ -83,15 +75,7 @@ def _curves(
 
 
 def draw_draws(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw how the bounds fare on many samples.
-
-    Parameters
-    ----------
-    rows : sequence of mappings
-        Rows of the table.
-    path : Path
-        The file.
-    """
+    """Draw how the bounds fare on many samples."""
     words, noise = _draws(rows, "words"), _draws(rows, "noise")
     figure = new_figure(11, 4.2)
     with styled():
@@ -141,18 +125,7 @@ def _column(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
 
 
 def shares_that_hold(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return in which share of the samples each bound, and each without a term, is true.
-
-    Parameters
-    ----------
-    rows : sequence of mappings
-        Rows of the table.
-
-    Returns
-    -------
-    dict of str to float
-        The shares, by what is judged.
-    """
+    """Return in which share of the samples each bound, and each without a term, is true."""
     words, noise = _draws(rows, "words"), _draws(rows, "noise")
 
     def share(mine: Sequence[Mapping[str, Any]], bound: str, truth: str = "true_error") -> float:
@@ -175,20 +148,7 @@ def shares_that_hold(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    """Sum the study up.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        What the study has found.
-    scale : str
-        Its scale, ``"quick"`` or ``"paper"``.
-
-    Returns
-    -------
-    Report
-        Table, text and captions.
-    """
+    """Sum the study up."""
     headers, cells = ["", "two points", "box"], _ladder(rows)
     held, shares = ["bound", "holds in"], _held(rows)
     notes = [_wrapped(text) for text in (_caption(), _findings(rows), _test(rows, scale))]

@@ -43,21 +43,11 @@ _TOL, _N_PASSES = 1e-3, 1000  # relative gap of MEDN
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Every pair of an input and a labelling, and how probable it is.
+    """Every pair of an input and a labelling, and how probable it is."""
 
-    Parameters
-    ----------
-    inputs : list of ndarray of shape (n_nodes, n_features)
-        Input of each pair, all labellings of one input after each other.
-    labels : ndarray of int, shape (n_pairs, n_nodes)
-        Labelling of each pair.
-    probability : ndarray of shape (n_pairs,)
-        Their probabilities; they sum to 1.
-    """
-
-    inputs: list[np.ndarray]
-    labels: np.ndarray
-    probability: np.ndarray
+    inputs: list[np.ndarray]  # input of each pair, all labellings of one input after each other
+    labels: np.ndarray  # labelling of each pair
+    probability: np.ndarray  # their probabilities; they sum to 1
 
     @cached_property
     def data(self) -> LabelledSamples:
@@ -70,82 +60,25 @@ class World:
         return log_n_labellings(self.data)
 
     def score_bound(self, largest_weight: float) -> float:
-        """Return the bound on all scores, over all inputs there are.
-
-        Parameters
-        ----------
-        largest_weight : float
-            The number ``a``: weights are in ``[-a, a]``.
-
-        Returns
-        -------
-        float
-            Theorem 8's ``c``.
-        """
+        """Return the bound on all scores, over all inputs there are."""
         return score_bound(self.data, largest_weight)
 
     def draw(self, n_samples: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw a sample.
-
-        Parameters
-        ----------
-        n_samples : int
-            Its size.
-        rng : numpy.random.Generator
-            Draws it.
-
-        Returns
-        -------
-        ndarray of int, shape (n_pairs,)
-            How often each pair occurs.
-        """
+        """Draw a sample."""
         return rng.multinomial(n_samples, self.probability)
 
     def observed(self, counts: np.ndarray) -> LabelledSamples:
-        """Return a sample as training data.
-
-        Parameters
-        ----------
-        counts : ndarray of shape (n_pairs,)
-            How often each pair occurs.
-
-        Returns
-        -------
-        LabelledSamples
-            The pairs that occur, each with its count for a weight.
-        """
+        """Return a sample as training data."""
         seen = np.flatnonzero(counts)
         return self._pack(seen, counts[seen].astype(float))
 
     def margins(self, weights: np.ndarray) -> np.ndarray:
-        """Return the margin of every pair under every model, by enumeration.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_models, n_weights)
-            The models.
-
-        Returns
-        -------
-        ndarray of shape (n_models, n_pairs)
-            How far the labelling of the pair leads; not positive where the model errs.
-        """
+        """Return the margin of every pair under every model, by enumeration."""
         leads = (self._differences @ np.asarray(weights, dtype=float).T).T
         return leads.reshape(len(leads), len(self.labels), -1).min(axis=2)
 
     def errors(self, margins: np.ndarray) -> np.ndarray:
-        """Return the error to come, ``Pr_Q[M <= 0]``.
-
-        Parameters
-        ----------
-        margins : ndarray of shape (n_models, n_pairs)
-            Margins under each model.
-
-        Returns
-        -------
-        ndarray of shape (n_models,)
-            The errors.
-        """
+        """Return the error to come, ``Pr_Q[M <= 0]``."""
         return (margins <= 0) @ self.probability
 
     @cached_property
@@ -161,19 +94,7 @@ class World:
 
 
 def words() -> World:
-    """Return the world of three-letter words.
-
-    Returns
-    -------
-    World
-        12 inputs with 8 labellings each.
-
-    Examples
-    --------
-    >>> world = words()
-    >>> print(len(world.labels), f"{world.probability.sum():.12f}", world.score_bound(1.0))
-    96 1.000000000000 5.0
-    """
+    """Return the world of three-letter words."""
     inputs, labels, probability = [], [], []
     for x in itertools.product((-1, 1), (-1, 0, 1), (-1, 1)):
         for y in itertools.product((0, 1), repeat=3):
@@ -196,43 +117,14 @@ def _chance_of_letters(x: tuple[int, ...], y: tuple[int, ...]) -> float:
 
 
 def noise() -> World:
-    """Return the world of letters whose labels are coin flips.
-
-    Returns
-    -------
-    World
-        400 inputs with 2 labellings each.
-
-    Examples
-    --------
-    >>> world = noise()
-    >>> print(len(world.labels), world.score_bound(1.0))
-    800 1.0
-    """
+    """Return the world of letters whose labels are coin flips."""
     kinds = np.repeat(np.eye(_N_KINDS), 2, axis=0)[:, None, :]
     labels = np.tile([[0], [1]], (_N_KINDS, 1))
     return World(list(kinds), labels, np.full(2 * _N_KINDS, 0.5 / _N_KINDS))
 
 
 def fit_medn(world: World, counts: np.ndarray, prior: Prior, price: float) -> SolveResult:
-    """Train MEDN on a sample, with ``C = price / N``.
-
-    Parameters
-    ----------
-    world : World
-        Where the sample is from.
-    counts : ndarray of shape (n_pairs,)
-        How often each pair occurs.
-    prior : Prior
-        Prior of every weight.
-    price : float
-        What a violation of 1 by all samples costs.
-
-    Returns
-    -------
-    SolveResult
-        The posterior: its mean ``weights``, and its natural parameter, ``eta``.
-    """
+    """Train MEDN on a sample, with ``C = price / N``."""
     problem = Problem(world.observed(counts), MarginLoss(LinearSlack(price / counts.sum())), prior)
     passes = block_frank_wolfe(problem, rng=np.random.default_rng(0))
     return run(passes, problem, tol=_TOL, max_iter=_N_PASSES)
@@ -243,18 +135,6 @@ def learn_by_heart(world: World, counts: np.ndarray) -> np.ndarray:
 
     All entries are equally small, ``1 / sqrt(n_kinds)``: under the prior of two points
     :math:`\pm 1` they make a divergence of 1, whatever the labels.
-
-    Parameters
-    ----------
-    world : World
-        `noise`.
-    counts : ndarray of shape (n_pairs,)
-        How often each pair occurs.
-
-    Returns
-    -------
-    ndarray of shape (n_weights,)
-        The natural parameter.
     """
     n_kinds = len(world.labels) // 2
     signs = np.where(counts[0::2] >= counts[1::2], 1.0, -1.0) / np.sqrt(n_kinds)

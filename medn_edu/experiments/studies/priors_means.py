@@ -55,20 +55,7 @@ _PLACE = {name: number for number, name in enumerate((*TITLES, *SHAPES))}
 
 
 class Fits:
-    """The rows of a study by data, prior and variance, and the variances that were chosen.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Rows of the results.
-
-    Attributes
-    ----------
-    groups : dict from (data, prior, variance) to dict from set to row
-        The fits.
-    chosen : dict from (data, prior) to float
-        The variances.
-    """
+    """The rows of a study by data, prior and variance, and the variances that were chosen."""
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
         self.groups: dict[tuple[str, str, float], dict[str, dict[str, Any]]] = {}
@@ -85,47 +72,15 @@ class Fits:
                 self.chosen[data, shape] = dict(read_constants(row["chosen"]))["variance"]
 
     def data(self) -> list[str]:
-        """Return which data there are.
-
-        Returns
-        -------
-        list of str
-            In the order of the study.
-        """
+        """Return which data there are."""
         return [data for data in TITLES if any(key[0] == data for key in self.groups)]
 
     def variances(self, data: str, shape: str) -> list[float]:
-        """Return at which variances a prior was tried.
-
-        Parameters
-        ----------
-        data, shape : str
-            Kind of data, and name of the prior.
-
-        Returns
-        -------
-        list of float
-            Ascending.
-        """
+        """Return at which variances a prior was tried."""
         return sorted(key[2] for key in self.groups if key[:2] == (data, shape))
 
     def values(self, data: str, shape: str, variance: float, column: str) -> np.ndarray:
-        """Return a column of the sets.
-
-        Parameters
-        ----------
-        data, shape : str
-            Kind of data, and name of the prior.
-        variance : float
-            Its variance.
-        column : str
-            A column of the results, or ``large``, the share of weights that are not small.
-
-        Returns
-        -------
-        ndarray of shape (n_sets,)
-            The values that there are.
-        """
+        """Return a column of the sets."""
         if column == "large":
             large, of_all = (
                 self.values(data, shape, variance, name) for name in ("n_large", "n_weights")
@@ -138,22 +93,7 @@ class Fits:
     def differences(
         self, data: str, shape: str, variance: float, against: tuple[str, float]
     ) -> np.ndarray:
-        """Return the differences of errors to another prior's, set by set.
-
-        Parameters
-        ----------
-        data, shape : str
-            Kind of data, and name of the prior.
-        variance : float
-            Its variance.
-        against : tuple of (str, float)
-            Name and variance of the other prior.
-
-        Returns
-        -------
-        ndarray of shape (n_sets,)
-            The differences, of sets that both have.
-        """
+        """Return the differences of errors to another prior's, set by set."""
         mine = self.groups.get((data, shape, variance), {})
         other = self.groups.get((data, *against), {})
         both = sorted(mine.keys() & other.keys())
@@ -161,39 +101,13 @@ class Fits:
 
 
 def mean_difference(name: str, values: np.ndarray) -> PriorDifference:
-    """Return the mean with its 95 % interval, by Student's t.
-
-    Parameters
-    ----------
-    name : str
-        Name of the prior.
-    values : ndarray of shape (n_sets,)
-        Differences.
-
-    Returns
-    -------
-    PriorDifference
-        Its reach is not a number for a single set.
-    """
+    """Return the mean with its 95 % interval, by Student's t."""
     mean = float(values.mean()) if len(values) else math.nan
     return PriorDifference(name, mean, half_interval(values))
 
 
 def compared(fits: Fits, data: str) -> list[tuple[str, list[PriorDifference]]]:
-    """Compare all priors with the normal one: each at its variance, and all at the normal one's.
-
-    Parameters
-    ----------
-    fits : Fits
-        The fits.
-    data : str
-        Kind of data.
-
-    Returns
-    -------
-    list of (str, list of PriorDifference)
-        Both comparisons with their titles; nothing if no variances were chosen.
-    """
+    """Compare all priors with the normal one: each at its variance, and all at the normal one's."""
     own = fits.chosen.get((data, NORMAL))
     if own is None:
         return []
@@ -213,41 +127,14 @@ def compared(fits: Fits, data: str) -> list[tuple[str, list[PriorDifference]]]:
 
 @cache
 def kurtosis(shape: str) -> float:
-    """Return a prior's excess kurtosis, the fourth derivative of ``Lambda`` at unit variance.
-
-    Parameters
-    ----------
-    shape : str
-        Name of the prior.
-
-    Returns
-    -------
-    float
-        0 for the normal prior.
-
-    Examples
-    --------
-    >>> round(kurtosis("Laplace"), 1), round(kurtosis("two-point"), 1)
-    (3.0, -2.0)
-    """
+    """Return a prior's excess kurtosis, the fourth derivative of ``Lambda`` at unit variance."""
     step = 0.02
     mean = prior_gallery()[shape].with_variance(1.0).mean(step * np.arange(-2.0, 3.0))
     return float(np.array([-1, 2, 0, -2, 1]) @ mean / (2 * step**3))
 
 
 def table_of(fits: Fits) -> list[dict[str, Any]]:
-    """Return means over sets; differences are those to the normal prior of the same variance.
-
-    Parameters
-    ----------
-    fits : Fits
-        The fits.
-
-    Returns
-    -------
-    list of dict
-        Lines with the columns `COLUMNS`.
-    """
+    """Return means over sets; differences are those to the normal prior of the same variance."""
     order = sorted(fits.groups, key=lambda key: (_PLACE[key[0]], _PLACE[key[1]], key[2]))
     return [_line(fits, *key) for key in order]
 

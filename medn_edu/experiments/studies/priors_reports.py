@@ -50,15 +50,7 @@ _UNBOUNDED = tuple(shape for shape in SHAPES if shape not in ("box", "two-point"
 
 
 def draw_priors(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw errors against the variance, and below differences at the chosen variances.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of ``priors``.
-    path : Path
-        File to write.
-    """
+    """Draw errors against the variance, and below differences at the chosen variances."""
     fits = Fits(rows)
     shown = fits.data() or [OCR]
     comparisons = {data: kinds for data in shown if (kinds := compared(fits, data))}
@@ -113,15 +105,7 @@ def _entries(ax: Any) -> dict[str, Any]:
 
 
 def draw_prior_sparsity(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw support labellings and large weights against the variance.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of ``priors``.
-    path : Path
-        File to write.
-    """
+    """Draw support labellings and large weights against the variance."""
     fits = Fits(rows)
     shown = fits.data() or [OCR]
     figure = new_figure(max(3.9 * len(shown), 6.5), 6.6)
@@ -167,20 +151,7 @@ def _title(fits: Fits, data: str) -> str:
 
 
 def report_priors(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    """Sum ``priors`` up.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Its results.
-    scale : str
-        Scale of the run.
-
-    Returns
-    -------
-    Report
-        Means over sets, and differences to the normal prior.
-    """
+    """Sum ``priors`` up."""
     fits = Fits(rows)
     table = table_of(fits)
     head = (

@@ -56,27 +56,13 @@ _BETA, _PASSES = 4.0, 20  # of the online sub-gradients
 
 @dataclass(frozen=True)
 class Family:
-    """A model with the constants it is tried with.
-
-    Parameters
-    ----------
-    model : str
-        Its name.
-    parameter : str
-        The constant that is varied.
-    constants : tuple of float
-        Its values, ascending.
-    quick : tuple of float
-        Those at quick scale.
-    fixed : tuple of (name, value)
-        Constants that are the same throughout.
-    """
+    """A model with the constants it is tried with."""
 
     model: str
-    parameter: str
-    constants: tuple[float, ...]
-    quick: tuple[float, ...]
-    fixed: tuple[tuple[str, float], ...] = ()
+    parameter: str  # the constant that is varied
+    constants: tuple[float, ...]  # its values, ascending
+    quick: tuple[float, ...]  # those at quick scale
+    fixed: tuple[tuple[str, float], ...] = ()  # constants that are the same throughout
 
 
 _PENALTIES = (0.0001, 0.001, 0.01, 0.1, 1.0, 4.0, 9.0, 16.0, 25.0)
@@ -156,19 +142,7 @@ _COLUMNS = (
 
 
 def means(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return means over folds.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Results.
-
-    Returns
-    -------
-    list of dict
-        One row per model and constant: ``error`` and its standard deviation, weights that are not
-        zero and the largest relative duality gap.
-    """
+    """Return means over folds."""
     groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
     for row in rows:
         constant = dict(read_constants(row["parameters"]))[FAMILIES[row["model"]].parameter]
@@ -200,20 +174,7 @@ def _line(name: str, constant: float, rows: Sequence[dict[str, Any]]) -> dict[st
 
 
 def ranges(table: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return how far apart each model's mean errors are over its constants.
-
-    Parameters
-    ----------
-    table : sequence of dict
-        What `means` returns.
-
-    Returns
-    -------
-    list of dict
-        One row per model: ``lowest``, ``highest`` mean error and the constants ``best`` and ``worst``
-        that have them; ``range``, highest minus lowest; ``span``, the largest constant over the
-        smallest.
-    """
+    """Return how far apart each model's mean errors are over its constants."""
     found = []
     for name in dict.fromkeys(line["model"] for line in table):
         lines = [line for line in table if line["model"] == name]

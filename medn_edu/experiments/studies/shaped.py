@@ -15,28 +15,7 @@ from medn_edu.slacks import LinearSlack
 
 
 class ShapedMEDN(PriorNetwork):
-    """MEDN with a prior of the gallery, told by its name and its variance.
-
-    Parameters
-    ----------
-    shape : str, default="Laplace"
-        Name of the prior in `medn_edu.plots.prior_gallery`.
-    variance : float, default=1.0
-        Its variance.
-    C : float, default=1.0
-        Price of margin violations.
-    forbidden, tol, max_iter, warm_start, random_state, n_jobs, verbose
-        As for `medn_edu.MEDN`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu import M3N
-    >>> X, y = [np.eye(2)] * 2, ["ab", "ab"]
-    >>> normal = ShapedMEDN("Gaussian", variance=0.5, C=2.0).fit(X, y)
-    >>> bool(np.allclose(normal.weights_, M3N(C=1.0).fit(X, y).weights_))
-    True
-    """
+    """MEDN with a prior of the gallery, told by its name and its variance."""
 
     def __init__(
         self,

@@ -81,28 +81,7 @@ def watch(
     target: float,
     n_passes: int,
 ) -> list[dict[str, Any]]:
-    """Pull iterates and record what they are worth, ever more rarely.
-
-    Parameters
-    ----------
-    iterates : iterator of Iterate
-        A solver at work.
-    problem : Problem
-        What it solves.
-    error : callable
-        ``error(weights)`` returns the test error.
-    target : float
-        Relative gap at which to stop.
-    n_passes : int
-        Passes after which to stop: oracle calls for each sample.
-
-    Returns
-    -------
-    list of dict
-        One row per recorded iterate, with ``iteration`` (how many the solver has yielded),
-        ``n_passes``, ``primal``, ``dual``, ``relative_gap``, ``error`` and ``cpu_seconds``, the
-        processor time of the solver alone.
-    """
+    """Pull iterates and record what they are worth, ever more rarely."""
     rows: list[dict[str, Any]] = []
     spent, due, iteration = 0.0, 1.0, 0
     while True:
@@ -171,19 +150,7 @@ def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
 
 
 def summaries(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return where each solver ended, and when it first reached each goal.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        What has been recorded.
-
-    Returns
-    -------
-    list of dict
-        One per solver: ``relative_gap``, ``error``, ``n_passes`` and ``cpu_seconds`` at the end, and
-        ``passes_to_G`` and ``seconds_to_G`` for gaps G such as 0.01, None where not reached.
-    """
+    """Return where each solver ended, and when it first reached each goal."""
     names = dict.fromkeys(row["solver"] for row in rows)
     return [_summary(name, [row for row in rows if row["solver"] == name]) for name in names]
 

@@ -26,73 +26,21 @@ STEPS: dict[str, Any] = {
 
 
 def m3n_stopped(beta: float = 1.0, **parameters: Any) -> M3N:
-    """Return M3N by sub-gradient descent that stops early.
-
-    Parameters
-    ----------
-    beta : float, default=1.0
-        The papers' constant.
-    **parameters
-        Further settings.
-
-    Returns
-    -------
-    M3N
-        Untrained.
-    """
+    """Return M3N by sub-gradient descent that stops early."""
     return M3N(C=200 * beta, beta=beta, **STEPS, **parameters)
 
 
 def medn_stopped(beta: float = 1.0, lam: float = 36.0, **parameters: Any) -> LaplaceMEDN:
-    """Return LapMEDN by three quadratic programs, each by sub-gradient descent that stops early.
-
-    Parameters
-    ----------
-    beta, lam : float
-        The papers' constants.
-    **parameters
-        Further settings.
-
-    Returns
-    -------
-    LaplaceMEDN
-        Untrained.
-    """
+    """Return LapMEDN by three quadratic programs, each by sub-gradient descent that stops early."""
     options = {"method": "variational", "n_iterations": 3, **STEPS, **parameters}
     return LaplaceMEDN(C=200 * beta, lam=lam, beta=beta, **options)
 
 
 def m3n_optimum(beta: float = 1.0, **parameters: Any) -> M3N:
-    """Return M3N with the same constants, trained to its optimum.
-
-    Parameters
-    ----------
-    beta : float, default=1.0
-        The papers' constant.
-    **parameters
-        Further settings.
-
-    Returns
-    -------
-    M3N
-        Untrained.
-    """
+    """Return M3N with the same constants, trained to its optimum."""
     return M3N(C=200 * beta, tol=1e-2, verbose=0, **parameters)
 
 
 def medn_optimum(beta: float = 1.0, lam: float = 36.0, **parameters: Any) -> LaplaceMEDN:
-    """Return the exact LapMEDN with the same constants.
-
-    Parameters
-    ----------
-    beta, lam : float
-        The papers' constants.
-    **parameters
-        Further settings.
-
-    Returns
-    -------
-    LaplaceMEDN
-        Untrained.
-    """
+    """Return the exact LapMEDN with the same constants."""
     return LaplaceMEDN(C=200 * beta, lam=lam, tol=1e-2, verbose=0, **parameters)

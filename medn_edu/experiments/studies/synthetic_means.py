@@ -38,66 +38,22 @@ _ORDER = (
 
 
 def place(model: str) -> int:
-    """Return where a model stands in legends and tables.
-
-    Parameters
-    ----------
-    model : str
-        Its name.
-
-    Returns
-    -------
-    int
-        Smaller is earlier.
-    """
+    """Return where a model stands in legends and tables."""
     return _ORDER.index(model) if model in _ORDER else len(_ORDER)
 
 
 def n_relevant_of(row: dict[str, Any]) -> int:
-    """Return the number of relevant features of a row of ``synthetic-iid``.
-
-    Parameters
-    ----------
-    row : dict
-        A result.
-
-    Returns
-    -------
-    int
-        The number.
-    """
+    """Return the number of relevant features of a row of ``synthetic-iid``."""
     return int(row["data"].split("-")[1])
 
 
 def relevant_counts(rows: Iterable[dict[str, Any]]) -> list[int]:
-    """Return which numbers of relevant features there are.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Results of a synthetic study.
-
-    Returns
-    -------
-    list of int
-        In ascending order.
-    """
+    """Return which numbers of relevant features there are."""
     return sorted({n_relevant_of(row) for row in rows})
 
 
 def averaged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Average the parts of a data set.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Results of a synthetic study.
-
-    Returns
-    -------
-    list of dict
-        One row for each model, K and data set.
-    """
+    """Average the parts of a data set."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
         if row.get("error") is not None:
@@ -116,18 +72,7 @@ def averaged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def n_units(rows: Iterable[dict[str, Any]]) -> int:
-    """Return how many random CRFs stand behind a mean.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Results of a synthetic study.
-
-    Returns
-    -------
-    int
-        The number.
-    """
+    """Return how many random CRFs stand behind a mean."""
     return len(
         {
             row["fold"] if row["data"].startswith("iid") else row["data"].rpartition("-")[2]
@@ -138,35 +83,13 @@ def n_units(rows: Iterable[dict[str, Any]]) -> int:
 
 
 def with_interval(curve: ErrorCurve) -> ErrorCurve:
-    """Put half the 95 % interval of the mean in place of the deviation.
-
-    Parameters
-    ----------
-    curve : ErrorCurve
-        Means and deviations.
-
-    Returns
-    -------
-    ErrorCurve
-        Means and halves of their intervals.
-    """
+    """Put half the 95 % interval of the mean in place of the deviation."""
     n = np.maximum(curve.n_fits, 2)
     return replace(curve, deviation=student_quantile(n - 1) * curve.deviation / np.sqrt(n))
 
 
 def table_lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return mean error and mean difference to M3N, with intervals, per model and size.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of a synthetic study, averaged over parts.
-
-    Returns
-    -------
-    list of dict
-        Lines of the study's table.
-    """
+    """Return mean error and mean difference to M3N, with intervals, per model and size."""
     curves = {curve.model: with_interval(curve) for curve in error_curves(rows)}
     less = {curve.model: with_interval(curve) for curve in differences(rows, REFERENCE)}
     lines = []
@@ -205,19 +128,7 @@ def _usual(rows: Iterable[dict[str, Any]], model: str, n_train: int) -> str:
 
 
 def average_weights(rows: Iterable[dict[str, Any]]) -> dict[str, tuple[np.ndarray, int]]:
-    """Return each model's weights of state features, averaged over the parts that train.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Results of ``synthetic-correlated``.
-
-    Returns
-    -------
-    dict
-        For each model that has them, 200 weights, the two of a feature side by side, and the number of
-        fits.
-    """
+    """Return each model's weights of state features, averaged over the parts that train."""
     return {
         name: (weights.reshape(2, -1).T.ravel(), n)
         for name, (weights, n) in average_of(rows, "weights").items()
@@ -225,38 +136,14 @@ def average_weights(rows: Iterable[dict[str, Any]]) -> dict[str, tuple[np.ndarra
 
 
 def true_weights(rows: Sequence[dict[str, Any]]) -> np.ndarray:
-    """Return the generating model's weights of the first data set, in the order of `average_weights`.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of ``synthetic-correlated``, which tell the seed.
-
-    Returns
-    -------
-    ndarray of shape (200,)
-        The weights.
-    """
+    """Return the generating model's weights of the first data set, in the order of `average_weights`."""
     seed = 1000 * int(rows[0].get("seed") or 0)
     bunch = make_chain_crf(n_samples=1, correlated=True, n_sweeps=1, random_state=seed)
     return bunch.coef.T.ravel()
 
 
 def average_of(rows: Iterable[dict[str, Any]], column: str) -> dict[str, tuple[np.ndarray, int]]:
-    """Average numbers that rows hold as text, over the fits of each model.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Results of ``synthetic-correlated``.
-    column : str
-        Which text: ``"weights"`` or ``"variances"``.
-
-    Returns
-    -------
-    dict
-        For each model that has any, the means and the number of fits.
-    """
+    """Average numbers that rows hold as text, over the fits of each model."""
     found: dict[str, list[np.ndarray]] = {}
     for row in rows:
         if row.get(column) and row["model"] not in OPTIMA:
@@ -271,16 +158,6 @@ def within_groups(variances: np.ndarray) -> float:
     """Return the share of the variation of log variances that lies within groups.
 
     By chance it would be 0.69, as 20 of 29 degrees of freedom are within groups.
-
-    Parameters
-    ----------
-    variances : ndarray
-        Variances of the features, the relevant ones first.
-
-    Returns
-    -------
-    float
-        The share.
     """
     values = np.log(variances[:N_RELEVANT]).reshape(-1, GROUP)
     inside = np.sum((values - values.mean(axis=1, keepdims=True)) ** 2)

@@ -47,15 +47,7 @@ from medn_edu.plots.style import INK, MUTED, new_figure, save_figure, styled
 
 
 def draw_iid(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw MEDN Fig. 3: errors against the number of training sequences.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of ``synthetic-iid``.
-    path : Path
-        File to write.
-    """
+    """Draw MEDN Fig. 3: errors against the number of training sequences."""
     settings = relevant_counts(rows)
     figure = new_figure(4.2 * len(settings) + 0.6, 7.4)
     with styled():
@@ -69,20 +61,7 @@ def draw_iid(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def report_iid(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    """Sum ``synthetic-iid`` up.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Its results.
-    scale : str
-        Scale of the run.
-
-    Returns
-    -------
-    Report
-        Means over CRFs, with intervals.
-    """
+    """Sum ``synthetic-iid`` up."""
     lines = [
         {"relevant": n_relevant, **line}
         for n_relevant in relevant_counts(rows)
@@ -108,15 +87,7 @@ def report_iid(rows: Sequence[dict[str, Any]], scale: str) -> Report:
 
 
 def draw_correlated(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw MEDN Fig. 4 and L1-M3N Fig. 2: errors against the number of training sequences.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of ``synthetic-correlated``.
-    path : Path
-        File to write.
-    """
+    """Draw MEDN Fig. 4 and L1-M3N Fig. 2: errors against the number of training sequences."""
     part = averaged(row for row in rows if row["model"] not in OPTIMA)
     figure = new_figure(11.5, 4.6)
     with styled():
@@ -128,15 +99,7 @@ def draw_correlated(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def draw_correlated_weights(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw MEDN Fig. 5 and L1-M3N Fig. 3: the true weights, and the models' average weights.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of ``synthetic-correlated``.
-    path : Path
-        File to write.
-    """
+    """Draw MEDN Fig. 5 and L1-M3N Fig. 3: the true weights, and the models' average weights."""
     found = average_weights(rows)
     panels = {"generating model": true_weights(rows), **{name: w for name, (w, _) in found.items()}}
     n_rows = -(-len(panels) // 2)
@@ -160,15 +123,7 @@ def draw_correlated_weights(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def draw_correlated_variances(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw MEDN Fig. 6: average posterior variances of the features under LapMEDN.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Results of ``synthetic-correlated``.
-    path : Path
-        File to write.
-    """
+    """Draw MEDN Fig. 6: average posterior variances of the features under LapMEDN."""
     found = average_of(rows, "variances")
     figure = new_figure(11.5, 2.3 * max(len(found), 1) + 0.7)
     with styled():
@@ -190,20 +145,7 @@ def draw_correlated_variances(rows: Sequence[dict[str, Any]], path: Path) -> Non
 
 
 def report_correlated(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    """Sum ``synthetic-correlated`` up.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Its results.
-    scale : str
-        Scale of the run.
-
-    Returns
-    -------
-    Report
-        Means over data sets, with intervals.
-    """
+    """Sum ``synthetic-correlated`` up."""
     shown = [row for row in rows if row.get("error") is not None]
     lines = table_lines(averaged(row for row in shown if row["model"] not in OPTIMA))
     caption = (

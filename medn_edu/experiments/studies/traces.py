@@ -42,33 +42,7 @@ def run_traces(
     *,
     vectors: bool = False,
 ) -> Report:
-    """Watch what a study is about and save tables, figures and captions, and how long it took.
-
-    Parameters
-    ----------
-    study : TraceStudy
-        The study.
-    folder : Path
-        Where to; it must exist.
-    scale : {"quick", "paper"}
-        How long, or how often, to look.
-    seed : int
-        Seed of all draws.
-    progress : callable, optional
-        Called as ``progress(n_done, n_all, what)``.
-    vectors : bool, default=False
-        Whether to draw the figure as SVG, too, where that is small.
-
-    Returns
-    -------
-    Report
-        What was seen, summed up.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written.
-    """
+    """Watch what a study is about and save tables, figures and captions, and how long it took."""
     tell = progress or (lambda n_done, n_all, what: None)
     start, cpu_start = time.monotonic(), time.process_time()
     rows = study.trace(scale, seed, tell)

@@ -50,22 +50,6 @@ from medn_edu.theory.bounds.margins import potentials
 def averaging_factor(prior: Prior) -> float:
     """Return by how much more often than the Gibbs predictor the averaging model can err.
 
-    Parameters
-    ----------
-    prior : Prior
-        The prior that is tilted into the posterior; for a Gaussian posterior (M3N, or the
-        variational Laplace MEDN) a `GaussianPrior`.
-
-    Returns
-    -------
-    float
-        2 or e.
-
-    Raises
-    ------
-    ValueError
-        If neither is known to hold.
-
     Examples
     --------
     >>> from medn_edu.priors import BoxPrior, GaussianPrior
@@ -98,32 +82,6 @@ def gaussian_bounds(
 
     Twice the least of them bounds the error of the averaging model, whose predictions are the same
     at every scale.
-
-    Parameters
-    ----------
-    data : LabelledSamples
-        The sample.
-    mean : ndarray of shape (n_weights,)
-        Direction of the posterior mean, as M3N finds it.
-    scales : sequence of float
-        Lengths to try, in multiples of ``mean``.
-    rng : numpy.random.Generator
-        For the draws.
-    n_draws : int, default=200
-        Drawn models for each scale.
-    delta : float, default=0.05
-        Probability with which any of the bounds may be wrong.
-
-    Returns
-    -------
-    list of GibbsBound
-        One for each scale.  All hold together: draws are paid for at each scale, the sample once.
-
-    Raises
-    ------
-    ValueError
-        If a scale is not positive, there are none, ``mean`` has another shape or is not finite, or
-        ``delta`` is not between 0 and 1.
 
     Examples
     --------

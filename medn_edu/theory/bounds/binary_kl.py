@@ -29,21 +29,6 @@ _STEPS = 30  # of Newton's method, which needs about ten
 def binary_kl(p: ArrayLike, q: ArrayLike) -> np.ndarray:
     """Return the divergence ``kl(p || q)`` between two coins.
 
-    Parameters
-    ----------
-    p, q : array-like of float
-        Probabilities, between 0 and 1.
-
-    Returns
-    -------
-    ndarray of float
-        The divergences, in nats; infinite where ``q`` rules out what ``p`` does not.
-
-    Raises
-    ------
-    ValueError
-        If a number is not between 0 and 1.
-
     Examples
     --------
     >>> binary_kl([0.1, 0.1], [0.1, 0.2]).round(4)
@@ -62,23 +47,6 @@ def _divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 def kl_inverse(p: ArrayLike, budget: ArrayLike) -> np.ndarray:
     """Return the largest ``q`` with ``kl(p || q) <= budget``.
-
-    Parameters
-    ----------
-    p : array-like of float
-        Observed shares; above 1 they count as 1, for a sum of bounds may exceed it.
-    budget : array-like of float
-        How surprising the observation may be, per sample; not negative.
-
-    Returns
-    -------
-    ndarray of float
-        Upper bounds, between ``p`` and 1.
-
-    Raises
-    ------
-    ValueError
-        If a share or a budget is negative or not a number.
 
     Examples
     --------

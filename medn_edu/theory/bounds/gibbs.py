@@ -42,56 +42,20 @@ _SHARE = 0.2  # of delta, for the draws: they are cheaper to increase than sampl
 
 @dataclass(frozen=True)
 class GibbsBound:
-    """A bound on the error of the Gibbs predictor, step by step.
+    """A bound on the error of the Gibbs predictor, step by step."""
 
-    Parameters
-    ----------
-    observed : float
-        Mean error of the drawn models on the sample.
-    certified : float
-        What the mean error of *all* models is at most, given that only some were drawn.
-    divergence : float
-        ``KL(p || p0)``.
-    n_samples, n_draws : int
-        Number of samples and of drawn models.
-    value : float
-        What the expected error of a drawn model on new samples is at most.
-    """
-
-    observed: float
+    observed: float  # mean error of the drawn models on the sample
     certified: float
-    divergence: float
+    divergence: float  # ``KL(p || p0)``
     n_samples: int
     n_draws: int
-    value: float
+    value: float  # what the expected error of a drawn model on new samples is at most
 
 
 def mcallester_bound(
     risk: float, divergence: float, n_samples: int, *, delta: float = 0.05
 ) -> float:
     """Return McAllester's (1999) bound on a Gibbs risk, the one with a root.
-
-    Parameters
-    ----------
-    risk : float
-        Risk on the sample, averaged over the posterior.
-    divergence : float
-        ``KL(p || p0)``.
-    n_samples : int
-        Number of samples.
-    delta : float, default=0.05
-        Probability with which the sample may mislead.
-
-    Returns
-    -------
-    float
-        ``risk + sqrt((KL + ln N + ln(1 / delta) + 2) / (2 N - 1))``; may exceed 1.
-
-    Raises
-    ------
-    ValueError
-        If ``risk`` or ``delta`` is not between 0 and 1, ``divergence`` is negative or ``n_samples``
-        below 1.
 
     Examples
     --------
@@ -111,27 +75,6 @@ def mcallester_bound(
 def seeger_bound(risk: float, divergence: float, n_samples: int, *, delta: float = 0.05) -> float:
     """Return Seeger's bound on a Gibbs risk with Maurer's constant.
 
-    Parameters
-    ----------
-    risk : float
-        Risk on the sample, averaged over the posterior.
-    divergence : float
-        ``KL(p || p0)``.
-    n_samples : int
-        Number of samples.
-    delta : float, default=0.05
-        Probability with which the sample may mislead.
-
-    Returns
-    -------
-    float
-        The largest risk in agreement with the sample, at most 1.
-
-    Raises
-    ------
-    ValueError
-        As `mcallester_bound`.
-
     Examples
     --------
     >>> round(seeger_bound(0.1, 10.0, 1000), 4)
@@ -150,23 +93,6 @@ def _check_risk(risk: float) -> None:
 
 def sampled_risk(errors: np.ndarray, *, delta: float = 0.01) -> float:
     """Return what the mean of a quantity between 0 and 1 is at most, given independent draws of it.
-
-    Parameters
-    ----------
-    errors : ndarray of shape (n_draws,)
-        The draws.
-    delta : float, default=0.01
-        Probability with which the draws may mislead.
-
-    Returns
-    -------
-    float
-        ``kl_inverse(mean, ln(1 / delta) / n_draws)``.
-
-    Raises
-    ------
-    ValueError
-        If there is no draw, or one is not between 0 and 1, or ``delta`` is not.
 
     Examples
     --------
@@ -193,30 +119,6 @@ def gibbs_bound(
 ) -> GibbsBound:
     """Bound the error of the Gibbs predictor from the errors of some drawn models.
 
-    Parameters
-    ----------
-    errors : ndarray of shape (n_draws,)
-        Share of errors of each drawn model on the sample; see `gibbs_errors`.
-    divergence : float
-        ``KL(p || p0)``.
-    n_samples : int
-        Number of samples.
-    delta : float, default=0.05
-        Probability with which sample or draws may mislead; a fifth of it is for the draws.
-    n_choices : int, default=1
-        Among how many posteriors the best is to be chosen.  The sample's part of the bound holds for
-        all at once; the draws' part has to be paid for each.
-
-    Returns
-    -------
-    GibbsBound
-        The bound, step by step.
-
-    Raises
-    ------
-    ValueError
-        As `sampled_risk` and `seeger_bound`.
-
     Examples
     --------
     >>> bound = gibbs_bound(np.full(1000, 0.1), divergence=10.0, n_samples=10_000)
@@ -235,23 +137,6 @@ def gibbs_errors(data: LabelledSamples, draws: np.ndarray) -> np.ndarray:
 
     A model is right where the truth leads every rival, by a billionth of its potentials at least: a tie
     counts as an error, as ``M <= 0`` does in the bounds.
-
-    Parameters
-    ----------
-    data : LabelledSamples
-        Samples with their labels; each counts once.  One wrong node makes a sample wrong.
-    draws : ndarray of shape (n_draws, n_weights)
-        Weights, as `Prior.draw` returns them.
-
-    Returns
-    -------
-    ndarray of shape (n_draws,)
-        The shares.
-
-    Raises
-    ------
-    ValueError
-        If the draws have another shape, or hold something else than finite numbers.
 
     Examples
     --------

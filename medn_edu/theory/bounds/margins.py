@@ -49,23 +49,6 @@ LEAST = 1e-6
 class MarginSample:
     """All that Theorem 8 asks of a data set.
 
-    Parameters
-    ----------
-    margins : ndarray of shape (n_margins,)
-        Margins of the samples under the averaging model; infinite where a sample has one labelling.
-    c : float
-        Bound on every score of every model that the prior allows.
-    log_n_labellings : float
-        Logarithm of the largest number of labellings of a sample.
-    counts : ndarray of int, shape (n_margins,), optional
-        How many samples have each margin; one by default.
-
-    Raises
-    ------
-    ValueError
-        If a margin is not a number or beyond ``2 c``, which no margin can be, if counts do not fit or
-        are not whole, or if ``log_n_labellings`` is negative or infinite.
-
     Examples
     --------
     >>> sample = MarginSample(np.array([-0.5, 0.2, 1.0]), c=2.0, log_n_labellings=np.log(8))
@@ -73,10 +56,10 @@ class MarginSample:
     (3, array([0.33333333, 0.66666667]))
     """
 
-    margins: np.ndarray
-    c: float
-    log_n_labellings: float
-    counts: np.ndarray | None = None
+    margins: np.ndarray  # margins of the samples under the averaging model
+    c: float  # bound on every score of every model that the prior allows
+    log_n_labellings: float  # logarithm of the largest number of labellings of a sample
+    counts: np.ndarray | None = None  # how many samples have each margin; one by default
 
     def __post_init__(self) -> None:
         check_positive("c", self.c)
@@ -107,18 +90,7 @@ class MarginSample:
         return self.counts
 
     def loss(self, gamma: np.ndarray) -> np.ndarray:
-        """Share of the samples with a margin of at most ``gamma``, ``Pr_D[M <= gamma]``.
-
-        Parameters
-        ----------
-        gamma : ndarray of float
-            Thresholds.
-
-        Returns
-        -------
-        ndarray of float
-            The shares.
-        """
+        """Share of the samples with a margin of at most ``gamma``, ``Pr_D[M <= gamma]``."""
         below = np.concatenate([[0], np.cumsum(self._counts)])
         return below[np.searchsorted(self.margins, gamma, side="right")] / self.n_samples
 
@@ -126,11 +98,6 @@ class MarginSample:
         """Thresholds worth trying: the last number before each positive margin, and ``2 c``.
 
         Between two margins the share stays as it is and all else falls with ``gamma``.
-
-        Returns
-        -------
-        ndarray of float
-            In ascending order; margins below a millionth of ``c`` are left out.
         """
         positive = self.margins[(self.margins > LEAST * self.c) & np.isfinite(self.margins)]
         return np.unique(np.append(np.nextafter(positive, 0), 2 * self.c))
@@ -147,44 +114,12 @@ def _check_counts(margins: np.ndarray, counts: np.ndarray) -> None:
 
 
 def margin_sample(data: LabelledSamples, weights: np.ndarray, c: float) -> MarginSample:
-    """Return what Theorem 8 asks of a data set.
-
-    Parameters
-    ----------
-    data : LabelledSamples
-        Samples with their labels; each counts once, whatever its ``sample_weight``.
-    weights : ndarray of shape (n_weights,)
-        Weights of the averaging model: the posterior mean.
-    c : float
-        Bound on every score of every model that the prior allows; see `score_bound`.
-
-    Returns
-    -------
-    MarginSample
-        Margins, the bound and the logarithm of the number of labellings.
-
-    Raises
-    ------
-    ValueError
-        If ``c`` is not a bound.
-    """
+    """Return what Theorem 8 asks of a data set."""
     return MarginSample(observed_margins(data, weights), c, log_n_labellings(data))
 
 
 def observed_margins(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
     """Return the margin of every sample, by two-best decoding (MEDN, Eq. 12).
-
-    Parameters
-    ----------
-    data : LabelledSamples
-        Samples with their labels.
-    weights : ndarray of shape (n_weights,)
-        Weights, in the order of `WeightShape`.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        The margins; infinite where there is but one labelling.
 
     Examples
     --------
@@ -214,16 +149,6 @@ def _rival(y: np.ndarray, labels: np.ndarray, scores: np.ndarray) -> float:
 def log_n_labellings(data: LabelledSamples) -> float:
     """Return the logarithm of the largest number of labellings that a sample has, ``ln |Y|``.
 
-    Parameters
-    ----------
-    data : LabelledSamples
-        Samples; forbidden transitions are not counted.
-
-    Returns
-    -------
-    float
-        The logarithm.
-
     Examples
     --------
     >>> from medn_edu.samples import label_samples, pack
@@ -238,23 +163,6 @@ def log_n_labellings(data: LabelledSamples) -> float:
 
 def score_bound(data: LabelledSamples, largest_weight: float) -> float:
     """Return a bound on the score of every labelling, for all weights in ``[-a, a]``.
-
-    Parameters
-    ----------
-    data : LabelledSamples
-        Samples.
-    largest_weight : float
-        The number ``a``, of a `BoxPrior` or a `TwoPointPrior`.
-
-    Returns
-    -------
-    float
-        ``a`` times the largest sum of absolute features and edges of a sample.
-
-    Raises
-    ------
-    ValueError
-        If ``largest_weight`` is not a finite positive number, or all samples are empty of features.
 
     Examples
     --------
@@ -272,18 +180,6 @@ def score_bound(data: LabelledSamples, largest_weight: float) -> float:
 
 def largest_score(data: LabelledSamples, weights: np.ndarray) -> float:
     """Return the largest absolute score that one model gives to any labelling of the samples.
-
-    Parameters
-    ----------
-    data : LabelledSamples
-        Samples.
-    weights : ndarray of shape (n_weights,)
-        Weights of the model.
-
-    Returns
-    -------
-    float
-        The largest ``|w . f(x, y)|``; below what Theorem 8 needs, which is about all models.
 
     Examples
     --------

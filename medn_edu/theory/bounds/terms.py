@@ -54,73 +54,23 @@ class _Imitation(ABC):
 
     @abstractmethod
     def union(self, m: ArrayLike) -> np.ndarray:
-        """Price of all m and all gamma at once, and of the confidence, inside the complexity.
-
-        Parameters
-        ----------
-        m : array-like of float
-            Numbers of draws.
-
-        Returns
-        -------
-        ndarray of float
-            The price.
-        """
+        """Price of all m and all gamma at once, and of the confidence, inside the complexity."""
 
     @abstractmethod
     def root(self, m: ArrayLike) -> np.ndarray:
-        """Price of not knowing the world: the complexity.
-
-        Parameters
-        ----------
-        m : array-like of float
-            Numbers of draws.
-
-        Returns
-        -------
-        ndarray of float
-            What is added to margin loss and averaging.
-        """
+        """Price of not knowing the world: the complexity."""
 
     @abstractmethod
     def value(self, m: ArrayLike) -> np.ndarray:
-        """Return the bound.
-
-        Parameters
-        ----------
-        m : array-like of float
-            Numbers of draws.
-
-        Returns
-        -------
-        ndarray of float
-            The bound.
-        """
+        """Return the bound."""
 
     def averaging(self, m: ArrayLike) -> np.ndarray:
-        """Price of imitating the average by m draws, ``|Y| exp(-m gamma^2 / 32 c^2)``.
-
-        Parameters
-        ----------
-        m : array-like of float
-            Numbers of draws.
-
-        Returns
-        -------
-        ndarray of float
-            The price; infinite where it is beyond all floats.
-        """
+        """Price of imitating the average by m draws, ``|Y| exp(-m gamma^2 / 32 c^2)``."""
         with np.errstate(over="ignore"):
             return np.exp(self.log_n_labellings - np.asarray(m) * self._rate)
 
     def papers_m(self) -> np.ndarray:
-        """Return the paper's choice, ``ceil(16 c^2 / gamma^2 ln(N |Y|^2 / (KL + 1)))``, at least 1.
-
-        Returns
-        -------
-        ndarray of float
-            Whole numbers.
-        """
+        """Return the paper's choice, ``ceil(16 c^2 / gamma^2 ln(N |Y|^2 / (KL + 1)))``, at least 1."""
         logarithm = np.log(self._n) + 2 * self.log_n_labellings - math.log1p(self.divergence)
         return np.maximum(1.0, np.ceil(16 / np.square(self.ratio) * logarithm))
 
@@ -129,11 +79,6 @@ class _Imitation(ABC):
 
         Below ``ln|Y| / rate`` the averaging term alone is above 1, and once it is far below 1 / N more
         draws only cost; in between the sum falls first and rises then.
-
-        Returns
-        -------
-        ndarray of float
-            Whole numbers.
         """
         rate, n = np.broadcast_arrays(np.maximum(self._rate, _SLOWEST), self._n)
         low = np.log(np.maximum(1.0, self.log_n_labellings / rate))
@@ -168,26 +113,6 @@ class _Imitation(ABC):
 
 class Terms(_Imitation):
     """Theorem 8 with all its constants, but for ``m``; numbers, or arrays that broadcast.
-
-    Parameters
-    ----------
-    n_samples : array-like of float
-        Number of samples, ``N``.
-    margin_loss : array-like of float
-        Share of the samples with a margin of at most ``gamma``.
-    ratio : array-like of float
-        ``gamma / c``.
-    log_n_labellings : float
-        ``ln |Y|``, which is never exponentiated by itself.
-    divergence : float
-        ``KL(p || p0)``.
-    delta : float
-        Probability with which the sample may mislead.
-
-    Raises
-    ------
-    ValueError
-        If a number is negative or not finite, ``n_samples`` below 1, or ``delta`` not between 0 and 1.
 
     Examples
     --------
@@ -224,16 +149,6 @@ class Terms(_Imitation):
 
 class KLTerms(_Imitation):
     """The same proof with Seeger's last step; numbers, or arrays that broadcast.
-
-    Parameters
-    ----------
-    n_samples, margin_loss, ratio, log_n_labellings, divergence, delta
-        As those of `Terms`.
-
-    Raises
-    ------
-    ValueError
-        As `Terms`.
 
     Examples
     --------

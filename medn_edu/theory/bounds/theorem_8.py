@@ -48,42 +48,16 @@ _SHORTLIST = 512  # thresholds tried at once; then once more, between the best o
 
 @dataclass(frozen=True)
 class MarginBound:
-    """A bound on the error of the averaging model, term by term.
+    """A bound on the error of the averaging model, term by term."""
 
-    Parameters
-    ----------
-    gamma : float
-        Margin threshold.
-    m : int
-        Number of imagined draws.
-    n_samples : int
-        Number of samples.
-    margin_loss : float
-        Share of the samples with a margin of at most ``gamma``.
-    averaging : float
-        What the comparison with ``m`` draws costs, ``|Y| exp(-m gamma^2 / 32 c^2)``.
-    complexity : float
-        What is added because the sample is not the world: the root; of `theorem_8_kl`, all the rest
-        of ``value``, and 0 where the first two terms are above 1 by themselves.
-    divergence : float
-        Inside the complexity: ``m KL``.
-    sampling : float
-        Inside the complexity: ``ln N`` (of `theorem_8_kl`, ``ln 2 sqrt N``).
-    union : float
-        Inside the complexity: the price of all ``m`` and all ``gamma`` at once, and of the
-        confidence, ``3 ln((m + 1) / delta)`` (of `theorem_8_kl`, ``ln(m (m + 1)^2 / delta)``).
-    value : float
-        The bound.
-    """
-
-    gamma: float
-    m: int
-    n_samples: int
-    margin_loss: float
-    averaging: float
-    complexity: float
-    divergence: float
-    sampling: float
+    gamma: float  # margin threshold
+    m: int  # number of imagined draws
+    n_samples: int  # number of samples
+    margin_loss: float  # share of the samples with a margin of at most ``gamma``
+    averaging: float  # what the comparison with ``m`` draws costs, ``|Y| exp(-m gamma^2 / 32 c^2)``
+    complexity: float  # what is added because the sample is not the world: the root
+    divergence: float  # inside the complexity: ``m KL``
+    sampling: float  # inside the complexity: ``ln N`` (of `theorem_8_kl`, ``ln 2 sqrt N``)
     union: float
     value: float
 
@@ -102,31 +76,6 @@ def theorem_8(
     m: int | None = None,
 ) -> MarginBound:
     r"""Return Theorem 8's bound on the error of the averaging model, with all constants.
-
-    Parameters
-    ----------
-    sample : MarginSample
-        Margins under the averaging model, the bound on scores, the number of labellings.
-    divergence : float
-        ``KL(p || p0)``; for a tilted prior ``prior.kl(posterior_mean).sum()``.
-    delta : float, default=0.05
-        Probability with which the sample may mislead.
-    gamma : float, optional
-        Margin threshold; the best one unless given.
-    m : int, optional
-        Number of imagined draws; the best one unless given.  The paper's is `theorem_8_m`.
-
-    Returns
-    -------
-    MarginBound
-        The bound and its terms.  It may exceed 1, and then says nothing; where no threshold helps it is
-        the trivial one, of ``gamma = 2 c`` and a margin loss of 1.
-
-    Raises
-    ------
-    ValueError
-        If ``divergence`` is negative or infinite, ``delta`` not between 0 and 1, ``gamma`` below a
-        millionth of ``c`` or ``m`` not a positive whole number.
 
     Examples
     --------
@@ -156,29 +105,6 @@ def theorem_8_kl(
 ) -> MarginBound:
     """Return the bound of Theorem 8's proof with Seeger's last step instead of McAllester's.
 
-    Parameters
-    ----------
-    sample : MarginSample
-        Margins under the averaging model, the bound on scores, the number of labellings.
-    divergence : float
-        ``KL(p || p0)``.
-    delta : float, default=0.05
-        Probability with which the sample may mislead.
-    gamma : float, optional
-        Margin threshold; the best one unless given.
-    m : int, optional
-        Number of imagined draws; the best one unless given.
-
-    Returns
-    -------
-    MarginBound
-        The bound and its terms.
-
-    Raises
-    ------
-    ValueError
-        As `theorem_8`.
-
     Examples
     --------
     >>> margins = np.linspace(1.0, 2.0, 100_000)
@@ -191,25 +117,6 @@ def theorem_8_kl(
 
 def theorem_8_m(sample: MarginSample, divergence: float, gamma: float) -> int:
     """Return the paper's choice of ``m``, the last line of Appendix B.5.
-
-    Parameters
-    ----------
-    sample : MarginSample
-        The number of samples, the bound on scores, the number of labellings.
-    divergence : float
-        ``KL(p || p0)``.
-    gamma : float
-        Margin threshold.
-
-    Returns
-    -------
-    int
-        ``ceil(16 c^2 / gamma^2 * ln(N |Y|^2 / (KL + 1)))``, and at least 1.
-
-    Raises
-    ------
-    ValueError
-        If ``divergence`` is negative or ``gamma`` below a millionth of ``c``.
 
     Examples
     --------

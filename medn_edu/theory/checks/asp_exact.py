@@ -34,26 +34,7 @@ def draw_program(
     scopes: tuple[tuple[int, ...], ...] = _TRIANGLE,
     n_labels: tuple[int, ...] = (2, 2, 2),
 ) -> Program:
-    """Draw two training pairs on a small graph, by default a triangle, and a regulariser.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    epsilon : float
-        Temperature.
-    p : float, optional
-        Exponent of the regulariser; by default 1.5, 2 or 3 at random.
-    scopes : tuple of tuple of int
-        Nodes of each factor.
-    n_labels : tuple of int
-        Number of labels of each node.
-
-    Returns
-    -------
-    Program
-        With every counting number 1.
-    """
+    """Draw two training pairs on a small graph, by default a triangle, and a regulariser."""
     examples = random_examples(rng, scopes, n_labels)
     c = CountingNumbers.ones(examples[0].graph(np.zeros(3)))
     exponent = rng.choice([1.5, 2.0, 3.0]) if p is None else p
@@ -63,22 +44,7 @@ def draw_program(
 def central_differences(
     value: Callable[[np.ndarray], float], at: np.ndarray, step: float = 1e-5
 ) -> np.ndarray:
-    """Return the gradient of a function by central differences.
-
-    Parameters
-    ----------
-    value : callable
-        The function.
-    at : ndarray of shape (n,)
-        Where.
-    step : float, default=1e-5
-        Length of the steps.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Slopes.
-    """
+    """Return the gradient of a function by central differences."""
     return np.array([(value(at + h) - value(at - h)) / (2 * step) for h in step * np.eye(len(at))])
 
 

@@ -19,23 +19,6 @@ class Discrepancy(Protocol):
 class Check:
     """A theorem, lemma or corollary, and how it is tried on numbers.
 
-    Parameters
-    ----------
-    name : str
-        Where it stands, as in ``"MEDN Theorem 2"``.
-    statement : str
-        What it says, in a line.
-    sides : str
-        How each side is computed, without use of the other.
-    slip : str
-        A slip that one could make in the statement, or in its use; with it the sides must fall apart,
-        which shows that the check can fail.
-    tolerance : float
-        How far apart rounding and the solvers' accuracy may bring the sides.
-    discrepancy : callable
-        ``discrepancy(rng, slip=False)`` draws an instance and returns how far the sides are apart,
-        relative to their size; of an inequality, by how much it is violated.
-
     Examples
     --------
     >>> import numpy as np
@@ -49,46 +32,18 @@ class Check:
     (True, True)
     """
 
-    name: str
-    statement: str
-    sides: str
-    slip: str
-    tolerance: float
+    name: str  # where it stands, as in ``"MEDN Theorem 2"``
+    statement: str  # what it says, in a line
+    sides: str  # how each side is computed, without use of the other
+    slip: str  # a slip that one could make in the statement, or in its use
+    tolerance: float  # how far apart rounding and the solvers' accuracy may bring the sides
     discrepancy: Discrepancy
 
     def worst(self, n_instances: int = 5, seed: int = 0, *, slip: bool = False) -> float:
-        """Return the largest discrepancy among some random instances.
-
-        Parameters
-        ----------
-        n_instances : int, default=5
-            How many.
-        seed : int, default=0
-            Seed of the instances.
-        slip : bool, default=False
-            Whether to make the slip.
-
-        Returns
-        -------
-        float
-            The largest; not a number if any is not.
-        """
+        """Return the largest discrepancy among some random instances."""
         rngs = np.random.default_rng(seed).spawn(n_instances)
         return float(np.max([self.discrepancy(rng, slip) for rng in rngs]))
 
     def holds(self, n_instances: int = 5, seed: int = 0) -> bool:
-        """Whether all discrepancies are within the tolerance.
-
-        Parameters
-        ----------
-        n_instances : int, default=5
-            Number of random instances.
-        seed : int, default=0
-            Seed of the instances.
-
-        Returns
-        -------
-        bool
-            The verdict.
-        """
+        """Whether all discrepancies are within the tolerance."""
         return self.worst(n_instances, seed) <= self.tolerance

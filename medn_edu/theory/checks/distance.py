@@ -9,16 +9,6 @@ from numpy.typing import ArrayLike
 def apart(left: ArrayLike, right: ArrayLike) -> float:
     """Return the largest difference between two sides that should be equal.
 
-    Parameters
-    ----------
-    left, right : array-like of float
-        The sides.
-
-    Returns
-    -------
-    float
-        Relative to the largest number of the right side; not a number if any of them is not.
-
     Examples
     --------
     >>> round(apart([1.0, 2.2], [1.0, 2.0]), 6)
@@ -31,18 +21,6 @@ def apart(left: ArrayLike, right: ArrayLike) -> float:
 
 def excess(smaller: ArrayLike, larger: ArrayLike, size: float = 1.0) -> float:
     """Return by how much an inequality is violated.
-
-    Parameters
-    ----------
-    smaller, larger : array-like of float
-        The sides, of which the first should nowhere be above the second.
-    size : float, default=1
-        What counts as large; of probabilities, 1.
-
-    Returns
-    -------
-    float
-        The largest violation, relative to ``size``; 0 if there is none, not a number if a side is not.
 
     Examples
     --------

@@ -28,20 +28,6 @@ def draw_rows(
 ) -> EnumeratedProblem:
     """Draw feature differences and losses of every wrong labelling of every sample.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    C : float, default=1
-        Price of slack.
-    n_samples, n_weights : int
-        How many.
-
-    Returns
-    -------
-    EnumeratedProblem
-        Five rows a sample, the true labelling's first.
-
     Examples
     --------
     >>> problem = draw_rows(np.random.default_rng(0), n_samples=2)
@@ -64,18 +50,7 @@ def draw_rows(
 
 
 def price(problem: EnumeratedProblem) -> float:
-    """Return C, what a unit of slack costs.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        Rows, with a linear slack.
-
-    Returns
-    -------
-    float
-        Its constant.
-    """
+    """Return C, what a unit of slack costs."""
     assert isinstance(problem.slack, LinearSlack)
     return problem.slack.C
 
@@ -87,20 +62,7 @@ def _hinge(problem: EnumeratedProblem, w: np.ndarray) -> float:
 
 
 def without_constraints(problem: EnumeratedProblem, w: np.ndarray) -> float:
-    """Return Eq. (2), what weights cost in L1-M3N with their best slacks.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        Rows drawn by `draw_rows`.
-    w : ndarray of shape (n_weights,)
-        Weights.
-
-    Returns
-    -------
-    float
-        ``|w|_1 / 2 + N C R_hinge(w)``.
-    """
+    """Return Eq. (2), what weights cost in L1-M3N with their best slacks."""
     cost = problem.n_samples * price(problem) * _hinge(problem, w)
     return float(np.abs(w).sum()) / 2 + cost
 

@@ -34,18 +34,7 @@ _Vector = Callable[[np.ndarray], np.ndarray]
 
 
 def draw_prior(rng: np.random.Generator) -> Prior:
-    """Return one of the gallery's priors.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Prior
-        The prior, its constants drawn too.
-    """
+    """Return one of the gallery's priors."""
     a, b = rng.uniform(0.8, 2.0, 2)
     gallery: tuple[Prior, ...] = (
         GaussianPrior(a),
@@ -61,18 +50,7 @@ def draw_prior(rng: np.random.Generator) -> Prior:
 
 
 def draw_slacks(rng: np.random.Generator) -> tuple[ShippedSlack, ...]:
-    """Return the three slacks, each with a random constant.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    tuple of slacks
-        Linear, quadratic, exponential.
-    """
+    """Return the three slacks, each with a random constant."""
     a, b, c = rng.uniform(0.5, 2.0, 3)
     return LinearSlack(a), QuadraticSlack(b), ExponentialSlack(c)
 
@@ -85,24 +63,6 @@ def draw_problem(
     weights: Sequence[int] | None = None,
 ) -> EnumeratedProblem:
     """Draw chains whose labels follow a feature, most of the time, and write all labellings out.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    prior : Prior
-        Prior of every weight.
-    slack : slack
-        Price of violated margins.
-    lengths : sequence of int
-        Number of nodes of each chain.
-    weights : sequence of int, optional
-        Weights that are learnt, the others being 0; all eight of them unless given.
-
-    Returns
-    -------
-    EnumeratedProblem
-        P1 and D1.
 
     Examples
     --------
@@ -122,24 +82,7 @@ def draw_problem(
 def least_under_margins(
     problem: EnumeratedProblem, C: float, penalty: Callable[[np.ndarray], float], slope: _Vector
 ) -> tuple[float, np.ndarray]:
-    """Minimise ``penalty(mu) + C sum_i xi_i`` under the margin constraints, as the papers print them.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        The margins.
-    C : float
-        Price of violating them.
-    penalty, slope : callable
-        What a mean costs, and the gradient of that.
-
-    Returns
-    -------
-    value : float
-        The minimum, by scipy's SLSQP.
-    mu : ndarray of shape (n_weights,)
-        Where it is.
-    """
+    """Minimise ``penalty(mu) + C sum_i xi_i`` under the margin constraints, as the papers print them."""
     K, price = problem.n_weights, C * problem.sample_weight
     wrong = problem.losses > 0  # y != y^i
     member = (problem.sample[:, None] == np.arange(problem.n_samples)).astype(float)
@@ -168,26 +111,7 @@ def best_dual(
     *,
     only_wrong: bool = False,
 ) -> tuple[float, np.ndarray]:
-    """Maximise ``sum alpha loss - cost(eta)`` with totals of ``C`` per sample, as printed.
-
-    Parameters
-    ----------
-    problem : EnumeratedProblem
-        Feature differences and losses.
-    C : float
-        Sum of each sample's dual variables.
-    cost, slope : callable
-        What ``eta`` costs, infinite outside its domain, and the gradient of that.
-    only_wrong : bool, default=False
-        Whether all of the total must be on wrong labellings; else the true one may take some.
-
-    Returns
-    -------
-    value : float
-        The maximum, by scipy's SLSQP.
-    eta : ndarray of shape (n_weights,)
-        The natural parameter there.
-    """
+    """Maximise ``sum alpha loss - cost(eta)`` with totals of ``C`` per sample, as printed."""
     rows = np.flatnonzero(problem.losses > 0)
     F, losses, sample = problem.differences[rows], problem.losses[rows], problem.sample[rows]
     member = (sample == np.arange(problem.n_samples)[:, None]).astype(float)
@@ -238,18 +162,6 @@ class _DiscretePrior(Prior):
 def discrete_prior(points: np.ndarray, mass: np.ndarray) -> Prior:
     """Return a prior on a few points of the line; all it answers are sums over these.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_points,)
-        Where a weight can be.
-    mass : ndarray of shape (n_points,)
-        How probable that is.
-
-    Returns
-    -------
-    Prior
-        It allows every natural parameter.
-
     Examples
     --------
     >>> coin = discrete_prior(np.array([-1.0, 1.0]), np.array([0.5, 0.5]))
@@ -264,18 +176,6 @@ def laplace_by_quadrature(lam: float, n_nodes: int = 60) -> Prior:
 
     On either side of 0 its density is :math:`\frac{1}{2} e^{-x}` in :math:`x = \sqrt\lambda |w|`, for
     which there is Gauss and Laguerre's rule.
-
-    Parameters
-    ----------
-    lam : float
-        The prior's constant.
-    n_nodes : int, default=60
-        Points on either side.
-
-    Returns
-    -------
-    Prior
-        It knows nothing but these points.
 
     Examples
     --------

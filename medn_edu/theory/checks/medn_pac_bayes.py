@@ -26,21 +26,11 @@ _LABELS = 3  # of a sample; the first is the right one
 
 @dataclass(frozen=True, eq=False)
 class _Committee:
-    """A posterior over functions F, what they say of one sample, and its committees.
+    """A posterior over functions F, what they say of one sample, and its committees."""
 
-    Parameters
-    ----------
-    p : ndarray of shape (n_functions,)
-        Probability of each function.
-    F : ndarray of shape (n_functions, 3)
-        Its scores of the labellings.
-    c : float
-        What bounds them.
-    """
-
-    p: np.ndarray
-    F: np.ndarray
-    c: float
+    p: np.ndarray  # probability of each function
+    F: np.ndarray  # its scores of the labellings
+    c: float  # what bounds them
 
     @property
     def h(self) -> np.ndarray:

@@ -21,37 +21,6 @@ _NUMBERS = ("printed", "corrected", "truth")
 class Slip:
     r"""One slip of one paper, with the numbers that settle it.
 
-    Parameters
-    ----------
-    paper : str
-        ``"MEDN"``, ``"L1-M3N"`` or ``"ASP"``.
-    where : str
-        Equation, section or appendix, as in ``"Eq. (3)"``.
-    title : str
-        What it is about, in a few words.
-    severity : str
-        A key of `SEVERITIES`: what it spoils.
-    quote : str
-        What the paper says, word by word and formula by formula, in Markdown and quotation marks.
-    printed, corrected : str
-        What is read out of the quotation, and what is meant: formulas in LaTeX, without dollar signs.
-    why : str
-        What is wrong, in a sentence or two.
-    matters : str
-        Who would notice: an implementation, a proof, a conclusion, or nobody.
-    truth : str
-        What tells which formula is right, computed without either.
-    numbers : callable
-        ``numbers()`` returns a dict with at least the keys ``"printed"``, ``"corrected"`` and
-        ``"truth"``: what the two formulas give on one small example, and what is so.
-    checks : tuple of str, default=()
-        Names of the statements of `medn_edu.theory.checks` that are tried there as corrected.
-    tolerance : float, default=1e-6
-        How far rounding, quadrature and solvers may take the corrected formula from the truth,
-        relative to the truth or to 1 if that is more.
-    margin : float, default=0.01
-        How far from the truth, likewise relative, the printed formula must be at least.
-
     Examples
     --------
     >>> slip = Slip(
@@ -71,56 +40,29 @@ class Slip:
     True
     """
 
-    paper: str
-    where: str
-    title: str
-    severity: str
+    paper: str  # ``"MEDN"``, ``"L1-M3N"`` or ``"ASP"``
+    where: str  # equation, section or appendix, as in ``"Eq
+    title: str  # what it is about, in a few words
+    severity: str  # a key of `SEVERITIES`: what it spoils
     quote: str
     printed: str
     corrected: str
-    why: str
-    matters: str
-    truth: str
+    why: str  # what is wrong, in a sentence or two
+    matters: str  # who would notice: an implementation, a proof, a conclusion, or nobody
+    truth: str  # what tells which formula is right, computed without either
     numbers: Callable[[], dict[str, float]]
     checks: tuple[str, ...] = ()
     tolerance: float = 1e-6
     margin: float = 0.01
 
     def errors(self, found: Mapping[str, float] | None = None) -> tuple[float, float]:
-        """Return how far from the truth the printed and the corrected formula are, relative to it.
-
-        Parameters
-        ----------
-        found : mapping, optional
-            What ``numbers()`` has returned; computed unless given.
-
-        Returns
-        -------
-        printed, corrected : float
-            Distances, divided by the truth's magnitude if that is more than 1.
-
-        Raises
-        ------
-        KeyError
-            If one of the three numbers is missing.
-        """
+        """Return how far from the truth the printed and the corrected formula are, relative to it."""
         found = self.numbers() if found is None else found
         printed, corrected, truth = (float(found[key]) for key in _NUMBERS)
         scale = max(1.0, abs(truth))
         return abs(printed - truth) / scale, abs(corrected - truth) / scale
 
     def is_settled(self, found: Mapping[str, float] | None = None) -> bool:
-        """Whether the corrected formula agrees with the truth and the printed one does not.
-
-        Parameters
-        ----------
-        found : mapping, optional
-            What ``numbers()`` has returned; computed unless given.
-
-        Returns
-        -------
-        bool
-            The verdict; False if anything but the printed formula's value is not finite.
-        """
+        """Whether the corrected formula agrees with the truth and the printed one does not."""
         printed, corrected = self.errors(found)
         return corrected <= self.tolerance and (printed >= self.margin or math.isnan(printed))

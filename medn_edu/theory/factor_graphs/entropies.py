@@ -23,18 +23,10 @@ from medn_edu.theory.factor_graphs.graph import Beliefs, FactorGraph, entropy
 
 @dataclass(frozen=True, eq=False)
 class CountingNumbers:
-    """How often each local entropy counts.
+    """How often each local entropy counts."""
 
-    Parameters
-    ----------
-    node : ndarray of shape (n_nodes,)
-        ``c_v``.
-    factor : ndarray of shape (n_factors,)
-        ``c_alpha``.
-    """
-
-    node: np.ndarray
-    factor: np.ndarray
+    node: np.ndarray  # ``c_v``
+    factor: np.ndarray  # ``c_alpha``
 
     @classmethod
     def ones(cls, graph: FactorGraph) -> CountingNumbers:
@@ -48,38 +40,12 @@ class CountingNumbers:
         return cls(1.0 - degrees, np.ones(graph.n_factors))
 
     def hat(self, graph: FactorGraph, v: int) -> float:
-        """Return ``c_v`` and the counting numbers of the node's factors, added up.
-
-        Parameters
-        ----------
-        graph : FactorGraph
-            The graph.
-        v : int
-            Node.
-
-        Returns
-        -------
-        float
-            The sum.
-        """
+        """Return ``c_v`` and the counting numbers of the node's factors, added up."""
         return float(self.node[v] + self.factor[graph.factors_of(v)].sum())
 
 
 def local_entropy(b: Beliefs, c: CountingNumbers) -> float:
-    """Return ``sum c_alpha H(b_alpha) + sum c_v H(b_v)``.
-
-    Parameters
-    ----------
-    b : Beliefs
-        Beliefs.
-    c : CountingNumbers
-        Counting numbers; Bethe's give the Bethe entropy.
-
-    Returns
-    -------
-    float
-        The local entropies, added up.
-    """
+    """Return ``sum c_alpha H(b_alpha) + sum c_v H(b_v)``."""
     nodes = sum(c_v * entropy(b_v) for c_v, b_v in zip(c.node, b.node, strict=True))
     return float(
         nodes + sum(c_a * entropy(b_a) for c_a, b_a in zip(c.factor, b.factor, strict=True))
@@ -87,23 +53,6 @@ def local_entropy(b: Beliefs, c: CountingNumbers) -> float:
 
 
 def local_value(graph: FactorGraph, b: Beliefs, c: CountingNumbers, epsilon: float) -> float:
-    """Return what Eq. (8) maximises: the mean score plus ``epsilon`` times the local entropies.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Potentials.
-    b : Beliefs
-        Beliefs.
-    c : CountingNumbers
-        Counting numbers.
-    epsilon : float
-        Temperature.
-
-    Returns
-    -------
-    float
-        The value.
-    """
+    """Return what Eq. (8) maximises: the mean score plus ``epsilon`` times the local entropies."""
     pairs = zip((*graph.node, *graph.factor), (*b.node, *b.factor), strict=True)
     return float(sum(np.sum(phi * q) for phi, q in pairs) + epsilon * local_entropy(b, c))

@@ -30,20 +30,6 @@ Messages = dict[tuple[int, int], np.ndarray]
 class FactorGraph:
     """Nodes, factors and their potentials.
 
-    Parameters
-    ----------
-    node : tuple of ndarray, each of shape (n_labels,)
-        Potentials ``phi_v`` of each node's labels.
-    scopes : tuple of tuple of int
-        Nodes of each factor, all different.
-    factor : tuple of ndarray
-        Potentials ``phi_alpha`` of each factor, one axis for each node of its scope.
-
-    Raises
-    ------
-    ValueError
-        If a factor's table does not have the shape that its scope asks for.
-
     Examples
     --------
     >>> graph = FactorGraph((np.zeros(2), np.zeros(3)), ((0, 1),), (np.ones((2, 3)),))
@@ -51,8 +37,8 @@ class FactorGraph:
     6
     """
 
-    node: tuple[np.ndarray, ...]
-    scopes: tuple[tuple[int, ...], ...]
+    node: tuple[np.ndarray, ...]  # potentials ``phi_v`` of each node's labels
+    scopes: tuple[tuple[int, ...], ...]  # nodes of each factor, all different
     factor: tuple[np.ndarray, ...]
 
     def __post_init__(self) -> None:
@@ -86,18 +72,10 @@ class FactorGraph:
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """A distribution over the labels of every node, and one over those of every factor.
+    """A distribution over the labels of every node, and one over those of every factor."""
 
-    Parameters
-    ----------
-    node : tuple of ndarray
-        ``b_v``, shaped as the nodes' potentials.
-    factor : tuple of ndarray
-        ``b_alpha``, shaped as the factors' potentials.
-    """
-
-    node: tuple[np.ndarray, ...]
-    factor: tuple[np.ndarray, ...]
+    node: tuple[np.ndarray, ...]  # ``b_v``, shaped as the nodes' potentials
+    factor: tuple[np.ndarray, ...]  # ``b_alpha``, shaped as the factors' potentials
 
     def disagreement(self, graph: FactorGraph) -> Messages:
         """What the factors' beliefs say of a node beyond its own: ``sum b_alpha - b_v`` by edge."""
@@ -116,20 +94,6 @@ def soft_max(z: np.ndarray, temperature: float, axes: tuple[int, ...] | None = N
     A negative temperature gives a soft minimum, and so does its limit, the float ``-0.0``, which is
     what ``epsilon * c`` becomes for ``epsilon = 0`` and ``c < 0``.
 
-    Parameters
-    ----------
-    z : ndarray
-        Numbers.
-    temperature : float
-        Temperature ``t``.
-    axes : tuple of int, optional
-        Axes to be summed over; all by default.
-
-    Returns
-    -------
-    ndarray or float
-        The soft-max over these axes.
-
     Examples
     --------
     >>> z = np.log([1.0, 3.0])
@@ -145,20 +109,7 @@ def soft_max(z: np.ndarray, temperature: float, axes: tuple[int, ...] | None = N
 
 
 def distribution(z: np.ndarray, temperature: float) -> np.ndarray:
-    """Return the slope of the soft-max: ``exp(z / t)``, normalised.
-
-    Parameters
-    ----------
-    z : ndarray
-        Numbers.
-    temperature : float
-        Temperature ``t``; at 0 the largest numbers share equally, which is one of the sub-gradients.
-
-    Returns
-    -------
-    ndarray
-        A distribution, shaped as ``z``.
-    """
+    """Return the slope of the soft-max: ``exp(z / t)``, normalised."""
     sign = math.copysign(1.0, temperature)
     peak = sign * np.max(sign * z)
     p = np.exp((z - peak) / temperature) if temperature != 0 else np.isclose(z, peak, 0, 1e-12)
@@ -166,18 +117,7 @@ def distribution(z: np.ndarray, temperature: float) -> np.ndarray:
 
 
 def entropy(p: np.ndarray) -> float:
-    """Return the entropy ``-sum p ln p``.
-
-    Parameters
-    ----------
-    p : ndarray
-        A distribution.
-
-    Returns
-    -------
-    float
-        Its entropy.
-    """
+    """Return the entropy ``-sum p ln p``."""
     positive = p[p > 0]
     return float(-positive @ np.log(positive))
 
@@ -186,34 +126,12 @@ def entropy(p: np.ndarray) -> float:
 
 
 def labellings(graph: FactorGraph) -> np.ndarray:
-    """Return all labellings, one per row, in lexicographic order.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        A small one.
-
-    Returns
-    -------
-    ndarray of int, shape (n_labellings, n_nodes)
-        The labellings.
-    """
+    """Return all labellings, one per row, in lexicographic order."""
     return np.array(list(itertools.product(*(range(len(phi)) for phi in graph.node))))
 
 
 def scores(graph: FactorGraph) -> np.ndarray:
-    """Return the scores of all labellings.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        A small one.
-
-    Returns
-    -------
-    ndarray of shape (n_labellings,)
-        Scores, in the order of `labellings`.
-    """
+    """Return the scores of all labellings."""
     every = labellings(graph)
     total = sum(phi[every[:, v]] for v, phi in enumerate(graph.node))
     for scope, table in zip(graph.scopes, graph.factor, strict=True):
@@ -222,56 +140,17 @@ def scores(graph: FactorGraph) -> np.ndarray:
 
 
 def log_partition(graph: FactorGraph, epsilon: float = 1.0) -> float:
-    """Return ``ln Z_epsilon`` of Eq. (2) by enumeration.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        A small one.
-    epsilon : float, default=1.0
-        Temperature; at 0 the best score.
-
-    Returns
-    -------
-    float
-        The soft-max of all scores.
-    """
+    """Return ``ln Z_epsilon`` of Eq. (2) by enumeration."""
     return float(soft_max(scores(graph), epsilon))
 
 
 def probabilities(graph: FactorGraph, epsilon: float = 1.0) -> np.ndarray:
-    """Return the probability of every labelling, Eq. (5).
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        A small one.
-    epsilon : float, default=1.0
-        Temperature.
-
-    Returns
-    -------
-    ndarray of shape (n_labellings,)
-        Probabilities, in the order of `labellings`.
-    """
+    """Return the probability of every labelling, Eq. (5)."""
     return distribution(scores(graph), epsilon)
 
 
 def marginals(graph: FactorGraph, p: np.ndarray) -> Beliefs:
-    """Return the marginals of a distribution over labellings.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        A small one.
-    p : ndarray of shape (n_labellings,)
-        Probabilities, in the order of `labellings`.
-
-    Returns
-    -------
-    Beliefs
-        Marginals of all nodes and factors.
-    """
+    """Return the marginals of a distribution over labellings."""
     joint = p.reshape([len(phi) for phi in graph.node])
 
     def of(scope: tuple[int, ...]) -> np.ndarray:

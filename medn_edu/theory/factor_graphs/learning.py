@@ -55,27 +55,13 @@ from medn_edu.theory.factor_graphs.messages import (
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """One training pair on a factor graph.
+    """One training pair on a factor graph."""
 
-    Parameters
-    ----------
-    loss : tuple of ndarray, each of shape (n_labels,)
-        ``e_{y,v}``, 0 at the true label.
-    node_features : tuple of ndarray, each of shape (n_labels, n_features)
-        ``phi_{r,v}``.
-    scopes : tuple of tuple of int
-        Nodes of each factor.
-    factor_features : tuple of ndarray, each of shape (*labels, n_features)
-        ``phi_{r,alpha}``.
-    truth : tuple of int
-        The true labelling ``y``.
-    """
-
-    loss: tuple[np.ndarray, ...]
-    node_features: tuple[np.ndarray, ...]
-    scopes: tuple[tuple[int, ...], ...]
-    factor_features: tuple[np.ndarray, ...]
-    truth: tuple[int, ...]
+    loss: tuple[np.ndarray, ...]  # ``e_{y,v}``, 0 at the true label
+    node_features: tuple[np.ndarray, ...]  # ``phi_{r,v}``
+    scopes: tuple[tuple[int, ...], ...]  # nodes of each factor
+    factor_features: tuple[np.ndarray, ...]  # ``phi_{r,alpha}``
+    truth: tuple[int, ...]  # the true labelling ``y``
 
     def graph(self, theta: np.ndarray) -> FactorGraph:
         """Potentials under weights ``theta``; those of the nodes hold the loss."""
@@ -115,27 +101,13 @@ class Example:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Structured prediction with all that it needs, exact and approximated.
+    """Structured prediction with all that it needs, exact and approximated."""
 
-    Parameters
-    ----------
-    examples : tuple of Example
-        The training pairs, all on the same factor graph.
-    C : float
-        Weight of the regulariser.
-    p : float
-        Its exponent, above 1.
-    epsilon : float
-        Temperature.
-    c : CountingNumbers
-        Counting numbers of the approximation.
-    """
-
-    examples: tuple[Example, ...]
-    C: float
-    p: float
-    epsilon: float
-    c: CountingNumbers
+    examples: tuple[Example, ...]  # the training pairs, all on the same factor graph
+    C: float  # weight of the regulariser
+    p: float  # its exponent, above 1
+    epsilon: float  # temperature
+    c: CountingNumbers  # counting numbers of the approximation
 
     @property
     def q(self) -> float:
@@ -177,20 +149,7 @@ class Program:
     # -- approximated -----------------------------------------------------------------------------
 
     def value(self, theta: np.ndarray, lam: tuple[Messages, ...]) -> float:
-        """Return approximated structured prediction: Theorem 2 with the regulariser added.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_features,)
-            Weights.
-        lam : tuple of Messages
-            Messages of every example.
-
-        Returns
-        -------
-        float
-            The value.
-        """
+        """Return approximated structured prediction: Theorem 2 with the regulariser added."""
         parts = [
             decomposed_soft_max(example.graph(theta), messages, self.c, self.epsilon)
             for example, messages in zip(self.examples, lam, strict=True)
@@ -198,20 +157,7 @@ class Program:
         return sum(parts) - float(self.d @ theta) + self.regulariser(theta)
 
     def beliefs(self, theta: np.ndarray, lam: tuple[Messages, ...]) -> tuple[Beliefs, ...]:
-        """Return the beliefs of every example, as in Lemma 4.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_features,)
-            Weights.
-        lam : tuple of Messages
-            Messages of every example.
-
-        Returns
-        -------
-        tuple of Beliefs
-            One for each example.
-        """
+        """Return the beliefs of every example, as in Lemma 4."""
         pairs = zip(self.examples, lam, strict=True)
         return tuple(
             beliefs(e.graph(theta), messages, self.c, self.epsilon) for e, messages in pairs
@@ -223,20 +169,7 @@ class Program:
         return np.asarray(sum(example.mean_features(each) for example, each in pairs) - self.d)
 
     def gradient(self, theta: np.ndarray, lam: tuple[Messages, ...]) -> np.ndarray:
-        """Return the gradient in ``theta``, Lemma 4.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_features,)
-            Weights.
-        lam : tuple of Messages
-            Messages of every example.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-            The gradient.
-        """
+        """Return the gradient in ``theta``, Lemma 4."""
         return self.mismatch(self.beliefs(theta, lam)) + self.regulariser_slope(theta)
 
     def dual_value(self, b: tuple[Beliefs, ...]) -> float:
@@ -255,21 +188,11 @@ class Program:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """What coordinate descent has found.
+    """What coordinate descent has found."""
 
-    Parameters
-    ----------
-    theta : ndarray of shape (n_features,)
-        Weights.
-    lam : tuple of Messages
-        Messages of every example.
-    values : list of float
-        Value at the start and after every block of updates.
-    """
-
-    theta: np.ndarray
-    lam: tuple[Messages, ...]
-    values: list[float]
+    theta: np.ndarray  # weights
+    lam: tuple[Messages, ...]  # messages of every example
+    values: list[float]  # value at the start and after every block of updates
 
 
 def coordinate_descent(
@@ -283,23 +206,6 @@ def coordinate_descent(
 
     The step of the weights is halved until the value decreases as much as half the gradient promises
     (Armijo's rule), and tried twice as long the next time.
-
-    Parameters
-    ----------
-    program : Program
-        What to minimise.
-    n_rounds : int, default=100
-        Number of rounds: a sweep over all nodes of all examples, then a step of the weights.
-    step : float, default=1.0
-        First step size tried.
-    update : callable, default=messages_from_node
-        The rule for messages.
-
-    Returns
-    -------
-    Descent
-        Weights, messages and the values on the way, which never increase if no counting number is
-        negative (Claim 2).
 
     Examples
     --------
@@ -338,26 +244,7 @@ def random_examples(
     n_features: int = 3,
     n_examples: int = 2,
 ) -> tuple[Example, ...]:
-    """Draw training pairs with normal features and random losses.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    scopes : tuple of tuple of int
-        Nodes of each factor.
-    n_labels : tuple of int
-        Number of labels of each node.
-    n_features : int, default=3
-        Number of features.
-    n_examples : int, default=2
-        Number of pairs.
-
-    Returns
-    -------
-    tuple of Example
-        The pairs, all on the same factor graph.
-    """
+    """Draw training pairs with normal features and random losses."""
 
     def draw() -> Example:
         truth = tuple(int(rng.integers(n)) for n in n_labels)

@@ -47,44 +47,14 @@ class Update(Protocol):
 
 
 def zero_messages(graph: FactorGraph) -> Messages:
-    """Return messages that say nothing.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        The graph.
-
-    Returns
-    -------
-    Messages
-        Zeros for every edge.
-    """
+    """Return messages that say nothing."""
     return {(v, a): np.zeros(len(graph.node[v])) for v, a in graph.edges}
 
 
 def message_to_node(
     graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float, a: int, v: int
 ) -> np.ndarray:
-    r"""Return :math:`\mu_{\alpha \to v}` of Lemma 3.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Potentials.
-    lam : Messages
-        Messages to the factors.
-    c : CountingNumbers
-        Counting numbers.
-    epsilon : float
-        Temperature.
-    a, v : int
-        Factor and node.
-
-    Returns
-    -------
-    ndarray of shape (n_labels,)
-        The soft-max over all nodes of the factor but ``v``.
-    """
+    r"""Return :math:`\mu_{\alpha \to v}` of Lemma 3."""
     axis = graph.scopes[a].index(v)
     others = tuple(i for i in range(graph.factor[a].ndim) if i != axis)
     return soft_max(_reweighted(graph, lam, a, but=v), epsilon * c.factor[a], others)
@@ -97,29 +67,6 @@ def messages_from_node(
 
     Each is normalised to sum 0, which changes no belief.  Where all counting numbers of the node and
     of its factors are 0, ones serve as well.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Potentials.
-    lam : Messages
-        Messages to the factors.
-    c : CountingNumbers
-        Counting numbers.
-    epsilon : float
-        Temperature.
-    v : int
-        Node.
-
-    Returns
-    -------
-    Messages
-        The node's new messages.
-
-    Raises
-    ------
-    ValueError
-        If positive and negative counting numbers cancel.
     """
     factors = graph.factors_of(v)
     shares = np.array([c.node[v], *c.factor[factors]])
@@ -140,26 +87,7 @@ def sweep(
     epsilon: float,
     update: Update = messages_from_node,
 ) -> Messages:
-    """Return the messages after every node, in turn, has sent its best.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Potentials.
-    lam : Messages
-        Messages before.
-    c : CountingNumbers
-        Counting numbers.
-    epsilon : float
-        Temperature.
-    update : callable, default=messages_from_node
-        The rule; another than Lemma 3's to see what it does.
-
-    Returns
-    -------
-    Messages
-        Messages after.
-    """
+    """Return the messages after every node, in turn, has sent its best."""
     for v in range(graph.n_nodes):
         lam = lam | update(graph, lam, c, epsilon, v)
     return lam
@@ -175,26 +103,6 @@ def norm_product(
     update: Update = messages_from_node,
 ) -> Messages:
     """Send messages until they no longer change.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Potentials.
-    c : CountingNumbers
-        Counting numbers.
-    epsilon : float
-        Temperature.
-    n_sweeps : int, default=200
-        At most so many sweeps; with cycles and negative counting numbers it may not end by itself.
-    tolerance : float, default=1e-13
-        Largest change that counts as none.
-    update : callable, default=messages_from_node
-        The rule.
-
-    Returns
-    -------
-    Messages
-        The last messages.
 
     Examples
     --------
@@ -216,24 +124,7 @@ def norm_product(
 def decomposed_soft_max(
     graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float
 ) -> float:
-    """Return the sum of local soft-maxes that stands for ``ln Z_epsilon`` in Theorem 2.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Potentials.
-    lam : Messages
-        Messages.
-    c : CountingNumbers
-        Counting numbers.
-    epsilon : float
-        Temperature.
-
-    Returns
-    -------
-    float
-        For non-negative counting numbers an upper bound on every value of Eq. (8).
-    """
+    """Return the sum of local soft-maxes that stands for ``ln Z_epsilon`` in Theorem 2."""
     nodes = [soft_max(_rest(graph, lam, v), epsilon * c.node[v]) for v in range(graph.n_nodes)]
     factors = [
         soft_max(_reweighted(graph, lam, a), epsilon * c.factor[a]) for a in range(graph.n_factors)
@@ -242,24 +133,7 @@ def decomposed_soft_max(
 
 
 def beliefs(graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float) -> Beliefs:
-    """Return the beliefs that messages stand for, as in Lemma 4.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Potentials.
-    lam : Messages
-        Messages.
-    c : CountingNumbers
-        Counting numbers.
-    epsilon : float
-        Temperature.  Where ``epsilon c`` is 0, the best labels share equally.
-
-    Returns
-    -------
-    Beliefs
-        Where the messages are best they agree, unless a temperature is 0.
-    """
+    """Return the beliefs that messages stand for, as in Lemma 4."""
     return Beliefs(
         tuple(
             distribution(_rest(graph, lam, v), epsilon * c.node[v]) for v in range(graph.n_nodes)
@@ -279,22 +153,6 @@ def node_beliefs(
     :math:`b_v \propto \exp\{(\phi_v + \sum_\alpha \mu_{\alpha \to v}) / \epsilon \hat c_v\}`.  At
     convergence these are the beliefs of Lemma 4, and they make sense even where ``c_v`` is 0, as
     Bethe's number of a leaf is.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Potentials.
-    lam : Messages
-        Messages.
-    c : CountingNumbers
-        Counting numbers.
-    epsilon : float
-        Temperature.
-
-    Returns
-    -------
-    tuple of ndarray
-        A distribution for every node.
     """
     found = []
     for v in range(graph.n_nodes):

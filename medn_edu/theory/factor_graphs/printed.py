@@ -16,27 +16,7 @@ from medn_edu.theory.factor_graphs.messages import message_to_node
 def messages_of_section_2(
     graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float, v: int
 ) -> Messages:
-    r"""Return messages from a node as section 2.2 prints them: the product leaves ``alpha`` out.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Potentials.
-    lam : Messages
-        Messages to the factors.
-    c : CountingNumbers
-        Counting numbers.
-    epsilon : float
-        Temperature.
-    v : int
-        Node.
-
-    Returns
-    -------
-    Messages
-        :math:`\frac{c_\alpha}{\hat c_v} (\phi_v + \sum_{\beta \ne \alpha} \mu_{\beta \to v}) -
-        \mu_{\alpha \to v}`.
-    """
+    r"""Return messages from a node as section 2.2 prints them: the product leaves ``alpha`` out."""
     mu = _all_mu(graph, lam, c, epsilon, v)
     hat = c.hat(graph, v)
     total = graph.node[v] + sum(mu.values())
@@ -46,26 +26,7 @@ def messages_of_section_2(
 def messages_of_the_proof(
     graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float, v: int
 ) -> Messages:
-    r"""Return messages from a node with ``mu`` as Lemma 3's proof defines it, without ``epsilon``.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Potentials.
-    lam : Messages
-        Messages to the factors.
-    c : CountingNumbers
-        Counting numbers.
-    epsilon : float
-        Temperature, not 0.
-    v : int
-        Node.
-
-    Returns
-    -------
-    Messages
-        The lemma's rule, with :math:`\mu / \epsilon` for :math:`\mu`.
-    """
+    r"""Return messages from a node with ``mu`` as Lemma 3's proof defines it, without ``epsilon``."""
     mu = {a: each / epsilon for a, each in _all_mu(graph, lam, c, epsilon, v).items()}
     total = graph.node[v] + sum(mu.values())
     return _normalised({(v, a): c.factor[a] / c.hat(graph, v) * total - mu[a] for a in mu})
@@ -78,24 +39,6 @@ def messages_with_any_numbers(
 
     Lemma 3 says that any positive numbers will do.  They do at :math:`\epsilon = 0`, and where all
     numbers of the node and its factors are 0.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Potentials.
-    lam : Messages
-        Messages to the factors.
-    c : CountingNumbers
-        Counting numbers.
-    epsilon : float
-        Temperature.
-    v : int
-        Node.
-
-    Returns
-    -------
-    Messages
-        The lemma's rule with other counting numbers outside ``mu``.
     """
     other = CountingNumbers(*(np.where(each == 0, 1.0, each) for each in (c.node, c.factor)))
     mu = _all_mu(graph, lam, c, epsilon, v)
@@ -107,24 +50,7 @@ def messages_with_any_numbers(
 def node_beliefs_of_section_2(
     graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float
 ) -> tuple[np.ndarray, ...]:
-    r"""Return the nodes' beliefs as section 2.2 prints them, to the power :math:`1 / \epsilon c_v`.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Potentials.
-    lam : Messages
-        Messages to the factors.
-    c : CountingNumbers
-        Counting numbers.
-    epsilon : float
-        Temperature.
-
-    Returns
-    -------
-    tuple of ndarray
-        A distribution for every node.
-    """
+    r"""Return the nodes' beliefs as section 2.2 prints them, to the power :math:`1 / \epsilon c_v`."""
     found = []
     for v in range(graph.n_nodes):
         total = graph.node[v] + sum(_all_mu(graph, lam, c, epsilon, v).values())

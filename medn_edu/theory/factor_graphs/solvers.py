@@ -29,30 +29,14 @@ from medn_edu.theory.factor_graphs.learning import Program
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """A sum of soft-maxes of affine functions, a linear term and a regulariser.
+    """A sum of soft-maxes of affine functions, a linear term and a regulariser."""
 
-    Parameters
-    ----------
-    offsets : list of ndarray
-        ``e_k``, one vector a block.
-    matrices : list of ndarray
-        ``A_k``, one column a variable.
-    temperatures : list of float
-        ``t_k``, none negative.
-    d : ndarray
-        Coefficients of the linear term, one a variable.
-    program : Program
-        Where the regulariser is from.
-    n_weights : int
-        How many of the variables, the first ones, are weights; the others are messages.
-    """
-
-    offsets: list[np.ndarray]
-    matrices: list[np.ndarray]
-    temperatures: list[float]
-    d: np.ndarray
-    program: Program
-    n_weights: int
+    offsets: list[np.ndarray]  # ``e_k``, one vector a block
+    matrices: list[np.ndarray]  # ``A_k``, one column a variable
+    temperatures: list[float]  # ``t_k``, none negative
+    d: np.ndarray  # coefficients of the linear term, one a variable
+    program: Program  # where the regulariser is from
+    n_weights: int  # how many of the variables, the first ones, are weights
 
     def value(self, u: np.ndarray) -> float:
         """The primal value."""
@@ -69,18 +53,7 @@ class Blocks:
 
 
 def exact_blocks(program: Program) -> Blocks:
-    """Write structured prediction (3) as blocks, one an example.
-
-    Parameters
-    ----------
-    program : Program
-        The program.
-
-    Returns
-    -------
-    Blocks
-        The same.
-    """
+    """Write structured prediction (3) as blocks, one an example."""
     offsets = [example.losses for example in program.examples]
     matrices = [example.features for example in program.examples]
     d = program.d
@@ -88,18 +61,7 @@ def exact_blocks(program: Program) -> Blocks:
 
 
 def local_blocks(program: Program) -> Blocks:
-    """Write approximated structured prediction (Theorem 2) as blocks: nodes, factors, by example.
-
-    Parameters
-    ----------
-    program : Program
-        The program.
-
-    Returns
-    -------
-    Blocks
-        The same; after the weights come the messages ``lambda``, by example, node and factor.
-    """
+    """Write approximated structured prediction (Theorem 2) as blocks: nodes, factors, by example."""
     columns, n_weights = message_columns(program), len(program.d)
     n_variables = max(place.stop for place in columns.values())
     offsets, matrices = [], []
@@ -124,18 +86,7 @@ def local_blocks(program: Program) -> Blocks:
 
 
 def message_columns(program: Program) -> dict[tuple[int, int, int], slice]:
-    """Return which variables of `local_blocks` each message is.
-
-    Parameters
-    ----------
-    program : Program
-        The program.
-
-    Returns
-    -------
-    dict
-        By example, node and factor.
-    """
+    """Return which variables of `local_blocks` each message is."""
     out, end = {}, len(program.d)
     for i, lam in enumerate(program.zero_messages()):
         for (v, a), message in lam.items():
@@ -145,20 +96,7 @@ def message_columns(program: Program) -> dict[tuple[int, int, int], slice]:
 
 
 def as_messages(program: Program, u: np.ndarray) -> tuple[Messages, ...]:
-    """Sort the variables of `local_blocks` into messages.
-
-    Parameters
-    ----------
-    program : Program
-        The program.
-    u : ndarray
-        Weights and messages in a row.
-
-    Returns
-    -------
-    tuple of Messages
-        Those of every example.
-    """
+    """Sort the variables of `local_blocks` into messages."""
     out: tuple[Messages, ...] = tuple({} for _ in program.examples)
     for (i, v, a), place in message_columns(program).items():
         out[i][v, a] = u[place]
@@ -166,22 +104,7 @@ def as_messages(program: Program, u: np.ndarray) -> tuple[Messages, ...]:
 
 
 def restrict(blocks: Blocks, u: np.ndarray, columns: list[int]) -> Blocks:
-    """Hold all variables fixed but some messages.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        The program.
-    u : ndarray
-        All its variables.
-    columns : list of int
-        The messages that stay free.
-
-    Returns
-    -------
-    Blocks
-        The program in these alone, less what does not depend on them.
-    """
+    """Hold all variables fixed but some messages."""
     rest = np.delete(np.arange(len(u)), columns)
     pairs = zip(blocks.offsets, blocks.matrices, strict=True)
     return Blocks(
@@ -195,20 +118,7 @@ def restrict(blocks: Blocks, u: np.ndarray, columns: list[int]) -> Blocks:
 
 
 def as_beliefs(program: Program, b: list[np.ndarray]) -> tuple[Beliefs, ...]:
-    """Sort the distributions of `local_blocks` into beliefs.
-
-    Parameters
-    ----------
-    program : Program
-        The program.
-    b : list of ndarray
-        One distribution a block.
-
-    Returns
-    -------
-    tuple of Beliefs
-        Those of every example.
-    """
+    """Sort the distributions of `local_blocks` into beliefs."""
     queue, out = iter(b), []
     for example in program.examples:
         nodes = tuple(next(queue) for _ in example.loss)
@@ -221,16 +131,6 @@ def minimise(blocks: Blocks) -> np.ndarray:
     """Minimise the primal with scipy.
 
     Blocks at temperature 0 are a maximum each; it becomes a variable above all its members.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        The program.
-
-    Returns
-    -------
-    ndarray
-        The variables.
     """
     start = np.zeros(len(blocks.d))
     flat = [k for k, t in enumerate(blocks.temperatures) if t == 0]
@@ -271,20 +171,7 @@ def _minimise_with_maxima(blocks: Blocks, flat: list[int]) -> np.ndarray:
 
 
 def maximise(blocks: Blocks, *, accuracy: float = 1e-7) -> list[np.ndarray]:
-    """Maximise the dual by Newton's method with a logarithmic barrier.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        The program.
-    accuracy : float, default=1e-7
-        Largest distance from the maximum.
-
-    Returns
-    -------
-    list of ndarray
-        A positive distribution for every block.
-    """
+    """Maximise the dual by Newton's method with a logarithmic barrier."""
     climb = _Climb(blocks)
     sizes = [len(e) for e in blocks.offsets]
     b = np.concatenate([np.full(n, 1 / n) for n in sizes])
@@ -296,18 +183,7 @@ def maximise(blocks: Blocks, *, accuracy: float = 1e-7) -> list[np.ndarray]:
 
 
 def feasible_steps(blocks: Blocks) -> np.ndarray:
-    """Return the directions in which the dual's distributions may move.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        The program.
-
-    Returns
-    -------
-    ndarray of shape (n_labels_of_all_blocks, n_directions)
-        An orthonormal basis of what keeps all sums at 1 and the beliefs in agreement.
-    """
+    """Return the directions in which the dual's distributions may move."""
     sizes = [len(e) for e in blocks.offsets]
     sums = np.repeat(np.eye(len(sizes)), sizes, axis=0).T
     agreement = np.vstack(blocks.matrices)[:, blocks.n_weights :].T

@@ -15,24 +15,6 @@ def last_inside(inside: Callable[[np.ndarray], np.ndarray], start: np.ndarray) -
 
     First doubling or halving, until the end is known up to a factor of two; then the interval is halved.
 
-    Parameters
-    ----------
-    inside : callable
-        ``inside(r)`` says for each number whether it is inside; true from 0 on up to some number, which
-        may be another one in every place of the array.
-    start : ndarray of float
-        Where to begin; positive.
-
-    Returns
-    -------
-    ndarray of float, same shape as ``start``
-        The numbers; 0 where nothing else is inside.
-
-    Raises
-    ------
-    ValueError
-        If some place has no end.
-
     Examples
     --------
     >>> import numpy as np

@@ -35,29 +35,6 @@ def norm_ball(
 ) -> np.ndarray:
     """Return the boundary of a ball in two dimensions: what costs as much as ``point``.
 
-    Parameters
-    ----------
-    cost : callable
-        ``cost(mu)`` returns the cost of each coordinate by itself; convex, least at ``centre``, and
-        infinite where no mean can be.
-    point : (float, float)
-        A point that the boundary passes, seen from the centre; not (0, 0).
-    centre : float
-        Where each coordinate costs least.
-    n_angles : int
-        Number of points, all around the centre, the last equal to the first; denser near the axes,
-        where balls turn.  One more than a multiple of four, so that the axes are among them.
-
-    Returns
-    -------
-    ndarray of shape (n_angles, 2)
-        The boundary, counter-clockwise from the first axis.
-
-    Raises
-    ------
-    ValueError
-        If there are too few points, or the cost of ``point`` is not finite or not above the least.
-
     Examples
     --------
     The unit balls of L1 and L2 at 45 degrees:
@@ -80,29 +57,6 @@ def norm_solid(
     n_azimuth: int = 121,
 ) -> np.ndarray:
     """Return the surface of a ball in three dimensions: what costs as much as ``point``.
-
-    Parameters
-    ----------
-    cost : callable
-        As for `norm_ball`.
-    point : (float, float, float)
-        A point that the surface passes, seen from the centre; not (0, 0, 0).
-    centre : float
-        Where each coordinate costs least.
-    n_polar : int
-        Number of parallels, the two poles on the third axis included; one more than a multiple of two.
-    n_azimuth : int
-        Number of meridians, the last equal to the first; one more than a multiple of four.
-
-    Returns
-    -------
-    ndarray of shape (n_polar, n_azimuth, 3)
-        The surface, as a mesh.
-
-    Raises
-    ------
-    ValueError
-        If there are too few points, or the cost of ``point`` is not finite or not above the least.
 
     Examples
     --------
@@ -128,23 +82,6 @@ def norm_solid(
 
 def kl_level(prior: Prior, point: Sequence[float]) -> float:
     """Return the divergence of the posterior whose mean is the prior's plus ``point``.
-
-    Parameters
-    ----------
-    prior : Prior
-        A prior, the same for all weights.
-    point : sequence of float
-        A mean, seen from the prior's mean; not 0.
-
-    Returns
-    -------
-    float
-        The level of the ball through this point.
-
-    Raises
-    ------
-    ValueError
-        If ``point`` is 0, or no posterior has this mean.
 
     Examples
     --------
@@ -172,25 +109,6 @@ def kl_ball(prior: Prior, point: Sequence[float] = (0.0, 1.0), n_angles: int = 3
     """Return the means of two weights whose divergence from a prior is that of ``point``.
 
     Fig. 2 (b) of MEDN shows such curves for Laplace priors.
-
-    Parameters
-    ----------
-    prior : Prior
-        A prior, the same for both weights.
-    point : (float, float)
-        A point that the boundary passes, seen from the prior's mean.
-    n_angles : int
-        Number of points; one more than a multiple of four.
-
-    Returns
-    -------
-    ndarray of shape (n_angles, 2)
-        The boundary, the means themselves, counter-clockwise as seen from the prior's.
-
-    Raises
-    ------
-    ValueError
-        If ``point`` is 0, or no posterior has this mean.
 
     Examples
     --------
@@ -222,27 +140,6 @@ def kl_solid(
     n_azimuth: int = 121,
 ) -> np.ndarray:
     """Return the means of three weights whose divergence from a prior is that of ``point``.
-
-    Parameters
-    ----------
-    prior : Prior
-        A prior, the same for all three weights.
-    point : (float, float, float)
-        A point that the surface passes, seen from the prior's mean.
-    n_polar : int
-        Number of parallels; one more than a multiple of two.
-    n_azimuth : int
-        Number of meridians; one more than a multiple of four.
-
-    Returns
-    -------
-    ndarray of shape (n_polar, n_azimuth, 3)
-        The surface, as a mesh of the means themselves.
-
-    Raises
-    ------
-    ValueError
-        If ``point`` is 0, or no posterior has this mean.
 
     Examples
     --------

@@ -38,23 +38,6 @@ from medn_edu.theory.norms.balls import kl_ball
 def l1_error(mu: np.ndarray, lam: float) -> float:
     r"""Return :math:`\|\mu\|_{KL} - \|\mu\|_1`, which goes to 0 like ``log(lam) / sqrt(lam)``.
 
-    Parameters
-    ----------
-    mu : array-like of float
-        Posterior means.
-    lam : float
-        The Laplace prior's constant; positive.
-
-    Returns
-    -------
-    float
-        The difference, without loss of digits.
-
-    Raises
-    ------
-    ValueError
-        If ``lam`` is not a finite positive number.
-
     Examples
     --------
     A hundred times the ``lam``, more than a tenth of the error:
@@ -70,23 +53,6 @@ def l1_error(mu: np.ndarray, lam: float) -> float:
 
 def quadratic_error(mu: np.ndarray, lam: float) -> float:
     r"""Return by what share the KL-norm's rise from 0 misses the parabola; it goes to 0 like ``lam``.
-
-    Parameters
-    ----------
-    mu : array-like of float
-        Posterior means, not all 0.
-    lam : float
-        The Laplace prior's constant; positive.
-
-    Returns
-    -------
-    float
-        ``(kl_norm - K / sqrt(lam)) / (sqrt(lam) |mu|^2 / 4) - 1``.
-
-    Raises
-    ------
-    ValueError
-        If ``lam`` is not a finite positive number, or all means are 0.
 
     Examples
     --------
@@ -104,23 +70,6 @@ def quadratic_error(mu: np.ndarray, lam: float) -> float:
 def l1_ball_error(lam: float, n_angles: int = 361) -> float:
     """Return the largest distance, along a ray, of the KL ball through (0, 1) from the L1 ball.
 
-    Parameters
-    ----------
-    lam : float
-        The Laplace prior's constant; positive.
-    n_angles : int
-        Number of rays; one more than a multiple of four.
-
-    Returns
-    -------
-    float
-        The distance.
-
-    Raises
-    ------
-    ValueError
-        If ``lam`` is not a finite positive number, or ``n_angles`` not 5, 9, 13, ...
-
     Examples
     --------
     >>> [round(l1_ball_error(lam), 4) for lam in (4.0, 400.0, 10000.0)]
@@ -133,23 +82,6 @@ def l1_ball_error(lam: float, n_angles: int = 361) -> float:
 
 def l2_ball_error(lam: float, n_angles: int = 361) -> float:
     """Return the largest distance, along a ray, of the KL ball through (0, 1) from the L2 ball.
-
-    Parameters
-    ----------
-    lam : float
-        The Laplace prior's constant; positive.
-    n_angles : int
-        Number of rays; one more than a multiple of four.
-
-    Returns
-    -------
-    float
-        The distance.
-
-    Raises
-    ------
-    ValueError
-        If ``lam`` is not a finite positive number, or ``n_angles`` not 5, 9, 13, ...
 
     Examples
     --------

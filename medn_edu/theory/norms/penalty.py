@@ -13,26 +13,6 @@ from medn_edu.priors import Prior
 def kl_norm(mu: np.ndarray, lam: float, prior: Prior | None = None) -> float:
     r"""Return the KL-norm :math:`\|\mu\|_{KL} = (\sum_k \Lambda^*(\mu_k) + K) / \sqrt\lambda`.
 
-    Parameters
-    ----------
-    mu : array-like of float
-        Posterior means.
-    lam : float
-        The Laplace prior's constant; positive.  With another prior only the unit of the result;
-        ``sqrt(lam)`` at the end of the prior's domain, where there is one, makes it comparable.
-    prior : Prior, optional
-        Another prior than the Laplace prior of Corollary 6.
-
-    Returns
-    -------
-    float
-        The KL-norm, at least ``mu.size / sqrt(lam)``; infinite if no posterior has this mean.
-
-    Raises
-    ------
-    ValueError
-        If ``lam`` is not a finite positive number, or a mean is NaN.
-
     Examples
     --------
     With a large ``lam`` it is almost the L1-norm:

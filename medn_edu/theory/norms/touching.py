@@ -38,26 +38,6 @@ _FAR = 1e150  # an eta beyond which no prior's mean changes, unless it has no bo
 def touching_point(prior: Prior, direction: np.ndarray, level: float | np.ndarray) -> np.ndarray:
     """Return the mean that is farthest in a direction, among those of a limited divergence.
 
-    Parameters
-    ----------
-    prior : Prior
-        A prior, the same for all weights.
-    direction : array-like of float, shape (n_weights,)
-        The constraint's coefficients ``a``; not all 0.
-    level : float or array-like of float, shape (n_levels,)
-        Largest divergence; positive.  `kl_level` gives that of the ball through a point.
-
-    Returns
-    -------
-    ndarray of shape (n_weights,) or (n_levels, n_weights)
-        The mean, for each level.  If the divergence of the farthest means of all is not above
-        ``level``, as may happen with `TwoPointPrior`, the corner in which they are.
-
-    Raises
-    ------
-    ValueError
-        If the direction is 0 or not finite, or a level is not a finite positive number.
-
     Examples
     --------
     The second weight is never zero, however large ``lam``:
@@ -103,23 +83,6 @@ def touching_point(prior: Prior, direction: np.ndarray, level: float | np.ndarra
 def touching_l2(direction: np.ndarray, radius: float = 1.0) -> np.ndarray:
     """Return the point of an L2 ball that is farthest in a direction.
 
-    Parameters
-    ----------
-    direction : array-like of float, shape (n_weights,)
-        The constraint's coefficients; not all 0.
-    radius : float
-        Radius of the ball; positive.
-
-    Returns
-    -------
-    ndarray of shape (n_weights,)
-        The point.
-
-    Raises
-    ------
-    ValueError
-        If the direction is 0 or not finite, or the radius not a finite positive number.
-
     Examples
     --------
     >>> touching_l2([2.0, 1.0]).round(4)
@@ -131,24 +94,6 @@ def touching_l2(direction: np.ndarray, radius: float = 1.0) -> np.ndarray:
 
 def touching_corners(direction: np.ndarray, radius: float = 1.0) -> np.ndarray:
     """Return the corners of an L1 ball that are farthest in a direction.
-
-    Parameters
-    ----------
-    direction : array-like of float, shape (n_weights,)
-        The constraint's coefficients; not all 0.
-    radius : float
-        Radius of the ball; positive.
-
-    Returns
-    -------
-    ndarray of shape (n_corners, n_weights)
-        One corner; or several, if coefficients are equally large, and then all points between them
-        touch as well.
-
-    Raises
-    ------
-    ValueError
-        If the direction is 0 or not finite, or the radius not a finite positive number.
 
     Examples
     --------

@@ -88,39 +88,12 @@ MANY_CONSTRAINTS = Untested("the table does not tell how many constraints there 
 
 
 def coming(study: str) -> Untested:
-    """Return the rule on what a study that is still to come will test.
-
-    Parameters
-    ----------
-    study : str
-        Its name.
-
-    Returns
-    -------
-    Untested
-        It decides nothing.
-    """
+    """Return the rule on what a study that is still to come will test."""
     return Untested(f"the study {study} is still to come.")
 
 
 def claims(paper: str, section: str, *entries: tuple[Any, ...], caveat: str = "") -> list[Claim]:
-    """Give the claims of a section their ids, a letter each.
-
-    Parameters
-    ----------
-    paper, section : str
-        Whose they are.
-    *entries : tuple of text, study, rule
-        The claims in the order of the paper; a fourth member, a dict, has further fields of the `Claim`,
-        such as ``{"amended": "..."}``.
-    caveat : str
-        What is to be said of all those in the section that a study tests.
-
-    Returns
-    -------
-    list of Claim
-        The claims; after ``y`` comes ``za``.
-    """
+    """Give the claims of a section their ids, a letter each."""
     return [
         Claim(
             f"{paper}-{section}-{'z' * (n // 25)}{chr(ord('a') + n % 25)}",
