@@ -9,7 +9,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class Tables(BuildHookInterface):
-    """Puts ``figures/*.csv`` where `medn_edu.experiments.stored` looks for them."""
+    """Puts ``figures/*.csv`` where `medn_edu.studies.kit.stored` looks for them."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the tables, unless the package is used right where it is."""

@@ -6,10 +6,10 @@ import zlib
 
 import numpy as np
 
-from medn_edu.experiments.claims import algorithm_costs as costs
-from medn_edu.experiments.claims import algorithms as alg
-from medn_edu.experiments.claims.verdicts import FAILS, HOLDS, MIXED
-from medn_edu.experiments.studies.l1_table import ALGORITHMS, CHAINS, OCR, mask_of
+from medn_edu.studies.claims import algorithm_costs as costs
+from medn_edu.studies.claims import algorithms as alg
+from medn_edu.studies.claims.verdicts import FAILS, HOLDS, MIXED
+from medn_edu.studies.l1_table import ALGORITHMS, CHAINS, OCR, mask_of
 
 FOLDS = 10
 DEVIATION = 0.005  # of errors over folds

@@ -37,7 +37,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PROBE_CURVES = """
 import numpy as np
 from matplotlib.figure import Figure
-from medn_edu.widgets import Explorer, Time
+from medn_edu.explorers import Explorer, Time
 
 figure = Figure(figsize=(6, 3.2), layout="constrained")
 axes = figure.subplots()
@@ -80,7 +80,7 @@ ipywidgets.VBox([slider, label])
 """
 
 FORGETFUL = """
-from medn_edu.widgets import explorer
+from medn_edu.explorers import explorer
 
 explorer.KEPT_FRAMES = 3  # before, now, next: what was shown long ago is drawn anew
 """
@@ -124,7 +124,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     for notebook in NOTEBOOKS:
         shutil.copy(notebook, folder)
     write_notebook(folder / "probe.ipynb", (PROBE_CURVES, PROBE_FIELD, PROBE_LABEL))
-    alone = [f"from medn_edu.widgets import {name}\n{name}()" for name in TIMED]
+    alone = [f"from medn_edu.explorers import {name}\n{name}()" for name in TIMED]
     write_notebook(folder / "gallery.ipynb", [FORGETFUL, PROBE_LABEL, *alone])
     with jupyter_lab(folder, home) as address, chromium() as page:
         yield Lab(page, address)

@@ -7,11 +7,11 @@ import functools
 import pytest
 
 from medn_edu.cli import main
-from medn_edu.experiments import claims
-from medn_edu.experiments.claims import CLAIMS, entries, load_tables
-from medn_edu.experiments.claims.ledger import unfinished
-from medn_edu.experiments.studies import STUDIES
-from medn_edu.experiments.tables import csv_text
+from medn_edu.studies import claims
+from medn_edu.studies.claims import CLAIMS, entries, load_tables
+from medn_edu.studies.claims.ledger import unfinished
+from medn_edu.studies.kit.tables import csv_text
+from medn_edu.studies.registry import STUDIES
 
 
 @functools.cache

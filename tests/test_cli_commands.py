@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from medn_edu.cli import lab, main
-from medn_edu.experiments.models import MODELS
-from medn_edu.experiments.tables import read_csv
+from medn_edu.studies.kit.models import MODELS
+from medn_edu.studies.kit.tables import read_csv
 
 MAX_MARGIN = (
     "M3N",
@@ -72,7 +72,7 @@ def test_demo_does_not_depend_on_the_number_of_threads(demo, tmp_path):
 
 
 def test_a_study_without_its_data(without_ocr, tmp_path, capsys, monkeypatch):
-    from medn_edu.experiments import splits
+    from medn_edu.studies.kit import splits
 
     splits.ocr_letters.cache_clear()
     assert main(["reproduce", "ocr", "--out", str(tmp_path / "out")]) == 2

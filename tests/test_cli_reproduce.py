@@ -17,16 +17,16 @@ from test_experiments_runner import CHOICE, CHOOSING, LATER, SPECS, TOY
 
 from medn_edu import __version__
 from medn_edu.cli import main
-from medn_edu.experiments import runner
-from medn_edu.experiments.gallery import EXPERIMENTS, PUBLISHED, write_page
-from medn_edu.experiments.specs import FitSpec, Report
-from medn_edu.experiments.stored import stored_folder, stored_rows, stored_studies
-from medn_edu.experiments.studies import STUDIES
-from medn_edu.experiments.studies.curves import CURVES
-from medn_edu.experiments.studies.traces import TRACES
-from medn_edu.experiments.tables import read_csv
+from medn_edu.explorers import new_figure, save_figure
 from medn_edu.files import sole_user
-from medn_edu.plots import new_figure, save_figure
+from medn_edu.studies.curves import CURVES
+from medn_edu.studies.kit import runner
+from medn_edu.studies.kit.gallery import EXPERIMENTS, PUBLISHED, write_page
+from medn_edu.studies.kit.specs import FitSpec, Report
+from medn_edu.studies.kit.stored import stored_folder, stored_rows, stored_studies
+from medn_edu.studies.kit.tables import read_csv
+from medn_edu.studies.registry import STUDIES
+from medn_edu.studies.traces import TRACES
 
 TESTS = Path(__file__).parent
 
@@ -428,7 +428,7 @@ from dataclasses import replace
 sys.path.insert(0, sys.argv[3])
 from test_experiments_runner import SPECS, TOY, toy_split
 from medn_edu.cli import main
-from medn_edu.experiments.studies import STUDIES
+from medn_edu.studies.registry import STUDIES
 
 def split(spec):
     time.sleep(0.2)

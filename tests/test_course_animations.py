@@ -11,7 +11,7 @@ from PIL import Image
 
 from medn_edu.course import animations
 from medn_edu.course.animations import FILMS, save_animations
-from medn_edu.widgets import best_path, norm_balls, projections, shrinkage
+from medn_edu.explorers import best_path, norm_balls, projections, shrinkage
 
 COMMITTED = Path(__file__).resolve().parent.parent / "figures"
 PICTURES = {

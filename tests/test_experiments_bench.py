@@ -8,9 +8,11 @@ import warnings
 
 import pytest
 
+from medn_edu.bench import accuracy
+from medn_edu.bench import rows as bench
+from medn_edu.bench import tasks as bench_tasks
 from medn_edu.cli import main
-from medn_edu.experiments import accuracy, bench, bench_tasks
-from medn_edu.experiments.tables import read_csv
+from medn_edu.studies.kit.tables import read_csv
 
 FOUND = {
     "crf": {

@@ -12,25 +12,24 @@ import pytest
 from planted_algorithms import RULES, TABLE
 
 from medn_edu import __version__
-from medn_edu.experiments import splits
-from medn_edu.experiments.claims import CLAIMS, COMING, PAPERS, SEEN, entries, judge, ledger_text
-from medn_edu.experiments.claims import algorithm_costs as costs
-from medn_edu.experiments.claims.averages import true_weights
-from medn_edu.experiments.claims.claim import Claim, at_optimum
-from medn_edu.experiments.claims.constants import MoreStable, Overfits, Sensitive, Steady
-from medn_edu.experiments.claims.errors import Better, Comparable, Falls, LargestGain, Near
-from medn_edu.experiments.claims.findings import FINDINGS, finding_of
-from medn_edu.experiments.claims.ledger import details, is_late, load_tables, overview
-from medn_edu.experiments.claims.legend import UNITS, margins
-from medn_edu.experiments.claims.rules import AllOf, EitherOf, Untested, model_names
-from medn_edu.experiments.claims.scores import (
+from medn_edu.studies.claims import CLAIMS, COMING, PAPERS, SEEN, entries, judge, ledger_text
+from medn_edu.studies.claims import algorithm_costs as costs
+from medn_edu.studies.claims.averages import true_weights
+from medn_edu.studies.claims.claim import Claim, at_optimum
+from medn_edu.studies.claims.constants import MoreStable, Overfits, Sensitive, Steady
+from medn_edu.studies.claims.errors import Better, Comparable, Falls, LargestGain, Near
+from medn_edu.studies.claims.findings import FINDINGS, finding_of
+from medn_edu.studies.claims.ledger import details, is_late, load_tables, overview
+from medn_edu.studies.claims.legend import UNITS, margins
+from medn_edu.studies.claims.rules import AllOf, EitherOf, Untested, model_names
+from medn_edu.studies.claims.scores import (
     GENERATOR,
     difference_interval,
     jackknife,
     mean_interval,
     scores_of,
 )
-from medn_edu.experiments.claims.verdicts import (
+from medn_edu.studies.claims.verdicts import (
     FAILS,
     HOLDS,
     MIXED,
@@ -40,7 +39,7 @@ from medn_edu.experiments.claims.verdicts import (
     place,
     within,
 )
-from medn_edu.experiments.claims.weights import (
+from medn_edu.studies.claims.weights import (
     AllNonZero,
     EqualVariances,
     GroupedVariances,
@@ -50,11 +49,12 @@ from medn_edu.experiments.claims.weights import (
     SmallIrrelevant,
     UnlikeTruth,
 )
-from medn_edu.experiments.results import RESULT_COLUMNS
-from medn_edu.experiments.selection import read_constants
-from medn_edu.experiments.studies import STUDIES
-from medn_edu.experiments.studies.overfitting_reports import rises
-from medn_edu.experiments.tables import csv_text
+from medn_edu.studies.kit import splits
+from medn_edu.studies.kit.results import RESULT_COLUMNS
+from medn_edu.studies.kit.selection import read_constants
+from medn_edu.studies.kit.tables import csv_text
+from medn_edu.studies.overfitting_reports import rises
+from medn_edu.studies.registry import STUDIES
 
 FIGURES = Path(__file__).resolve().parent.parent / "figures"
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from planted_algorithms import EM, FOLDS, ONLINE, PATH, PLANES, RULES, TABLE, fits
 
-from medn_edu.experiments.claims import CLAIMS, judge
-from medn_edu.experiments.claims import algorithm_costs as costs
-from medn_edu.experiments.claims import algorithms as alg
-from medn_edu.experiments.claims.scores import mean_interval
-from medn_edu.experiments.claims.verdicts import FAILS, HOLDS, UNTESTED
-from medn_edu.experiments.gallery import PUBLISHED
-from medn_edu.experiments.studies.l1_algorithms import L1_STUDY
-from medn_edu.experiments.studies.l1_table import CHAINS, OCR, table_1
-from medn_edu.experiments.tables import csv_text, read_csv
+from medn_edu.studies.claims import CLAIMS, judge
+from medn_edu.studies.claims import algorithm_costs as costs
+from medn_edu.studies.claims import algorithms as alg
+from medn_edu.studies.claims.scores import mean_interval
+from medn_edu.studies.claims.verdicts import FAILS, HOLDS, UNTESTED
+from medn_edu.studies.kit.gallery import PUBLISHED
+from medn_edu.studies.kit.tables import csv_text, read_csv
+from medn_edu.studies.l1_algorithms import L1_STUDY
+from medn_edu.studies.l1_table import CHAINS, OCR, table_1
 
 
 @pytest.mark.parametrize(("rule", "status"), RULES, ids=repr)

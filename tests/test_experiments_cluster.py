@@ -7,8 +7,8 @@ import builtins
 import pytest
 from test_experiments_runner import CHOICE, CHOOSING, LATER, SPECS, tables
 
-from medn_edu.experiments import runner
-from medn_edu.experiments.runner import ResultStore, run_study
+from medn_edu.studies.kit import runner
+from medn_edu.studies.kit.runner import ResultStore, run_study
 
 EVERYTHING = [*SPECS, CHOICE, *LATER]
 

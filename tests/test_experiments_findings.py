@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from medn_edu.experiments.claims.averages import true_weights
-from medn_edu.experiments.claims.findings import FINDINGS, finding_of
-from medn_edu.experiments.claims.findings_ocr import OCR_FINDINGS
-from medn_edu.experiments.claims.findings_synthetic import SYNTHETIC_FINDINGS
+from medn_edu.studies.claims.averages import true_weights
+from medn_edu.studies.claims.findings import FINDINGS, finding_of
+from medn_edu.studies.claims.findings_ocr import OCR_FINDINGS
+from medn_edu.studies.claims.findings_synthetic import SYNTHETIC_FINDINGS
 
 SIZES = (100, 150, 200, 250)
 

@@ -16,12 +16,12 @@ from children import child
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from medn_edu.estimators import M3N
-from medn_edu.experiments import results, runner
-from medn_edu.experiments.models import MODELS, Model
-from medn_edu.experiments.results import RESULT_COLUMNS, ResultStore
-from medn_edu.experiments.runner import evaluate, run_study, write_report
-from medn_edu.experiments.selection import Selected, read_constants
-from medn_edu.experiments.specs import FitSpec, Report, Split, Study
+from medn_edu.studies.kit import results, runner
+from medn_edu.studies.kit.models import MODELS, Model
+from medn_edu.studies.kit.results import RESULT_COLUMNS, ResultStore
+from medn_edu.studies.kit.runner import evaluate, run_study, write_report
+from medn_edu.studies.kit.selection import Selected, read_constants
+from medn_edu.studies.kit.specs import FitSpec, Report, Split, Study
 
 X = [np.eye(2), np.eye(2)[::-1]]
 Y = [["a", "b"], ["b", "a"]]
@@ -430,9 +430,9 @@ import os, sys, time
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from test_experiments_runner import SPECS, TOY, toy_split
-from medn_edu.experiments.runner import ResultStore, run_study
-from medn_edu.experiments import results
-from medn_edu.experiments.specs import Study
+from medn_edu.studies.kit.runner import ResultStore, run_study
+from medn_edu.studies.kit import results
+from medn_edu.studies.kit.specs import Study
 
 results._SHARE_OF_WRITING = 1e-9  # the first table is written, what follows is in the journal
 

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from medn_edu.experiments import stored
-from medn_edu.experiments.stored import stored_folder, stored_rows, stored_studies
+from medn_edu.studies.kit import stored
+from medn_edu.studies.kit.stored import stored_folder, stored_rows, stored_studies
 
 
 def test_rows_of_every_table_here():

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from medn_edu.experiments.models import MODELS, make_model, sparsity
-from medn_edu.experiments.selection import TRIED
-from medn_edu.experiments.specs import FitSpec
-from medn_edu.experiments.studies import STUDIES
-from medn_edu.plots import series_style
+from medn_edu.explorers import series_style
+from medn_edu.studies.kit.models import MODELS, make_model, sparsity
+from medn_edu.studies.kit.selection import TRIED
+from medn_edu.studies.kit.specs import FitSpec
+from medn_edu.studies.registry import STUDIES
 
 ABOUT_TIMES = {"l1m3n-algorithms"}
 """Studies whose tables have times, which they are about."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medn_edu.experiments.tables import csv_text, markdown_table, read_csv, text_table
+from medn_edu.studies.kit.tables import csv_text, markdown_table, read_csv, text_table
 
 VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from medn_edu.experiments.warmup import kernel_cache, warm_up
+from medn_edu.bench.warmup import kernel_cache, warm_up
 
 COLD = '''
 import importlib, pkgutil, sys, warnings
@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from medn_edu import CRF, M3N, MEDN, EpsilonMarkovNetwork, LaplaceMEDN, kernels, priors, slacks
 from medn_edu.cli import main
-from medn_edu.experiments.warmup import compiled_files, kernel_cache
+from medn_edu.bench.warmup import compiled_files, kernel_cache
 from medn_edu.samples import Forest
 
 main(["warmup"])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medn_edu.experiments.results import RESULT_COLUMNS, ResultStore
-from medn_edu.experiments.tables import csv_text
+from medn_edu.studies.kit.results import RESULT_COLUMNS, ResultStore
+from medn_edu.studies.kit.tables import csv_text
 
 TIMES = ("seconds", "cpu_seconds")
 FILES = {

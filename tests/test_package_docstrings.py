@@ -15,7 +15,7 @@ WALK = pkgutil.walk_packages(medn_edu.__path__, "medn_edu.")
 # modules with an underscore are nobody else's business, and importing __main__ is running it
 MODULES = ["medn_edu", *(info.name for info in WALK if "._" not in info.name)]
 # Users import from these. Elsewhere a docstring is a few plain lines that say why.
-ROOMS = ("priors", "solvers", "problems", "inference", "datasets", "widgets")
+ROOMS = ("priors", "solvers", "problems", "inference", "datasets", "explorers")
 FOR_USERS = ["medn_edu", *(f"medn_edu.{room}" for room in ROOMS)]
 
 

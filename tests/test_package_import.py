@@ -33,8 +33,8 @@ def test_learning_needs_no_plotting():
 
 
 def test_claims_need_no_plotting():
-    assert modules_after("import medn_edu.experiments.claims").isdisjoint(
-        {"matplotlib", "medn_edu.plots"}
+    assert modules_after("import medn_edu.studies.claims").isdisjoint(
+        {"matplotlib", "medn_edu.explorers"}
     )
 
 

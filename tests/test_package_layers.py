@@ -25,9 +25,9 @@ FLOORS = [
     {"solvers"},
     {"estimators"},
     {"datasets", "theory"},
-    {"plots"},
-    {"experiments"},
-    {"widgets"},
+    {"explorers"},
+    {"studies"},
+    {"bench"},
     {"course"},
     {"cli"},
 ]
@@ -39,9 +39,9 @@ ONLY = {
 HOME = {
     "numba": {"kernels"},
     "llvmlite": {"kernels"},
-    "matplotlib": {"plots"},
-    "ipywidgets": {"widgets"},
-    "anywidget": {"widgets"},
+    "matplotlib": {"explorers", "studies"},
+    "ipywidgets": {"explorers"},
+    "anywidget": {"explorers"},
 }
 # Import names that differ from the names of what is installed.
 DISTRIBUTION = {"PIL": "pillow", "pycrfsuite": "python-crfsuite", "sklearn": "scikit-learn"}

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from medn_edu.course.navigation import course_map
-from medn_edu.experiments.stored import stored_rows
-from medn_edu.experiments.studies.ocr_full import error_table
+from medn_edu.studies.kit.stored import stored_rows
+from medn_edu.studies.ocr_full import error_table
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from medn_edu.plots.browser import (
+from medn_edu.studies.browser import (
     ResultBrowser,
     StudyErrors,
     browser_frame,

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from matplotlib import image as mpl_image
 
-from medn_edu import plots
+from medn_edu import explorers as plots
+from medn_edu.explorers.kit.style import STYLE_FILE
+from medn_edu.explorers.weight_images import weight_mosaic
+from medn_edu.studies.kit import errors
 
 
 def pixels(figure, tmp_path, name="figure.png"):
@@ -59,19 +62,19 @@ def test_words_of_wrong_length_are_named(words):
 
 def test_mosaic_holds_every_weight_once():
     coef = np.arange(1.0, 3 * 6 + 1).reshape(3, 6)
-    mosaic = plots.weight_mosaic(coef, (2, 3), n_columns=2)
+    mosaic = weight_mosaic(coef, (2, 3), n_columns=2)
     assert sorted(mosaic[np.isfinite(mosaic)]) == sorted(coef.ravel())
 
 
 def test_mosaic_ignores_features_that_are_no_pixels():
     coef = np.arange(14.0).reshape(2, 7)
-    mosaic = plots.weight_mosaic(coef, (2, 3))
+    mosaic = weight_mosaic(coef, (2, 3))
     assert sorted(mosaic[np.isfinite(mosaic)]) == sorted(coef[:, :6].ravel())
 
 
 def test_mosaic_of_too_few_features():
     with pytest.raises(ValueError, match="5 features per label; expected at least 6"):
-        plots.weight_mosaic(np.ones((2, 5)), (2, 3))
+        weight_mosaic(np.ones((2, 5)), (2, 3))
 
 
 def test_weight_images(tmp_path):
@@ -112,7 +115,7 @@ ROWS = [
 
 
 def test_error_curves_average_and_leave_out_what_is_missing():
-    m3n, crf = plots.error_curves(ROWS)
+    m3n, crf = errors.error_curves(ROWS)
     assert (m3n.model, crf.model) == ("M3N", "CRF")
     assert m3n.n_train.tolist() == [100, 200]
     np.testing.assert_allclose(m3n.mean, [0.3, 0.1])
@@ -125,7 +128,7 @@ def test_error_curves_average_and_leave_out_what_is_missing():
 def test_errors_are_drawn_with_markers_and_line_styles(logarithmic, tmp_path):
     figure = plots.new_figure()
     ax = figure.add_subplot()
-    plots.draw_errors(ax, ROWS, logarithmic=logarithmic)
+    errors.draw_errors(ax, ROWS, logarithmic=logarithmic)
     lines = [container.lines[0] for container in ax.containers]
     assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == 2
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["M3N", "CRF"]
@@ -142,14 +145,14 @@ def test_known_models_look_different():
 def test_error_bars(tmp_path):
     figure = plots.new_figure()
     ax = figure.add_subplot()
-    plots.draw_error_bars(ax, ["M3N", "CRF"], [0.0, 0.25], [0.0, 0.05])
+    errors.draw_error_bars(ax, ["M3N", "CRF"], [0.0, 0.25], [0.0, 0.05])
     assert [text.get_text() for text in ax.texts] == ["0.0 %", "25.0 %"]
     assert ax.get_xlim()[1] > 0.3
     assert pixels(figure, tmp_path).std() > 0.05
 
 
 def test_style_is_complete_and_readable():
-    settings = mpl.rc_params_from_file(plots.STYLE_FILE, use_default_template=False)
+    settings = mpl.rc_params_from_file(STYLE_FILE, use_default_template=False)
     sizes = [value for key, value in settings.items() if key.endswith("size") and "font" in key]
     sizes += [settings[f"{axis}tick.labelsize"] for axis in "xy"]
     assert min(sizes) >= 9
@@ -188,7 +191,7 @@ def test_the_same_figure_gives_the_same_bytes(words, tmp_path, suffix):
 def test_threads_draw_at_the_same_time(tmp_path):
     def draw(number):
         figure = plots.new_figure(3, 2)
-        plots.draw_error_bars(figure.add_subplot(), ["a"], [0.5])
+        errors.draw_error_bars(figure.add_subplot(), ["a"], [0.5])
         plots.save_figure(figure, tmp_path / f"{number}.png")
 
     threads = [threading.Thread(target=draw, args=(number,)) for number in range(4)]
@@ -204,5 +207,5 @@ def test_pyplot_is_not_needed():
     import subprocess
     import sys
 
-    code = "import sys, medn_edu.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
+    code = "import sys, medn_edu.explorers; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

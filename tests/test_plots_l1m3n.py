@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
 
-from medn_edu.plots import l1_path, new_figure, working_sets
-from medn_edu.plots.l1_path import WeightsOnPath, draw_sorted_weights, l1_path_frames
-from medn_edu.plots.projections import Projections, projection_frame
-from medn_edu.plots.working_sets import WorkingSets, cutting_plane_rounds, two_word_problem
+from medn_edu.explorers import new_figure
+from medn_edu.explorers.l1_path import PRICES as PATH_PRICES
+from medn_edu.explorers.l1_path import WeightsOnPath, draw_sorted_weights, l1_path_frames
+from medn_edu.explorers.projections import Projections, projection_frame
+from medn_edu.explorers.working_sets import (
+    PRICES,
+    WorkingSets,
+    cutting_plane_rounds,
+    two_word_problem,
+)
 from medn_edu.priors import GaussianPrior
 from medn_edu.theory import enumerate_problem, solve_l1m3n
+
+working_sets = sys.modules["medn_edu.explorers.working_sets"]  # the function has the same name
 
 
 @pytest.mark.parametrize("angle", range(0, 360, 40))
@@ -76,14 +85,14 @@ def outright(problem):
 def test_the_plane_shows_the_problems_cost():
     planes, rng = working_sets._planes(), np.random.default_rng(0)
     every = np.ones(len(planes.losses), dtype=bool)
-    for C in working_sets.PRICES:
+    for C in PRICES:
         problem = two_word_problem(C)
         for at in rng.normal(size=(5, 2)):
             weights = np.concatenate([np.zeros(2), at, np.zeros(4)])
             assert planes.cost(C, at, every) == pytest.approx(problem.primal(weights))
 
 
-@pytest.mark.parametrize("C", working_sets.PRICES)
+@pytest.mark.parametrize("C", PRICES)
 def test_rounds_are_those_of_the_solver(C):
     """Each solution costs, by the working sets shown, what the linear program said it would."""
     best, planes, rounds = outright(two_word_problem(C)), working_sets._planes(), []
@@ -120,7 +129,7 @@ def test_the_figure_shows_the_working_sets():
 
 
 def test_every_round_of_every_price_has_room_in_the_figure():
-    for C in working_sets.PRICES:
+    for C in PRICES:
         rounds = cutting_plane_rounds(C)
         ever = np.any([each.new for each in rounds], axis=0)
         most = np.bincount(working_sets._planes().sample[ever], minlength=2).max()
@@ -132,7 +141,7 @@ def test_every_round_of_every_price_has_room_in_the_figure():
 # -- the path -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("C", l1_path.PRICES)
+@pytest.mark.parametrize("C", PATH_PRICES)
 def test_the_path_holds_its_promises(C):
     frames = l1_path_frames(C)
     clean = frames[-1]

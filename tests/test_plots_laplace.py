@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medn_edu.plots import new_figure, save_figure
-from medn_edu.plots.laplace import draw_bells, draw_gaps, draw_rates
+from medn_edu.explorers import new_figure, save_figure
+from medn_edu.explorers.laplace import draw_bells, draw_gaps, draw_rates
 from medn_edu.theory.laplace import best_tau, jensen_gap
 
 W = np.linspace(-1, 1, 21)

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 from scipy.ndimage import binary_opening
 
-from medn_edu.plots import new_figure
-from medn_edu.plots.layers import Layers
+from medn_edu.explorers import new_figure
+from medn_edu.explorers.kit.layers import Layers
 
 DPI = 60
 

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from medn_edu import plots
-from medn_edu.plots.norms import draw_norm_solid, kl_solids, plain_solids
+from medn_edu import explorers as plots
+from medn_edu.explorers.norms import draw_norm_solid, kl_solids, plain_solids
 
 
 @pytest.mark.parametrize("solid", [*plain_solids(21, 41), *kl_solids(n_polar=21, n_azimuth=41)])

@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medn_edu import plots
-from medn_edu.plots.norms import draw_norm_balls, kl_balls, plain_balls
-from medn_edu.plots.shrinkage import draw_shrinkage, prior_gallery, prior_style, shrinkage_curve
-from medn_edu.plots.tilting import Tilting, tilting_frame
+from medn_edu import explorers as plots
+from medn_edu.explorers.norms import draw_norm_balls, kl_balls, plain_balls
+from medn_edu.explorers.shrinkage import (
+    Tilting,
+    draw_shrinkage,
+    prior_gallery,
+    prior_style,
+    shrinkage_curve,
+    tilting_frame,
+)
 from medn_edu.priors import GaussianPrior, LaplacePrior
 
 GALLERY = prior_gallery()

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from test_experiments_studies import ABOUT_TIMES
 
-from medn_edu.experiments.gallery import PUBLISHED
-from medn_edu.experiments.stored import stored_rows
-from medn_edu.experiments.studies import STUDIES
-from medn_edu.experiments.studies.curves import CURVES
-from medn_edu.experiments.studies.l1_table import ALGORITHMS, table_1
-from medn_edu.experiments.studies.solvers import summaries
-from medn_edu.experiments.studies.traces import TRACES
-from medn_edu.experiments.tables import read_csv
-from medn_edu.plots.traces import solver_title
 from medn_edu.solvers import M3N_SOLVERS
+from medn_edu.studies.curves import CURVES
+from medn_edu.studies.kit.gallery import PUBLISHED
+from medn_edu.studies.kit.stored import stored_rows
+from medn_edu.studies.kit.tables import read_csv
+from medn_edu.studies.l1_table import ALGORITHMS, table_1
+from medn_edu.studies.registry import STUDIES
+from medn_edu.studies.solvers import summaries
+from medn_edu.studies.solvers_panels import solver_title
+from medn_edu.studies.traces import TRACES
 
 pytestmark = pytest.mark.slow
 

@@ -11,16 +11,16 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu import CRF
-from medn_edu.experiments.runner import label_error
-from medn_edu.experiments.specs import FitSpec, Split
-from medn_edu.experiments.studies import overfitting
-from medn_edu.experiments.studies.marks import CHANGES, LOSSES, PlainCRF, TracedCRF
-from medn_edu.experiments.studies.overfitting import OVERFITTING_STUDY
-from medn_edu.experiments.studies.overfitting_reports import curves, rises
-from medn_edu.experiments.studies.sensitivity import FAMILIES, SENSITIVITY_STUDY, means, ranges
-from medn_edu.experiments.tables import csv_text, read_csv
 from medn_edu.problems import L2Norm, Problem, SoftMaxLoss
 from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples, pack
+from medn_edu.studies import overfitting
+from medn_edu.studies.kit.runner import label_error
+from medn_edu.studies.kit.specs import FitSpec, Split
+from medn_edu.studies.kit.tables import csv_text, read_csv
+from medn_edu.studies.marks import CHANGES, LOSSES, PlainCRF, TracedCRF
+from medn_edu.studies.overfitting import OVERFITTING_STUDY
+from medn_edu.studies.overfitting_reports import curves, rises
+from medn_edu.studies.sensitivity import FAMILIES, SENSITIVITY_STUDY, means, ranges
 
 WAYS = [
     (made, penalty) for made in (PlainCRF, TracedCRF) for penalty in (None, "l2", "l1")

@@ -14,8 +14,8 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from medn_edu import __version__
-from medn_edu.experiments.studies.curves import CURVES, run_curves
-from medn_edu.experiments.tables import csv_text, read_csv
+from medn_edu.studies.curves import CURVES, run_curves
+from medn_edu.studies.kit.tables import csv_text, read_csv
 from medn_edu.theory import kl_norm
 from medn_edu.theory.laplace import bound_by_quadrature, q_density
 from medn_edu.theory.projection import project_l1_ball

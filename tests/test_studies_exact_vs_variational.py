@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from medn_edu import LaplaceMEDN
-from medn_edu.experiments.runner import evaluate, label_error
-from medn_edu.experiments.specs import FitSpec, Split, Study
-from medn_edu.experiments.studies import exact_vs_variational
-from medn_edu.experiments.studies.both_laplace import ITERATIONS, BothLaplaceMEDNs
-from medn_edu.experiments.studies.exact_vs_variational import VARIATIONAL_STUDY
-from medn_edu.experiments.tables import csv_text, read_csv
-from medn_edu.plots import new_figure
-from medn_edu.plots.iterations import IterationCurve, draw_iterations
+from medn_edu.explorers import new_figure
+from medn_edu.studies import exact_vs_variational
+from medn_edu.studies.both_laplace import ITERATIONS, BothLaplaceMEDNs
+from medn_edu.studies.exact_vs_variational import VARIATIONAL_STUDY
+from medn_edu.studies.exact_vs_variational_panels import IterationCurve, draw_iterations
+from medn_edu.studies.kit.runner import evaluate, label_error
+from medn_edu.studies.kit.specs import FitSpec, Split, Study
+from medn_edu.studies.kit.tables import csv_text, read_csv
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from medn_edu.experiments.specs import FitSpec
-from medn_edu.experiments.studies.l1_algorithms import L1_STUDY
-from medn_edu.experiments.studies.l1_table import ALGORITHMS, table_1
-from medn_edu.experiments.tables import csv_text, read_csv
+from medn_edu.studies.kit.specs import FitSpec
+from medn_edu.studies.kit.tables import csv_text, read_csv
+from medn_edu.studies.l1_algorithms import L1_STUDY
+from medn_edu.studies.l1_table import ALGORITHMS, table_1
 
 CHAINS, OCR = "chains-correlated", "ocr-100"
 

@@ -9,16 +9,21 @@ import pytest
 from scipy import stats
 from sklearn.utils import Bunch
 
-from medn_edu.experiments.models import MODELS, make_model
-from medn_edu.experiments.selection import Selected, blocks_of
-from medn_edu.experiments.splits import _drawn_words, ocr_outside, ocr_unseen
-from medn_edu.experiments.studies import ocr_full, ocr_reports
-from medn_edu.experiments.studies.ocr import OCR_STUDY
-from medn_edu.experiments.studies.ocr_full import OCR_FULL_STUDY, _difference
-from medn_edu.experiments.studies.ocr_reports import grids_text
-from medn_edu.plots import draw_grouped_errors, error_curves, error_differences, new_figure
-from medn_edu.plots.errors import with_intervals
-from medn_edu.plots.style import series_style
+from medn_edu.explorers import new_figure
+from medn_edu.explorers.kit.style import series_style
+from medn_edu.studies import ocr_full, ocr_reports
+from medn_edu.studies.kit.errors import (
+    draw_grouped_errors,
+    error_curves,
+    error_differences,
+    with_intervals,
+)
+from medn_edu.studies.kit.models import MODELS, make_model
+from medn_edu.studies.kit.selection import Selected, blocks_of
+from medn_edu.studies.kit.splits import _drawn_words, ocr_outside, ocr_unseen
+from medn_edu.studies.ocr import OCR_STUDY
+from medn_edu.studies.ocr_full import OCR_FULL_STUDY, _difference
+from medn_edu.studies.ocr_reports import grids_text
 
 FOLD = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 300))
 

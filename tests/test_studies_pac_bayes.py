@@ -8,8 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from medn_edu.experiments.studies.pac_bayes import PAC_BAYES_STUDY
-from medn_edu.experiments.studies.pac_bayes_posteriors import (
+from medn_edu.explorers import new_figure
+from medn_edu.priors import BoxPrior, TwoPointPrior
+from medn_edu.studies.kit.tables import read_csv
+from medn_edu.studies.pac_bayes import PAC_BAYES_STUDY
+from medn_edu.studies.pac_bayes_panels import BoundCurve, draw_bound_curves, draw_lapses, draw_rooms
+from medn_edu.studies.pac_bayes_posteriors import (
     DELTA,
     Posteriors,
     gibbs_models,
@@ -18,18 +22,14 @@ from medn_edu.experiments.studies.pac_bayes_posteriors import (
     measure,
     posteriors_around,
 )
-from medn_edu.experiments.studies.pac_bayes_reports import COLUMNS, MAIN_SIZE, shares_that_hold
-from medn_edu.experiments.studies.pac_bayes_worlds import (
+from medn_edu.studies.pac_bayes_reports import COLUMNS, MAIN_SIZE, shares_that_hold
+from medn_edu.studies.pac_bayes_worlds import (
     fit_medn,
     learn_by_heart,
     noise,
     words,
 )
-from medn_edu.experiments.studies.traces import run_traces
-from medn_edu.experiments.tables import read_csv
-from medn_edu.plots import new_figure
-from medn_edu.plots.bounds import BoundCurve, draw_bound_curves, draw_lapses, draw_rooms
-from medn_edu.priors import BoxPrior, TwoPointPrior
+from medn_edu.studies.traces import run_traces
 from medn_edu.theory.bounds import Terms, observed_margins, theorem_8, theorem_8_kl
 
 FIGURES = Path(__file__).resolve().parent.parent / "figures"

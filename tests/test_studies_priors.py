@@ -6,16 +6,20 @@ import numpy as np
 import pytest
 
 from medn_edu import M3N
-from medn_edu.experiments.runner import ResultStore, run_study
-from medn_edu.experiments.selection import Selected
-from medn_edu.experiments.specs import FitSpec, Split, Study
-from medn_edu.experiments.studies import priors, priors_reports
-from medn_edu.experiments.studies.priors import PRIOR_STUDY
-from medn_edu.experiments.studies.priors_means import TITLES, VARIANCES, Fits, kurtosis
-from medn_edu.experiments.studies.shaped import ShapedMEDN
-from medn_edu.plots import new_figure, prior_gallery
-from medn_edu.plots.constants import ConstantCurve
-from medn_edu.plots.priors import PriorDifference, draw_against_variance, draw_prior_differences
+from medn_edu.explorers import new_figure, prior_gallery
+from medn_edu.studies import priors, priors_reports
+from medn_edu.studies.kit.constants import ConstantCurve
+from medn_edu.studies.kit.runner import ResultStore, run_study
+from medn_edu.studies.kit.selection import Selected
+from medn_edu.studies.kit.specs import FitSpec, Split, Study
+from medn_edu.studies.priors import PRIOR_STUDY
+from medn_edu.studies.priors_means import TITLES, VARIANCES, Fits, kurtosis
+from medn_edu.studies.priors_panels import (
+    PriorDifference,
+    draw_against_variance,
+    draw_prior_differences,
+)
+from medn_edu.studies.shaped import ShapedMEDN
 
 SHAPES = list(prior_gallery())
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medn_edu.experiments.studies.solvers import summaries, watch
-from medn_edu.plots import new_figure
-from medn_edu.plots.traces import draw_traces, label_traces, solver_traces
+from medn_edu.explorers import new_figure
 from medn_edu.problems import Certificate
 from medn_edu.results import Iterate
 from medn_edu.solvers import M3N_SOLVERS
+from medn_edu.studies.solvers import summaries, watch
+from medn_edu.studies.solvers_panels import draw_traces, label_traces, solver_traces
 
 
 class Halving:

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from medn_edu.datasets import make_chain_crf
-from medn_edu.experiments import splits
-from medn_edu.experiments.runner import evaluate
-from medn_edu.experiments.selection import read_constants
-from medn_edu.experiments.specs import FitSpec
-from medn_edu.experiments.studies import STUDIES, synthetic_means, synthetic_reports
-from medn_edu.plots import series_style
+from medn_edu.explorers import series_style
+from medn_edu.studies import synthetic_means, synthetic_reports
+from medn_edu.studies.kit import splits
+from medn_edu.studies.kit.runner import evaluate
+from medn_edu.studies.kit.selection import read_constants
+from medn_edu.studies.kit.specs import FitSpec
+from medn_edu.studies.registry import STUDIES
 
 IID, CORRELATED = STUDIES["synthetic-iid"], STUDIES["synthetic-correlated"]
 MODELS = ("CRF", "L2-CRF", "L1-CRF", "M3N", "L1-M3N", "LapMEDN variational", "LapMEDN")

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
-from medn_edu.plots import new_figure
-from medn_edu.widgets import Check, Choice, Explorer, Lesson, Slider, Time
-from medn_edu.widgets.controls import as_control
-from medn_edu.widgets.films import mp4
+from medn_edu.explorers import Check, Choice, Explorer, Lesson, Slider, Time, new_figure
+from medn_edu.explorers.kit.controls import as_control
+from medn_edu.explorers.kit.films import mp4
 
 
 class Counted:
@@ -109,7 +108,7 @@ def test_browser_gets_the_frame_it_asked_for() -> None:
 def test_stack_is_sent_in_portions_without_what_the_browser_has(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("medn_edu.widgets.explorer.SECONDS_PER_ANSWER", -1.0)
+    monkeypatch.setattr("medn_edu.explorers.kit.explorer.SECONDS_PER_ANSWER", -1.0)
     counted = Counted()
     wire = Wire(counted)
     have: list[int] = []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medn_edu.plots.frank_wolfe import (
+from medn_edu.explorers import frank_wolfe
+from medn_edu.explorers.frank_wolfe import (
     FW_PRICES,
     FW_PRIORS,
     N_PASSES,
@@ -15,7 +16,6 @@ from medn_edu.plots.frank_wolfe import (
 )
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory import enumerate_problem, solve_dual
-from medn_edu.widgets import frank_wolfe
 
 LAPLACE = "Laplace, λ = 36"
 

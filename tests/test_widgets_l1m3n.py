@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from medn_edu.plots.l1_path import l1_path_frames
-from medn_edu.plots.working_sets import cutting_plane_rounds
-from medn_edu.widgets import l1_path, projections, working_sets
+from medn_edu.explorers import l1_path, projections, working_sets
+from medn_edu.explorers.l1_path import l1_path_frames
+from medn_edu.explorers.working_sets import cutting_plane_rounds
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from medn_edu.plots.losses import SHOWN, WEIGHTS, Losses, losses_frame, with_minus
+from medn_edu.explorers import losses
+from medn_edu.explorers.losses import SHOWN, WEIGHTS, Losses, losses_frame, with_minus
 from medn_edu.theory.axi import AXI, labelling_scores, text
-from medn_edu.widgets import losses
 
 
 @pytest.fixture(scope="module")

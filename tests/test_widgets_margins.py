@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from medn_edu.explorers import margins
+from medn_edu.explorers.margins import Margins, margins_frame
 from medn_edu.inference import Potentials, add_loss, best_labelling
-from medn_edu.plots.margins import Margins, margins_frame
 from medn_edu.samples import pack
 from medn_edu.theory.axi import text
-from medn_edu.widgets import margins
 
 SOME = [
     ("axi", 1.0, 0.3),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medn_edu.plots.touching import LAMS, Touching, touching_frame, touching_kl
+from medn_edu.explorers import norm_balls
+from medn_edu.explorers.norm_balls import LAMS, Touching, touching_frame, touching_kl
 from medn_edu.theory import kl_norm
-from medn_edu.widgets import norm_balls
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from medn_edu.plots.bound_terms import BEST, DELTA, PAPERS, SIZES, Setting, terms_frame
+from medn_edu.explorers import pac_bayes_terms
+from medn_edu.explorers.pac_bayes import BEST, DELTA, PAPERS, SIZES, Setting, terms_frame
 from medn_edu.theory.bounds import MarginBound, MarginSample, theorem_8, theorem_8_m
-from medn_edu.widgets import pac_bayes_terms
 
 
 @pytest.fixture(scope="module")

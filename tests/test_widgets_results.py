@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from medn_edu.experiments.stored import stored_studies
-from medn_edu.plots import new_figure, save_figure
-from medn_edu.widgets import Explorer, ocr_results, results, study_picture, synthetic_results
+from medn_edu.explorers import Explorer, new_figure, results, save_figure
+from medn_edu.studies.browser import ocr_results, study_picture, synthetic_results
+from medn_edu.studies.kit.stored import stored_studies
 
 SHIFTS = {"CRF": 0.07, "L2-CRF": 0.02, "L1-CRF": -0.03, "M3N": 0.022, "LapMEDN variational": 0.0}
 NONE = "nothing"

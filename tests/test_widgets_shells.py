@@ -9,10 +9,10 @@ import pytest
 
 from medn_edu import CRF, M3N, load_digit_words
 from medn_edu.course.exercises import check_just_enough
-from medn_edu.plots.lattice import lattice_frame
-from medn_edu.plots.reading import ReadingFrame
+from medn_edu.explorers import best_path, read_words
+from medn_edu.explorers.lattice import lattice_frame
+from medn_edu.explorers.reading import ReadingFrame
 from medn_edu.samples import pack
-from medn_edu.widgets import best_path, read_words
 
 DIGITS = load_digit_words(n_train=60, n_test=30)
 

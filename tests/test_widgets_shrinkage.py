@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medn_edu.plots.shrinkage import prior_gallery
+from medn_edu.explorers import shrinkage
+from medn_edu.explorers.shrinkage import prior_gallery
 from medn_edu.priors import LaplacePrior
-from medn_edu.widgets import shrinkage
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medn_edu.plots.softening import HABITS, SHOWN, Softening, softening_frame
+from medn_edu.explorers import softening
+from medn_edu.explorers.softening import HABITS, SHOWN, TEMPERATURES, Softening, softening_frame
 from medn_edu.theory.axi import AXI, HABIT
 from medn_edu.theory.reference import Tree, log_partition, marginals, score
-from medn_edu.widgets import softening
-from medn_edu.widgets.softening import TEMPERATURES
 
 
 @pytest.fixture(scope="module")

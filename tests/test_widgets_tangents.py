@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medn_edu.plots.tangents import PRIORS, Tangents, tangent_frame
+from medn_edu.explorers import tangents
+from medn_edu.explorers.tangents import PRIORS, Tangents, tangent_frame
 from medn_edu.theory.medn_solvers import legendre
-from medn_edu.widgets import tangents
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medn_edu.plots.two_weights import PRIORS, TwoWeights, two_weights_frame
+from medn_edu.explorers import two_weights
+from medn_edu.explorers.two_weights import PRIORS, TwoWeights, two_weights_frame
 from medn_edu.theory.axi import text
-from medn_edu.widgets import two_weights
 
 
 @pytest.fixture(scope="module")

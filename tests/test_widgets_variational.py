@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from medn_edu import LaplaceMEDN
-from medn_edu.plots.majorants import KINDS, MOST_ITERATIONS, majorant_frame
-from medn_edu.plots.variational import Variational, variational_trail
+from medn_edu.explorers import majorants, variational
+from medn_edu.explorers.majorants import KINDS, MOST_ITERATIONS, majorant_frame
+from medn_edu.explorers.variational import Variational, variational_trail
 from medn_edu.theory.axi import WORDS
 from medn_edu.theory.laplace import jensen_bound
-from medn_edu.widgets import majorants, variational
 
 
 @pytest.fixture(scope="module")

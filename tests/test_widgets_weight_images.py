@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from medn_edu import M3N, load_digit_words
-from medn_edu.widgets import Explorer, weight_images
+from medn_edu.explorers import Explorer, weight_images
 
 DIGITS = load_digit_words(n_train=40, n_test=5)
 SIZES = (1, 10, 40)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from medn_edu.cli.console import Progress, add_common_options, results_folder, say
 
 if TYPE_CHECKING:
-    from medn_edu.experiments.bench import BenchRow
+    from medn_edu.bench.rows import BenchRow
 
 _DESCRIPTION = """\
 Measure speed and memory next to python-crfsuite and hmmlearn, on one thread, in one run.
@@ -58,7 +58,7 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     folder = results_folder(arguments.out)
-    from medn_edu.experiments.bench import machine_facts
+    from medn_edu.bench.rows import machine_facts
 
     facts = machine_facts()
     for name, fact in facts.items():
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _accuracy() -> tuple[str, str, list[BenchRow]]:
     """Measure distances from optima."""
-    from medn_edu.experiments.accuracy import measure_accuracy
+    from medn_edu.bench.accuracy import measure_accuracy
 
     with Progress("Solving", "solvers") as progress:
         rows = measure_accuracy(progress)
@@ -83,8 +83,8 @@ def _accuracy() -> tuple[str, str, list[BenchRow]]:
 
 def _speed(*, quick: bool) -> tuple[str, str, list[BenchRow]]:
     """Measure times and memory."""
+    from medn_edu.bench.rows import is_busy, measure, report
     from medn_edu.datasets import status
-    from medn_edu.experiments.bench import is_busy, measure, report
 
     letters = status()
     if not letters.valid:
@@ -101,9 +101,9 @@ def _speed(*, quick: bool) -> tuple[str, str, list[BenchRow]]:
 
 
 def _write(path: Path, rows: list[BenchRow], page: str) -> None:
-    from medn_edu.experiments.bench import COLUMNS
-    from medn_edu.experiments.tables import csv_text
+    from medn_edu.bench.rows import COLUMNS
     from medn_edu.files import write_atomically
+    from medn_edu.studies.kit.tables import csv_text
 
     write_atomically(path.with_suffix(".csv"), csv_text([vars(row) for row in rows], COLUMNS))
     write_atomically(path.with_suffix(".md"), page)
@@ -132,7 +132,7 @@ def _number(value: float | None, unit: str) -> str:
 
 
 def _table(rows: Any) -> str:
-    from medn_edu.experiments.tables import text_table
+    from medn_edu.studies.kit.tables import text_table
 
     different = dict.fromkeys(row.remark for row in rows if row.remark)
     remarks = {remark: f"[{number}]" for number, remark in enumerate(different, 1)}
@@ -143,7 +143,7 @@ def _table(rows: Any) -> str:
 
 
 def _page(name: str, what: str, rows: list[BenchRow], facts: dict[str, str], footnotes: str) -> str:
-    from medn_edu.experiments.tables import markdown_table
+    from medn_edu.studies.kit.tables import markdown_table
 
     option = " --accuracy" if name == "accuracy" else ""
     lines = "".join(f"- {fact}: {value}\n" for fact, value in facts.items())

@@ -60,9 +60,9 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from medn_edu.experiments.claims import entries, ledger_text, load_tables
-    from medn_edu.experiments.claims.ledger import details, overview
     from medn_edu.files import write_atomically
+    from medn_edu.studies.claims import entries, ledger_text, load_tables
+    from medn_edu.studies.claims.ledger import details, overview
 
     wanted = _wanted(arguments.name)
     fits = _fits(arguments.results)
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _fits(results: Path | None) -> dict[str, str]:
     """Return how many fits there are of studies that lack some; complain if there is no study at all."""
-    from medn_edu.experiments.claims.ledger import unfinished
+    from medn_edu.studies.claims.ledger import unfinished
 
     if results is None:  # what is published is whole
         return {}
@@ -102,10 +102,10 @@ def _fits(results: Path | None) -> dict[str, str]:
 
 def _renew_page(ledger: Path) -> None:
     """Write the page of the figures next to a ledger anew, as it links to it."""
-    from medn_edu.experiments.gallery import write_page
-    from medn_edu.experiments.studies import STUDIES
-    from medn_edu.experiments.studies.curves import CURVES
-    from medn_edu.experiments.studies.traces import TRACES
+    from medn_edu.studies.curves import CURVES
+    from medn_edu.studies.kit.gallery import write_page
+    from medn_edu.studies.registry import STUDIES
+    from medn_edu.studies.traces import TRACES
 
     page = ledger.with_name("README.md")
     is_gallery = page.is_file() and page.read_text(encoding="utf-8").startswith("# Figures\n")
@@ -115,7 +115,7 @@ def _renew_page(ledger: Path) -> None:
 
 def _wanted(names: list[str]) -> list[str] | None:
     """Return the ids of the claims that are meant, in the order asked for; None for all."""
-    from medn_edu.experiments.claims import CLAIMS
+    from medn_edu.studies.claims import CLAIMS
 
     if not names:
         return None

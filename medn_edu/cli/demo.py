@@ -48,9 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     folder = results_folder(arguments.out)
     warm_with_progress()
-    from medn_edu.experiments.demo import COLUMNS, draw_demo, run_demo
-    from medn_edu.experiments.tables import csv_text
     from medn_edu.files import write_atomically
+    from medn_edu.studies.demo import COLUMNS, draw_demo, run_demo
+    from medn_edu.studies.kit.tables import csv_text
 
     n_jobs = arguments.jobs or available_cpus()
     with Progress("Training", "models") as progress:
@@ -76,8 +76,8 @@ def _headline(words: Any) -> str:
 
 
 def _table(rows: Any) -> str:
-    from medn_edu.experiments.models import MODELS
-    from medn_edu.experiments.tables import text_table
+    from medn_edu.studies.kit.models import MODELS
+    from medn_edu.studies.kit.tables import text_table
 
     cells = [
         [

@@ -97,7 +97,7 @@ def _package(name: str, *, needed: bool, remedy: str) -> Finding:
 def _kernels() -> Finding:
     if importlib.util.find_spec("numba") is None:
         return Finding("kernels", False, "numba is missing")
-    from medn_edu.experiments.warmup import compiled_files, kernel_cache
+    from medn_edu.bench.warmup import compiled_files, kernel_cache
 
     folder = kernel_cache()
     count = compiled_files(folder)

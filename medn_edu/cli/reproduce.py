@@ -148,16 +148,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _studies() -> dict[str, Any]:
     """Return all studies by name."""
-    from medn_edu.experiments.studies import STUDIES
-    from medn_edu.experiments.studies.curves import CURVES
-    from medn_edu.experiments.studies.traces import TRACES
+    from medn_edu.studies.curves import CURVES
+    from medn_edu.studies.registry import STUDIES
+    from medn_edu.studies.traces import TRACES
 
     return {**CURVES, **STUDIES, **TRACES}
 
 
 def _asked_for(arguments: argparse.Namespace) -> list[Any]:
     """Return the studies that are named, each once."""
-    from medn_edu.experiments.specs import Study
+    from medn_edu.studies.kit.specs import Study
 
     studies = _studies()
     for name in arguments.study:
@@ -198,7 +198,7 @@ class _Task:
     """A study to run."""
 
     def __init__(self, study: Any, arguments: argparse.Namespace) -> None:
-        from medn_edu.experiments.specs import CurveStudy, Study
+        from medn_edu.studies.kit.specs import CurveStudy, Study
 
         self.study = study
         self.arguments = arguments
@@ -210,13 +210,13 @@ class _Task:
         """Say before anything is made that the data are missing, or better results published."""
         self._check_target()
         if self.specs:
-            from medn_edu.experiments.runner import read_data
+            from medn_edu.studies.kit.runner import read_data
 
             read_data(self.study, self.specs[0])
 
     def _check_target(self) -> None:
         """Keep what is published at paper scale, which claims and notebooks go by."""
-        from medn_edu.experiments.gallery import paper_entry
+        from medn_edu.studies.kit.gallery import paper_entry
 
         target = self.arguments.publish
         seed = None if target is None else paper_entry(self.study, target)
@@ -260,7 +260,7 @@ class _Task:
         return self.is_curves or self.scale == "paper"
 
     def _compute_curves(self) -> int:
-        from medn_edu.experiments.studies.curves import run_curves
+        from medn_edu.studies.curves import run_curves
 
         rows = run_curves(self.study, self.folder, vectors=self._vectors())
         where = f"Table, figure and caption are in {self.folder}"
@@ -269,8 +269,8 @@ class _Task:
         return 0
 
     def _watch(self) -> int:
-        from medn_edu.experiments.runs import read_runs
-        from medn_edu.experiments.studies.traces import run_traces
+        from medn_edu.studies.kit.runs import read_runs
+        from medn_edu.studies.traces import run_traces
 
         warm_with_progress()
         with Progress(self.study.name, self.study.unit) as progress:
@@ -284,9 +284,9 @@ class _Task:
         return 0
 
     def _make_fits(self) -> int:
-        from medn_edu.experiments.results import ResultStore
-        from medn_edu.experiments.runner import run_study
-        from medn_edu.experiments.runs import read_runs
+        from medn_edu.studies.kit.results import ResultStore
+        from medn_edu.studies.kit.runner import run_study
+        from medn_edu.studies.kit.runs import read_runs
 
         study, specs = self.study, self.specs
         read_runs(self.folder)  # a damaged log is told before any work
@@ -318,7 +318,7 @@ class _Task:
 
     def _open(self) -> Any:
         """Open the folder's results; those that are to be forgotten are."""
-        from medn_edu.experiments.results import ResultStore
+        from medn_edu.studies.kit.results import ResultStore
 
         force, only = self.arguments.force, self.arguments.only
         store = ResultStore.open(self.folder, self.study, force=force and not only)
@@ -329,7 +329,7 @@ class _Task:
     def _note_run(
         self, store: Any, undone: Sequence[Any], n_jobs: int | None, spent: float
     ) -> None:
-        from medn_edu.experiments.runs import note_run
+        from medn_edu.studies.kit.runs import note_run
 
         made = [spec.key for spec in undone if store.is_done(spec)]
         if made or not undone:
@@ -365,8 +365,8 @@ class _Task:
 
     def _sum_up(self, rows: list[dict[str, Any]], store: Any, n_all: int) -> None:
         """Draw the figures and print the summary, as far as there are fits for them."""
-        from medn_edu.experiments.gallery import TOO_FEW, draw_figures
-        from medn_edu.experiments.runner import write_report
+        from medn_edu.studies.kit.gallery import TOO_FEW, draw_figures
+        from medn_edu.studies.kit.runner import write_report
 
         study, folder = self.study, self.folder
         partial = len(rows) < n_all
@@ -391,8 +391,8 @@ class _Task:
         say(f"Tables, times, figures and caption are in {folder}")
 
     def _publish(self, rows: list[dict[str, Any]], n_fits: int, cpu_seconds: float) -> None:
-        from medn_edu.experiments.gallery import publish
-        from medn_edu.experiments.runs import summed_up
+        from medn_edu.studies.kit.gallery import publish
+        from medn_edu.studies.kit.runs import summed_up
 
         target = self.arguments.publish
         if target is None:
@@ -415,8 +415,8 @@ def _count(number: int) -> str:
 
 def _study_table() -> str:
     """Return a line per study: what it asks, which figures of the papers it is, how long it takes."""
-    from medn_edu.experiments.runs import expected_time
-    from medn_edu.experiments.tables import text_table
+    from medn_edu.studies.kit.runs import expected_time
+    from medn_edu.studies.kit.tables import text_table
 
     headers = ("study", "what it shows", "figures", "quick", "paper")
     lines = []
@@ -435,8 +435,8 @@ def _list_studies(*, asked_for: bool) -> int:
 
 def _summary(rows: list[dict[str, Any]], seconds: dict[str, float]) -> str:
     """Return means over folds, one line per data set and model."""
-    from medn_edu.experiments.models import MODELS
-    from medn_edu.experiments.tables import text_table
+    from medn_edu.studies.kit.models import MODELS
+    from medn_edu.studies.kit.tables import text_table
 
     place = {name: number for number, name in enumerate(MODELS)}
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def warm_with_progress() -> Any:
     """Compile all kernels behind a progress bar."""
-    from medn_edu.experiments.warmup import warm_up
+    from medn_edu.bench.warmup import warm_up
 
     with Progress("Compiling kernels (first time only)", "steps") as progress:
         return warm_up(progress)

@@ -27,8 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.files import write_atomically
-from medn_edu.widgets import (
+from medn_edu.explorers import (
     Explorer,
     best_path,
     frank_wolfe,
@@ -37,7 +36,8 @@ from medn_edu.widgets import (
     shrinkage,
     two_weights,
 )
-from medn_edu.widgets.films import gif, save_film
+from medn_edu.explorers.kit.films import gif, save_film
+from medn_edu.files import write_atomically
 
 Moves = Sequence[Mapping[str, Any]]
 

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from medn_edu import widgets
+from medn_edu import explorers
 from medn_edu.course.syllabus import chapter
-from medn_edu.widgets import Explorer
+from medn_edu.explorers import Explorer
+from medn_edu.studies.browser import ocr_results, synthetic_results
 
 
 @dataclass(frozen=True)
@@ -39,27 +40,27 @@ def _exhibits(*rows: tuple[str, str, Callable[[], Explorer]]) -> dict[str, Exhib
 
 
 EXHIBITS = _exhibits(
-    ("The best path jumps as transitions gain strength", "start-here", widgets.best_path),
-    ("Margins of a word, and their violations", "structured-prediction", widgets.margins),
-    ("Two losses over one weight", "two-losses", widgets.losses),
-    ("A tilted prior, its curve and its tangent", "toolbox", widgets.tangents),
-    ("A distribution over two weights", "medn", widgets.two_weights),
-    ("A prior is tilted, and its mean draws a curve", "shrinkage", widgets.shrinkage),
-    ("A line turned around the balls of three norms", "kl-norm", widgets.norm_balls),
-    ("Majorants come down to the cost", "variational", widgets.majorants),
-    ("Algorithm 1 and the exact solution", "variational", widgets.variational),
-    ("Labellings come and go", "exact", widgets.frank_wolfe),
-    ("Projections onto two balls", "l1-m3n", widgets.projections),
-    ("Cutting planes close in", "l1-m3n", widgets.working_sets),
-    ("Weights switch off along the path", "l1-m3n", widgets.l1_path),
-    ("From a soft maximum to the maximum", "epsilon", widgets.softening),
-    ("What a bound is made of", "pac-bayes", widgets.pac_bayes_terms),
-    ("Who finds the few features that matter", "synthetic-study", widgets.synthetic_results),
-    ("Who reads handwriting best", "ocr-study", widgets.ocr_results),
-    ("Words as models read them", "ocr-study", widgets.read_words),
-    ("Weights as images, from few words and from many", "ocr-study", widgets.weight_images),
+    ("The best path jumps as transitions gain strength", "start-here", explorers.best_path),
+    ("Margins of a word, and their violations", "structured-prediction", explorers.margins),
+    ("Two losses over one weight", "two-losses", explorers.losses),
+    ("A tilted prior, its curve and its tangent", "toolbox", explorers.tangents),
+    ("A distribution over two weights", "medn", explorers.two_weights),
+    ("A prior is tilted, and its mean draws a curve", "shrinkage", explorers.shrinkage),
+    ("A line turned around the balls of three norms", "kl-norm", explorers.norm_balls),
+    ("Majorants come down to the cost", "variational", explorers.majorants),
+    ("Algorithm 1 and the exact solution", "variational", explorers.variational),
+    ("Labellings come and go", "exact", explorers.frank_wolfe),
+    ("Projections onto two balls", "l1-m3n", explorers.projections),
+    ("Cutting planes close in", "l1-m3n", explorers.working_sets),
+    ("Weights switch off along the path", "l1-m3n", explorers.l1_path),
+    ("From a soft maximum to the maximum", "epsilon", explorers.softening),
+    ("What a bound is made of", "pac-bayes", explorers.pac_bayes_terms),
+    ("Who finds the few features that matter", "synthetic-study", synthetic_results),
+    ("Who reads handwriting best", "ocr-study", ocr_results),
+    ("Words as models read them", "ocr-study", explorers.read_words),
+    ("Weights as images, from few words and from many", "ocr-study", explorers.weight_images),
 )
-"""The explorers by the names under which `medn_edu.widgets` has them, in the order of the course."""
+"""The explorers by the names under which `medn_edu.explorers` has them, in the order of the course."""
 
 
 @dataclass(frozen=True)

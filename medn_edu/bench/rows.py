@@ -1,0 +1,338 @@
+"""The benchmark: how fast this package is, next to others, on one thread, in one run.
+
+Speeds on different days or machines say little, so each measurement here stands next to that of a
+peer made minutes apart on the same machine, and the ratio is what counts.  The work: 26 labels, 128
+binary pixels, folds 1-9 of the OCR letters to train.  Where those are missing, digit words stand
+in, and of the targets only those for synthetic sequences apply.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+COLUMNS = ("work", "value", "unit", "peer", "peer_value", "ratio", "target", "reached", "remark")
+"""Columns of ``bench.csv``."""
+
+# A peer follows the measurement it is compared with, while the machine is in the same mood.
+_TASKS = (
+    "warm", "crf", "crfsuite-train", "crf-l1", "crfsuite-l1",
+    "m3n-1", "m3n-0.1", "epsilon", "laplace", "laplace-variational",
+    "laplace-1", "laplace-36", "laplace-268",
+    "l1-path", "l1-path-0.1", "l1-path-0.3", "l1-cutting-plane",
+    "viterbi", "crfsuite-viterbi", "hmmlearn-viterbi", "marginals", "hmmlearn-marginals",
+    "import", "first-fit", "cold",
+)  # fmt: skip
+_SLOW = ("crfsuite-train", "crfsuite-l1", "cold")
+_TRAININGS = (
+    "crf", "crf-l1", "m3n-1", "m3n-0.1", "epsilon", "laplace", "laplace-variational",
+)  # fmt: skip
+_THREAD_LIMITS = dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+
+
+@dataclass(frozen=True)
+class BenchRow:
+    """One line of the benchmark."""
+
+    work: str  # what was done
+    value: float | None  # what this package needed or reached
+    unit: str  # unit of the values
+    peer: str = ""  # who else did it, or the empty string
+    peer_value: float | None = None  # what the peer needed or reached
+    ratio: float | None = None  # how many times faster this package is
+    target: str = ""  # what it has to reach, or the empty string
+    reached: bool | None = None  # whether it did; None where there is no target or no measurement
+    remark: str = ""  # what else there is to know
+
+
+def measure(
+    data: str, *, quick: bool = False, progress: Callable[[int, int, str], Any] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Make all measurements, one process after the other."""
+    tell = progress or (lambda n_done, n_all, what: None)
+    tasks = [task for task in _TASKS if not (quick and task in _SLOW)]
+    found = {}
+    for number, task in enumerate(tasks):
+        tell(number, len(tasks), task)
+        found[task] = _cold() if task == "cold" else _run(task, data)
+    tell(len(tasks), len(tasks), "")
+    return found
+
+
+def _cold() -> dict[str, Any]:
+    """Measure compiling everything into an empty folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _run("warm", "digits", NUMBA_CACHE_DIR=folder)
+
+
+def _run(task: str, data: str, **environment: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "medn_edu.bench.tasks", task, data]
+    done = subprocess.run(
+        command,
+        env={**os.environ, **_THREAD_LIMITS, "TQDM_DISABLE": "1", **environment},
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        return {"failure": lines[-1]}
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def report(found: Mapping[str, Mapping[str, Any]], data: str) -> list[BenchRow]:
+    """Turn measurements into the lines of the table."""
+    trainings, others = _training_rows(found, data), _other_rows(found)
+    if data != "ocr":
+        trainings, others = ([_without_target(row) for row in rows] for rows in (trainings, others))
+    return [*trainings, *_synthetic_rows(found), *others]
+
+
+def _training_rows(found: Mapping[str, Mapping[str, Any]], data: str) -> list[BenchRow]:
+    """Return the lines for training on the OCR letters, or on what stands in for them."""
+    l2 = "to 1e-4 of 18067.45" if data == "ocr" else "to 1e-4 of the optimum"
+    l1 = "to 17218" if data == "ocr" else "to 1e-4 of the optimum"
+    times, few = (8.0, "≥ 8x CRFsuite"), ", 100 words"
+    return [
+        _compared(
+            f"L2-CRF, Σ NLL + ½‖w‖², {l2}", "s", found, "crf", "to_target",
+            [("CRFsuite", "crfsuite-train")], times,
+        ),
+        _limited("L2-CRF, certified relative gap of 1e-4", "s", found, "crf", "seconds"),
+        _compared(
+            f"L1-CRF, Σ NLL + ‖w‖₁, {l1}", "s", found, "crf-l1", "to_target",
+            [("CRFsuite", "crfsuite-l1")], times,
+        ),
+        _limited("M3N, C = 1, 1 % gap", "s", found, "m3n-1", "seconds", 7.0),
+        _limited("M3N, C = 0.1, 1 % gap", "s", found, "m3n-0.1", "seconds", 2.0),
+        _limited("ε = 0.1 between M3N and CRF, C = 0.1, 1 % gap", "s", found, "epsilon", "seconds"),
+        _limited("LapMEDN, C = 1, λ = 36, 1 % gap", "s", found, "laplace", "seconds", 30.0),
+        _variational(found),
+        _limited("L1-M3N, C = 0.1, λ-path, 2 % gap", "s", found, "l1-path", "seconds"),
+        _limited(f"L1-M3N, C = 0.1, λ-path, 1 % gap{few}", "s", found, "l1-path-0.1", "seconds", 8.0),
+        _limited(f"L1-M3N, C = 0.3, λ-path, 2 % gap{few}", "s", found, "l1-path-0.3", "seconds", 20.0),
+        _limited(
+            f"L1-M3N, C = 0.1, cutting plane, 1 % gap{few}", "s", found, "l1-cutting-plane", "seconds",
+            20.0,
+        ),
+    ]  # fmt: skip
+
+
+def _synthetic_rows(found: Mapping[str, Mapping[str, Any]]) -> list[BenchRow]:
+    """Return the lines for training on synthetic sequences, which need no file."""
+    work = "LapMEDN, C = 1, λ = {}, 1 % gap, 150 synthetic sequences"
+    return [
+        _limited(work.format(lam), "s", found, f"laplace-{lam}", "seconds", 0.5)
+        for lam in (1, 36, 268)
+    ]
+
+
+def _other_rows(found: Mapping[str, Mapping[str, Any]]) -> list[BenchRow]:
+    return [
+        *_speeds("Viterbi, X·W included", found, "viterbi", 3.0, ("hmmlearn", "CRFsuite")),
+        *_speeds("node marginals, X·W included", found, "marginals", 1.5, ("hmmlearn",)),
+        _peak(found),
+        _import_line(found),
+        _limited("first fit of a process, warm caches", "s", found, "first-fit", "seconds", 1.0),
+        _limited("everything compiled from cold", "s", found, "cold", "seconds", 60.0),
+    ]
+
+
+def _get(found: Mapping[str, Mapping[str, Any]], task: str, key: str) -> float | None:
+    value = found.get(task, {}).get(key)
+    return None if value is None else float(value)
+
+
+def _problem(found: Mapping[str, Mapping[str, Any]], task: str, name: str = "") -> str:
+    """Return why there is no measurement, or the empty string."""
+    measured = found.get(task)
+    if measured is None:
+        return f"{name} left out by --quick".strip()
+    if "missing" in measured:
+        return f"{name} not installed: pip install 'medn_edu[bench]'".strip()
+    return f"{name} failed: {measured['failure']}".strip() if "failure" in measured else ""
+
+
+def _remark(found: Mapping[str, Mapping[str, Any]], task: str) -> str:
+    measured = found.get(task, {})
+    parts = [_problem(found, task)]
+    if "primal" in measured:
+        parts.append(f"primal {measured['primal']:.2f} after {measured['passes']} passes")
+        parts.append(f"gap {measured['gap']:.2g}")
+    if "compiled" in measured:
+        parts.append(f"{measured['compiled']} variants of kernels")
+    if "processor_seconds" in measured:  # far less than what passed: a busy machine
+        parts.append(f"{measured['processor_seconds']:.3g} s of processor time")
+    if measured.get("goes", 1) > 1:
+        parts.append(f"best of {measured['goes']} goes")
+    return ", ".join(filter(None, parts))
+
+
+def _limited(
+    work: str,
+    unit: str,
+    found: Mapping[str, Mapping[str, Any]],
+    task: str,
+    key: str,
+    limit: float | None = None,
+) -> BenchRow:
+    """Return a line for a time that has to stay below a limit."""
+    value = _get(found, task, key)
+    return BenchRow(
+        work, value, unit,
+        target="" if limit is None else f"≤ {limit:g} {unit}",
+        reached=None if value is None or limit is None else value <= limit,
+        remark=_remark(found, task),
+    )  # fmt: skip
+
+
+def _variational(found: Mapping[str, Mapping[str, Any]]) -> BenchRow:
+    """Return the line for Algorithm 1, with its bound and its distance from the optimum."""
+    task = "laplace-variational"
+    row = _limited(
+        "LapMEDN, C = 1, λ = 36, 3 variational iterations", "s", found, task, "seconds", 15.0
+    )
+    measured = found.get(task, {})
+    if "primal" not in measured:
+        return row
+    # Both dual values are lower bounds of the same optimum.
+    below = max(measured["dual"], found.get("laplace", {}).get("dual", measured["dual"]))
+    remark = (
+        f"bound {measured['bound']:.2f}, primal {measured['primal']:.2f}, certified to be at most "
+        f"{measured['primal'] / below - 1:.2%} above the exact optimum, "
+        f"{measured['processor_seconds']:.3g} s of processor time"
+    )
+    return replace(row, remark=remark)
+
+
+def _compared(
+    work: str,
+    unit: str,
+    found: Mapping[str, Mapping[str, Any]],
+    task: str,
+    key: str,
+    peers: Sequence[tuple[str, str]],
+    target: tuple[float, str],
+) -> BenchRow:
+    """Return a line for a time that has to be a fraction of a peer's."""
+    value = _get(found, task, key)
+    name, peer_task = peers[0]
+    peer_value = _get(found, peer_task, key)
+    ratio = None if value is None or peer_value is None else peer_value / value
+    remarks = [_remark(found, task), _problem(found, peer_task, name)]
+    if not remarks[1] and peer_value is None:
+        remarks[1] = f"{name} stopped at {_get(found, peer_task, 'primal'):.2f}"
+    return BenchRow(
+        work, value, unit, name, peer_value, ratio, target[1],
+        None if ratio is None else ratio >= target[0],
+        "; ".join(filter(None, remarks)),
+    )  # fmt: skip
+
+
+def _speeds(
+    work: str,
+    found: Mapping[str, Mapping[str, Any]],
+    task: str,
+    least: float,
+    peers: Sequence[str],
+) -> list[BenchRow]:
+    """Return one line per peer for a speed in millions of letters per second."""
+    value = _get(found, task, "letters_per_second")
+    rows = []
+    for name in peers:
+        peer_task = f"{name.lower()}-{task}"
+        peer_value = _get(found, peer_task, "letters_per_second")
+        ratio = None if value is None or peer_value is None else value / peer_value
+        remarks = (_problem(found, task), _problem(found, peer_task, name))
+        rows.append(
+            BenchRow(
+                work,
+                None if value is None else value / 1e6,
+                "M letters/s",
+                name,
+                None if peer_value is None else peer_value / 1e6,
+                ratio,
+                f"≥ {least:g} M letters/s",
+                None if value is None else value >= least * 1e6,
+                "; ".join(filter(None, remarks)),
+            )
+        )
+    return rows
+
+
+def _peak(found: Mapping[str, Mapping[str, Any]]) -> BenchRow:
+    value = _highest(found, _TRAININGS)
+    return BenchRow(
+        "peak memory of these trainings", value, "MB",
+        "CRFsuite", _highest(found, ("crfsuite-train", "crfsuite-l1")), None, "≤ 400 MB",
+        None if value is None else value <= 400,
+        "n/a on this system" if value is None else "whole process, data and libraries included",
+    )  # fmt: skip
+
+
+def _highest(found: Mapping[str, Mapping[str, Any]], tasks: Sequence[str]) -> float | None:
+    peaks = [_get(found, task, "megabytes") for task in tasks]
+    return max((peak for peak in peaks if peak is not None), default=None)
+
+
+def _import_line(found: Mapping[str, Mapping[str, Any]]) -> BenchRow:
+    value = _get(found, "import", "seconds")
+    loads = found.get("import", {}).get("loads", [])
+    return BenchRow(
+        "import medn_edu", value, "s", target="≤ 0.3 s, no heavy library",
+        reached=None if value is None else value <= 0.3 and not loads,
+        remark=f"loads {', '.join(loads)}" if loads else _problem(found, "import"),
+    )  # fmt: skip
+
+
+def _without_target(row: BenchRow) -> BenchRow:
+    return replace(row, target="", reached=None)
+
+
+def machine_facts() -> dict[str, str]:
+    """Return what the numbers depend on: processor, load, system, versions."""
+    names = ("numpy", "scipy", "numba", "python-crfsuite", "hmmlearn")
+    versions = [f"{name} {version}" for name in names if (version := _version(name))]
+    return {
+        "processor": _processor(),
+        "load": " ".join(f"{load:.2f}" for load in os.getloadavg())
+        if hasattr(os, "getloadavg")
+        else "n/a",
+        "system": platform.platform(),
+        "versions": ", ".join(
+            [f"medn_edu {_version('medn_edu')}", f"Python {platform.python_version()}", *versions]
+        ),
+    }
+
+
+def is_busy() -> bool:
+    """Say whether other processes are taking so much of this machine that times will suffer."""
+    return hasattr(os, "getloadavg") and os.getloadavg()[0] > (os.cpu_count() or 1) - 1
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

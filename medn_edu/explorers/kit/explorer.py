@@ -1,0 +1,409 @@
+"""`Explorer`: a matplotlib figure that answers when a learner moves a slider.
+
+How it works
+------------
+There is *one* figure, drawn once.  A move changes the data of its artists in place, the figure is
+rendered to one PNG, and the browser swaps that for the picture shown as soon as it is decoded.
+This keeps the axes still while the curves move, and costs about as much as the rendering itself.
+
+* The browser asks for one picture at a time and, when it arrives, for the newest values; pictures
+  nobody waits for any more are neither drawn nor shown.
+* After a single step, as arrow keys make them, the next one the same way is drawn ahead, while the
+  reader looks at this one.
+* One control may be the *time*: its pictures are drawn once, sent, and from then on played and
+  scrubbed in the browser without the kernel.  The same pictures make the saved animation; without a
+  time it runs along the control with most values.
+* Everything is reached by keyboard: Tab goes from control to control, arrow keys step, Home and End
+  jump, the space bar plays.  Screen readers hear the sentence when the moves have come to rest.
+* Where no kernel runs (GitHub, nbviewer, printed pages) the saved output holds the last picture
+  and, as text, the sentence with its numbers, which tests compare and screen readers read.
+
+The figure comes from `medn_edu.explorers`; nothing here knows what it shows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import pathlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import anywidget
+import traitlets
+from PIL import Image
+
+from medn_edu.explorers.kit.controls import Control, as_control
+from medn_edu.explorers.kit.films import gif, save_film
+from medn_edu.explorers.kit.layers import Layers
+
+HERE = pathlib.Path(__file__).parent
+DPI = 120  # a little more than the screen's 96: sharp, and still quick to render
+CSS_DPI = 96
+KEPT_FRAMES = 256
+SECONDS_PER_ANSWER = 0.05  # a stack is sent in portions, so that a move never waits for all of it
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One picture.
+
+    Parameters
+    ----------
+    png : bytes
+        The picture.
+    summary : str
+        The sentence with its numbers.
+    alt : str
+        What it shows, in words.
+    """
+
+    png: bytes
+    summary: str
+    alt: str
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a move teaches.
+
+    Parameters
+    ----------
+    move : mapping of str to value
+        The values to set.
+    fact : str
+        What is then true, in one sentence.
+    holds : callable
+        ``holds(**values)`` computes whether it is; tests call it.
+    """
+
+    move: Mapping[str, Any]
+    fact: str
+    holds: Callable[..., bool]
+
+
+class _View(anywidget.AnyWidget):
+    """The browser's side: the controls as they are declared, and the newest frame."""
+
+    _esm = HERE / "explorer.js"
+    _css = HERE / "explorer.css"
+    controls: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    frame = traitlets.Dict().tag(sync=True)
+    width = traitlets.Int().tag(sync=True)
+    name = traitlets.Unicode().tag(sync=True)
+
+
+class Explorer:
+    """A figure with controls, for notebooks.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure, with its artists in place.  It is never cleared.
+    update : callable
+        ``update(**values)`` changes the artists to show ``values`` and returns one sentence with
+        the numbers now shown.  What it shows may depend on nothing but the values.
+    alt : str or callable
+        What the figure shows, for those who cannot see it; ``alt(**values)`` if it depends on them.
+    lessons : sequence of Lesson
+        What the moves teach.
+    name : str
+        Name of saved animations, without ending.
+    **controls : Control, tuple, list or bool
+        What can be moved: ``(low, high, step)``, a list of choices, True or False, or a `Slider`,
+        `Time`, `Choice` or `Check`.
+
+    Raises
+    ------
+    TypeError
+        If a control is none of these, or ``update`` does not return a sentence.
+    ValueError
+        If there are no controls, or more than one `Time`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> figure = Figure(figsize=(3, 2))
+    >>> (line,) = figure.subplots().plot([0, 1], [0, 1])
+    >>> def update(slope):
+    ...     line.set_ydata([0, slope])
+    ...     return f"The line rises by {slope:.1f}."
+    >>> explorer = Explorer(figure, update, "A line through the origin", slope=(0, 1, 0.1))
+    >>> explorer.set(slope=0.5).summary
+    'The line rises by 0.5.'
+    """
+
+    def __init__(
+        self,
+        figure: Any,
+        update: Callable[..., str],
+        alt: str | Callable[..., str],
+        *,
+        lessons: Sequence[Lesson] = (),
+        name: str = "explorer",
+        **controls: Any,
+    ) -> None:
+        if not controls:
+            raise ValueError("an Explorer needs at least one control, such as eta=(-3, 3, 0.1).")
+        self.figure = figure
+        self.lessons = tuple(lessons)
+        self.name = name
+        self._update = update
+        self._alt = alt
+        self._controls = {key: as_control(key, declared) for key, declared in controls.items()}
+        times = [key for key, control in self._controls.items() if control.kind == "time"]
+        if len(times) > 1:
+            raise ValueError(f"{' and '.join(times)} are both a Time; an Explorer has at most one.")
+        self._time = times[0] if times else None
+        longest = max(self._controls, key=lambda key: len(self._controls[key].values))
+        self._animated = self._time or longest
+        self._positions = {key: control.start for key, control in self._controls.items()}
+        self._frames: OrderedDict[tuple[int, ...], Frame] = OrderedDict()
+        self._view: _View | None = None
+        self._keep_layout()
+        self._layers = Layers(figure, DPI)
+
+    # -- what Python asks ---------------------------------------------------------------------
+
+    @property
+    def controls(self) -> dict[str, Control]:
+        """The controls by name."""
+        return dict(self._controls)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values now set."""
+        return {key: self._controls[key].values[i] for key, i in self._positions.items()}
+
+    @property
+    def summary(self) -> str:
+        """The sentence with the numbers now shown."""
+        return self.frame().summary
+
+    def set(self, **values: Any) -> Explorer:
+        """Move controls, here and in the browser.
+
+        Parameters
+        ----------
+        **values
+            New values by control; the others stay.
+
+        Returns
+        -------
+        Explorer
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If there is no such control or value.
+        """
+        for key in values:
+            if key not in self._controls:
+                known = ", ".join(self._controls)
+                raise ValueError(f"there is no control {key!r}; the controls are {known}.")
+        moved = {key: self._controls[key].position(value) for key, value in values.items()}
+        self._positions.update(moved)
+        if self._view is not None:
+            self._show(request={})
+        return self
+
+    def frame(self, positions: Mapping[str, int] | None = None) -> Frame:
+        """Return the picture at ``positions`` of the controls (those now set by default)."""
+        positions = self._positions if positions is None else positions
+        key = tuple(positions[name] for name in self._controls)
+        if key not in self._frames:
+            self._frames[key] = self._draw(positions)
+            if len(self._frames) > KEPT_FRAMES:
+                self._frames.popitem(last=False)
+        self._frames.move_to_end(key)
+        return self._frames[key]
+
+    def stack(self, along: str | None = None) -> list[Frame]:
+        """Return a picture for every value of one control, the others as they are.
+
+        Parameters
+        ----------
+        along : str, optional
+            The control; by default the time, or else the one with most values.
+
+        Returns
+        -------
+        list of Frame
+            The pictures.
+
+        Raises
+        ------
+        ValueError
+            If there is no such control.
+        """
+        along = self._animated if along is None else along
+        if along not in self._controls:
+            known = ", ".join(self._controls)
+            raise ValueError(f"there is no control {along!r}; the controls are {known}.")
+        count = len(self._controls[along].values)
+        return [self.frame({**self._positions, along: i}) for i in range(count)]
+
+    def save(
+        self, path: str | pathlib.Path, along: str | None = None, per_second: float | None = None
+    ) -> pathlib.Path:
+        """Save the animation along one control, as ``.gif`` or ``.mp4``.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; the ending decides the format.
+        along : str, optional
+            The control; by default the time, or else the one with most values.
+        per_second : float, optional
+            Pictures a second.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If the ending is another one, the control is not known, or ``.mp4`` is asked for where the
+            library ``av`` is missing (``pip install 'medn_edu[lab]'`` brings it).
+        """
+        frames = self.stack(along)
+        rate = per_second or self._controls[along or self._animated].per_second
+        return save_film(path, [frame.png for frame in frames], rate)
+
+    def check(self, lesson: Lesson) -> bool:
+        """Make the move of a lesson and return whether its fact holds."""
+        self.set(**lesson.move)
+        return bool(lesson.holds(**self.values))
+
+    # -- drawing ------------------------------------------------------------------------------
+
+    def _draw(self, positions: Mapping[str, int]) -> Frame:
+        values = {key: self._controls[key].values[i] for key, i in positions.items()}
+        summary = self._update(**values)
+        if not isinstance(summary, str):
+            raise TypeError(f"update returned {summary!r}; expected one sentence with the numbers.")
+        alt = self._alt(**values) if callable(self._alt) else self._alt
+        return Frame(self._layers.render(), summary, alt)
+
+    def _keep_layout(self) -> None:
+        """Lay the figure out once: axes that stay where they are are calmer, and 25 ms quicker."""
+        self._update(**self.values)
+        self.figure.draw_without_rendering()
+        self.figure.set_layout_engine("none")
+
+    @property
+    def _width(self) -> int:
+        """Width of the picture in CSS pixels."""
+        return round(self.figure.get_figwidth() * CSS_DPI)
+
+    # -- the notebook -------------------------------------------------------------------------
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the live view and, for pages without a kernel, picture and sentence."""
+        if self._view is None:
+            self._view = self._open()
+        frame = self.frame()
+        data, _ = self._view._repr_mimebundle_() or ({}, {})
+        data.update({"image/png": _small(frame.png), "text/plain": frame.summary})
+        return data, {"image/png": {"alt": frame.alt, "width": self._width}}
+
+    def _open(self) -> _View:
+        specs = [
+            {
+                "name": key,
+                "kind": control.kind,
+                "label": control.label or key.replace("_", " "),
+                "texts": list(control.texts),
+                "start": control.start,
+                "per_second": control.per_second,
+            }
+            for key, control in self._controls.items()
+        ]
+        state = self._state(self.frame(), {})
+        view = _View(controls=specs, frame=state, width=self._width, name=self.name)
+        view.on_msg(self._answer)
+        return view
+
+    def _state(self, frame: Frame, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the browser needs to show a frame, and which of its moves it answers."""
+        return {
+            "png": frame.png,
+            "summary": frame.summary,
+            "alt": frame.alt,
+            "positions": dict(self._positions),
+            "view": request.get("view", ""),
+            "serial": request.get("serial", 0),
+        }
+
+    def _show(self, request: Mapping[str, Any]) -> None:
+        assert self._view is not None
+        self._view.frame = self._state(self.frame(), request)
+
+    def _answer(self, view: Any, request: dict[str, Any], _buffers: Any) -> None:
+        """Answer one message of the browser; what goes wrong is shown there, not lost in a log."""
+        try:
+            positions = self._checked(request["positions"])
+            if request["kind"] == "prepare":
+                self._prepare(positions)
+                return
+            self._positions = positions
+            if request["kind"] == "draw":
+                self._show(request)
+            elif request["kind"] == "stack":
+                self._send_stack(view, request)
+            elif request["kind"] == "save":
+                self._send_animation(view, request)
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            about = {"view": request.get("view", ""), "serial": request.get("serial", 0)}
+            view.send({"kind": "failed", **about, "text": text})
+
+    def _prepare(self, positions: Mapping[str, int]) -> None:
+        """Draw what the reader may ask for next; if that fails, it is told when it is asked for."""
+        with contextlib.suppress(Exception):
+            self.frame(positions)
+
+    def _checked(self, positions: Mapping[str, Any]) -> dict[str, int]:
+        """Return the positions the browser sent, each within its control."""
+        checked = {}
+        for key, control in self._controls.items():
+            i = int(positions[key])
+            if not 0 <= i < len(control.values):
+                raise ValueError(f"control {key!r} has no position {i}.")
+            checked[key] = i
+        return checked
+
+    def _send_stack(self, view: Any, request: Mapping[str, Any]) -> None:
+        """Send the pictures the browser lacks, as many as are soon drawn."""
+        assert self._time is not None
+        have = set(request["have"])
+        lacking = [i for i in range(len(self._controls[self._time].values)) if i not in have]
+        started, sent, buffers = time.monotonic(), [], []
+        for i in lacking:
+            frame = self.frame({**self._positions, self._time: i})
+            sent.append({"position": i, "summary": frame.summary, "alt": frame.alt})
+            buffers.append(frame.png)
+            if time.monotonic() - started > SECONDS_PER_ANSWER:
+                break
+        answer = {"kind": "stack", "view": request["view"], "serial": request["serial"]}
+        view.send({**answer, "frames": sent}, buffers)
+
+    def _send_animation(self, view: Any, request: Mapping[str, Any]) -> None:
+        rate = self._controls[self._animated].per_second
+        animation = gif([frame.png for frame in self.stack()], rate)
+        answer = {"kind": "saved", "view": request["view"], "file": f"{self.name}.gif"}
+        view.send(answer, [animation])
+
+
+def _small(png: bytes) -> bytes:
+    """Return the same picture in fewer bytes, for the saved notebook."""
+    buffer = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as picture:
+        picture.convert("RGB").save(buffer, "png", optimize=True)
+    return buffer.getvalue()

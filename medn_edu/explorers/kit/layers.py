@@ -1,0 +1,190 @@
+"""Pictures that follow each other, quickly: what stands still is drawn once.
+
+Most of a figure never moves: axes, ticks, labels, legends.  Drawing them takes most of the time, so
+`Layers` keeps them as two pictures and draws only the artists that have moved between them:
+
+1. *below*: all that stands still and is drawn before the first artist that moves;
+2. what moves, and whatever stands still among it;
+3. *above*: words and legends that stand still and are drawn after all that moves; ticks and titles,
+   which surround it.
+
+Matplotlib marks an artist as stale when it is changed, so nobody has to say what moves: it is found
+out when it happens.  An axes whose limits change is drawn anew as a whole from then on.  Figures in
+which the order of drawing is not that of plain axes side by side (three dimensions, axes within or over
+others, subfigures) are drawn whole, every time.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.spines import Spine
+from matplotlib.text import Text
+from PIL import Image
+
+from medn_edu.explorers.kit.style import styled
+
+_WORDS = (Axis, Legend, Spine, Text)
+
+
+class Layers:
+    """Renders one figure again and again."""
+
+    def __init__(self, figure: Figure, dpi: float) -> None:
+        figure.set_dpi(dpi)
+        self._figure = figure
+        self._canvas = FigureCanvasAgg(figure)
+        self._moving: set[Artist] = set()
+        self._limits: dict[Axes, Any] = {}
+        self._shown: Any = None  # what the two layers depend on
+        self._below: Any = None
+        self._above: Any = None
+
+    def render(self) -> bytes:
+        """Return the figure, as it is now, as PNG."""
+        if _side_by_side(self._figure):
+            picture = self._composed()
+        else:
+            self._canvas.draw()
+            picture = self._picture()
+        for artist in self._figure.findobj(include_self=False):
+            artist.stale = False  # from now on, what is stale has been changed
+        buffer = io.BytesIO()
+        picture.convert("RGB").save(buffer, "png", compress_level=1)
+        return buffer.getvalue()
+
+    def _composed(self) -> Image.Image:
+        """Draw what moves between the two layers."""
+        groups = self._groups()
+        self._notice({unit for group in groups for unit in group})
+        below, between, above = self._sorted_out(groups)
+        still = [unit for unit in between if unit not in self._moving]
+        shown = below, above, still, [_surroundings(axes) for axes in self._figure.axes]
+        if shown != self._shown:
+            self._draw_layers([*between, *above], above)
+            self._shown = shown
+        self._canvas.restore_region(self._below)
+        renderer = self._canvas.get_renderer()
+        with styled():
+            for artist in between:
+                artist.draw(renderer)
+        picture = self._picture()
+        picture.alpha_composite(self._above)
+        return picture
+
+    def _groups(self) -> list[list[Artist]]:
+        """Return what can be drawn one by one: of every axes, then of the figure."""
+        seen = [axes for axes in self._figure.axes if axes.get_visible()]
+        groups = [list(_units(axes)) for axes in sorted(seen, key=lambda axes: axes.get_zorder())]
+        figure = self._figure
+        return [*groups, [c for c in figure.get_children() if not _is_ground(c, figure)]]
+
+    def _notice(self, present: set[Artist]) -> None:
+        """Find out what has moved since the last picture; before the first one nothing has."""
+        first = not self._limits
+        zoomed = {
+            unit
+            for axes in self._figure.axes
+            if self._limits.get(axes) != tuple(axes.viewLim.bounds)
+            for unit in _units(axes)
+        }
+        self._limits = {axes: tuple(axes.viewLim.bounds) for axes in self._figure.axes}
+        if first:
+            return
+        changed = {unit for unit in present if unit in zoomed or _changed(unit)}
+        self._moving = (self._moving | changed) & present
+
+    def _sorted_out(
+        self, groups: list[list[Artist]]
+    ) -> tuple[list[Artist], list[Artist], list[Artist]]:
+        """Return, in order, what is below, what is drawn every time, and what is above."""
+        parts: tuple[list[Artist], list[Artist], list[Artist]] = ([], [], [])
+        for group in groups:
+            ordered = sorted(group, key=lambda unit: unit.get_zorder())
+            moves = [i for i, unit in enumerate(ordered) if unit in self._moving]
+            first, last = (moves[0], moves[-1]) if moves else (len(ordered), len(ordered))
+            for i, unit in enumerate(ordered):
+                still = unit not in self._moving
+                over = still and (_at_rim(unit) if i < last else isinstance(unit, _WORDS))
+                parts[0 if i < first else 2 if over else 1].append(unit)
+        return parts
+
+    def _draw_layers(self, left_out: list[Artist], above: list[Artist]) -> None:
+        """Draw what stands still, below and above what moves."""
+        for artist in left_out:
+            artist.set_animated(True)
+        try:
+            self._canvas.draw()  # leaves them out
+        finally:
+            for artist in left_out:
+                artist.set_animated(False)
+        self._below = self._canvas.copy_from_bbox(self._figure.bbox)
+        renderer = self._canvas.get_renderer()
+        renderer.clear()
+        with styled():
+            for artist in above:
+                artist.draw(renderer)
+        self._above = self._picture()
+
+    def _picture(self) -> Image.Image:
+        size = self._canvas.get_width_height()
+        pixels = self._canvas.buffer_rgba()
+        return Image.frombuffer("RGBA", size, pixels, "raw", "RGBA", 0, 1).copy()
+
+
+def _side_by_side(figure: Figure) -> bool:
+    """Return whether a figure is made of plain axes that do not lie over each other."""
+    if figure.subfigs or any(axes.child_axes or axes.name != "rectilinear" for axes in figure.axes):
+        return False
+    boxes = [axes.get_position() for axes in figure.axes if axes.get_visible()]
+    return not any(_overlap(one, other) for one, other in itertools.combinations(boxes, 2))
+
+
+def _overlap(one: Any, other: Any) -> bool:
+    return bool(
+        min(one.x1, other.x1) - max(one.x0, other.x0) > 1e-9
+        and min(one.y1, other.y1) - max(one.y0, other.y0) > 1e-9
+    )
+
+
+def _units(axes: Axes) -> Iterator[Artist]:
+    """Yield the parts of an axes that can be drawn one by one."""
+    for child in axes.get_children():
+        framed = isinstance(child, Axis | Spine)
+        if not _is_ground(child, axes) and (axes.axison or not framed):
+            yield child
+
+
+def _at_rim(unit: Artist) -> bool:
+    """Return whether a unit surrounds an axes, so that nothing in there can lie over it."""
+    if isinstance(unit, Axis):
+        return not any(line.get_visible() for line in unit.get_gridlines())
+    return isinstance(unit, Spine) or (isinstance(unit, Text) and unit is _title(unit))
+
+
+def _title(unit: Text) -> Text | None:
+    """Return the title of the axes that a text belongs to, on its left as the style has it."""
+    return unit.axes._left_title if unit.axes is not None else None
+
+
+def _is_ground(child: Artist, parent: Any) -> bool:
+    return child is parent.patch or isinstance(child, Axes)
+
+
+def _changed(unit: Artist) -> bool:
+    return any(artist.stale for artist in unit.findobj())
+
+
+def _surroundings(axes: Axes) -> tuple[Any, ...]:
+    """Return whether, where and on which ground an axes is seen."""
+    ground = axes.get_facecolor(), axes.figure.get_facecolor()
+    return axes.get_visible(), axes.axison, tuple(axes.get_position().bounds), ground

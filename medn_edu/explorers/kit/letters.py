@@ -1,0 +1,218 @@
+"""Handwritten words with the labels that models gave them.
+
+Each word is a row of letter images.  Below it stands one line of labels per model: a wrong one is
+vermilion, bold, and crossed by a stroke, so that it shows in grey print too.  The true labels stand
+on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from medn_edu.explorers.kit.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
+
+_GAP = 0.12  # between letters, as a share of a letter's width
+_WORD_GAP = 0.9
+_TEXT = 0.62  # height of a line of labels
+_NAME = 0.18  # room next to the names of the models
+_LINE_GAP = 0.3
+_NO_WORDS = "images holds no words; expected at least one."
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Where a word goes: its number, its line, and the left edge of its first letter."""
+
+    word: int
+    line: int
+    left: float
+
+
+def draw_words(
+    ax: Axes,
+    images: Sequence[np.ndarray],
+    true: Sequence[Sequence[Any]],
+    predicted: Sequence[Sequence[Any]] | Mapping[str, Sequence[Sequence[Any]]] | None = None,
+    *,
+    letters_per_line: int = 20,
+) -> None:
+    """Draw words as images, their true labels above and the predicted ones below.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw; its frame and ticks are removed.
+    images : sequence of ndarray of shape (n_letters, height, width)
+        The letters of each word, dark where there is ink (larger values).
+    true : sequence of label sequences
+        The true labels of each word.
+    predicted : sequence of label sequences, or dict from model name to such, optional
+        Labels given by one model, or by several, whose names then stand at the left.
+    letters_per_line : int, default=20
+        Words flow into lines of about so many letters.
+
+    Raises
+    ------
+    ValueError
+        If images and labels differ in number; the message names the word.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> figure = words_figure([np.eye(8)[None].repeat(2, axis=0)], ["on"], {"M3N": ["an"]})
+    >>> sorted({text.get_text() for text in figure.axes[0].texts})
+    ['M3N', 'a', 'n', 'o', 'truth']
+    """
+    models = _models(predicted)
+    _check(images, true, models)
+    tall = images[0].shape[1] / images[0].shape[2]
+    pitch = _pitch(images, tall, len(models))
+    placed = _flow([len(word) for word in images], letters_per_line)
+    with styled():
+        for place in placed:
+            top = -place.line * pitch
+            _draw_images(ax, images[place.word], place.left, top - _TEXT, tall)
+            _draw_labels(ax, true[place.word], None, place.left, top)
+            for m, labels in enumerate(models.values()):
+                below = top - _TEXT - tall - m * _TEXT
+                _draw_labels(ax, labels[place.word], true[place.word], place.left, below)
+        _draw_names(ax, list(models), placed[-1].line + 1, pitch, tall)
+        ax.set_xlim(-_NAME, letters_per_line * (1 + _GAP))
+        ax.set_ylim(-(placed[-1].line + 1) * pitch + _LINE_GAP, 0.1)
+        ax.set_aspect("equal", anchor="W")
+        ax.set_axis_off()
+
+
+def words_figure(
+    images: Sequence[np.ndarray],
+    true: Sequence[Sequence[Any]],
+    predicted: Sequence[Sequence[Any]] | Mapping[str, Sequence[Sequence[Any]]] | None = None,
+    *,
+    letters_per_line: int = 20,
+    width: float = 8.0,
+) -> Figure:
+    """Return a figure of words whose height fits them; see `draw_words`.
+
+    Parameters
+    ----------
+    images, true, predicted, letters_per_line
+        As in `draw_words`.
+    width : float, default=8.0
+        Width in inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
+    figure = new_figure(width, words_height(images, predicted, letters_per_line, width))
+    draw_words(figure.add_subplot(), images, true, predicted, letters_per_line=letters_per_line)
+    return figure
+
+
+def words_height(
+    images: Sequence[np.ndarray],
+    predicted: Any = None,
+    letters_per_line: int = 20,
+    width: float = 8.0,
+) -> float:
+    """Return the height in inches at which words fill a given width.
+
+    Parameters
+    ----------
+    images, predicted, letters_per_line, width
+        As in `words_figure`.
+
+    Returns
+    -------
+    float
+        The height.
+    """
+    if not len(images):
+        raise ValueError(_NO_WORDS)
+    models = _models(predicted)
+    tall = images[0].shape[1] / images[0].shape[2]
+    n_lines = _flow([len(word) for word in images], letters_per_line)[-1].line + 1
+    names = 0.085 * max((len(name) for name in [*models, "truth"]), default=0)
+    letter = (width - names - 0.3) / (letters_per_line * (1 + _GAP) + _NAME)
+    return letter * (n_lines * _pitch(images, tall, len(models)) - _LINE_GAP + 0.1) + 0.2
+
+
+def _models(predicted: Any) -> dict[str, Sequence[Sequence[Any]]]:
+    if predicted is None:
+        return {}
+    return dict(predicted) if isinstance(predicted, Mapping) else {"model": predicted}
+
+
+def _check(images: Any, true: Any, models: Mapping[str, Any]) -> None:
+    if not len(images):
+        raise ValueError(_NO_WORDS)
+    for name, labels in {"true": true, **models}.items():
+        if len(labels) != len(images):
+            raise ValueError(
+                f"{len(images)} words but {len(labels)} label sequences in {name!r}; "
+                "expected one per word."
+            )
+        for i, (word, sequence) in enumerate(zip(images, labels, strict=True)):
+            if len(word) != len(sequence):
+                raise ValueError(
+                    f"word {i} has {len(word)} images but {len(sequence)} labels in {name!r}; "
+                    "expected one label per image."
+                )
+
+
+def _pitch(images: Sequence[np.ndarray], tall: float, n_models: int) -> float:
+    """Height of a line of words, its labels and the gap below it, in letter widths."""
+    return (1 + n_models) * _TEXT + tall + _LINE_GAP
+
+
+def _flow(lengths: Sequence[int], letters_per_line: int) -> list[_Placed]:
+    """Fill lines with words from left to right, as in a text."""
+    placed, line, left = [], 0, 0.0
+    for word, length in enumerate(lengths):
+        width = length * (1 + _GAP)
+        if left > 0 and left + width > letters_per_line * (1 + _GAP):
+            line, left = line + 1, 0.0
+        placed.append(_Placed(word, line, left))
+        left += width + _WORD_GAP
+    return placed
+
+
+def _draw_images(ax: Axes, word: np.ndarray, left: float, top: float, tall: float) -> None:
+    ink = max(float(np.max(word)), 1e-300)
+    for t, image in enumerate(word):
+        x = left + t * (1 + _GAP)
+        ax.imshow(
+            image, cmap=INK_ON_PAPER, vmin=0, vmax=ink, extent=(x, x + 1, top - tall, top), zorder=1
+        )
+
+
+def _draw_labels(ax: Axes, labels: Any, true: Any, left: float, top: float) -> None:
+    """Draw a line of labels; those that differ from ``true`` as errors."""
+    y = top - 0.5 * _TEXT
+    for t, label in enumerate(labels):
+        x = left + t * (1 + _GAP) + 0.5
+        wrong = true is not None and label != true[t]
+        ax.text(
+            x, y, str(label), ha="center", va="center", fontsize=10,
+            color=MUTED if true is None else ERROR if wrong else INK,
+            fontweight="bold" if wrong else "normal",
+        )  # fmt: skip
+        if wrong:
+            ax.plot([x - 0.3, x + 0.3], [y - 0.24, y + 0.24], color=ERROR, linestyle="-", lw=1.2)
+
+
+def _draw_names(ax: Axes, names: list[str], n_lines: int, pitch: float, tall: float) -> None:
+    """Write at the left of each line what its labels are."""
+    for line in range(n_lines):
+        top = -line * pitch
+        heights = [top - 0.5 * _TEXT]
+        heights += [top - _TEXT - tall - (m + 0.5) * _TEXT for m in range(len(names))]
+        for name, y in zip(["truth", *names], heights, strict=True):
+            ax.text(-_NAME, y, name, ha="right", va="center", fontsize=9, color=MUTED)

@@ -1,0 +1,386 @@
+r"""Log-loss and hinge loss of one word over one weight, and which labellings each of them looks at.
+
+Both losses compare the score of the true labelling :math:`y^i` with those of all labellings of the
+word.  The *log-loss* of a conditional random field takes a soft maximum, the *structured hinge loss* of
+a maximum-margin Markov network (MEDN P0) a hard one, after adding the Hamming loss:
+
+.. math:: -\log p(y^i | x) = \log \sum_y e^{F(y)} - F(y^i), \qquad
+          \xi_i = \max_y \{\Delta\ell_i(y) + F(y)\} - F(y^i) .
+
+With the score :math:`F = w_1 \cdot \mathrm{ink} + w_2 \cdot \mathrm{habit}` of the word *axi*
+(`medn_edu.theory.axi`) their slopes over :math:`w_2` are
+
+.. math:: E_p[\mathrm{habit}] - \mathrm{habit}(y^i), \qquad
+          \mathrm{habit}(\hat y) - \mathrm{habit}(y^i) ,
+
+a mean over all 27 labellings, and the habit of the single labelling :math:`\hat y` that attains the
+maximum.  Where two labellings attain it the hinge has a kink, and its slope jumps.
+
+`losses_frame` computes what one pair of weights shows; `Losses` is the figure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from scipy.special import logsumexp
+
+from medn_edu.explorers.kit.controls import Slider, Time
+from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
+from medn_edu.priors import GaussianPrior
+from medn_edu.slacks import LinearSlack
+from medn_edu.theory.axi import AXI, HABIT, LETTERS, axi_problem, labelling_scores, text
+from medn_edu.theory.reference import Tree, enumerated_probabilities, log_partition, marginals
+
+WEIGHTS = np.linspace(-1, 3, 161)
+"""Weights of the habit at which the curves are drawn; the kinks are among them."""
+
+SHOWN = ("axi", "aai", "aax", "xai", "xax", "iax")
+"""Labellings with a row of their own: the true one first; the hinge's maximum is one of them."""
+
+_LOG, _LOG_TEXT, _HINGE = "#E69F00", "#8A5A00", "#0072B2"
+_REACH = 0.28  # how far tangents go to either side
+_TOP = 5.9  # of the axis of losses
+_WIDEST = 3.0  # violations beyond are cut off, to the left
+
+
+@dataclass(frozen=True, eq=False)
+class LossCurves:
+    """Losses of the word *axi* over the weight of the habit."""
+
+    log_loss: np.ndarray
+    hinge: np.ndarray
+    wrong: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class LossesFrame:
+    """Both losses at one pair of weights, and what they are made of."""
+
+    ink: float
+    habit: float
+    curves: LossCurves  # losses over the weight of the habit, with the same weight of the ink
+    log_loss: float
+    hinge: float
+    log_slope: float  # slope of the log-loss over the weight of the habit
+    probabilities: np.ndarray  # probability of every labelling, in the order of ``AXI.labellings``
+    violations: np.ndarray  # ``Delta l(y) - w . Delta f(y)`` of every labelling
+    marginals: np.ndarray  # probability of each label (column) at each letter (row)
+    wrong: float  # number of wrong letters of the labelling with the highest score
+
+    @property
+    def suppliers(self) -> list[str]:
+        """Labellings that attain the hinge's maximum, those of `SHOWN` in its order."""
+        rows = np.flatnonzero(np.isclose(self.violations, self.hinge, atol=1e-9))
+        names = [text(AXI.labellings[row]) for row in rows]
+        return sorted(names, key=lambda name: (*SHOWN, name).index(name))
+
+    @property
+    def hinge_slopes(self) -> tuple[float, float]:
+        """Slopes of the hinge to the left and to the right; equal but at kinks."""
+        slopes = [-AXI.differences[_row(name), 1] for name in self.suppliers]
+        return float(min(slopes)), float(max(slopes))
+
+
+def axi_tree(ink: float, habit: float) -> Tree:
+    """Return the word *axi* with the potentials that two weights give it."""
+    parents, types = np.array([-1, 0, 1]), np.zeros(3, dtype=int)
+    return Tree(ink * AXI.ink, habit * HABIT[None], parents, types)
+
+
+def losses_frame(ink: float, habit: float) -> LossesFrame:
+    """Compute both losses of the word *axi*."""
+    tree, w = axi_tree(ink, habit), np.array([ink, habit])
+    p = enumerated_probabilities(tree)
+    scores = labelling_scores(AXI, w)
+    return LossesFrame(
+        ink,
+        habit,
+        _curves(ink),
+        float(log_partition(tree) - scores[AXI.true_row]),
+        float(_PROBLEM.xi(w)[0]),
+        float(-p @ AXI.differences[:, 1]),
+        p,
+        AXI.losses - AXI.differences @ w,
+        marginals(tree)[0],
+        float(_wrong(scores)),
+    )
+
+
+_PROBLEM = axi_problem(GaussianPrior(), LinearSlack(1.0), [AXI])
+
+
+@lru_cache(maxsize=64)
+def _curves(ink: float) -> LossCurves:
+    points = np.column_stack([np.full_like(WEIGHTS, ink), WEIGHTS])
+    scores = points @ AXI.features.T
+    return LossCurves(
+        logsumexp(scores, axis=1) - scores[:, AXI.true_row],
+        np.array([_PROBLEM.xi(w)[0] for w in points]),
+        _wrong(scores),
+    )
+
+
+def _wrong(scores: np.ndarray) -> np.ndarray:
+    """Return the largest loss among the best labellings, which stand along the last axis."""
+    best = np.isclose(scores, scores.max(axis=-1, keepdims=True), atol=1e-9)
+    return np.where(best, AXI.losses, 0.0).max(axis=-1)
+
+
+@lru_cache(maxsize=27)
+def _row(name: str) -> int:
+    return next(k for k, labels in enumerate(AXI.labellings) if text(labels) == name)
+
+
+class Losses:
+    """The figure: two losses over one weight, the labellings behind them, and node marginals.
+
+    `show` changes it in place.
+    """
+
+    def __init__(self) -> None:
+        self.figure = new_figure(8.0, 4.7)
+        axes = self.figure.subplot_mosaic(
+            [["curves", "p", "violation"], ["curves", "marginals", "marginals"]],
+            width_ratios=[2.1, 1, 1],
+            height_ratios=[1.55, 1],
+        )
+        with styled():
+            self._draw_curves(axes["curves"])
+            self._draw_labellings(axes["p"], axes["violation"])
+            self._draw_marginals(axes["marginals"])
+
+    def show(self, frame: LossesFrame) -> None:
+        """Show both losses at a pair of weights."""
+        self._show_curves(frame)
+        self._show_labellings(frame)
+        self._show_marginals(frame)
+
+    # -- the losses, on the left ----------------------------------------------------------------
+
+    def _draw_curves(self, ax: Axes) -> None:
+        nowhere = np.zeros_like(WEIGHTS)
+        (self._wrong,) = ax.plot(WEIGHTS, nowhere, ":", color=MUTED, lw=1.5, drawstyle="steps-post")
+        (self._log,) = ax.plot(WEIGHTS, nowhere, "--", color=_LOG)
+        (self._hinge,) = ax.plot(WEIGHTS, nowhere, "-", color=_HINGE)
+        self._tangents = [ax.plot([0, 0], [0, 0], "-", color=INK, lw=1)[0] for _ in range(3)]
+        (self._log_dot,) = ax.plot([0], [0], "s", color=_LOG, mec=INK, ms=8, zorder=5)
+        (self._hinge_dot,) = ax.plot([0], [0], "o", color=_HINGE, mec="white", ms=9, zorder=6)
+        (self._now,) = ax.plot([0, 0], [0, 0], "-", color="#D5DADF", lw=1, zorder=0)
+        ax.set(xlim=(-1.1, 3.1), ylim=(-0.15, _TOP), xticks=range(-1, 4), yticks=range(6))
+        ax.set(xlabel="weight of the habit, $w_2$", ylabel="loss")
+        self._title = ax.set_title("", y=1)  # a fixed place need not be searched for
+        looks = {"va": "center", "fontweight": "bold"}
+        self._log_text = ax.text(0.75, 5.65, "", color=_LOG_TEXT, **looks)
+        self._hinge_text = ax.text(0.75, 5.3, "", color=_HINGE, **looks)
+        ax.plot([0.38, 0.68], [5.65] * 2, "--", color=_LOG)
+        ax.plot([0.38, 0.68], [5.3] * 2, "-", color=_HINGE)
+        ax.text(-1, 1.06, "letters wrong", color=MUTED, fontsize=9)
+
+    def _show_curves(self, frame: LossesFrame) -> None:
+        w, (left, right) = frame.habit, frame.hinge_slopes
+        self._log.set_ydata(frame.curves.log_loss)
+        self._hinge.set_ydata(frame.curves.hinge)
+        self._wrong.set_ydata(frame.curves.wrong)
+        self._now.set_data([w, w], [0, max(frame.log_loss, frame.hinge)])
+        self._log_dot.set_data([w], [frame.log_loss])
+        self._hinge_dot.set_data([w], [frame.hinge])
+        for line, value, slope in (
+            (self._tangents[0], frame.log_loss, frame.log_slope),
+            (self._tangents[1], frame.hinge, left),
+            (self._tangents[2], frame.hinge, right),
+        ):
+            reach = _REACH / np.hypot(1, slope)
+            line.set_data([w - reach, w + reach], [value - reach * slope, value + reach * slope])
+        self._title.set_text(f"Two losses of the word axi, ink $w_1$ = {frame.ink:.2f}")
+        log_slope = with_minus(frame.log_slope)
+        self._log_text.set_text(f"log-loss {frame.log_loss:.2f}, slope {log_slope}")
+        span = " to ".join(with_minus(value, 0) for value in sorted({left, right}))
+        self._hinge_text.set_text(f"hinge {frame.hinge:.2f}, slope {span}")
+
+    # -- the labellings, on the right -------------------------------------------------------------
+
+    def _draw_labellings(self, left: Axes, right: Axes) -> None:
+        at = np.arange(len(SHOWN) + 1)
+        self._p = left.barh(at, 0 * at, height=0.62, color=_LOG, ec=INK, lw=0.5)
+        self._p_texts = [left.text(0, y, "", va="center", fontsize=9) for y in at]
+        left.set(xlim=(0, 1.32), ylim=(len(SHOWN) + 0.5, -0.6), xticks=[])
+        habits = [f"{AXI.features[_row(name), 1]:.0f}" for name in SHOWN]
+        names = [f"{name}  {habit}" for name, habit in zip(SHOWN, habits, strict=True)]
+        left.set_yticks(at, [*names, "21 others"])
+        left.set_title("Probability", y=1, pad=16)
+        left.text(-0.02, 1.01, "habit ", transform=left.transAxes, ha="right", fontsize=9)
+        left.text(
+            0, 1.01, " log-loss: all count", transform=left.transAxes, color=_LOG_TEXT, fontsize=9
+        )
+        self._v = right.barh(at, 0 * at, height=0.62, color="#C9DDEB", ec=_HINGE, lw=0.5)
+        self._v_texts = [right.text(0, y, "", va="center", fontsize=9) for y in at]
+        right.axvline(0, color=MUTED, lw=0.8)
+        right.set(xlim=(-_WIDEST, 7.2), ylim=left.get_ylim(), xticks=[], yticks=[])
+        right.spines[["left", "bottom"]].set_visible(False)
+        left.spines["bottom"].set_visible(False)
+        right.set_title(r"$\Delta\ell - \mathbf{w}^\top\Delta\mathbf{f}$", y=1, pad=16)
+        right.text(
+            0, 1.01, "hinge: the largest", transform=right.transAxes, color=_HINGE, fontsize=9
+        )
+        for ax in (left, right):
+            ax.tick_params(axis="y", length=0)
+
+    def _show_labellings(self, frame: LossesFrame) -> None:
+        rows = [_row(name) for name in SHOWN]
+        others = np.delete(np.arange(27), rows)
+        p = [*frame.probabilities[rows], frame.probabilities[others].sum()]
+        v = [*frame.violations[rows], frame.violations[others].max()]
+        for bar, words, value in zip(self._p, self._p_texts, p, strict=True):
+            bar.set_width(value)
+            words.set_x(value + 0.04)
+            words.set_text(f"{value:.2f}")
+        for bar, words, value in zip(self._v, self._v_texts, v, strict=True):
+            wins = bool(np.isclose(value, frame.hinge, atol=1e-9))
+            bar.set_width(max(value, -_WIDEST))
+            bar.set_facecolor(_HINGE if wins else "#C9DDEB")
+            words.set_x(max(value, 0) + 0.25)
+            words.set_text(with_minus(value))
+            words.set_fontweight("bold" if wins else "normal")
+
+    # -- the marginals, below them ----------------------------------------------------------------
+
+    def _draw_marginals(self, ax: Axes) -> None:
+        self._cells, self._frames, self._cell_texts = [], [], []
+        for t in range(3):
+            for label in range(3):
+                x, y = 1.3 * t, label
+                self._cells.append(
+                    ax.add_patch(Rectangle((x, y - 0.42), 0, 0.84, color="#F6D48A", lw=0))
+                )
+                box = Rectangle((x, y - 0.42), 1.1, 0.84, fill=False, ec="#D5DADF", lw=0.8)
+                self._frames.append(ax.add_patch(box))
+                self._cell_texts.append(
+                    ax.text(x + 0.55, y, "", ha="center", va="center", fontsize=9)
+                )
+        ax.set(xlim=(-0.1, 3.8), ylim=(2.6, -0.6), yticks=range(3))
+        ax.set_yticks(range(3), list(LETTERS))
+        ax.set_xticks([0.55, 1.85, 3.15], ["letter 1 (a)", "letter 2 (x)", "letter 3 (i)"])
+        ax.tick_params(length=0)
+        ax.spines[["left", "bottom"]].set_visible(False)
+        self._framed = ax.set_title("", y=1)
+
+    def _show_marginals(self, frame: LossesFrame) -> None:
+        framed = frame.suppliers[0]
+        self._framed.set_text(f"Node marginals; framed: {framed}")
+        cells = zip(self._cells, self._frames, self._cell_texts, strict=True)
+        for k, (cell, box, words) in enumerate(cells):
+            t, label = divmod(k, 3)
+            inside = framed[t] == LETTERS[label]
+            cell.set_width(1.1 * frame.marginals[t, label])
+            box.set(edgecolor=_HINGE if inside else "#D5DADF", linewidth=2.2 if inside else 0.8)
+            box.set_zorder(4 if inside else 3)
+            words.set_text(f"{frame.marginals[t, label]:.2f}")
+
+
+def with_minus(value: float, digits: int = 2) -> str:
+    """Write a number with a minus sign, and without a sign where it is zero."""
+    value = round(value, digits) + 0.0
+    return f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+_STEP = 0.05
+
+
+def losses() -> Explorer:
+    """Return an explorer of the log-loss and the hinge of the word *axi* over the habit's weight.
+
+    On the left both losses with their slopes, and the number of letters that the prediction has
+    wrong; on the right the probabilities of labellings, which make up the log-loss, the margin
+    violations, the largest of which is the hinge, and the node marginals.  Drawn by
+    `medn_edu.explorers.losses`.
+
+    Returns
+    -------
+    Explorer
+        The explorer: its time is ``habit``, the weight of the habit; ``ink`` is the ink's.
+
+    Examples
+    --------
+    >>> explorer = losses()
+    >>> all(explorer.check(lesson) for lesson in explorer.lessons)
+    True
+    """
+    drawn = Losses()
+
+    def update(habit: float, ink: float) -> str:
+        frame = losses_frame(ink, habit)
+        drawn.show(frame)
+        return (
+            f"Weights ink {ink:.2f}, habit {with_minus(habit)}: log-loss {frame.log_loss:.2f}, slope "
+            f"{with_minus(frame.log_slope)}, p(axi) {frame.probabilities[AXI.true_row]:.2f}; hinge "
+            f"{frame.hinge:.2f}, slope {_slope(frame)}, from {' and '.join(frame.suppliers)}; "
+            f"{frame.wrong:.0f} of 3 letters wrong."
+        )
+
+    def alt(habit: float, ink: float) -> str:
+        frame = losses_frame(ink, habit)
+        return (
+            f"Left, the log-loss, a smooth curve, and the hinge, made of straight pieces, over the "
+            f"habit's weight; at {with_minus(habit)} they are {frame.log_loss:.2f} and "
+            f"{frame.hinge:.2f}. Right, the labellings with their probabilities and violations, "
+            f"the largest from {frame.suppliers[0]}, and the node marginals with it framed."
+        )
+
+    return Explorer(
+        drawn.figure,
+        update,
+        alt,
+        lessons=_lessons(),
+        name="losses",
+        habit=Time(-1.0, 3.0, _STEP, 0.5, label="w₂, weight of the habit", per_second=8),
+        ink=Slider(0.5, 2.0, 0.25, 0.75, label="w₁, weight of the ink"),
+    )
+
+
+def _slope(frame: LossesFrame) -> str:
+    left, right = frame.hinge_slopes
+    if left == right:
+        return with_minus(left, 0)
+    return f"{with_minus(left, 0)} before and {with_minus(right, 0)} after"
+
+
+def _lessons() -> list[Lesson]:
+    def only_one_is_zero(habit: float, ink: float) -> bool:
+        here, before = (losses_frame(ink, w) for w in (habit, 1.0 - _STEP))
+        return before.hinge > 0 == here.hinge and here.log_loss > 0.1 and here.log_slope < 0
+
+    def jumps(habit: float, ink: float) -> bool:
+        here, *both = (losses_frame(ink, w) for w in (habit, habit - _STEP, habit + _STEP))
+        left, right = (each.hinge_slopes[0] for each in both)
+        turned = abs(both[1].log_slope - both[0].log_slope)
+        return here.hinge_slopes == (left, right) == (-2.0, -1.0) and turned < 0.1
+
+    def waits(habit: float, ink: float) -> bool:
+        here, later = (losses_frame(ink, w) for w in (habit, 3.0))
+        alike = abs(here.hinge - later.hinge) < 1e-9 and later.log_loss < here.log_loss
+        return alike and here.hinge > 0 and here.wrong == 0 and here.suppliers == ["iax"]
+
+    return [
+        Lesson(
+            {"ink": 1.0, "habit": 1.5},
+            "From w₂ = 1 on the hinge is exactly 0; the log-loss is not, and still falls.",
+            only_one_is_zero,
+        ),
+        Lesson(
+            {"ink": 0.75, "habit": 0.5},
+            "Where aai and aax tie, the hinge's slope jumps from -2 to -1; the log-loss bends smoothly.",
+            jumps,
+        ),
+        Lesson(
+            {"ink": 0.5, "habit": 1.5},
+            "With a faint ink the hinge stays at 1, although nothing is read wrong: iax has the habits "
+            "of axi, and only ink can push it back.",
+            waits,
+        ),
+    ]

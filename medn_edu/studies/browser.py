@@ -1,0 +1,814 @@
+r"""A browser over the errors of a study: curves against size, and every single repetition.
+
+A study repeats each of its fits: on ten random CRFs, or on ten folds.  Two questions can be asked of
+such a table, and they have different answers.  How large is a model's error?  Its mean over the
+repetitions has the standard error :math:`s/\sqrt n`, where :math:`s` is the deviation over
+repetitions; hard repetitions are hard for every model, so :math:`s` is large.  Which of two models errs
+less?  Both had the same training sets and the same test parts, hence it is the differences, repetition
+by repetition, whose mean is asked for, and what is hard for both cancels:
+
+.. math:: \operatorname{var}(a - b) = \operatorname{var}(a) + \operatorname{var}(b)
+          - 2 \operatorname{cov}(a, b).
+
+So the intervals of two errors may overlap widely where that of their difference is far from zero.
+`study_errors` arranges raw rows, `browser_frame` computes what is shown, errors or differences to a
+reference model, and `ResultBrowser` is the figure.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator
+
+from medn_edu.explorers.kit.controls import Check, Choice, Control
+from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.picture import SavedPicture
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, series_style, styled
+from medn_edu.intervals import student_quantile
+from medn_edu.studies.kit.stored import stored_rows
+from medn_edu.studies.registry import STUDIES
+
+_BAND = "#E9EEF2"
+_FAINT = "#6C7884"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean and the interval that covers the true mean, if repetitions are independent."""
+
+    mean: float
+    low: float
+    high: float
+    n: int  # number of repetitions
+
+    @property
+    def half(self) -> float:
+        """Half its width."""
+        return (self.high - self.low) / 2
+
+    def excludes(self, value: float) -> bool:
+        """Say whether a value is outside."""
+        return value < self.low or value > self.high
+
+
+def mean_interval(values: Iterable[float], level: float = 0.95) -> Interval:
+    r"""Return the mean of repetitions with Student's interval, :math:`\bar v \pm t\, s / \sqrt n`."""
+    numbers = np.array(list(values), dtype=np.float64)
+    n = len(numbers)
+    if not n:
+        raise ValueError("there are no values; expected at least one.")
+    mean = float(numbers.mean())
+    if n == 1:
+        return Interval(mean, np.nan, np.nan, 1)
+    half = float(student_quantile(n - 1, level) * numbers.std(ddof=1) / np.sqrt(n))
+    return Interval(mean, mean - half, mean + half, n)
+
+
+@dataclass(frozen=True, eq=False)
+class StudyErrors:
+    """Errors of a study, one for each setting, number of training samples, model and repetition."""
+
+    errors: Mapping[tuple[Any, int], Mapping[str, Mapping[int, float]]]
+    floors: Mapping[Any, Mapping[int, float]] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> list[Any]:
+        """The settings, in order of appearance."""
+        return list(dict.fromkeys(setting for setting, _ in self.errors))
+
+    @property
+    def sizes(self) -> list[int]:
+        """The numbers of training samples, ascending."""
+        return sorted({size for _, size in self.errors})
+
+    @property
+    def models(self) -> list[str]:
+        """The models, in order of appearance."""
+        return list(dict.fromkeys(name for found in self.errors.values() for name in found))
+
+    def of(
+        self, setting: Any, size: int, model: str, reference: str | None = None
+    ) -> dict[int, float]:
+        """Return a model's errors, or their differences to those of another model."""
+        found = self.errors.get((setting, size), {})
+        mine = found.get(model, {})
+        if reference is None:
+            return {k: mine[k] for k in sorted(mine)}
+        other = found.get(reference, {})
+        return {k: mine[k] - other[k] for k in sorted(mine) if k in other}
+
+
+def study_errors(
+    rows: Iterable[Mapping[str, Any]],
+    place: Callable[[Mapping[str, Any]], tuple[Any, int] | None],
+    models: Sequence[str] = (),
+    repetition: Callable[[Mapping[str, Any]], int] | None = None,
+) -> StudyErrors:
+    """Arrange the raw rows of a study."""
+    errors: dict[tuple[Any, int], dict[str, dict[int, list[float]]]] = {}
+    floors: dict[Any, dict[int, list[float]]] = {}
+    for row in rows:
+        where, error = place(row), row.get("error")
+        if where is None or error is None or not np.isfinite(error):
+            continue
+        k = int(row["fold"] if repetition is None else repetition(row))
+        by_model = errors.setdefault(where, {})
+        by_model.setdefault(str(row["model"]), {}).setdefault(k, []).append(float(error))
+        if row.get("truth_error") is not None:
+            floors.setdefault(where[0], {}).setdefault(k, []).append(float(row["truth_error"]))
+    if not errors:
+        raise ValueError("the table holds no errors to show; expected at least one row with one.")
+    rank = {name: number for number, name in enumerate(models)}
+    ordered = {
+        where: {name: _means(errors[where][name]) for name in sorted(errors[where], key=_by(rank))}
+        for where in sorted(errors)
+    }
+    return StudyErrors(ordered, {setting: _means(found) for setting, found in floors.items()})
+
+
+def _means(found: Mapping[int, Sequence[float]]) -> dict[int, float]:
+    return {k: float(np.mean(values)) for k, values in found.items()}
+
+
+def _by(rank: Mapping[str, int]) -> Callable[[str], tuple[int, str]]:
+    return lambda name: (rank.get(name, len(rank)), name)
+
+
+@dataclass(frozen=True, eq=False)
+class BrowserFrame:
+    """What the browser shows at once."""
+
+    setting: Any
+    size: int  # the number of training samples looked at closely
+    reference: str | None  # the model whose errors are subtracted
+    curves: Mapping[str, Mapping[int, Interval]]  # for each model shown, mean and interval by size
+    single: Mapping[str, Mapping[int, float]]
+    floor: Interval | None = None  # error of the model that generated the data
+    rows: Sequence[str] = ()  # the models that have a row at the right, shown or not
+    scaled: Sequence[str] = ()
+
+    @property
+    def here(self) -> dict[str, Interval]:
+        """Mean and interval of each model at this size."""
+        return {name: curve[self.size] for name, curve in self.curves.items() if self.size in curve}
+
+    @property
+    def n_repetitions(self) -> int:
+        """The largest number of repetitions at this size."""
+        return max((interval.n for interval in self.here.values()), default=0)
+
+
+def browser_frame(
+    study: StudyErrors,
+    setting: Any,
+    size: int,
+    models: Sequence[str],
+    reference: str | None = None,
+    rows: Sequence[str] | None = None,
+) -> BrowserFrame:
+    """Compute what the browser shows."""
+    rows = study.models if rows is None else rows
+    scaled = [name for name in models if name != reference]
+    shown = [name for name in scaled if name in rows]
+    curves: dict[str, dict[int, Interval]] = {}
+    for name in shown:
+        values = {n: study.of(setting, n, name, reference).values() for n in study.sizes}
+        curves[name] = {n: mean_interval(found) for n, found in values.items() if found}
+    floor = study.floors.get(setting)
+    return BrowserFrame(
+        setting=setting,
+        size=size,
+        reference=reference,
+        curves={name: curve for name, curve in curves.items() if curve},
+        single={name: study.of(setting, size, name, reference) for name in shown},
+        floor=mean_interval(floor.values()) if floor and reference is None else None,
+        rows=rows,
+        scaled=scaled,
+    )
+
+
+class ResultBrowser:
+    """The figure: errors against size at the left, all repetitions at one size at the right."""
+
+    def __init__(
+        self, study: StudyErrors, unit: str, repetition: str, n_rows: int | None = None
+    ) -> None:
+        self._study, self._unit, self._repetition = study, unit, repetition
+        self._models = study.models
+        self._n_rows = n_rows or len(self._models)
+        found = (by_fold for by_model in study.errors.values() for by_fold in by_model.values())
+        self._repetitions = sorted(set().union(*found))
+        self.figure = new_figure(8.8, 0.36 * self._n_rows + 2.1)
+        left, right = self.figure.subplots(1, 2, width_ratios=[1.2, 1])
+        with styled():
+            self._draw_curves(left)
+            self._draw_single(right)
+            note = f"thick: mean with 95 % interval; thin: each of the {repetition}"
+            self.figure.supxlabel(note, fontsize=9, color=MUTED)
+
+    def show(self, frame: BrowserFrame, title: str) -> None:
+        """Show a frame."""
+        with styled():
+            for number, name in enumerate(self._models):
+                row = frame.rows.index(name) if name in frame.rows else 0  # where nothing is drawn
+                self._move_curve(number, row, frame.curves.get(name, {}))
+                self._move_single(number, row, name, frame)
+            self._name_rows(frame)
+            self._move_threads(frame)
+            self._band.set_xdata([frame.size, frame.size])
+            self._move_floor(frame)
+            self._scale(frame)
+            # at the height that matplotlib would find as well, but look for in every drawing
+            self._left.set_title(title, y=1)
+            n = f"{frame.n_repetitions} {self._repetition}"
+            self._right.set_title(f"{frame.size} {self._unit}, {n}", x=0, y=1, ha="left")
+
+    def _draw_curves(self, ax: Axes) -> None:
+        self._left, sizes = ax, self._study.sizes
+        span = max(sizes[-1] - sizes[0], 1)
+        middle = (self._n_rows - 1) / 2
+        self._shifts = [0.011 * span * (k - middle) for k in range(self._n_rows)]
+        width = 0.013 * (self._n_rows + 1) * span
+        points = 4.2 * 72 * width / (1.16 * span)
+        self._band = ax.axvline(sizes[0], color=_BAND, lw=points, solid_capstyle="butt", zorder=0)
+        (self._floor,) = ax.plot([], [], color=INK, lw=1.2, ls=(0, (4, 3)), zorder=1)
+        self._floor_name = ax.text(
+            sizes[0] - 0.07 * span, 0, "", ha="left", va="bottom", fontsize=9, zorder=5,
+            path_effects=[withStroke(linewidth=3, foreground="white")],
+        )  # fmt: skip
+        self._lines, self._bars = [], []
+        for name in self._models:
+            style = series_style(name)
+            (line,) = ax.plot([], [], **{**style, "linewidth": 1.5, "markersize": 5.5})
+            self._lines.append(line)
+            self._bars.append(ax.vlines([], 0, 0, colors=style["color"], lw=1.8))
+        ax.set_xlim(sizes[0] - 0.08 * span, sizes[-1] + 0.08 * span)
+        ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        ax.set_xlabel(f"training {self._unit}")
+        ax.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
+        ax.yaxis.set_label_coords(-0.125, 0.5)  # room for ticks that need more of it later
+        ax.grid(axis="y")
+
+    def _draw_single(self, ax: Axes) -> None:
+        self._right = ax
+        self._threads = ax.plot([], [], color=_FAINT, lw=0.8, zorder=1)[0]
+        self._dots, self._means, self._ranges = [], [], []
+        for name in self._models:
+            style = {**series_style(name), "linestyle": "none"}
+            (dots,) = ax.plot([], [], **{**style, "markersize": 4}, alpha=0.55, zorder=2)
+            hollow = style.keys() & {"markerfacecolor", "markerfacecoloralt"}
+            edge = style["color"] if hollow else "white"
+            (mean,) = ax.plot([], [], **{**style, "markersize": 9}, mec=edge, zorder=4)
+            self._dots.append(dots)
+            self._means.append(mean)
+            self._ranges.append(ax.hlines([], 0, 0, colors=style["color"], lw=3.2, zorder=3))
+        self._floor_right = ax.axvline(0, color=INK, lw=1.2, ls=(0, (4, 3)), zorder=1)
+        ax.set(ylim=(self._n_rows - 0.4, -0.6))
+        ax.tick_params(axis="y", length=0)
+        ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        ax.spines["left"].set_visible(False)
+        ax.grid(axis="x")
+
+    def _move_curve(self, number: int, row: int, curve: Mapping[int, Interval]) -> None:
+        sizes = np.array(list(curve), dtype=float) + self._shifts[row]
+        means = np.array([100 * interval.mean for interval in curve.values()])
+        ends = np.array([[100 * i.low, 100 * i.high] for i in curve.values()]).reshape(-1, 2)
+        self._lines[number].set_data(sizes, means)
+        self._bars[number].set_segments(
+            [np.column_stack([[x, x], pair]) for x, pair in zip(sizes, ends, strict=True)]
+        )
+
+    def _move_single(self, number: int, row: int, name: str, frame: BrowserFrame) -> None:
+        values = frame.single.get(name, {})
+        heights = self._heights(row, values)
+        self._dots[number].set_data([100 * v for v in values.values()], heights)
+        here = frame.here.get(name)
+        shown = [] if here is None else [here]
+        self._means[number].set_data([100 * i.mean for i in shown], [row] * len(shown))
+        self._ranges[number].set_segments(
+            [np.array([[100 * i.low, row], [100 * i.high, row]]) for i in shown]
+        )
+
+    def _name_rows(self, frame: BrowserFrame) -> None:
+        """Name the rows; models that are not shown are pale."""
+        reference = frame.reference
+        names = [_folded(n) + ("\n(reference)" if n == reference else "") for n in frame.rows]
+        self._right.set_yticks(range(len(names)), names)
+        for name, label in zip(frame.rows, self._right.get_yticklabels(), strict=True):
+            label.set_color(INK if name in frame.here or name == reference else _FAINT)
+
+    def _heights(self, row: int, repetitions: Iterable[int]) -> list[float]:
+        """Return where the dots of a model stand: each repetition at a height of its own."""
+        step = 0.5 / max(len(self._repetitions) - 1, 1)
+        return [row - 0.25 + step * self._repetitions.index(k) for k in repetitions]
+
+    def _move_threads(self, frame: BrowserFrame) -> None:
+        """Join the dots of each repetition, model by model."""
+        x: list[float] = []
+        y: list[float] = []
+        repetitions = sorted({k for values in frame.single.values() for k in values})
+        for repetition in repetitions:
+            for row, name in enumerate(frame.rows):
+                if repetition in frame.single.get(name, {}):
+                    x.append(100 * frame.single[name][repetition])
+                    y += self._heights(row, [repetition])
+            x.append(np.nan)
+            y.append(np.nan)
+        self._threads.set_data(x, y)
+
+    def _move_floor(self, frame: BrowserFrame) -> None:
+        """Draw the error of the generating model, or no difference at all."""
+        known = frame.floor is not None or frame.reference is not None
+        level = 100 * frame.floor.mean if frame.floor is not None else 0.0
+        ends = self._left.get_xlim()
+        self._floor.set_data(ends if known else [], [level, level] if known else [])
+        self._floor_right.set(xdata=[level, level], visible=known)
+        text = f"no difference to {frame.reference}" if frame.reference else "generating model"
+        self._floor_name.set(text=text, y=level, visible=known)
+
+    def _scale(self, frame: BrowserFrame) -> None:
+        """Choose the ends of both axes: the same for all settings, so that moves can be compared."""
+        reference, study = frame.reference, self._study
+        label = "test error (% of labels)"
+        self._left.set_ylabel(f"error minus that of {reference} (points)" if reference else label)
+        self._right.set_xlabel("difference (points)" if reference else label)
+        values = {
+            (setting, size, name): list(study.of(setting, size, name, reference).values())
+            for setting, size in study.errors
+            for name in frame.scaled
+        }
+        always = [0.0] if reference else [_mean(floor) for floor in study.floors.values()]
+        means = [mean_interval(found) for found in values.values() if found]
+        ends = [end for i in means for end in (i.low, i.mean, i.high) if np.isfinite(end)]
+        single = [v for (_, size, _), found in values.items() if size == frame.size for v in found]
+        self._left.set_ylim(_ends([*ends, *always]))
+        self._right.set_xlim(_ends([*single, *always]))
+
+
+def _mean(errors: Mapping[int, float]) -> float:
+    return float(np.mean(list(errors.values())))
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of an axis in per cent, with some room around the values."""
+    if not values:
+        return 0.0, 100.0
+    low, high = 100 * min(values), 100 * max(values)
+    room = 0.06 * max(high - low, 0.2)
+    return low - room, high + room
+
+
+def _folded(name: str) -> str:
+    """Break a long name into two lines, short enough for the room between the panels."""
+    return name.replace(" at its ", " at ").replace(" ", "\n", 1)
+
+
+Rows = Iterable[Mapping[str, Any]]
+
+_MODELS = (
+    "CRF", "L2-CRF", "L1-CRF", "M3N", "L1-M3N", "LapMEDN variational", "LapMEDN", "epsilon-M3N",
+)  # fmt: skip
+# Models with the constants of the papers, and those with chosen constants whose place they take.
+_PAPERS = {
+    "M3N sub-gradient": "M3N",
+    "M3N at its optimum": "M3N",
+    "L1-M3N sub-gradient": "L1-M3N",
+    "L1-M3N EM": "L1-M3N",
+    "LapMEDN sub-gradient": "LapMEDN variational",
+    "LapMEDN at its optimum": "LapMEDN",
+}
+_ORDER = tuple(
+    name for model in _MODELS for name in (model, *(k for k, v in _PAPERS.items() if v == model))
+)
+_NONE = "nothing"
+_CHOSEN, _OF_PAPERS = "chosen", "of the papers"
+_LABELS = {"relevant": "relevant features", "constants": "constants"}
+
+
+def synthetic_results(rows: Rows | None = None, *, study: str = "synthetic-iid") -> Explorer:
+    """Return an explorer of ``synthetic-iid`` (MEDN Fig. 3) or ``synthetic-correlated`` (Fig. 4).
+
+    At the left the errors of the chosen models against the number of training sequences, or what is
+    left when those of a reference model are subtracted, random CRF by random CRF; at the right every
+    random CRF at one number of training sequences.  Drawn by `medn_edu.studies.browser`.
+
+    Parameters
+    ----------
+    rows : iterable of mappings, optional
+        Rows of the study; those stored at paper scale unless given.
+    study : {"synthetic-iid", "synthetic-correlated"}, default="synthetic-iid"
+        Whether features are independent, or the relevant ones come in groups of three.  There the
+        parts of a data set that train in turn are averaged, and the models *at its optimum*, which
+        were trained on one part only, are left out.
+
+    Returns
+    -------
+    Explorer
+        The explorer: ``relevant`` features (where they are independent), ``n_train``, the
+        ``reference``, and a check box for every model, such as ``l2_crf``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no table is stored.
+    ValueError
+        If the table holds no errors of this study, or there is no such study.
+    """
+    browsers = {"synthetic-iid": _iid_browser, "synthetic-correlated": _grouped_browser}
+    if study not in browsers:
+        raise ValueError(f"study is {study!r}; expected one of {', '.join(browsers)}.")
+    browser, lessons = browsers[study](list(stored_rows(study) if rows is None else rows))
+    return browser.explorer(f"{study.removesuffix('-iid')}-results", lessons)
+
+
+def ocr_results(rows: Rows | None = None) -> Explorer:
+    """Return an explorer of the study ``ocr`` (MEDN Fig. 7).
+
+    At the left the errors of the chosen models against the number of training words, or what is left
+    when those of a reference model are subtracted, fold by fold; at the right every fold at one
+    number of words.  Drawn by `medn_edu.studies.browser`.
+
+    With the constants of the papers, M3N, L1-M3N and LapMEDN are replaced by what was trained with
+    these, stopped early and at the optimum.  Of the penalised CRFs the papers tell no constants, the
+    CRF without a penalty has none, and epsilon-M3N is not theirs: these stay as they are.  A
+    reference is named in full, so that ``M3N``, whose constant is chosen, can be subtracted from
+    ``M3N at its optimum``, which has the papers'.
+
+    Parameters
+    ----------
+    rows : iterable of mappings, optional
+        Rows of the study; those stored at paper scale unless given.
+
+    Returns
+    -------
+    Explorer
+        The explorer: ``constants``, ``n_train``, the ``reference``, and a check box for every model,
+        such as ``l2_crf``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no table is stored.
+    ValueError
+        If the table holds no errors of this study.
+    """
+    table = stored_rows("ocr") if rows is None else rows
+    found = study_errors(table, _ocr_place, _ORDER)
+    replaced = {_PAPERS[name] for name in found.models if name in _PAPERS}
+    listed = {_CHOSEN: [name for name in found.models if name not in _PAPERS]}
+    if replaced:
+        listed[_OF_PAPERS] = [name for name in found.models if name not in replaced]
+    # the same errors in both settings: any of them may be subtracted
+    study = StudyErrors(
+        {
+            (setting, size): errors
+            for setting in listed
+            for (_, size), errors in found.errors.items()
+        }
+    )
+    browser = _Browser(study, "constants", "OCR letters, constants {}", "words", "folds", listed)
+    return browser.explorer("ocr-results", [*_penalty_pays(study), *_constants_matter(study)])
+
+
+def study_picture(study: str, alt: str, figure: str = "") -> SavedPicture:
+    """Draw a figure of a study from its stored table.
+
+    Parameters
+    ----------
+    study : str
+        Name of the study.
+    alt : str
+        What the figure shows, for those who cannot see it.
+    figure : str, optional
+        Which of the study's further figures; its main one unless given.
+
+    Returns
+    -------
+    SavedPicture
+        The figure.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no table is stored.
+    ValueError
+        If there is no such study or figure.
+    """
+    if study not in STUDIES:
+        raise ValueError(f"study is {study!r}; expected one of {', '.join(STUDIES)}.")
+    drawings = {"": STUDIES[study].draw, **STUDIES[study].more_figures}
+    if figure not in drawings:
+        raise ValueError(f"{study} has no figure {figure!r}; it has {', '.join(drawings)[2:]}.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "figure.png"
+        drawings[figure](stored_rows(study), path)
+        return SavedPicture(path.read_bytes(), alt)
+
+
+def _iid_place(row: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Read ``iid-R-N``: relevant features and training sequences."""
+    parts = str(row["data"]).split("-")
+    return (int(parts[1]), int(parts[2])) if parts[0] == "iid" and len(parts) == 3 else None
+
+
+def _ocr_place(row: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Read ``ocr-N``: training words; all other data have one size only."""
+    size = str(row["data"]).removeprefix("ocr-")
+    return ("all", int(size)) if size.isdigit() else None
+
+
+def _iid_browser(rows: Sequence[Mapping[str, Any]]) -> tuple[_Browser, list[Lesson]]:
+    study = study_errors(rows, _iid_place, _ORDER)
+    browser = _Browser(study, "relevant", "{} relevant features", "sequences", "random CRFs")
+    return browser, _sparsity_pays(study)
+
+
+def _grouped_browser(rows: Sequence[Mapping[str, Any]]) -> tuple[_Browser, list[Lesson]]:
+    """Read ``correlated-K-D``: data set D in K parts, each of which trains in turn."""
+    parts: dict[int, list[int]] = {}
+    part = [row for row in rows if _trained_in_turn(row)]
+    for row in part:
+        parts.setdefault(_numbers(row)[0], []).append(int(row["n_train"]))
+    sizes = {n_parts: round(float(np.mean(found))) for n_parts, found in parts.items()}
+    study = study_errors(
+        part,
+        lambda row: ("Relevant features in groups of three", sizes[_numbers(row)[0]]),
+        _ORDER,
+        lambda row: _numbers(row)[1],
+    )
+    return _Browser(study, "", "{}", "sequences", "random CRFs"), _copies_spare_sparsity(study)
+
+
+def _trained_in_turn(row: Mapping[str, Any]) -> bool:
+    """Say whether a row is of features in groups, and not of a choice or of one part only."""
+    name = str(row["model"])
+    of_study = str(row["data"]).startswith("correlated-") and int(row["fold"]) >= 0
+    return of_study and not name.endswith("at its optimum")
+
+
+def _numbers(row: Mapping[str, Any]) -> tuple[int, int]:
+    _, n_parts, number = str(row["data"]).split("-")
+    return int(n_parts), int(number)
+
+
+class _Browser:
+    """Joins table, figure and controls.
+
+    ``setting`` names the control of settings, if there is one; ``title`` says a setting in words;
+    ``listed`` holds the models that belong to each, all of them unless given.
+    """
+
+    def __init__(
+        self,
+        study: StudyErrors,
+        setting: str,
+        title: str,
+        unit: str,
+        repetition: str,
+        listed: Mapping[Any, Sequence[str]] | None = None,
+    ) -> None:
+        self.study = study
+        self.setting, self.title = setting, title
+        self.unit, self.repetition = unit, repetition
+        self.listed = listed or dict.fromkeys(study.settings, study.models)
+        # a model with the papers' constants shares the box of the one whose place it takes
+        of = _PAPERS if listed else {}
+        self.boxes = {name: _identifier(of.get(name, name)) for name in study.models}
+        self.labels = {_identifier(of.get(k, k)): of.get(k, k) for k in study.models}
+        n_rows = max(len(names) for names in self.listed.values())
+        self.drawn = ResultBrowser(study, unit, repetition, n_rows)
+
+    def explorer(self, name: str, lessons: Sequence[Lesson]) -> Explorer:
+        """Return the explorer, with lessons of its own and those that any table may teach."""
+        study, controls = self.study, dict[str, Control]()
+        if self.setting:
+            controls[self.setting] = Choice(study.settings, label=_LABELS[self.setting])
+        controls["n_train"] = Choice(study.sizes, label=f"training {self.unit}")
+        controls["reference"] = Choice([_NONE, *study.models], label="subtract the errors of")
+        for box, model in self.labels.items():
+            controls[box] = Check(True, label=model)
+        return Explorer(
+            self.drawn.figure,
+            self.update,
+            self.alt,
+            lessons=[*self._hidden_difference(), *self._more_data(), *lessons, *self._floor()],
+            name=name,
+            **controls,
+        )
+
+    def frame(self, **values: Any) -> BrowserFrame:
+        """Compute what is shown at the values of the controls."""
+        reference = None if values["reference"] == _NONE else values["reference"]
+        setting = values[self.setting] if self.setting else self.study.settings[0]
+        models = [name for name, box in self.boxes.items() if values[box]]
+        rows = self.listed[setting]
+        return browser_frame(self.study, setting, values["n_train"], models, reference, rows)
+
+    def update(self, **values: Any) -> str:
+        """Show a frame and return its sentence."""
+        frame = self.frame(**values)
+        self.drawn.show(frame, self._title(frame))
+        what = f"{self._title(frame)}, {frame.size} training {self.unit}"
+        if not frame.here:
+            return f"{what}: nothing to show; check another model."
+        times = f"{frame.n_repetitions} {self.repetition}"
+        if frame.reference is None:
+            shown = ", ".join(f"{name} {_error(i)}" for name, i in frame.here.items())
+            floor = frame.floor
+            known = "" if floor is None else f"; the generating model {_error(floor)}"
+            return f"{what}, {times}: error with 95 % interval in % of labels: {shown}{known}."
+        shown = ", ".join(f"{name} {_difference(frame, name)}" for name in frame.here)
+        elsewhere = frame.setting == _OF_PAPERS and frame.reference not in frame.rows
+        whose = f"{frame.reference}{' with chosen constants' if elsewhere else ''}"
+        return (
+            f"{what}, {times}: error minus that of {whose}, in points with 95 % interval: {shown}."
+        )
+
+    def alt(self, **values: Any) -> str:
+        """Return what the figure shows, in words."""
+        frame = self.frame(**values)
+        what = "errors" if frame.reference is None else f"differences to {frame.reference}"
+        return (
+            f"Left, {what} of {len(frame.curves)} models against the number of training {self.unit}, "
+            f"with 95 % intervals; right, at {frame.size}, a dot for each of {frame.n_repetitions} "
+            f"{self.repetition} and model, joined by thin lines, with mean and interval."
+        )
+
+    def _title(self, frame: BrowserFrame) -> str:
+        return self.title.format(frame.setting)
+
+    def _values(self, setting: Any, size: int, models: Iterable[str], reference: str) -> dict:
+        chosen = {self.boxes[name] for name in models}
+        values = {"n_train": size, "reference": reference}
+        if self.setting:
+            values[self.setting] = setting
+        return values | {box: box in chosen for box in self.labels}
+
+    # -- lessons ------------------------------------------------------------------------------
+
+    def _hidden_difference(self) -> list[Lesson]:
+        """Return where two intervals overlap and the difference is clearest nevertheless."""
+        found = [
+            (abs(difference.mean) / max(difference.half, 1e-12), setting, size, a, b)
+            for setting, size in self.study.errors
+            for a, b in itertools.permutations(self.listed[setting], 2)
+            if (pair := self._pair(setting, size, a, b)) is not None
+            for difference in [pair[2]]
+            if _cover(*pair[:2]) and difference.excludes(0) and difference.mean < 0
+        ]
+        if not found:
+            return []
+        _, setting, size, a, b = max(found)
+
+        def holds(**values: Any) -> bool:
+            pair = self._pair(setting, size, a, b)
+            shown = self.frame(**values).here[a]
+            return pair is not None and _cover(*pair[:2]) and shown.excludes(0)
+
+        fact = (
+            f"Each of the intervals of {a} and {b} covers the other's mean, and yet it is clear that "
+            f"{a} errs less: on each of the {self.repetition} both are compared."
+        )
+        return [Lesson(self._values(setting, size, [a, b], b), fact, holds)]
+
+    def _pair(
+        self, setting: Any, size: int, a: str, b: str
+    ) -> tuple[Interval, Interval, Interval] | None:
+        """Return the intervals of two models and of their difference, if both are there."""
+        of = self.study.of  # at this size only: a frame would compute the curves as well
+        mine, other, differences = (
+            list(errors.values())
+            for errors in (of(setting, size, a), of(setting, size, b), of(setting, size, a, b))
+        )
+        if len(differences) < 3:
+            return None
+        return mean_interval(mine), mean_interval(other), mean_interval(differences)
+
+    def _more_data(self) -> list[Lesson]:
+        sizes = self.study.sizes
+        if len(sizes) < 2:
+            return []
+
+        def holds(**values: Any) -> bool:
+            curves = self.frame(**values).curves.values()
+            return all(curve[sizes[-1]].mean < curve[sizes[0]].mean for curve in curves)
+
+        move = self._values(self.study.settings[0], sizes[-1], self.study.models, _NONE)
+        return [Lesson(move, f"More training {self.unit}, fewer errors: of every model.", holds)]
+
+    def _floor(self) -> list[Lesson]:
+        if not self.study.floors:
+            return []
+
+        def holds(**values: Any) -> bool:
+            frame = self.frame(**values)
+            floor = frame.floor
+            return floor is not None and all(i.mean > floor.mean for i in frame.here.values())
+
+        move = self._values(self.study.settings[-1], self.study.sizes[-1], self.study.models, _NONE)
+        fact = "No model errs less than the one that generated the data, whose error is far below 50 %."
+        return [Lesson(move, fact, holds)]
+
+
+def _cover(a: Interval, b: Interval) -> bool:
+    """Say whether each of two intervals covers the other's mean."""
+    return not a.excludes(b.mean) and not b.excludes(a.mean)
+
+
+def _sparsity_pays(study: StudyErrors) -> list[Lesson]:
+    """Return what the L1 penalty is worth where few features matter, and where many do."""
+    few, many = study.settings[0], study.settings[-1]
+    if few == many or not {"L1-CRF", "L2-CRF"} <= set(study.models):
+        return []
+
+    def holds(*, n_train: int, **_: Any) -> bool:
+        gain, other = (
+            browser_frame(study, setting, n_train, ["L1-CRF"], "L2-CRF").here["L1-CRF"]
+            for setting in (few, many)
+        )
+        return gain.high < min(0.0, other.mean)
+
+    boxes = {_identifier(name): name == "L1-CRF" for name in study.models}
+    move = {"relevant": few, "n_train": study.sizes[0], "reference": "L2-CRF", **boxes}
+    fact = "The L1 penalty pays where few features matter, and less where many do."
+    return [Lesson(move, fact, holds)]
+
+
+def _copies_spare_sparsity(study: StudyErrors) -> list[Lesson]:
+    """Return that the L1 penalty is ahead of every other model."""
+    if "L1-CRF" not in study.models:
+        return []
+
+    def holds(**_: Any) -> bool:
+        others = [name for name in study.models if name != "L1-CRF"]
+        frames = [browser_frame(study, study.settings[0], n, others, "L1-CRF") for n in study.sizes]
+        return all(interval.low > 0 for frame in frames for interval in frame.here.values())
+
+    boxes = {_identifier(name): True for name in study.models}
+    move = {"n_train": study.sizes[0], "reference": "L1-CRF", **boxes}
+    fact = "Copies do not spoil sparsity: the L1-CRF errs least, with any number of sequences."
+    return [Lesson(move, fact, holds)]
+
+
+def _constants_matter(study: StudyErrors) -> list[Lesson]:
+    """Return what the constants of the papers cost M3N, and what stopping early gives back."""
+    early, optimum = "M3N sub-gradient", "M3N at its optimum"
+    if not {"M3N", early, optimum} <= set(study.models):
+        return []
+
+    def holds(*, n_train: int, **_: Any) -> bool:
+        of = study.of
+        cost = mean_interval(of(_OF_PAPERS, n_train, early, "M3N").values())
+        spared = mean_interval(of(_OF_PAPERS, n_train, early, optimum).values())
+        return cost.low > 0 > spared.high
+
+    boxes = {_identifier(name): name == "M3N" for name in _MODELS if name in study.models}
+    move = {"constants": _OF_PAPERS, "n_train": study.sizes[-1], "reference": "M3N", **boxes}
+    fact = (
+        "With the papers' constant M3N errs more than with a chosen one, most of all at its optimum: "
+        "stopping early mends part of what the constant spoils."
+    )
+    return [Lesson(move, fact, holds)]
+
+
+def _penalty_pays(study: StudyErrors) -> list[Lesson]:
+    """Return that the CRF without a penalty loses, on four folds of five or more."""
+    if not {"CRF", "L2-CRF"} <= set(study.models):
+        return []
+
+    def holds(*, n_train: int, **_: Any) -> bool:
+        losses = list(study.of(study.settings[0], n_train, "CRF", "L2-CRF").values())
+        return mean_interval(losses).low > 0 and float(np.mean(np.array(losses) > 0)) >= 0.8
+
+    boxes = {_identifier(name): name == "CRF" for name in _MODELS if name in study.models}
+    move = {"n_train": study.sizes[0], "reference": "L2-CRF", **boxes}
+    return [Lesson(move, "Without a penalty the CRF errs more, on nearly every fold.", holds)]
+
+
+def _identifier(model: str) -> str:
+    """Return the name of a model's check box: ``"L2-CRF"`` has ``l2_crf``."""
+    return model.lower().replace("-", "_").replace(" ", "_")
+
+
+def _error(interval: Interval) -> str:
+    if np.isnan(interval.half):
+        return f"{100 * interval.mean:.1f}"
+    return f"{100 * interval.mean:.1f} ± {100 * interval.half:.1f}"
+
+
+def _difference(frame: BrowserFrame, name: str) -> str:
+    interval, values = frame.here[name], frame.single[name].values()
+    text = f"{100 * interval.mean:+.1f}".replace("-", "−")
+    if np.isnan(interval.half):
+        return text
+    below = sum(value < 0 for value in values)
+    return f"{text} ± {100 * interval.half:.1f} (less on {below} of {interval.n})"

@@ -1,0 +1,198 @@
+"""The study ``pac-bayes``: what is measured of a posterior on a sample, and of many at once."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from medn_edu.priors import BoxPrior, TwoPointPrior
+from medn_edu.studies.pac_bayes_worlds import World
+from medn_edu.theory.bounds import (
+    MarginSample,
+    averaging_factor,
+    gibbs_bound,
+    seeger_bound,
+    theorem_8,
+    theorem_8_kl,
+    theorem_8_m,
+)
+from medn_edu.theory.medn import tilt
+
+DELTA = 0.05
+"""Probability with which a bound may fail."""
+
+BoundedPrior = BoxPrior | TwoPointPrior
+"""Priors under which scores are bounded."""
+
+_N_MODELS = 10_000  # drawn from a posterior to estimate its Gibbs error
+_SPREAD = 0.4  # of the further posteriors' eta around one that suits the words
+_DIVERGENCES = (0.5, 2.0)  # of the further posteriors
+
+
+# ---------------------------------------------------------------------------------------------
+# one posterior, one sample
+
+
+def measure(
+    world: World, prior: BoundedPrior, counts: np.ndarray, eta: np.ndarray
+) -> dict[str, Any]:
+    """Compare Theorem 8 with the error to come."""
+    sample, kl = margin_sample_of(world, prior, counts, eta), _divergence(prior, eta)
+    bound = theorem_8(sample, kl, delta=DELTA)
+    return {
+        "kl": kl,
+        "true_error": float(world.errors(world.margins(prior.mean(eta)[None]))[0]),
+        "training_error": float(sample.loss(np.array(0.0))),
+        "gamma_over_c": bound.gamma / sample.c,
+        "m": bound.m,
+        "margin_loss": bound.margin_loss,
+        "averaging": bound.averaging,
+        "complexity": bound.complexity,
+        "theorem_8": bound.value,
+    }
+
+
+def margin_sample_of(
+    world: World, prior: BoundedPrior, counts: np.ndarray, eta: np.ndarray
+) -> MarginSample:
+    """Return what Theorem 8 asks of a sample under the mean of a tilted prior."""
+    margins = world.margins(prior.mean(eta)[None])[0]
+    return MarginSample(margins, world.score_bound(prior.a), world.log_n_labellings, counts)
+
+
+def _divergence(prior: BoundedPrior, eta: np.ndarray) -> float:
+    return float(prior.kl(prior.mean(eta)).sum())
+
+
+def measure_steps(
+    world: World,
+    prior: BoundedPrior,
+    counts: np.ndarray,
+    eta: np.ndarray,
+    *,
+    m: int | None = None,
+) -> dict[str, Any]:
+    """Return what other steps of the proof make of it: the paper's m, and Seeger's last step."""
+    sample, kl = margin_sample_of(world, prior, counts, eta), _divergence(prior, eta)
+    papers = [
+        theorem_8(sample, kl, delta=DELTA, gamma=gamma, m=theorem_8_m(sample, kl, gamma))
+        for gamma in map(float, sample.thresholds())
+    ]
+    best = min(papers, key=lambda bound: bound.value)
+    sharper = theorem_8_kl(sample, kl, delta=DELTA, m=m)
+    return {
+        "papers_m": best.m,
+        "theorem_8_papers_m": best.value,
+        "kl_m": sharper.m,
+        "theorem_8_kl": sharper.value,
+    }
+
+
+def left_out(
+    world: World, prior: BoundedPrior, counts: np.ndarray, eta: np.ndarray
+) -> dict[str, Any]:
+    """Return the least that Theorem 8 would say without its averaging, and without its divergence."""
+    sample, kl = margin_sample_of(world, prior, counts, eta), _divergence(prior, eta)
+    least = float(sample.thresholds()[0])
+    one_draw = theorem_8(sample, kl, delta=DELTA, gamma=least, m=1)
+    return {
+        "without_averaging": one_draw.margin_loss + one_draw.complexity,
+        "without_divergence": theorem_8(sample, 0.0, delta=DELTA).value,
+    }
+
+
+def measure_gibbs(
+    world: World,
+    prior: BoundedPrior,
+    counts: np.ndarray,
+    eta: np.ndarray,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    """Bound the Gibbs predictor: with its exact risk on the sample if there is one, else by draws."""
+    models, mass = gibbs_models(prior, eta, rng)
+    others, _ = gibbs_models(prior, eta, rng)
+    wrong = world.margins(models) <= 0
+    n_samples, kl = int(counts.sum()), _divergence(prior, eta)
+    shares = wrong @ counts / n_samples
+    if isinstance(prior, TwoPointPrior):
+        value, averaged = seeger_bound(float(mass @ shares), kl, n_samples, delta=DELTA), None
+    else:
+        value = gibbs_bound(shares, kl, n_samples, delta=DELTA).value
+        averaged = averaging_factor(prior) * value
+    return {
+        "gibbs_true": float(mass @ world.errors(world.margins(others))),
+        "gibbs_training": float(mass @ shares),
+        "gibbs_bound": value,
+        "averaged": averaged,
+    }
+
+
+def gibbs_models(
+    prior: BoundedPrior, eta: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return models that stand for a posterior: all there are, or some that are drawn from it."""
+    if isinstance(prior, TwoPointPrior):
+        models = prior.a * np.array(list(itertools.product((-1.0, 1.0), repeat=len(eta))))
+        return models, tilt(models, np.full(len(models), 1 / len(models)), eta)
+    return prior.draw(eta, rng, _N_MODELS), np.full(_N_MODELS, 1 / _N_MODELS)
+
+
+# ---------------------------------------------------------------------------------------------
+# many posteriors at once
+
+
+@dataclass(frozen=True, eq=False)
+class Posteriors:
+    """Many posteriors, each with a threshold and a number of draws that were fixed before the sample.
+
+    Whatever these are, Theorem 8 holds for all of them at once.
+    """
+
+    eta: np.ndarray  # natural parameter of the tilted prior
+    true_errors: np.ndarray  # their errors to come
+    wrong: np.ndarray
+    below: np.ndarray
+    extra: np.ndarray  # what Theorem 8 adds to the margin loss
+
+    def rooms(self, counts: np.ndarray) -> np.ndarray:
+        """Return by how much Theorem 8 exceeds the error to come."""
+        losses = counts @ self.below.T / counts.sum(axis=1, keepdims=True)
+        return losses + self.extra - self.true_errors
+
+    def training_rooms(self, counts: np.ndarray) -> np.ndarray:
+        """Return by how much the error on the sample exceeds the one to come."""
+        return counts @ self.wrong.T / counts.sum(axis=1, keepdims=True) - self.true_errors
+
+
+def posteriors_around(
+    world: World,
+    prior: BoundedPrior,
+    eta: np.ndarray,
+    n_samples: int,
+    n_posteriors: int,
+    rng: np.random.Generator,
+) -> Posteriors:
+    """Return posteriors with divergences from 0.5 to 2, tilted somewhat like a given one."""
+    etas = eta + _SPREAD * rng.standard_normal((20 * n_posteriors, len(eta)))
+    kl = prior.kl(prior.mean(etas)).sum(axis=1)
+    fit = np.flatnonzero((_DIVERGENCES[0] <= kl) & (kl <= _DIVERGENCES[1]))[:n_posteriors]
+    etas, kl = etas[fit], kl[fit]
+    margins = world.margins(prior.mean(etas))
+    expected = np.floor(n_samples * world.probability).astype(int)
+    expected[np.argmax(expected)] += n_samples - expected.sum()
+    c, log_y = world.score_bound(prior.a), world.log_n_labellings
+    bounds = [
+        theorem_8(MarginSample(own, c, log_y, expected), float(k), delta=DELTA)
+        for own, k in zip(margins, kl, strict=True)
+    ]
+    gamma = np.array([bound.gamma for bound in bounds])
+    return Posteriors(
+        eta=etas,
+        true_errors=world.errors(margins),
+        wrong=margins <= 0,
+        below=margins <= gamma[:, None],
+        extra=np.array([bound.value - bound.margin_loss for bound in bounds]),
+    )
