@@ -1,0 +1,41 @@
+"""What a study says in words: ``studies/NAME.md`` with ``{placeholders}``, filled by ``studies/NAME.py``.
+
+A file holds one text per heading ``## name``.  Texts may be paragraphs of a caption, or parts of a
+sentence that only some results call for; Python decides which, and computes the numbers.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from pathlib import Path
+from typing import Any
+
+_STUDIES = Path(__file__).resolve().parent.parent
+
+
+class Texts:
+    """The texts of one study, by name: ``texts("caption", folds=10)``."""
+
+    def __init__(self, file: str) -> None:
+        self.file = _STUDIES / file
+        parts = re.split(
+            r"^## +(\S+) *\n", self.file.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+        # a blank line parts paragraphs, other line breaks are only there for the editor
+        paragraphs = [re.split(r"\n\s*\n", text.strip()) for text in parts[2::2]]
+        joined = ["\n\n".join(" ".join(p.splitlines()) for p in text) for text in paragraphs]
+        self.templates = dict(zip(parts[1::2], joined, strict=True))
+
+    def __call__(self, name: str, **values: Any) -> str:
+        """Return a text with its placeholders filled; exactly those that it has must be given."""
+        if name not in self.templates:
+            raise KeyError(
+                f"{self.file.name} has no text {name!r}; it has {', '.join(self.templates)}."
+            )
+        template = self.templates[name]
+        used = {field for _, field, _, _ in string.Formatter().parse(template) if field}
+        if used != set(values):
+            odd = ", ".join(sorted(used ^ set(values)))
+            raise ValueError(f"{self.file.name}, {name}: placeholders and values differ in {odd}.")
+        return template.format(**values)
