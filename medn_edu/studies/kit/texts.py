@@ -1,4 +1,4 @@
-"""What a study says in words: ``studies/NAME.md`` with ``{placeholders}``, filled by ``studies/NAME.py``.
+"""The words of a study: ``studies/NAME.md`` with ``{placeholders}``, filled by ``studies/NAME.py``.
 
 A file holds one text per heading ``## name``.  Texts may be paragraphs of a caption, or parts of a
 sentence that only some results call for; Python decides which, and computes the numbers.
