@@ -8,89 +8,59 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.course.exercises._judging import Verdict, check, judge_function, judge_number
+from medn_edu.course.exercises.declarations import (
+    NOT_CALLABLE,
+    NOTHING_RETURNED,
+    Function,
+    Judged,
+    Number,
+)
 
+check_chance = Number(
+    "how many of the 95 % intervals of 3 x 5 x 6 comparisons exclude 0 by chance alone",
+    right=4.5,
+    praise="five in a hundred of 90. Look for what holds in many places, not for the best of 90.",
+    mistakes={
+        0.05: "that is the share; of how many comparisons?",
+        0.75: "that is 5 % of 15; in each of the 15 places M3N has six rivals.",
+        5.25: "one model is the reference: six differences, not seven.",
+        85.5: "that is how many cover 0.",
+        1 - 0.95**90: "that is the probability that there is *at least one*; how many on average?",
+        0.95**90: "that is the probability that there is none; how many are there on average?",
+        15.75: "the pairs of all seven models are 21; here all are compared with M3N alone.",
+        0.3: "that is 5 % of 6: one place. There are 3 x 5.",
+        90: "that is the number of comparisons; five in a hundred of them.",
+    },
+)
 
-@check
-def check_chance(answer: Any) -> Verdict:
-    """Check how many of the 95 % intervals of 3 x 5 x 6 comparisons exclude 0 by chance alone.
-
-    Parameters
-    ----------
-    answer : object
-        The learner's number.
-
-    Examples
-    --------
-    >>> check_chance(0.05)
-    Not quite: that is the share; of how many comparisons?
-    """
-    return judge_number(
-        answer,
-        4.5,
-        "five in a hundred of 90. Look for what holds in many places, not for the best of 90.",
-        {
-            0.05: "that is the share; of how many comparisons?",
-            0.75: "that is 5 % of 15; in each of the 15 places M3N has six rivals.",
-            5.25: "one model is the reference: six differences, not seven.",
-            85.5: "that is how many cover 0.",
-            1
-            - 0.95
-            ** 90: "that is the probability that there is *at least one*; how many on average?",
-            0.95**90: "that is the probability that there is none; how many are there on average?",
-            15.75: "the pairs of all seven models are 21; here all are compared with M3N alone.",
-            0.3: "that is 5 % of 6: one place. There are 3 x 5.",
-            90: "that is the number of comparisons; five in a hundred of them.",
-        },
-    )
-
-
-@check
-def check_paired_error(answer: Any) -> Verdict:
-    """Check the standard error of a mean difference: deviations of 4, correlation 0.92, 10 CRFs.
-
-    Parameters
-    ----------
-    answer : object
-        The learner's number.
-
-    Examples
-    --------
-    >>> check_paired_error(1.6)
-    Not quite: that is the deviation of one difference; the mean of ten deviates less.
-    """
-    variance = 2 * 16 * (1 - 0.92)
-    return judge_number(
-        answer,
-        math.sqrt(variance / 10),
-        "unpaired it would be 1.79; to bring that down to 0.51 would take 125 CRFs.",
-        {
-            math.sqrt(
-                variance
-            ): "that is the deviation of one difference; the mean of ten deviates less.",
-            math.sqrt(variance) / 10: "divide the deviation by the *root* of the number of CRFs.",
-            math.sqrt(
-                32 / 10
-            ): "that is the unpaired one: the covariance, 0.92 * 4 * 4, is missing.",
-            math.sqrt(2 * 16 * 1.92 / 10): "the covariance is subtracted, not added.",
-            math.sqrt(16 * 0.08 / 10): "both models vary: 16 + 16 less twice the covariance.",
-            math.sqrt((32 - 0.92 * 16) / 10): "the covariance counts *twice*.",
-            variance / 10: "that is a variance; take the root.",
-            variance: "that is the variance of one difference; divide by ten and take the root.",
-            4 / math.sqrt(10): "that is the standard error of one model's mean error.",
-            math.sqrt(2 * 4 * 0.08 / 10): "4 is the deviation; the variance is 16.",
-        },
-    )
-
-
-def _paired(a: np.ndarray, b: np.ndarray, t: float) -> tuple[float, float]:
-    difference = a - b
-    half = t * difference.std(ddof=1) / math.sqrt(len(a))
-    return difference.mean() - half, difference.mean() + half
+_VARIANCE = 2 * 16 * (1 - 0.92)
+check_paired_error = Number(
+    "the standard error of a mean difference: deviations of 4, correlation 0.92, 10 CRFs",
+    right=math.sqrt(_VARIANCE / 10),
+    praise="unpaired it would be 1.79; to bring that down to 0.51 would take 125 CRFs.",
+    mistakes={
+        math.sqrt(_VARIANCE): (
+            "that is the deviation of one difference; the mean of ten deviates less."
+        ),
+        math.sqrt(_VARIANCE) / 10: "divide the deviation by the *root* of the number of CRFs.",
+        math.sqrt(32 / 10): "that is the unpaired one: the covariance, 0.92 * 4 * 4, is missing.",
+        math.sqrt(2 * 16 * 1.92 / 10): "the covariance is subtracted, not added.",
+        math.sqrt(16 * 0.08 / 10): "both models vary: 16 + 16 less twice the covariance.",
+        math.sqrt((32 - 0.92 * 16) / 10): "the covariance counts *twice*.",
+        _VARIANCE / 10: "that is a variance; take the root.",
+        _VARIANCE: "that is the variance of one difference; divide by ten and take the root.",
+        4 / math.sqrt(10): "that is the standard error of one model's mean error.",
+        math.sqrt(2 * 4 * 0.08 / 10): "4 is the deviation; the variance is 16.",
+    },
+)
 
 
 def _around(mean: float, half: float) -> tuple[float, float]:
     return mean - half, mean + half
+
+
+def _paired(a: np.ndarray, b: np.ndarray, t: float) -> tuple[float, float]:
+    return _around((a - b).mean(), t * (a - b).std(ddof=1) / math.sqrt(len(a)))
 
 
 def _unpaired(a: np.ndarray, b: np.ndarray, t: float) -> tuple[float, float]:
@@ -98,127 +68,93 @@ def _unpaired(a: np.ndarray, b: np.ndarray, t: float) -> tuple[float, float]:
     return _around((a - b).mean(), half)
 
 
-@check
-def check_paired_interval(answer: Any) -> Verdict:
-    """Check a function ``interval(a, b, t)``: Student's interval of the mean difference of pairs.
-
-    Parameters
-    ----------
-    answer : object
-        The learner's function.
-
-    Examples
-    --------
-    >>> check_paired_interval(lambda a, b, t: (0.0, 1.0))
-    Not quite: some results differ; try a = [1, 2], b = [0, 0] and t = 1, which give (1, 2).
-    """
-    rng = np.random.default_rng(5)
-    cases = []
-    for n, t in ((4, 3.18), (10, 2.26), (7, 2.45)):
-        hard = 0.2 + 0.05 * rng.standard_normal(n)
-        a, b = (hard + shift + 0.01 * rng.standard_normal(n) for shift in (0.03, 0.0))
-        cases.append((a, b, t))
-    return judge_function(
-        answer,
-        cases,
-        _paired,
-        "what is hard for both models is gone before the deviation is taken.",
-        [
-            (
-                _unpaired,
-                "these variances were added: what is hard for both is still in. Subtract first.",
-            ),
-            (
-                lambda a, b, t: _around((a - b).mean(), t * (a - b).std() / math.sqrt(len(a))),
-                "n divides your variance; the mean is estimated, too: n - 1, in numpy `ddof=1`.",
-            ),
-            (
-                lambda a, b, t: _around((a - b).mean(), t * (a - b).std(ddof=1)),
-                "that is an interval for one difference; the mean's is narrower by the root of n.",
-            ),
-            (
-                lambda a, b, t: _around((a - b).mean(), t * (a - b).std(ddof=1) / len(a)),
-                "too narrow: the deviation of a mean falls with the *root* of n.",
-            ),
-            (
-                lambda a, b, t: _around((a - b).mean(), (a - b).std(ddof=1) / math.sqrt(len(a))),
-                "t is missing: one standard error either way covers about two thirds.",
-            ),
-            (
-                lambda a, b, t: _paired(b, a, t),
-                "the sign is turned round: asked is the error of a *minus* that of b.",
-            ),
-            (
-                lambda a, b, t: (a - b).mean(),
-                "that is the mean alone; return both ends of the interval.",
-            ),
-        ],
-        "some results differ; try a = [1, 2], b = [0, 0] and t = 1, which give (1, 2).",
-    )
+def _pairs(n: int, rng: np.random.Generator) -> list[np.ndarray]:
+    hard = 0.2 + 0.05 * rng.standard_normal(n)  # for both models
+    return [hard + shift + 0.01 * rng.standard_normal(n) for shift in (0.03, 0.0)]
 
 
-def _honest(validation: np.ndarray, test: np.ndarray) -> float:
-    return float(test[validation.argmin()])
+rng = np.random.default_rng(5)
+check_paired_interval = Function(
+    "interval(a, b, t): Student's interval of the mean difference of pairs",
+    cases=[(*_pairs(n, rng), t) for n, t in ((4, 3.18), (10, 2.26), (7, 2.45))],
+    right=_paired,
+    praise="what is hard for both models is gone before the deviation is taken.",
+    mistakes=[
+        (
+            _unpaired,
+            "these variances were added: what is hard for both is still in. Subtract first.",
+        ),
+        (
+            lambda a, b, t: _around((a - b).mean(), t * (a - b).std() / math.sqrt(len(a))),
+            "n divides your variance; the mean is estimated, too: n - 1, in numpy `ddof=1`.",
+        ),
+        (
+            lambda a, b, t: _around((a - b).mean(), t * (a - b).std(ddof=1)),
+            "that is an interval for one difference; the mean's is narrower by the root of n.",
+        ),
+        (
+            lambda a, b, t: _around((a - b).mean(), t * (a - b).std(ddof=1) / len(a)),
+            "too narrow: the deviation of a mean falls with the *root* of n.",
+        ),
+        (
+            lambda a, b, t: _around((a - b).mean(), (a - b).std(ddof=1) / math.sqrt(len(a))),
+            "t is missing: one standard error either way covers about two thirds.",
+        ),
+        (
+            lambda a, b, t: _paired(b, a, t),
+            "the sign is turned round: asked is the error of a *minus* that of b.",
+        ),
+        (
+            lambda a, b, t: (a - b).mean(),
+            "that is the mean alone; return both ends of the interval.",
+        ),
+    ],
+    otherwise="some results differ; try a = [1, 2], b = [0, 0] and t = 1, which give (1, 2).",
+)
 
-
-@check
-def check_honest_error(answer: Any) -> Verdict:
-    """Check a function ``report(validation, test)``: the error to report for a model with constants.
-
-    Parameters
-    ----------
-    answer : object
-        The learner's function.
-
-    Examples
-    --------
-    >>> check_honest_error(lambda validation, test: test.min())
-    Not quite: that chooses on the test part: the least of many errors is too good to be true.
-    """
-    rng = np.random.default_rng(6)
-    cases = [tuple(0.2 + 0.05 * rng.random((2, n))) for n in (5, 8, 6, 20)]
-    return judge_function(
-        answer,
-        cases,
-        _honest,
-        "the test part has a say in nothing but this number.",
-        [
-            (
-                lambda validation, test: test.min(),
-                "that chooses on the test part: the least of many errors is too good to be true.",
-            ),
-            (
-                lambda validation, test: validation.min(),
-                "the least validation error has been chosen for being small; look at the test part.",
-            ),
-            (
-                lambda validation, test: test.argmin(),
-                "that is the place of a constant, and of one chosen on the test part.",
-            ),
-            (
-                lambda validation, test: validation.argmin(),
-                "that is the place of the constant; what does it get wrong on the test part?",
-            ),
-            (
-                lambda validation, test: validation[test.argmin()],
-                "the other way round: choose on validation, report on test.",
-            ),
-            (
-                lambda validation, test: test.mean(),
-                "that averages over the constants; choose one, on the validation part.",
-            ),
-            (
-                lambda validation, test: test[validation.argmax()],
-                "that is the worst constant on the validation part.",
-            ),
-            (
-                lambda validation, test: test[(validation + test).argmin()],
-                "the test part has helped to choose; validation alone may.",
-            ),
-        ],
-        "some results differ; try validation = [0.3, 0.2] and test = [0.1, 0.25], which give 0.25.",
-    )
-
+rng = np.random.default_rng(6)
+check_honest_error = Function(
+    "report(validation, test): the error to report for a model with constants",
+    cases=[tuple(0.2 + 0.05 * rng.random((2, n))) for n in (5, 8, 6, 20)],
+    right=lambda validation, test: test[validation.argmin()],
+    praise="the test part has a say in nothing but this number.",
+    mistakes=[
+        (
+            lambda validation, test: test.min(),
+            "that chooses on the test part: the least of many errors is too good to be true.",
+        ),
+        (
+            lambda validation, test: validation.min(),
+            "the least validation error has been chosen for being small; look at the test part.",
+        ),
+        (
+            lambda validation, test: test.argmin(),
+            "that is the place of a constant, and of one chosen on the test part.",
+        ),
+        (
+            lambda validation, test: validation.argmin(),
+            "that is the place of the constant; what does it get wrong on the test part?",
+        ),
+        (
+            lambda validation, test: validation[test.argmin()],
+            "the other way round: choose on validation, report on test.",
+        ),
+        (
+            lambda validation, test: test.mean(),
+            "that averages over the constants; choose one, on the validation part.",
+        ),
+        (
+            lambda validation, test: test[validation.argmax()],
+            "that is the worst constant on the validation part.",
+        ),
+        (
+            lambda validation, test: test[(validation + test).argmin()],
+            "the test part has helped to choose; validation alone may.",
+        ),
+    ],
+    otherwise="some results differ; try validation = [0.3, 0.2] and test = [0.1, 0.25], which "
+    "give 0.25.",
+)
 
 Call = tuple[float, tuple[int, ...], tuple[int, ...]]
 
@@ -238,23 +174,9 @@ class _Recorder:
         return float(0.2 + 0.05 * away + 0.004 * self._rng.random())
 
 
-@check
-def check_cross_validation(answer: Any) -> Verdict:
-    """Check ``choose(n, n_folds, constants, error)``: a constant by cross-validation.
-
-    Parameters
-    ----------
-    answer : object
-        The learner's function; ``error(constant, train, test)`` trains on the samples with the numbers
-        ``train`` and returns the error on those with the numbers ``test``.
-
-    Examples
-    --------
-    >>> check_cross_validation(lambda n, n_folds, constants, error: constants[0])
-    Not quite: `error` is never called: nothing was trained.
-    """
+def _judge_cross_validation(answer: Any) -> str | None:
     if not callable(answer):
-        return False, "expected a function: hand over its name, without brackets."
+        return NOT_CALLABLE
     for number, (n, n_folds) in enumerate(((10, 5), (11, 3), (7, 7))):
         constants = [16.0, 4.0, 1.0, 0.1]
         error = _Recorder(constants[number + 1], number)
@@ -263,8 +185,8 @@ def check_cross_validation(answer: Any) -> Verdict:
         if complaint is None:
             complaint = _wrong_choice(chosen, error.favourite, constants)
         if complaint is not None:
-            return False, complaint
-    return True, "every sample tested once per constant, by a model that had not seen it."
+            return complaint
+    return None
 
 
 def _complaint(calls: list[Call], n: int, n_folds: int, constants: Sequence[float]) -> str | None:
@@ -325,10 +247,62 @@ def _complaint(calls: list[Call], n: int, n_folds: int, constants: Sequence[floa
 
 def _wrong_choice(chosen: Any, best: float, constants: Sequence[float]) -> str | None:
     if chosen is None:
-        return "your function returns None; does it end in `return ...`?"
+        return NOTHING_RETURNED
     value = float(chosen)
     if value == best:
         return None
     if value not in constants:
         return "return the constant itself, not its error or its place."
     return "the parts are right; but another constant has the smallest mean error."
+
+
+def _parts(n: int, n_folds: int) -> list[Any]:
+    return [range(n)[i::n_folds] for i in range(n_folds)]
+
+
+def _chooser(
+    parts: Callable[..., list[Any]] = _parts,
+    *,
+    train: Any = lambda everyone, part: sorted(everyone - part),
+    turns: Any = lambda parts: parts,
+    choose: Any = min,
+) -> Callable[..., Any]:
+    def answer(n: int, n_folds: int, constants: list[float], error: Any) -> Any:
+        """Choose as a learner would, with a mistake or without."""
+        means = {}
+        for c in constants:
+            turn = turns([set(part) for part in parts(n, n_folds)])
+            found = [error(c, train(set(range(n)), part), sorted(part)) for part in turn]
+            means[c] = np.mean(found)
+        return choose(means, key=means.get)
+
+    return answer
+
+
+_choose = _chooser()
+_SHUFFLE = np.random.default_rng(0)
+
+# error(constant, train, test) trains on the samples with the numbers ``train`` and returns the error on
+# those with the numbers ``test``
+check_cross_validation = Judged(
+    "choose(n, n_folds, constants, error): a constant by cross-validation",
+    right=_choose,
+    praise="every sample tested once per constant, by a model that had not seen it.",
+    judge=_judge_cross_validation,
+    mistakes=[
+        lambda n, k, constants, error: constants[1],
+        _chooser(lambda n, k: [range(i + 1, n + 1, k) for i in range(k)]),
+        _chooser(train=lambda everyone, part: sorted(everyone)),
+        lambda n, k, constants, error: _choose(n, k, constants[:3], error),
+        _chooser(turns=lambda parts: parts[:1]),
+        lambda n, k, constants, error: _choose(n, k, constants, lambda c, *ab: error(c, *ab[::-1])),
+        _chooser(lambda n, k: [range(i * (n // k), (i + 1) * (n // k)) for i in range(k)]),
+        _chooser(lambda n, k: [range(n)[i :: k - 1] for i in range(k - 1)]),
+        _chooser(train=lambda everyone, part: sorted(everyone - part)[1:]),
+        _chooser(lambda n, k: np.array_split(_SHUFFLE.permutation(n), k)),
+        _chooser(lambda n, k: [*([i] for i in range(k - 1)), range(k - 1, n)]),
+        _chooser(choose=max),
+        lambda n, k, constants, error: _choose(n, k, constants, error) / 1000,
+        lambda n, k, constants, error: _choose(n, k, constants, error) and None,
+    ],
+)

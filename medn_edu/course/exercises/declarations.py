@@ -1,0 +1,185 @@
+"""Exercises as declarations: the right answer, the typical mistakes, and what to say to each.
+
+A check is called with a learner's answer, prints one line and never raises, whatever it is given: *not
+yet* for an untouched stub, *right* with the reason, or *not quite* with a hint.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from medn_edu.course.progress import note_solved
+
+Answer = Callable[..., Any]
+NOT_CALLABLE = "expected a function: hand over its name, without brackets."
+NOTHING_RETURNED = "your function returns None; does it end in `return ...`?"
+
+
+@dataclass(eq=False, repr=False)
+class Check(ABC):
+    """What an exercise asks for, and what is said to the right answer.
+
+    Its name is that of the variable that holds it; the package gives it, when it collects all checks.
+    """
+
+    asks: str
+    _: KW_ONLY
+    right: Any
+    praise: str
+    name: str = ""
+
+    def __call__(self, answer: Any) -> None:
+        """Print the verdict on an answer."""
+        if answer is None:
+            print("Not yet: put your answer in place of None and run the cell again.")
+            return
+        try:
+            complaint = self._complaint(answer)
+        except (Exception, SystemExit) as error:
+            complaint = stopped(error)
+        if complaint is None:
+            print(f"Right: {self.praise}{note_solved(self.name)}")
+        else:
+            print(f"Not quite: {complaint}")
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.asks}"
+
+    @abstractmethod
+    def _complaint(self, answer: Any) -> str | None:
+        """Say what is wrong with an answer, if anything."""
+
+
+@dataclass(eq=False, repr=False)
+class Number(Check):
+    """A number: an integer has to be met exactly, other numbers as `agrees` says."""
+
+    _: KW_ONLY
+    mistakes: dict[float, str]
+
+    def _complaint(self, answer: Any) -> str | None:
+        if isinstance(answer, str):
+            return "expected a number, without quotes."
+        if np.ndim(answer) and np.size(answer) == 1:
+            return "expected a number, without brackets around it."
+        try:
+            value = float(answer)
+        except (TypeError, ValueError):
+            return "expected a number."
+        if value == self.right:
+            return None
+        for wrong, hint in self.mistakes.items():
+            if math.isclose(value, wrong, rel_tol=5e-3):
+                return hint
+        if not isinstance(self.right, int) and agrees(value, self.right):
+            return None
+        return "that is another number; try the hints."
+
+
+def agrees(value: float, right: float) -> bool:
+    """Tell whether a number is the right one, to half a per cent or rounded to two decimal places.
+
+    Rounding counts only where it changes little: 0.19 is 0.193, but 0.01 is not 0.014.
+    """
+    rounded = math.isclose(value, round(right, 2), rel_tol=1e-9)
+    return math.isclose(value, right, rel_tol=3e-2 if rounded else 5e-3)
+
+
+@dataclass(eq=False, repr=False)
+class Function(Check):
+    """A function, compared on cases with a right one and with others that make a mistake.
+
+    A hidden mistake is one that the cases do not show: its third part tells whether a function that is
+    right on the cases makes it.
+    """
+
+    _: KW_ONLY
+    cases: Sequence[tuple[Any, ...]]
+    right: Answer
+    mistakes: Sequence[tuple[Answer, str]]
+    hidden: Sequence[tuple[Answer, str, Callable[[Answer], bool]]] = ()
+    nearly: str = ""  # said where results are within 2 % of the right ones
+    otherwise: str = "some results differ; try it on a word of two letters, on paper."
+
+    @np.errstate(all="ignore")  # a check prints its verdict and nothing else
+    def _complaint(self, answer: Any) -> str | None:
+        if not callable(answer):
+            return NOT_CALLABLE
+        given = []
+        for case in self.cases:
+            try:
+                given.append(answer(*map(_copy, case)))
+            except (Exception, SystemExit) as error:
+                return f"{stopped(error)}. The arguments were {_short(case)}."
+        if any(value is None for value in given):
+            return NOTHING_RETURNED
+        expected = [self.right(*case) for case in self.cases]
+        if _same(given, expected):
+            return next((hint for _, hint, shows in self.hidden if shows(answer)), None)
+        if all(map(_same_but_for_shape, given, expected)):
+            shapes = f"{np.shape(given[0])}; expected {np.shape(expected[0])}"
+            return f"the numbers are right, but yours come in an array of shape {shapes}."
+        for mistaken, hint in self.mistakes:
+            if _same(given, [mistaken(*case) for case in self.cases]):
+                return hint
+        if self.nearly and _same(given, expected, rtol=0.02):
+            return self.nearly
+        return self.otherwise
+
+
+@dataclass(eq=False, repr=False)
+class Judged(Check):
+    """An answer of another kind: its own judge says what is wrong with it, if anything."""
+
+    _: KW_ONLY
+    judge: Callable[[Any], str | None]
+    mistakes: Sequence[Any]
+
+    def _complaint(self, answer: Any) -> str | None:
+        return self.judge(answer)
+
+
+def differs(right: Answer, *cases: tuple[Any, ...]) -> Callable[[Answer], bool]:
+    """Return what tells whether a function differs from the right one on these cases, or fails there."""
+
+    def shows(answer: Answer) -> bool:
+        try:
+            given = [answer(*map(_copy, case)) for case in cases]
+            return not _same(given, [right(*case) for case in cases])
+        except (ArithmeticError, TypeError, ValueError):
+            return True
+
+    return shows
+
+
+def stopped(error: BaseException) -> str:
+    """Say in one line what stopped a function."""
+    try:
+        text = f": {error}" if str(error) else ""
+    except Exception:  # a learner's own exception may do anything
+        text = ""
+    return " ".join(f"it stopped with {type(error).__name__}{text}".split())
+
+
+def _short(case: tuple[Any, ...]) -> str:
+    return " ".join(reprlib.repr(case)[1:-1].split()).rstrip(",")
+
+
+def _copy(argument: Any) -> Any:
+    return argument.copy() if hasattr(argument, "copy") else argument
+
+
+def _same(given: Sequence[Any], expected: Sequence[Any], rtol: float = 1e-5) -> bool:
+    pairs = zip(given, expected, strict=True)
+    return all(np.shape(a) == np.shape(b) and bool(np.allclose(a, b, rtol)) for a, b in pairs)
+
+
+def _same_but_for_shape(given: Any, expected: Any) -> bool:
+    return np.size(given) == np.size(expected) and _same([np.ravel(given)], [np.ravel(expected)])
