@@ -9,7 +9,6 @@ from scipy.stats import chisquare
 
 from medn_edu import inference
 from medn_edu.inference import Potentials
-from medn_edu.inference.textbook import gibbs
 from medn_edu.theory import reference
 
 
@@ -83,39 +82,33 @@ def test_gibbs_sweeps_make_the_enumerated_transitions(kind, epsilon):
 
 
 @pytest.mark.parametrize("kind", ["chain", "forest", "star"])
-def test_kept_sums_change_no_draw(kind, monkeypatch):
+def test_sums_kept_from_sweep_to_sweep_change_no_draw(kind):
+    """One sweep alone keeps none."""
     case = make_case(2, n_labels=3, n_samples=4, n_nodes=4, kind=kind)
     case.edge[:, 1, 2] = -np.inf
-    draws = []
-    for kept in (gibbs._KEPT, 0):
-        monkeypatch.setattr(gibbs, "_KEPT", kept)
-        rng = np.random.default_rng(0)
-        draws.append(inference.gibbs_labellings(case.potentials, 100, rng=rng))
-        parents = case.samples.parents
-        starts, _ = gibbs._children(parents)
-        assert bool(gibbs._table(parents, starts, 3, 100).size) == (kept > 0)
-    np.testing.assert_array_equal(*draws)
+    many = inference.gibbs_labellings(case.potentials, 100, rng=np.random.default_rng(0))
+    labels, rng = None, np.random.default_rng(0)
+    for _ in range(100):
+        labels = inference.gibbs_labellings(case.potentials, 1, rng=rng, start=labels)
+    np.testing.assert_array_equal(many, labels)
 
 
-def test_gibbs_refuses_what_could_trap_it():
+def test_gibbs_refuses_what_could_trap_it_and_a_forbidden_start():
     case = make_case(0, n_labels=2, n_samples=1, n_nodes=3, kind="chain")
+
+    def sweep(start=None):
+        inference.gibbs_labellings(case.potentials, 1, rng=np.random.default_rng(0), start=start)
+
     case.edge[:] = np.where(np.eye(2, dtype=bool), 0.0, -np.inf)
     with pytest.raises(ValueError, match="could trap Gibbs sampling"):
-        inference.gibbs_labellings(case.potentials, 1, rng=np.random.default_rng(0))
+        sweep()
     case.edge[:] = [[0.0, 0.0], [0.0, -np.inf]]
-    inference.gibbs_labellings(case.potentials, 1, rng=np.random.default_rng(0))
+    sweep()
+    with pytest.raises(ValueError, match="start is not an allowed labelling of sample 0"):
+        sweep(start=np.ones(3, dtype=int))
     case.node[1, 0] = -np.inf  # the label that was allowed everywhere no longer is
     with pytest.raises(ValueError, match="could trap Gibbs sampling"):
-        inference.gibbs_labellings(case.potentials, 1, rng=np.random.default_rng(0))
-
-
-def test_gibbs_refuses_a_forbidden_start():
-    case = make_case(0, n_labels=2, n_samples=1, n_nodes=3, kind="chain")
-    case.edge[:] = [[0.0, 0.0], [0.0, -np.inf]]
-    with pytest.raises(ValueError, match="start is not an allowed labelling of sample 0"):
-        inference.gibbs_labellings(
-            case.potentials, 1, rng=np.random.default_rng(0), start=np.ones(3, dtype=int)
-        )
+        sweep()
 
 
 def test_gibbs_without_sweeps_returns_its_start():

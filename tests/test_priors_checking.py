@@ -28,39 +28,64 @@ def test_priors_of_any_scale_pass(prior, factor):
     check_prior(Own(prior).stretched(factor))
 
 
-class Altered(Own):
-    """The Laplace prior with one method replaced."""
-
-    def __init__(self, **methods):
-        super().__init__(LaplacePrior(4.0))
-        vars(self).update(methods)
-
-
 LAPLACE = LaplacePrior(4.0)
+
+
+class Altered(Own):
+    """A prior with methods replaced, or with another domain."""
+
+    domain = None  # each has its own
+
+    def __init__(self, prior=LAPLACE, **replaced):
+        super().__init__(prior)
+        vars(self).update({"domain": prior.domain} | replaced)
 
 
 def stop_at_one(eta, index=None):
     return np.clip(LAPLACE.mean(eta), -1, 1)
 
 
+WAVY = {
+    "log_mgf": lambda eta, index=None: eta**2 / 2 - eta**4 / 8,
+    "mean": lambda eta, index=None: eta - eta**3 / 2,
+}
+KNOWN = dict.fromkeys(("log_mgf", "mean"), lambda eta, index=None: 0 * eta)  # a weight that is
+INTERVAL = "expected the two ends of an open interval around 0"
+
+
 @pytest.mark.parametrize(
-    ("methods", "message"),
+    ("prior", "message"),
     [
-        ({"log_mgf": lambda eta, index=None: LAPLACE.log_mgf(eta) + 0.1}, "log_mgf .* at eta = 0"),
-        ({"mean": lambda eta, index=None: 2 * LAPLACE.mean(eta)}, "the slope of log_mgf"),
-        ({"mean": lambda eta, index=None: LAPLACE.mean(eta) + 0.01}, "the slope of log_mgf"),
-        ({"mean": lambda eta, index=None: -LAPLACE.mean(eta)}, "does not rise"),
-        ({"mean": stop_at_one}, "does not rise"),
-        ({"variance": lambda eta, index=None: 1 + 0 * eta}, "variance .* the slope of mean"),
-        ({"kl": lambda mu, index=None: np.abs(mu)}, "kl .* the conjugate of log_mgf"),
-        ({"mean": lambda eta: LAPLACE.mean(eta)}, r"mean\(self, eta, index=None\)"),
-        ({"log_mgf": lambda eta, index=None: LAPLACE.log_mgf(eta).sum()}, r"shape \(\) for 1"),
-        ({"log_mgf": lambda eta, index=None: LAPLACE.log_mgf(3 * eta)}, "inf at eta = .* inside"),
+        (
+            Altered(log_mgf=lambda eta, index=None: LAPLACE.log_mgf(eta) + 0.1),
+            "log_mgf .* at eta = 0",
+        ),
+        (Altered(mean=lambda eta, index=None: 2 * LAPLACE.mean(eta)), "the slope of log_mgf"),
+        (Altered(mean=lambda eta, index=None: LAPLACE.mean(eta) + 0.01), "the slope of log_mgf"),
+        (Altered(mean=lambda eta, index=None: -LAPLACE.mean(eta)), "does not rise"),
+        (Altered(mean=stop_at_one), "does not rise"),
+        (Altered(GaussianPrior(), **WAVY), "does not rise"),
+        (Altered(GaussianPrior(), **KNOWN), "does not rise"),
+        (Altered(variance=lambda eta, index=None: 1 + 0 * eta), "variance .* the slope of mean"),
+        (Altered(kl=lambda mu, index=None: np.abs(mu)), "kl .* the conjugate of log_mgf"),
+        (Altered(mean=lambda eta: LAPLACE.mean(eta)), r"mean\(self, eta, index=None\)"),
+        (
+            Altered(log_mgf=lambda eta, index=None: LAPLACE.log_mgf(eta).sum()),
+            r"shape \(\) for 1",
+        ),
+        (
+            Altered(log_mgf=lambda eta, index=None: LAPLACE.log_mgf(3 * eta)),
+            "inf at eta = .* inside",
+        ),
+        *((Altered(domain=bad), INTERVAL) for bad in [(0.0, 1.0), (-1.0, 0.0), (1.0, -1.0)]),
+        *((Altered(domain=bad), INTERVAL) for bad in [None, 3.0, (-1, 0, 1)]),
+        (Altered(GaussianPrior(), domain=(-1.0, 1.0)), "or does the domain reach further"),
+        (Altered(domain=(-1.0, 2.0)), "towards the end -1 of its domain"),
     ],
 )
-def test_functions_that_do_not_fit_together(methods, message):
+def test_functions_that_do_not_fit_together(prior, message):
     with pytest.raises((ValueError, TypeError), match=message) as caught:
-        check_prior(Altered(**methods))
+        check_prior(prior)
     assert "Altered" in str(caught.value)
     assert "expected" in str(caught.value)
 
@@ -70,44 +95,6 @@ def test_functions_for_single_numbers():
     prior = Altered(mean=lambda eta, index=None: math.tanh(eta))
     with pytest.raises(TypeError, match=r"mean of Altered fails on an array of 7 .* whole arrays"):
         check_prior(prior, n_weights=7)
-
-
-@pytest.mark.parametrize("domain", [(0.0, 1.0), (-1.0, 0.0), (1.0, -1.0), None, 3.0, (-1, 0, 1)])
-def test_no_interval_around_zero(domain):
-    class Placed(Own):
-        pass
-
-    Placed.domain = domain
-    with pytest.raises(ValueError, match="expected the two ends of an open interval around 0"):
-        check_prior(Placed(LAPLACE))
-
-
-def test_a_log_mgf_that_is_not_convex():
-    class Wavy(Prior):
-        domain = (-np.inf, np.inf)
-
-        def log_mgf(self, eta, index=None):
-            return eta**2 / 2 - eta**4 / 8
-
-        def mean(self, eta, index=None):
-            return eta - eta**3 / 2
-
-    with pytest.raises(ValueError, match="does not rise"):
-        check_prior(Wavy())
-
-
-def test_a_weight_that_is_known():
-    class Known(Prior):
-        domain = (-np.inf, np.inf)
-
-        def log_mgf(self, eta, index=None):
-            return 0 * eta
-
-        def mean(self, eta, index=None):
-            return 0 * eta
-
-    with pytest.raises(ValueError, match="does not rise"):
-        check_prior(Known())
 
 
 # -- steep or not ------------------------------------------------------------------------------------
@@ -157,51 +144,31 @@ def test_a_prior_that_is_just_steep_passes(power):
     check_prior(PowerTailed(power))
 
 
-def test_a_domain_declared_too_small_is_refused():
-    class Narrow(Own):
-        domain = (-1.0, 1.0)
-
-    with pytest.raises(ValueError, match="or does the domain reach further"):
-        check_prior(Narrow(GaussianPrior()))
-
-
-def test_one_end_is_enough_to_refuse():
-    class OneSided(Own):
-        domain = (-1.0, 2.0)
-
-    with pytest.raises(ValueError, match="towards the end -1 of its domain"):
-        check_prior(OneSided(LAPLACE))
-
-
 # -- what is no prior ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("distribution", [scipy.stats.t(3), scipy.stats.t, scipy.stats.norm()])
-def test_a_distribution_of_scipy(distribution):
-    with pytest.raises(TypeError, match=r"of scipy; expected a subclass of Prior .* Student-t"):
-        check_prior(distribution)
+class Alike:
+    """No subclass, which a prior need not be; but problems ask it for its sums, too."""
+
+    domain, compiled = (-np.inf, np.inf), None
+    log_mgf, mean, variance, kl = (staticmethod(np.abs),) * 4
 
 
-def test_a_class():
-    with pytest.raises(TypeError, match="prior is the class LaplacePrior; expected an instance"):
-        check_prior(LaplacePrior)
-
-
-@pytest.mark.parametrize("thing", ["laplace", None, 1.0])
-def test_something_else(thing):
-    with pytest.raises(TypeError, match=r"lacks domain, log_mgf, mean, .* subclass of"):
+@pytest.mark.parametrize(
+    ("thing", "message"),
+    [
+        *(
+            (distribution, r"of scipy; expected a subclass of Prior .* Student-t")
+            for distribution in (scipy.stats.t(3), scipy.stats.t, scipy.stats.norm())
+        ),
+        (LaplacePrior, "prior is the class LaplacePrior; expected an instance"),
+        *((no, "lacks domain, log_mgf, mean, .* subclass of") for no in ("laplace", None, 1.0)),
+        (Alike(), "of type Alike, and lacks value, conjugate; expected"),
+    ],
+)
+def test_what_is_no_prior(thing, message):
+    with pytest.raises(TypeError, match=message):
         check_prior(thing)
-
-
-def test_a_prior_by_its_methods_needs_all_of_them():
-    """It need not be a subclass, but problems ask it for its sums, too."""
-
-    class Alike:
-        domain, compiled = (-np.inf, np.inf), None
-        log_mgf, mean, variance, kl = (staticmethod(np.abs),) * 4
-
-    with pytest.raises(TypeError, match=r"of type Alike, and lacks value, conjugate; expected"):
-        check_prior(Alike())
 
 
 def test_a_prior_without_a_mean_cannot_be_made():
