@@ -1,5 +1,7 @@
 """What users hand in: every slip gets one sentence that names the thing."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -60,9 +62,11 @@ def damaged(name, at, value, form="csr"):
     return matrix
 
 
-def sentence(error: pytest.ExceptionInfo) -> str:
-    """Return an error's message, asserting that it is one sentence."""
-    text = str(error.value)
+def sentence(call, *arguments, error=ValueError) -> str:
+    """Return why a call is refused, asserting that it is told in one sentence."""
+    with pytest.raises(error) as caught:
+        call(*arguments)
+    text = str(caught.value)
     assert text.endswith(".")
     assert "\n" not in text
     return text
@@ -118,9 +122,8 @@ def sentence(error: pytest.ExceptionInfo) -> str:
 )
 def test_bad_samples(X, words):
     """Each bad sample is named, with what was expected."""
-    with pytest.raises(ValueError) as error:
-        pack(X)
-    assert all(word in sentence(error) for word in words)
+    text = sentence(pack, X)
+    assert all(word in text for word in words)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +142,8 @@ def test_bad_samples(X, words):
 def test_arrays_that_no_sparse_sample_has(form, name, change):
     matrix = sp.csr_matrix(np.eye(3)).asformat(form)
     setattr(matrix, name, change(getattr(matrix, name)))
-    with pytest.raises(ValueError, match=r"^sample 1 of X (is a damaged|holds text)"):
-        pack([np.eye(3), matrix])
+    text = sentence(pack, [np.eye(3), matrix])
+    assert text.startswith(("sample 1 of X is a damaged", "sample 1 of X holds text"))
 
 
 @pytest.mark.parametrize(
@@ -168,9 +171,7 @@ def test_damaged_sparse_samples(form, name, at, value):
     """Scipy takes arrays at their word, and compiled code would follow them out of memory."""
     damaged_one = damaged(name, at, value, form)
     for one in (damaged_one, Forest(damaged_one, [-1, 0])):
-        with pytest.raises(ValueError, match=f"sample 1 of X is a damaged {form}_array") as error:
-            pack([np.eye(3), one])
-        sentence(error)
+        assert f"sample 1 of X is a damaged {form}_array" in sentence(pack, [np.eye(3), one])
 
 
 def test_sparse_samples_may_have_unused_ends():
@@ -198,13 +199,9 @@ def test_samples_changed_by_hand(name, at, value):
     samples = pack(GOOD)
     assert (len(samples.indices), samples.n_edge_types) == (6, 1)
     getattr(samples if name in vars(samples) else samples.features, name)[at] = value
-    with pytest.raises(
-        ValueError, match="these Samples do not fit, because somebody built"
-    ) as error:
-        pack(samples)
-    sentence(error)
-    with pytest.raises(ValueError, match="these Samples do not fit"):
-        Samples(samples.features, samples.offsets, samples.parents, samples.edge_types)
+    parts = (samples.features, samples.offsets, samples.parents, samples.edge_types)
+    assert "these Samples do not fit, because somebody built" in sentence(pack, samples)
+    assert "these Samples do not fit" in sentence(Samples, *parts)
 
 
 def test_edge_types_changed_by_hand_are_counted_again():
@@ -214,33 +211,12 @@ def test_edge_types_changed_by_hand_are_counted_again():
     assert pack(samples).n_edge_types == 5
 
 
-def test_codes_are_checked():
-    """A code below 0 would be a label in no table."""
-    for codes in ([0, 2], [-1, 1], [0], [0.0, 1.0]):
-        with pytest.raises(ValueError, match="codes are not 2 whole numbers from 0 to 1") as error:
-            label_samples(pack([np.eye(2)]), np.array(codes), np.ones((1, 2, 2), bool))
-        sentence(error)
-
-
-@pytest.mark.parametrize(
-    "X",
-    [
-        7,
-        None,
-        "axi",
-        {"a": 1},
-        np.float64(3),
-        sp.eye(3),
-        Forest(np.eye(2), [-1, 0]),
-        np.eye(3),
-        DataFrame(),
-        {1, 2},
-    ],
-)
-def test_not_a_sequence_of_samples(X):
+def test_not_a_sequence_of_samples():
     """Something that holds no samples is refused by name."""
-    with pytest.raises(TypeError, match=r"X is a .*expected a sequence of samples"):
-        pack(X)
+    numbers = [7, None, np.float64(3), sp.eye(3), np.eye(3), DataFrame()]
+    for X in [*numbers, "axi", {"a": 1}, {1, 2}, Forest(np.eye(2), [-1, 0])]:
+        text = sentence(pack, X, error=TypeError)
+        assert re.search(r"X is a .*expected a sequence of samples", text), X
 
 
 @pytest.mark.parametrize(
@@ -259,55 +235,33 @@ def test_not_a_sequence_of_samples(X):
 )
 def test_bad_labels(y, words):
     """Each bad label sequence is named, with what was expected."""
-    with pytest.raises(ValueError) as error:
-        encode_labels(y, pack(GOOD))
-    assert all(word in sentence(error) for word in words)
+    text = sentence(encode_labels, y, pack(GOOD))
+    assert all(word in text for word in words)
 
 
-@pytest.mark.parametrize(
-    "y",
-    [
-        3,
-        [1, 2],
-        "ab",
-        [[["a"], "b", "c"], ["a"]],
-        [[np.eye(50), "b", "c"], ["a"]],
-        {"aba", "b"},
-        DataFrame(),
-        [{"a", "b", "c"}, "a"],
-        ["aba", {"a": 1}],
-        [DataFrame(), "a"],
-    ],
-)
-def test_labels_of_the_wrong_kind(y):
+def test_labels_of_the_wrong_kind():
     """Labels that are not sequences of hashable values are refused."""
-    with pytest.raises((TypeError, ValueError)) as error:
-        encode_labels(y, pack(GOOD))
-    sentence(error)
-
-
-def test_label_not_seen_in_training():
-    """A label that training never showed is named, with its sample."""
-    with pytest.raises(
-        ValueError, match="'z' of sample 1 was not seen in training; the known labels"
-    ):
-        encode_labels(["aba", "z"], pack(GOOD), ["a", "b"])
+    wrong = [[["a"], "b", "c"], [np.eye(50), "b", "c"], {"a", "b", "c"}, DataFrame()]
+    for y in [3, [1, 2], "ab", {"aba", "b"}, DataFrame(), ["aba", {"a": 1}]]:
+        sentence(encode_labels, y, pack(GOOD), error=(TypeError, ValueError))
+    for labels in wrong:
+        sentence(encode_labels, [labels, ["a"]], pack(GOOD), error=(TypeError, ValueError))
 
 
 @pytest.mark.parametrize(
     "labels",
     [
-        [0, 1, 2],
-        ["x", "yy", "z"],
-        [0.5, 1.5, -1.0],
-        [True, False, True],
+        *([0, 1, 2], ["x", "yy", "z"], [0.5, 1.5, -1.0], [True, False, True]),
         [("a", 1), ("b", 2), ("a", 1)],
+        *(["a", "a\0", "b"], [-1, 2**63 + 1, 5], [np.int64(1), 2, 1]),
     ],
 )
 def test_labels_may_be_anything_hashable(labels):
-    """Labels come back as they went in."""
+    """They come back as they went in: no NUL at an end is lost, and no huge integer rounded."""
     codes, classes = encode_labels([labels], pack([np.eye(3)]))
     assert classes[codes].tolist() == labels
+    again, _ = encode_labels([labels], pack([np.eye(3)]), classes.tolist())
+    assert np.array_equal(codes, again)
 
 
 def test_integers_and_booleans_are_told_apart_from_nothing():
@@ -334,81 +288,99 @@ def test_integers_and_booleans_are_told_apart_from_nothing():
 )
 def test_bad_forbidden_transitions(forbidden, words):
     """Forbidden transitions must be pairs of known labels."""
-    with pytest.raises((TypeError, ValueError)) as error:
-        forbidden_to_allowed(forbidden, np.array(["a", "b"]))
-    assert all(word in sentence(error) for word in words)
+    labels = np.array(["a", "b"])
+    text = sentence(forbidden_to_allowed, forbidden, labels, error=(TypeError, ValueError))
+    assert all(word in text for word in words)
 
 
-def test_too_many_transitions_are_refused():
-    """A table that would not fit into memory is not asked for."""
-    with pytest.raises(ValueError, match="9999 edge types and 200 labels make more than") as error:
-        forbidden_to_allowed(None, np.arange(200), 9999)
-    sentence(error)
+ALLOWED = np.ones((1, 2, 2), bool)
+NOT_AB = ALLOWED & ~np.eye(2, k=1, dtype=bool)
+NOTHING = pack([np.eye(2)]).take([])
 
 
-def test_forbidden_must_last_longer_than_one_fit():
-    """An iterator would forbid in the first fit only."""
-    with pytest.raises(TypeError, match="forbidden is an iterator"):
-        forbidden_to_allowed(zip("a", "b", strict=True), np.array(["a", "b"]))
-
-
-@pytest.mark.parametrize("labels", [["a", "a\0", "b"], [-1, 2**63 + 1, 5], [np.int64(1), 2, 1]])
-def test_labels_are_never_changed(labels):
-    """Numpy would shorten strings with trailing NULs and round huge integers; it may not."""
-    codes, classes = encode_labels([labels], pack([np.eye(3)]))
-    assert classes[codes].tolist() == labels
-    again, _ = encode_labels([labels], pack([np.eye(3)]), classes.tolist())
-    assert np.array_equal(codes, again)
-
-
-def test_training_labels_may_not_use_forbidden_transitions():
-    """The sample and the node are named."""
-    allowed = np.ones((1, 2, 2), bool)
-    allowed[0, 0, 1] = False
-    with pytest.raises(ValueError, match="sample 1 use a forbidden transition, at node 1"):
-        label_samples(pack([np.eye(2), np.eye(2)]), np.array([0, 0, 0, 1]), allowed)
-
-
-def test_every_edge_type_needs_its_allowed_transitions():
-    """The numbers of both are named."""
-    samples = pack([Forest(np.eye(2), [-1, 0], [0, 2])])
-    with pytest.raises(ValueError, match="have 3 edge types but allowed has 1; expected at least"):
-        label_samples(samples, np.array([0, 1]), np.ones((1, 2, 2), bool))
-
-
-def test_a_single_label_is_refused():
-    """There is nothing to learn from one label."""
-    with pytest.raises(ValueError, match="single label"):
-        label_samples(pack([np.eye(2)]), np.array([0, 0]), np.ones((1, 1, 1), bool))
+@pytest.mark.parametrize(
+    ("words", "error", "call", "arguments"),
+    [
+        *(  # a code below 0 would be a label in no table
+            (
+                "codes are not 2 whole numbers from 0 to 1",
+                ValueError,
+                label_samples,
+                (pack([np.eye(2)]), np.array(codes), ALLOWED),
+            )
+            for codes in ([0, 2], [-1, 1], [0], [0.0, 1.0])
+        ),
+        (
+            "'z' of sample 1 was not seen in training; the known labels",
+            ValueError,
+            encode_labels,
+            (["aba", "z"], pack(GOOD), ["a", "b"]),
+        ),
+        (
+            "9999 edge types and 200 labels make more than",  # memory can hold
+            ValueError,
+            forbidden_to_allowed,
+            (None, np.arange(200), 9999),
+        ),
+        (
+            "forbidden is an iterator",  # which would forbid in the first fit only
+            TypeError,
+            forbidden_to_allowed,
+            (zip("a", "b", strict=True), np.array(["a", "b"])),
+        ),
+        (
+            "sample 1 use a forbidden transition, at node 1",
+            ValueError,
+            label_samples,
+            (pack([np.eye(2), np.eye(2)]), np.array([0, 0, 0, 1]), NOT_AB),
+        ),
+        (
+            "have 3 edge types but allowed has 1; expected at least",
+            ValueError,
+            label_samples,
+            (pack([Forest(np.eye(2), [-1, 0], [0, 2])]), np.array([0, 1]), ALLOWED),
+        ),
+        (
+            "single label",  # from which there is nothing to learn
+            ValueError,
+            label_samples,
+            (pack([np.eye(2)]), np.array([0, 0]), np.ones((1, 1, 1), bool)),
+        ),
+        (
+            "sample_weight holds text; expected numbers, one per",
+            TypeError,
+            check_sample_weight,
+            (["1", "2"], 2),
+        ),
+        ("X holds no samples", ValueError, pack, (NOTHING,)),
+        *(  # a mask, or a number that is no sample's
+            (
+                "index must hold whole numbers from 0 to 2, the pos",
+                ValueError,
+                pack([np.eye(2)] * 3).take,
+                (index,),
+            )
+            for index in ([True, False, True], [0, -1], [3], [0.0], 1, [[0]])
+        ),
+    ],
+)
+def test_what_does_not_fit_together(words, error, call, arguments):
+    assert words in sentence(call, *arguments, error=error)
 
 
 @pytest.mark.parametrize(
     "weight",
     [
-        [1.0],
-        [1.0, 0.0],
-        [1.0, -1.0],
-        [1.0, np.nan],
-        [1.0, 1e101],
-        [1.0, 1j],
-        "ab",
-        [[1.0], [2.0]],
-        ["1", "2"],
-        np.ones(2, "m8[s]"),
+        *([1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan], [1.0, 1e101], [1.0, 1j]),
+        *("ab", [[1.0], [2.0]], ["1", "2"], np.ones(2, "m8[s]")),
         np.ma.array([1.0, 2.0], mask=[0, 1]),
         np.array([1, 1e400], dtype=np.longdouble) * np.longdouble("1e400"),
     ],
 )
 def test_bad_sample_weights(weight):
     """Weights are finite, positive, and one per sample."""
-    with pytest.raises((TypeError, ValueError), match="sample_weight"):
-        check_sample_weight(weight, 2)
-
-
-def test_sample_weights_that_are_text():
-    """As everywhere, what holds no numbers is a TypeError."""
-    with pytest.raises(TypeError, match=r"^sample_weight holds text; expected numbers, one per"):
-        check_sample_weight(["1", "2"], 2)
+    text = sentence(check_sample_weight, weight, 2, error=(TypeError, ValueError))
+    assert "sample_weight" in text
 
 
 def test_packing_keeps_chains_trees_and_sparse_rows():
@@ -493,19 +465,8 @@ def test_taking_samples_equals_packing_them():
     assert (taken.features != packed.features).nnz == 0
 
 
-@pytest.mark.parametrize("index", [[True, False, True], [0, -1], [3], [0.0], 1, [[0]]])
-def test_samples_are_taken_by_their_positions(index):
-    """A mask, or a number that is no sample's, is refused."""
-    with pytest.raises(ValueError, match=r"^index must hold whole numbers from 0 to 2, the pos"):
-        pack([np.eye(2)] * 3).take(index)
-
-
-def test_no_samples_are_not_packed_again():
-    """None may be taken, but then there is nothing to train on or to label."""
-    nothing = pack([np.eye(2)]).take([])
-    assert nothing.n_samples == 0
-    with pytest.raises(ValueError, match=r"^X holds no samples"):
-        pack(nothing)
+def test_no_samples_may_be_taken():
+    assert NOTHING.n_samples == 0
 
 
 ANYTHING = st.recursive(
