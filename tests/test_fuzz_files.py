@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medn_edu import M3N, load_model
-from medn_edu.course.progress import RECORD, START, _read, course_exercises, note_solved, progress
+from medn_edu.course.progress import RECORD, START, course_exercises, note_solved, progress
 from medn_edu.estimators import loading, saving
 
 X = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 1.0]])]
@@ -343,7 +343,7 @@ def check_record(content: bytes, folder: Path) -> None:
     if said:
         assert (folder / RECORD).read_bytes() == content
     else:
-        assert check in _read(folder)["solved"]
+        assert check in progress(folder).solved
 
 
 def progress_of(folder: Path):

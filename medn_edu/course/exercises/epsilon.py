@@ -128,12 +128,11 @@ def _soft_hinge(node: np.ndarray, edge: np.ndarray, y: np.ndarray, epsilon: floa
 
 def _words(*epsilons: float) -> list[tuple[Any, ...]]:
     """Return a word for each temperature."""
-    rng = np.random.default_rng(10)
-    draw = lambda *shape: rng.normal(scale=2.0, size=shape)  # noqa: E731
-    return [
-        (draw(t, k), draw(k, k), rng.integers(k, size=t), epsilon)
-        for (t, k), epsilon in zip([(4, 3), (2, 5), (6, 2)], epsilons, strict=True)
-    ]
+    rng, words = np.random.default_rng(10), []
+    for (t, k), epsilon in zip([(4, 3), (2, 5), (6, 2)], epsilons, strict=True):
+        node, edge = rng.normal(scale=2.0, size=(t, k)), rng.normal(scale=2.0, size=(k, k))
+        words.append((node, edge, rng.integers(k, size=t), epsilon))
+    return words
 
 
 def _overflowing(node: np.ndarray, edge: np.ndarray, y: np.ndarray, epsilon: float) -> float:
