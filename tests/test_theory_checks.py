@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from medn_edu.theory.checks import CHECKS, Check
-from medn_edu.theory.checks.distance import apart, excess
+from medn_edu.theory.checks.check import apart, excess
 
 PAPERS = ("MEDN", "L1-M3N", "ASP")
 NAMES = [check.name for check in CHECKS]

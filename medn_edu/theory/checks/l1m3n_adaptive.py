@@ -12,8 +12,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from medn_edu.slacks import LinearSlack
-from medn_edu.theory.checks.check import Check
-from medn_edu.theory.checks.distance import apart
+from medn_edu.theory.checks.check import apart, check
 from medn_edu.theory.checks.l1m3n_programs import draw_rows, price, without_constraints
 from medn_edu.theory.l1m3n import solve_l1m3n, solve_squared_l1
 from medn_edu.theory.medn import EnumeratedProblem
@@ -40,7 +39,14 @@ def _draw_weights(rng: np.random.Generator) -> tuple[np.ndarray, float]:
     return w, float(rng.uniform(0.5, 3.0))
 
 
-def _scales(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N Eq. (4)",
+    "the best scales are in proportion to |w|",
+    sides="the formula; a general solver",
+    slip="in proportion to the squares",
+    tolerance=1e-4,
+)
+def _scales(rng: np.random.Generator, slip: bool) -> float:
     """Eq. (4) against SLSQP."""
     w, lam = _draw_weights(rng)
     size = w**2 if slip else np.abs(w)
@@ -54,14 +60,28 @@ def _in_new_variables(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray,
     return w, w / np.sqrt(lam * tau), np.sqrt(lam * tau), lam
 
 
-def _update_of_beta(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N Eqs. (6), (10)",
+    "beta = sqrt(K) |gamma| / |gamma|_2",
+    sides="the formula; scales by a general solver",
+    slip="sqrt(K) forgotten",
+    tolerance=1e-4,
+)
+def _update_of_beta(rng: np.random.Generator, slip: bool) -> float:
     """Eq. (6), which is Eq. (10)."""
     w, gamma, beta, _ = _in_new_variables(rng)
     share = np.abs(gamma) / math.sqrt(gamma @ gamma)
     return apart(share if slip else math.sqrt(len(w)) * share, beta)
 
 
-def _multiplier_of_beta(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N Eq. (9)",
+    "beta^2 = (lambda / v) gamma^2, v the multiplier of sum beta^2 = K",
+    sides="v by differences of the optimum; scales by a general solver",
+    slip="v / lambda",
+    tolerance=1e-3,
+)
+def _multiplier_of_beta(rng: np.random.Generator, slip: bool) -> float:
     """Eq. (9), its multiplier v being minus the slope of Step 2's optimum in K."""
     w, gamma, beta, lam = _in_new_variables(rng)
     K, step = len(w), 0.05
@@ -74,7 +94,14 @@ def _multiplier_of_beta(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(ratio * gamma**2, beta**2)
 
 
-def _shares(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N Eq. (11)",
+    "|w| and its shares from gamma^2",
+    sides="the formulas; scales by a general solver",
+    slip="|gamma| instead of gamma^2",
+    tolerance=1e-4,
+)
+def _shares(rng: np.random.Generator, slip: bool) -> float:
     """Eq. (11), both halves."""
     w, gamma, _, _ = _in_new_variables(rng)
     square = np.abs(gamma) if slip else gamma**2
@@ -83,7 +110,14 @@ def _shares(rng: np.random.Generator, slip: bool = False) -> float:
     return float(np.maximum(apart(left, np.abs(w)), apart(share, np.abs(w) / np.abs(w).sum())))
 
 
-def _quotients(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N Eq. (14)",
+    "gamma / beta = sign(w) |w|_1 / K",
+    sides="the formula; scales by a general solver",
+    slip="the sign forgotten",
+    tolerance=1e-4,
+)
+def _quotients(rng: np.random.Generator, slip: bool) -> float:
     """Eq. (14)."""
     w, gamma, beta, _ = _in_new_variables(rng)
     sign = 1.0 if slip else np.sign(w)
@@ -115,78 +149,31 @@ def _adaptive(problem: EnumeratedProblem, lam: float) -> tuple[float, np.ndarray
     return float(found.fun), found.x[:K]
 
 
-def _adaptive_is_squared(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N Theorem 2, proof",
+    "the adaptive M3N pays lambda / K |w|_1^2",
+    sides="P2 in weights, scales and slacks by a general solver; P4 by linear programs",
+    slip="K forgotten",
+    tolerance=1e-4,
+)
+def _adaptive_is_squared(rng: np.random.Generator, slip: bool) -> float:
     """Theorem 2 as its proof has it: P2 by SLSQP, P4 by linear programs."""
     problem, lam = draw_rows(rng), float(rng.uniform(0.5, 2.0))
     scale = lam if slip else lam / problem.n_weights
     return apart(_adaptive(problem, lam)[0], solve_squared_l1(problem, scale).value)
 
 
-def _adaptive_is_l1(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N Theorem 2",
+    "its solution is one of L1-M3N, at C' = CK / (4 lambda |w|_1)",
+    sides="P2 by a general solver, judged in P1; P1 by a linear program",
+    slip="at the same C, as printed",
+    tolerance=1e-3,
+)
+def _adaptive_is_l1(rng: np.random.Generator, slip: bool) -> float:
     """Theorem 2 as it is stated: P2's solution costs in P1 what P1's own does, at another constant."""
     problem, lam = draw_rows(rng, C=0.5), float(rng.uniform(2.0, 6.0))
     w = _adaptive(problem, lam)[1]
     other = 0.5 * problem.n_weights / (4 * lam * np.abs(w).sum())
     moved = dataclasses.replace(problem, slack=LinearSlack(0.5 if slip else other))
     return apart(without_constraints(moved, w), solve_l1m3n(moved).value)
-
-
-ADAPTIVE_CHECKS: tuple[Check, ...] = (
-    Check(
-        "L1-M3N Eq. (4)",
-        "the best scales are in proportion to |w|",
-        "the formula; a general solver",
-        "in proportion to the squares",
-        1e-4,
-        _scales,
-    ),
-    Check(
-        "L1-M3N Eqs. (6), (10)",
-        "beta = sqrt(K) |gamma| / |gamma|_2",
-        "the formula; scales by a general solver",
-        "sqrt(K) forgotten",
-        1e-4,
-        _update_of_beta,
-    ),
-    Check(
-        "L1-M3N Eq. (9)",
-        "beta^2 = (lambda / v) gamma^2, v the multiplier of sum beta^2 = K",
-        "v by differences of the optimum; scales by a general solver",
-        "v / lambda",
-        1e-3,
-        _multiplier_of_beta,
-    ),
-    Check(
-        "L1-M3N Eq. (11)",
-        "|w| and its shares from gamma^2",
-        "the formulas; scales by a general solver",
-        "|gamma| instead of gamma^2",
-        1e-4,
-        _shares,
-    ),
-    Check(
-        "L1-M3N Eq. (14)",
-        "gamma / beta = sign(w) |w|_1 / K",
-        "the formula; scales by a general solver",
-        "the sign forgotten",
-        1e-4,
-        _quotients,
-    ),
-    Check(
-        "L1-M3N Theorem 2, proof",
-        "the adaptive M3N pays lambda / K |w|_1^2",
-        "P2 in weights, scales and slacks by a general solver; P4 by linear programs",
-        "K forgotten",
-        1e-4,
-        _adaptive_is_squared,
-    ),
-    Check(
-        "L1-M3N Theorem 2",
-        "its solution is one of L1-M3N, at C' = CK / (4 lambda |w|_1)",
-        "P2 by a general solver, judged in P1; P1 by a linear program",
-        "at the same C, as printed",
-        1e-3,
-        _adaptive_is_l1,
-    ),
-)
-"""In the paper's order."""

@@ -13,8 +13,7 @@ from scipy.optimize import linprog, minimize
 
 from medn_edu.priors import GaussianPrior
 from medn_edu.slacks import LinearSlack
-from medn_edu.theory.checks.check import Check
-from medn_edu.theory.checks.distance import apart, excess
+from medn_edu.theory.checks.check import apart, check, excess
 from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
@@ -70,7 +69,14 @@ def without_constraints(problem: EnumeratedProblem, w: np.ndarray) -> float:
 # -- sparsity, §3.1 -------------------------------------------------------------------------------
 
 
-def _weights_from_multipliers(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N §3.1, stationarity",
+    "P0's solution is the sum of alpha Delta f",
+    sides="P0 by a general solver; multipliers by Newton's method on the dual",
+    slip="half the sum, as if P0 penalised the whole square",
+    tolerance=1e-4,
+)
+def _weights_from_multipliers(rng: np.random.Generator, slip: bool) -> float:
     """P0's solution by SLSQP, and the sum over D1's multipliers by Newton's method."""
     problem = draw_rows(rng)
     alpha = np.asarray(solve_dual(problem).alpha)
@@ -78,7 +84,14 @@ def _weights_from_multipliers(rng: np.random.Generator, slip: bool = False) -> f
     return apart(w, solve_primal(problem).w)
 
 
-def _complementary_slackness(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N §3.1, complementary slackness",
+    "a labelling whose margin has room to spare has multiplier 0",
+    sides="margins by a general solver; multipliers by Newton's method on the dual",
+    slip="all labellings with the same dual variable",
+    tolerance=1e-4,
+)
+def _complementary_slackness(rng: np.random.Generator, slip: bool) -> float:
     """Multipliers from the dual, margins from the primal: of each pair one is 0."""
     problem = draw_rows(rng)
     alpha, w = np.asarray(solve_dual(problem).alpha), solve_primal(problem).w
@@ -88,7 +101,14 @@ def _complementary_slackness(rng: np.random.Generator, slip: bool = False) -> fl
     return float(np.max(alpha * np.abs(spare)))
 
 
-def _strong_duality(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N P1 and its dual (MEDN Appendix A)",
+    "least cost of weights and slacks = most that dual variables earn, |eta| <= 1/2",
+    sides="two linear programs",
+    slip="|eta| <= 1, as if P1 penalised the whole norm",
+    tolerance=1e-8,
+)
+def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
     """Two linear programs, one in weights and slacks, one in the dual variables."""
     problem = draw_rows(rng)
     wrong, N = problem.losses > 0, problem.n_samples
@@ -103,7 +123,14 @@ def _strong_duality(rng: np.random.Generator, slip: bool = False) -> float:
 # -- reformulations and sub-gradients, §4.2 -------------------------------------------------------
 
 
-def _hinge_form(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N Eq. (2)",
+    "the slacks of P1 are the hinge loss, NC times its mean",
+    sides="a linear program in the slacks; the formula",
+    slip="N forgotten",
+    tolerance=1e-8,
+)
+def _hinge_form(rng: np.random.Generator, slip: bool) -> float:
     """P1 with the weights held fixed is a linear program in the slacks; Eq. (2) has them eliminated."""
     problem, w = draw_rows(rng), rng.normal(size=4)
     member = (problem.sample[:, None] == np.arange(problem.n_samples)).astype(float)
@@ -116,7 +143,14 @@ def _hinge_form(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(norm + factor * _hinge(problem, w), norm + float(program.fun))
 
 
-def _same_as_in_the_ball(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N P1 and P1'",
+    "with the radius of P1's solution P1' has the same solution",
+    sides="two linear programs",
+    slip="its length in the L2 norm as radius",
+    tolerance=1e-8,
+)
+def _same_as_in_the_ball(rng: np.random.Generator, slip: bool) -> float:
     """P1's optimum, and P1' with the radius of P1's solution, whose cost of weights is added."""
     problem = draw_rows(rng)
     solution = solve_l1m3n(problem)
@@ -124,7 +158,14 @@ def _same_as_in_the_ball(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(radius / 2 + solve_l1_ball(problem, radius).value, solution.value)
 
 
-def _sub_gradient(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N Definition 1",
+    "f(y*) - f(y^i) is a sub-gradient of the hinge loss",
+    sides="the line; the loss at 200 other points",
+    slip="the sign turned",
+    tolerance=1e-9,
+)
+def _sub_gradient(rng: np.random.Generator, slip: bool) -> float:
     """The line through a point with the sub-gradient's slope is nowhere above the hinge loss."""
     problem, w = draw_rows(rng), rng.normal(size=4)
     short = (problem.losses - problem.differences @ w).reshape(-1, 1 + _WRONG)
@@ -135,7 +176,14 @@ def _sub_gradient(rng: np.random.Generator, slip: bool = False) -> float:
     return excess(line, [_hinge(problem, other) for other in others])
 
 
-def _nearest_in_l1_ball(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N Eq. (3), L1 ball",
+    "the nearest point is a soft threshold",
+    sides="sorting; a general solver",
+    slip="nearest in the L1 norm, as printed",
+    tolerance=1e-5,
+)
+def _nearest_in_l1_ball(rng: np.random.Generator, slip: bool) -> float:
     """The sorted threshold against SLSQP, in the positive and negative parts of the weights."""
     v, n = rng.normal(size=5) * 2, 5
     radius = 0.4 * np.abs(v).sum()
@@ -168,7 +216,14 @@ def _nearest_by_l1(v: np.ndarray, radius: float) -> np.ndarray:
     return np.asarray(linprog(cost, rows, right, bounds=[(None, None)] * (3 * n)).x[:n])
 
 
-def _nearest_in_l2_ball(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "L1-M3N Fig. 1, L2 ball",
+    "the nearest point is the point itself, scaled",
+    sides="the formula; a general solver",
+    slip="a threshold instead of a factor",
+    tolerance=1e-5,
+)
+def _nearest_in_l2_ball(rng: np.random.Generator, slip: bool) -> float:
     """One factor for all weights, against SLSQP with the ball as a constraint."""
     v = rng.normal(size=5) * 2
     radius = 0.4 * float(np.linalg.norm(v))
@@ -185,72 +240,3 @@ def _nearest_in_l2_ball(rng: np.random.Generator, slip: bool = False) -> float:
         options={"ftol": 1e-15, "maxiter": 500},
     )
     return apart((project_l1_ball if slip else project_l2_ball)(v, radius), found.x)
-
-
-PROGRAM_CHECKS: tuple[Check, ...] = (
-    Check(
-        "L1-M3N §3.1, stationarity",
-        "P0's solution is the sum of alpha Delta f",
-        "P0 by a general solver; multipliers by Newton's method on the dual",
-        "half the sum, as if P0 penalised the whole square",
-        1e-4,
-        _weights_from_multipliers,
-    ),
-    Check(
-        "L1-M3N §3.1, complementary slackness",
-        "a labelling whose margin has room to spare has multiplier 0",
-        "margins by a general solver; multipliers by Newton's method on the dual",
-        "all labellings with the same dual variable",
-        1e-4,
-        _complementary_slackness,
-    ),
-    Check(
-        "L1-M3N P1 and its dual (MEDN Appendix A)",
-        "least cost of weights and slacks = most that dual variables earn, |eta| <= 1/2",
-        "two linear programs",
-        "|eta| <= 1, as if P1 penalised the whole norm",
-        1e-8,
-        _strong_duality,
-    ),
-    Check(
-        "L1-M3N Eq. (2)",
-        "the slacks of P1 are the hinge loss, NC times its mean",
-        "a linear program in the slacks; the formula",
-        "N forgotten",
-        1e-8,
-        _hinge_form,
-    ),
-    Check(
-        "L1-M3N P1 and P1'",
-        "with the radius of P1's solution P1' has the same solution",
-        "two linear programs",
-        "its length in the L2 norm as radius",
-        1e-8,
-        _same_as_in_the_ball,
-    ),
-    Check(
-        "L1-M3N Definition 1",
-        "f(y*) - f(y^i) is a sub-gradient of the hinge loss",
-        "the line; the loss at 200 other points",
-        "the sign turned",
-        1e-9,
-        _sub_gradient,
-    ),
-    Check(
-        "L1-M3N Eq. (3), L1 ball",
-        "the nearest point is a soft threshold",
-        "sorting; a general solver",
-        "nearest in the L1 norm, as printed",
-        1e-5,
-        _nearest_in_l1_ball,
-    ),
-    Check(
-        "L1-M3N Fig. 1, L2 ball",
-        "the nearest point is the point itself, scaled",
-        "the formula; a general solver",
-        "a threshold instead of a factor",
-        1e-5,
-        _nearest_in_l2_ball,
-    ),
-)
-"""In the paper's order."""

@@ -10,8 +10,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp, softmax
 
 from medn_edu.slacks import ExponentialSlack, LinearSlack
-from medn_edu.theory.checks.check import Check
-from medn_edu.theory.checks.distance import apart, excess
+from medn_edu.theory.checks.check import apart, check, excess
 from medn_edu.theory.checks.medn_instances import (
     discrete_prior,
     draw_prior,
@@ -21,10 +20,17 @@ from medn_edu.theory.checks.medn_instances import (
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
 
-# -- Definition 1 -------------------------------------------------------------------------------
+# -- Definition 1 ---------------------------------------------------------------------------------
 
 
-def _strong_duality(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Definition 1",
+    "the minimum of P1 is the maximum of D1, whatever prior and slack",
+    sides="SLSQP over means and slacks; Newton's method with a barrier over all dual variables",
+    slip="D1 without U*",
+    tolerance=1e-8,
+)
+def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
     """P1 by a general solver, D1 by Newton's method; one prior, all slacks."""
     prior, worst = draw_prior(rng), 0.0
     for slack in draw_slacks(rng):
@@ -38,7 +44,14 @@ def _strong_duality(rng: np.random.Generator, slip: bool = False) -> float:
     return float(worst)
 
 
-def _weak_duality(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Definition 1, weak duality",
+    "no value of D1 exceeds one of P1",
+    sides="random dual variables; random posterior means with their best slacks",
+    slip="the slacks are not paid for",
+    tolerance=1e-12,
+)
+def _weak_duality(rng: np.random.Generator, slip: bool) -> float:
     """Any dual variables that D1 allows, any mean that P1 allows."""
     prior = draw_prior(rng)
     problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
@@ -54,7 +67,7 @@ def _weak_duality(rng: np.random.Generator, slip: bool = False) -> float:
     return float(np.max(found))
 
 
-# -- Theorem 2 ----------------------------------------------------------------------------------
+# -- Theorem 2 ------------------------------------------------------------------------------------
 
 
 def _on_a_grid(
@@ -67,7 +80,14 @@ def _on_a_grid(
     return problem, points, np.outer(mass, mass).ravel()
 
 
-def _tilted_prior(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Theorem 2",
+    "p(w) = p0(w) exp(w'η − Σ α Δℓ) / Z(α), where α solves D1",
+    sides="SLSQP over the 25 probabilities of a gridded prior; the prior tilted by D1's η",
+    slip="the prior is left out of the tilted density",
+    tolerance=1e-5,
+)
+def _tilted_prior(rng: np.random.Generator, slip: bool) -> float:
     """All 25 probabilities by a general solver, and the prior tilted by D1's eta."""
     C = rng.uniform(0.5, 2.0)
     problem, points, prior_mass = _on_a_grid(rng, C)
@@ -104,7 +124,14 @@ def _best_distribution(
     return result.x[:n]
 
 
-def _log_z(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Theorem 2, log Z",
+    "log Z is the conjugate of the divergence: max over p of <g> − KL(p‖p0)",
+    sides="BFGS over 12 probabilities; a sum of exponentials",
+    slip="KL(p0‖p) for KL(p‖p0)",
+    tolerance=1e-12,
+)
+def _log_z(rng: np.random.Generator, slip: bool) -> float:
     """The largest <g>_p - KL(p || p0), by climbing over p, and log Z, a sum."""
     n = 12
     g, prior_mass = rng.normal(size=n), rng.dirichlet(np.full(n, 2.0))
@@ -122,20 +149,17 @@ def _log_z(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(-best.fun, logsumexp(g, b=prior_mass))
 
 
-def _dual_sparsity(rng: np.random.Generator, slip: bool = False) -> float:
-    """Constraints hold on average, which dual variables on the worst of them make exact (KKT)."""
-    prior = draw_prior(rng)
-    problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
-    primal, alpha = solve_primal(problem), np.asarray(solve_dual(problem).alpha)
-    losses = np.zeros_like(problem.losses) if slip else problem.losses
-    room = problem.differences @ primal.w - losses + problem.xi(primal.w)[problem.sample]
-    return abs(float(alpha @ room)) / primal.value
+# -- slacks ---------------------------------------------------------------------------------------
 
 
-# -- slacks -------------------------------------------------------------------------------------
-
-
-def _conjugate_slacks(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Theorem 2, U*",
+    "U* = sup of sξ − U(ξ): 0 for s ≤ C; s²/2C; −log(1 − s/c)",
+    sides="search over slacks; the formulas of the three slacks",
+    slip="a factor of 2, as in s²/C for s²/2C",
+    tolerance=1e-8,
+)
+def _conjugate_slacks(rng: np.random.Generator, slip: bool) -> float:
     """U* by its definition, a maximum over slacks, and by its formulas."""
     found = []
     for slack in draw_slacks(rng):
@@ -151,7 +175,14 @@ def _conjugate_slacks(rng: np.random.Generator, slip: bool = False) -> float:
     return float(np.max(found))
 
 
-def _random_slacks(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN §3.1, random slacks",
+    "with random slacks U is a divergence, cξ − 1 − log cξ, and U* a log normaliser",
+    sides="quadrature over exponential distributions; the formulas",
+    slip="the sign of the log normaliser",
+    tolerance=1e-12,
+)
+def _random_slacks(rng: np.random.Generator, slip: bool) -> float:
     """U a divergence and U* a log normaliser, both by quadrature, and their formulas."""
     c = rng.uniform(0.5, 2.0)
     slack, mean, s = ExponentialSlack(c), rng.uniform(1.5, 5.0) / c, c * rng.uniform(0.1, 0.9)
@@ -168,62 +199,21 @@ def _random_slacks(rng: np.random.Generator, slip: bool = False) -> float:
     )
 
 
-DUALITY_CHECKS: tuple[Check, ...] = (
-    Check(
-        "MEDN Definition 1",
-        "the minimum of P1 is the maximum of D1, whatever prior and slack",
-        "SLSQP over means and slacks; Newton's method with a barrier over all dual variables",
-        "D1 without U*",
-        1e-8,
-        _strong_duality,
-    ),
-    Check(
-        "MEDN Definition 1, weak duality",
-        "no value of D1 exceeds one of P1",
-        "random dual variables; random posterior means with their best slacks",
-        "the slacks are not paid for",
-        1e-12,
-        _weak_duality,
-    ),
-    Check(
-        "MEDN Theorem 2",
-        "p(w) = p0(w) exp(w'η − Σ α Δℓ) / Z(α), where α solves D1",
-        "SLSQP over the 25 probabilities of a gridded prior; the prior tilted by D1's η",
-        "the prior is left out of the tilted density",
-        1e-5,
-        _tilted_prior,
-    ),
-    Check(
-        "MEDN Theorem 2, log Z",
-        "log Z is the conjugate of the divergence: max over p of <g> − KL(p‖p0)",
-        "BFGS over 12 probabilities; a sum of exponentials",
-        "KL(p0‖p) for KL(p‖p0)",
-        1e-12,
-        _log_z,
-    ),
-    Check(
-        "MEDN Theorem 2, U*",
-        "U* = sup of sξ − U(ξ): 0 for s ≤ C; s²/2C; −log(1 − s/c)",
-        "search over slacks; the formulas of the three slacks",
-        "a factor of 2, as in s²/C for s²/2C",
-        1e-8,
-        _conjugate_slacks,
-    ),
-    Check(
-        "MEDN §3.1, random slacks",
-        "with random slacks U is a divergence, cξ − 1 − log cξ, and U* a log normaliser",
-        "quadrature over exponential distributions; the formulas",
-        "the sign of the log normaliser",
-        1e-12,
-        _random_slacks,
-    ),
-    Check(
-        "MEDN §3.1, dual sparsity",
-        "α_i(y) > 0 only where the constraint on the mean is active (KKT)",
-        "α of D1 by Newton's method; room in P1's constraints, solved by SLSQP",
-        "room without Δℓ",
-        1e-8,
-        _dual_sparsity,
-    ),
+# -- dual sparsity --------------------------------------------------------------------------------
+
+
+@check(
+    "MEDN §3.1, dual sparsity",
+    "α_i(y) > 0 only where the constraint on the mean is active (KKT)",
+    sides="α of D1 by Newton's method; room in P1's constraints, solved by SLSQP",
+    slip="room without Δℓ",
+    tolerance=1e-8,
 )
-"""The checks, in the paper's order."""
+def _dual_sparsity(rng: np.random.Generator, slip: bool) -> float:
+    """Constraints hold on average, which dual variables on the worst of them make exact (KKT)."""
+    prior = draw_prior(rng)
+    problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
+    primal, alpha = solve_primal(problem), np.asarray(solve_dual(problem).alpha)
+    losses = np.zeros_like(problem.losses) if slip else problem.losses
+    room = problem.differences @ primal.w - losses + problem.xi(primal.w)[problem.sample]
+    return abs(float(alpha @ room)) / primal.value

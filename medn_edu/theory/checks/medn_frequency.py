@@ -17,8 +17,7 @@ from scipy.stats import binom
 
 from medn_edu.priors import TwoPointPrior
 from medn_edu.theory.bounds import Terms
-from medn_edu.theory.checks.check import Check
-from medn_edu.theory.checks.distance import excess
+from medn_edu.theory.checks.check import check, excess
 
 _DELTA = 0.05
 _MEANS = np.tanh(np.linspace(-4, 4, 25))  # of the weight, under the posteriors
@@ -35,7 +34,14 @@ def _misled(errors: np.ndarray, bounds: np.ndarray, chances: np.ndarray) -> floa
     return float(chances[np.any(errors[:, None] > bounds, axis=0)].sum())
 
 
-def _mcallester(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Eq. (17)",
+    "with probability 1 − δ, for all p, <Pr_Q> ≤ <Pr_D> + √((KL + ln N + ln 1/δ + 2)/(2N − 1))",
+    sides="binomial chances of all samples on which any of 25 posteriors breaks the bound; δ",
+    slip="the root is left out",
+    tolerance=1e-12,
+)
+def _mcallester(rng: np.random.Generator, slip: bool) -> float:
     """Eq. (17) for one draw: the Gibbs predictor, which errs with the sign's chance."""
     n, q, chances = _draw_world(rng)
     up, seen = (1 + _MEANS) / 2, np.arange(n + 1) / n
@@ -47,7 +53,14 @@ def _mcallester(rng: np.random.Generator, slip: bool = False) -> float:
     return excess(_misled(errors, observed + (0 if slip else root), chances), _DELTA)
 
 
-def _theorem_8(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Theorem 8",
+    "with probability 1 − δ, for all p and γ, the error of h is below the bound with its constants",
+    sides="binomial chances of all samples on which any of 24 posteriors breaks the bound; δ",
+    slip="the root is left out",
+    tolerance=1e-12,
+)
+def _theorem_8(rng: np.random.Generator, slip: bool) -> float:
     """The averaging predictor: right or wrong by the sign of the mean, with a margin of twice that."""
     n, q, chances = _draw_world(rng)
     seen = np.arange(n + 1) / n
@@ -68,24 +81,3 @@ def _bounds(mean: float, seen: np.ndarray, n: int, slip: bool) -> np.ndarray:
     divergence = float(TwoPointPrior().kl(np.array(mean)))
     terms = Terms(n, loss, 2 * abs(mean) * (1 - 1e-12), math.log(2), divergence, _DELTA)
     return terms.value(np.maximum(terms.best_m(), 1))
-
-
-FREQUENCY_CHECKS: tuple[Check, ...] = (
-    Check(
-        "MEDN Eq. (17)",
-        "with probability 1 − δ, for all p, <Pr_Q> ≤ <Pr_D> + √((KL + ln N + ln 1/δ + 2)/(2N − 1))",
-        "binomial chances of all samples on which any of 25 posteriors breaks the bound; δ",
-        "the root is left out",
-        1e-12,
-        _mcallester,
-    ),
-    Check(
-        "MEDN Theorem 8",
-        "with probability 1 − δ, for all p and γ, the error of h is below the bound with its constants",
-        "binomial chances of all samples on which any of 24 posteriors breaks the bound; δ",
-        "the root is left out",
-        1e-12,
-        _theorem_8,
-    ),
-)
-"""The checks, in the proof's order."""

@@ -10,8 +10,7 @@ from scipy.stats import norm
 
 from medn_edu.priors import GaussianPrior
 from medn_edu.slacks import LinearSlack
-from medn_edu.theory.checks.check import Check
-from medn_edu.theory.checks.distance import apart
+from medn_edu.theory.checks.check import apart, check
 from medn_edu.theory.checks.medn_instances import (
     best_dual,
     draw_problem,
@@ -20,7 +19,14 @@ from medn_edu.theory.checks.medn_instances import (
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
 
 
-def _posterior(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Theorem 3",
+    "with p0 = N(0, I) the posterior is N(μ, I), where μ = Σ α Δf",
+    sides="the tilted density with Z by quadrature; the normal density",
+    slip="exp(−w²) for exp(−w²/2)",
+    tolerance=1e-12,
+)
+def _posterior(rng: np.random.Generator, slip: bool) -> float:
     """The tilted density with a normaliser by quadrature, and the density of N(mu, I)."""
     C = rng.uniform(0.5, 2.0)
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C), weights=[0, 3])
@@ -37,7 +43,14 @@ def _posterior(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(tilted, norm.pdf(w, loc=mu).prod(axis=1))
 
 
-def _dual_of_m3n(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Theorem 3, dual",
+    "α solves the dual of M3N, max Σ α Δℓ − ‖Σ α Δf‖²/2, and μ is M3N's w",
+    sides="SLSQP on the dual variables; SLSQP on P1's means, the divergence by bisection",
+    slip="all of C on wrong labellings, as printed",
+    tolerance=1e-6,
+)
+def _dual_of_m3n(rng: np.random.Generator, slip: bool) -> float:
     """M3N's quadratic program by SLSQP, and P1 by way of Legendre's transform."""
     C = rng.uniform(2.0, 5.0)
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C))
@@ -46,7 +59,14 @@ def _dual_of_m3n(rng: np.random.Generator, slip: bool = False) -> float:
     return max(apart(value, primal.value), apart(eta, primal.w))
 
 
-def _prediction(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Theorem 3, prediction",
+    "averaged scores are those of M3N's weights, so h1 and h0 predict the same",
+    sides="quadrature over the tilted prior; SLSQP on P0",
+    slip="averages over the prior",
+    tolerance=1e-6,
+)
+def _prediction(rng: np.random.Generator, slip: bool) -> float:
     """Scores averaged over the posterior by quadrature, and scores of M3N's weights."""
     C = rng.uniform(0.5, 2.0)
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C), weights=[0, 3])
@@ -59,47 +79,17 @@ def _prediction(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(f @ mean, f @ w)
 
 
-def _corollary_4(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Corollary 4",
+    "the posterior mean minimises ‖μ‖²/2 + C Σ ξ under the margin constraints",
+    sides="SLSQP on the printed primal; Newton's method on D1",
+    slip="‖μ‖² for ‖μ‖²/2",
+    tolerance=1e-5,
+)
+def _corollary_4(rng: np.random.Generator, slip: bool) -> float:
     """P0 by SLSQP, and the posterior mean by D1's dual variables."""
     C, half = rng.uniform(0.5, 2.0), 1.0 if slip else 0.5
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C))
     value, mu = least_under_margins(problem, C, lambda mu: half * mu @ mu, lambda mu: 2 * half * mu)
     dual = solve_dual(problem)
     return max(apart(value, dual.value), apart(mu, dual.w))
-
-
-GAUSSIAN_CHECKS: tuple[Check, ...] = (
-    Check(
-        "MEDN Theorem 3",
-        "with p0 = N(0, I) the posterior is N(μ, I), where μ = Σ α Δf",
-        "the tilted density with Z by quadrature; the normal density",
-        "exp(−w²) for exp(−w²/2)",
-        1e-12,
-        _posterior,
-    ),
-    Check(
-        "MEDN Theorem 3, dual",
-        "α solves the dual of M3N, max Σ α Δℓ − ‖Σ α Δf‖²/2, and μ is M3N's w",
-        "SLSQP on the dual variables; SLSQP on P1's means, the divergence by bisection",
-        "all of C on wrong labellings, as printed",
-        1e-6,
-        _dual_of_m3n,
-    ),
-    Check(
-        "MEDN Theorem 3, prediction",
-        "averaged scores are those of M3N's weights, so h1 and h0 predict the same",
-        "quadrature over the tilted prior; SLSQP on P0",
-        "averages over the prior",
-        1e-6,
-        _prediction,
-    ),
-    Check(
-        "MEDN Corollary 4",
-        "the posterior mean minimises ‖μ‖²/2 + C Σ ξ under the margin constraints",
-        "SLSQP on the printed primal; Newton's method on D1",
-        "‖μ‖² for ‖μ‖²/2",
-        1e-5,
-        _corollary_4,
-    ),
-)
-"""The checks, in the paper's order."""

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medn_edu.theory.checks.check import Check
-from medn_edu.theory.checks.distance import apart, excess
+from medn_edu.theory.checks.check import apart, check, excess
 
 _LABELS = 3  # of a sample; the first is the right one
 
@@ -75,10 +74,23 @@ def _margin(scores: np.ndarray) -> np.ndarray:
     return scores[..., 0] - scores[..., 1:].max(axis=-1)
 
 
-# -- one committee ------------------------------------------------------------------------------
+def _chances_of_margins(committee: _Committee, m: int, thresholds: np.ndarray) -> np.ndarray:
+    """Return the chance that a committee's margin is at most each threshold."""
+    f, chance = committee.law(m)
+    return (_margin(f) <= thresholds[:, None]) @ chance
 
 
-def _mean_vote(rng: np.random.Generator, slip: bool = False) -> float:
+# -- a committee and its mean ---------------------------------------------------------------------
+
+
+@check(
+    "MEDN B.5, mean vote",
+    "votes g have mean h(x, y) = <F(x, y; w)>",
+    sides="chances of the eight patterns of votes, over 16 weight vectors; averaged scores",
+    slip="votes are 0 and c, not −c and c",
+    tolerance=1e-12,
+)
+def _mean_vote(rng: np.random.Generator, slip: bool) -> float:
     """Votes averaged over their eight patterns, and scores averaged over the posterior."""
     [committee] = _draw_committees(rng)
     patterns = committee.patterns()
@@ -87,14 +99,28 @@ def _mean_vote(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(votes, committee.h)
 
 
-def _mean_committee(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN B.5, mean committee",
+    "committees f have mean h",
+    sides="the law of m votes by an m-fold convolution; averaged scores",
+    slip="only the sign of f counts",
+    tolerance=1e-12,
+)
+def _mean_committee(rng: np.random.Generator, slip: bool) -> float:
     """Committees averaged over their law, and the averaging predictor."""
     [committee] = _draw_committees(rng)
     f, chance = committee.law(m=int(rng.integers(2, 9)))
     return apart(chance @ (f > 0) if slip else chance @ f, committee.h)
 
 
-def _hoeffding(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN B.5, Hoeffding",
+    "Pr[f − h > ξ] ≤ exp(−mξ²/2c²)",
+    sides="the exact law of f; the bound",
+    slip="the range of a vote taken for c, not 2c",
+    tolerance=1e-12,
+)
+def _hoeffding(rng: np.random.Generator, slip: bool) -> float:
     """The chance that f exceeds h, added up, and its bound."""
     [committee] = _draw_committees(rng)
     m = int(rng.integers(5, 16))
@@ -104,7 +130,14 @@ def _hoeffding(rng: np.random.Generator, slip: bool = False) -> float:
     return excess(tail, np.exp(-m * xi**2 / ((0.5 if slip else 2) * committee.c**2)))
 
 
-def _difference(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Eq. (15)",
+    "Pr[f(y) − f(y') − M(h) > γ/2] ≤ exp(−mγ²/32c²)",
+    sides="the exact law of both scores of f; the bound",
+    slip="the range of a difference taken for c, not 4c",
+    tolerance=1e-12,
+)
+def _difference(rng: np.random.Generator, slip: bool) -> float:
     """The chance that a difference of f exceeds that of h by gamma / 2, and its bound."""
     [committee] = _draw_committees(rng)
     m, rival = int(rng.integers(5, 16)), 1 + int(np.argmax(committee.h[1:]))
@@ -115,21 +148,17 @@ def _difference(rng: np.random.Generator, slip: bool = False) -> float:
     return excess(tail, np.exp(-m * gamma**2 / ((2 if slip else 32) * committee.c**2)))
 
 
-def _any_difference(rng: np.random.Generator, slip: bool = False) -> float:
-    """The chance that f's margin is at most gamma / 2 though h's is above gamma, and its bound."""
-    while _margin((committee := _draw_committees(rng)[0]).h) <= 0.02 * committee.c:
-        pass
-    m, largest = int(rng.integers(5, 16)), 4 * committee.c if slip else _margin(committee.h)
-    f, chance = committee.law(m)
-    gamma = np.linspace(0.01, 0.999, 50) * largest
-    short = [chance @ (_margin(f) <= g / 2) for g in gamma]
-    return excess(short, (_LABELS - 1) * np.exp(-m * gamma**2 / (32 * committee.c**2)))
+# -- errors and margins of h and of committees ----------------------------------------------------
 
 
-# -- many samples -------------------------------------------------------------------------------
-
-
-def _errors_of_h(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Eq. (16)",
+    "Pr[M(h) ≤ 0] ≤ <Pr[M(f) ≤ γ/2]> + exp(−mγ²/32c²)",
+    sides="margins of h on six samples; the exact law of f on each",
+    slip="the exponential term is left out",
+    tolerance=1e-12,
+)
+def _errors_of_h(rng: np.random.Generator, slip: bool) -> float:
     """How often h errs, and how often committees have small margins, with the bound on the rest."""
     found = []
     for _ in range(5):
@@ -143,7 +172,31 @@ def _errors_of_h(rng: np.random.Generator, slip: bool = False) -> float:
     return max(found)
 
 
-def _margins_of_committees(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN B.5, KL of committees",
+    "KL(p^m‖p0^m) = m KL(p‖p0), for the m draws that make a committee",
+    sides="a sum over all draws; m times the divergence of one",
+    slip="m is left out",
+    tolerance=1e-12,
+)
+def _divergence_of_draws(rng: np.random.Generator, slip: bool) -> float:
+    """The divergence of m draws, summed over all of them, and m times that of one."""
+    m, p, p0 = int(rng.integers(2, 5)), *rng.dirichlet(np.full(5, 2.0), size=2)
+    kl = 0.0
+    for draws in itertools.product(range(5), repeat=m):
+        chosen = list(draws)
+        kl += p[chosen].prod() * math.log(p[chosen].prod() / p0[chosen].prod())
+    return apart((1 if slip else m) * float(p @ np.log(p / p0)), kl)
+
+
+@check(
+    "MEDN Eq. (18)",
+    "<Pr[M(f) ≤ γ/2]> ≤ Pr[M(h) ≤ γ] + (|Y| − 1) exp(−mγ²/32c²)",
+    sides="the exact law of f on six samples; margins of h",
+    slip="the exponential term is left out",
+    tolerance=1e-12,
+)
+def _margins_of_committees(rng: np.random.Generator, slip: bool) -> float:
     """How often committees have small margins, and how often h has, with the bound on the rest."""
     found = []
     for _ in range(5):
@@ -157,26 +210,35 @@ def _margins_of_committees(rng: np.random.Generator, slip: bool = False) -> floa
     return max(found)
 
 
-def _chances_of_margins(committee: _Committee, m: int, thresholds: np.ndarray) -> np.ndarray:
-    """Return the chance that a committee's margin is at most each threshold."""
+@check(
+    "MEDN Eq. (19)",
+    "where M(h) > γ, Pr[M(f) ≤ γ/2] ≤ (|Y| − 1) exp(−mγ²/32c²)",
+    sides="the exact joint law of three scores of f; the bound",
+    slip="whatever M(h)",
+    tolerance=1e-12,
+)
+def _any_difference(rng: np.random.Generator, slip: bool) -> float:
+    """The chance that f's margin is at most gamma / 2 though h's is above gamma, and its bound."""
+    while _margin((committee := _draw_committees(rng)[0]).h) <= 0.02 * committee.c:
+        pass
+    m, largest = int(rng.integers(5, 16)), 4 * committee.c if slip else _margin(committee.h)
     f, chance = committee.law(m)
-    return (_margin(f) <= thresholds[:, None]) @ chance
+    gamma = np.linspace(0.01, 0.999, 50) * largest
+    short = [chance @ (_margin(f) <= g / 2) for g in gamma]
+    return excess(short, (_LABELS - 1) * np.exp(-m * gamma**2 / (32 * committee.c**2)))
 
 
-# -- divergence, number of events, constants ----------------------------------------------------
+# -- number of events, constants ------------------------------------------------------------------
 
 
-def _divergence_of_draws(rng: np.random.Generator, slip: bool = False) -> float:
-    """The divergence of m draws, summed over all of them, and m times that of one."""
-    m, p, p0 = int(rng.integers(2, 5)), *rng.dirichlet(np.full(5, 2.0), size=2)
-    kl = 0.0
-    for draws in itertools.product(range(5), repeat=m):
-        chosen = list(draws)
-        kl += p[chosen].prod() * math.log(p[chosen].prod() / p0[chosen].prod())
-    return apart((1 if slip else m) * float(p @ np.log(p / p0)), kl)
-
-
-def _number_of_events(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN B.5, number of events",
+    "over all γ > 0 there are m + 1 events M(f) ≤ γ/2",
+    sides="distinct sets of scores on a fine grid of γ; m + 1",
+    slip="over all γ",
+    tolerance=1e-12,
+)
+def _number_of_events(rng: np.random.Generator, slip: bool) -> float:
     """Distinct sets of committees whose margin is at most gamma / 2, over all gamma; m + 1."""
     m, c = int(rng.integers(2, 12)), rng.uniform(0.5, 2.0)
     votes = (2 * np.arange(m + 1) - m) * c / m
@@ -186,7 +248,14 @@ def _number_of_events(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(len(np.unique(events, axis=0)), m + 1)
 
 
-def _shares_of_delta(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN B.5, shares of δ",
+    "Σ δ_m,k = δ, where δ_m,k = δ/(m(m + 1)²) and there are m + 1 events",
+    sides="partial sums, extrapolated; δ",
+    slip="m events",
+    tolerance=1e-12,
+)
+def _shares_of_delta(rng: np.random.Generator, slip: bool) -> float:
     """The sum of all delta_{m,k}, its tail by Richardson's extrapolation, and delta."""
     delta = rng.uniform(0.01, 0.5)
 
@@ -203,14 +272,28 @@ def _shares_of_delta(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(table[-1], delta)
 
 
-def _logarithm_of_delta(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN B.5, logarithm of δ",
+    "ln(m(m + 1)²/δ) ≤ 3 ln((m + 1)/δ)",
+    sides="the first logarithm at 200 random m and δ; the second",
+    slip="2 for 3",
+    tolerance=1e-12,
+)
+def _logarithm_of_delta(rng: np.random.Generator, slip: bool) -> float:
     """The logarithm in the bound, and three times that in the theorem."""
     m, delta = np.floor(10 ** rng.uniform(0, 7, 200)), 10 ** rng.uniform(-6, -0.01, 200)
     exact = np.log(m) + 2 * np.log(m + 1) - np.log(delta)
     return excess(exact, (2 if slip else 3) * np.log((m + 1) / delta), size=float(exact.max()))
 
 
-def _size_of_the_committee(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "MEDN Theorem 8, m",
+    "with m = ⌈16c²γ⁻² ln(N|Y|²/(KL + 1))⌉, |Y| exp(−mγ²/32c²) ≤ √((KL + 1)/N)",
+    sides="logarithms of the first term at 200 random sizes; those of the second",
+    slip="8 for 16",
+    tolerance=1e-12,
+)
+def _size_of_the_committee(rng: np.random.Generator, slip: bool) -> float:
     """Logarithms of the exponential term with the theorem's m, and of sqrt((KL + 1) / N)."""
     n, log_labels = 10 ** rng.uniform(3, 9, 200), rng.uniform(0.7, 30.0, 200)
     ratio = 10 ** rng.uniform(-1.3, 0.3, 200)  # gamma / c
@@ -218,104 +301,3 @@ def _size_of_the_committee(rng: np.random.Generator, slip: bool = False) -> floa
     factor = 8 if slip else 16
     m = np.ceil(factor / ratio**2 * (np.log(n) + 2 * log_labels - np.log(kl + 1)))
     return excess(log_labels - m * ratio**2 / 32, np.log((kl + 1) / n) / 2, size=10.0)
-
-
-PAC_BAYES_CHECKS: tuple[Check, ...] = (
-    Check(
-        "MEDN B.5, mean vote",
-        "votes g have mean h(x, y) = <F(x, y; w)>",
-        "chances of the eight patterns of votes, over 16 weight vectors; averaged scores",
-        "votes are 0 and c, not −c and c",
-        1e-12,
-        _mean_vote,
-    ),
-    Check(
-        "MEDN B.5, mean committee",
-        "committees f have mean h",
-        "the law of m votes by an m-fold convolution; averaged scores",
-        "only the sign of f counts",
-        1e-12,
-        _mean_committee,
-    ),
-    Check(
-        "MEDN B.5, Hoeffding",
-        "Pr[f − h > ξ] ≤ exp(−mξ²/2c²)",
-        "the exact law of f; the bound",
-        "the range of a vote taken for c, not 2c",
-        1e-12,
-        _hoeffding,
-    ),
-    Check(
-        "MEDN Eq. (15)",
-        "Pr[f(y) − f(y') − M(h) > γ/2] ≤ exp(−mγ²/32c²)",
-        "the exact law of both scores of f; the bound",
-        "the range of a difference taken for c, not 4c",
-        1e-12,
-        _difference,
-    ),
-    Check(
-        "MEDN Eq. (16)",
-        "Pr[M(h) ≤ 0] ≤ <Pr[M(f) ≤ γ/2]> + exp(−mγ²/32c²)",
-        "margins of h on six samples; the exact law of f on each",
-        "the exponential term is left out",
-        1e-12,
-        _errors_of_h,
-    ),
-    Check(
-        "MEDN B.5, KL of committees",
-        "KL(p^m‖p0^m) = m KL(p‖p0), for the m draws that make a committee",
-        "a sum over all draws; m times the divergence of one",
-        "m is left out",
-        1e-12,
-        _divergence_of_draws,
-    ),
-    Check(
-        "MEDN Eq. (18)",
-        "<Pr[M(f) ≤ γ/2]> ≤ Pr[M(h) ≤ γ] + (|Y| − 1) exp(−mγ²/32c²)",
-        "the exact law of f on six samples; margins of h",
-        "the exponential term is left out",
-        1e-12,
-        _margins_of_committees,
-    ),
-    Check(
-        "MEDN Eq. (19)",
-        "where M(h) > γ, Pr[M(f) ≤ γ/2] ≤ (|Y| − 1) exp(−mγ²/32c²)",
-        "the exact joint law of three scores of f; the bound",
-        "whatever M(h)",
-        1e-12,
-        _any_difference,
-    ),
-    Check(
-        "MEDN B.5, number of events",
-        "over all γ > 0 there are m + 1 events M(f) ≤ γ/2",
-        "distinct sets of scores on a fine grid of γ; m + 1",
-        "over all γ",
-        1e-12,
-        _number_of_events,
-    ),
-    Check(
-        "MEDN B.5, shares of δ",
-        "Σ δ_m,k = δ, where δ_m,k = δ/(m(m + 1)²) and there are m + 1 events",
-        "partial sums, extrapolated; δ",
-        "m events",
-        1e-12,
-        _shares_of_delta,
-    ),
-    Check(
-        "MEDN B.5, logarithm of δ",
-        "ln(m(m + 1)²/δ) ≤ 3 ln((m + 1)/δ)",
-        "the first logarithm at 200 random m and δ; the second",
-        "2 for 3",
-        1e-12,
-        _logarithm_of_delta,
-    ),
-    Check(
-        "MEDN Theorem 8, m",
-        "with m = ⌈16c²γ⁻² ln(N|Y|²/(KL + 1))⌉, |Y| exp(−mγ²/32c²) ≤ √((KL + 1)/N)",
-        "logarithms of the first term at 200 random sizes; those of the second",
-        "8 for 16",
-        1e-12,
-        _size_of_the_committee,
-    ),
-)
-"""The checks, in the proof's order."""
