@@ -77,9 +77,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from medn_edu.priors import Prior
+from medn_edu.priors import GaussianPrior, Prior
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 
@@ -107,6 +108,32 @@ class EnumeratedProblem:
     def n_weights(self) -> int:
         """Number of weights."""
         return self.differences.shape[1]
+
+    @classmethod
+    def of_rows(
+        cls,
+        sample: ArrayLike,
+        differences: ArrayLike,
+        losses: ArrayLike,
+        C: float,
+        prior: Prior | None = None,
+    ) -> EnumeratedProblem:
+        """Write a small problem out by hand; its prior is the standard normal one by default."""
+        sample = np.asarray(sample)
+        return cls(
+            sample=sample,
+            labellings=[np.array([j]) for j in range(len(sample))],
+            differences=np.asarray(differences, dtype=float),
+            losses=np.asarray(losses, dtype=float),
+            sample_weight=np.ones(sample.max() + 1),
+            prior=prior or GaussianPrior(),
+            slack=LinearSlack(C),
+        )  # fmt: skip
+
+    @property
+    def member(self) -> np.ndarray:
+        """Which sample each row belongs to: ones and zeros, a column per sample."""
+        return (self.sample[:, None] == np.arange(self.n_samples)).astype(float)
 
     @property
     def free(self) -> np.ndarray:

@@ -25,7 +25,7 @@ class ReferenceSolution:
 
     value: float  # value of P1 or D1 there
     w: np.ndarray  # posterior mean
-    alpha: np.ndarray | None = None  # dual variables, if D1 was solved
+    alpha: np.ndarray  # dual variables; empty if P1 was solved
 
 
 def solve_dual(problem: EnumeratedProblem, *, accuracy: float = 1e-9) -> ReferenceSolution:
@@ -116,7 +116,7 @@ def _newton_step(
     gradient = problem.losses[rows] - F @ problem.prior.mean(eta) - slope[sample]
     g = unit * gradient + 1 / np.sqrt(t)
     A = unit[:, None] * F * np.sqrt(problem.prior.variance(eta))
-    member = unit[:, None] * (sample[:, None] == np.arange(problem.n_samples))
+    member = unit[:, None] * problem.member[rows]
     if isinstance(problem.slack, LinearSlack):
         # Totals stay: nothing of the step may point along a column of `member`.
         member /= np.linalg.norm(member, axis=0)
@@ -172,8 +172,7 @@ def solve_primal(problem: EnumeratedProblem, *, max_iter: int = 1000) -> Referen
     The divergence and its slope come from `legendre`, not from the prior's own formula.
     """
     K, weight = problem.n_weights, problem.sample_weight
-    member = (problem.sample[:, None] == np.arange(problem.n_samples)).astype(float)
-    A = np.hstack([problem.differences, member])
+    A = np.hstack([problem.differences, problem.member])
 
     def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
         w, xi = z[:K], z[K:]
@@ -199,7 +198,7 @@ def solve_primal(problem: EnumeratedProblem, *, max_iter: int = 1000) -> Referen
     )
     w = result.x[:K]
     value = legendre(problem.prior, w)[0].sum() + problem.penalty(problem.xi(w))
-    return ReferenceSolution(float(value), w)
+    return ReferenceSolution(float(value), w, np.zeros(0))
 
 
 # -- slopes of slacks, from their formulas ------------------------------------------------------

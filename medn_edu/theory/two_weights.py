@@ -94,9 +94,7 @@ def exact_dual_variables(problem: EnumeratedProblem, slots: tuple[Slot, ...]) ->
     found = _one_labelling_each(problem, slots)
     if found is not None:
         return found
-    solved = solve_dual(problem, accuracy=1e-7).alpha
-    assert solved is not None
-    return support_dual_variables(problem, slots, solved)
+    return support_dual_variables(problem, slots, solve_dual(problem, accuracy=1e-7).alpha)
 
 
 def _budget(problem: EnumeratedProblem) -> float:
@@ -170,7 +168,7 @@ def _polished(problem: EnumeratedProblem, rows: np.ndarray, alpha: np.ndarray) -
     """
     support = np.flatnonzero(alpha)
     F, losses = problem.differences[rows[support]], problem.losses[rows[support]]
-    member = (problem.sample[rows[support]][:, None] == np.arange(problem.n_samples)).astype(float)
+    member = problem.member[rows[support]]
     price = _budget(problem)
 
     def residual(z: np.ndarray) -> np.ndarray:
@@ -200,7 +198,7 @@ def _corner(
     # Dual variables, then what eta differs by upwards and downwards, which is expensive.
     cost = np.concatenate([(losses > 0) * (1 + 1e-3 * np.arange(len(rows))), np.full(4, 1e3)])
     given = np.hstack([problem.differences[rows].T, np.eye(2), -np.eye(2)])
-    sums = (problem.sample[rows] == np.arange(problem.n_samples)[:, None]).astype(float)
+    sums = problem.member[rows].T
     found = linprog(
         cost,
         A_eq=np.vstack([given, np.hstack([sums, np.zeros((len(sums), 4))])]),

@@ -58,7 +58,6 @@ def central_differences(
     tolerance=1e-6,
 )
 def _gradient(rng: np.random.Generator, slip: bool) -> float:
-    """Structured prediction by enumeration, and its slopes."""
     program = draw_program(rng, epsilon=rng.uniform(0.3, 1.0))
     theta = rng.normal(size=3)
     formula = program.exact_gradient(theta)
@@ -75,7 +74,6 @@ def _gradient(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-6,
 )
 def _variational(rng: np.random.Generator, slip: bool) -> float:
-    """The best of all distributions by BFGS over logits, that of Eq. (5), and the soft-max."""
     epsilon = rng.uniform(0.2, 1.5)
     graph = draw_program(rng, epsilon=epsilon).examples[0].graph(rng.normal(size=3))
     score, formula = scores(graph), probabilities(graph, epsilon)
@@ -131,7 +129,6 @@ def _fenchel(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-6,
 )
 def _conjugate_of_soft_max(rng: np.random.Generator, slip: bool) -> float:
-    """The supremum by BFGS, and the entropy."""
     epsilon, p = rng.uniform(0.2, 1.5), rng.dirichlet(np.full(5, 2.0))
     found = minimize(lambda z: soft_max(z, epsilon) - p @ z, np.zeros(5), method="BFGS", tol=1e-9)
     return apart(-found.fun, (1 if slip else -1) * epsilon * entropy(p))
@@ -145,7 +142,6 @@ def _conjugate_of_soft_max(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-6,
 )
 def _conjugate_of_norm(rng: np.random.Generator, slip: bool) -> float:
-    """The supremum by BFGS, and the power of the dual norm."""
     program = draw_program(rng, epsilon=1.0, p=rng.choice([1.5, 3.0]))
     z = rng.normal(size=4)
     found = minimize(lambda u: program.regulariser(u) - z @ u, z, method="BFGS", tol=1e-9)
@@ -169,7 +165,6 @@ def _claim_1_value(program: Program, found: list[np.ndarray]) -> tuple[float, np
     tolerance=1e-6,
 )
 def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
-    """Eq. (3) by scipy, its dual by Newton's method, at all temperatures."""
     worst = 0.0
     for epsilon in EPSILONS:
         program = draw_program(rng, epsilon=epsilon)
@@ -189,7 +184,6 @@ def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-4,
 )
 def _best_weights(rng: np.random.Generator, slip: bool) -> float:
-    """The weights that the dual's distributions imply, and the primal's."""
     program = draw_program(rng, epsilon=rng.uniform(0.5, 1.0))
     blocks = exact_blocks(program)
     _, z = _claim_1_value(program, maximise(blocks, accuracy=1e-10))
@@ -205,7 +199,6 @@ def _best_weights(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-6,
 )
 def _one_temperature(rng: np.random.Generator, slip: bool) -> float:
-    """A conditional random field with the prior exp(e / epsilon) in place of the temperature."""
     program = draw_program(rng, epsilon=rng.uniform(0.1, 0.5))
     epsilon, sign = program.epsilon, -1.0 if slip else 1.0
     priors = [np.exp(sign * example.losses / epsilon) for example in program.examples]

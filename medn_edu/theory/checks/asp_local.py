@@ -87,7 +87,6 @@ def _value(program: Program, u: np.ndarray) -> float:
     tolerance=1e-10,
 )
 def _bethe_entropy(rng: np.random.Generator, slip: bool) -> float:
-    """The entropy of a tree's distribution by enumeration, and by its marginals."""
     tree = _draw_tree(rng)
     c, p = CountingNumbers.bethe(tree), probabilities(tree)
     numbers = CountingNumbers(-c.node, c.factor) if slip else c
@@ -102,7 +101,6 @@ def _bethe_entropy(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-10,
 )
 def _exact_on_trees(rng: np.random.Generator, slip: bool) -> float:
-    """Messages and enumeration, at all temperatures."""
     tree, worst = _draw_tree(rng), 0.0
     c = CountingNumbers.bethe(tree)
     update: Update = messages_of_section_2 if slip else messages_from_node
@@ -121,7 +119,6 @@ def _exact_on_trees(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-10,
 )
 def _beliefs_on_trees(rng: np.random.Generator, slip: bool) -> float:
-    """Beliefs from messages, and marginals by enumeration."""
     tree, epsilon = _draw_tree(rng), rng.uniform(0.2, 1.0)
     c = CountingNumbers.bethe(tree)
     lam = norm_product(tree, c, epsilon)
@@ -176,7 +173,6 @@ def _after_update(program: Program, u: np.ndarray, v: int, update: Update) -> tu
     tolerance=1e-6,
 )
 def _best_messages(rng: np.random.Generator, slip: bool) -> float:
-    """The closed form, and scipy over the messages of one node."""
     program = _draw_loop(rng, epsilon=rng.uniform(0.2, 0.6))
     update: Update = messages_of_the_proof if slip else messages_from_node
     u, v = _draw_variables(rng, program), int(rng.integers(len(program.c.node)))
@@ -211,7 +207,6 @@ def _best_messages_with_zeros(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-6,
 )
 def _gradient(rng: np.random.Generator, slip: bool) -> float:
-    """At messages that are not the best, so that beliefs do not agree."""
     program = _draw_loop(rng, epsilon=rng.uniform(0.3, 1.0))
     u = _draw_variables(rng, program)
     theta, lam = u[: len(program.d)], as_messages(program, u)
@@ -232,7 +227,6 @@ def _gradient(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-6,
 )
 def _descent(rng: np.random.Generator, slip: bool) -> float:
-    """What coordinate descent reaches, and the dual's maximum; and whether it ever went up."""
     program = replace(draw_program(rng, epsilon=1.0, p=2.0), C=3.0)
     update: Update = messages_of_section_2 if slip else messages_from_node
     found = coordinate_descent(program, n_rounds=60, step=0.1, update=update)

@@ -47,7 +47,6 @@ def _draw_weights(rng: np.random.Generator) -> tuple[np.ndarray, float]:
     tolerance=1e-4,
 )
 def _scales(rng: np.random.Generator, slip: bool) -> float:
-    """Eq. (4) against SLSQP."""
     w, lam = _draw_weights(rng)
     size = w**2 if slip else np.abs(w)
     return apart(len(w) * size / (lam * size.sum()), _best_scales(w, lam))
@@ -68,7 +67,6 @@ def _in_new_variables(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray,
     tolerance=1e-4,
 )
 def _update_of_beta(rng: np.random.Generator, slip: bool) -> float:
-    """Eq. (6), which is Eq. (10)."""
     w, gamma, beta, _ = _in_new_variables(rng)
     share = np.abs(gamma) / math.sqrt(gamma @ gamma)
     return apart(share if slip else math.sqrt(len(w)) * share, beta)
@@ -102,7 +100,6 @@ def _multiplier_of_beta(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-4,
 )
 def _shares(rng: np.random.Generator, slip: bool) -> float:
-    """Eq. (11), both halves."""
     w, gamma, _, _ = _in_new_variables(rng)
     square = np.abs(gamma) if slip else gamma**2
     left = math.sqrt(len(w)) * square / math.sqrt(gamma @ gamma)
@@ -118,7 +115,6 @@ def _shares(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-4,
 )
 def _quotients(rng: np.random.Generator, slip: bool) -> float:
-    """Eq. (14)."""
     w, gamma, beta, _ = _in_new_variables(rng)
     sign = 1.0 if slip else np.sign(w)
     return apart(sign * np.abs(w).sum() / len(w), gamma / beta)
@@ -128,8 +124,7 @@ def _adaptive(problem: EnumeratedProblem, lam: float) -> tuple[float, np.ndarray
     """P2 as printed, in weights, scales and slacks, by SLSQP; scales stay a little above 0."""
     K, N = problem.n_weights, problem.n_samples
     C = price(problem)
-    member = (problem.sample[:, None] == np.arange(N)).astype(float)
-    A = np.hstack([problem.differences, np.zeros((len(member), K)), member])
+    A = np.hstack([problem.differences, np.zeros((len(problem.losses), K)), problem.member])
     mean = np.r_[np.zeros(K), np.full(K, 1 / K), np.zeros(N)]
     start = np.r_[np.zeros(K), np.full(K, 1 / lam), problem.xi(np.zeros(K))]
     found = minimize(
@@ -157,7 +152,6 @@ def _adaptive(problem: EnumeratedProblem, lam: float) -> tuple[float, np.ndarray
     tolerance=1e-4,
 )
 def _adaptive_is_squared(rng: np.random.Generator, slip: bool) -> float:
-    """Theorem 2 as its proof has it: P2 by SLSQP, P4 by linear programs."""
     problem, lam = draw_rows(rng), float(rng.uniform(0.5, 2.0))
     scale = lam if slip else lam / problem.n_weights
     return apart(_adaptive(problem, lam)[0], solve_squared_l1(problem, scale).value)
@@ -171,7 +165,6 @@ def _adaptive_is_squared(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-3,
 )
 def _adaptive_is_l1(rng: np.random.Generator, slip: bool) -> float:
-    """Theorem 2 as it is stated: P2's solution costs in P1 what P1's own does, at another constant."""
     problem, lam = draw_rows(rng, C=0.5), float(rng.uniform(2.0, 6.0))
     w = _adaptive(problem, lam)[1]
     other = 0.5 * problem.n_weights / (4 * lam * np.abs(w).sum())

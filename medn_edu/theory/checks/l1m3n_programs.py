@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linprog, minimize
 
-from medn_edu.priors import GaussianPrior
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.checks.check import apart, check, excess
 from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n
@@ -25,27 +24,13 @@ _WRONG = 4  # labellings of a sample in addition to the true one
 def draw_rows(
     rng: np.random.Generator, C: float = 1.0, n_samples: int = 3, n_weights: int = 4
 ) -> EnumeratedProblem:
-    """Draw feature differences and losses of every wrong labelling of every sample.
-
-    Examples
-    --------
-    >>> problem = draw_rows(np.random.default_rng(0), n_samples=2)
-    >>> problem.differences.shape, price(problem)
-    ((10, 4), 1.0)
-    """
+    """Draw feature differences and losses of every wrong labelling of every sample."""
     shift = rng.normal(size=n_weights)
     differences = rng.normal(size=(n_samples, 1 + _WRONG, n_weights)) + shift
     losses = rng.integers(1, 4, (n_samples, 1 + _WRONG)).astype(float)
     differences[:, 0], losses[:, 0] = 0.0, 0.0
-    return EnumeratedProblem(
-        sample=np.repeat(np.arange(n_samples), 1 + _WRONG),
-        labellings=[np.array([j]) for j in range(n_samples * (1 + _WRONG))],
-        differences=differences.reshape(-1, n_weights),
-        losses=losses.ravel(),
-        sample_weight=np.ones(n_samples),
-        prior=GaussianPrior(),
-        slack=LinearSlack(C),
-    )
+    sample = np.repeat(np.arange(n_samples), 1 + _WRONG)
+    return EnumeratedProblem.of_rows(sample, differences.reshape(-1, n_weights), losses.ravel(), C)
 
 
 def price(problem: EnumeratedProblem) -> float:
@@ -77,9 +62,8 @@ def without_constraints(problem: EnumeratedProblem, w: np.ndarray) -> float:
     tolerance=1e-4,
 )
 def _weights_from_multipliers(rng: np.random.Generator, slip: bool) -> float:
-    """P0's solution by SLSQP, and the sum over D1's multipliers by Newton's method."""
     problem = draw_rows(rng)
-    alpha = np.asarray(solve_dual(problem).alpha)
+    alpha = solve_dual(problem).alpha
     w = problem.eta(alpha / 2 if slip else alpha)
     return apart(w, solve_primal(problem).w)
 
@@ -92,9 +76,8 @@ def _weights_from_multipliers(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-4,
 )
 def _complementary_slackness(rng: np.random.Generator, slip: bool) -> float:
-    """Multipliers from the dual, margins from the primal: of each pair one is 0."""
     problem = draw_rows(rng)
-    alpha, w = np.asarray(solve_dual(problem).alpha), solve_primal(problem).w
+    alpha, w = solve_dual(problem).alpha, solve_primal(problem).w
     spare = problem.differences @ w - problem.losses + problem.xi(w)[problem.sample]
     if slip:
         alpha = np.full_like(alpha, 1 / (1 + _WRONG))  # all dual variables are equal
@@ -109,13 +92,11 @@ def _complementary_slackness(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-8,
 )
 def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
-    """Two linear programs, one in weights and slacks, one in the dual variables."""
     problem = draw_rows(rng)
     wrong, N = problem.losses > 0, problem.n_samples
     F, losses = problem.differences[wrong], problem.losses[wrong]
-    member = (problem.sample[wrong] == np.arange(N)[:, None]).astype(float)
     largest = np.full(2 * problem.n_weights, 1.0 if slip else 0.5)
-    rows = np.vstack([F.T, -F.T, member])
+    rows = np.vstack([F.T, -F.T, problem.member[wrong].T])
     dual = linprog(-losses, rows, np.r_[largest, np.full(N, price(problem))])
     return apart(-float(dual.fun), solve_l1m3n(problem).value)
 
@@ -133,10 +114,9 @@ def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
 def _hinge_form(rng: np.random.Generator, slip: bool) -> float:
     """P1 with the weights held fixed is a linear program in the slacks; Eq. (2) has them eliminated."""
     problem, w = draw_rows(rng), rng.normal(size=4)
-    member = (problem.sample[:, None] == np.arange(problem.n_samples)).astype(float)
     C = price(problem)
     program = linprog(
-        np.full(problem.n_samples, C), -member, problem.differences @ w - problem.losses
+        np.full(problem.n_samples, C), -problem.member, problem.differences @ w - problem.losses
     )
     factor = C if slip else problem.n_samples * C
     norm = float(np.abs(w).sum()) / 2
@@ -224,7 +204,6 @@ def _nearest_by_l1(v: np.ndarray, radius: float) -> np.ndarray:
     tolerance=1e-5,
 )
 def _nearest_in_l2_ball(rng: np.random.Generator, slip: bool) -> float:
-    """One factor for all weights, against SLSQP with the ball as a constraint."""
     v = rng.normal(size=5) * 2
     radius = 0.4 * float(np.linalg.norm(v))
     found = minimize(

@@ -31,12 +31,11 @@ from medn_edu.theory.medn_solvers import solve_dual, solve_primal
     tolerance=1e-8,
 )
 def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
-    """P1 by a general solver, D1 by Newton's method; one prior, all slacks."""
     prior, worst = draw_prior(rng), 0.0
     for slack in draw_slacks(rng):
         problem = draw_problem(rng, prior, slack, lengths=(1, 2), weights=[0, 3, 5])
         dual = solve_dual(problem)
-        value, alpha = dual.value, np.asarray(dual.alpha)
+        value, alpha = dual.value, dual.alpha
         if slip:
             value = alpha @ problem.losses - prior.log_mgf(problem.eta(alpha)).sum()
         primal = solve_primal(problem)
@@ -52,7 +51,6 @@ def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _weak_duality(rng: np.random.Generator, slip: bool) -> float:
-    """Any dual variables that D1 allows, any mean that P1 allows."""
     prior = draw_prior(rng)
     problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
     found = []
@@ -88,10 +86,9 @@ def _on_a_grid(
     tolerance=1e-5,
 )
 def _tilted_prior(rng: np.random.Generator, slip: bool) -> float:
-    """All 25 probabilities by a general solver, and the prior tilted by D1's eta."""
     C = rng.uniform(0.5, 2.0)
     problem, points, prior_mass = _on_a_grid(rng, C)
-    eta = problem.eta(np.asarray(solve_dual(problem).alpha))
+    eta = problem.eta(solve_dual(problem).alpha)
     tilted = softmax(points @ eta + (0.0 if slip else np.log(prior_mass)))
     return apart(_best_distribution(problem, C, points, prior_mass), tilted)
 
@@ -101,8 +98,7 @@ def _best_distribution(
 ) -> np.ndarray:
     """Solve P1 over the probabilities and the slacks themselves, by SLSQP."""
     n, N = len(points), problem.n_samples
-    member = (problem.sample[:, None] == np.arange(N)).astype(float)
-    A = np.hstack([problem.differences @ points.T, member])
+    A = np.hstack([problem.differences @ points.T, problem.member])
     total = np.concatenate([np.ones(n), np.zeros(N)])
 
     def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
@@ -132,7 +128,6 @@ def _best_distribution(
     tolerance=1e-12,
 )
 def _log_z(rng: np.random.Generator, slip: bool) -> float:
-    """The largest <g>_p - KL(p || p0), by climbing over p, and log Z, a sum."""
     n = 12
     g, prior_mass = rng.normal(size=n), rng.dirichlet(np.full(n, 2.0))
 
@@ -160,7 +155,6 @@ def _log_z(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-8,
 )
 def _conjugate_slacks(rng: np.random.Generator, slip: bool) -> float:
-    """U* by its definition, a maximum over slacks, and by its formulas."""
     found = []
     for slack in draw_slacks(rng):
         s = rng.uniform(0.1, 0.9) * (slack.c if isinstance(slack, ExponentialSlack) else slack.C)
@@ -183,7 +177,6 @@ def _conjugate_slacks(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _random_slacks(rng: np.random.Generator, slip: bool) -> float:
-    """U a divergence and U* a log normaliser, both by quadrature, and their formulas."""
     c = rng.uniform(0.5, 2.0)
     slack, mean, s = ExponentialSlack(c), rng.uniform(1.5, 5.0) / c, c * rng.uniform(0.1, 0.9)
 
@@ -210,10 +203,9 @@ def _random_slacks(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-8,
 )
 def _dual_sparsity(rng: np.random.Generator, slip: bool) -> float:
-    """Constraints hold on average, which dual variables on the worst of them make exact (KKT)."""
     prior = draw_prior(rng)
     problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
-    primal, alpha = solve_primal(problem), np.asarray(solve_dual(problem).alpha)
+    primal, alpha = solve_primal(problem), solve_dual(problem).alpha
     losses = np.zeros_like(problem.losses) if slip else problem.losses
     room = problem.differences @ primal.w - losses + problem.xi(primal.w)[problem.sample]
     return abs(float(alpha @ room)) / primal.value

@@ -27,10 +27,9 @@ from medn_edu.theory.medn_solvers import solve_dual, solve_primal
     tolerance=1e-12,
 )
 def _posterior(rng: np.random.Generator, slip: bool) -> float:
-    """The tilted density with a normaliser by quadrature, and the density of N(mu, I)."""
     C = rng.uniform(0.5, 2.0)
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C), weights=[0, 3])
-    alpha = np.asarray(solve_dual(problem).alpha)
+    alpha = solve_dual(problem).alpha
     mu, losses = problem.eta(alpha), alpha @ problem.losses
     w = mu + rng.normal(size=(50, 2))
 
@@ -51,7 +50,6 @@ def _posterior(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-6,
 )
 def _dual_of_m3n(rng: np.random.Generator, slip: bool) -> float:
-    """M3N's quadratic program by SLSQP, and P1 by way of Legendre's transform."""
     C = rng.uniform(2.0, 5.0)
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C))
     value, eta = best_dual(problem, C, lambda eta: eta @ eta / 2, lambda eta: eta, only_wrong=slip)
@@ -67,10 +65,9 @@ def _dual_of_m3n(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-6,
 )
 def _prediction(rng: np.random.Generator, slip: bool) -> float:
-    """Scores averaged over the posterior by quadrature, and scores of M3N's weights."""
     C = rng.uniform(0.5, 2.0)
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C), weights=[0, 3])
-    eta = problem.eta(np.asarray(solve_dual(problem).alpha))
+    eta = problem.eta(solve_dual(problem).alpha)
     x, mass = np.polynomial.hermite_e.hermegauss(60)  # for the density of N(0, 1)
     tilted = mass * np.exp(np.outer(eta, x) if not slip else 0 * np.outer(eta, x))
     mean = tilted @ x / tilted.sum(axis=1)
@@ -87,7 +84,6 @@ def _prediction(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-5,
 )
 def _corollary_4(rng: np.random.Generator, slip: bool) -> float:
-    """P0 by SLSQP, and the posterior mean by D1's dual variables."""
     C, half = rng.uniform(0.5, 2.0), 1.0 if slip else 0.5
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C))
     value, mu = least_under_margins(problem, C, lambda mu: half * mu @ mu, lambda mu: 2 * half * mu)

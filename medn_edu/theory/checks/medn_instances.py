@@ -85,8 +85,7 @@ def least_under_margins(
     """Minimise ``penalty(mu) + C sum_i xi_i`` under the margin constraints, as the papers print them."""
     K, price = problem.n_weights, C * problem.sample_weight
     wrong = problem.losses > 0  # y != y^i
-    member = (problem.sample[:, None] == np.arange(problem.n_samples)).astype(float)
-    A = np.hstack([problem.differences, member])[wrong]
+    A = np.hstack([problem.differences, problem.member])[wrong]
     result = minimize(
         lambda z: penalty(z[:K]) + price @ z[K:],
         np.concatenate([np.zeros(K), problem.xi(np.zeros(K))]),
@@ -114,7 +113,7 @@ def best_dual(
     """Maximise ``sum alpha loss - cost(eta)`` with totals of ``C`` per sample, as printed."""
     rows = np.flatnonzero(problem.losses > 0)
     F, losses, sample = problem.differences[rows], problem.losses[rows], problem.sample[rows]
-    member = (sample == np.arange(problem.n_samples)[:, None]).astype(float)
+    member = problem.member[rows].T
     total = C * problem.sample_weight
     result = minimize(
         lambda a: min(cost(a @ F), 1e6) - a @ losses,

@@ -68,7 +68,6 @@ def _kl_norm(mu: np.ndarray, lam: float, *, as_drawn: bool = False) -> np.ndarra
     tolerance=1e-6,
 )
 def _theorem_5(rng: np.random.Generator, slip: bool) -> float:
-    """The printed dual by SLSQP; P1 with a prior of points and their probabilities."""
     problem, C, lam = _draw_problem(rng)
 
     def cost(eta: np.ndarray) -> float:
@@ -94,7 +93,6 @@ def _theorem_5(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _scale_mixture(rng: np.random.Generator, slip: bool) -> float:
-    """The mixture of normal densities by quadrature over standard deviations, and the density."""
     lam, w = rng.uniform(1.0, 10.0), rng.uniform(0.05, 2.0)
     rate = lam if slip else lam / 2
 
@@ -114,7 +112,6 @@ def _scale_mixture(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-10,
 )
 def _normaliser(rng: np.random.Generator, slip: bool) -> float:
-    """Z by nested quadrature over variances and weights, and the product of Eq. (5)."""
     problem, _, lam = _draw_problem(rng)
     alpha = np.where(problem.losses > 0, rng.uniform(0, 0.3, len(problem.losses)), 0.0)
     alpha *= 0.8 * math.sqrt(lam) / max(1.0, np.abs(problem.eta(alpha)).max())
@@ -136,7 +133,6 @@ def _normaliser(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _concave(rng: np.random.Generator, slip: bool) -> float:
-    """Theorem 5's dual on random chords, and the chords."""
     problem, _, lam = _draw_problem(rng)
     sign = -1 if slip else 1
 
@@ -167,7 +163,6 @@ def _concave(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-6,
 )
 def _primal(rng: np.random.Generator, slip: bool) -> float:
-    """The printed primal by SLSQP, and P1 by way of its dual, with a prior of single points."""
     problem, C, lam = _draw_problem(rng)
 
     def slope(mu: np.ndarray) -> np.ndarray:
@@ -189,7 +184,6 @@ def _primal(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _least_norm(rng: np.random.Generator, slip: bool) -> float:
-    """The least value by a search from a random point, and K / sqrt(lam) at 0."""
     K, lam = int(rng.integers(1, 5)), rng.uniform(1.0, 10.0)
     best = minimize(
         lambda mu: _kl_norm(mu, lam).sum(),
@@ -209,7 +203,6 @@ def _least_norm(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _rising_norm(rng: np.random.Generator, slip: bool) -> float:
-    """The norms of all smaller means, and the norm."""
     lam, mu = rng.uniform(1.0, 10.0), np.sort(rng.uniform(0, 1, 200))
     norm = _kl_norm(mu, lam, as_drawn=slip)
     return excess(np.maximum.accumulate(norm), norm)
@@ -226,7 +219,6 @@ def _rising_norm(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _shrinkage(rng: np.random.Generator, slip: bool) -> float:
-    """The posterior mean by quadrature, and its formula."""
     lam, eta = _draw_tilt(rng)
     mean = _integral(lambda w: w, lam, eta) / _integral(lambda w: 1.0, lam, eta)
     return apart((1 if slip else 2) * eta / (lam - eta**2), mean)
@@ -240,7 +232,6 @@ def _shrinkage(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-7,
 )
 def _slope_of_log_z(rng: np.random.Generator, slip: bool) -> float:
-    """Differences of Eq. (5), and the margin at the mean by quadrature, less the loss."""
     problem, _, lam = _draw_problem(rng)
     wrong = np.flatnonzero(problem.losses)
     alpha = np.zeros(len(problem.losses))
@@ -268,7 +259,6 @@ def _slope_of_log_z(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-7,
 )
 def _limit(rng: np.random.Generator, slip: bool) -> float:
-    """The norm at a very large lambda, and L1."""
     mu, lam = rng.normal(size=5), 1e20
     norm = _kl_norm(mu, lam).sum()
     if slip:
@@ -287,7 +277,6 @@ def _limit(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-10,
 )
 def _divergence(rng: np.random.Generator, slip: bool) -> float:
-    """The divergence by quadrature of p log p / p0, and its formula."""
     lam, eta = _draw_tilt(rng)
     Z = _integral(lambda w: 1.0, lam, eta)
     mu = _integral(lambda w: w, lam, eta) / Z
@@ -303,7 +292,6 @@ def _divergence(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _tilt_of_a_mean(rng: np.random.Generator, slip: bool) -> float:
-    """Corollary 7 solved for eta by search, and the root of the quadratic equation."""
     lam = rng.uniform(1.0, 10.0)
     mu, end = rng.choice([-1, 1]) * rng.uniform(0.1, 3.0), math.sqrt(lam) * (1 - 1e-12)
     eta = brentq(lambda eta: 2 * eta / (lam - eta**2) - mu, -end, end, xtol=1e-15)

@@ -91,7 +91,6 @@ def _chances_of_margins(committee: _Committee, m: int, thresholds: np.ndarray) -
     tolerance=1e-12,
 )
 def _mean_vote(rng: np.random.Generator, slip: bool) -> float:
-    """Votes averaged over their eight patterns, and scores averaged over the posterior."""
     [committee] = _draw_committees(rng)
     patterns = committee.patterns()
     positive = sum(chance * np.array(votes) for votes, chance in patterns.items())
@@ -107,7 +106,6 @@ def _mean_vote(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _mean_committee(rng: np.random.Generator, slip: bool) -> float:
-    """Committees averaged over their law, and the averaging predictor."""
     [committee] = _draw_committees(rng)
     f, chance = committee.law(m=int(rng.integers(2, 9)))
     return apart(chance @ (f > 0) if slip else chance @ f, committee.h)
@@ -121,7 +119,6 @@ def _mean_committee(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _hoeffding(rng: np.random.Generator, slip: bool) -> float:
-    """The chance that f exceeds h, added up, and its bound."""
     [committee] = _draw_committees(rng)
     m = int(rng.integers(5, 16))
     f, chance = committee.law(m)
@@ -138,7 +135,6 @@ def _hoeffding(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _difference(rng: np.random.Generator, slip: bool) -> float:
-    """The chance that a difference of f exceeds that of h by gamma / 2, and its bound."""
     [committee] = _draw_committees(rng)
     m, rival = int(rng.integers(5, 16)), 1 + int(np.argmax(committee.h[1:]))
     f, chance = committee.law(m)
@@ -159,7 +155,6 @@ def _difference(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _errors_of_h(rng: np.random.Generator, slip: bool) -> float:
-    """How often h errs, and how often committees have small margins, with the bound on the rest."""
     found = []
     for _ in range(5):
         committees, share = _draw_committees(rng, 6), rng.dirichlet(np.ones(6))
@@ -180,7 +175,6 @@ def _errors_of_h(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _divergence_of_draws(rng: np.random.Generator, slip: bool) -> float:
-    """The divergence of m draws, summed over all of them, and m times that of one."""
     m, p, p0 = int(rng.integers(2, 5)), *rng.dirichlet(np.full(5, 2.0), size=2)
     kl = 0.0
     for draws in itertools.product(range(5), repeat=m):
@@ -197,7 +191,6 @@ def _divergence_of_draws(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _margins_of_committees(rng: np.random.Generator, slip: bool) -> float:
-    """How often committees have small margins, and how often h has, with the bound on the rest."""
     found = []
     for _ in range(5):
         committees = _draw_committees(rng, 6)
@@ -218,7 +211,6 @@ def _margins_of_committees(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _any_difference(rng: np.random.Generator, slip: bool) -> float:
-    """The chance that f's margin is at most gamma / 2 though h's is above gamma, and its bound."""
     while _margin((committee := _draw_committees(rng)[0]).h) <= 0.02 * committee.c:
         pass
     m, largest = int(rng.integers(5, 16)), 4 * committee.c if slip else _margin(committee.h)
@@ -239,7 +231,6 @@ def _any_difference(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _number_of_events(rng: np.random.Generator, slip: bool) -> float:
-    """Distinct sets of committees whose margin is at most gamma / 2, over all gamma; m + 1."""
     m, c = int(rng.integers(2, 12)), rng.uniform(0.5, 2.0)
     votes = (2 * np.arange(m + 1) - m) * c / m
     margins = (votes[:, None] - votes).ravel()  # of f(x, y) less the best other
@@ -256,7 +247,6 @@ def _number_of_events(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _shares_of_delta(rng: np.random.Generator, slip: bool) -> float:
-    """The sum of all delta_{m,k}, its tail by Richardson's extrapolation, and delta."""
     delta = rng.uniform(0.01, 0.5)
 
     def partial_sum(n: int) -> float:
@@ -280,7 +270,6 @@ def _shares_of_delta(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _logarithm_of_delta(rng: np.random.Generator, slip: bool) -> float:
-    """The logarithm in the bound, and three times that in the theorem."""
     m, delta = np.floor(10 ** rng.uniform(0, 7, 200)), 10 ** rng.uniform(-6, -0.01, 200)
     exact = np.log(m) + 2 * np.log(m + 1) - np.log(delta)
     return excess(exact, (2 if slip else 3) * np.log((m + 1) / delta), size=float(exact.max()))
@@ -294,7 +283,6 @@ def _logarithm_of_delta(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _size_of_the_committee(rng: np.random.Generator, slip: bool) -> float:
-    """Logarithms of the exponential term with the theorem's m, and of sqrt((KL + 1) / N)."""
     n, log_labels = 10 ** rng.uniform(3, 9, 200), rng.uniform(0.7, 30.0, 200)
     ratio = 10 ** rng.uniform(-1.3, 0.3, 200)  # gamma / c
     kl = rng.uniform(0, 100, 200)

@@ -69,7 +69,6 @@ def _draw(rng: np.random.Generator) -> tuple[float, float, float, np.ndarray]:
     tolerance=1e-8,
 )
 def _upper_bound(rng: np.random.Generator, slip: bool) -> float:
-    """The divergence by quadrature over the weight; L by one over the variance."""
     lam, mean, variance, log_q = _draw(rng)
 
     def divergence(w: float) -> float:
@@ -89,7 +88,6 @@ def _upper_bound(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-10,
 )
 def _is_a_divergence(rng: np.random.Generator, slip: bool) -> float:
-    """L as written, and a quadrature over variances inside one over weights."""
     lam, mean, variance, log_q = _draw(rng)
     x, p = np.polynomial.hermite_e.hermegauss(40)
     w, log_p = mean + math.sqrt(variance) * x, -0.5 * np.log(2 * np.pi * variance) - x**2 / 2
@@ -109,7 +107,6 @@ def _is_a_divergence(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-12,
 )
 def _step_1(rng: np.random.Generator, slip: bool) -> float:
-    """Mean and variance of the tilted prior by quadrature over weights, and N(Sigma eta, Sigma)."""
     _, eta, _, log_q = _draw(rng)
     weight = _over_tau(log_q, 1 / _TAU)
     variance = _over_tau(log_q, _TAU) if slip else 1 / weight
@@ -136,7 +133,6 @@ def _by_eq_10(
     tolerance=1e-5,
 )
 def _quadratic_programs(rng: np.random.Generator, slip: bool) -> float:
-    """Eq. (9) over dual variables, and Eq. (10) over means, each by SLSQP."""
     C, variance = rng.uniform(0.5, 2.0), rng.uniform(0.05, 2.0, 8)
     problem = draw_problem(rng, GaussianPrior(variance), LinearSlack(C))
     value, eta = best_dual(
@@ -154,7 +150,6 @@ def _quadratic_programs(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-6,
 )
 def _step_2(rng: np.random.Generator, slip: bool) -> float:
-    """The q on a grid that makes L least, by a general solver, and the formula on that grid."""
     lam, mean, variance, _ = _draw(rng)
     moment = mean**2 + variance
     tau = rng.uniform(0.05, 2.0, 15)
@@ -179,7 +174,6 @@ def _step_2(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-11,
 )
 def _mean_precision(rng: np.random.Generator, slip: bool) -> float:
-    """The average of 1 / tau and the normaliser of q by quadrature, and their formulas."""
     lam, mean, variance, _ = _draw(rng)
     moment = mean**2 + variance
     log_q = _best_log_q(moment, lam)
@@ -203,7 +197,6 @@ def _mean_precision(rng: np.random.Generator, slip: bool) -> float:
     tolerance=1e-7,
 )
 def _algorithm_1(rng: np.random.Generator, slip: bool) -> float:
-    """Values of P1' after every step of four rounds, each step's before; P1's least value below."""
     C, lam = rng.uniform(0.5, 2.0), rng.uniform(1.0, 10.0)
     problem = draw_problem(rng, LaplacePrior(lam), LinearSlack(C), weights=[0, 3, 5])
     moment = np.full(3, lam)  # 1 / <1 / tau> = sqrt(<w^2> / lam) = 1

@@ -13,8 +13,6 @@ import math
 import numpy as np
 from scipy.optimize import linprog, minimize, minimize_scalar
 
-from medn_edu.priors import GaussianPrior
-from medn_edu.slacks import LinearSlack
 from medn_edu.theory.errata.slip import numbers_of
 from medn_edu.theory.l1m3n import solve_l1m3n, solve_squared_l1
 from medn_edu.theory.medn import EnumeratedProblem
@@ -22,15 +20,7 @@ from medn_edu.theory.medn import EnumeratedProblem
 
 def _one_row(a: list[float], C: float) -> EnumeratedProblem:
     """One sample with one wrong labelling, of loss 1."""
-    return EnumeratedProblem(
-        sample=np.zeros(2, dtype=int),
-        labellings=[np.array([0]), np.array([1])],
-        differences=np.array([[0.0] * len(a), a]),
-        losses=np.array([0.0, 1.0]),
-        sample_weight=np.ones(1),
-        prior=GaussianPrior(),
-        slack=LinearSlack(C),
-    )
+    return EnumeratedProblem.of_rows([0, 0], [[0.0] * len(a), a], [0, 1], C)
 
 
 def _adaptive(a: np.ndarray, C: float, lam: float) -> tuple[float, np.ndarray]:

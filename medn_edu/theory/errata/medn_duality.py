@@ -13,33 +13,16 @@ from scipy.integrate import quad
 from scipy.optimize import linprog, minimize, minimize_scalar
 from scipy.special import logsumexp
 
-from medn_edu.priors import GaussianPrior, LaplacePrior, Prior
-from medn_edu.slacks import LinearSlack
+from medn_edu.priors import LaplacePrior, Prior
 from medn_edu.theory.errata.slip import numbers_of
 from medn_edu.theory.l1m3n import solve_l1m3n
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_primal
 
 
-def _problem(
-    rows: list[tuple[int, list[float], float]], C: float, prior: Prior | None = None
-) -> EnumeratedProblem:
-    """Write a problem from its rows: sample, feature difference and loss."""
-    sample = np.array([row[0] for row in rows])
-    return EnumeratedProblem(
-        sample=sample,
-        labellings=[np.array([j]) for j in range(len(rows))],
-        differences=np.array([row[1] for row in rows]),
-        losses=np.array([row[2] for row in rows]),
-        sample_weight=np.ones(sample.max() + 1),
-        prior=prior or GaussianPrior(),
-        slack=LinearSlack(C),
-    )
-
-
 def _one_node(C: float, prior: Prior | None = None) -> EnumeratedProblem:
     """One node with one feature of value 2 and two labels, each with a weight; the first is true."""
-    return _problem([(0, [0.0, 0.0], 0.0), (0, [2.0, -2.0], 1.0)], C, prior)
+    return EnumeratedProblem.of_rows([0, 0], [[0, 0], [2, -2]], [0, 1], C, prior)
 
 
 # -- the equality ---------------------------------------------------------------------------------
@@ -89,7 +72,7 @@ def _forced_out_of_the_domain() -> dict[str, float]:
 def _easy_and_hard() -> dict[str, float]:
     """Return the weight of two samples, of which the first has its margin with room to spare."""
     C, x = 1.0, np.array([3.0, 0.4])
-    rows = [(0, [0.0], 0.0), (0, [x[0]], 1.0), (1, [0.0], 0.0), (1, [x[1]], 1.0)]
+    problem = EnumeratedProblem.of_rows([0, 0, 1, 1], [[0], [x[0]], [0], [x[1]]], [0, 1, 0, 1], C)
     at_most = minimize(
         lambda alpha: ((alpha @ x) ** 2 / 2 - alpha.sum(), (alpha @ x) * x - 1),
         np.full(2, C / 2),
@@ -100,7 +83,7 @@ def _easy_and_hard() -> dict[str, float]:
     return {
         "printed": float(C * x.sum()),
         "corrected": float(at_most.x @ x),
-        "truth": float(solve_primal(_problem(rows, C)).w[0]),
+        "truth": float(solve_primal(problem).w[0]),
         "slack of the first, printed": 1 - x[0] * C * x.sum(),
     }
 
@@ -179,15 +162,15 @@ def _normalisation() -> dict[str, float]:
 def _negative_dual_variables() -> dict[str, float]:
     """Two wrong labellings with the same feature difference and different losses."""
     C, loss, difference = 1.0, np.array([1.0, 2.0]), np.array([1.0, 1.0])
+    problem = EnumeratedProblem.of_rows([0, 0, 0], [[0], [1], [1]], [0, 1, 2], C)
     rows = np.array([difference, -difference, [1.0, 1.0]])  # |sum alpha Delta f| <= 1/2, sum <= C
 
     def programme(least: float | None) -> float:
         answer = linprog(-loss, A_ub=rows, b_ub=[0.5, 0.5, C], bounds=[(least, None)] * 2)
         return math.inf if answer.status == 3 else -float(answer.fun)  # 3: no upper end
 
-    labelled = [(0, [0.0], 0.0), (0, [1.0], 1.0), (0, [1.0], 2.0)]
     return {
         "printed": programme(None),
         "corrected": programme(0.0),
-        "truth": solve_l1m3n(_problem(labelled, C)).value,
+        "truth": solve_l1m3n(problem).value,
     }

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from scipy.integrate import quad
 
-from medn_edu.priors import GaussianPrior, LaplacePrior
+from medn_edu.priors import LaplacePrior
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.errata.slip import numbers_of
@@ -55,7 +55,7 @@ def _how_many_weights() -> dict[str, float]:
     """Return how many of ten weights differ from 0, in L1-M3N and in the Laplace MEDN."""
     lam, C = 100.0, 1.0
     problem = _chains(LaplacePrior(lam), 2 * C * math.sqrt(lam))
-    eta = problem.eta(np.asarray(solve_dual(problem).alpha))
+    eta = problem.eta(solve_dual(problem).alpha)
     cheaper = dataclasses.replace(problem, slack=LinearSlack(C))
     means = np.abs(solve_primal(problem).w)
     return {
@@ -103,15 +103,7 @@ def _large_lambda() -> dict[str, float]:
         return min(loss, 2 * price / (lam - price**2)) if price**2 < lam else loss
 
     def l1_m3n(C: float) -> float:
-        row = EnumeratedProblem(
-            sample=np.zeros(2, dtype=int),
-            labellings=[np.array([0]), np.array([1])],
-            differences=np.array([[0.0], [1.0]]),
-            losses=np.array([0.0, loss]),
-            sample_weight=np.ones(1),
-            prior=GaussianPrior(),
-            slack=LinearSlack(C),
-        )
+        row = EnumeratedProblem.of_rows([0, 0], [[0], [1]], [0, loss], C)
         return float(solve_l1m3n(row).weights[0])
 
     return {
