@@ -158,7 +158,7 @@ class EnumeratedProblem:
 
     def penalty(self, xi: np.ndarray) -> float:
         """``sum_i c_i U(xi_i)``."""
-        return float(self.sample_weight @ _penalty(self.slack, xi))
+        return float(self.sample_weight @ slack_penalty(self.slack, xi))
 
     def primal_value(self, w: np.ndarray) -> float:
         """Value of P1 for the best distribution with mean ``w``."""
@@ -187,7 +187,7 @@ class EnumeratedProblem:
         low, high = self.prior.domain
         if np.any(alpha < 0) or np.any(eta <= low) or np.any(eta >= high):
             return -math.inf
-        cost = float(self.sample_weight @ _conjugate(self.slack, totals))
+        cost = float(self.sample_weight @ slack_conjugate(self.slack, totals))
         return float(alpha @ self.losses - self.prior.log_mgf(eta).sum()) - cost
 
     def dense(self, alpha: Any) -> np.ndarray:
@@ -265,7 +265,8 @@ def _is_allowed(data: LabelledSamples, i: int, y: np.ndarray) -> bool:
 # -- slacks, from their formulas ----------------------------------------------------------------
 
 
-def _penalty(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
+def slack_penalty(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
+    """``U(xi)``."""
     match slack:
         case LinearSlack():
             return slack.C * xi
@@ -275,7 +276,8 @@ def _penalty(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
             return slack.c * xi - 1 - np.log(slack.c * xi)
 
 
-def _conjugate(slack: ShippedSlack, totals: np.ndarray) -> np.ndarray:
+def slack_conjugate(slack: ShippedSlack, totals: np.ndarray) -> np.ndarray:
+    """``U*(s)``."""
     match slack:
         case LinearSlack():
             return np.where(totals <= slack.C * (1 + 1e-9), 0.0, math.inf)

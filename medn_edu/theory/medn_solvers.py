@@ -112,7 +112,7 @@ def _newton_step(
     """
     F, sample, unit = problem.differences[rows], problem.sample[rows], np.sqrt(t) * alpha[rows]
     eta, weight = problem.eta(alpha), problem.sample_weight
-    slope, curvature = _conjugate_slopes(problem.slack, problem.totals(alpha) / weight)
+    slope, curvature = conjugate_slopes(problem.slack, problem.totals(alpha) / weight)
     gradient = problem.losses[rows] - F @ problem.prior.mean(eta) - slope[sample]
     g = unit * gradient + 1 / np.sqrt(t)
     A = unit[:, None] * F * np.sqrt(problem.prior.variance(eta))
@@ -214,7 +214,7 @@ def _penalty_slope(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
             return slack.c - 1 / xi
 
 
-def _conjugate_slopes(slack: ShippedSlack, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def conjugate_slopes(slack: ShippedSlack, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """First and second derivative of the conjugate."""
     match slack:
         case LinearSlack():
