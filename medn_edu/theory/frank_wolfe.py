@@ -35,8 +35,8 @@ and takes without end, and :math:`U^*` counts all others.  In the code below its
 is ``inf``.
 
 **Extrapolation.**  Blocks that pull the weights the same way, each by its own small step, are slow
-together.  So between two rounds of visits `extrapolate` moves all of them at once, on from where the last
-round has taken them, with the same line search.
+together.  So between two rounds of visits `extrapolate` moves all of them at once, on from where the
+last round has taken them, with the same line search.
 
 The compiled step is `medn_edu.kernels.block_step`; a test follows both from visit to visit.
 """

@@ -139,14 +139,6 @@ def legendre(prior: Prior, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return ``Lambda*(w)`` and its slope, from its definition ``max_eta w eta - Lambda(eta)``.
 
     The best ``eta`` is where the mean of the tilted prior is ``w``; it is found by bisection.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.priors import GaussianPrior
-    >>> value, slope = legendre(GaussianPrior(), np.array([-2.0, 3.0]))
-    >>> value.round(6), slope.round(6)
-    (array([2. , 4.5]), array([-2.,  3.]))
     """
     ends = []
     for end, sign in zip(prior.domain, (-1.0, 1.0), strict=True):

@@ -294,30 +294,13 @@ def k_best(tree: Tree, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def log_partition(tree: Tree, epsilon: float = 1.0) -> float:
-    """Return the log-partition by one upward sweep in the log domain.
-
-    Examples
-    --------
-    >>> tree = Tree(np.zeros((3, 2)), np.zeros((1, 2, 2)), np.array([-1, 0, 0]), np.zeros(3, int))
-    >>> round(np.exp(log_partition(tree)))
-    8
-    """
+    """Return the log-partition by one upward sweep in the log domain."""
     below, _ = _upward(tree, epsilon)
     return float(epsilon * sum(logsumexp(below[t]) for t in tree.roots()))
 
 
 def marginals(tree: Tree, epsilon: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Return node and edge marginals by an upward and a downward sweep in the log domain.
-
-    Examples
-    --------
-    >>> tree = Tree(np.log([[3.0, 1.0], [1.0, 1.0]]), np.zeros((1, 2, 2)),
-    ...             parents=np.array([-1, 0]), edge_types=np.array([0, 0]))
-    >>> node, edge = marginals(tree)
-    >>> node
-    array([[0.75, 0.25],
-           [0.5 , 0.5 ]])
-    """
+    """Return node and edge marginals by an upward and a downward sweep in the log domain."""
     below, message = _upward(tree, epsilon)
     node = np.zeros_like(tree.node)
     edge = np.zeros((tree.n_nodes, tree.n_labels, tree.n_labels))

@@ -82,18 +82,6 @@ def gaussian_bounds(
 
     Twice the least of them bounds the error of the averaging model, whose predictions are the same
     at every scale.
-
-    Examples
-    --------
-    >>> from medn_edu.samples import label_samples, pack
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(2000, 1, 1))
-    >>> data = label_samples(
-    ...     pack(list(x)), (x > 0).ravel().astype(int), np.ones((1, 2, 2), bool)
-    ... )
-    >>> mean = np.array([-1.0, 1.0, 0, 0, 0, 0])
-    >>> [round(bound.value, 2) for bound in gaussian_bounds(data, mean, [0.5, 2.0, 8.0], rng)]
-    [0.41, 0.07, 0.1]
     """
     if not len(scales):
         raise ValueError("scales is empty; expected at least one.")

@@ -112,17 +112,7 @@ class _Imitation(ABC):
 
 
 class Terms(_Imitation):
-    """Theorem 8 with all its constants, but for ``m``; numbers, or arrays that broadcast.
-
-    Examples
-    --------
-    The bound over the number of samples, with the best m for each:
-
-    >>> terms = Terms([1e3, 1e5, 1e7], 0.0, 0.5, np.log(8), divergence=1.0, delta=0.05)
-    >>> m = terms.best_m()
-    >>> m, terms.value(m).round(3)
-    (array([ 636.,  957., 1269.]), array([0.636, 0.075, 0.009]))
-    """
+    """Theorem 8 with all its constants, but for ``m``; numbers, or arrays that broadcast."""
 
     @property
     def constant(self) -> float:
@@ -148,14 +138,7 @@ class Terms(_Imitation):
 
 
 class KLTerms(_Imitation):
-    """The same proof with Seeger's last step; numbers, or arrays that broadcast.
-
-    Examples
-    --------
-    >>> terms = KLTerms(1e5, 0.0, 0.5, np.log(8), divergence=1.0, delta=0.05)
-    >>> float(terms.value(terms.best_m()).round(3))
-    0.015
-    """
+    """The same proof with Seeger's last step; numbers, or arrays that broadcast."""
 
     @property
     def constant(self) -> float:

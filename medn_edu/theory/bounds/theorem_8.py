@@ -103,27 +103,12 @@ def theorem_8_kl(
     gamma: float | None = None,
     m: int | None = None,
 ) -> MarginBound:
-    """Return the bound of Theorem 8's proof with Seeger's last step instead of McAllester's.
-
-    Examples
-    --------
-    >>> margins = np.linspace(1.0, 2.0, 100_000)
-    >>> bound = theorem_8_kl(MarginSample(margins, c=2.0, log_n_labellings=np.log(8)), 1.0)
-    >>> bound.m, round(bound.value, 4)
-    (1278, 0.0146)
-    """
+    """Return the bound of Theorem 8's proof with Seeger's last step instead of McAllester's."""
     return _best(KLTerms, sample, divergence, delta, gamma, m)
 
 
 def theorem_8_m(sample: MarginSample, divergence: float, gamma: float) -> int:
-    """Return the paper's choice of ``m``, the last line of Appendix B.5.
-
-    Examples
-    --------
-    >>> sample = MarginSample(np.ones(1000), c=2.0, log_n_labellings=np.log(8))
-    >>> theorem_8_m(sample, divergence=1.0, gamma=0.5)
-    2656
-    """
+    """Return the paper's choice of ``m``, the last line of Appendix B.5."""
     check_nonnegative("divergence", divergence)
     ratio = _check_gamma(gamma, sample.c) / sample.c
     labellings = sample.log_n_labellings

@@ -14,12 +14,6 @@ def last_inside(inside: Callable[[np.ndarray], np.ndarray], start: np.ndarray) -
     """Return the largest numbers that are inside, to the last digit.
 
     First doubling or halving, until the end is known up to a factor of two; then the interval is halved.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> last_inside(lambda r: r**2 <= np.array([2.0, 1e-12]), np.ones(2))
-    array([1.41421356e+00, 1.00000000e-06])
     """
     low, high = np.zeros(start.shape), np.full(start.shape, np.inf)
     guess = start

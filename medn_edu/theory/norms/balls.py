@@ -56,15 +56,7 @@ def norm_solid(
     n_polar: int = 61,
     n_azimuth: int = 121,
 ) -> np.ndarray:
-    """Return the surface of a ball in three dimensions: what costs as much as ``point``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> octahedron = norm_solid(np.abs, n_polar=5, n_azimuth=9)
-    >>> octahedron[1, 1].round(4), octahedron[2, 0], octahedron[0, 0]
-    (array([0.2929, 0.2929, 0.4142]), array([1., 0., 0.]), array([0., 0., 1.]))
-    """
+    """Return the surface of a ball in three dimensions: what costs as much as ``point``."""
     check_count("n_polar", n_polar, least=0)
     check_count("n_azimuth", n_azimuth, least=0)
     if n_polar < 3 or n_polar % 2 != 1 or n_azimuth < 5 or n_azimuth % 4 != 1:
@@ -81,19 +73,7 @@ def norm_solid(
 
 
 def kl_level(prior: Prior, point: Sequence[float]) -> float:
-    """Return the divergence of the posterior whose mean is the prior's plus ``point``.
-
-    Examples
-    --------
-    >>> from medn_edu.priors import BoxPrior, GaussianPrior
-    >>> kl_level(GaussianPrior(), (0.0, 1.0))
-    0.5
-    >>> kl_level(BoxPrior(a=1.0), (0.0, 1.0))
-    Traceback (most recent call last):
-    ...
-    ValueError: no ball of BoxPrior(a=1.0) passes the mean (0, 1): its divergence is inf; expected a \
-mean that a posterior can have, other than the prior's own.
-    """
+    """Return the divergence of the posterior whose mean is the prior's plus ``point``."""
     mean = _own_mean(prior) + np.asarray(point, dtype=np.float64)
     level = float(prior.kl(mean).sum())
     if not (np.isfinite(level) and level > 0):
@@ -109,25 +89,6 @@ def kl_ball(prior: Prior, point: Sequence[float] = (0.0, 1.0), n_angles: int = 3
     """Return the means of two weights whose divergence from a prior is that of ``point``.
 
     Fig. 2 (b) of MEDN shows such curves for Laplace priors.
-
-    Examples
-    --------
-    The Gaussian's are circles, whatever its variance:
-
-    >>> import numpy as np
-    >>> from medn_edu.priors import ExponentialPrior, GaussianPrior
-    >>> ball = kl_ball(GaussianPrior(prior_variance=3.0), point=(0.0, 2.0))
-    >>> bool(np.allclose(np.hypot(*ball.T), 2.0))
-    True
-
-    Means of an exponential prior are positive, and so is its ball:
-
-    >>> kl_ball(ExponentialPrior(rate=1.0), n_angles=5).round(3)
-    array([[2.   , 1.   ],
-           [1.   , 2.   ],
-           [0.406, 1.   ],
-           [1.   , 0.406],
-           [2.   , 1.   ]])
     """
     kl_level(prior, point)
     return norm_ball(prior.kl, point, _own_mean(prior), n_angles)
@@ -139,15 +100,7 @@ def kl_solid(
     n_polar: int = 61,
     n_azimuth: int = 121,
 ) -> np.ndarray:
-    """Return the means of three weights whose divergence from a prior is that of ``point``.
-
-    Examples
-    --------
-    >>> from medn_edu.priors import LaplacePrior
-    >>> solids = [kl_solid(LaplacePrior(lam), n_polar=5, n_azimuth=9) for lam in (4.0, 1e6)]
-    >>> [solid[1, 1].round(3).tolist() for solid in solids]
-    [[0.461, 0.461, 0.653], [0.296, 0.296, 0.419]]
-    """
+    """Return the means of three weights whose divergence from a prior is that of ``point``."""
     kl_level(prior, point)
     return norm_solid(prior.kl, point, _own_mean(prior), n_polar, n_azimuth)
 

@@ -81,13 +81,7 @@ def touching_point(prior: Prior, direction: np.ndarray, level: float | np.ndarra
 
 
 def touching_l2(direction: np.ndarray, radius: float = 1.0) -> np.ndarray:
-    """Return the point of an L2 ball that is farthest in a direction.
-
-    Examples
-    --------
-    >>> touching_l2([2.0, 1.0]).round(4)
-    array([0.8944, 0.4472])
-    """
+    """Return the point of an L2 ball that is farthest in a direction."""
     a = _direction(direction)
     return check_positive("radius", radius) * a / np.linalg.norm(a)
 
