@@ -76,18 +76,6 @@ def test_it_lies_between_two_norms():
     assert (np.diff(np.abs(distances)) < 0).all()
 
 
-def test_the_boundary_printed_with_figure_2_is_no_divergence():
-    """With the logarithm as it stands in the text the divergence at 0 would be negative."""
-    lam, w = 4.0, np.array([0.0, 1.0])
-    root = np.sqrt(w**2 + 1 / lam)
-    as_in_the_text = root - np.log(np.sqrt(lam * w**2 + 0.5) + 0.5) / np.sqrt(lam)
-    corrected = root - np.log(np.sqrt(lam * w**2 + 1) / 2 + 0.5) / np.sqrt(lam)
-    assert np.sqrt(lam) * as_in_the_text[0] - 1 == pytest.approx(-np.log(np.sqrt(0.5) + 0.5))
-    np.testing.assert_allclose(np.sqrt(lam) * corrected - 1, LaplacePrior(lam).kl(w), atol=1e-12)
-    b = np.sqrt(1 / lam) + np.sqrt(1 + 1 / lam) - np.log(np.sqrt(lam + 1) / 2 + 0.5) / np.sqrt(lam)
-    assert b == pytest.approx(kl_norm(np.array([0.0, 1.0]), lam))
-
-
 def test_l1_and_l2_balls():
     l1, l2 = norm_ball(np.abs), norm_ball(np.square)
     np.testing.assert_allclose(np.abs(l1).sum(axis=1), 1, atol=1e-14)

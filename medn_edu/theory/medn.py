@@ -63,7 +63,7 @@ With the linear slack the papers write :math:`\sum_{y \ne y^i} \alpha_i(y) = C`.
 right only if the true labelling is among the ``y``: it has no features and no loss, so its dual
 variable does nothing, and what it takes from the others turns their ":math:`\le C`" into
 ":math:`= C`".  Forced on the others it is wrong as soon as a sample has its margin with room to
-spare; the tests have an example.  With the other two slacks :math:`\alpha_i(y^i) = 0`.
+spare; `medn_edu.theory.errata` has an example.  With the other two slacks :math:`\alpha_i(y^i) = 0`.
 
 Enumeration needs ``n_labels ** n_nodes`` rows a sample: small ones only.  `medn_edu.theory.medn_solvers`
 has two ways to solve such a problem.
