@@ -18,11 +18,8 @@ from __future__ import annotations
 from medn_edu.theory.checks import (
     asp_exact,
     asp_local,
-    l1m3n_adaptive,
-    l1m3n_programs,
+    l1m3n,
     medn_duality,
-    medn_frequency,
-    medn_gaussian,
     medn_laplace,
     medn_pac_bayes,
     medn_variational,
@@ -34,8 +31,8 @@ __all__ = ["CHECKS", "Check"]
 # The report of 2009 has MEDN's statements under the same numbers.  LapM3N (2008) has Theorems 2 and 3,
 # too; its Theorem 4 is Theorem 8 here, and what follows from the Laplace prior has no numbers there.
 _PAPERS = (
-    (medn_duality, medn_gaussian, medn_laplace, medn_variational, medn_pac_bayes, medn_frequency),
-    (l1m3n_programs, l1m3n_adaptive),
+    (medn_duality, medn_laplace, medn_variational, medn_pac_bayes),
+    (l1m3n,),
     (asp_exact, asp_local),
 )
 
