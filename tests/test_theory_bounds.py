@@ -164,26 +164,6 @@ def test_counts_are_samples_that_share_a_margin():
     assert theorem_8(one, 0.4) == theorem_8(two, 0.4)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([2.5], 1.0, 1.0), "c is 1, but there is a margin of size 2.5"),
-        (([np.nan], 1.0, 1.0), "margins has NaN"),
-        (([], 1.0, 1.0), "expected one count for each of at least one"),
-        (([0.5], 1.0, 1.0, [1, 2]), "expected one count for each"),
-        (([-np.inf], 1.0, 1.0), "c is 1, but there is a margin of size inf"),
-        (([0.5], 0.0, 1.0), "c is 0.0; expected a finite number > 0"),
-        (([0.5], 1.0, -3.0), "log_n_labellings is -3.0"),
-        (([0.5], 1.0, np.nan), "log_n_labellings is nan"),
-        (([0.5, 0.1], 1.0, 1.0, [5, -2]), "counts holds something else"),
-        (([0.5, 0.1], 1.0, 1.0, [0.7, 0.7]), "counts holds something else"),
-    ],
-)
-def test_margin_samples_are_checked(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        MarginSample(*arguments)
-
-
 # ---------------------------------------------------------------------------------------------
 # Theorem 8
 
@@ -268,64 +248,10 @@ def test_a_hundred_thousand_margins_are_searched_through():
     assert isinstance(best, MarginBound)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"divergence": -1.0}, "divergence is -1.0"),
-        ({"divergence": np.inf}, "divergence is inf"),
-        ({"delta": 1.0}, "delta is 1.0; expected a probability"),
-        ({"delta": 0.0}, "delta is 0.0"),
-        ({"gamma": 0.0}, "gamma is 0.0"),
-        ({"gamma": 1e-200}, "gamma is 1e-200; expected at least a millionth of c"),
-        ({"m": 0}, "m is 0"),
-    ],
-)
-@pytest.mark.parametrize("bound", BOUNDS.values())
-def test_arguments_are_checked(bound, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        bound(random_sample(0), **{"divergence": 1.0, **arguments})
-
-
-def test_numbers_are_checked_where_terms_are_asked_directly():
-    good = {"margin_loss": 0.1, "ratio": 0.5, "log_n_labellings": 1.0, "divergence": 1.0}
-    assert np.isfinite(Terms(100, **good, delta=0.1).value(50))
-    for bad in ({"n_samples": 0}, {"ratio": -0.1}, {"delta": -1}, {"margin_loss": np.nan}):
-        with pytest.raises(ValueError, match=f"{next(iter(bad))} is"):
-            KLTerms(**{"n_samples": 100, **good, "delta": 0.1, **bad})
-
-
 def test_seegers_step_adds_nothing_to_what_is_vacuous_by_itself():
     bound = theorem_8_kl(random_sample(0), 1.0, gamma=0.01, m=1)
     assert bound.averaging > 1
     assert (bound.value, bound.complexity) == (1.0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments", "message"),
-    [
-        (kl_inverse, (-0.1, 1.0), "p or budget is negative or NaN"),
-        (kl_inverse, (0.1, -1.0), "p or budget is negative or NaN"),
-        (binary_kl, (0.1, 1.2), "q is not between 0 and 1"),
-        (binary_kl, (np.nan, 0.2), "p is not between 0 and 1"),
-        (mcallester_bound, (-1.0, 1.0, 10), "risk is -1.0; expected a number between 0 and 1"),
-        (seeger_bound, (np.nan, 1.0, 10), "risk is nan"),
-        (seeger_bound, (0.1, -1.0, 10), "divergence is -1.0"),
-    ],
-)
-def test_risks_and_budgets_are_checked(function, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        function(*arguments)
-
-
-@pytest.mark.parametrize("weights", [np.ones(4), np.full(12, np.nan)])
-def test_weights_are_checked(weights):
-    data = label_samples(pack([np.ones((2, 2))]), np.array([0, 1]), _free(2))
-    assert data.weight_shape.size == 8
-    for ask in (observed_margins, largest_score, lambda data, w: gibbs_errors(data, w[None])):
-        with pytest.raises(ValueError, match=r"weights have shape .* expected 8 finite numbers"):
-            ask(data, weights)
-    with pytest.raises(ValueError, match="draws have shape"):
-        gibbs_errors(data, weights)
 
 
 def test_nothing_but_errors_leaves_a_vacuous_bound():
@@ -380,12 +306,6 @@ def test_maurers_lemma_in_exact_sums():
             assert mean > math.sqrt(n) / 2  # so that half of the constant would be too little
 
 
-@pytest.mark.parametrize("errors", [np.array([]), np.array([1.1]), np.array([np.nan])])
-def test_draws_are_checked(errors):
-    with pytest.raises(ValueError, match="expected shares between 0 and 1"):
-        sampled_risk(errors)
-
-
 LOG_CONCAVE: list[Prior] = [
     LaplacePrior(4.0),
     BoxPrior(1.2),
@@ -413,21 +333,6 @@ def test_the_factor_e_cannot_be_smaller():
     assert np.mean(draws <= draws.mean()) == pytest.approx(1 / math.e, abs=0.005)
 
 
-@pytest.mark.parametrize(
-    "prior",
-    [
-        TwoPointPrior(),
-        SpikeSlabPrior(pi=0.1),
-        NormalInverseGaussianPrior(alpha=1.0, delta=1.0),
-        NormalGammaPrior(shape=0.5, lam=4.0),
-    ],
-    ids=repr,
-)
-def test_no_factor_where_none_is_known(prior):
-    with pytest.raises(ValueError, match="need not be symmetric nor log-concave"):
-        averaging_factor(prior)
-
-
 def test_two_classes_have_a_formula():
     """A single node, two labels: a drawn model errs with a normal probability."""
     rng = np.random.default_rng(1)
@@ -446,7 +351,74 @@ def test_two_classes_have_a_formula():
         assert bound.divergence == pytest.approx(scale**2 * (mean @ mean) / 2)
 
 
-def test_gaussian_bounds_need_scales():
-    data, rng = make_data("chain"), np.random.default_rng(0)
-    with pytest.raises(ValueError, match="scales is empty"):
-        gaussian_bounds(data, np.zeros(data.weight_shape.size), [], rng)
+# ---------------------------------------------------------------------------------------------
+# arguments
+
+
+def refused(message, call, *arguments, **more):
+    with pytest.raises(ValueError, match=message):
+        call(*arguments, **more)
+
+
+def test_margin_samples_are_checked():
+    refused("c is 1, but there is a margin of size 2.5", MarginSample, [2.5], 1.0, 1.0)
+    refused("c is 1, but there is a margin of size inf", MarginSample, [-np.inf], 1.0, 1.0)
+    refused("margins has NaN", MarginSample, [np.nan], 1.0, 1.0)
+    refused("expected one count for each of at least one", MarginSample, [], 1.0, 1.0)
+    refused("expected one count for each", MarginSample, [0.5], 1.0, 1.0, [1, 2])
+    refused("c is 0.0; expected a finite number > 0", MarginSample, [0.5], 0.0, 1.0)
+    for log_n in (-3.0, np.nan):
+        refused(f"log_n_labellings is {log_n}", MarginSample, [0.5], 1.0, log_n)
+    for counts in ([5, -2], [0.7, 0.7]):
+        refused("counts holds something else", MarginSample, [0.5, 0.1], 1.0, 1.0, counts)
+
+
+def test_arguments_of_theorem_8_are_checked():
+    messages = {
+        "divergence is -1.0": {"divergence": -1.0},
+        "divergence is inf": {"divergence": np.inf},
+        "delta is 1.0; expected a probability": {"delta": 1.0},
+        "delta is 0.0": {"delta": 0.0},
+        "gamma is 0.0": {"gamma": 0.0},
+        "gamma is 1e-200; expected at least a millionth of c": {"gamma": 1e-200},
+        "m is 0": {"m": 0},
+    }
+    for message, bad in messages.items():
+        for bound in BOUNDS.values():
+            refused(message, bound, random_sample(0), **{"divergence": 1.0, **bad})
+    good = {"margin_loss": 0.1, "ratio": 0.5, "log_n_labellings": 1.0, "divergence": 1.0}
+    assert np.isfinite(Terms(100, **good, delta=0.1).value(50))
+    for bad in ({"n_samples": 0}, {"ratio": -0.1}, {"delta": -1}, {"margin_loss": np.nan}):
+        refused(f"{next(iter(bad))} is", KLTerms, **{"n_samples": 100, **good, "delta": 0.1, **bad})
+
+
+def test_risks_and_budgets_are_checked():
+    refused("p or budget is negative or NaN", kl_inverse, -0.1, 1.0)
+    refused("p or budget is negative or NaN", kl_inverse, 0.1, -1.0)
+    refused("q is not between 0 and 1", binary_kl, 0.1, 1.2)
+    refused("p is not between 0 and 1", binary_kl, np.nan, 0.2)
+    refused("risk is -1.0; expected a number between 0 and 1", mcallester_bound, -1.0, 1.0, 10)
+    refused("risk is nan", seeger_bound, np.nan, 1.0, 10)
+    refused("divergence is -1.0", seeger_bound, 0.1, -1.0, 10)
+    for errors in ([], [1.1], [np.nan]):
+        refused("expected shares between 0 and 1", sampled_risk, np.array(errors))
+
+
+def test_weights_scales_and_priors_are_checked():
+    data = label_samples(pack([np.ones((2, 2))]), np.array([0, 1]), _free(2))
+    assert data.weight_shape.size == 8
+    for weights in (np.ones(4), np.full(12, np.nan)):
+        wrong = r"weights have shape .* expected 8 finite numbers"
+        refused(wrong, observed_margins, data, weights)
+        refused(wrong, largest_score, data, weights)
+        refused(wrong, gibbs_errors, data, weights[None])
+        refused("draws have shape", gibbs_errors, data, weights)
+    rng = np.random.default_rng(0)
+    refused("scales is empty", gaussian_bounds, data, np.zeros(8), [], rng)
+    for prior in (
+        TwoPointPrior(),
+        SpikeSlabPrior(pi=0.1),
+        NormalInverseGaussianPrior(alpha=1.0, delta=1.0),
+        NormalGammaPrior(shape=0.5, lam=4.0),
+    ):
+        refused("need not be symmetric nor log-concave", averaging_factor, prior)

@@ -31,7 +31,6 @@ from medn_edu.theory.factor_graphs.messages import (
 from medn_edu.theory.factor_graphs.solvers import (
     as_beliefs,
     as_messages,
-    exact_blocks,
     local_blocks,
     maximise,
     minimise,
@@ -197,18 +196,6 @@ def test_an_example_by_loops():
     np.testing.assert_allclose(example.features[index], example.true_features, atol=1e-13)
     by_features = example.losses + example.features @ theta
     np.testing.assert_allclose(scores(example.graph(theta)), by_features, atol=1e-13)
-
-
-@pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_exact_program_and_its_dual_meet(epsilon, p):
-    program = make_program(LOOPS[0], p=p, epsilon=epsilon)
-    theta, found = minimise(exact_blocks(program)), maximise(exact_blocks(program))
-    pairs = list(zip(found, program.examples, strict=True))
-    z = sum(q @ example.features for q, example in pairs) - program.d
-    value = sum(epsilon * entropy(q) + q @ example.losses for q, example in pairs)
-    dual = value - program.mismatch_price(z)
-    assert program.exact_value(theta) == pytest.approx(dual, rel=1e-6)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 0.1, 0.0])

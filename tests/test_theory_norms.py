@@ -76,18 +76,6 @@ def test_it_lies_between_two_norms():
     assert (np.diff(np.abs(distances)) < 0).all()
 
 
-def test_the_boundary_printed_with_figure_2_is_no_divergence():
-    """With the logarithm as it stands in the text the divergence at 0 would be negative."""
-    lam, w = 4.0, np.array([0.0, 1.0])
-    root = np.sqrt(w**2 + 1 / lam)
-    as_in_the_text = root - np.log(np.sqrt(lam * w**2 + 0.5) + 0.5) / np.sqrt(lam)
-    corrected = root - np.log(np.sqrt(lam * w**2 + 1) / 2 + 0.5) / np.sqrt(lam)
-    assert np.sqrt(lam) * as_in_the_text[0] - 1 == pytest.approx(-np.log(np.sqrt(0.5) + 0.5))
-    np.testing.assert_allclose(np.sqrt(lam) * corrected - 1, LaplacePrior(lam).kl(w), atol=1e-12)
-    b = np.sqrt(1 / lam) + np.sqrt(1 + 1 / lam) - np.log(np.sqrt(lam + 1) / 2 + 0.5) / np.sqrt(lam)
-    assert b == pytest.approx(kl_norm(np.array([0.0, 1.0]), lam))
-
-
 def test_l1_and_l2_balls():
     l1, l2 = norm_ball(np.abs), norm_ball(np.square)
     np.testing.assert_allclose(np.abs(l1).sum(axis=1), 1, atol=1e-14)
@@ -149,43 +137,6 @@ def test_a_ball_may_end_where_no_mean_can_be():
     assert np.abs(ball).max() <= 1
     ball = norm_ball(TwoPointPrior(a=1.0).kl, (0.95, 0.95), n_angles=9)
     assert np.abs(ball[[0, 2, 4, 6]]).max(axis=1) == pytest.approx(1)
-
-
-@pytest.mark.parametrize("point", [(0.0, 0.0), (0.0, np.inf), (0.0, 1.0)])
-def test_points_that_cannot_lie_on_a_boundary(point):
-    with pytest.raises(ValueError, match="expected a point whose cost is finite and higher"):
-        norm_ball(BoxPrior(a=1.0).kl, point)
-    with pytest.raises(ValueError, match=r"no ball of BoxPrior\(a=1.0\) passes the mean \(0, "):
-        kl_ball(BoxPrior(a=1.0), point)
-    with pytest.raises(ValueError, match=r"no ball of BoxPrior\(a=1.0\) passes the mean \(0, "):
-        kl_solid(BoxPrior(a=1.0), (0.0, *point))
-
-
-def test_exponential_prior_has_no_ball_through_the_axis():
-    """Its own mean is 1: seen from there, (0, 1) is a step of -1 and none."""
-    with pytest.raises(ValueError, match=r"passes the mean \(0, 1\): its divergence is inf"):
-        kl_ball(ExponentialPrior(), (-1.0, 0.0))
-
-
-@pytest.mark.parametrize("call", [norm_ball, norm_solid])
-def test_points_of_another_dimension(call):
-    with pytest.raises(ValueError, match=r"point is \(1.0,\); expected [23] numbers"):
-        call(np.abs, (1.0,))
-
-
-@pytest.mark.parametrize("n_angles", [0, 4, 360])
-def test_too_few_angles(n_angles):
-    with pytest.raises(ValueError, match="expected 5, 9, 13"):
-        norm_ball(np.abs, n_angles=n_angles)
-    with pytest.raises(ValueError, match=r"expected 3, 5, 7, \.\.\. and 5, 9, 13"):
-        norm_solid(np.abs, n_azimuth=n_angles)
-    with pytest.raises(ValueError, match=r"expected 3, 5, 7, \.\.\. and 5, 9, 13"):
-        norm_solid(np.abs, n_polar=n_angles)
-
-
-def test_a_cost_without_end():
-    with pytest.raises(ValueError, match="no end in some direction"):
-        norm_ball(lambda mu: np.maximum(mu, 0.0))
 
 
 def test_balls_of_any_size():
@@ -413,35 +364,43 @@ def test_two_points_touch_in_the_corner_of_their_square():
     assert -0.4 < inner[1] < 0
 
 
-@pytest.mark.parametrize("direction", [[0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], [], [[1.0]]])
-def test_directions(direction):
-    for call in (
-        lambda: touching_point(LaplacePrior(), direction, 1.0),
-        lambda: touching_l2(direction),
-        lambda: touching_corners(direction),
-    ):
-        with pytest.raises(ValueError, match=r"direction is .* expected finite numbers"):
-            call()
+# -- arguments -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("level", [0.0, -1.0, np.inf])
-def test_levels(level):
-    with pytest.raises(ValueError, match="level is"):
-        touching_point(LaplacePrior(), [1.0], level)
-    with pytest.raises(ValueError, match="radius is"):
-        touching_l2([1.0], level)
-    with pytest.raises(ValueError, match="radius is"):
-        touching_corners([1.0], level)
+def refused(message, call, *arguments, error=ValueError, **more):
+    with pytest.raises(error, match=message):
+        call(*arguments, **more)
 
 
-@pytest.mark.parametrize("lam", [0, -1, np.inf, np.nan])
-def test_the_constant_is_positive(lam):
-    with pytest.raises(ValueError, match="lam is"):
-        kl_norm(MEANS, lam)
+def test_points_that_cannot_lie_on_a_boundary():
+    box, no_ball = BoxPrior(a=1.0), r"no ball of BoxPrior\(a=1.0\) passes the mean \(0, "
+    for point in ((0.0, 0.0), (0.0, np.inf), (0.0, 1.0)):
+        refused("expected a point whose cost is finite and higher", norm_ball, box.kl, point)
+        refused(no_ball, kl_ball, box, point)
+        refused(no_ball, kl_solid, box, (0.0, *point))
+    # An exponential prior's own mean is 1: seen from there, (0, 1) is a step of -1 and none.
+    beyond = r"passes the mean \(0, 1\): its divergence is inf"
+    refused(beyond, kl_ball, ExponentialPrior(), (-1.0, 0.0))
+    for call in (norm_ball, norm_solid):
+        refused(r"point is \(1.0,\); expected [23] numbers", call, np.abs, (1.0,))
+    refused("no end in some direction", norm_ball, lambda mu: np.maximum(mu, 0.0))
 
 
-def test_what_is_no_number_is_refused():
-    with pytest.raises(ValueError, match="mu holds NaN"):
-        kl_norm(np.array([1.0, np.nan]), 4.0)
-    with pytest.raises(TypeError, match=r"n_angles is 9.0; expected a whole number"):
-        kl_ball(LaplacePrior(4.0), n_angles=9.0)
+def test_numbers_that_are_refused():
+    for n in (0, 4, 360):
+        refused("expected 5, 9, 13", norm_ball, np.abs, n_angles=n)
+        for name in ("n_azimuth", "n_polar"):
+            refused(r"expected 3, 5, 7, \.\.\. and 5, 9, 13", norm_solid, np.abs, **{name: n})
+    for a in ([0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], [], [[1.0]]):
+        refused("direction is .* expected finite numbers", touching_point, LaplacePrior(), a, 1.0)
+        for call in (touching_l2, touching_corners):
+            refused("direction is .* expected finite numbers", call, a)
+    for size in (0.0, -1.0, np.inf):
+        refused("level is", touching_point, LaplacePrior(), [1.0], size)
+        for call in (touching_l2, touching_corners):
+            refused("radius is", call, [1.0], size)
+    for lam in (0, -1, np.inf, np.nan):
+        refused("lam is", kl_norm, MEANS, lam)
+    refused("mu holds NaN", kl_norm, np.array([1.0, np.nan]), 4.0)
+    whole = "n_angles is 9.0; expected a whole number"
+    refused(whole, kl_ball, LaplacePrior(4.0), n_angles=9.0, error=TypeError)

@@ -1,9 +1,10 @@
 """Theory to read, to compute with and to check against: plain algorithms without compiled code.
 
 ==================  ============================================================================
-`reference`         inference on forests, by enumeration and in the fewest words
+`reference`         inference on forests, by enumeration and in the fewest words; all kernels' twins
 `medn`              P1, D1 and Theorem 2 by enumeration; `medn_solvers` solves them in two ways
 `frank_wolfe`       one block step of Frank-Wolfe on D1, as the compiled solver makes it
+`textbook`          one step of each of three textbook methods for the dual of M3N
 `axi`               the course's word of three letters: two weights, everything on paper
 `two_weights`       its exact dual variables under any prior, and the posterior in the plane
 `l1m3n`             L1-M3N and its kin as linear and convex programs; `projection` onto balls

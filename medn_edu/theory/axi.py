@@ -116,40 +116,19 @@ WORDS = (
 
 
 def text(labels: Sequence[int] | np.ndarray) -> str:
-    """Return a labelling as letters.
-
-    Examples
-    --------
-    >>> text([0, 1, 2])
-    'axi'
-    """
+    """Return a labelling as letters."""
     return "".join(LETTERS[code] for code in labels)
 
 
 def labelling_scores(word: TinyWord, w: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return the score of every labelling, MEDN Eq. (1).
-
-    Examples
-    --------
-    >>> float(labelling_scores(AXI, [1.0, 2.0])[AXI.true_row])
-    11.0
-    """
+    """Return the score of every labelling, MEDN Eq. (1)."""
     return word.features @ np.asarray(w, dtype=float)
 
 
 def axi_problem(
     prior: Prior, slack: ShippedSlack, words: Sequence[TinyWord] = WORDS
 ) -> EnumeratedProblem:
-    """Return P1 of MEDN on tiny words, with both weights under one prior.
-
-    Examples
-    --------
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.slacks import LinearSlack
-    >>> from medn_edu.theory import solve_dual
-    >>> solve_dual(axi_problem(GaussianPrior(), LinearSlack(1.0), [AXI])).w.round(4)
-    array([1., 1.])
-    """
+    """Return P1 of MEDN on tiny words, with both weights under one prior."""
     return EnumeratedProblem(
         sample=np.repeat(np.arange(len(words)), len(_LABELLINGS)),
         labellings=[labels for word in words for labels in word.labellings],
@@ -166,12 +145,6 @@ def axi_samples(words: Sequence[TinyWord] = WORDS) -> LabelledSamples:
 
     The ink is the features: three columns of marks.  With three labels and a weight for every pair of
     neighbours these are 18 weights, where `axi_problem` has two.
-
-    Examples
-    --------
-    >>> data = axi_samples()
-    >>> data.samples.n_features, data.n_labels, data.labels.tolist()
-    (3, 3, [0, 1, 2, 1, 2, 0, 2, 0, 1])
     """
     labels = np.concatenate([word.true for word in words])
     allowed = np.ones((1, len(LETTERS), len(LETTERS)), dtype=bool)

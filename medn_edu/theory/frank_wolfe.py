@@ -34,6 +34,10 @@ other two leave ``s`` free.  Then the true labelling is a *source*: it has no fe
 and takes without end, and :math:`U^*` counts all others.  In the code below its dual variable
 is ``inf``.
 
+**Extrapolation.**  Blocks that pull the weights the same way, each by its own small step, are slow
+together.  So between two rounds of visits `extrapolate` moves all of them at once, on from where the
+last round has taken them, with the same line search.
+
 The compiled step is `medn_edu.kernels.block_step`; a test follows both from visit to visit.
 """
 
@@ -46,8 +50,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
-from medn_edu.theory.medn import EnumeratedProblem
+from medn_edu.slacks import ExponentialSlack, LinearSlack
+from medn_edu.theory.medn import EnumeratedProblem, slack_conjugate, slack_penalty
+from medn_edu.theory.medn_solvers import conjugate_slopes
 
 N_STEPS = 20  # pairwise steps: how many,
 SPREAD_LEFT = 0.1  # and which share of the spread may be left
@@ -101,32 +106,23 @@ def block_step(
     loss, df = problem.losses[kept], problem.differences[kept]
     a = np.array([atom.alpha for atom in block])
     source = np.isinf(a)
-    s = float(a[~source].sum())
     H = loss - df @ w
-    gap = _slack_gap(problem, i, s, float(H.max())) - float(a[~source] @ H[~source])
+    totals = problem.totals(dense(problem, alpha))
+    gap = _slack_gap(problem, i, totals[i], float(H.max())) - float(a[~source] @ H[~source])
 
     # Pairwise steps, with Lambda and U* as parabolas.
-    slope, curvature = _slack_slopes(problem, i, s)
+    slope, curvature = (each[i] for each in _slack_slopes(problem, totals))
     Q = (df * variance) @ df.T + curvature * np.outer(~source, ~source)
     direction = _pairwise_steps(a, H - slope * ~source, Q)
 
-    # A line search on the true dual along the direction, inside its domain.
-    d_eta, d_loss, d_s = direction @ df, float(direction @ loss), float(direction[~source].sum())
-
-    def slope_and_curvature(step: float) -> tuple[float, float]:
-        first, second = _slack_slopes(problem, i, s + step * d_s)
-        tilted = eta + step * d_eta
-        return (
-            d_loss - d_eta @ prior.mean(tilted) - d_s * first,
-            d_eta**2 @ prior.variance(tilted) + d_s**2 * second,
-        )
-
-    step = _search(slope_and_curvature, _domain_end(problem, i, eta, d_eta, s, d_s))
+    # A line search on the true dual along the direction.
+    along = np.zeros(len(problem.losses))
+    along[kept] = np.where(source, 0.0, direction)
+    step, eta = _line_search(problem, eta, totals, along)
 
     # Take the step, and drop what is no longer in use; the last atom takes its place.
     for atom, change in zip(block, direction, strict=True):
-        after = atom.alpha + step * change
-        atom.alpha = float(after) if after > ROUNDING * atom.alpha or after == math.inf else 0.0
+        atom.alpha = _after(atom.alpha, step * change)
     k = 0
     while k < len(block):
         if block[k].alpha > 0:
@@ -135,7 +131,32 @@ def block_step(
             last = block.pop()
             if k < len(block):
                 block[k] = last
-    return eta + step * d_eta, gap
+    return eta, gap
+
+
+def extrapolate(
+    problem: EnumeratedProblem, alpha: Alpha, previous: np.ndarray, eta: np.ndarray
+) -> np.ndarray:
+    """Go on in all blocks at once, from ``previous`` dual variables through those of now.
+
+    The target is as far again, without what is negative there, and with the sums of the linear slack.
+    Changes ``alpha`` in place and returns the new ``eta``.
+    """
+    now = dense(problem, alpha)
+    target = np.maximum(now + (now - previous), 0.0)
+    if isinstance(problem.slack, LinearSlack):
+        C = problem.slack.C * problem.sample_weight
+        target *= (C / problem.totals(target))[problem.sample]
+    step, eta = _line_search(problem, eta, problem.totals(now), target - now)
+    for atom in itertools.chain(*alpha):
+        atom.alpha = _after(atom.alpha, step * (target - now)[atom.row])
+    return eta
+
+
+def _after(value: float, change: float) -> float:
+    """A dual variable after a step; what rounding leaves of it becomes 0."""
+    after = float(value + change)
+    return after if after > ROUNDING * value or after == math.inf else 0.0
 
 
 def _pairwise_steps(a: np.ndarray, H: np.ndarray, Q: np.ndarray) -> np.ndarray:
@@ -162,6 +183,24 @@ def _pairwise_steps(a: np.ndarray, H: np.ndarray, Q: np.ndarray) -> np.ndarray:
     return moved
 
 
+def _line_search(
+    problem: EnumeratedProblem, eta: np.ndarray, totals: np.ndarray, direction: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """How far to go along a direction, one number per row, and the ``eta`` there."""
+    d_eta, d_s = direction @ problem.differences, problem.totals(direction)
+
+    def slope_and_curvature(step: float) -> tuple[float, float]:
+        first, second = _slack_slopes(problem, totals + step * d_s)
+        tilted = eta + step * d_eta
+        return (
+            float(direction @ problem.losses - d_eta @ problem.prior.mean(tilted) - d_s @ first),
+            float(d_eta**2 @ problem.prior.variance(tilted) + d_s**2 @ second),
+        )
+
+    step = _search(slope_and_curvature, _domain_end(problem, eta, d_eta, totals, d_s))
+    return step, eta + step * d_eta
+
+
 def _search(slope_at: Callable[[float], tuple[float, float]], limit: float) -> float:
     """How far to go until a concave function stops growing, at most 1, and not up to ``limit``."""
     first, _ = slope_at(0.0)
@@ -182,38 +221,29 @@ def _search(slope_at: Callable[[float], tuple[float, float]], limit: float) -> f
 
 
 def _domain_end(
-    problem: EnumeratedProblem, i: int, eta: np.ndarray, d_eta: np.ndarray, s: float, d_s: float
+    problem: EnumeratedProblem, eta: np.ndarray, d_eta: np.ndarray, s: np.ndarray, d_s: np.ndarray
 ) -> float:
     """How many times the direction can be added before ``Lambda`` or ``U*`` ends."""
     low, high = problem.prior.domain
     moving = d_eta != 0
     room = np.where(d_eta > 0, high - eta, low - eta)[moving] / d_eta[moving]
     limit = float(np.min(room, initial=math.inf))
-    if isinstance(problem.slack, ExponentialSlack) and d_s > 0:
-        limit = min(limit, (problem.slack.c * problem.sample_weight[i] - s) / d_s)
+    if isinstance(problem.slack, ExponentialSlack):
+        left, up = problem.slack.c * problem.sample_weight - s, d_s > 0
+        limit = float(np.min(left[up] / d_s[up], initial=limit))
     return limit
 
 
-def _slack_slopes(problem: EnumeratedProblem, i: int, s: float) -> tuple[float, float]:
-    """First and second derivative of ``weight U*(s / weight)``."""
-    weight = problem.sample_weight[i]
-    match problem.slack:
-        case QuadraticSlack(C):  # U* = s^2 / 2C
-            return s / (C * weight), 1 / (C * weight)
-        case ExponentialSlack(c):  # U* = -log(1 - s / c)
-            return weight / (c * weight - s), weight / (c * weight - s) ** 2
-        case _:
-            return 0.0, 0.0
+def _slack_slopes(problem: EnumeratedProblem, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """First and second derivatives of ``weight U*(s / weight)``."""
+    weight = problem.sample_weight
+    first, second = conjugate_slopes(problem.slack, s / weight)
+    return first, second / weight
 
 
 def _slack_gap(problem: EnumeratedProblem, i: int, s: float, largest: float) -> float:
     """``weight (U(xi) + U*(s / weight))`` at the best slack for the largest violation."""
-    weight = problem.sample_weight[i]
-    match problem.slack:
-        case QuadraticSlack(C):
-            return float(weight * C * largest**2 + s**2 / (C * weight)) / 2
-        case ExponentialSlack(c):
-            scaled = max(1.0, c * largest)
-            return float(weight * (scaled - 1 - math.log(scaled) - math.log(1 - s / (c * weight))))
-        case _:
-            return float(weight * problem.slack.C * largest)
+    weight, slack = problem.sample_weight[i], problem.slack
+    xi = max(largest, 1 / slack.c) if isinstance(slack, ExponentialSlack) else largest
+    values = slack_penalty(slack, np.array(xi)) + slack_conjugate(slack, np.array(s / weight))
+    return float(weight * values)

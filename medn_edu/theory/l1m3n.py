@@ -94,39 +94,12 @@ def solve_l1m3n(problem: EnumeratedProblem) -> ProgramSolution:
 
 
 def solve_l1_ball(problem: EnumeratedProblem, radius: float) -> ProgramSolution:
-    """Solve P1' of the L1-M3N paper, ``C sum_i c_i xi_i`` where ``|w|_1 <= radius``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.slacks import LinearSlack
-    >>> from medn_edu.theory.medn import enumerate_problem
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = enumerate_problem(data, GaussianPrior(), LinearSlack(C=1.0))
-    >>> round(solve_l1_ball(problem, radius=1.0).value, 9)
-    1.0
-    """
+    """Solve P1' of the L1-M3N paper, ``C sum_i c_i xi_i`` where ``|w|_1 <= radius``."""
     return _solve(problem, price=0.0, radius=check_positive("radius", radius))
 
 
 def solve_squared_l1(problem: EnumeratedProblem, scale: float) -> ProgramSolution:
-    """Solve P4 of the L1-M3N paper, ``scale |w|_1^2 + C sum_i c_i xi_i``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.slacks import LinearSlack
-    >>> from medn_edu.theory.medn import enumerate_problem
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = enumerate_problem(data, GaussianPrior(), LinearSlack(C=1.0))
-    >>> solution = solve_squared_l1(problem, scale=1.0)
-    >>> round(solution.value, 9), round(solution.l1_norm, 9), round(solution.largest, 9)
-    (1.75, 0.5, 1.0)
-    """
+    """Solve P4 of the L1-M3N paper, ``scale |w|_1^2 + C sum_i c_i xi_i``."""
     scale = check_positive("scale", scale)
 
     def total(radius: float) -> ProgramSolution:

@@ -63,7 +63,7 @@ With the linear slack the papers write :math:`\sum_{y \ne y^i} \alpha_i(y) = C`.
 right only if the true labelling is among the ``y``: it has no features and no loss, so its dual
 variable does nothing, and what it takes from the others turns their ":math:`\le C`" into
 ":math:`= C`".  Forced on the others it is wrong as soon as a sample has its margin with room to
-spare; the tests have an example.  With the other two slacks :math:`\alpha_i(y^i) = 0`.
+spare; `medn_edu.theory.errata` has an example.  With the other two slacks :math:`\alpha_i(y^i) = 0`.
 
 Enumeration needs ``n_labels ** n_nodes`` rows a sample: small ones only.  `medn_edu.theory.medn_solvers`
 has two ways to solve such a problem.
@@ -77,9 +77,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from medn_edu.priors import Prior
+from medn_edu.priors import GaussianPrior, Prior
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 
@@ -108,6 +109,32 @@ class EnumeratedProblem:
         """Number of weights."""
         return self.differences.shape[1]
 
+    @classmethod
+    def of_rows(
+        cls,
+        sample: ArrayLike,
+        differences: ArrayLike,
+        losses: ArrayLike,
+        C: float,
+        prior: Prior | None = None,
+    ) -> EnumeratedProblem:
+        """Write a small problem out by hand; its prior is the standard normal one by default."""
+        sample = np.asarray(sample)
+        return cls(
+            sample=sample,
+            labellings=[np.array([j]) for j in range(len(sample))],
+            differences=np.asarray(differences, dtype=float),
+            losses=np.asarray(losses, dtype=float),
+            sample_weight=np.ones(sample.max() + 1),
+            prior=prior or GaussianPrior(),
+            slack=LinearSlack(C),
+        )  # fmt: skip
+
+    @property
+    def member(self) -> np.ndarray:
+        """Which sample each row belongs to: ones and zeros, a column per sample."""
+        return (self.sample[:, None] == np.arange(self.n_samples)).astype(float)
+
     @property
     def free(self) -> np.ndarray:
         """Rows that may be positive: all with the linear slack, else all but the true labellings."""
@@ -131,7 +158,7 @@ class EnumeratedProblem:
 
     def penalty(self, xi: np.ndarray) -> float:
         """``sum_i c_i U(xi_i)``."""
-        return float(self.sample_weight @ _penalty(self.slack, xi))
+        return float(self.sample_weight @ slack_penalty(self.slack, xi))
 
     def primal_value(self, w: np.ndarray) -> float:
         """Value of P1 for the best distribution with mean ``w``."""
@@ -160,7 +187,7 @@ class EnumeratedProblem:
         low, high = self.prior.domain
         if np.any(alpha < 0) or np.any(eta <= low) or np.any(eta >= high):
             return -math.inf
-        cost = float(self.sample_weight @ _conjugate(self.slack, totals))
+        cost = float(self.sample_weight @ slack_conjugate(self.slack, totals))
         return float(alpha @ self.losses - self.prior.log_mgf(eta).sum()) - cost
 
     def dense(self, alpha: Any) -> np.ndarray:
@@ -238,7 +265,8 @@ def _is_allowed(data: LabelledSamples, i: int, y: np.ndarray) -> bool:
 # -- slacks, from their formulas ----------------------------------------------------------------
 
 
-def _penalty(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
+def slack_penalty(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
+    """``U(xi)``."""
     match slack:
         case LinearSlack():
             return slack.C * xi
@@ -248,7 +276,8 @@ def _penalty(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
             return slack.c * xi - 1 - np.log(slack.c * xi)
 
 
-def _conjugate(slack: ShippedSlack, totals: np.ndarray) -> np.ndarray:
+def slack_conjugate(slack: ShippedSlack, totals: np.ndarray) -> np.ndarray:
+    """``U*(s)``."""
     match slack:
         case LinearSlack():
             return np.where(totals <= slack.C * (1 + 1e-9), 0.0, math.inf)
@@ -264,14 +293,7 @@ def _conjugate(slack: ShippedSlack, totals: np.ndarray) -> np.ndarray:
 
 
 def tilt(points: np.ndarray, prior_mass: np.ndarray, eta: np.ndarray) -> np.ndarray:
-    """Return the distribution of Theorem 2, ``p0(w) exp(w . eta) / Z``, on a grid.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tilt(np.array([[-1.0], [1.0]]), np.array([0.5, 0.5]), np.array([1.0])).round(3)
-    array([0.119, 0.881])
-    """
+    """Return the distribution of Theorem 2, ``p0(w) exp(w . eta) / Z``, on a grid."""
     with np.errstate(divide="ignore"):
         logits = np.log(prior_mass) + points @ eta
     return np.exp(logits - logsumexp(logits))

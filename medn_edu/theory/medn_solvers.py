@@ -25,7 +25,7 @@ class ReferenceSolution:
 
     value: float  # value of P1 or D1 there
     w: np.ndarray  # posterior mean
-    alpha: np.ndarray | None = None  # dual variables, if D1 was solved
+    alpha: np.ndarray  # dual variables; empty if P1 was solved
 
 
 def solve_dual(problem: EnumeratedProblem, *, accuracy: float = 1e-9) -> ReferenceSolution:
@@ -112,11 +112,11 @@ def _newton_step(
     """
     F, sample, unit = problem.differences[rows], problem.sample[rows], np.sqrt(t) * alpha[rows]
     eta, weight = problem.eta(alpha), problem.sample_weight
-    slope, curvature = _conjugate_slopes(problem.slack, problem.totals(alpha) / weight)
+    slope, curvature = conjugate_slopes(problem.slack, problem.totals(alpha) / weight)
     gradient = problem.losses[rows] - F @ problem.prior.mean(eta) - slope[sample]
     g = unit * gradient + 1 / np.sqrt(t)
     A = unit[:, None] * F * np.sqrt(problem.prior.variance(eta))
-    member = unit[:, None] * (sample[:, None] == np.arange(problem.n_samples))
+    member = unit[:, None] * problem.member[rows]
     if isinstance(problem.slack, LinearSlack):
         # Totals stay: nothing of the step may point along a column of `member`.
         member /= np.linalg.norm(member, axis=0)
@@ -139,14 +139,6 @@ def legendre(prior: Prior, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return ``Lambda*(w)`` and its slope, from its definition ``max_eta w eta - Lambda(eta)``.
 
     The best ``eta`` is where the mean of the tilted prior is ``w``; it is found by bisection.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from medn_edu.priors import GaussianPrior
-    >>> value, slope = legendre(GaussianPrior(), np.array([-2.0, 3.0]))
-    >>> value.round(6), slope.round(6)
-    (array([2. , 4.5]), array([-2.,  3.]))
     """
     ends = []
     for end, sign in zip(prior.domain, (-1.0, 1.0), strict=True):
@@ -172,8 +164,7 @@ def solve_primal(problem: EnumeratedProblem, *, max_iter: int = 1000) -> Referen
     The divergence and its slope come from `legendre`, not from the prior's own formula.
     """
     K, weight = problem.n_weights, problem.sample_weight
-    member = (problem.sample[:, None] == np.arange(problem.n_samples)).astype(float)
-    A = np.hstack([problem.differences, member])
+    A = np.hstack([problem.differences, problem.member])
 
     def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
         w, xi = z[:K], z[K:]
@@ -199,7 +190,7 @@ def solve_primal(problem: EnumeratedProblem, *, max_iter: int = 1000) -> Referen
     )
     w = result.x[:K]
     value = legendre(problem.prior, w)[0].sum() + problem.penalty(problem.xi(w))
-    return ReferenceSolution(float(value), w)
+    return ReferenceSolution(float(value), w, np.zeros(0))
 
 
 # -- slopes of slacks, from their formulas ------------------------------------------------------
@@ -215,7 +206,7 @@ def _penalty_slope(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
             return slack.c - 1 / xi
 
 
-def _conjugate_slopes(slack: ShippedSlack, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def conjugate_slopes(slack: ShippedSlack, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """First and second derivative of the conjugate."""
     match slack:
         case LinearSlack():

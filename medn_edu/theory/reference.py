@@ -27,8 +27,46 @@ rest of the tree speaks through its parent.  Going down once more,
 :math:`p(y_c = b', y_t = b) = p(y_t = b)\, p(y_c = b' \mid y_t = b)`, where the second factor comes from
 below only.  Drawing labels instead of multiplying probabilities gives an exact random labelling.
 
-The functions take a `Tree`, one sample at a time, and make no attempt at speed; the tests hold the
-compiled code of `medn_edu.inference` against them.
+The functions take a `Tree`, one sample at a time, and make no attempt at speed.
+
+**Every kernel has a twin**, a function in numpy that computes the same, to be read, and to be compared
+with it by a test.  A dot stands for a module of `medn_edu.theory` other than this one.
+
+======================================  ===============================================================
+kernel                                  readable twin
+======================================  ===============================================================
+maximize.best_labellings                enumerated_best, best_labelling
+k_best.k_best_labellings                enumerated_k_best, k_best
+marginalize.centre                      log_partition
+marginalize.scaled_up                   enumerated_log_partition, log_partition
+marginalize.log_up                      enumerated_log_partition, log_partition
+marginalize.scaled_down                 enumerated_marginals, marginals
+marginalize.log_down                    enumerated_marginals, marginals
+marginalize.scaled_entropies            enumerated_entropy
+sampling.draw_down                      draw_labelling
+textbook.gibbs.gibbs_sweeps             gibbs_transition
+scores.labelling_scores                 score
+scores.node_scores                      node_scores
+scores.add_feature_sums                 feature_sums
+scores.add_edge_counts                  edge_counts
+compress.compress_rows                  compressed
+block_step.visit_blocks                 frank_wolfe.block_step
+block_step.take_step                    frank_wolfe.block_step
+block_step.copy_transitions             frank_wolfe.block_step
+atoms.drop_atoms                        frank_wolfe.block_step
+atoms.fill_gram                         frank_wolfe.block_step
+line_search.is_high_enough              frank_wolfe.block_step
+line_search.next_step                   frank_wolfe.block_step
+block_step.extrapolate                  frank_wolfe.extrapolate
+block_step.load_atoms                   medn.EnumeratedProblem.dense
+block_step.sum_eta                      medn.EnumeratedProblem.eta
+block_step.sum_losses                   medn.EnumeratedProblem.dual_value
+tilting.slack_slopes_along              medn_solvers.conjugate_slopes
+textbook.exponentiate.climb_blocks      textbook.exponentiated_step
+textbook.online_subgradient.descend     textbook.subgradient_step
+textbook.smo.visit_samples              textbook.smo_step
+textbook.projection.project_l1_ball     projection.project_l1_ball
+======================================  ===============================================================
 """
 
 from __future__ import annotations
@@ -37,7 +75,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import entr, logsumexp, softmax
 
 from medn_edu.samples import Samples
 
@@ -145,6 +183,11 @@ def enumerated_marginals(tree: Tree, epsilon: float = 1.0) -> tuple[np.ndarray, 
     return node, edge
 
 
+def enumerated_entropy(tree: Tree, epsilon: float = 1.0) -> float:
+    """Return the entropy ``-sum_y p(y) log p(y)``."""
+    return float(entr(enumerated_probabilities(tree, epsilon)).sum())
+
+
 def gibbs_transition(tree: Tree, epsilon: float = 1.0) -> np.ndarray:
     """Return the transition matrix between labellings of one sweep of Gibbs sampling.
 
@@ -160,6 +203,37 @@ def gibbs_transition(tree: Tree, epsilon: float = 1.0) -> np.ndarray:
         total = move.sum(axis=1, keepdims=True)
         sweep = sweep @ np.where(total > 0, move / np.where(total > 0, total, 1.0), np.eye(len(p)))
     return sweep
+
+
+# -- scores and features of packed samples --------------------------------------------------------
+
+
+def node_scores(samples: Samples, coef: np.ndarray) -> np.ndarray:
+    """Return the scores ``coef[a] . x_t`` of all labels ``a`` at all nodes ``t``."""
+    return samples.features.toarray() @ coef.T
+
+
+def feature_sums(samples: Samples, values: np.ndarray) -> np.ndarray:
+    """Return ``sum_t values[t, a] x_t`` for each label ``a``: with one-hot values, features by label."""
+    return values.T @ samples.features.toarray()
+
+
+def edge_counts(
+    samples: Samples, labels: np.ndarray, weight: np.ndarray, shape: tuple
+) -> np.ndarray:
+    """Return how often each ``[type, parent's label, label]`` occurs, samples counted by weight."""
+    counts, weights = np.zeros(shape), np.repeat(weight, samples.lengths)
+    for t, (kind, parent) in enumerate(zip(samples.edge_types, samples.parents, strict=True)):
+        if parent >= 0:
+            counts[kind, labels[parent], labels[t]] += weights[t]
+    return counts
+
+
+def compressed(dense: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the values that are not 0, their columns, and where each row ends among them."""
+    rows, columns = np.nonzero(dense)
+    ends = np.cumsum(np.bincount(rows, minlength=len(dense)))
+    return dense[rows, columns], columns, ends
 
 
 # -- by recursion -------------------------------------------------------------------------------
@@ -220,30 +294,13 @@ def k_best(tree: Tree, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def log_partition(tree: Tree, epsilon: float = 1.0) -> float:
-    """Return the log-partition by one upward sweep in the log domain.
-
-    Examples
-    --------
-    >>> tree = Tree(np.zeros((3, 2)), np.zeros((1, 2, 2)), np.array([-1, 0, 0]), np.zeros(3, int))
-    >>> round(np.exp(log_partition(tree)))
-    8
-    """
+    """Return the log-partition by one upward sweep in the log domain."""
     below, _ = _upward(tree, epsilon)
     return float(epsilon * sum(logsumexp(below[t]) for t in tree.roots()))
 
 
 def marginals(tree: Tree, epsilon: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Return node and edge marginals by an upward and a downward sweep in the log domain.
-
-    Examples
-    --------
-    >>> tree = Tree(np.log([[3.0, 1.0], [1.0, 1.0]]), np.zeros((1, 2, 2)),
-    ...             parents=np.array([-1, 0]), edge_types=np.array([0, 0]))
-    >>> node, edge = marginals(tree)
-    >>> node
-    array([[0.75, 0.25],
-           [0.5 , 0.5 ]])
-    """
+    """Return node and edge marginals by an upward and a downward sweep in the log domain."""
     below, message = _upward(tree, epsilon)
     node = np.zeros_like(tree.node)
     edge = np.zeros((tree.n_nodes, tree.n_labels, tree.n_labels))

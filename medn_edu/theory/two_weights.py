@@ -94,9 +94,7 @@ def exact_dual_variables(problem: EnumeratedProblem, slots: tuple[Slot, ...]) ->
     found = _one_labelling_each(problem, slots)
     if found is not None:
         return found
-    solved = solve_dual(problem, accuracy=1e-7).alpha
-    assert solved is not None
-    return support_dual_variables(problem, slots, solved)
+    return support_dual_variables(problem, slots, solve_dual(problem, accuracy=1e-7).alpha)
 
 
 def _budget(problem: EnumeratedProblem) -> float:
@@ -143,14 +141,6 @@ def support_dual_variables(
     nearest to that of ``alpha``, and of these the ones that are largest on the true labellings.  It
     ends in a corner of what is allowed, so that no more dual variables are positive than are
     needed.  Newton's method then finds these to all digits.
-
-    Examples
-    --------
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.theory.axi import AXI, axi_problem
-    >>> problem = axi_problem(GaussianPrior(), LinearSlack(0.1), [AXI])
-    >>> support_dual_variables(problem, worst_labellings(1), solve_dual(problem).alpha).round(6)
-    array([0. , 0. , 0. , 0.1, 0. ])
     """
     rows, words = (np.array([getattr(slot, key) for slot in slots]) for key in ("row", "word"))
     mean, price = problem.posterior_mean(alpha), _budget(problem)
@@ -170,7 +160,7 @@ def _polished(problem: EnumeratedProblem, rows: np.ndarray, alpha: np.ndarray) -
     """
     support = np.flatnonzero(alpha)
     F, losses = problem.differences[rows[support]], problem.losses[rows[support]]
-    member = (problem.sample[rows[support]][:, None] == np.arange(problem.n_samples)).astype(float)
+    member = problem.member[rows[support]]
     price = _budget(problem)
 
     def residual(z: np.ndarray) -> np.ndarray:
@@ -200,7 +190,7 @@ def _corner(
     # Dual variables, then what eta differs by upwards and downwards, which is expensive.
     cost = np.concatenate([(losses > 0) * (1 + 1e-3 * np.arange(len(rows))), np.full(4, 1e3)])
     given = np.hstack([problem.differences[rows].T, np.eye(2), -np.eye(2)])
-    sums = (problem.sample[rows] == np.arange(problem.n_samples)[:, None]).astype(float)
+    sums = problem.member[rows].T
     found = linprog(
         cost,
         A_eq=np.vstack([given, np.hstack([sums, np.zeros((len(sums), 4))])]),
@@ -215,14 +205,7 @@ def _corner(
 
 
 def tilted_density(prior: Prior, eta: float, w: np.ndarray) -> np.ndarray:
-    """Return one weight's posterior density, of which the highest value is 1.
-
-    Examples
-    --------
-    >>> from medn_edu.priors import GaussianPrior
-    >>> tilted_density(GaussianPrior(), 1.0, np.array([0.0, 1.0, 2.0])).round(3)
-    array([0.607, 1.   , 0.607])
-    """
+    """Return one weight's posterior density, of which the highest value is 1."""
     with np.errstate(divide="ignore"):
         exponent = prior.log_density(w) + eta * w
     return np.exp(exponent - exponent.max())
@@ -249,13 +232,7 @@ def tilted_mode(prior: Prior, eta: np.ndarray, low: float, high: float) -> np.nd
 
 
 def tilted_points(prior: Prior, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the single points of the plane that have a probability of their own.
-
-    Examples
-    --------
-    >>> tilted_points(TwoPointPrior(1.0), np.zeros(2))[1]
-    array([0.25, 0.25, 0.25, 0.25])
-    """
+    """Return the single points of the plane that have a probability of their own."""
     if not isinstance(prior, TwoPointPrior):
         return np.zeros((0, 2)), np.zeros(0)
     points = prior.a * np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)])
@@ -266,12 +243,6 @@ def share_missing(prior: Prior, eta: np.ndarray, difference: np.ndarray, margin:
     """Return the probability, under the tilted prior, that ``w . difference < margin``.
 
     Integrated on a grid along the first weight, with the distribution function of the second.
-
-    Examples
-    --------
-    >>> from medn_edu.priors import GaussianPrior
-    >>> round(share_missing(GaussianPrior(), np.array([1.0, 1.0]), np.array([1.0, 1.0]), 2.0), 4)
-    0.5
     """
     a, b = difference
     points, probabilities = tilted_points(prior, eta)

@@ -34,12 +34,6 @@ def cheapest_mean(prior: Prior, C: float) -> float:
     r"""Return the mean of least cost :math:`\Lambda^*(\mu) + C \max(0, 1 - \mu)`.
 
     The natural parameter ``C`` leads there, if that is not more than the margin asks.
-
-    Examples
-    --------
-    >>> from medn_edu.priors import LaplacePrior
-    >>> [round(cheapest_mean(LaplacePrior(4.0), C), 3) for C in (0.5, 1.0, 3.0)]
-    [0.267, 0.667, 1.0]
     """
     if prior.domain[1] <= check_positive("C", C):
         return 1.0

@@ -31,10 +31,11 @@ for ten priors and quote the best takes :math:`\delta / 10` for each.
 
 from __future__ import annotations
 
-from medn_edu.theory.bounds.averaging import averaging_factor, gaussian_bounds
 from medn_edu.theory.bounds.binary_kl import binary_kl, kl_inverse
 from medn_edu.theory.bounds.gibbs import (
     GibbsBound,
+    averaging_factor,
+    gaussian_bounds,
     gibbs_bound,
     gibbs_errors,
     mcallester_bound,
@@ -49,8 +50,14 @@ from medn_edu.theory.bounds.margins import (
     observed_margins,
     score_bound,
 )
-from medn_edu.theory.bounds.terms import KLTerms, Terms
-from medn_edu.theory.bounds.theorem_8 import MarginBound, theorem_8, theorem_8_kl, theorem_8_m
+from medn_edu.theory.bounds.theorem_8 import (
+    KLTerms,
+    MarginBound,
+    Terms,
+    theorem_8,
+    theorem_8_kl,
+    theorem_8_m,
+)
 
 __all__ = [
     "GibbsBound",

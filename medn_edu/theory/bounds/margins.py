@@ -119,16 +119,7 @@ def margin_sample(data: LabelledSamples, weights: np.ndarray, c: float) -> Margi
 
 
 def observed_margins(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
-    """Return the margin of every sample, by two-best decoding (MEDN, Eq. 12).
-
-    Examples
-    --------
-    >>> from medn_edu.samples import label_samples, pack
-    >>> samples = pack([np.array([[1.0]]), np.array([[-2.0]])])
-    >>> data = label_samples(samples, np.array([0, 0]), np.ones((1, 2, 2), bool))
-    >>> observed_margins(data, np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0]))
-    array([ 0.5, -1. ])
-    """
+    """Return the margin of every sample, by two-best decoding (MEDN, Eq. 12)."""
     found = potentials(data, weights)
     truth = labelling_scores(found, data.labels)
     rivals = [
@@ -147,31 +138,13 @@ def _rival(y: np.ndarray, labels: np.ndarray, scores: np.ndarray) -> float:
 
 
 def log_n_labellings(data: LabelledSamples) -> float:
-    """Return the logarithm of the largest number of labellings that a sample has, ``ln |Y|``.
-
-    Examples
-    --------
-    >>> from medn_edu.samples import label_samples, pack
-    >>> samples = pack([np.ones((3, 1)), np.ones((200, 1))])
-    >>> data = label_samples(samples, np.zeros(203, int), np.ones((1, 2, 2), bool))
-    >>> bool(np.isclose(log_n_labellings(data), 200 * np.log(2)))
-    True
-    """
+    """Return the logarithm of the largest number of labellings that a sample has, ``ln |Y|``."""
     even = potentials(data, np.zeros(data.weight_shape.size))
     return float(log_partition(even).max())
 
 
 def score_bound(data: LabelledSamples, largest_weight: float) -> float:
-    """Return a bound on the score of every labelling, for all weights in ``[-a, a]``.
-
-    Examples
-    --------
-    >>> from medn_edu.samples import label_samples, pack
-    >>> samples = pack([np.array([[1.0, -2.0], [0.0, 3.0]])])
-    >>> data = label_samples(samples, np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> score_bound(data, largest_weight=0.5)
-    3.5
-    """
+    """Return a bound on the score of every labelling, for all weights in ``[-a, a]``."""
     check_positive("largest_weight", largest_weight)
     samples = data.samples
     sizes = np.asarray(abs(samples.features).sum(axis=1)).ravel() + (samples.parents >= 0)
@@ -179,16 +152,7 @@ def score_bound(data: LabelledSamples, largest_weight: float) -> float:
 
 
 def largest_score(data: LabelledSamples, weights: np.ndarray) -> float:
-    """Return the largest absolute score that one model gives to any labelling of the samples.
-
-    Examples
-    --------
-    >>> from medn_edu.samples import label_samples, pack
-    >>> samples = pack([np.array([[1.0]]), np.array([[-3.0]])])
-    >>> data = label_samples(samples, np.array([0, 0]), np.ones((1, 2, 2), bool))
-    >>> largest_score(data, np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0]))
-    1.5
-    """
+    """Return the largest absolute score that one model gives to any labelling of the samples."""
     _, highest = best_labelling(potentials(data, weights))
     _, lowest = best_labelling(potentials(data, -np.asarray(weights)))
     return float(max(highest.max(), lowest.max()))

@@ -30,20 +30,180 @@ Maurer's constant (2004) asks of the drawn models' risks that :math:`kl(\text{ob
 
 .. math:: \Pr_Q[M(h) \le 0] \le e^{-m s} + kl^{-1}\Big(r, \;
           \frac{m \, KL(p \| p_0) + \ln 2 \sqrt N + \ln \frac{m (m + 1)^2}{\delta}}{N} \Big) .
+
+`Terms` and `KLTerms` are the two bounds as functions of :math:`m`, for many thresholds or many sample
+sizes at once: a curve over :math:`N` needs no sample at all.  `theorem_8` and `theorem_8_kl` look for
+the best threshold among those of a sample.
 """
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from medn_edu.checks import check_count, check_nonnegative, check_positive, check_probability
+from medn_edu.theory.bounds.binary_kl import kl_inverse
 from medn_edu.theory.bounds.margins import LEAST, MarginSample
-from medn_edu.theory.bounds.terms import KLTerms, Terms
 
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_SHRINKINGS = 45  # of the bracket around the best m, each by the golden ratio
+_SLOWEST = 1e-30  # rate of a threshold so small that no number of draws will do
 _SHORTLIST = 512  # thresholds tried at once; then once more, between the best one's neighbours
+
+
+# -- terms, as functions of m ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Imitation(ABC):
+    """What both proofs have in common: the average is imitated by m draws."""
+
+    n_samples: ArrayLike
+    margin_loss: ArrayLike
+    ratio: ArrayLike
+    log_n_labellings: float
+    divergence: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        for name, least in (("n_samples", 1), ("margin_loss", 0), ("ratio", 0)):
+            value = np.asarray(getattr(self, name), dtype=float)
+            if not np.all(np.isfinite(value) & (value >= least)):
+                raise ValueError(f"{name} is too small or not finite; expected at least {least}.")
+        check_nonnegative("log_n_labellings", self.log_n_labellings)
+        check_nonnegative("divergence", self.divergence)
+        check_probability("delta", self.delta)
+
+    @property
+    @abstractmethod
+    def constant(self) -> float:
+        """What else stands inside the complexity."""
+
+    @property
+    @abstractmethod
+    def sampling(self) -> np.ndarray:
+        """Price of a finite sample, inside the complexity."""
+
+    @abstractmethod
+    def union(self, m: ArrayLike) -> np.ndarray:
+        """Price of all m and all gamma at once, and of the confidence, inside the complexity."""
+
+    @abstractmethod
+    def root(self, m: ArrayLike) -> np.ndarray:
+        """Price of not knowing the world: the complexity."""
+
+    @abstractmethod
+    def value(self, m: ArrayLike) -> np.ndarray:
+        """Return the bound."""
+
+    def averaging(self, m: ArrayLike) -> np.ndarray:
+        """Price of imitating the average by m draws, ``|Y| exp(-m gamma^2 / 32 c^2)``."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.log_n_labellings - np.asarray(m) * self._rate)
+
+    def papers_m(self) -> np.ndarray:
+        """Return the paper's choice, ``ceil(16 c^2 / gamma^2 ln(N |Y|^2 / (KL + 1)))``, at least 1."""
+        logarithm = np.log(self._n) + 2 * self.log_n_labellings - math.log1p(self.divergence)
+        return np.maximum(1.0, np.ceil(16 / np.square(self.ratio) * logarithm))
+
+    def best_m(self) -> np.ndarray:
+        """Return the m with the least bound, by golden sections of its logarithm.
+
+        Below ``ln|Y| / rate`` the averaging term alone is above 1, and once it is far below 1 / N more
+        draws only cost; in between the sum falls first and rises then.
+        """
+        rate, n = np.broadcast_arrays(np.maximum(self._rate, _SLOWEST), self._n)
+        low = np.log(np.maximum(1.0, self.log_n_labellings / rate))
+        high = np.log(np.maximum(2.0, (self.log_n_labellings + 2 * np.log(n + 1) + 10) / rate))
+        for _ in range(_SHRINKINGS):
+            left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+            falls = self.value(np.exp(left)) > self.value(np.exp(right))
+            low, high = np.where(falls, left, low), np.where(falls, high, right)
+        near = np.floor(np.exp(low))
+        around = np.maximum(1.0, np.stack([near - 1, near, near + 1, near + 2]))
+        values = np.stack([self.value(m) for m in around])
+        return np.take_along_axis(around, values.argmin(axis=0)[None], axis=0)[0]
+
+    @property
+    def _n(self) -> np.ndarray:
+        return np.asarray(self.n_samples, dtype=float)
+
+    @property
+    def _rate(self) -> np.ndarray:
+        """By how much each draw makes the logarithm of the averaging term smaller."""
+        return np.square(np.asarray(self.ratio, dtype=float)) / 32
+
+    def _first_two(self, m: ArrayLike) -> np.ndarray:
+        """Margin loss and averaging."""
+        return np.asarray(self.margin_loss) + self.averaging(m)
+
+    def _inside(self, m: ArrayLike) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            product = np.asarray(m) * self.divergence
+        return product + self.sampling + self.union(m) + self.constant
+
+
+class Terms(_Imitation):
+    """Theorem 8 with all its constants, but for ``m``; numbers, or arrays that broadcast."""
+
+    @property
+    def constant(self) -> float:
+        """Two."""
+        return 2.0
+
+    @property
+    def sampling(self) -> np.ndarray:
+        """``ln N``."""
+        return np.log(self._n)
+
+    def union(self, m: ArrayLike) -> np.ndarray:
+        """``3 ln((m + 1) / delta)``."""
+        return 3 * np.log((np.asarray(m) + 1) / self.delta)
+
+    def root(self, m: ArrayLike) -> np.ndarray:
+        """Root of all that is inside, over ``2 N - 1``."""
+        return np.sqrt(self._inside(m) / (2 * self._n - 1))
+
+    def value(self, m: ArrayLike) -> np.ndarray:
+        """Sum of margin loss, averaging and root."""
+        return self._first_two(m) + self.root(m)
+
+
+class KLTerms(_Imitation):
+    """The same proof with Seeger's last step; numbers, or arrays that broadcast."""
+
+    @property
+    def constant(self) -> float:
+        """Nothing else."""
+        return 0.0
+
+    @property
+    def sampling(self) -> np.ndarray:
+        """``ln(2 sqrt N)``."""
+        return np.log(2 * np.sqrt(self._n))
+
+    def union(self, m: ArrayLike) -> np.ndarray:
+        """``ln(m (m + 1)^2 / delta)``."""
+        m = np.asarray(m, dtype=float)
+        return np.log(m) + 2 * np.log1p(m) - math.log(self.delta)
+
+    def root(self, m: ArrayLike) -> np.ndarray:
+        """What the inverse of kl adds; 0 where margin loss and averaging are above 1 already."""
+        return self.value(m) - np.minimum(self._first_two(m), 1.0)
+
+    def value(self, m: ArrayLike) -> np.ndarray:
+        """Return the bound, at most 1."""
+        one_rival = np.exp(-np.asarray(m) * self._rate)
+        drawn = kl_inverse(self._first_two(m) - one_rival, self._inside(m) / self._n)
+        return np.minimum(one_rival + drawn, 1.0)
+
+
+# -- the best gamma and m for a sample ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -103,27 +263,12 @@ def theorem_8_kl(
     gamma: float | None = None,
     m: int | None = None,
 ) -> MarginBound:
-    """Return the bound of Theorem 8's proof with Seeger's last step instead of McAllester's.
-
-    Examples
-    --------
-    >>> margins = np.linspace(1.0, 2.0, 100_000)
-    >>> bound = theorem_8_kl(MarginSample(margins, c=2.0, log_n_labellings=np.log(8)), 1.0)
-    >>> bound.m, round(bound.value, 4)
-    (1278, 0.0146)
-    """
+    """Return the bound of Theorem 8's proof with Seeger's last step instead of McAllester's."""
     return _best(KLTerms, sample, divergence, delta, gamma, m)
 
 
 def theorem_8_m(sample: MarginSample, divergence: float, gamma: float) -> int:
-    """Return the paper's choice of ``m``, the last line of Appendix B.5.
-
-    Examples
-    --------
-    >>> sample = MarginSample(np.ones(1000), c=2.0, log_n_labellings=np.log(8))
-    >>> theorem_8_m(sample, divergence=1.0, gamma=0.5)
-    2656
-    """
+    """Return the paper's choice of ``m``, the last line of Appendix B.5."""
     check_nonnegative("divergence", divergence)
     ratio = _check_gamma(gamma, sample.c) / sample.c
     labellings = sample.log_n_labellings
@@ -136,10 +281,6 @@ def _check_gamma(gamma: float, c: float) -> float:
     if check_positive("gamma", gamma) < LEAST * c:
         raise ValueError(f"gamma is {gamma!r}; expected at least a millionth of c, which is {c:g}.")
     return float(gamma)
-
-
-# ---------------------------------------------------------------------------------------------
-# the best gamma and m
 
 
 def _best(

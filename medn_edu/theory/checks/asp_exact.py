@@ -9,8 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from medn_edu.theory.checks.check import Check
-from medn_edu.theory.checks.distance import apart
+from medn_edu.theory.checks.check import apart, check
 from medn_edu.theory.factor_graphs.entropies import CountingNumbers
 from medn_edu.theory.factor_graphs.graph import (
     entropy,
@@ -51,8 +50,14 @@ def central_differences(
 # -- section 2.1 ----------------------------------------------------------------------------------
 
 
-def _gradient(rng: np.random.Generator, slip: bool = False) -> float:
-    """Structured prediction by enumeration, and its slopes."""
+@check(
+    "ASP Eq. (4)",
+    "the gradient of structured prediction, C times the regulariser's slope in it",
+    sides="the formula with enumerated probabilities; central differences of Eq. (3)",
+    slip="as printed: the factor C is missing",
+    tolerance=1e-6,
+)
+def _gradient(rng: np.random.Generator, slip: bool) -> float:
     program = draw_program(rng, epsilon=rng.uniform(0.3, 1.0))
     theta = rng.normal(size=3)
     formula = program.exact_gradient(theta)
@@ -61,8 +66,14 @@ def _gradient(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(formula, central_differences(program.exact_value, theta))
 
 
-def _variational(rng: np.random.Generator, slip: bool = False) -> float:
-    """The best of all distributions by BFGS over logits, that of Eq. (5), and the soft-max."""
+@check(
+    "ASP Eq. (6)",
+    "the soft-max is the largest mean score plus epsilon times the entropy, reached by Eq. (5)",
+    sides="BFGS over all distributions; enumeration",
+    slip="the entropy without its factor epsilon",
+    tolerance=1e-6,
+)
+def _variational(rng: np.random.Generator, slip: bool) -> float:
     epsilon = rng.uniform(0.2, 1.5)
     graph = draw_program(rng, epsilon=epsilon).examples[0].graph(rng.normal(size=3))
     score, formula = scores(graph), probabilities(graph, epsilon)
@@ -84,7 +95,14 @@ def _variational(rng: np.random.Generator, slip: bool = False) -> float:
 # -- Theorem 1 ------------------------------------------------------------------------------------
 
 
-def _fenchel(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "ASP Theorem 1",
+    "min f(Phi' theta + e) - d' theta + h(-theta) is max -f*(p) + p' e - h*(Phi p - d)",
+    sides="BFGS and Newton's method; f a soft-max, h a regulariser that is not even",
+    slip="h(theta) for h(-theta)",
+    tolerance=1e-6,
+)
+def _fenchel(rng: np.random.Generator, slip: bool) -> float:
     """A soft-max and a regulariser that is not even, so that the sign of theta counts."""
     Phi, e, d, a = (rng.normal(size=size) for size in ((3, 5), 5, 3, 3))
     program = draw_program(rng, epsilon=rng.uniform(0.3, 1.5))
@@ -103,15 +121,27 @@ def _fenchel(rng: np.random.Generator, slip: bool = False) -> float:
 # -- Claim 1 --------------------------------------------------------------------------------------
 
 
-def _conjugate_of_soft_max(rng: np.random.Generator, slip: bool = False) -> float:
-    """The supremum by BFGS, and the entropy."""
+@check(
+    "ASP Claim 1, the conjugate of the soft-max",
+    "the conjugate of the soft-max is minus epsilon times the entropy",
+    sides="the supremum by BFGS; the entropy",
+    slip="as printed: without the minus",
+    tolerance=1e-6,
+)
+def _conjugate_of_soft_max(rng: np.random.Generator, slip: bool) -> float:
     epsilon, p = rng.uniform(0.2, 1.5), rng.dirichlet(np.full(5, 2.0))
     found = minimize(lambda z: soft_max(z, epsilon) - p @ z, np.zeros(5), method="BFGS", tol=1e-9)
     return apart(-found.fun, (1 if slip else -1) * epsilon * entropy(p))
 
 
-def _conjugate_of_norm(rng: np.random.Generator, slip: bool = False) -> float:
-    """The supremum by BFGS, and the power of the dual norm."""
+@check(
+    "ASP Claim 1, the conjugate of the norm",
+    "the conjugate of C/p |.|_p^p is C^(1-q)/q |.|_q^q",
+    sides="the supremum by BFGS; the formula",
+    slip="1 / C for C^(1-q), which is right for p = 2 only",
+    tolerance=1e-6,
+)
+def _conjugate_of_norm(rng: np.random.Generator, slip: bool) -> float:
     program = draw_program(rng, epsilon=1.0, p=rng.choice([1.5, 3.0]))
     z = rng.normal(size=4)
     found = minimize(lambda u: program.regulariser(u) - z @ u, z, method="BFGS", tol=1e-9)
@@ -127,8 +157,14 @@ def _claim_1_value(program: Program, found: list[np.ndarray]) -> tuple[float, np
     return float(entropies) - program.mismatch_price(z), z
 
 
-def _strong_duality(rng: np.random.Generator, slip: bool = False) -> float:
-    """Eq. (3) by scipy, its dual by Newton's method, at all temperatures."""
+@check(
+    "ASP Claim 1",
+    "the dual of structured prediction, for epsilon = 1, 0.3, 0.02 and 0 and p = 1.5, 2 or 3",
+    sides="Eq. (3) by scipy over the weights; its dual by Newton's method over distributions",
+    slip="the loss with the wrong sign",
+    tolerance=1e-6,
+)
+def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
     worst = 0.0
     for epsilon in EPSILONS:
         program = draw_program(rng, epsilon=epsilon)
@@ -140,8 +176,14 @@ def _strong_duality(rng: np.random.Generator, slip: bool = False) -> float:
     return worst
 
 
-def _best_weights(rng: np.random.Generator, slip: bool = False) -> float:
-    """The weights that the dual's distributions imply, and the primal's."""
+@check(
+    "ASP Claim 1, the weights",
+    "theta = -(|z| / C)^(q-1) sign z, where z is the learned means less the empirical ones",
+    sides="the formula at the dual's solution; the primal's solution",
+    slip="the sign that the Lagrangian in the proof would give",
+    tolerance=1e-4,
+)
+def _best_weights(rng: np.random.Generator, slip: bool) -> float:
     program = draw_program(rng, epsilon=rng.uniform(0.5, 1.0))
     blocks = exact_blocks(program)
     _, z = _claim_1_value(program, maximise(blocks, accuracy=1e-10))
@@ -149,8 +191,14 @@ def _best_weights(rng: np.random.Generator, slip: bool = False) -> float:
     return apart((1 if slip else -1) * size * np.sign(z), minimise(blocks))
 
 
-def _one_temperature(rng: np.random.Generator, slip: bool = False) -> float:
-    """A conditional random field with the prior exp(e / epsilon) in place of the temperature."""
+@check(
+    "ASP section 3, one temperature",
+    "structured prediction is epsilon times a random field with prior exp(e / epsilon)",
+    sides="BFGS on the field's log-likelihood with an explicit prior; the program's own minimum",
+    slip="as printed: the prior exp(-e / epsilon)",
+    tolerance=1e-6,
+)
+def _one_temperature(rng: np.random.Generator, slip: bool) -> float:
     program = draw_program(rng, epsilon=rng.uniform(0.1, 0.5))
     epsilon, sign = program.epsilon, -1.0 if slip else 1.0
     priors = [np.exp(sign * example.losses / epsilon) for example in program.examples]
@@ -166,72 +214,3 @@ def _one_temperature(rng: np.random.Generator, slip: bool = False) -> float:
     start = np.zeros(len(program.d))
     lowest = minimize(log_loss, start, method="BFGS", options={"gtol": 1e-8}).fun
     return apart(epsilon * lowest, program.exact_value(minimise(exact_blocks(program))))
-
-
-EXACT_CHECKS: tuple[Check, ...] = (
-    Check(
-        "ASP Eq. (4)",
-        "the gradient of structured prediction, C times the regulariser's slope in it",
-        "the formula with enumerated probabilities; central differences of Eq. (3)",
-        "as printed: the factor C is missing",
-        1e-6,
-        _gradient,
-    ),
-    Check(
-        "ASP Eq. (6)",
-        "the soft-max is the largest mean score plus epsilon times the entropy, reached by Eq. (5)",
-        "BFGS over all distributions; enumeration",
-        "the entropy without its factor epsilon",
-        1e-6,
-        _variational,
-    ),
-    Check(
-        "ASP Theorem 1",
-        "min f(Phi' theta + e) - d' theta + h(-theta) is max -f*(p) + p' e - h*(Phi p - d)",
-        "BFGS and Newton's method; f a soft-max, h a regulariser that is not even",
-        "h(theta) for h(-theta)",
-        1e-6,
-        _fenchel,
-    ),
-    Check(
-        "ASP Claim 1, the conjugate of the soft-max",
-        "the conjugate of the soft-max is minus epsilon times the entropy",
-        "the supremum by BFGS; the entropy",
-        "as printed: without the minus",
-        1e-6,
-        _conjugate_of_soft_max,
-    ),
-    Check(
-        "ASP Claim 1, the conjugate of the norm",
-        "the conjugate of C/p |.|_p^p is C^(1-q)/q |.|_q^q",
-        "the supremum by BFGS; the formula",
-        "1 / C for C^(1-q), which is right for p = 2 only",
-        1e-6,
-        _conjugate_of_norm,
-    ),
-    Check(
-        "ASP Claim 1",
-        "the dual of structured prediction, for epsilon = 1, 0.3, 0.02 and 0 and p = 1.5, 2 or 3",
-        "Eq. (3) by scipy over the weights; its dual by Newton's method over distributions",
-        "the loss with the wrong sign",
-        1e-6,
-        _strong_duality,
-    ),
-    Check(
-        "ASP Claim 1, the weights",
-        "theta = -(|z| / C)^(q-1) sign z, where z is the learned means less the empirical ones",
-        "the formula at the dual's solution; the primal's solution",
-        "the sign that the Lagrangian in the proof would give",
-        1e-4,
-        _best_weights,
-    ),
-    Check(
-        "ASP section 3, one temperature",
-        "structured prediction is epsilon times a random field with prior exp(e / epsilon)",
-        "BFGS on the field's log-likelihood with an explicit prior; the program's own minimum",
-        "as printed: the prior exp(-e / epsilon)",
-        1e-6,
-        _one_temperature,
-    ),
-)
-"""Checks of what is exact, in the paper's order."""

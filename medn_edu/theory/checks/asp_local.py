@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from medn_edu.theory.checks.asp_exact import EPSILONS, central_differences, draw_program
-from medn_edu.theory.checks.check import Check
-from medn_edu.theory.checks.distance import apart, excess
+from medn_edu.theory.checks.check import apart, check, excess
 from medn_edu.theory.factor_graphs.entropies import CountingNumbers, local_entropy
 from medn_edu.theory.factor_graphs.graph import (
     FactorGraph,
@@ -80,16 +79,28 @@ def _value(program: Program, u: np.ndarray) -> float:
 # -- section 2.2 ----------------------------------------------------------------------------------
 
 
-def _bethe_entropy(rng: np.random.Generator, slip: bool = False) -> float:
-    """The entropy of a tree's distribution by enumeration, and by its marginals."""
+@check(
+    "ASP section 2.2, the Bethe entropy",
+    "on a tree the entropy is sum H(p_alpha) + sum (1 - |N(v)|) H(p_v)",
+    sides="marginals of an enumerated distribution; its entropy",
+    slip="as printed: minus for plus",
+    tolerance=1e-10,
+)
+def _bethe_entropy(rng: np.random.Generator, slip: bool) -> float:
     tree = _draw_tree(rng)
     c, p = CountingNumbers.bethe(tree), probabilities(tree)
     numbers = CountingNumbers(-c.node, c.factor) if slip else c
     return apart(local_entropy(marginals(tree, p), numbers), entropy(p))
 
 
-def _exact_on_trees(rng: np.random.Generator, slip: bool = False) -> float:
-    """Messages and enumeration, at all temperatures."""
+@check(
+    "ASP section 2.2, messages on trees",
+    "with Bethe's numbers messages give the soft-max of a tree, for every epsilon",
+    sides="messages; enumeration",
+    slip="as printed: the product for a factor leaves this factor out",
+    tolerance=1e-10,
+)
+def _exact_on_trees(rng: np.random.Generator, slip: bool) -> float:
     tree, worst = _draw_tree(rng), 0.0
     c = CountingNumbers.bethe(tree)
     update: Update = messages_of_section_2 if slip else messages_from_node
@@ -100,8 +111,14 @@ def _exact_on_trees(rng: np.random.Generator, slip: bool = False) -> float:
     return worst
 
 
-def _beliefs_on_trees(rng: np.random.Generator, slip: bool = False) -> float:
-    """Beliefs from messages, and marginals by enumeration."""
+@check(
+    "ASP section 2.2, beliefs on trees",
+    "the beliefs are the marginals, to the power 1 / (epsilon hat c_v)",
+    sides="messages; enumeration",
+    slip="as printed: to the power 1 / (epsilon c_v)",
+    tolerance=1e-10,
+)
+def _beliefs_on_trees(rng: np.random.Generator, slip: bool) -> float:
     tree, epsilon = _draw_tree(rng), rng.uniform(0.2, 1.0)
     c = CountingNumbers.bethe(tree)
     lam = norm_product(tree, c, epsilon)
@@ -113,7 +130,14 @@ def _beliefs_on_trees(rng: np.random.Generator, slip: bool = False) -> float:
 # -- Theorem 2 ------------------------------------------------------------------------------------
 
 
-def _approximated_duality(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "ASP Theorem 2",
+    "the approximated program, plus its regulariser, is the dual of Eq. (9), on cycles",
+    sides="scipy over weights and messages; Newton's method over beliefs",
+    slip="as printed: minus the regulariser",
+    tolerance=1e-6,
+)
+def _approximated_duality(rng: np.random.Generator, slip: bool) -> float:
     """One of three temperatures, some counting numbers 0."""
     program = _draw_loop(rng, rng.choice([1.0, 0.2, 0.0]))
     some = rng.random(len(program.c.node)) < 0.5
@@ -141,15 +165,28 @@ def _after_update(program: Program, u: np.ndarray, v: int, update: Update) -> tu
     return block.value(np.concatenate(new)), block.value(minimise(block))
 
 
-def _best_messages(rng: np.random.Generator, slip: bool = False) -> float:
-    """The closed form, and scipy over the messages of one node."""
+@check(
+    "ASP Lemma 3",
+    "the best messages from one node, in closed form",
+    sides="the formula; scipy over these messages",
+    slip="as in the proof: mu without epsilon",
+    tolerance=1e-6,
+)
+def _best_messages(rng: np.random.Generator, slip: bool) -> float:
     program = _draw_loop(rng, epsilon=rng.uniform(0.2, 0.6))
     update: Update = messages_of_the_proof if slip else messages_from_node
     u, v = _draw_variables(rng, program), int(rng.integers(len(program.c.node)))
     return apart(*_after_update(program, u, v, update))
 
 
-def _best_messages_with_zeros(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "ASP Lemma 3, zeros",
+    "a counting number 0 stays 0 in the formula; without temperature any numbers will do",
+    sides="the formula; scipy over these messages",
+    slip="as printed: any positive number for 0 even where epsilon > 0",
+    tolerance=1e-6,
+)
+def _best_messages_with_zeros(rng: np.random.Generator, slip: bool) -> float:
     """Factors without entropy; and no temperature, where any counting numbers will do."""
     program = _draw_loop(rng, epsilon=rng.uniform(1.0, 2.0))
     u, v = _draw_variables(rng, program), int(program.examples[0].scopes[0][0])
@@ -162,8 +199,14 @@ def _best_messages_with_zeros(rng: np.random.Generator, slip: bool = False) -> f
 # -- Lemma 4 --------------------------------------------------------------------------------------
 
 
-def _gradient(rng: np.random.Generator, slip: bool = False) -> float:
-    """At messages that are not the best, so that beliefs do not agree."""
+@check(
+    "ASP Lemma 4",
+    "the gradient of the approximated program in the weights",
+    sides="the formula with beliefs that need not agree; central differences",
+    slip="the factor C is missing, as in Eq. (4)",
+    tolerance=1e-6,
+)
+def _gradient(rng: np.random.Generator, slip: bool) -> float:
     program = _draw_loop(rng, epsilon=rng.uniform(0.3, 1.0))
     u = _draw_variables(rng, program)
     theta, lam = u[: len(program.d)], as_messages(program, u)
@@ -176,8 +219,14 @@ def _gradient(rng: np.random.Generator, slip: bool = False) -> float:
 # -- Claims 2 and 3 -------------------------------------------------------------------------------
 
 
-def _descent(rng: np.random.Generator, slip: bool = False) -> float:
-    """What coordinate descent reaches, and the dual's maximum; and whether it ever went up."""
+@check(
+    "ASP Claim 2",
+    "coordinate descent never goes up, and reaches the dual's maximum",
+    sides="messages and gradient steps; Newton's method over beliefs",
+    slip="messages as section 2.2 prints them",
+    tolerance=1e-6,
+)
+def _descent(rng: np.random.Generator, slip: bool) -> float:
     program = replace(draw_program(rng, epsilon=1.0, p=2.0), C=3.0)
     update: Update = messages_of_section_2 if slip else messages_from_node
     found = coordinate_descent(program, n_rounds=60, step=0.1, update=update)
@@ -186,7 +235,14 @@ def _descent(rng: np.random.Generator, slip: bool = False) -> float:
     return max(ups, apart(found.values[-1], dual))
 
 
-def _stationary(rng: np.random.Generator, slip: bool = False) -> float:
+@check(
+    "ASP Claim 3",
+    "where it converges with Bethe's numbers on a cycle, primal and dual are stationary",
+    sides="messages and gradient steps; central differences of both programs",
+    slip="messages as section 2.2 prints them",
+    tolerance=1e-5,
+)
+def _stationary(rng: np.random.Generator, slip: bool) -> float:
     """Bethe's numbers on a cycle: slopes of the primal, and of the dual along what is feasible."""
     program = replace(draw_program(rng, epsilon=1.0, p=2.0), C=10.0)
     c = CountingNumbers.bethe(program.examples[0].graph(np.zeros(3)))
@@ -218,80 +274,3 @@ def _dual_slopes(program: Program, theta: np.ndarray, lam: tuple[Messages, ...])
         return program.dual_value(as_beliefs(program, np.split(flat + steps @ x, ends)))
 
     return central_differences(value, np.zeros(steps.shape[1]))
-
-
-LOCAL_CHECKS: tuple[Check, ...] = (
-    Check(
-        "ASP section 2.2, the Bethe entropy",
-        "on a tree the entropy is sum H(p_alpha) + sum (1 - |N(v)|) H(p_v)",
-        "marginals of an enumerated distribution; its entropy",
-        "as printed: minus for plus",
-        1e-10,
-        _bethe_entropy,
-    ),
-    Check(
-        "ASP section 2.2, messages on trees",
-        "with Bethe's numbers messages give the soft-max of a tree, for every epsilon",
-        "messages; enumeration",
-        "as printed: the product for a factor leaves this factor out",
-        1e-10,
-        _exact_on_trees,
-    ),
-    Check(
-        "ASP section 2.2, beliefs on trees",
-        "the beliefs are the marginals, to the power 1 / (epsilon hat c_v)",
-        "messages; enumeration",
-        "as printed: to the power 1 / (epsilon c_v)",
-        1e-10,
-        _beliefs_on_trees,
-    ),
-    Check(
-        "ASP Theorem 2",
-        "the approximated program, plus its regulariser, is the dual of Eq. (9), on cycles",
-        "scipy over weights and messages; Newton's method over beliefs",
-        "as printed: minus the regulariser",
-        1e-6,
-        _approximated_duality,
-    ),
-    Check(
-        "ASP Lemma 3",
-        "the best messages from one node, in closed form",
-        "the formula; scipy over these messages",
-        "as in the proof: mu without epsilon",
-        1e-6,
-        _best_messages,
-    ),
-    Check(
-        "ASP Lemma 3, zeros",
-        "a counting number 0 stays 0 in the formula; without temperature any numbers will do",
-        "the formula; scipy over these messages",
-        "as printed: any positive number for 0 even where epsilon > 0",
-        1e-6,
-        _best_messages_with_zeros,
-    ),
-    Check(
-        "ASP Lemma 4",
-        "the gradient of the approximated program in the weights",
-        "the formula with beliefs that need not agree; central differences",
-        "the factor C is missing, as in Eq. (4)",
-        1e-6,
-        _gradient,
-    ),
-    Check(
-        "ASP Claim 2",
-        "coordinate descent never goes up, and reaches the dual's maximum",
-        "messages and gradient steps; Newton's method over beliefs",
-        "messages as section 2.2 prints them",
-        1e-6,
-        _descent,
-    ),
-    Check(
-        "ASP Claim 3",
-        "where it converges with Bethe's numbers on a cycle, primal and dual are stationary",
-        "messages and gradient steps; central differences of both programs",
-        "messages as section 2.2 prints them",
-        1e-5,
-        _stationary,
-    ),
-)
-"""Checks of what is approximated, in the paper's order."""

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-
-class Discrepancy(Protocol):
-    """How far the two sides of a statement are apart on one random instance."""
-
-    def __call__(self, rng: np.random.Generator, slip: bool = False) -> float:
-        """Draw an instance and compute both sides of the statement, or of one with a slip in it."""
+Discrepancy = Callable[[np.random.Generator, bool], float]
+"""Draws an instance and returns how far the sides are apart, as stated or with the slip."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A theorem, lemma or corollary, and how it is tried on numbers.
+    """A theorem, lemma or corollary, and how it is tried on numbers."""
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> def mean_is_slope(rng, slip=False):
-    ...     eta = rng.uniform(-1, 1)
-    ...     return abs(np.tanh(eta) - (eta if slip else np.sinh(eta) / np.cosh(eta)))
-    >>> check = Check(
-    ...     "a fact", "tanh = sinh / cosh", "two formulas", "tanh x = x", 1e-12, mean_is_slope
-    ... )
-    >>> check.holds(), check.worst(slip=True) > 0.01
-    (True, True)
-    """
-
-    name: str  # where it stands, as in ``"MEDN Theorem 2"``
+    name: str  # where it stands, as in "MEDN Theorem 2"
     statement: str  # what it says, in a line
     sides: str  # how each side is computed, without use of the other
     slip: str  # a slip that one could make in the statement, or in its use
@@ -47,3 +31,31 @@ class Check:
     def holds(self, n_instances: int = 5, seed: int = 0) -> bool:
         """Whether all discrepancies are within the tolerance."""
         return self.worst(n_instances, seed) <= self.tolerance
+
+
+def check(
+    name: str, statement: str, *, sides: str, slip: str, tolerance: float
+) -> Callable[[Discrepancy], Check]:
+    """Make a check of the function below, which draws an instance and compares the sides.
+
+    >>> @check("a fact", "tanh = sinh / cosh", sides="numpy", slip="tanh x = x", tolerance=1e-12)
+    ... def tanh(rng, slip):
+    ...     x = rng.uniform(-1, 1)
+    ...     return apart(x if slip else np.sinh(x) / np.cosh(x), np.tanh(x))
+    >>> tanh.holds(), tanh.worst(slip=True) > 0.01
+    (True, True)
+    """
+    return lambda function: Check(name, statement, sides, slip, tolerance, function)
+
+
+def apart(left: ArrayLike, right: ArrayLike) -> float:
+    """Return the largest difference between two sides that should be equal, relative to their size."""
+    right = np.asarray(right, dtype=float)
+    difference = np.max(np.abs(np.asarray(left, dtype=float) - right))
+    return float(difference / np.max(np.abs(right)))
+
+
+def excess(smaller: ArrayLike, larger: ArrayLike, size: float = 1.0) -> float:
+    """Return by how much an inequality is violated, relative to a size."""
+    violation = np.max(np.asarray(smaller, dtype=float) - np.asarray(larger, dtype=float))
+    return float(np.maximum(violation, 0.0) / size)

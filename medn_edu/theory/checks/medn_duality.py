@@ -1,4 +1,4 @@
-"""P1 and its dual (MEDN section 3.1): Definition 1, Theorem 2, dual sparsity, conjugates of slacks."""
+"""P1 and its dual (MEDN section 3): Definition 1, Theorem 2, slacks; with the normal prior M3N."""
 
 from __future__ import annotations
 
@@ -8,29 +8,38 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp, softmax
+from scipy.stats import norm
 
+from medn_edu.priors import GaussianPrior
 from medn_edu.slacks import ExponentialSlack, LinearSlack
-from medn_edu.theory.checks.check import Check
-from medn_edu.theory.checks.distance import apart, excess
+from medn_edu.theory.checks.check import apart, check, excess
 from medn_edu.theory.checks.medn_instances import (
+    best_dual,
     discrete_prior,
     draw_prior,
     draw_problem,
     draw_slacks,
+    least_under_margins,
 )
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
 
-# -- Definition 1 -------------------------------------------------------------------------------
+# -- Definition 1 ---------------------------------------------------------------------------------
 
 
-def _strong_duality(rng: np.random.Generator, slip: bool = False) -> float:
-    """P1 by a general solver, D1 by Newton's method; one prior, all slacks."""
+@check(
+    "MEDN Definition 1",
+    "the minimum of P1 is the maximum of D1, whatever prior and slack",
+    sides="SLSQP over means and slacks; Newton's method with a barrier over all dual variables",
+    slip="D1 without U*",
+    tolerance=1e-8,
+)
+def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
     prior, worst = draw_prior(rng), 0.0
     for slack in draw_slacks(rng):
         problem = draw_problem(rng, prior, slack, lengths=(1, 2), weights=[0, 3, 5])
         dual = solve_dual(problem)
-        value, alpha = dual.value, np.asarray(dual.alpha)
+        value, alpha = dual.value, dual.alpha
         if slip:
             value = alpha @ problem.losses - prior.log_mgf(problem.eta(alpha)).sum()
         primal = solve_primal(problem)
@@ -38,8 +47,14 @@ def _strong_duality(rng: np.random.Generator, slip: bool = False) -> float:
     return float(worst)
 
 
-def _weak_duality(rng: np.random.Generator, slip: bool = False) -> float:
-    """Any dual variables that D1 allows, any mean that P1 allows."""
+@check(
+    "MEDN Definition 1, weak duality",
+    "no value of D1 exceeds one of P1",
+    sides="random dual variables; random posterior means with their best slacks",
+    slip="the slacks are not paid for",
+    tolerance=1e-12,
+)
+def _weak_duality(rng: np.random.Generator, slip: bool) -> float:
     prior = draw_prior(rng)
     problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
     found = []
@@ -54,7 +69,7 @@ def _weak_duality(rng: np.random.Generator, slip: bool = False) -> float:
     return float(np.max(found))
 
 
-# -- Theorem 2 ----------------------------------------------------------------------------------
+# -- Theorem 2 ------------------------------------------------------------------------------------
 
 
 def _on_a_grid(
@@ -67,11 +82,17 @@ def _on_a_grid(
     return problem, points, np.outer(mass, mass).ravel()
 
 
-def _tilted_prior(rng: np.random.Generator, slip: bool = False) -> float:
-    """All 25 probabilities by a general solver, and the prior tilted by D1's eta."""
+@check(
+    "MEDN Theorem 2",
+    "p(w) = p0(w) exp(w'η − Σ α Δℓ) / Z(α), where α solves D1",
+    sides="SLSQP over the 25 probabilities of a gridded prior; the prior tilted by D1's η",
+    slip="the prior is left out of the tilted density",
+    tolerance=1e-5,
+)
+def _tilted_prior(rng: np.random.Generator, slip: bool) -> float:
     C = rng.uniform(0.5, 2.0)
     problem, points, prior_mass = _on_a_grid(rng, C)
-    eta = problem.eta(np.asarray(solve_dual(problem).alpha))
+    eta = problem.eta(solve_dual(problem).alpha)
     tilted = softmax(points @ eta + (0.0 if slip else np.log(prior_mass)))
     return apart(_best_distribution(problem, C, points, prior_mass), tilted)
 
@@ -81,8 +102,7 @@ def _best_distribution(
 ) -> np.ndarray:
     """Solve P1 over the probabilities and the slacks themselves, by SLSQP."""
     n, N = len(points), problem.n_samples
-    member = (problem.sample[:, None] == np.arange(N)).astype(float)
-    A = np.hstack([problem.differences @ points.T, member])
+    A = np.hstack([problem.differences @ points.T, problem.member])
     total = np.concatenate([np.ones(n), np.zeros(N)])
 
     def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
@@ -104,8 +124,14 @@ def _best_distribution(
     return result.x[:n]
 
 
-def _log_z(rng: np.random.Generator, slip: bool = False) -> float:
-    """The largest <g>_p - KL(p || p0), by climbing over p, and log Z, a sum."""
+@check(
+    "MEDN Theorem 2, log Z",
+    "log Z is the conjugate of the divergence: max over p of <g> − KL(p‖p0)",
+    sides="BFGS over 12 probabilities; a sum of exponentials",
+    slip="KL(p0‖p) for KL(p‖p0)",
+    tolerance=1e-12,
+)
+def _log_z(rng: np.random.Generator, slip: bool) -> float:
     n = 12
     g, prior_mass = rng.normal(size=n), rng.dirichlet(np.full(n, 2.0))
 
@@ -122,21 +148,17 @@ def _log_z(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(-best.fun, logsumexp(g, b=prior_mass))
 
 
-def _dual_sparsity(rng: np.random.Generator, slip: bool = False) -> float:
-    """Constraints hold on average, which dual variables on the worst of them make exact (KKT)."""
-    prior = draw_prior(rng)
-    problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
-    primal, alpha = solve_primal(problem), np.asarray(solve_dual(problem).alpha)
-    losses = np.zeros_like(problem.losses) if slip else problem.losses
-    room = problem.differences @ primal.w - losses + problem.xi(primal.w)[problem.sample]
-    return abs(float(alpha @ room)) / primal.value
+# -- slacks ---------------------------------------------------------------------------------------
 
 
-# -- slacks -------------------------------------------------------------------------------------
-
-
-def _conjugate_slacks(rng: np.random.Generator, slip: bool = False) -> float:
-    """U* by its definition, a maximum over slacks, and by its formulas."""
+@check(
+    "MEDN Theorem 2, U*",
+    "U* = sup of sξ − U(ξ): 0 for s ≤ C; s²/2C; −log(1 − s/c)",
+    sides="search over slacks; the formulas of the three slacks",
+    slip="a factor of 2, as in s²/C for s²/2C",
+    tolerance=1e-8,
+)
+def _conjugate_slacks(rng: np.random.Generator, slip: bool) -> float:
     found = []
     for slack in draw_slacks(rng):
         s = rng.uniform(0.1, 0.9) * (slack.c if isinstance(slack, ExponentialSlack) else slack.C)
@@ -151,8 +173,14 @@ def _conjugate_slacks(rng: np.random.Generator, slip: bool = False) -> float:
     return float(np.max(found))
 
 
-def _random_slacks(rng: np.random.Generator, slip: bool = False) -> float:
-    """U a divergence and U* a log normaliser, both by quadrature, and their formulas."""
+@check(
+    "MEDN §3.1, random slacks",
+    "with random slacks U is a divergence, cξ − 1 − log cξ, and U* a log normaliser",
+    sides="quadrature over exponential distributions; the formulas",
+    slip="the sign of the log normaliser",
+    tolerance=1e-12,
+)
+def _random_slacks(rng: np.random.Generator, slip: bool) -> float:
     c = rng.uniform(0.5, 2.0)
     slack, mean, s = ExponentialSlack(c), rng.uniform(1.5, 5.0) / c, c * rng.uniform(0.1, 0.9)
 
@@ -168,62 +196,95 @@ def _random_slacks(rng: np.random.Generator, slip: bool = False) -> float:
     )
 
 
-DUALITY_CHECKS: tuple[Check, ...] = (
-    Check(
-        "MEDN Definition 1",
-        "the minimum of P1 is the maximum of D1, whatever prior and slack",
-        "SLSQP over means and slacks; Newton's method with a barrier over all dual variables",
-        "D1 without U*",
-        1e-8,
-        _strong_duality,
-    ),
-    Check(
-        "MEDN Definition 1, weak duality",
-        "no value of D1 exceeds one of P1",
-        "random dual variables; random posterior means with their best slacks",
-        "the slacks are not paid for",
-        1e-12,
-        _weak_duality,
-    ),
-    Check(
-        "MEDN Theorem 2",
-        "p(w) = p0(w) exp(w'η − Σ α Δℓ) / Z(α), where α solves D1",
-        "SLSQP over the 25 probabilities of a gridded prior; the prior tilted by D1's η",
-        "the prior is left out of the tilted density",
-        1e-5,
-        _tilted_prior,
-    ),
-    Check(
-        "MEDN Theorem 2, log Z",
-        "log Z is the conjugate of the divergence: max over p of <g> − KL(p‖p0)",
-        "BFGS over 12 probabilities; a sum of exponentials",
-        "KL(p0‖p) for KL(p‖p0)",
-        1e-12,
-        _log_z,
-    ),
-    Check(
-        "MEDN Theorem 2, U*",
-        "U* = sup of sξ − U(ξ): 0 for s ≤ C; s²/2C; −log(1 − s/c)",
-        "search over slacks; the formulas of the three slacks",
-        "a factor of 2, as in s²/C for s²/2C",
-        1e-8,
-        _conjugate_slacks,
-    ),
-    Check(
-        "MEDN §3.1, random slacks",
-        "with random slacks U is a divergence, cξ − 1 − log cξ, and U* a log normaliser",
-        "quadrature over exponential distributions; the formulas",
-        "the sign of the log normaliser",
-        1e-12,
-        _random_slacks,
-    ),
-    Check(
-        "MEDN §3.1, dual sparsity",
-        "α_i(y) > 0 only where the constraint on the mean is active (KKT)",
-        "α of D1 by Newton's method; room in P1's constraints, solved by SLSQP",
-        "room without Δℓ",
-        1e-8,
-        _dual_sparsity,
-    ),
+# -- dual sparsity --------------------------------------------------------------------------------
+
+
+@check(
+    "MEDN §3.1, dual sparsity",
+    "α_i(y) > 0 only where the constraint on the mean is active (KKT)",
+    sides="α of D1 by Newton's method; room in P1's constraints, solved by SLSQP",
+    slip="room without Δℓ",
+    tolerance=1e-8,
 )
-"""The checks, in the paper's order."""
+def _dual_sparsity(rng: np.random.Generator, slip: bool) -> float:
+    prior = draw_prior(rng)
+    problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
+    primal, alpha = solve_primal(problem), solve_dual(problem).alpha
+    losses = np.zeros_like(problem.losses) if slip else problem.losses
+    room = problem.differences @ primal.w - losses + problem.xi(primal.w)[problem.sample]
+    return abs(float(alpha @ room)) / primal.value
+
+
+# -- Theorem 3 and Corollary 4 --------------------------------------------------------------------
+
+
+@check(
+    "MEDN Theorem 3",
+    "with p0 = N(0, I) the posterior is N(μ, I), where μ = Σ α Δf",
+    sides="the tilted density with Z by quadrature; the normal density",
+    slip="exp(−w²) for exp(−w²/2)",
+    tolerance=1e-12,
+)
+def _posterior(rng: np.random.Generator, slip: bool) -> float:
+    C = rng.uniform(0.5, 2.0)
+    problem = draw_problem(rng, GaussianPrior(), LinearSlack(C), weights=[0, 3])
+    alpha = solve_dual(problem).alpha
+    mu, losses = problem.eta(alpha), alpha @ problem.losses
+    w = mu + rng.normal(size=(50, 2))
+
+    def tilt(w_k: float, eta_k: float) -> float:
+        return math.exp(-(w_k**2) / (1 if slip else 2) + w_k * eta_k) / math.sqrt(2 * math.pi)
+
+    factors = [quad(tilt, -math.inf, math.inf, (eta_k,), epsrel=1e-11)[0] for eta_k in mu]
+    Z = math.prod(factors) * math.exp(-losses)
+    tilted = [math.prod(map(tilt, row, mu)) * math.exp(-losses) / Z for row in w]
+    return apart(tilted, norm.pdf(w, loc=mu).prod(axis=1))
+
+
+@check(
+    "MEDN Theorem 3, dual",
+    "α solves the dual of M3N, max Σ α Δℓ − ‖Σ α Δf‖²/2, and μ is M3N's w",
+    sides="SLSQP on the dual variables; SLSQP on P1's means, the divergence by bisection",
+    slip="all of C on wrong labellings, as printed",
+    tolerance=1e-6,
+)
+def _dual_of_m3n(rng: np.random.Generator, slip: bool) -> float:
+    C = rng.uniform(2.0, 5.0)
+    problem = draw_problem(rng, GaussianPrior(), LinearSlack(C))
+    value, eta = best_dual(problem, C, lambda eta: eta @ eta / 2, lambda eta: eta, only_wrong=slip)
+    primal = solve_primal(problem)
+    return max(apart(value, primal.value), apart(eta, primal.w))
+
+
+@check(
+    "MEDN Theorem 3, prediction",
+    "averaged scores are those of M3N's weights, so h1 and h0 predict the same",
+    sides="quadrature over the tilted prior; SLSQP on P0",
+    slip="averages over the prior",
+    tolerance=1e-6,
+)
+def _prediction(rng: np.random.Generator, slip: bool) -> float:
+    C = rng.uniform(0.5, 2.0)
+    problem = draw_problem(rng, GaussianPrior(), LinearSlack(C), weights=[0, 3])
+    eta = problem.eta(solve_dual(problem).alpha)
+    x, mass = np.polynomial.hermite_e.hermegauss(60)  # for the density of N(0, 1)
+    tilted = mass * np.exp(np.outer(eta, x) if not slip else 0 * np.outer(eta, x))
+    mean = tilted @ x / tilted.sum(axis=1)
+    _, w = least_under_margins(problem, C, lambda w: w @ w / 2, lambda w: w)
+    f = rng.normal(size=(16, 2))  # of the labellings of a new sample
+    return apart(f @ mean, f @ w)
+
+
+@check(
+    "MEDN Corollary 4",
+    "the posterior mean minimises ‖μ‖²/2 + C Σ ξ under the margin constraints",
+    sides="SLSQP on the printed primal; Newton's method on D1",
+    slip="‖μ‖² for ‖μ‖²/2",
+    tolerance=1e-5,
+)
+def _corollary_4(rng: np.random.Generator, slip: bool) -> float:
+    C, half = rng.uniform(0.5, 2.0), 1.0 if slip else 0.5
+    problem = draw_problem(rng, GaussianPrior(), LinearSlack(C))
+    value, mu = least_under_margins(problem, C, lambda mu: half * mu @ mu, lambda mu: 2 * half * mu)
+    dual = solve_dual(problem)
+    return max(apart(value, dual.value), apart(mu, dual.w))

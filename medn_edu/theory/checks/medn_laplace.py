@@ -12,8 +12,7 @@ from scipy.optimize import brentq, minimize
 
 from medn_edu.priors import LaplacePrior
 from medn_edu.slacks import LinearSlack
-from medn_edu.theory.checks.check import Check
-from medn_edu.theory.checks.distance import apart, excess
+from medn_edu.theory.checks.check import apart, check, excess
 from medn_edu.theory.checks.medn_instances import (
     best_dual,
     draw_problem,
@@ -51,42 +50,24 @@ def _draw_problem(rng: np.random.Generator) -> tuple[EnumeratedProblem, float, f
     return draw_problem(rng, LaplacePrior(lam), LinearSlack(C)), C, lam
 
 
-# -- the hierarchical form, Eqs. (4) and (5) ----------------------------------------------------
+def _kl_norm(mu: np.ndarray, lam: float, *, as_drawn: bool = False) -> np.ndarray:
+    """Return each weight's share of Corollary 6's norm, or the share by the formula of Figure 2."""
+    u, root = lam * np.square(mu), math.sqrt(lam)
+    inside = np.sqrt(u + 0.5) + 0.5 if as_drawn else (np.sqrt(u + 1) + 1) / 2
+    return np.sqrt(np.square(mu) + 1 / lam) - np.log(inside) / root
 
 
-def _scale_mixture(rng: np.random.Generator, slip: bool = False) -> float:
-    """The mixture of normal densities by quadrature over standard deviations, and the density."""
-    lam, w = rng.uniform(1.0, 10.0), rng.uniform(0.05, 2.0)
-    rate = lam if slip else lam / 2
-
-    def integrand(s: float) -> float:  # tau = s^2, which takes the root out of N(w | 0, tau)
-        normal = math.exp(-(w**2) / (2 * s**2)) / math.sqrt(2 * math.pi)
-        return normal * rate * math.exp(-rate * s**2) * 2
-
-    mixture = quad(integrand, 0, math.inf, epsabs=0, epsrel=1e-10)[0]
-    return apart(mixture, _laplace(w, lam))
+# -- the dual, Theorem 5, and the hierarchical form, Eqs. (4) and (5) -----------------------------
 
 
-def _normaliser(rng: np.random.Generator, slip: bool = False) -> float:
-    """Z by nested quadrature over variances and weights, and the product of Eq. (5)."""
-    problem, _, lam = _draw_problem(rng)
-    alpha = np.where(problem.losses > 0, rng.uniform(0, 0.3, len(problem.losses)), 0.0)
-    alpha *= 0.8 * math.sqrt(lam) / max(1.0, np.abs(problem.eta(alpha)).max())
-    eta, losses = problem.eta(alpha), float(alpha @ problem.losses)
-    x, p_x = np.polynomial.hermite_e.hermegauss(80)
-    t, p_t = np.polynomial.laguerre.laggauss(80)
-    tau = 2 * t / lam
-    inner = np.exp(np.sqrt(tau)[:, None, None] * x * eta[:, None]) @ p_x / math.sqrt(2 * math.pi)
-    Z = math.exp(-losses) * np.prod(p_t @ inner)
-    numerator = lam if not slip else 1.0
-    return apart(math.exp(-losses) * np.prod(numerator / (lam - eta**2)), Z)
-
-
-# -- Theorem 5 and Corollary 6 ------------------------------------------------------------------
-
-
-def _theorem_5(rng: np.random.Generator, slip: bool = False) -> float:
-    """The printed dual by SLSQP; P1 with a prior of points and their probabilities."""
+@check(
+    "MEDN Theorem 5",
+    "α solves max Σ α Δℓ − Σ log λ/(λ − η²), and η² < λ",
+    sides="SLSQP on the printed dual; P1's least value, the prior given by Gauss and Laguerre's points",
+    slip="η²/λ for log λ/(λ − η²), a normal prior of the same variance",
+    tolerance=1e-6,
+)
+def _theorem_5(rng: np.random.Generator, slip: bool) -> float:
     problem, C, lam = _draw_problem(rng)
 
     def cost(eta: np.ndarray) -> float:
@@ -104,52 +85,54 @@ def _theorem_5(rng: np.random.Generator, slip: bool = False) -> float:
     return max(apart(value, by_sums.primal_value(mean)), apart(2 * eta / (lam - eta**2), mean))
 
 
-def _kl_norm(mu: np.ndarray, lam: float, *, as_drawn: bool = False) -> np.ndarray:
-    """Return each weight's share of Corollary 6's norm, or the share by the formula of Figure 2."""
-    u, root = lam * np.square(mu), math.sqrt(lam)
-    inside = np.sqrt(u + 0.5) + 0.5 if as_drawn else (np.sqrt(u + 1) + 1) / 2
-    return np.sqrt(np.square(mu) + 1 / lam) - np.log(inside) / root
+@check(
+    "MEDN Eq. (4)",
+    "a Laplace density is a mixture of N(0, τ), where τ is exponential of rate λ/2",
+    sides="quadrature over τ; the density",
+    slip="rate λ for λ/2",
+    tolerance=1e-12,
+)
+def _scale_mixture(rng: np.random.Generator, slip: bool) -> float:
+    lam, w = rng.uniform(1.0, 10.0), rng.uniform(0.05, 2.0)
+    rate = lam if slip else lam / 2
+
+    def integrand(s: float) -> float:  # tau = s^2, which takes the root out of N(w | 0, tau)
+        normal = math.exp(-(w**2) / (2 * s**2)) / math.sqrt(2 * math.pi)
+        return normal * rate * math.exp(-rate * s**2) * 2
+
+    mixture = quad(integrand, 0, math.inf, epsabs=0, epsrel=1e-10)[0]
+    return apart(mixture, _laplace(w, lam))
 
 
-def _primal(rng: np.random.Generator, slip: bool = False) -> float:
-    """The printed primal by SLSQP, and P1 by way of its dual, with a prior of single points."""
-    problem, C, lam = _draw_problem(rng)
-
-    def slope(mu: np.ndarray) -> np.ndarray:
-        return lam * mu / (np.sqrt(lam * mu**2 + 1) + 1)
-
-    value, mu = least_under_margins(
-        problem, C, lambda mu: math.sqrt(lam) * _kl_norm(mu, lam).sum(), slope
-    )
-    dual = solve_dual(dataclasses.replace(problem, prior=laplace_by_quadrature(lam)))
-    constant = 0 if slip else problem.n_weights
-    return max(apart(value - constant, dual.value), apart(mu, dual.w))
-
-
-def _divergence(rng: np.random.Generator, slip: bool = False) -> float:
-    """The divergence by quadrature of p log p / p0, and its formula."""
-    lam, eta = _draw_tilt(rng)
-    Z = _integral(lambda w: 1.0, lam, eta)
-    mu = _integral(lambda w: w, lam, eta) / Z
-    kl = _integral(lambda w: (eta * w - math.log(Z)) / Z, lam, eta)
-    return apart(math.sqrt(lam) * _kl_norm(np.array(mu), lam, as_drawn=slip) - 1, kl)
+@check(
+    "MEDN Eq. (5)",
+    "Z(α) = exp(−Σ α Δℓ) Π λ/(λ − η²)",
+    sides="quadrature over weights inside one over variances; the product",
+    slip="1/(λ − η²) for λ/(λ − η²)",
+    tolerance=1e-10,
+)
+def _normaliser(rng: np.random.Generator, slip: bool) -> float:
+    problem, _, lam = _draw_problem(rng)
+    alpha = np.where(problem.losses > 0, rng.uniform(0, 0.3, len(problem.losses)), 0.0)
+    alpha *= 0.8 * math.sqrt(lam) / max(1.0, np.abs(problem.eta(alpha)).max())
+    eta, losses = problem.eta(alpha), float(alpha @ problem.losses)
+    x, p_x = np.polynomial.hermite_e.hermegauss(80)
+    t, p_t = np.polynomial.laguerre.laggauss(80)
+    tau = 2 * t / lam
+    inner = np.exp(np.sqrt(tau)[:, None, None] * x * eta[:, None]) @ p_x / math.sqrt(2 * math.pi)
+    Z = math.exp(-losses) * np.prod(p_t @ inner)
+    numerator = lam if not slip else 1.0
+    return apart(math.exp(-losses) * np.prod(numerator / (lam - eta**2)), Z)
 
 
-def _tilt_of_a_mean(rng: np.random.Generator, slip: bool = False) -> float:
-    """Corollary 7 solved for eta by search, and the root of the quadratic equation."""
-    lam = rng.uniform(1.0, 10.0)
-    mu, end = rng.choice([-1, 1]) * rng.uniform(0.1, 3.0), math.sqrt(lam) * (1 - 1e-12)
-    eta = brentq(lambda eta: 2 * eta / (lam - eta**2) - mu, -end, end, xtol=1e-15)
-    product = -1 + (-1 if slip else 1) * math.sqrt(1 + lam * mu**2)
-    ratio = (math.sqrt(lam * mu**2 + 1) + 1) / 2
-    return max(apart(mu * eta, product), apart(lam / (lam - eta**2), ratio))
-
-
-# -- the footnotes ------------------------------------------------------------------------------
-
-
-def _concave(rng: np.random.Generator, slip: bool = False) -> float:
-    """Theorem 5's dual on random chords, and the chords."""
+@check(
+    "MEDN footnote 2",
+    "the dual of Theorem 5 is concave",
+    sides="the value between two random α; the chord between their values",
+    slip="the sign of the logarithm",
+    tolerance=1e-12,
+)
+def _concave(rng: np.random.Generator, slip: bool) -> float:
     problem, _, lam = _draw_problem(rng)
     sign = -1 if slip else 1
 
@@ -169,8 +152,38 @@ def _concave(rng: np.random.Generator, slip: bool = False) -> float:
     return max(found)
 
 
-def _least_norm(rng: np.random.Generator, slip: bool = False) -> float:
-    """The least value by a search from a random point, and K / sqrt(lam) at 0."""
+# -- Corollary 6 ----------------------------------------------------------------------------------
+
+
+@check(
+    "MEDN Corollary 6",
+    "the posterior mean minimises √λ‖μ‖_KL + C Σ ξ, which is K above P1",
+    sides="SLSQP on the printed primal; Newton's method on D1, the prior given by points",
+    slip="the constant K is kept",
+    tolerance=1e-6,
+)
+def _primal(rng: np.random.Generator, slip: bool) -> float:
+    problem, C, lam = _draw_problem(rng)
+
+    def slope(mu: np.ndarray) -> np.ndarray:
+        return lam * mu / (np.sqrt(lam * mu**2 + 1) + 1)
+
+    value, mu = least_under_margins(
+        problem, C, lambda mu: math.sqrt(lam) * _kl_norm(mu, lam).sum(), slope
+    )
+    dual = solve_dual(dataclasses.replace(problem, prior=laplace_by_quadrature(lam)))
+    constant = 0 if slip else problem.n_weights
+    return max(apart(value - constant, dual.value), apart(mu, dual.w))
+
+
+@check(
+    "MEDN footnote 3, least value",
+    "‖μ‖_KL is least at μ = 0, where it is K/√λ",
+    sides="BFGS from a random mean; K/√λ",
+    slip="a norm is 0 at 0",
+    tolerance=1e-12,
+)
+def _least_norm(rng: np.random.Generator, slip: bool) -> float:
     K, lam = int(rng.integers(1, 5)), rng.uniform(1.0, 10.0)
     best = minimize(
         lambda mu: _kl_norm(mu, lam).sum(),
@@ -182,34 +195,43 @@ def _least_norm(rng: np.random.Generator, slip: bool = False) -> float:
     return max(abs(float(best.fun) - least), float(np.abs(best.x).max()) ** 2)
 
 
-def _rising_norm(rng: np.random.Generator, slip: bool = False) -> float:
-    """The norms of all smaller means, and the norm."""
+@check(
+    "MEDN footnote 3, monotone",
+    "‖μ‖_KL grows with every μ_k²",
+    sides="the norms at 200 means; the largest of all smaller means' norms",
+    slip="½ inside the root, as our text of Figure 2 has it",
+    tolerance=1e-12,
+)
+def _rising_norm(rng: np.random.Generator, slip: bool) -> float:
     lam, mu = rng.uniform(1.0, 10.0), np.sort(rng.uniform(0, 1, 200))
     norm = _kl_norm(mu, lam, as_drawn=slip)
     return excess(np.maximum.accumulate(norm), norm)
 
 
-def _limit(rng: np.random.Generator, slip: bool = False) -> float:
-    """The norm at a very large lambda, and L1."""
-    mu, lam = rng.normal(size=5), 1e20
-    norm = _kl_norm(mu, lam).sum()
-    if slip:
-        norm = np.sum(np.sqrt(mu**2 + 1 / lam) - np.log((np.sqrt(lam * mu**2 + 1) + 1) / 2))
-    return apart(norm, np.abs(mu).sum())
+# -- Corollary 7 ----------------------------------------------------------------------------------
 
 
-# -- Corollary 7 --------------------------------------------------------------------------------
-
-
-def _shrinkage(rng: np.random.Generator, slip: bool = False) -> float:
-    """The posterior mean by quadrature, and its formula."""
+@check(
+    "MEDN Corollary 7",
+    "the posterior mean is 2η/(λ − η²)",
+    sides="quadrature over the tilted prior; the formula",
+    slip="η/(λ − η²)",
+    tolerance=1e-12,
+)
+def _shrinkage(rng: np.random.Generator, slip: bool) -> float:
     lam, eta = _draw_tilt(rng)
     mean = _integral(lambda w: w, lam, eta) / _integral(lambda w: 1.0, lam, eta)
     return apart((1 if slip else 2) * eta / (lam - eta**2), mean)
 
 
-def _slope_of_log_z(rng: np.random.Generator, slip: bool = False) -> float:
-    """Differences of Eq. (5), and the margin at the mean by quadrature, less the loss."""
+@check(
+    "MEDN Eqs. (7), (8)",
+    "∂ log Z/∂α_i(y) = <w>'Δf_i(y) − Δℓ_i(y)",
+    sides="differences of Eq. (5); posterior means by Gauss and Laguerre's points",
+    slip="Δℓ is left out",
+    tolerance=1e-7,
+)
+def _slope_of_log_z(rng: np.random.Generator, slip: bool) -> float:
     problem, _, lam = _draw_problem(rng)
     wrong = np.flatnonzero(problem.losses)
     alpha = np.zeros(len(problem.losses))
@@ -229,102 +251,50 @@ def _slope_of_log_z(rng: np.random.Generator, slip: bool = False) -> float:
     return apart([difference(int(row)) for row in wrong], expected)
 
 
-LAPLACE_CHECKS: tuple[Check, ...] = (
-    Check(
-        "MEDN Theorem 5",
-        "α solves max Σ α Δℓ − Σ log λ/(λ − η²), and η² < λ",
-        "SLSQP on the printed dual; P1's least value, the prior given by Gauss and Laguerre's points",
-        "η²/λ for log λ/(λ − η²), a normal prior of the same variance",
-        1e-6,
-        _theorem_5,
-    ),
-    Check(
-        "MEDN Eq. (4)",
-        "a Laplace density is a mixture of N(0, τ), where τ is exponential of rate λ/2",
-        "quadrature over τ; the density",
-        "rate λ for λ/2",
-        1e-12,
-        _scale_mixture,
-    ),
-    Check(
-        "MEDN Eq. (5)",
-        "Z(α) = exp(−Σ α Δℓ) Π λ/(λ − η²)",
-        "quadrature over weights inside one over variances; the product",
-        "1/(λ − η²) for λ/(λ − η²)",
-        1e-10,
-        _normaliser,
-    ),
-    Check(
-        "MEDN footnote 2",
-        "the dual of Theorem 5 is concave",
-        "the value between two random α; the chord between their values",
-        "the sign of the logarithm",
-        1e-12,
-        _concave,
-    ),
-    Check(
-        "MEDN Corollary 6",
-        "the posterior mean minimises √λ‖μ‖_KL + C Σ ξ, which is K above P1",
-        "SLSQP on the printed primal; Newton's method on D1, the prior given by points",
-        "the constant K is kept",
-        1e-6,
-        _primal,
-    ),
-    Check(
-        "MEDN footnote 3, least value",
-        "‖μ‖_KL is least at μ = 0, where it is K/√λ",
-        "BFGS from a random mean; K/√λ",
-        "a norm is 0 at 0",
-        1e-12,
-        _least_norm,
-    ),
-    Check(
-        "MEDN footnote 3, monotone",
-        "‖μ‖_KL grows with every μ_k²",
-        "the norms at 200 means; the largest of all smaller means' norms",
-        "½ inside the root, as our text of Figure 2 has it",
-        1e-12,
-        _rising_norm,
-    ),
-    Check(
-        "MEDN Corollary 7",
-        "the posterior mean is 2η/(λ − η²)",
-        "quadrature over the tilted prior; the formula",
-        "η/(λ − η²)",
-        1e-12,
-        _shrinkage,
-    ),
-    Check(
-        "MEDN Eqs. (7), (8)",
-        "∂ log Z/∂α_i(y) = <w>'Δf_i(y) − Δℓ_i(y)",
-        "differences of Eq. (5); posterior means by Gauss and Laguerre's points",
-        "Δℓ is left out",
-        1e-7,
-        _slope_of_log_z,
-    ),
-    Check(
-        "MEDN footnote 4",
-        "as λ → ∞, ‖μ‖_KL → ‖μ‖_1",
-        "the norm at λ = 10^20; a sum of absolute values",
-        "the logarithm is not divided by √λ",
-        1e-7,
-        _limit,
-    ),
-    Check(
-        "MEDN B.4, KL",
-        "KL(p‖p0) = √λ‖μ‖_KL − K",
-        "quadrature of p log p/p0; the formula",
-        "½ inside the root, as our text of Figure 2 has it",
-        1e-10,
-        _divergence,
-    ),
-    Check(
-        "MEDN B.4, tilt of a mean",
-        "μη = √(1 + λμ²) − 1 and λ/(λ − η²) = (√(1 + λμ²) + 1)/2",
-        "Corollary 7 solved for η by search; the formulas",
-        "the other root of the quadratic equation",
-        1e-12,
-        _tilt_of_a_mean,
-    ),
+@check(
+    "MEDN footnote 4",
+    "as λ → ∞, ‖μ‖_KL → ‖μ‖_1",
+    sides="the norm at λ = 10^20; a sum of absolute values",
+    slip="the logarithm is not divided by √λ",
+    tolerance=1e-7,
 )
-"""The checks, in the paper's order."""
+def _limit(rng: np.random.Generator, slip: bool) -> float:
+    mu, lam = rng.normal(size=5), 1e20
+    norm = _kl_norm(mu, lam).sum()
+    if slip:
+        norm = np.sum(np.sqrt(mu**2 + 1 / lam) - np.log((np.sqrt(lam * mu**2 + 1) + 1) / 2))
+    return apart(norm, np.abs(mu).sum())
+
+
+# -- Appendix B.4 ---------------------------------------------------------------------------------
+
+
+@check(
+    "MEDN B.4, KL",
+    "KL(p‖p0) = √λ‖μ‖_KL − K",
+    sides="quadrature of p log p/p0; the formula",
+    slip="½ inside the root, as our text of Figure 2 has it",
+    tolerance=1e-10,
+)
+def _divergence(rng: np.random.Generator, slip: bool) -> float:
+    lam, eta = _draw_tilt(rng)
+    Z = _integral(lambda w: 1.0, lam, eta)
+    mu = _integral(lambda w: w, lam, eta) / Z
+    kl = _integral(lambda w: (eta * w - math.log(Z)) / Z, lam, eta)
+    return apart(math.sqrt(lam) * _kl_norm(np.array(mu), lam, as_drawn=slip) - 1, kl)
+
+
+@check(
+    "MEDN B.4, tilt of a mean",
+    "μη = √(1 + λμ²) − 1 and λ/(λ − η²) = (√(1 + λμ²) + 1)/2",
+    sides="Corollary 7 solved for η by search; the formulas",
+    slip="the other root of the quadratic equation",
+    tolerance=1e-12,
+)
+def _tilt_of_a_mean(rng: np.random.Generator, slip: bool) -> float:
+    lam = rng.uniform(1.0, 10.0)
+    mu, end = rng.choice([-1, 1]) * rng.uniform(0.1, 3.0), math.sqrt(lam) * (1 - 1e-12)
+    eta = brentq(lambda eta: 2 * eta / (lam - eta**2) - mu, -end, end, xtol=1e-15)
+    product = -1 + (-1 if slip else 1) * math.sqrt(1 + lam * mu**2)
+    ratio = (math.sqrt(lam * mu**2 + 1) + 1) / 2
+    return max(apart(mu * eta, product), apart(lam / (lam - eta**2), ratio))

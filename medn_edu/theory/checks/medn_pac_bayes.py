@@ -8,6 +8,14 @@ Here every weight is ``a`` or ``-a``, so there are :math:`2^K` functions ``F`` t
 of them, the votes on all labellings depend on where :math:`\mu_i` falls among their scores.  So the
 votes on three labellings make one of eight patterns, with chances that are sums, and the law of ``m``
 such patterns added up is an ``m``-fold convolution: nothing is simulated, nothing approximated.
+
+**Theorem 8 and Eq. (17)** are statements about frequencies, and these are added up, too.  A bound is
+allowed to fail on a share :math:`\delta` of all samples, and must hold on the others for
+all posteriors at once.  To try this without simulation the world is as small as can be: one input,
+whose label is turned with probability ``q``; one weight, ``1`` or ``-1``, that says which label
+wins.  Then all that a sample of size ``N`` tells is how many labels were turned, a binomial number,
+and the chance of being misled is a sum of ``N + 1`` terms.  Posteriors are tilted fair coins, from
+one sign to the other; the learner may take the one that looks best on the sample.
 """
 
 from __future__ import annotations
@@ -17,11 +25,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import binom
 
-from medn_edu.theory.checks.check import Check
-from medn_edu.theory.checks.distance import apart, excess
+from medn_edu.priors import TwoPointPrior
+from medn_edu.theory.bounds import Terms
+from medn_edu.theory.checks.check import apart, check, excess
 
 _LABELS = 3  # of a sample; the first is the right one
+_DELTA = 0.05
+_MEANS = np.tanh(np.linspace(-4, 4, 25))  # of the weight, under the posteriors
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +87,23 @@ def _margin(scores: np.ndarray) -> np.ndarray:
     return scores[..., 0] - scores[..., 1:].max(axis=-1)
 
 
-# -- one committee ------------------------------------------------------------------------------
+def _chances_of_margins(committee: _Committee, m: int, thresholds: np.ndarray) -> np.ndarray:
+    """Return the chance that a committee's margin is at most each threshold."""
+    f, chance = committee.law(m)
+    return (_margin(f) <= thresholds[:, None]) @ chance
 
 
-def _mean_vote(rng: np.random.Generator, slip: bool = False) -> float:
-    """Votes averaged over their eight patterns, and scores averaged over the posterior."""
+# -- a committee and its mean ---------------------------------------------------------------------
+
+
+@check(
+    "MEDN B.5, mean vote",
+    "votes g have mean h(x, y) = <F(x, y; w)>",
+    sides="chances of the eight patterns of votes, over 16 weight vectors; averaged scores",
+    slip="votes are 0 and c, not −c and c",
+    tolerance=1e-12,
+)
+def _mean_vote(rng: np.random.Generator, slip: bool) -> float:
     [committee] = _draw_committees(rng)
     patterns = committee.patterns()
     positive = sum(chance * np.array(votes) for votes, chance in patterns.items())
@@ -87,15 +111,27 @@ def _mean_vote(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(votes, committee.h)
 
 
-def _mean_committee(rng: np.random.Generator, slip: bool = False) -> float:
-    """Committees averaged over their law, and the averaging predictor."""
+@check(
+    "MEDN B.5, mean committee",
+    "committees f have mean h",
+    sides="the law of m votes by an m-fold convolution; averaged scores",
+    slip="only the sign of f counts",
+    tolerance=1e-12,
+)
+def _mean_committee(rng: np.random.Generator, slip: bool) -> float:
     [committee] = _draw_committees(rng)
     f, chance = committee.law(m=int(rng.integers(2, 9)))
     return apart(chance @ (f > 0) if slip else chance @ f, committee.h)
 
 
-def _hoeffding(rng: np.random.Generator, slip: bool = False) -> float:
-    """The chance that f exceeds h, added up, and its bound."""
+@check(
+    "MEDN B.5, Hoeffding",
+    "Pr[f − h > ξ] ≤ exp(−mξ²/2c²)",
+    sides="the exact law of f; the bound",
+    slip="the range of a vote taken for c, not 2c",
+    tolerance=1e-12,
+)
+def _hoeffding(rng: np.random.Generator, slip: bool) -> float:
     [committee] = _draw_committees(rng)
     m = int(rng.integers(5, 16))
     f, chance = committee.law(m)
@@ -104,8 +140,14 @@ def _hoeffding(rng: np.random.Generator, slip: bool = False) -> float:
     return excess(tail, np.exp(-m * xi**2 / ((0.5 if slip else 2) * committee.c**2)))
 
 
-def _difference(rng: np.random.Generator, slip: bool = False) -> float:
-    """The chance that a difference of f exceeds that of h by gamma / 2, and its bound."""
+@check(
+    "MEDN Eq. (15)",
+    "Pr[f(y) − f(y') − M(h) > γ/2] ≤ exp(−mγ²/32c²)",
+    sides="the exact law of both scores of f; the bound",
+    slip="the range of a difference taken for c, not 4c",
+    tolerance=1e-12,
+)
+def _difference(rng: np.random.Generator, slip: bool) -> float:
     [committee] = _draw_committees(rng)
     m, rival = int(rng.integers(5, 16)), 1 + int(np.argmax(committee.h[1:]))
     f, chance = committee.law(m)
@@ -115,22 +157,17 @@ def _difference(rng: np.random.Generator, slip: bool = False) -> float:
     return excess(tail, np.exp(-m * gamma**2 / ((2 if slip else 32) * committee.c**2)))
 
 
-def _any_difference(rng: np.random.Generator, slip: bool = False) -> float:
-    """The chance that f's margin is at most gamma / 2 though h's is above gamma, and its bound."""
-    while _margin((committee := _draw_committees(rng)[0]).h) <= 0.02 * committee.c:
-        pass
-    m, largest = int(rng.integers(5, 16)), 4 * committee.c if slip else _margin(committee.h)
-    f, chance = committee.law(m)
-    gamma = np.linspace(0.01, 0.999, 50) * largest
-    short = [chance @ (_margin(f) <= g / 2) for g in gamma]
-    return excess(short, (_LABELS - 1) * np.exp(-m * gamma**2 / (32 * committee.c**2)))
+# -- errors and margins of h and of committees ----------------------------------------------------
 
 
-# -- many samples -------------------------------------------------------------------------------
-
-
-def _errors_of_h(rng: np.random.Generator, slip: bool = False) -> float:
-    """How often h errs, and how often committees have small margins, with the bound on the rest."""
+@check(
+    "MEDN Eq. (16)",
+    "Pr[M(h) ≤ 0] ≤ <Pr[M(f) ≤ γ/2]> + exp(−mγ²/32c²)",
+    sides="margins of h on six samples; the exact law of f on each",
+    slip="the exponential term is left out",
+    tolerance=1e-12,
+)
+def _errors_of_h(rng: np.random.Generator, slip: bool) -> float:
     found = []
     for _ in range(5):
         committees, share = _draw_committees(rng, 6), rng.dirichlet(np.ones(6))
@@ -143,8 +180,30 @@ def _errors_of_h(rng: np.random.Generator, slip: bool = False) -> float:
     return max(found)
 
 
-def _margins_of_committees(rng: np.random.Generator, slip: bool = False) -> float:
-    """How often committees have small margins, and how often h has, with the bound on the rest."""
+@check(
+    "MEDN B.5, KL of committees",
+    "KL(p^m‖p0^m) = m KL(p‖p0), for the m draws that make a committee",
+    sides="a sum over all draws; m times the divergence of one",
+    slip="m is left out",
+    tolerance=1e-12,
+)
+def _divergence_of_draws(rng: np.random.Generator, slip: bool) -> float:
+    m, p, p0 = int(rng.integers(2, 5)), *rng.dirichlet(np.full(5, 2.0), size=2)
+    kl = 0.0
+    for draws in itertools.product(range(5), repeat=m):
+        chosen = list(draws)
+        kl += p[chosen].prod() * math.log(p[chosen].prod() / p0[chosen].prod())
+    return apart((1 if slip else m) * float(p @ np.log(p / p0)), kl)
+
+
+@check(
+    "MEDN Eq. (18)",
+    "<Pr[M(f) ≤ γ/2]> ≤ Pr[M(h) ≤ γ] + (|Y| − 1) exp(−mγ²/32c²)",
+    sides="the exact law of f on six samples; margins of h",
+    slip="the exponential term is left out",
+    tolerance=1e-12,
+)
+def _margins_of_committees(rng: np.random.Generator, slip: bool) -> float:
     found = []
     for _ in range(5):
         committees = _draw_committees(rng, 6)
@@ -157,27 +216,34 @@ def _margins_of_committees(rng: np.random.Generator, slip: bool = False) -> floa
     return max(found)
 
 
-def _chances_of_margins(committee: _Committee, m: int, thresholds: np.ndarray) -> np.ndarray:
-    """Return the chance that a committee's margin is at most each threshold."""
+@check(
+    "MEDN Eq. (19)",
+    "where M(h) > γ, Pr[M(f) ≤ γ/2] ≤ (|Y| − 1) exp(−mγ²/32c²)",
+    sides="the exact joint law of three scores of f; the bound",
+    slip="whatever M(h)",
+    tolerance=1e-12,
+)
+def _any_difference(rng: np.random.Generator, slip: bool) -> float:
+    while _margin((committee := _draw_committees(rng)[0]).h) <= 0.02 * committee.c:
+        pass
+    m, largest = int(rng.integers(5, 16)), 4 * committee.c if slip else _margin(committee.h)
     f, chance = committee.law(m)
-    return (_margin(f) <= thresholds[:, None]) @ chance
+    gamma = np.linspace(0.01, 0.999, 50) * largest
+    short = [chance @ (_margin(f) <= g / 2) for g in gamma]
+    return excess(short, (_LABELS - 1) * np.exp(-m * gamma**2 / (32 * committee.c**2)))
 
 
-# -- divergence, number of events, constants ----------------------------------------------------
+# -- number of events, constants ------------------------------------------------------------------
 
 
-def _divergence_of_draws(rng: np.random.Generator, slip: bool = False) -> float:
-    """The divergence of m draws, summed over all of them, and m times that of one."""
-    m, p, p0 = int(rng.integers(2, 5)), *rng.dirichlet(np.full(5, 2.0), size=2)
-    kl = 0.0
-    for draws in itertools.product(range(5), repeat=m):
-        chosen = list(draws)
-        kl += p[chosen].prod() * math.log(p[chosen].prod() / p0[chosen].prod())
-    return apart((1 if slip else m) * float(p @ np.log(p / p0)), kl)
-
-
-def _number_of_events(rng: np.random.Generator, slip: bool = False) -> float:
-    """Distinct sets of committees whose margin is at most gamma / 2, over all gamma; m + 1."""
+@check(
+    "MEDN B.5, number of events",
+    "over all γ > 0 there are m + 1 events M(f) ≤ γ/2",
+    sides="distinct sets of scores on a fine grid of γ; m + 1",
+    slip="over all γ",
+    tolerance=1e-12,
+)
+def _number_of_events(rng: np.random.Generator, slip: bool) -> float:
     m, c = int(rng.integers(2, 12)), rng.uniform(0.5, 2.0)
     votes = (2 * np.arange(m + 1) - m) * c / m
     margins = (votes[:, None] - votes).ravel()  # of f(x, y) less the best other
@@ -186,8 +252,14 @@ def _number_of_events(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(len(np.unique(events, axis=0)), m + 1)
 
 
-def _shares_of_delta(rng: np.random.Generator, slip: bool = False) -> float:
-    """The sum of all delta_{m,k}, its tail by Richardson's extrapolation, and delta."""
+@check(
+    "MEDN B.5, shares of δ",
+    "Σ δ_m,k = δ, where δ_m,k = δ/(m(m + 1)²) and there are m + 1 events",
+    sides="partial sums, extrapolated; δ",
+    slip="m events",
+    tolerance=1e-12,
+)
+def _shares_of_delta(rng: np.random.Generator, slip: bool) -> float:
     delta = rng.uniform(0.01, 0.5)
 
     def partial_sum(n: int) -> float:
@@ -203,15 +275,27 @@ def _shares_of_delta(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(table[-1], delta)
 
 
-def _logarithm_of_delta(rng: np.random.Generator, slip: bool = False) -> float:
-    """The logarithm in the bound, and three times that in the theorem."""
+@check(
+    "MEDN B.5, logarithm of δ",
+    "ln(m(m + 1)²/δ) ≤ 3 ln((m + 1)/δ)",
+    sides="the first logarithm at 200 random m and δ; the second",
+    slip="2 for 3",
+    tolerance=1e-12,
+)
+def _logarithm_of_delta(rng: np.random.Generator, slip: bool) -> float:
     m, delta = np.floor(10 ** rng.uniform(0, 7, 200)), 10 ** rng.uniform(-6, -0.01, 200)
     exact = np.log(m) + 2 * np.log(m + 1) - np.log(delta)
     return excess(exact, (2 if slip else 3) * np.log((m + 1) / delta), size=float(exact.max()))
 
 
-def _size_of_the_committee(rng: np.random.Generator, slip: bool = False) -> float:
-    """Logarithms of the exponential term with the theorem's m, and of sqrt((KL + 1) / N)."""
+@check(
+    "MEDN Theorem 8, m",
+    "with m = ⌈16c²γ⁻² ln(N|Y|²/(KL + 1))⌉, |Y| exp(−mγ²/32c²) ≤ √((KL + 1)/N)",
+    sides="logarithms of the first term at 200 random sizes; those of the second",
+    slip="8 for 16",
+    tolerance=1e-12,
+)
+def _size_of_the_committee(rng: np.random.Generator, slip: bool) -> float:
     n, log_labels = 10 ** rng.uniform(3, 9, 200), rng.uniform(0.7, 30.0, 200)
     ratio = 10 ** rng.uniform(-1.3, 0.3, 200)  # gamma / c
     kl = rng.uniform(0, 100, 200)
@@ -220,102 +304,64 @@ def _size_of_the_committee(rng: np.random.Generator, slip: bool = False) -> floa
     return excess(log_labels - m * ratio**2 / 32, np.log((kl + 1) / n) / 2, size=10.0)
 
 
-PAC_BAYES_CHECKS: tuple[Check, ...] = (
-    Check(
-        "MEDN B.5, mean vote",
-        "votes g have mean h(x, y) = <F(x, y; w)>",
-        "chances of the eight patterns of votes, over 16 weight vectors; averaged scores",
-        "votes are 0 and c, not −c and c",
-        1e-12,
-        _mean_vote,
-    ),
-    Check(
-        "MEDN B.5, mean committee",
-        "committees f have mean h",
-        "the law of m votes by an m-fold convolution; averaged scores",
-        "only the sign of f counts",
-        1e-12,
-        _mean_committee,
-    ),
-    Check(
-        "MEDN B.5, Hoeffding",
-        "Pr[f − h > ξ] ≤ exp(−mξ²/2c²)",
-        "the exact law of f; the bound",
-        "the range of a vote taken for c, not 2c",
-        1e-12,
-        _hoeffding,
-    ),
-    Check(
-        "MEDN Eq. (15)",
-        "Pr[f(y) − f(y') − M(h) > γ/2] ≤ exp(−mγ²/32c²)",
-        "the exact law of both scores of f; the bound",
-        "the range of a difference taken for c, not 4c",
-        1e-12,
-        _difference,
-    ),
-    Check(
-        "MEDN Eq. (16)",
-        "Pr[M(h) ≤ 0] ≤ <Pr[M(f) ≤ γ/2]> + exp(−mγ²/32c²)",
-        "margins of h on six samples; the exact law of f on each",
-        "the exponential term is left out",
-        1e-12,
-        _errors_of_h,
-    ),
-    Check(
-        "MEDN B.5, KL of committees",
-        "KL(p^m‖p0^m) = m KL(p‖p0), for the m draws that make a committee",
-        "a sum over all draws; m times the divergence of one",
-        "m is left out",
-        1e-12,
-        _divergence_of_draws,
-    ),
-    Check(
-        "MEDN Eq. (18)",
-        "<Pr[M(f) ≤ γ/2]> ≤ Pr[M(h) ≤ γ] + (|Y| − 1) exp(−mγ²/32c²)",
-        "the exact law of f on six samples; margins of h",
-        "the exponential term is left out",
-        1e-12,
-        _margins_of_committees,
-    ),
-    Check(
-        "MEDN Eq. (19)",
-        "where M(h) > γ, Pr[M(f) ≤ γ/2] ≤ (|Y| − 1) exp(−mγ²/32c²)",
-        "the exact joint law of three scores of f; the bound",
-        "whatever M(h)",
-        1e-12,
-        _any_difference,
-    ),
-    Check(
-        "MEDN B.5, number of events",
-        "over all γ > 0 there are m + 1 events M(f) ≤ γ/2",
-        "distinct sets of scores on a fine grid of γ; m + 1",
-        "over all γ",
-        1e-12,
-        _number_of_events,
-    ),
-    Check(
-        "MEDN B.5, shares of δ",
-        "Σ δ_m,k = δ, where δ_m,k = δ/(m(m + 1)²) and there are m + 1 events",
-        "partial sums, extrapolated; δ",
-        "m events",
-        1e-12,
-        _shares_of_delta,
-    ),
-    Check(
-        "MEDN B.5, logarithm of δ",
-        "ln(m(m + 1)²/δ) ≤ 3 ln((m + 1)/δ)",
-        "the first logarithm at 200 random m and δ; the second",
-        "2 for 3",
-        1e-12,
-        _logarithm_of_delta,
-    ),
-    Check(
-        "MEDN Theorem 8, m",
-        "with m = ⌈16c²γ⁻² ln(N|Y|²/(KL + 1))⌉, |Y| exp(−mγ²/32c²) ≤ √((KL + 1)/N)",
-        "logarithms of the first term at 200 random sizes; those of the second",
-        "8 for 16",
-        1e-12,
-        _size_of_the_committee,
-    ),
+# -- Eq. (17) and Theorem 8 -----------------------------------------------------------------------
+
+
+def _draw_world(rng: np.random.Generator) -> tuple[int, float, np.ndarray]:
+    """Return the size of samples, how often labels are turned, and the chance of each count."""
+    n, q = int(rng.integers(2000, 6000)), rng.uniform(0.1, 0.4)
+    return n, q, binom.pmf(np.arange(n + 1), n, q)
+
+
+def _misled(errors: np.ndarray, bounds: np.ndarray, chances: np.ndarray) -> float:
+    """Return the chance that an error exceeds its bound for any posterior, a row of each."""
+    return float(chances[np.any(errors[:, None] > bounds, axis=0)].sum())
+
+
+@check(
+    "MEDN Eq. (17)",
+    "with probability 1 − δ, for all p, <Pr_Q> ≤ <Pr_D> + √((KL + ln N + ln 1/δ + 2)/(2N − 1))",
+    sides="binomial chances of all samples on which any of 25 posteriors breaks the bound; δ",
+    slip="the root is left out",
+    tolerance=1e-12,
 )
-"""The checks, in the proof's order."""
+def _mcallester(rng: np.random.Generator, slip: bool) -> float:
+    """Eq. (17) for one draw: the Gibbs predictor, which errs with the sign's chance."""
+    n, q, chances = _draw_world(rng)
+    up, seen = (1 + _MEANS) / 2, np.arange(n + 1) / n
+    errors = up * q + (1 - up) * (1 - q)
+    observed = up[:, None] * seen + (1 - up)[:, None] * (1 - seen)
+    divergence = TwoPointPrior().kl(_MEANS)
+    inside = divergence + math.log(n) + math.log(1 / _DELTA) + 2
+    root = np.sqrt(inside / (2 * n - 1))[:, None]
+    return excess(_misled(errors, observed + (0 if slip else root), chances), _DELTA)
+
+
+@check(
+    "MEDN Theorem 8",
+    "with probability 1 − δ, for all p and γ, the error of h is below the bound with its constants",
+    sides="binomial chances of all samples on which any of 24 posteriors breaks the bound; δ",
+    slip="the root is left out",
+    tolerance=1e-12,
+)
+def _theorem_8(rng: np.random.Generator, slip: bool) -> float:
+    """The averaging predictor: right or wrong by the sign of the mean, with a margin of twice that."""
+    n, q, chances = _draw_world(rng)
+    seen = np.arange(n + 1) / n
+    means = _MEANS[_MEANS != 0]
+    errors = np.where(means > 0, q, 1 - q)
+    bounds = np.stack([_bounds(mean, seen, n, slip) for mean in means])
+    return excess(_misled(errors, bounds, chances), _DELTA)
+
+
+def _bounds(mean: float, seen: np.ndarray, n: int, slip: bool) -> np.ndarray:
+    """Return the theorem's bound for one posterior, whatever share of labels was seen turned.
+
+    The best threshold is just below the margin ``2 |mean|``; scores are ``w`` and ``-w``, so c = 1.
+    """
+    loss = seen if mean > 0 else 1 - seen
+    if slip:
+        return loss  # without a complexity m may be so large that the averaging term is 0
+    divergence = float(TwoPointPrior().kl(np.array(mean)))
+    terms = Terms(n, loss, 2 * abs(mean) * (1 - 1e-12), math.log(2), divergence, _DELTA)
+    return terms.value(np.maximum(terms.best_m(), 1))

@@ -14,8 +14,7 @@ from scipy.stats import gamma, norm
 
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.slacks import LinearSlack
-from medn_edu.theory.checks.check import Check
-from medn_edu.theory.checks.distance import apart, excess
+from medn_edu.theory.checks.check import apart, check, excess
 from medn_edu.theory.checks.medn_instances import best_dual, draw_problem, least_under_margins
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_dual
@@ -59,11 +58,17 @@ def _draw(rng: np.random.Generator) -> tuple[float, float, float, np.ndarray]:
     return rng.uniform(1.0, 10.0), rng.normal(), rng.uniform(0.1, 1.0), log_q
 
 
-# -- the bound ----------------------------------------------------------------------------------
+# -- the bound ------------------------------------------------------------------------------------
 
 
-def _upper_bound(rng: np.random.Generator, slip: bool = False) -> float:
-    """The divergence by quadrature over the weight; L by one over the variance."""
+@check(
+    "MEDN §5, upper bound",
+    "KL(p‖p0) ≤ L(p, q), for every normal p and every q(τ)",
+    sides="quadrature over the weight; quadrature over its variance",
+    slip="KL(q‖p(τ)) is left out of L",
+    tolerance=1e-8,
+)
+def _upper_bound(rng: np.random.Generator, slip: bool) -> float:
     lam, mean, variance, log_q = _draw(rng)
 
     def divergence(w: float) -> float:
@@ -75,8 +80,14 @@ def _upper_bound(rng: np.random.Generator, slip: bool = False) -> float:
     return excess(kl, L - (_over_tau(log_q, log_q - _log_exponential(lam)) if slip else 0))
 
 
-def _is_a_divergence(rng: np.random.Generator, slip: bool = False) -> float:
-    """L as written, and a quadrature over variances inside one over weights."""
+@check(
+    "MEDN §5, L is a divergence",
+    "L(p, q) = KL(p(w) q(τ) ‖ p(w|τ) p(τ|λ))",
+    sides="quadrature over τ, moments of w by formula; quadrature over both",
+    slip="<w>² for <w²>",
+    tolerance=1e-10,
+)
+def _is_a_divergence(rng: np.random.Generator, slip: bool) -> float:
     lam, mean, variance, log_q = _draw(rng)
     x, p = np.polynomial.hermite_e.hermegauss(40)
     w, log_p = mean + math.sqrt(variance) * x, -0.5 * np.log(2 * np.pi * variance) - x**2 / 2
@@ -85,11 +96,17 @@ def _is_a_divergence(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(_bound(mean**2 + (0 if slip else variance), variance, log_q, lam), divergence)
 
 
-# -- the two steps ------------------------------------------------------------------------------
+# -- the two steps --------------------------------------------------------------------------------
 
 
-def _step_1(rng: np.random.Generator, slip: bool = False) -> float:
-    """Mean and variance of the tilted prior by quadrature over weights, and N(Sigma eta, Sigma)."""
+@check(
+    "MEDN §5, step 1",
+    "with q fixed, p = N(Ση, Σ), where Σ = 1/<1/τ>",
+    sides="mean and variance of the tilted prior, by quadrature; the formulas",
+    slip="<τ> for 1/<1/τ>",
+    tolerance=1e-12,
+)
+def _step_1(rng: np.random.Generator, slip: bool) -> float:
     _, eta, _, log_q = _draw(rng)
     weight = _over_tau(log_q, 1 / _TAU)
     variance = _over_tau(log_q, _TAU) if slip else 1 / weight
@@ -99,8 +116,40 @@ def _step_1(rng: np.random.Generator, slip: bool = False) -> float:
     return max(apart(mean, variance * eta), apart(p @ (w - mean) ** 2, variance))
 
 
-def _step_2(rng: np.random.Generator, slip: bool = False) -> float:
-    """The q on a grid that makes L least, by a general solver, and the formula on that grid."""
+def _by_eq_10(
+    problem: EnumeratedProblem, C: float, variance: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Return the least value of step 1's primal, and the weights there."""
+    return least_under_margins(
+        problem, C, lambda w: float(w @ (w / variance)) / 2, lambda w: w / variance
+    )
+
+
+@check(
+    "MEDN Eqs. (9), (10)",
+    "the dual of step 1 has the primal's value, and Ση is its w",
+    sides="SLSQP over dual variables; SLSQP over means",
+    slip="Σ for its inverse in the primal",
+    tolerance=1e-5,
+)
+def _quadratic_programs(rng: np.random.Generator, slip: bool) -> float:
+    C, variance = rng.uniform(0.5, 2.0), rng.uniform(0.05, 2.0, 8)
+    problem = draw_problem(rng, GaussianPrior(variance), LinearSlack(C))
+    value, eta = best_dual(
+        problem, C, lambda eta: eta @ (variance * eta) / 2, lambda eta: variance * eta
+    )
+    least, mu = _by_eq_10(problem, C, 1 / variance if slip else variance)
+    return max(apart(value, least), apart(variance * eta, mu))
+
+
+@check(
+    "MEDN §5, step 2",
+    "with p fixed, the best q(τ) is N(√<w²> | 0, τ) exp(−λτ/2), normalised",
+    sides="BFGS over 15 probabilities; the formula at these τ",
+    slip="<w>² for <w²>",
+    tolerance=1e-6,
+)
+def _step_2(rng: np.random.Generator, slip: bool) -> float:
     lam, mean, variance, _ = _draw(rng)
     moment = mean**2 + variance
     tau = rng.uniform(0.05, 2.0, 15)
@@ -117,8 +166,14 @@ def _step_2(rng: np.random.Generator, slip: bool = False) -> float:
     return apart(softmax(best.x), formula / formula.sum())
 
 
-def _mean_precision(rng: np.random.Generator, slip: bool = False) -> float:
-    """The average of 1 / tau and the normaliser of q by quadrature, and their formulas."""
+@check(
+    "MEDN Eq. (11)",
+    "<1/τ> = √(λ/<w²>), and q's normaliser is √λ/2 exp(−√(λ<w²>))",
+    sides="quadrature over τ; the formulas",
+    slip="1/<τ> for <1/τ>",
+    tolerance=1e-11,
+)
+def _mean_precision(rng: np.random.Generator, slip: bool) -> float:
     lam, mean, variance, _ = _draw(rng)
     moment = mean**2 + variance
     log_q = _best_log_q(moment, lam)
@@ -131,31 +186,17 @@ def _mean_precision(rng: np.random.Generator, slip: bool = False) -> float:
     )
 
 
-def _by_eq_10(
-    problem: EnumeratedProblem, C: float, variance: np.ndarray
-) -> tuple[float, np.ndarray]:
-    """Return the least value of step 1's primal, and the weights there."""
-    return least_under_margins(
-        problem, C, lambda w: float(w @ (w / variance)) / 2, lambda w: w / variance
-    )
+# -- Algorithm 1 ----------------------------------------------------------------------------------
 
 
-def _quadratic_programs(rng: np.random.Generator, slip: bool = False) -> float:
-    """Eq. (9) over dual variables, and Eq. (10) over means, each by SLSQP."""
-    C, variance = rng.uniform(0.5, 2.0), rng.uniform(0.05, 2.0, 8)
-    problem = draw_problem(rng, GaussianPrior(variance), LinearSlack(C))
-    value, eta = best_dual(
-        problem, C, lambda eta: eta @ (variance * eta) / 2, lambda eta: variance * eta
-    )
-    least, mu = _by_eq_10(problem, C, 1 / variance if slip else variance)
-    return max(apart(value, least), apart(variance * eta, mu))
-
-
-# -- Algorithm 1 --------------------------------------------------------------------------------
-
-
-def _algorithm_1(rng: np.random.Generator, slip: bool = False) -> float:
-    """Values of P1' after every step of four rounds, each step's before; P1's least value below."""
+@check(
+    "MEDN Algorithm 1",
+    "no step raises the value of P1', which stays above the least value of P1",
+    sides="the value after each step, by quadrature; the value before it, and D1's maximum",
+    slip="<w>² for <w²> in step 2",
+    tolerance=1e-7,
+)
+def _algorithm_1(rng: np.random.Generator, slip: bool) -> float:
     C, lam = rng.uniform(0.5, 2.0), rng.uniform(1.0, 10.0)
     problem = draw_problem(rng, LaplacePrior(lam), LinearSlack(C), weights=[0, 3, 5])
     moment = np.full(3, lam)  # 1 / <1 / tau> = sqrt(<w^2> / lam) = 1
@@ -170,64 +211,3 @@ def _algorithm_1(rng: np.random.Generator, slip: bool = False) -> float:
             log_q = best
     optimum = solve_dual(problem).value
     return max(excess(values[1:], values[:-1], size=optimum), excess(optimum, values, size=optimum))
-
-
-VARIATIONAL_CHECKS: tuple[Check, ...] = (
-    Check(
-        "MEDN §5, upper bound",
-        "KL(p‖p0) ≤ L(p, q), for every normal p and every q(τ)",
-        "quadrature over the weight; quadrature over its variance",
-        "KL(q‖p(τ)) is left out of L",
-        1e-8,
-        _upper_bound,
-    ),
-    Check(
-        "MEDN §5, L is a divergence",
-        "L(p, q) = KL(p(w) q(τ) ‖ p(w|τ) p(τ|λ))",
-        "quadrature over τ, moments of w by formula; quadrature over both",
-        "<w>² for <w²>",
-        1e-10,
-        _is_a_divergence,
-    ),
-    Check(
-        "MEDN §5, step 1",
-        "with q fixed, p = N(Ση, Σ), where Σ = 1/<1/τ>",
-        "mean and variance of the tilted prior, by quadrature; the formulas",
-        "<τ> for 1/<1/τ>",
-        1e-12,
-        _step_1,
-    ),
-    Check(
-        "MEDN Eqs. (9), (10)",
-        "the dual of step 1 has the primal's value, and Ση is its w",
-        "SLSQP over dual variables; SLSQP over means",
-        "Σ for its inverse in the primal",
-        1e-5,
-        _quadratic_programs,
-    ),
-    Check(
-        "MEDN §5, step 2",
-        "with p fixed, the best q(τ) is N(√<w²> | 0, τ) exp(−λτ/2), normalised",
-        "BFGS over 15 probabilities; the formula at these τ",
-        "<w>² for <w²>",
-        1e-6,
-        _step_2,
-    ),
-    Check(
-        "MEDN Eq. (11)",
-        "<1/τ> = √(λ/<w²>), and q's normaliser is √λ/2 exp(−√(λ<w²>))",
-        "quadrature over τ; the formulas",
-        "1/<τ> for <1/τ>",
-        1e-11,
-        _mean_precision,
-    ),
-    Check(
-        "MEDN Algorithm 1",
-        "no step raises the value of P1', which stays above the least value of P1",
-        "the value after each step, by quadrature; the value before it, and D1's maximum",
-        "<w>² for <w²> in step 2",
-        1e-7,
-        _algorithm_1,
-    ),
-)
-"""The checks, in the paper's order."""

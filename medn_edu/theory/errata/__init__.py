@@ -4,10 +4,10 @@ Papers of some length have slips: a sign, a forgotten sum, a sentence that says 
 proof behind it.  Most do no harm.  A reader who derives the formulas anew, or who writes a program from
 them, stumbles over them all the same, and has then to decide who is wrong.
 
-Each slip here comes with a quotation, with the formula as printed and the formula as meant, and
-with a small function that computes both on an example, and a third number next to them: the truth,
-found in a way that uses neither (a general solver, quadrature, enumeration).  Nobody has to be
-believed.
+Each slip comes with a quotation, with the formula as printed and the formula as meant.  These texts are
+in ``medn.toml``, ``l1m3n.toml`` and ``asp.toml``.  A small function computes both formulas on an example
+and, next to them, the truth, found in a way that uses neither of them (a general solver,
+quadrature, enumeration).  Nobody has to be believed.  The functions are in the modules here.
 
 >>> from medn_edu.theory.errata import SLIPS
 >>> {slip.paper for slip in SLIPS} <= {"MEDN", "L1-M3N", "ASP"}
@@ -16,15 +16,35 @@ True
 
 from __future__ import annotations
 
-from medn_edu.theory.errata.asp import ASP_SLIPS
-from medn_edu.theory.errata.l1m3n import L1M3N_SLIPS
-from medn_edu.theory.errata.medn import MEDN_SLIPS
-from medn_edu.theory.errata.slip import SEVERITIES, Slip
+import tomllib
+from importlib import resources
 
-__all__ = ["AS_CORRECTED", "SEVERITIES", "SLIPS", "Slip"]
+# The numbers: each module registers its functions under the ids of the slips.
+from medn_edu.theory.errata import (  # noqa: F401
+    asp_exact,
+    asp_local,
+    l1m3n,
+    medn_bound,
+    medn_duality,
+    medn_laplace,
+)
+from medn_edu.theory.errata.slip import NUMBERS, SEVERITIES, Slip, read_slips
 
-SLIPS: tuple[Slip, ...] = (*MEDN_SLIPS, *L1M3N_SLIPS, *ASP_SLIPS)
-"""All slips, paper by paper."""
+__all__ = ["ASP_MISPRINTS", "AS_CORRECTED", "SEVERITIES", "SLIPS", "Slip"]
+
+_PAPERS = {
+    name: resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
+    for name in ("medn.toml", "l1m3n.toml", "asp.toml")
+}
+
+SLIPS: tuple[Slip, ...] = read_slips(_PAPERS, NUMBERS)
+"""All slips, paper by paper, each in the paper's order."""
+
+ASP_MISPRINTS: tuple[tuple[str, str, str], ...] = tuple(
+    (each["where"], each["printed"], each["meant"])
+    for each in tomllib.loads(_PAPERS["asp.toml"])["misprint"]
+)
+"""Misprints that need no numbers: where, as printed, as meant."""
 
 AS_CORRECTED: frozenset[str] = frozenset(
     {"L1-M3N Eq. (3), L1 ball"}.union(*(slip.checks for slip in SLIPS))

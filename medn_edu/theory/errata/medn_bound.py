@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from medn_edu.theory.errata.slip import Slip
+from medn_edu.theory.errata.slip import numbers_of
 
 
+@numbers_of("divergence-of-averages")
 def _divergence_of_averages() -> dict[str, float]:
     """Divergence of the average of three votes on one labelling, where F is 1/2 or -1/2 and c is 1."""
     m, scores = 3, np.array([0.5, -0.5])
@@ -30,28 +31,3 @@ def _divergence_of_averages() -> dict[str, float]:
         "corrected": m * divergence(votes(p), votes(p0)),
         "truth": divergence(law_of_f(p), law_of_f(p0)),
     }
-
-
-AVERAGES_SLIP = Slip(
-    paper="MEDN",
-    where="Appendix B.5, before Eq. (17)",
-    title="the divergence of averages",
-    severity="proof",
-    quote=(
-        r'"We denote the distribution of $f$ over the set $\mathcal H_m$ by $p^m$." And then: '
-        r'"$KL(p^m \| p_0^m) = m KL(p \| p_0)$".'
-    ),
-    checks=("MEDN B.5, KL of committees",),
-    printed=r"KL(p^m \| p_0^m) = m \, KL(p \| p_0)",
-    corrected=r"KL(p^m \| p_0^m) \le m \, KL(p \| p_0)",
-    why=(
-        "Equality holds for the m draws of model and threshold. Their average f, whose "
-        "distribution p^m is defined to be, may forget which models were drawn, and dropping "
-        "information cannot increase a divergence. If there is one labelling only, it is m times "
-        "the divergence of one vote."
-    ),
-    matters="To nobody: the inequality is what the proof needs.",
-    truth="the law of the average, by convolution",
-    numbers=_divergence_of_averages,
-)
-"""In Appendix B.5."""

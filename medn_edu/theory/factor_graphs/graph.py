@@ -28,14 +28,7 @@ Messages = dict[tuple[int, int], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class FactorGraph:
-    """Nodes, factors and their potentials.
-
-    Examples
-    --------
-    >>> graph = FactorGraph((np.zeros(2), np.zeros(3)), ((0, 1),), (np.ones((2, 3)),))
-    >>> round(np.exp(log_partition(graph) - 1))
-    6
-    """
+    """Nodes, factors and their potentials."""
 
     node: tuple[np.ndarray, ...]  # potentials ``phi_v`` of each node's labels
     scopes: tuple[tuple[int, ...], ...]  # nodes of each factor, all different

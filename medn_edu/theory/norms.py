@@ -1,0 +1,413 @@
+r"""What a prior asks of the posterior mean: the papers' KL-norm, its balls, limits and corners.
+
+P1 pays :math:`KL(p \| p_0)`, and for a posterior with mean :math:`\mu` that is the conjugate
+:math:`\sum_k \Lambda^*(\mu_k)` of the prior's log moment generating function (Theorem 2).  So
+MaxEnDNet is a maximum margin Markov network whose penalty is :math:`\Lambda^*` instead of
+:math:`\mu^2/2` (Corollary 4: the standard normal).  For the Laplace prior
+
+.. math:: \Lambda^*(\mu) = \sqrt{1 + \lambda \mu^2} - 1 - \log \tfrac{\sqrt{1 + \lambda \mu^2} + 1}{2},
+
+and Corollary 6 writes the sum over :math:`K` weights as :math:`\sqrt\lambda \|\mu\|_{KL} - K` with
+
+.. math:: \|\mu\|_{KL} = \sum_{k=1}^K \Big( \sqrt{\mu_k^2 + \tfrac1\lambda}
+          - \tfrac{1}{\sqrt\lambda} \log \tfrac{\sqrt{\lambda \mu_k^2 + 1} + 1}{2} \Big) .
+
+**Not a norm** (footnote 3): it is not homogeneous, :math:`\|2\mu\|_{KL} \ne 2 \|\mu\|_{KL}`, and its
+least value, taken at :math:`\mu = 0`, is :math:`K/\sqrt\lambda` and not 0.  Like a norm it is convex,
+even, and grows with every :math:`|\mu_k|`.
+
+**Other priors.**  What P1 pays is the divergence; shift and scale are there to make the Laplace prior's
+look like the L1-norm.  The scale :math:`\sqrt\lambda` is the steepest slope that :math:`\Lambda^*` ever
+reaches, the end of the domain of :math:`\eta`.  Priors with exponential tails have such an end, and
+:math:`(\sum_k \Lambda^*(\mu_k) + K) / \text{end}` grows like the L1-norm for each of them.  The normal
+prior's and the bounded priors' slopes have no end: for them :math:`\lambda` is a unit of measurement and
+nothing else, and no ball depends on it.
+
+**Between two norms.**  Near 0 it is
+:math:`K/\sqrt\lambda + \sqrt\lambda \|\mu\|_2^2 / 4`, round like the squared :math:`L_2`-norm; far out
+it grows like the :math:`L_1`-norm, which it becomes everywhere as :math:`\lambda \to \infty`.  Its ball
+turns smoothly where it meets the axes, in a curve the narrower the larger :math:`\lambda`: weights
+become small and never exactly zero.
+
+**The formula with Figure 2** reads, in the text available to us,
+:math:`\log(\sqrt{\lambda w^2 + 1/2} + 1/2)`.  With it the "divergence" at :math:`w = 0` would be
+:math:`-\log(\sqrt{1/2} + 1/2) = -0.19`, and a divergence is never negative.  Corollary 6 has
+:math:`\log(\tfrac12 \sqrt{\lambda w^2 + 1} + \tfrac12)`, which agrees with :math:`\Lambda^*`; likewise
+the value at (0, 1) is
+
+.. math:: b = \sqrt{1/\lambda} + \sqrt{1 + 1/\lambda}
+          - \tfrac{1}{\sqrt\lambda} \log\big(\tfrac12 \sqrt{\lambda + 1} + \tfrac12\big).
+
+Balls
+-----
+**A ball** is the set of means that cost no more than a given point costs.  Every cost here is convex
+with its least value at the prior's own mean, so that each ray from there leaves the ball once, and an
+interval is halved on all rays at the same time until that place is known to the last digit.
+
+**The point** is told by its distance from the prior's mean, so that (0, 1) is one step along the second
+axis for every prior, also for one whose mean is not 0.  Not every prior has a ball through it: no
+posterior of a box prior with ``a = 1`` has the mean 1, and the divergence there is infinite.
+
+**Rays** are denser near the axes, where balls turn, and the axes and the planes through two of them are
+among the rays, so that the edges of the L1 ball are drawn as edges.
+
+Limits
+------
+Write :math:`x = \sqrt\lambda |\mu|` for one weight; its share of :math:`\sqrt\lambda \|\mu\|_{KL}` is
+:math:`\sqrt{1 + x^2} - \log \frac{\sqrt{1 + x^2} + 1}{2}`.
+
+**Large lambda.**  For :math:`x \gg 1` this is :math:`x - \log\frac x2 - \frac1{2x} + \dots`, and 1 at
+``x = 0``.  So the KL-norm differs from the L1-norm by
+
+.. math:: \|\mu\|_{KL} - \|\mu\|_1 = \frac{1}{\sqrt\lambda} \Big( \#\{\mu_k = 0\}
+          - \sum_{\mu_k \ne 0} \log \frac{\sqrt\lambda |\mu_k|}{2} \Big) + O\Big(\frac1\lambda\Big),
+
+that is, by :math:`\log\lambda / \sqrt\lambda`: slowly.  To halve the distance ``lambda`` has to grow
+more than fourfold, and at :math:`\lambda = 10^4` the ball of Figure 2 is still 0.026 away from the
+diamond.
+
+**Small lambda.**  For :math:`x \ll 1` it is :math:`1 + \frac{x^2}{4} - \frac{x^4}{32} + \dots`, so
+that against :math:`K/\sqrt\lambda + \sqrt\lambda \|\mu\|_2^2 / 4` the relative error of what is not
+constant is
+
+.. math:: - \frac\lambda8 \, \frac{\sum_k \mu_k^4}{\sum_k \mu_k^2} + O(\lambda^2) .
+
+**Balls** through (0, 1) follow: the distance from the L2 ball falls like :math:`\lambda`
+(at 45 degrees it is :math:`\lambda / 32`), that from the L1 ball like
+:math:`\log\lambda / \sqrt\lambda`.
+
+Where a constraint touches a ball
+---------------------------------
+A margin constraint is linear in the mean, :math:`a^\top \mu \ge b`.  The ball that just reaches it
+touches it at the point of the ball that is farthest in the direction ``a``,
+
+.. math:: \max_\mu \; a^\top \mu \quad\text{s.t.}\quad \sum_k \Lambda^*(\mu_k) \le r .
+
+By Lagrange's condition the gradient of the cost is a multiple of ``a``, say :math:`t a` with
+:math:`t \ge 0`.  The gradient of :math:`\Lambda^*` is the inverse of that of :math:`\Lambda`, hence
+
+.. math:: \mu_k = \Lambda'(t a_k),
+
+with ``t`` such that the cost is ``r``.  This is P1 with one constraint: ``t`` is its multiplier
+:math:`\alpha`, and :math:`\eta = \alpha a` as in Theorem 2.
+
+**L1.**  The farthest point is a corner, on the axis of the largest :math:`|a_k|`, and all other weights
+are zero; if several are equally large, all of an edge or a face touches.
+
+**L2.**  The point is a multiple of ``a``: no weight is zero unless :math:`a_k` is.
+
+**KL.**  :math:`\Lambda'(t a_k) = 0` only where :math:`a_k = 0`, as with L2.  But the Laplace prior's
+:math:`\Lambda'(\eta) = 2\eta / (\lambda - \eta^2)` grows without bounds as :math:`\eta` nears
+:math:`\sqrt\lambda`: the largest weight is close to that end, the others stay where the curve is flat.
+With :math:`\lambda \to \infty` they go to zero like :math:`1/\sqrt\lambda` without ever being zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from medn_edu.checks import check_count, check_positive
+from medn_edu.priors import LaplacePrior, Prior
+
+_HALVINGS = 60  # of an interval; beyond 53 a float64 has no more digits
+_DOUBLINGS = 1000
+_FAR = 1e150  # an eta beyond which no prior's mean changes, unless it has no bounds
+
+
+def kl_norm(mu: np.ndarray, lam: float, prior: Prior | None = None) -> float:
+    r"""Return the KL-norm :math:`\|\mu\|_{KL} = (\sum_k \Lambda^*(\mu_k) + K) / \sqrt\lambda`.
+
+    Examples
+    --------
+    With a large ``lam`` it is almost the L1-norm:
+
+    >>> import numpy as np
+    >>> mu = np.array([0.5, -2.0, 0.0])
+    >>> round(kl_norm(mu, 1e10), 3)
+    2.5
+
+    Two priors whose tails fall at the same rate, and one that has no tails:
+
+    >>> from medn_edu.priors import BoxPrior, NormalInverseGaussianPrior
+    >>> round(kl_norm(mu, 100.0), 2)
+    2.27
+    >>> round(kl_norm(mu, 100.0, NormalInverseGaussianPrior(alpha=10.0)), 2)
+    1.65
+    >>> kl_norm(mu, 100.0, BoxPrior(a=2.0))
+    inf
+    """
+    scale = math.sqrt(check_positive("lam", lam))
+    mu = np.asarray(mu, dtype=np.float64)
+    if np.isnan(mu).any():
+        raise ValueError("mu holds NaN; expected numbers.")
+    if prior is not None:
+        return float(prior.kl(mu.ravel()).sum() + mu.size) / scale
+    root = np.hypot(1.0, scale * mu)
+    return float(np.sum(root - np.log((root + 1) / 2)) / scale)
+
+
+# -- balls ----------------------------------------------------------------------------------------
+
+
+Cost = Callable[[np.ndarray], np.ndarray]
+
+_DENSER = 0.9  # near the axes rays are ten times as dense as on average
+
+
+def norm_ball(
+    cost: Cost,
+    point: Sequence[float] = (0.0, 1.0),
+    centre: float = 0.0,
+    n_angles: int = 361,
+) -> np.ndarray:
+    """Return the boundary of a ball in two dimensions: what costs as much as ``point``.
+
+    Examples
+    --------
+    The unit balls of L1 and L2 at 45 degrees:
+
+    >>> import numpy as np
+    >>> [norm_ball(cost, n_angles=9)[1].round(4).tolist() for cost in (np.abs, np.square)]
+    [[0.5, 0.5], [0.7071, 0.7071]]
+    """
+    if check_count("n_angles", n_angles, least=0) < 5 or n_angles % 4 != 1:
+        raise ValueError(f"n_angles is {n_angles}; expected 5, 9, 13, ...: the axes and between.")
+    cosine, sine = _around(n_angles, 2 * np.pi)
+    return _boundary(cost, np.column_stack([cosine, sine]), point, centre)
+
+
+def norm_solid(
+    cost: Cost,
+    point: Sequence[float] = (0.0, 0.0, 1.0),
+    centre: float = 0.0,
+    n_polar: int = 61,
+    n_azimuth: int = 121,
+) -> np.ndarray:
+    """Return the surface of a ball in three dimensions: what costs as much as ``point``."""
+    check_count("n_polar", n_polar, least=0)
+    check_count("n_azimuth", n_azimuth, least=0)
+    if n_polar < 3 or n_polar % 2 != 1 or n_azimuth < 5 or n_azimuth % 4 != 1:
+        raise ValueError(
+            f"n_polar is {n_polar} and n_azimuth {n_azimuth}; expected 3, 5, 7, ... and 5, 9, 13, ...: "
+            "the axes and between."
+        )
+    height, width = _around(n_polar, np.pi)
+    cosine, sine = _around(n_azimuth, 2 * np.pi)
+    rays = np.empty((n_polar, n_azimuth, 3))
+    rays[..., 0], rays[..., 1] = np.outer(width, cosine), np.outer(width, sine)
+    rays[..., 2] = height[:, None]
+    return _boundary(cost, rays, point, centre)
+
+
+def kl_level(prior: Prior, point: Sequence[float]) -> float:
+    """Return the divergence of the posterior whose mean is the prior's plus ``point``."""
+    mean = _own_mean(prior) + np.asarray(point, dtype=np.float64)
+    level = float(prior.kl(mean).sum())
+    if not (np.isfinite(level) and level > 0):
+        where = ", ".join(f"{coordinate:g}" for coordinate in mean)
+        raise ValueError(
+            f"no ball of {prior!r} passes the mean ({where}): its divergence is {level:g}; expected a "
+            "mean that a posterior can have, other than the prior's own."
+        )
+    return level
+
+
+def kl_ball(prior: Prior, point: Sequence[float] = (0.0, 1.0), n_angles: int = 361) -> np.ndarray:
+    """Return the means of two weights whose divergence from a prior is that of ``point``.
+
+    Fig. 2 (b) of MEDN shows such curves for Laplace priors.
+    """
+    kl_level(prior, point)
+    return norm_ball(prior.kl, point, _own_mean(prior), n_angles)
+
+
+def kl_solid(
+    prior: Prior,
+    point: Sequence[float] = (0.0, 0.0, 1.0),
+    n_polar: int = 61,
+    n_azimuth: int = 121,
+) -> np.ndarray:
+    """Return the means of three weights whose divergence from a prior is that of ``point``."""
+    kl_level(prior, point)
+    return norm_solid(prior.kl, point, _own_mean(prior), n_polar, n_azimuth)
+
+
+def _own_mean(prior: Prior) -> float:
+    return float(np.asarray(prior.mean(np.zeros(1)))[0])
+
+
+def _around(n_angles: int, end: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return cosines and sines of angles from 0 to ``end``, without rounding errors at the axes."""
+    angles = np.linspace(0, end, n_angles)
+    angles -= _DENSER * np.sin(4 * angles) / 4
+    both = np.stack([np.cos(angles), np.sin(angles)])
+    both[np.abs(both) < 1e-15] = 0.0
+    if end == 2 * np.pi:
+        both[:, -1] = both[:, 0]
+    return both[0], both[1]
+
+
+def _boundary(cost: Cost, rays: np.ndarray, point: Sequence[float], centre: float) -> np.ndarray:
+    """Return where rays from the centre, in the last axis of an array, leave the ball of ``point``."""
+    offset = np.array(point, dtype=np.float64)
+    if offset.shape != rays.shape[-1:]:
+        raise ValueError(f"point is {point!r}; expected {rays.shape[-1]} numbers.")
+
+    def total(means: np.ndarray) -> np.ndarray:
+        return np.reshape(cost(means.ravel()), means.shape).sum(axis=-1)
+
+    level, least = float(total(centre + offset)), float(total(np.full(offset.shape, centre)))
+    if not (np.isfinite(level) and level > least):
+        raise ValueError(
+            f"point {point} costs {level:g} and the centre {least:g}; expected a point whose cost "
+            "is finite and higher."
+        )
+    start = np.full(rays.shape[:-1], float(np.max(np.abs(offset))))
+    radius = _last_inside(lambda r: total(centre + r[..., None] * rays) <= level, start)
+    return centre + radius[..., None] * rays
+
+
+def _last_inside(inside: Callable[[np.ndarray], np.ndarray], start: np.ndarray) -> np.ndarray:
+    """Return the largest numbers that are inside, to the last digit.
+
+    First doubling or halving, until the end is known up to a factor of two; then the interval is halved.
+    """
+    low, high = np.zeros(start.shape), np.full(start.shape, np.inf)
+    guess = start
+    for _ in range(_DOUBLINGS):
+        within = inside(guess)
+        low, high = np.where(within, guess, low), np.where(within, high, guess)
+        known = (low > 0) & np.isfinite(high)
+        if known.all():
+            break
+        guess = np.where(known, low, np.where(within, 2 * guess, guess / 2))
+    if not np.isfinite(high).all():
+        raise ValueError("the ball has no end in some direction; expected a cost that grows.")
+    for _ in range(_HALVINGS):
+        middle = low + (high - low) / 2
+        within = inside(middle)
+        low, high = np.where(within, middle, low), np.where(within, high, middle)
+    return low
+
+
+# -- limits ---------------------------------------------------------------------------------------
+
+
+def l1_error(mu: np.ndarray, lam: float) -> float:
+    r"""Return :math:`\|\mu\|_{KL} - \|\mu\|_1`, which goes to 0 like ``log(lam) / sqrt(lam)``.
+
+    Examples
+    --------
+    A hundred times the ``lam``, more than a tenth of the error:
+
+    >>> [round(l1_error([1.0, -0.5], lam), 5) for lam in (1e4, 1e6, 1e8)]
+    [-0.07146, -0.01174, -0.00163]
+    """
+    scale = math.sqrt(check_positive("lam", lam))
+    x = scale * np.abs(np.asarray(mu, dtype=np.float64))
+    root = np.hypot(1.0, x)
+    return float(np.sum(1 / (root + x) - np.log((root + 1) / 2))) / scale
+
+
+def quadratic_error(mu: np.ndarray, lam: float) -> float:
+    r"""Return by what share the KL-norm's rise from 0 misses the parabola; it goes to 0 like ``lam``."""
+    mu = np.asarray(mu, dtype=np.float64)
+    divergence = float(LaplacePrior(lam).kl(mu).sum())
+    squares = float(np.square(mu).sum())
+    if not squares > 0:
+        raise ValueError("mu is 0, where the parabola is, too; expected another mean.")
+    return 4 * divergence / (lam * squares) - 1
+
+
+def l1_ball_error(lam: float, n_angles: int = 361) -> float:
+    """Return the largest distance, along a ray, of the KL ball through (0, 1) from the L1 ball."""
+    ball = kl_ball(LaplacePrior(lam), n_angles=n_angles)
+    radius = np.hypot(*ball.T)
+    return float(np.max(np.abs(radius - radius / np.abs(ball).sum(axis=1))))
+
+
+def l2_ball_error(lam: float, n_angles: int = 361) -> float:
+    """Return the largest distance, along a ray, of the KL ball through (0, 1) from the L2 ball."""
+    ball = kl_ball(LaplacePrior(lam), n_angles=n_angles)
+    return float(np.max(np.abs(np.hypot(*ball.T) - 1)))
+
+
+# -- touching -------------------------------------------------------------------------------------
+
+
+def touching_point(prior: Prior, direction: np.ndarray, level: float | np.ndarray) -> np.ndarray:
+    """Return the mean that is farthest in a direction, among those of a limited divergence.
+
+    Examples
+    --------
+    The second weight is never zero, however large ``lam``:
+
+    >>> import numpy as np
+    >>> from medn_edu.priors import LaplacePrior
+    >>> for lam in (1e-4, 4.0, 400.0, 1e6):
+    ...     prior = LaplacePrior(lam)
+    ...     print(touching_point(prior, [2.0, 1.0], kl_level(prior, (0.0, 1.0))).round(4))
+    [0.8944 0.4472]
+    [0.9167 0.3255]
+    [0.9828 0.0614]
+    [0.9996 0.0013]
+    """
+    a = _direction(direction)
+    levels = np.array([check_positive("level", each) for each in np.ravel(level)])
+
+    def means(t: np.ndarray) -> np.ndarray:
+        index = np.tile(np.arange(len(a)), len(t))
+        return prior.mean(np.outer(t, a).ravel(), index).reshape(len(t), len(a))
+
+    def costs(mean: np.ndarray) -> np.ndarray:
+        index = np.tile(np.arange(len(a)), len(mean))
+        with np.errstate(all="ignore"):
+            return prior.kl(mean.ravel(), index).reshape(mean.shape).sum(axis=1)
+
+    lower, upper = prior.domain
+    with np.errstate(divide="ignore"):
+        end = float(np.min(np.where(a > 0, upper, lower)[a != 0] / a[a != 0]))
+    far = prior.mean(np.where(a == 0, 0.0, np.sign(a) * _FAR))
+    attained = costs(far[None]) <= levels  # even by the farthest means of all
+
+    def inside(t: np.ndarray) -> np.ndarray:
+        safe = np.where(t < end, t, 0.0)
+        return np.where(attained, t <= start, (t < end) & (costs(means(safe)) <= levels))
+
+    start = end / 2 if np.isfinite(end) else 1 / float(np.max(np.abs(a)))
+    touching = means(_last_inside(inside, np.full(len(levels), start)))
+    return np.where(attained[:, None], far, touching).reshape(*np.shape(level), len(a))
+
+
+def touching_l2(direction: np.ndarray, radius: float = 1.0) -> np.ndarray:
+    """Return the point of an L2 ball that is farthest in a direction."""
+    a = _direction(direction)
+    return check_positive("radius", radius) * a / np.linalg.norm(a)
+
+
+def touching_corners(direction: np.ndarray, radius: float = 1.0) -> np.ndarray:
+    """Return the corners of an L1 ball that are farthest in a direction.
+
+    Examples
+    --------
+    >>> touching_corners([2.0, 1.0])
+    array([[1., 0.]])
+    >>> touching_corners([2.0, -2.0, 1.0], radius=3.0)
+    array([[ 3.,  0.,  0.],
+           [ 0., -3.,  0.]])
+    """
+    a = _direction(direction)
+    largest = np.flatnonzero(np.abs(a) == np.max(np.abs(a)))
+    corners = np.zeros((len(largest), len(a)))
+    corners[np.arange(len(largest)), largest] = np.sign(a[largest])
+    return check_positive("radius", radius) * corners
+
+
+def _direction(direction: np.ndarray) -> np.ndarray:
+    a = np.asarray(direction, dtype=np.float64)
+    if a.ndim != 1 or not np.all(np.isfinite(a)) or not np.any(a):
+        raise ValueError(f"direction is {direction!r}; expected finite numbers, not all of them 0.")
+    return a
