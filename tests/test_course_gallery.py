@@ -65,7 +65,7 @@ def test_what_is_not_there_is_refused(explorer: Explorer) -> None:
     before = explorer.values
     for key, control in explorer.controls.items():
         nowhere = float("nan") if control.kind in ("slider", "time") else "none of these"
-        with pytest.raises(ValueError, match=r"outside the slider|is not a choice"):
+        with pytest.raises(ValueError, match="expected"):
             explorer.set(**{key: nowhere})
     with pytest.raises(ValueError, match="there is no control 'speed'"):
         explorer.set(speed=1)
