@@ -7,8 +7,8 @@ tilted prior against :math:`\eta`: a straight line for the Gaussian, and for the
 :math:`2\eta / (\lambda - \eta^2)` (Corollary 7), which grows without bound towards
 :math:`|\eta| = \sqrt\lambda`.
 
-Curves are computed by `shrinkage_curve` and drawn by `draw_shrinkage`; the explorer `shrinkage` tilts one
-prior of the gallery and lets its mean draw the curve.
+Curves are computed by `shrinkage_curve` and drawn by `draw_shrinkage`; the explorer, `shrinkage`, tilts
+one prior of the gallery and lets its mean draw the curve.
 """
 
 from __future__ import annotations
@@ -23,7 +23,21 @@ from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.controls import Check, Choice, Slider, Time
 from medn_edu.explorers.kit.explorer import Explorer, Lesson
-from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
+from medn_edu.explorers.kit.style import (
+    BLUE,
+    GREEN,
+    INK,
+    MUTED,
+    ORANGE,
+    PALE_GREY,
+    PINK,
+    PURPLE,
+    SILVER,
+    SKY,
+    SLATE,
+    new_figure,
+    styled,
+)
 from medn_edu.priors import (
     BoxPrior,
     ExponentialPrior,
@@ -38,17 +52,16 @@ from medn_edu.priors import (
 
 STYLES: dict[str, dict[str, Any]] = {
     "Gaussian": {"color": INK, "linestyle": "-"},
-    "Laplace": {"color": "#0072B2", "linestyle": "-"},
-    "normal-gamma": {"color": "#56B4E9", "linestyle": "--"},
-    "normal-inverse Gaussian": {"color": "#009E73", "linestyle": "-."},
-    "box": {"color": "#E69F00", "linestyle": "--"},
-    "two-point": {"color": "#8A6FB0", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
-    "exponential": {"color": "#5D6B78", "linestyle": (0, (1, 1))},
-    "spike and slab": {"color": "#CC79A7", "linestyle": (0, (8, 2))},
+    "Laplace": {"color": BLUE, "linestyle": "-"},
+    "normal-gamma": {"color": SKY, "linestyle": "--"},
+    "normal-inverse Gaussian": {"color": GREEN, "linestyle": "-."},
+    "box": {"color": ORANGE, "linestyle": "--"},
+    "two-point": {"color": PURPLE, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+    "exponential": {"color": SLATE, "linestyle": (0, (1, 1))},
+    "spike and slab": {"color": PINK, "linestyle": (0, (8, 2))},
 }
-_SECOND = {"color": "#009E73", "linestyle": "--"}  # of two priors of the same kind
+_SECOND = {"color": GREEN, "linestyle": "--"}  # of two priors of the same kind
 _SLAB_SHARE = 0.1
-_SLOPE = "#B9C2CA"
 
 
 def prior_gallery(lam: float = 4.0, *, matched: bool = False) -> dict[str, Prior]:
@@ -112,7 +125,7 @@ def prior_style(name: str) -> dict[str, Any]:
     for known, style in STYLES.items():
         if name.startswith(known):
             return dict(style)
-    return {"color": "#009E73", "linestyle": (0, (1, 1))}
+    return {"color": GREEN, "linestyle": (0, (1, 1))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,8 +237,8 @@ def draw_shrinkage(
 
 def draw_cross(ax: Axes) -> None:
     """Draw faint axes through the origin."""
-    ax.axhline(0, color=_SLOPE, linewidth=0.8, zorder=0)
-    ax.axvline(0, color=_SLOPE, linewidth=0.8, zorder=0)
+    ax.axhline(0, color=SILVER, linewidth=0.8, zorder=0)
+    ax.axvline(0, color=SILVER, linewidth=0.8, zorder=0)
 
 
 # -- a tilted prior ------------------------------------------------------------------------------
@@ -327,7 +340,7 @@ def tilted_density(ax: Axes, *, flat: bool = False) -> Show:
     (after,) = ax.plot(nowhere, nowhere, "-", color=blue, label=r"posterior $p_0\,e^{\eta w}/Z$")
     area = ax.fill_between(nowhere, nowhere, color=blue, alpha=0.15, lw=0)
     look = {"alpha": 0.9, "capstyle": "butt"}
-    bars_before = ax.vlines([0, 0], 0, 0, color="#C3CAD1", lw=14, **look)
+    bars_before = ax.vlines([0, 0], 0, 0, color=PALE_GREY, lw=14, **look)
     bars_after = ax.vlines([0, 0], 0, 0, color=blue, lw=6, **look)
     (mean_line,) = ax.plot([0, 0], [0, 0.9], "-", color=INK, lw=1.5)
     (mean_dot,) = ax.plot([0], [0], "^", color=INK, ms=9, clip_on=False, zorder=5)
