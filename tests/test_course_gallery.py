@@ -61,6 +61,17 @@ def test_words_state_the_numbers_now_shown(explorer: Explorer) -> None:
     assert any(character.isdigit() for character in explorer.frame().alt)
 
 
+def test_what_is_not_there_is_refused(explorer: Explorer) -> None:
+    before = explorer.values
+    for key, control in explorer.controls.items():
+        beyond = control.values[-1] + 1 if control.kind in ("slider", "time") else "none of these"
+        with pytest.raises(ValueError, match="outside the slider|is not a choice"):
+            explorer.set(**{key: beyond})
+    with pytest.raises(ValueError, match="there is no control 'speed'"):
+        explorer.set(speed=1)
+    assert explorer.values == before
+
+
 def test_pictures_are_what_a_whole_drawing_shows(explorer: Explorer) -> None:
     """What stands still is drawn once (`medn_edu.explorers.kit.layers`); nobody may see that."""
     rng = np.random.default_rng(0)

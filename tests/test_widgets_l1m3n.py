@@ -1,12 +1,27 @@
-"""The explorers of L1-M3N: their lessons hold, can fail, and are what the summaries say."""
+"""The explorers of L1-M3N show what the algorithms did; their lessons can fail."""
 
 from __future__ import annotations
 
+import itertools
+
+import numpy as np
 import pytest
 
-from medn_edu.explorers import l1_path, projections, working_sets
-from medn_edu.explorers.l1_path import l1_path_frames
-from medn_edu.explorers.working_sets import cutting_plane_rounds
+from medn_edu.explorers import l1_path, new_figure, projections, working_sets
+from medn_edu.explorers.l1_path import LAST, draw_sorted_weights, l1_path_frames
+from medn_edu.explorers.l1_path import PRICES as PATH_PRICES
+from medn_edu.explorers.projections import projection_frame
+from medn_edu.explorers.working_sets import (
+    HIGH,
+    LOW,
+    MOST_ROWS,
+    PRICES,
+    cutting_plane_rounds,
+    planes,
+    two_word_problem,
+)
+from medn_edu.priors import GaussianPrior
+from medn_edu.theory import enumerate_problem, solve_l1m3n
 
 
 @pytest.fixture(scope="module")
@@ -14,10 +29,17 @@ def balls():
     return projections()
 
 
-def test_lessons_of_projections(balls):
-    assert len(balls.lessons) == 3
-    for lesson in balls.lessons:
-        assert balls.check(lesson), lesson.fact
+@pytest.fixture(scope="module")
+def cuts():
+    return working_sets()
+
+
+@pytest.fixture(scope="module")
+def path():
+    return l1_path()
+
+
+# -- projections ----------------------------------------------------------------------------------
 
 
 def test_lessons_of_projections_can_fail(balls):
@@ -27,6 +49,52 @@ def test_lessons_of_projections_can_fail(balls):
     assert not to_an_edge.holds(45, 0.5)
     assert not not_enough.holds(45, 1.2)
     assert not not_enough.holds(45, 0.5)
+
+
+@pytest.mark.parametrize("distance", [0.6, 0.9, 1.3, 2.0])
+def test_projections_are_the_nearest_points(distance):
+    """No point of a fine grid of each ball is nearer."""
+    turn = np.linspace(0, 2 * np.pi, 721)
+    circle = np.column_stack([np.cos(turn), np.sin(turn)])
+    diamond = circle / np.abs(circle).sum(axis=1, keepdims=True)
+    for angle in range(0, 360, 40):
+        frame = projection_frame(angle, distance)
+        for ball, nearest in ((circle, frame.on_l2), (diamond, frame.on_l1)):
+            inside = np.vstack([share * ball for share in np.linspace(0, 1, 21)])
+            away = np.linalg.norm(inside - frame.point, axis=1).min()
+            assert np.linalg.norm(nearest - frame.point) <= away + 1e-12
+        assert np.abs(frame.on_l1).sum() <= 1 + 1e-12
+        assert np.linalg.norm(frame.on_l2) <= 1 + 1e-12
+
+
+def test_a_coordinate_vanishes_in_the_shaded_wedges_and_nowhere_else():
+    for angle, distance in itertools.product(range(0, 361, 15), np.arange(0.1, 2.05, 0.1)):
+        frame = projection_frame(angle, distance)
+        size = np.abs(frame.point)
+        small = size.min()
+        assert bool(frame.zeros) == (small > 0 and size.max() - small >= 1), (angle, distance)
+        if frame.zeros:
+            assert frame.theta >= small
+        assert frame.inside == (size.sum() <= 1 + 1e-12)
+        assert np.allclose(np.abs(frame.on_l1), np.maximum(size - frame.theta, 0))
+
+
+def test_the_figure_shows_the_projections(balls):
+    balls.set(angle=15, distance=1.8).frame()
+    frame = projection_frame(15, 1.8)
+    left, right = balls.figure.axes
+    lines = {line.get_label(): line for line in left.lines}
+    points = {
+        "the point": frame.point,
+        "on the L1 ball": frame.on_l1,
+        "on the L2 ball": frame.on_l2,
+    }
+    for name, point in points.items():
+        assert lines[name].get_xydata().tolist() == [point.tolist()]
+    assert {f"θ = {frame.theta:.2f}", "0"} <= {text.get_text() for text in right.texts}
+    tops = [bar.get_y() + bar.get_height() for bar in right.patches]
+    assert max(tops) == pytest.approx(np.abs(frame.point).max())
+    assert len({lines[name].get_marker() for name in points}) == 3, "told apart without colour"
 
 
 def test_projections_says_which_weight_becomes_zero(balls):
@@ -42,26 +110,13 @@ def test_projections_says_which_weight_becomes_zero(balls):
 
 def test_projections_go_once_around(balls):
     angle = balls.controls["angle"]
-    assert angle.kind == "time"
-    assert (angle.values[0], angle.values[-1]) == (0, 360)
-    balls.set(angle=0, distance=1.5)
-    first = balls.frame().png
+    assert (angle.kind, angle.values[0], angle.values[-1]) == ("time", 0, 360)
+    first = balls.set(angle=0, distance=1.5).frame().png
     assert balls.set(angle=360).frame().png == first
     assert balls.set(angle=180).frame().png != first
 
 
 # -- working sets ---------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def cuts():
-    return working_sets()
-
-
-def test_lessons_of_working_sets(cuts):
-    assert len(cuts.lessons) == 4
-    for lesson in cuts.lessons:
-        assert cuts.check(lesson), lesson.fact
 
 
 def test_lessons_of_working_sets_can_fail(cuts):
@@ -73,6 +128,50 @@ def test_lessons_of_working_sets_can_fail(cuts):
     assert not stays_empty.holds(9, 0.3)
 
 
+@pytest.mark.parametrize("C", PRICES)
+def test_rounds_are_those_of_the_solver_and_have_room_in_the_figure(C):
+    """Each solution costs, by the working sets shown, what the linear program said it would."""
+    problem, every, rounds = two_word_problem(C), planes(), cutting_plane_rounds(C)
+    best = solve_l1m3n(enumerate_problem(problem.data, GaussianPrior(), problem.loss.slack)).value
+    for at in np.random.default_rng(0).normal(size=(5, 2)):
+        weights = np.concatenate([np.zeros(2), at, np.zeros(4)])
+        cost = every.cost(C, at, np.ones(len(every.losses), dtype=bool))
+        assert cost == pytest.approx(problem.primal(weights))
+    for before, here in itertools.pairwise(rounds):
+        assert every.cost(C, here.weights, here.kept) == pytest.approx(here.lower)
+        assert before.lower <= here.lower + 1e-9
+        assert here.lower <= best + 1e-9
+        assert best <= here.upper + 1e-9
+        assert here.upper <= before.upper
+        assert not (here.new & ~here.kept).any()
+        assert not here.alpha[~here.kept & (every.losses > 0)].any()
+        assert np.bincount(every.sample, here.alpha).max() <= C * (1 + 1e-9)
+    assert rounds[-1].gap == 0
+    assert rounds[-1].cost == pytest.approx(best)
+    ever = np.any([each.new for each in rounds], axis=0)
+    assert np.bincount(every.sample[ever], minlength=2).max() <= MOST_ROWS
+    assert all(((each.weights > LOW) & (each.weights < HIGH)).all() for each in rounds)
+
+
+def test_the_figure_shows_the_working_sets(cuts):
+    every, rounds = planes(), cutting_plane_rounds(1.0)
+    plane, bounds, sets = cuts.figure.axes
+    rows = np.array(sets.patches).reshape(2, MOST_ROWS, -1)  # boxes, then the bar
+    way = next(line for line in plane.lines if line.get_marker() == "o")
+    for number in (2, len(rounds) - 1, 0):
+        here = rounds[number]
+        cuts.set(rounds=number, C=1.0).frame()
+        ever = np.any([each.new for each in rounds[: number + 1]], axis=0)
+        for i in (0, 1):
+            shown = sum(boxes[0].get_visible() for boxes in rows[i])
+            assert shown == np.sum(ever & (every.sample == i))
+        widths = sum(bar.get_width() for bar in rows[..., -1].flat)
+        assert widths == pytest.approx(2.4 * here.alpha[every.losses > 0].sum())
+        assert way.get_xydata()[-1].tolist() == here.weights.tolist()
+        assert [line.get_ydata()[-1] for line in bounds.lines] == [here.upper, here.lower]
+    assert plane.images[0].get_array().max() > 0.9, "without rows everything is missed"
+
+
 def test_working_sets_says_both_bounds(cuts):
     here = cutting_plane_rounds(1.0)[1]
     cuts.set(rounds=1, C=1.0)
@@ -82,31 +181,51 @@ def test_working_sets_says_both_bounds(cuts):
     assert "weights (0.00, 0.00)" in cuts.summary
     assert cuts.summary.endswith("the optimum. The method ended with round 1.")
     assert "bounds 0.500 and 0.500 after round 1" in cuts.frame().alt
-    assert cuts.controls["rounds"].kind == "time"
 
 
 # -- the path -------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def path():
-    return l1_path()
-
-
-def test_lessons_of_the_path(path):
-    assert len(path.lessons) == 5
-    for lesson in path.lessons:
-        assert path.check(lesson), lesson.fact
-
-
 def test_lessons_of_the_path_can_fail(path):
     nothing_is_zero, those_below_die, exact_zeros, one_copy_stays, noise_is_gone = path.lessons
-    last = path.controls["step"].values[-1]
-    assert not nothing_is_zero.holds(last, 0.05)
+    assert not nothing_is_zero.holds(LAST, 0.05)
     assert not those_below_die.holds(0, 0.05)
-    assert not exact_zeros.holds(last - 5, 0.05)
-    assert not one_copy_stays.holds(last - 1, 0.05)
-    assert not noise_is_gone.holds(last, 0.1)
+    assert not exact_zeros.holds(LAST - 5, 0.05)
+    assert not one_copy_stays.holds(LAST - 1, 0.05)
+    assert not noise_is_gone.holds(LAST, 0.1)
+
+
+@pytest.mark.parametrize("C", PATH_PRICES)
+def test_the_path_holds_its_promises(C):
+    *frames, clean = l1_path_frames(C)
+    assert (clean.where, clean.gap) == ("after the clean-up", 0)
+    assert clean.zeros > 0
+    for before, here in itertools.pairwise([*frames, clean]):
+        assert before.lam < here.lam
+        assert here.dual <= clean.primal + 1e-9
+        assert clean.primal <= here.primal + 1e-9
+        assert np.all(clean.weights <= here.bounds * (1 + 1e-9) + 1e-12)
+    for frame in frames:
+        assert not frame.eta[frame.weights == 0].any(), "0 only where nothing speaks for it"
+        assert frame.eta.max() < 0.5
+        mean = 2 * frame.eta * 2 / np.sqrt(frame.lam) / (1 - 4 * frame.eta**2)
+        assert np.allclose(frame.weights, mean, rtol=1e-3, atol=1e-6), "Corollary 7"
+
+
+def test_the_figure_shows_the_path(path):
+    top, bottom = path.figure.axes
+    dots = [line for line in top.lines if line.get_marker() in ("o", "s", "^")]
+    assert len({line.get_marker() for line in dots}) == 3
+    for step in (2, LAST):
+        frame = l1_path_frames(0.05)[step]
+        path.set(step=step, C=0.05).frame()
+        assert [bar.get_height() for bar in bottom.patches] == frame.eta.tolist()
+        hollow = [line for line in dots if line.get_markerfacecolor() == "white"]
+        assert sum(len(line.get_xdata()) for line in hollow) == frame.zeros
+        solid = np.concatenate([line.get_ydata() for line in dots if line not in hollow])
+        assert np.allclose(solid, np.clip(frame.weights[frame.weights > 0], 1e-5, 4))
+        title = f"{frame.primal:.3f} ≥ optimum ≥ {frame.dual:.3f}"
+        assert title in top.get_title(loc="left")
 
 
 def test_the_path_says_its_bounds(path):
@@ -114,8 +233,19 @@ def test_the_path_says_its_bounds(path):
     first = l1_path_frames(0.05)[0]
     assert f"cost {first.primal:.3f}, dual value {first.dual:.3f}, gap" in path.summary
     assert ", 0 exactly 0;" in path.summary
-    path.set(step=path.controls["step"].values[-1])
+    path.set(step=LAST)
     assert "after the clean-up" in path.summary
     assert path.summary.endswith("no gap.")
     assert "at the line of one half" in path.frame().alt
-    assert path.controls["step"].kind == "time"
+
+
+def test_sorted_weights_say_how_many_are_zero():
+    ax = new_figure().add_subplot()
+    found = {"few": np.array([0.0, -2.0, 0.0]), "many": np.array([1e-9, 0.5, 0.1])}
+    draw_sorted_weights(ax, found)
+    names = ["few: 2 of 3 exactly 0", "many: 0 of 3 exactly 0"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == names
+    few, many = (line for line in ax.lines if line.get_label() in names)
+    assert few.get_ydata()[0] == 2.0
+    assert few.get_ydata()[1] < many.get_ydata()[2] == 1e-5, "a small weight is not drawn as 0"
+    assert few.get_marker() != many.get_marker()

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
 from medn_edu.explorers import losses
-from medn_edu.explorers.losses import SHOWN, WEIGHTS, Losses, losses_frame, with_minus
+from medn_edu.explorers.losses import SHOWN, WEIGHTS, losses_frame, with_minus
 from medn_edu.theory.axi import AXI, labelling_scores, text
+
+POSITIONS = list(itertools.product((0.5, 0.75, 1.25, 2.0), (-1.0, 0.0, 0.5, 1.15, 3.0)))
 
 
 @pytest.fixture(scope="module")
 def explorer():
     return losses()
-
-
-def positions():
-    return [(ink, habit) for ink in (0.5, 0.75, 1.25, 2.0) for habit in (-1.0, 0.0, 0.5, 1.15, 3.0)]
-
-
-def test_lessons(explorer):
-    assert len(explorer.lessons) == 3
-    for lesson in explorer.lessons:
-        assert explorer.check(lesson), lesson.fact
 
 
 def test_lessons_can_fail(explorer):
@@ -36,27 +30,28 @@ def test_lessons_can_fail(explorer):
     assert not waits.holds(0.2, 0.5)
 
 
-@pytest.mark.parametrize(("ink", "habit"), positions())
-def test_frame_against_enumeration(ink, habit):
-    frame, scores = losses_frame(ink, habit), labelling_scores(AXI, [ink, habit])
-    true = scores[AXI.true_row]
-    assert frame.log_loss == pytest.approx(logsumexp(scores) - true)
-    assert frame.hinge == pytest.approx((AXI.losses + scores).max() - true)
-    np.testing.assert_allclose(frame.probabilities, softmax(scores), atol=1e-12)
-    for t, label in np.ndindex(3, 3):
-        has = AXI.labellings[:, t] == label
-        assert frame.marginals[t, label] == pytest.approx(frame.probabilities[has].sum())
-    assert np.interp(habit, WEIGHTS, frame.curves.hinge) == pytest.approx(frame.hinge)
-    assert np.interp(habit, WEIGHTS, frame.curves.log_loss) == pytest.approx(frame.log_loss)
+def test_frame_against_enumeration():
+    for ink, habit in POSITIONS:
+        frame, scores = losses_frame(ink, habit), labelling_scores(AXI, [ink, habit])
+        true = scores[AXI.true_row]
+        assert frame.log_loss == pytest.approx(logsumexp(scores) - true)
+        assert frame.hinge == pytest.approx((AXI.losses + scores).max() - true)
+        np.testing.assert_allclose(frame.probabilities, softmax(scores), atol=1e-12)
+        for t, label in np.ndindex(3, 3):
+            has = AXI.labellings[:, t] == label
+            assert frame.marginals[t, label] == pytest.approx(frame.probabilities[has].sum())
+        assert np.interp(habit, WEIGHTS, frame.curves.hinge) == pytest.approx(frame.hinge)
+        assert np.interp(habit, WEIGHTS, frame.curves.log_loss) == pytest.approx(frame.log_loss)
 
 
-@pytest.mark.parametrize(("ink", "habit"), positions())
-def test_slopes_are_those_of_the_losses(ink, habit):
-    here, left, right = (losses_frame(ink, habit + step) for step in (0, -1e-6, 1e-6))
-    assert (right.log_loss - left.log_loss) / 2e-6 == pytest.approx(here.log_slope, abs=1e-5)
-    low, high = here.hinge_slopes
-    assert (here.hinge - left.hinge) / 1e-6 == pytest.approx(low, abs=1e-5)
-    assert (right.hinge - here.hinge) / 1e-6 == pytest.approx(high, abs=1e-5)
+def test_slopes_are_those_of_the_losses():
+    for ink, habit in POSITIONS:
+        here, left, right = (losses_frame(ink, habit + step) for step in (0, -1e-6, 1e-6))
+        slope = (right.log_loss - left.log_loss) / 2e-6
+        assert slope == pytest.approx(here.log_slope, abs=1e-5)
+        low, high = here.hinge_slopes
+        assert (here.hinge - left.hinge) / 1e-6 == pytest.approx(low, abs=1e-5)
+        assert (right.hinge - here.hinge) / 1e-6 == pytest.approx(high, abs=1e-5)
 
 
 def test_losses_bound_the_error():
@@ -71,38 +66,24 @@ def test_the_hinge_has_a_row_of_its_own_everywhere(explorer):
     assert all(losses_frame(w1, w2).suppliers[0] in SHOWN for w1 in inks for w2 in habits[::4])
 
 
-def test_figure_shows_the_frame():
-    drawn = Losses()
+def test_the_figure_and_its_words_show_the_frame(explorer):
+    shown = explorer.set(ink=0.75, habit=0.5).frame()
     frame = losses_frame(0.75, 0.5)
-    drawn.show(frame)
-    curves, p, violation, marginals = drawn.figure.axes
-    lines = [line.get_ydata() for line in curves.lines[:3]]
-    for line, values in zip(
-        lines, (frame.curves.wrong, frame.curves.log_loss, frame.curves.hinge), strict=True
-    ):
-        np.testing.assert_array_equal(line, values)
+    curves, p, violation, marginals = explorer.figure.axes
+    expected = (frame.curves.wrong, frame.curves.log_loss, frame.curves.hinge)
+    for line, values in zip(curves.lines[:3], expected, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), values)
     assert sum(bar.get_width() for bar in p.patches) == pytest.approx(1.0)
     names = [text(labels) for labels in AXI.labellings]
     widths = [bar.get_width() for bar in violation.patches[:-1]]
     np.testing.assert_allclose(widths, frame.violations[[names.index(name) for name in SHOWN]])
     bold = [t.get_text() for t in violation.texts if t.get_fontweight() == "bold"]
     assert bold == ["0.75", "0.75"]
-    np.testing.assert_allclose(
-        [float(t.get_text()) for t in marginals.texts], frame.marginals.ravel(), atol=5e-3
-    )
-
-
-def test_summary_and_alternative_text(explorer):
-    explorer.set(ink=0.75, habit=0.5)
-    assert explorer.summary == (
+    cells = [float(t.get_text()) for t in marginals.texts]
+    np.testing.assert_allclose(cells, frame.marginals.ravel(), atol=5e-3)
+    assert shown.summary == (
         "Weights ink 0.75, habit 0.50: log-loss 1.22, slope \u22121.08, p(axi) 0.29; hinge 0.75, "
         "slope \u22122 before and \u22121 after, from aai and aax; 0 of 3 letters wrong."
     )
-    assert "1.22 and 0.75" in explorer.frame().alt
-
-
-def test_values_outside_are_refused(explorer):
-    for value in (0.25, 2.5):
-        with pytest.raises(ValueError, match="outside the slider"):
-            explorer.set(ink=value)
+    assert "1.22 and 0.75" in shown.alt
     assert with_minus(-0.004) == "0.00"

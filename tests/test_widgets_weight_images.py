@@ -25,12 +25,6 @@ def explorer() -> Explorer:
     return weight_images({n: trained(n) for n in SIZES}, (8, 8))
 
 
-def test_lessons(explorer: Explorer) -> None:
-    assert len(explorer.lessons) == 2
-    for lesson in explorer.lessons:
-        assert explorer.check(lesson), lesson.fact
-
-
 def test_lessons_can_fail(explorer: Explorer) -> None:
     blank, _ = explorer.lessons
     assert not blank.holds(40)

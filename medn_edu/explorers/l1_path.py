@@ -7,13 +7,12 @@ point of its dual, because the Laplace prior never lets it reach a half.  So the
 all the way, and at their distance ``g`` no solution has a weight larger than
 :math:`g / (\tfrac12 - |\eta_k|)`: weights whose :math:`|\eta_k|` stays below a half die.
 
-`l1_path_frames` follows this on a small synthetic set with correlated features;
-`WeightsOnPath` is the figure.
+`l1_path_frames` follows this on a small synthetic set with correlated features.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -23,8 +22,17 @@ from matplotlib.axes import Axes
 
 from medn_edu.datasets import make_chain_crf
 from medn_edu.explorers.kit.controls import Choice, Time
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
-from medn_edu.explorers.kit.style import INK, new_figure, styled
+from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.style import (
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    SLATE,
+    VERMILION,
+    new_figure,
+    styled,
+)
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems import DualVariables, L1Norm, MarginLoss, Problem, weight_bounds
 from medn_edu.results import run
@@ -33,71 +41,51 @@ from medn_edu.slacks import LinearSlack
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.l1_path import l1_path as solve_along_path
 
-PRICES = (0.02, 0.05, 0.1)
-"""Constants C that the explorer offers."""
+PRICES = (0.02, 0.05, 0.1)  # constants C
+LAST = 14  # the step of the clean-up
+_LAMS = 10.0 ** np.arange(0, LAST / 2, 0.5)
 
-_LAMS = 10.0 ** np.arange(0, 7, 0.5)
-N_LABELS, N_RELEVANT, N_FEATURES = 3, 6, 9
-"""Labels, relevant features and features of `correlated_problem`."""
-
-GROUPS = {
-    "relevant": ("#0072B2", N_RELEVANT * N_LABELS),
-    "irrelevant": ("#D55E00", (N_FEATURES - N_RELEVANT) * N_LABELS),
-    "transitions": ("#5D6B78", N_LABELS**2),
+# The problem: two groups of three correlated relevant features, near-copies, and three of noise.
+_N_LABELS, _N_RELEVANT, _N_FEATURES, _N_COPIES = 3, 6, 9, 3
+_GROUPS = {  # marker, colour and place among the weights
+    "relevant": ("o", BLUE, slice(0, 18)),
+    "irrelevant": ("s", VERMILION, slice(18, 27)),
+    "transitions": ("^", SLATE, slice(27, 36)),
 }
-"""Colour and number of the weights of each group, in the order drawn."""
+_COLOURS = [BLUE] * 18 + [VERMILION] * 9 + [SLATE] * 9
+# Stretches of nine weights with a thin gap between them, as named below the axis.
+_STRETCHES = ("near-copies 1", "near-copies 2", "irrelevant", "transitions")
+_AT = np.arange(36) + 0.8 * np.repeat(range(4), 9)  # where each weight stands on the axis
 
-N_COPIES = 3
-"""Number of near-copies in each of the two groups of correlated relevant features."""
-
-_STRETCHES = {
-    "near-copies 1": N_COPIES * N_LABELS,
-    "near-copies 2": N_COPIES * N_LABELS,
-    "irrelevant": GROUPS["irrelevant"][1],
-    "transitions": GROUPS["transitions"][1],
-}
-"""Stretches of weights with a thin gap between them, as named below the axis."""
-
-_STRETCH_OF = np.repeat(np.arange(len(_STRETCHES)), list(_STRETCHES.values()))
-_AT = np.arange(len(_STRETCH_OF)) + 0.8 * _STRETCH_OF
-"""Where each weight stands on the axis."""
-
-_MARKS = {"relevant": "o", "irrelevant": "s", "transitions": "^"}
 _SORTED: tuple[dict[str, Any], ...] = (
-    {"color": "#0072B2", "linestyle": "-", "marker": "o"},
+    {"color": BLUE, "linestyle": "-", "marker": "o"},
     {"color": INK, "linestyle": "none", "marker": "+"},
-    {"color": "#009E73", "linestyle": "-.", "marker": "D"},
-    {"color": "#E69F00", "linestyle": "--", "marker": "s"},
-    {"color": "#D55E00", "linestyle": ":", "marker": "v"},
+    {"color": GREEN, "linestyle": "-.", "marker": "D"},
+    {"color": ORANGE, "linestyle": "--", "marker": "s"},
+    {"color": VERMILION, "linestyle": ":", "marker": "v"},
 )
 _FLOOR, _TOP = 1e-5, 4.0
 _ZERO = _FLOOR / 4  # height at which exact zeros are drawn
+_SMALL = 1e-3
 
 
 def correlated_problem(C: float) -> Problem:
     """Return the L1-M3N of 30 chains with two groups of correlated features and three of noise."""
     chains = make_chain_crf(
-        30, N_FEATURES, N_RELEVANT, N_LABELS, 5, correlated=True, sampler="exact", random_state=0
+        30, _N_FEATURES, _N_RELEVANT, _N_LABELS, 5, correlated=True, sampler="exact", random_state=0
     )
-    allowed = np.ones((1, N_LABELS, N_LABELS), dtype=bool)
+    allowed = np.ones((1, _N_LABELS, _N_LABELS), dtype=bool)
     data = label_samples(pack(chains.data), np.concatenate(chains.target), allowed)
     return Problem(data, MarginLoss(LinearSlack(C)), L1Norm())
-
-
-def in_order(weights: np.ndarray) -> np.ndarray:
-    """Return weights feature by feature, so that those of one feature and one group are neighbours."""
-    n = N_LABELS * N_FEATURES
-    return np.concatenate([weights[:n].reshape(N_LABELS, N_FEATURES).T.ravel(), weights[n:]])
 
 
 @dataclass(frozen=True, eq=False)
 class PathFrame:
     """Where the path is after a step."""
 
-    step: int  # number of the step, from 0
     lam: float  # constant of the Laplace prior; infinite after the clean-up
-    weights: np.ndarray
-    eta: np.ndarray
+    weights: np.ndarray  # magnitudes, feature by feature and then transitions
+    eta: np.ndarray  # magnitudes, by 2 sqrt(lam)
     primal: float
     dual: float
 
@@ -119,9 +107,9 @@ class PathFrame:
         return int(np.sum(self.weights == 0))
 
     @property
-    def is_clean(self) -> bool:
-        """Whether this is the solution after the clean-up."""
-        return not np.isfinite(self.lam)
+    def where(self) -> str:
+        """The step in words."""
+        return f"λ = {self.lam:,.0f}" if np.isfinite(self.lam) else "after the clean-up"
 
 
 @cache
@@ -132,6 +120,12 @@ def l1_path_frames(C: float) -> tuple[PathFrame, ...]:
     """
     problem = correlated_problem(C)
     frames: list[PathFrame] = []
+
+    def keep(lam: float, weights: np.ndarray, alpha: DualVariables) -> None:
+        in_order, eta = (_in_order(np.abs(each)) for each in (weights, alpha.eta(problem.data)))
+        primal, dual = problem.primal(weights), problem.dual(alpha)
+        frames.append(PathFrame(lam, in_order, np.minimum(eta, 0.5), primal, dual))
+
     alpha: DualVariables | None = None
     for lam in _LAMS:
         scale = 1 / (2 * np.sqrt(lam))
@@ -140,98 +134,18 @@ def l1_path_frames(C: float) -> tuple[PathFrame, ...]:
         result = run(passes, medn, tol=1e-6, max_iter=2000)
         alpha = result.alpha
         assert alpha is not None
-        frames.append(_frame(problem, len(frames), lam, result.weights, alpha.scaled(scale)))
+        keep(lam, result.weights, alpha.scaled(scale))
     vertices = solve_along_path(problem, rng=np.random.default_rng(0), tol=1e-9, clean_up=True)
     clean = run(vertices, problem, tol=1e-9, max_iter=200)
     assert clean.alpha is not None
-    frames.append(_frame(problem, len(frames), np.inf, clean.weights, clean.alpha))
+    keep(np.inf, clean.weights, clean.alpha)
     return tuple(frames)
 
 
-def _frame(
-    problem: Problem, step: int, lam: float, weights: np.ndarray, alpha: DualVariables
-) -> PathFrame:
-    return PathFrame(
-        step=step,
-        lam=lam,
-        weights=np.abs(in_order(weights)),
-        eta=np.minimum(np.abs(in_order(alpha.eta(problem.data))), 0.5),
-        primal=problem.primal(weights),
-        dual=problem.dual(alpha),
-    )
-
-
-class WeightsOnPath:
-    """The figure: magnitudes of the weights, and below them those of their natural parameters."""
-
-    def __init__(self) -> None:
-        self.figure = new_figure(7.8, 5.2)
-        top, bottom = self.figure.subplots(2, 1, sharex=True, height_ratios=[1.7, 1])
-        with styled():
-            self._draw_weights(top)
-            self._draw_eta(bottom)
-
-    def show(self, frame: PathFrame) -> None:
-        """Show a step."""
-        height = np.where(frame.weights > 0, np.clip(frame.weights, _FLOOR, _TOP), _ZERO)
-        stems = [np.array([[x, _ZERO], [x, y]]) for x, y in zip(_AT, height, strict=True)]
-        self._stems.set_segments(stems)
-        gone = frame.weights == 0
-        for name, part in group_slices().items():
-            self._dots[name].set_data(_AT[part][~gone[part]], height[part][~gone[part]])
-            self._gone[name].set_data(_AT[part][gone[part]], height[part][gone[part]])
-        shown = (frame.bounds > _FLOOR) & (frame.bounds < 2 * _TOP)
-        self._caps.set_data(_AT[shown], frame.bounds[shown])
-        for bar, value in zip(self._bars, frame.eta, strict=True):
-            bar.set_height(value)
-        self._title.set_text(_title(frame))
-
-    def _draw_weights(self, ax: Axes) -> None:
-        colours = np.concatenate([[colour] * size for colour, size in GROUPS.values()])
-        self._stems = ax.vlines(_AT, _ZERO, _ZERO, colors=colours, lw=2, alpha=0.5)
-        self._dots, self._gone = {}, {}
-        for name, (colour, size) in GROUPS.items():
-            style = {"ls": "none", "marker": _MARKS[name], "color": colour, "zorder": 4}
-            (self._dots[name],) = ax.plot([], [], ms=6, label=f"{name} ({size})", **style)
-            (self._gone[name],) = ax.plot([], [], ms=6, mfc="white", clip_on=False, **style)
-            self._gone[name].set_in_layout(False)  # while it is empty it would be in a corner
-        (self._caps,) = ax.plot([], [], "_", color=INK, ms=9, mew=1.5, label="bound of $|w_k^*|$")
-        _draw_scale(ax)
-        ax.set_xlim(-0.8, _AT[-1] + 0.8)
-        ax.tick_params(axis="x", length=0)
-        self._title = ax.set_title("λ = 1", pad=24)
-        ax.legend(
-            loc="lower left",
-            bbox_to_anchor=(-0.02, 0.99),
-            ncols=4,
-            handletextpad=0.1,
-            columnspacing=1,
-        )
-
-    def _draw_eta(self, ax: Axes) -> None:
-        colours = np.concatenate([[colour] * size for colour, size in GROUPS.values()])
-        self._bars = ax.bar(_AT, 0, 0.72, color=colours, alpha=0.8)
-        ax.axhline(0.5, color=INK, lw=1.2, ls="--")
-        ax.set(ylim=(0, 0.56), yticks=(0, 0.25, 0.5), ylabel="|η| / 2√λ")
-        ax.set_yticks([0, 0.25, 0.5], ["0", "¼", "½"])
-        middles = [_AT[i == _STRETCH_OF].mean() for i in range(len(_STRETCHES))]
-        ax.set_xticks(middles, list(_STRETCHES))
-        ax.tick_params(axis="x", length=0)
-
-
-def draw_sorted_weights(ax: Axes, weights: Mapping[str, np.ndarray]) -> None:
-    """Draw the magnitudes of several solutions, the largest first, exact zeros below all others."""
-    with styled():
-        _draw_scale(ax)
-        for (name, found), style in zip(weights.items(), _SORTED, strict=False):
-            size = np.sort(np.abs(found))[::-1]
-            height = np.where(size > 0, np.clip(size, _FLOOR, _TOP), _ZERO)
-            label = f"{name}: {np.sum(size == 0)} of {len(size)} exactly 0"
-            ax.plot(
-                np.arange(1, len(size) + 1), height, lw=1.2, ms=6, mfc="none", label=label, **style
-            )
-        ax.set_xlabel("weights, the largest first")
-        ax.legend(loc="upper right")
+def _in_order(weights: np.ndarray) -> np.ndarray:
+    """Return weights feature by feature, so that those of one feature and one group are neighbours."""
+    n = _N_LABELS * _N_FEATURES
+    return np.concatenate([weights[:n].reshape(_N_LABELS, _N_FEATURES).T.ravel(), weights[n:]])
 
 
 def _draw_scale(ax: Axes) -> None:
@@ -245,19 +159,118 @@ def _draw_scale(ax: Axes) -> None:
     ax.axhspan(_ZERO / 1.6, _FLOOR / 1.5, color="#F2F4F5", lw=0, zorder=0)
 
 
-@cache
-def group_slices() -> dict[str, slice]:
-    """Return where each group of `GROUPS` stands among the weights."""
-    ends = np.cumsum([0, *(size for _, size in GROUPS.values())]).tolist()
-    return {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(GROUPS)}
+def _height(weights: np.ndarray) -> np.ndarray:
+    return np.where(weights > 0, np.clip(weights, _FLOOR, _TOP), _ZERO)
 
 
-def _title(frame: PathFrame) -> str:
-    where = "After the clean-up" if frame.is_clean else f"λ = {frame.lam:,.0f}"
-    return f"{where}: cost {frame.primal:.3f} ≥ optimum ≥ {frame.dual:.3f}"
+def _draw_weights(ax: Axes) -> Callable[[PathFrame], None]:
+    """Draw the magnitudes of the weights: dots on stems, hollow where they are exactly 0."""
+    stems = ax.vlines(_AT, _ZERO, _ZERO, colors=_COLOURS, lw=2, alpha=0.5)
+    solid, hollow = {}, {}
+    for name, (marker, colour, part) in _GROUPS.items():
+        style = {"ls": "none", "marker": marker, "color": colour, "ms": 6, "zorder": 4}
+        label = f"{name} ({part.stop - part.start})"
+        (solid[name],) = ax.plot([], [], label=label, **style)
+        (hollow[name],) = ax.plot([], [], mfc="white", clip_on=False, **style)
+        hollow[name].set_in_layout(False)  # while it is empty it would be in a corner
+    (caps,) = ax.plot([], [], "_", color=INK, ms=9, mew=1.5, label="bound of $|w_k^*|$")
+    _draw_scale(ax)
+    ax.set_xlim(-0.8, _AT[-1] + 0.8)
+    ax.tick_params(axis="x", length=0)
+    title = ax.set_title("λ = 1", pad=24)
+    place = {"loc": "lower left", "bbox_to_anchor": (-0.02, 0.99)}
+    ax.legend(**place, ncols=4, handletextpad=0.1, columnspacing=1)
+
+    def show(frame: PathFrame) -> None:
+        height, gone = _height(frame.weights), frame.weights == 0
+        stems.set_segments(
+            [np.array([[x, _ZERO], [x, y]]) for x, y in zip(_AT, height, strict=True)]
+        )
+        for name, (_, _, part) in _GROUPS.items():
+            for dots, chosen in ((solid, ~gone[part]), (hollow, gone[part])):
+                dots[name].set_data(_AT[part][chosen], height[part][chosen])
+        shown = (frame.bounds > _FLOOR) & (frame.bounds < 2 * _TOP)
+        caps.set_data(_AT[shown], frame.bounds[shown])
+        where = frame.where.replace("after", "After")
+        title.set_text(f"{where}: cost {frame.primal:.3f} ≥ optimum ≥ {frame.dual:.3f}")
+
+    return show
 
 
-_SMALL = 1e-3
+def _draw_eta(ax: Axes) -> Callable[[PathFrame], None]:
+    """Draw the natural parameters' magnitudes as bars that must come to a half."""
+    bars = ax.bar(_AT, 0, 0.72, color=_COLOURS, alpha=0.8)
+    ax.axhline(0.5, color=INK, lw=1.2, ls="--")
+    ax.set(ylim=(0, 0.56), yticks=(0, 0.25, 0.5), ylabel="|η| / 2√λ")
+    ax.set_yticks([0, 0.25, 0.5], ["0", "¼", "½"])
+    ax.set_xticks(_AT.reshape(4, 9).mean(axis=1), _STRETCHES)
+    ax.tick_params(axis="x", length=0)
+
+    def show(frame: PathFrame) -> None:
+        for bar, value in zip(bars, frame.eta, strict=True):
+            bar.set_height(value)
+
+    return show
+
+
+def draw_sorted_weights(ax: Axes, weights: Mapping[str, np.ndarray]) -> None:
+    """Draw the magnitudes of several solutions, the largest first, exact zeros below all others."""
+    with styled():
+        _draw_scale(ax)
+        for (name, found), style in zip(weights.items(), _SORTED, strict=False):
+            size = np.sort(np.abs(found))[::-1]
+            label = f"{name}: {np.sum(size == 0)} of {len(size)} exactly 0"
+            at = np.arange(1, len(size) + 1)
+            ax.plot(at, _height(size), lw=1.2, ms=6, mfc="none", label=label, **style)
+        ax.set_xlabel("weights, the largest first")
+        ax.legend(loc="upper right")
+
+
+@lesson("At a small λ no weight is 0 and no |η| / 2√λ reaches a half.", {"step": 0, "C": 0.05})
+def _nothing_is_zero(step: int, C: float) -> bool:
+    frame = l1_path_frames(C)[step]
+    return bool(frame.zeros == 0 and frame.eta.max() < 0.5)
+
+
+@lesson(
+    "Near the end a weight whose |η| / 2√λ stays below a half is one that dies.",
+    {"step": LAST - 3, "C": 0.05},
+)
+def _those_below_die(step: int, C: float) -> bool:
+    frame, clean = l1_path_frames(C)[step], l1_path_frames(C)[LAST]
+    below = frame.eta < 0.45
+    return bool(
+        frame.gap < 0.05 * frame.primal
+        and below.sum() > 10
+        and np.all(clean.weights[below] == 0)
+        and np.all(clean.weights <= frame.bounds * (1 + 1e-9))
+    )
+
+
+@lesson(
+    "After the clean-up zeros are exact, and where a weight is left |η| / 2√λ is ½.",
+    {"step": LAST, "C": 0.05},
+)
+def _exact_zeros(step: int, C: float) -> bool:
+    frame = l1_path_frames(C)[step]
+    stays = frame.weights > 0
+    return bool(frame.gap == 0 and frame.zeros > 18 and np.allclose(frame.eta[stays], 0.5))
+
+
+@lesson("Of three near-copies at most one keeps a weight for a label.", {"step": LAST, "C": 0.05})
+def _one_copy_stays(step: int, C: float) -> bool:
+    relevant = l1_path_frames(C)[step].weights[:18].reshape(-1, _N_COPIES, _N_LABELS)
+    kept = np.sum(relevant > 0, axis=1)  # of the copies, for each group and label
+    return bool(kept.max() == 1 and np.all(kept.sum(axis=1) > 0))
+
+
+@lesson(
+    "At a small C every weight of the irrelevant features is exactly 0.",
+    {"step": LAST, "C": 0.02},
+)
+def _noise_is_gone(step: int, C: float) -> bool:
+    weights = l1_path_frames(C)[step].weights
+    return bool(np.all(weights[_GROUPS["irrelevant"][2]] == 0) and weights.any())
 
 
 def l1_path() -> Explorer:
@@ -265,35 +278,32 @@ def l1_path() -> Explorer:
 
     Above the magnitudes of 36 weights, with the bounds that the gap puts on those of a solution;
     below their ``|eta| / (2 sqrt(lam))``, which must come to a half for a weight to stay.  The last
-    step is the clean-up, of `medn_edu.solvers.l1_path`, after which weights are exactly 0.  Drawn
-    by `medn_edu.explorers.l1_path`.
+    step is the clean-up, of `medn_edu.solvers.l1_path`, after which weights are exactly 0.
 
     Returns
     -------
     Explorer
         The explorer: its time is ``step``; ``C`` is the price of violated margins.
-
-    Examples
-    --------
-    >>> explorer = l1_path()
-    >>> all(explorer.check(lesson) for lesson in explorer.lessons)
-    True
     """
-    drawn = WeightsOnPath()
-    most = max(len(l1_path_frames(C)) for C in PRICES) - 1
+    figure = new_figure(7.8, 5.2)
+    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[1.7, 1])
+    with styled():
+        show_weights, show_eta = _draw_weights(top), _draw_eta(bottom)
 
     def update(step: int, C: float) -> str:
-        frame = _at(C, step)
-        drawn.show(frame)
+        frame = l1_path_frames(C)[step]
+        show_weights(frame)
+        show_eta(frame)
+        gap = "no gap" if frame.gap == 0 else f"gap {frame.gap / frame.primal:.1%}"
         return (
-            f"C = {C:g}, {_where(frame)}: {np.sum(frame.weights > _SMALL)} of {len(frame.weights)} "
+            f"C = {C:g}, {frame.where}: {np.sum(frame.weights > _SMALL)} of {len(frame.weights)} "
             f"weights above {_SMALL}, {frame.zeros} exactly 0; cost {frame.primal:.3f}, dual value "
-            f"{frame.dual:.3f}, {_gap(frame)}."
+            f"{frame.dual:.3f}, {gap}."
         )
 
     def alt(step: int, C: float) -> str:
-        frame = _at(C, step)
-        largest = {name: frame.weights[part].max() for name, part in group_slices().items()}
+        frame = l1_path_frames(C)[step]
+        largest = {name: frame.weights[part].max() for name, (_, _, part) in _GROUPS.items()}
         sizes = ", ".join(f"{name} {size:.2g}" for name, size in largest.items())
         return (
             f"Above, the magnitudes of {len(frame.weights)} weights on a logarithmic scale, largest "
@@ -302,84 +312,11 @@ def l1_path() -> Explorer:
         )
 
     return Explorer(
-        drawn.figure,
+        figure,
         update,
         alt,
-        lessons=_lessons(most),
+        lessons=[_nothing_is_zero, _those_below_die, _exact_zeros, _one_copy_stays, _noise_is_gone],
         name="l1-path",
-        step=Time(0, most, 1, 0, label="step along λ", per_second=2),
+        step=Time(0, LAST, 1, 0, label="step along λ", per_second=2),
         C=Choice(PRICES, 0.05),
     )
-
-
-def _at(C: float, step: int) -> PathFrame:
-    frames = l1_path_frames(C)
-    return frames[min(step, len(frames) - 1)]
-
-
-def _where(frame: PathFrame) -> str:
-    return "after the clean-up" if frame.is_clean else f"λ = {frame.lam:,.0f}"
-
-
-def _gap(frame: PathFrame) -> str:
-    return "no gap" if frame.gap == 0 else f"gap {frame.gap / frame.primal:.1%}"
-
-
-def _lessons(most: int) -> list[Lesson]:
-    parts = group_slices()
-
-    def nothing_is_zero(step: int, C: float) -> bool:
-        frame = _at(C, step)
-        return bool(frame.zeros == 0 and frame.eta.max() < 0.5)
-
-    def those_below_die(step: int, C: float) -> bool:
-        frame, clean = _at(C, step), _at(C, most)
-        below = frame.eta < 0.45
-        return bool(
-            frame.gap < 0.05 * frame.primal
-            and below.sum() > 10
-            and np.all(clean.weights[below] == 0)
-            and np.all(clean.weights <= frame.bounds * (1 + 1e-9))
-        )
-
-    def exact_zeros(step: int, C: float) -> bool:
-        frame = _at(C, step)
-        stays = frame.weights > 0
-        return bool(frame.gap == 0 and frame.zeros > 18 and np.allclose(frame.eta[stays], 0.5))
-
-    def one_copy_stays(step: int, C: float) -> bool:
-        relevant = _at(C, step).weights[parts["relevant"]].reshape(-1, N_COPIES, N_LABELS)
-        kept = np.sum(relevant > 0, axis=1)  # of the copies, for each group and label
-        return bool(kept.max() == 1 and np.all(kept.sum(axis=1) > 0))
-
-    def noise_is_gone(step: int, C: float) -> bool:
-        weights = _at(C, step).weights
-        return bool(np.all(weights[parts["irrelevant"]] == 0) and weights.any())
-
-    return [
-        Lesson(
-            {"step": 0, "C": 0.05},
-            "At a small λ no weight is 0 and no |η| / 2√λ reaches a half.",
-            nothing_is_zero,
-        ),
-        Lesson(
-            {"step": most - 3, "C": 0.05},
-            "Near the end a weight whose |η| / 2√λ stays below a half is one that dies.",
-            those_below_die,
-        ),
-        Lesson(
-            {"step": most, "C": 0.05},
-            "After the clean-up zeros are exact, and where a weight is left |η| / 2√λ is ½.",
-            exact_zeros,
-        ),
-        Lesson(
-            {"step": most, "C": 0.05},
-            "Of three near-copies at most one keeps a weight for a label.",
-            one_copy_stays,
-        ),
-        Lesson(
-            {"step": most, "C": 0.02},
-            "At a small C every weight of the irrelevant features is exactly 0.",
-            noise_is_gone,
-        ),
-    ]

@@ -15,12 +15,11 @@ With the score :math:`F = w_1 \cdot \mathrm{ink} + w_2 \cdot \mathrm{habit}` of 
 
 a mean over all 27 labellings, and the habit of the single labelling :math:`\hat y` that attains the
 maximum.  Where two labellings attain it the hinge has a kink, and its slope jumps.
-
-`losses_frame` computes what one pair of weights shows; `Losses` is the figure.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -30,8 +29,17 @@ from matplotlib.patches import Rectangle
 from scipy.special import logsumexp
 
 from medn_edu.explorers.kit.controls import Slider, Time
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
-from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
+from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.style import (
+    BLUE,
+    FAINT_GREY,
+    INK,
+    MUTED,
+    ORANGE,
+    ORANGE_TEXT,
+    new_figure,
+    styled,
+)
 from medn_edu.priors import GaussianPrior
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.axi import AXI, HABIT, LETTERS, axi_problem, labelling_scores, text
@@ -43,10 +51,12 @@ WEIGHTS = np.linspace(-1, 3, 161)
 SHOWN = ("axi", "aai", "aax", "xai", "xax", "iax")
 """Labellings with a row of their own: the true one first; the hinge's maximum is one of them."""
 
-_LOG, _LOG_TEXT, _HINGE = "#E69F00", "#8A5A00", "#0072B2"
-_REACH = 0.28  # how far tangents go to either side
-_TOP = 5.9  # of the axis of losses
+_LOG, _HINGE, _OTHERS = ORANGE, BLUE, "#C9DDEB"
 _WIDEST = 3.0  # violations beyond are cut off, to the left
+_STEP = 0.05  # of the weight of the habit
+_PROBLEM = axi_problem(GaussianPrior(), LinearSlack(1.0), [AXI])
+_NAMES = [text(labels) for labels in AXI.labellings]
+_ROWS = [_NAMES.index(name) for name in SHOWN]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +87,12 @@ class LossesFrame:
     def suppliers(self) -> list[str]:
         """Labellings that attain the hinge's maximum, those of `SHOWN` in its order."""
         rows = np.flatnonzero(np.isclose(self.violations, self.hinge, atol=1e-9))
-        names = [text(AXI.labellings[row]) for row in rows]
-        return sorted(names, key=lambda name: (*SHOWN, name).index(name))
+        return sorted((_NAMES[row] for row in rows), key=lambda name: (*SHOWN, name).index(name))
 
     @property
     def hinge_slopes(self) -> tuple[float, float]:
         """Slopes of the hinge to the left and to the right; equal but at kinks."""
-        slopes = [-AXI.differences[_row(name), 1] for name in self.suppliers]
+        slopes = [-AXI.differences[_NAMES.index(name), 1] for name in self.suppliers]
         return float(min(slopes)), float(max(slopes))
 
 
@@ -112,9 +121,6 @@ def losses_frame(ink: float, habit: float) -> LossesFrame:
     )
 
 
-_PROBLEM = axi_problem(GaussianPrior(), LinearSlack(1.0), [AXI])
-
-
 @lru_cache(maxsize=64)
 def _curves(ink: float) -> LossCurves:
     points = np.column_stack([np.full_like(WEIGHTS, ink), WEIGHTS])
@@ -132,164 +138,153 @@ def _wrong(scores: np.ndarray) -> np.ndarray:
     return np.where(best, AXI.losses, 0.0).max(axis=-1)
 
 
-@lru_cache(maxsize=27)
-def _row(name: str) -> int:
-    return next(k for k, labels in enumerate(AXI.labellings) if text(labels) == name)
-
-
-class Losses:
-    """The figure: two losses over one weight, the labellings behind them, and node marginals.
-
-    `show` changes it in place.
-    """
-
-    def __init__(self) -> None:
-        self.figure = new_figure(8.0, 4.7)
-        axes = self.figure.subplot_mosaic(
-            [["curves", "p", "violation"], ["curves", "marginals", "marginals"]],
-            width_ratios=[2.1, 1, 1],
-            height_ratios=[1.55, 1],
-        )
-        with styled():
-            self._draw_curves(axes["curves"])
-            self._draw_labellings(axes["p"], axes["violation"])
-            self._draw_marginals(axes["marginals"])
-
-    def show(self, frame: LossesFrame) -> None:
-        """Show both losses at a pair of weights."""
-        self._show_curves(frame)
-        self._show_labellings(frame)
-        self._show_marginals(frame)
-
-    # -- the losses, on the left ----------------------------------------------------------------
-
-    def _draw_curves(self, ax: Axes) -> None:
-        nowhere = np.zeros_like(WEIGHTS)
-        (self._wrong,) = ax.plot(WEIGHTS, nowhere, ":", color=MUTED, lw=1.5, drawstyle="steps-post")
-        (self._log,) = ax.plot(WEIGHTS, nowhere, "--", color=_LOG)
-        (self._hinge,) = ax.plot(WEIGHTS, nowhere, "-", color=_HINGE)
-        self._tangents = [ax.plot([0, 0], [0, 0], "-", color=INK, lw=1)[0] for _ in range(3)]
-        (self._log_dot,) = ax.plot([0], [0], "s", color=_LOG, mec=INK, ms=8, zorder=5)
-        (self._hinge_dot,) = ax.plot([0], [0], "o", color=_HINGE, mec="white", ms=9, zorder=6)
-        (self._now,) = ax.plot([0, 0], [0, 0], "-", color="#D5DADF", lw=1, zorder=0)
-        ax.set(xlim=(-1.1, 3.1), ylim=(-0.15, _TOP), xticks=range(-1, 4), yticks=range(6))
-        ax.set(xlabel="weight of the habit, $w_2$", ylabel="loss")
-        self._title = ax.set_title("", y=1)  # a fixed place need not be searched for
-        looks = {"va": "center", "fontweight": "bold"}
-        self._log_text = ax.text(0.75, 5.65, "", color=_LOG_TEXT, **looks)
-        self._hinge_text = ax.text(0.75, 5.3, "", color=_HINGE, **looks)
-        ax.plot([0.38, 0.68], [5.65] * 2, "--", color=_LOG)
-        ax.plot([0.38, 0.68], [5.3] * 2, "-", color=_HINGE)
-        ax.text(-1, 1.06, "letters wrong", color=MUTED, fontsize=9)
-
-    def _show_curves(self, frame: LossesFrame) -> None:
-        w, (left, right) = frame.habit, frame.hinge_slopes
-        self._log.set_ydata(frame.curves.log_loss)
-        self._hinge.set_ydata(frame.curves.hinge)
-        self._wrong.set_ydata(frame.curves.wrong)
-        self._now.set_data([w, w], [0, max(frame.log_loss, frame.hinge)])
-        self._log_dot.set_data([w], [frame.log_loss])
-        self._hinge_dot.set_data([w], [frame.hinge])
-        for line, value, slope in (
-            (self._tangents[0], frame.log_loss, frame.log_slope),
-            (self._tangents[1], frame.hinge, left),
-            (self._tangents[2], frame.hinge, right),
-        ):
-            reach = _REACH / np.hypot(1, slope)
-            line.set_data([w - reach, w + reach], [value - reach * slope, value + reach * slope])
-        self._title.set_text(f"Two losses of the word axi, ink $w_1$ = {frame.ink:.2f}")
-        log_slope = with_minus(frame.log_slope)
-        self._log_text.set_text(f"log-loss {frame.log_loss:.2f}, slope {log_slope}")
-        span = " to ".join(with_minus(value, 0) for value in sorted({left, right}))
-        self._hinge_text.set_text(f"hinge {frame.hinge:.2f}, slope {span}")
-
-    # -- the labellings, on the right -------------------------------------------------------------
-
-    def _draw_labellings(self, left: Axes, right: Axes) -> None:
-        at = np.arange(len(SHOWN) + 1)
-        self._p = left.barh(at, 0 * at, height=0.62, color=_LOG, ec=INK, lw=0.5)
-        self._p_texts = [left.text(0, y, "", va="center", fontsize=9) for y in at]
-        left.set(xlim=(0, 1.32), ylim=(len(SHOWN) + 0.5, -0.6), xticks=[])
-        habits = [f"{AXI.features[_row(name), 1]:.0f}" for name in SHOWN]
-        names = [f"{name}  {habit}" for name, habit in zip(SHOWN, habits, strict=True)]
-        left.set_yticks(at, [*names, "21 others"])
-        left.set_title("Probability", y=1, pad=16)
-        left.text(-0.02, 1.01, "habit ", transform=left.transAxes, ha="right", fontsize=9)
-        left.text(
-            0, 1.01, " log-loss: all count", transform=left.transAxes, color=_LOG_TEXT, fontsize=9
-        )
-        self._v = right.barh(at, 0 * at, height=0.62, color="#C9DDEB", ec=_HINGE, lw=0.5)
-        self._v_texts = [right.text(0, y, "", va="center", fontsize=9) for y in at]
-        right.axvline(0, color=MUTED, lw=0.8)
-        right.set(xlim=(-_WIDEST, 7.2), ylim=left.get_ylim(), xticks=[], yticks=[])
-        right.spines[["left", "bottom"]].set_visible(False)
-        left.spines["bottom"].set_visible(False)
-        right.set_title(r"$\Delta\ell - \mathbf{w}^\top\Delta\mathbf{f}$", y=1, pad=16)
-        right.text(
-            0, 1.01, "hinge: the largest", transform=right.transAxes, color=_HINGE, fontsize=9
-        )
-        for ax in (left, right):
-            ax.tick_params(axis="y", length=0)
-
-    def _show_labellings(self, frame: LossesFrame) -> None:
-        rows = [_row(name) for name in SHOWN]
-        others = np.delete(np.arange(27), rows)
-        p = [*frame.probabilities[rows], frame.probabilities[others].sum()]
-        v = [*frame.violations[rows], frame.violations[others].max()]
-        for bar, words, value in zip(self._p, self._p_texts, p, strict=True):
-            bar.set_width(value)
-            words.set_x(value + 0.04)
-            words.set_text(f"{value:.2f}")
-        for bar, words, value in zip(self._v, self._v_texts, v, strict=True):
-            wins = bool(np.isclose(value, frame.hinge, atol=1e-9))
-            bar.set_width(max(value, -_WIDEST))
-            bar.set_facecolor(_HINGE if wins else "#C9DDEB")
-            words.set_x(max(value, 0) + 0.25)
-            words.set_text(with_minus(value))
-            words.set_fontweight("bold" if wins else "normal")
-
-    # -- the marginals, below them ----------------------------------------------------------------
-
-    def _draw_marginals(self, ax: Axes) -> None:
-        self._cells, self._frames, self._cell_texts = [], [], []
-        for t in range(3):
-            for label in range(3):
-                x, y = 1.3 * t, label
-                self._cells.append(
-                    ax.add_patch(Rectangle((x, y - 0.42), 0, 0.84, color="#F6D48A", lw=0))
-                )
-                box = Rectangle((x, y - 0.42), 1.1, 0.84, fill=False, ec="#D5DADF", lw=0.8)
-                self._frames.append(ax.add_patch(box))
-                self._cell_texts.append(
-                    ax.text(x + 0.55, y, "", ha="center", va="center", fontsize=9)
-                )
-        ax.set(xlim=(-0.1, 3.8), ylim=(2.6, -0.6), yticks=range(3))
-        ax.set_yticks(range(3), list(LETTERS))
-        ax.set_xticks([0.55, 1.85, 3.15], ["letter 1 (a)", "letter 2 (x)", "letter 3 (i)"])
-        ax.tick_params(length=0)
-        ax.spines[["left", "bottom"]].set_visible(False)
-        self._framed = ax.set_title("", y=1)
-
-    def _show_marginals(self, frame: LossesFrame) -> None:
-        framed = frame.suppliers[0]
-        self._framed.set_text(f"Node marginals; framed: {framed}")
-        cells = zip(self._cells, self._frames, self._cell_texts, strict=True)
-        for k, (cell, box, words) in enumerate(cells):
-            t, label = divmod(k, 3)
-            inside = framed[t] == LETTERS[label]
-            cell.set_width(1.1 * frame.marginals[t, label])
-            box.set(edgecolor=_HINGE if inside else "#D5DADF", linewidth=2.2 if inside else 0.8)
-            box.set_zorder(4 if inside else 3)
-            words.set_text(f"{frame.marginals[t, label]:.2f}")
-
-
 def with_minus(value: float, digits: int = 2) -> str:
     """Write a number with a minus sign, and without a sign where it is zero."""
     value = round(value, digits) + 0.0
     return f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
-_STEP = 0.05
+def _draw_curves(ax: Axes) -> Callable[[LossesFrame], None]:
+    """Draw both losses over the habit's weight, with their tangents, and the letters wrong."""
+    nowhere = np.zeros_like(WEIGHTS)
+    (wrong,) = ax.plot(WEIGHTS, nowhere, ":", color=MUTED, lw=1.5, drawstyle="steps-post")
+    (log,) = ax.plot(WEIGHTS, nowhere, "--", color=_LOG)
+    (hinge,) = ax.plot(WEIGHTS, nowhere, "-", color=_HINGE)
+    tangents = [ax.plot([0, 0], [0, 0], "-", color=INK, lw=1)[0] for _ in range(3)]
+    (log_dot,) = ax.plot([0], [0], "s", color=_LOG, mec=INK, ms=8, zorder=5)
+    (hinge_dot,) = ax.plot([0], [0], "o", color=_HINGE, mec="white", ms=9, zorder=6)
+    (now,) = ax.plot([0, 0], [0, 0], "-", color=FAINT_GREY, lw=1, zorder=0)
+    ax.set(xlim=(-1.1, 3.1), ylim=(-0.15, 5.9), xticks=range(-1, 4), yticks=range(6))
+    ax.set(xlabel="weight of the habit, $w_2$", ylabel="loss")
+    title = ax.set_title("", y=1)  # a fixed place need not be searched for
+    looks = {"va": "center", "fontweight": "bold"}
+    log_text = ax.text(0.75, 5.65, "", color=ORANGE_TEXT, **looks)
+    hinge_text = ax.text(0.75, 5.3, "", color=_HINGE, **looks)
+    ax.plot([0.38, 0.68], [5.65] * 2, "--", color=_LOG)
+    ax.plot([0.38, 0.68], [5.3] * 2, "-", color=_HINGE)
+    ax.text(-1, 1.06, "letters wrong", color=MUTED, fontsize=9)
+
+    def show(frame: LossesFrame) -> None:
+        w, (left, right) = frame.habit, frame.hinge_slopes
+        log.set_ydata(frame.curves.log_loss)
+        hinge.set_ydata(frame.curves.hinge)
+        wrong.set_ydata(frame.curves.wrong)
+        now.set_data([w, w], [0, max(frame.log_loss, frame.hinge)])
+        log_dot.set_data([w], [frame.log_loss])
+        hinge_dot.set_data([w], [frame.hinge])
+        values, slopes = (frame.log_loss, *[frame.hinge] * 2), (frame.log_slope, left, right)
+        for line, value, slope in zip(tangents, values, slopes, strict=True):
+            reach = 0.28 / np.hypot(1, slope)
+            line.set_data([w - reach, w + reach], [value - reach * slope, value + reach * slope])
+        title.set_text(f"Two losses of the word axi, ink $w_1$ = {frame.ink:.2f}")
+        log_text.set_text(f"log-loss {frame.log_loss:.2f}, slope {with_minus(frame.log_slope)}")
+        span = " to ".join(with_minus(value, 0) for value in sorted({left, right}))
+        hinge_text.set_text(f"hinge {frame.hinge:.2f}, slope {span}")
+
+    return show
+
+
+def _draw_labellings(left: Axes, right: Axes) -> Callable[[LossesFrame], None]:
+    """Draw bars of labellings: their probabilities on the left, their violations on the right."""
+    at = np.arange(len(SHOWN) + 1)
+    p_bars = left.barh(at, 0 * at, height=0.62, color=_LOG, ec=INK, lw=0.5)
+    p_texts = [left.text(0, y, "", va="center", fontsize=9) for y in at]
+    left.set(xlim=(0, 1.32), ylim=(len(SHOWN) + 0.5, -0.6), xticks=[])
+    names = [f"{_NAMES[row]}  {AXI.features[row, 1]:.0f}" for row in _ROWS]
+    left.set_yticks(at, [*names, "21 others"])
+    left.set_title("Probability", y=1, pad=16)
+    above = {"transform": left.transAxes, "fontsize": 9}
+    left.text(-0.02, 1.01, "habit ", ha="right", **above)
+    left.text(0, 1.01, " log-loss: all count", color=ORANGE_TEXT, **above)
+    v_bars = right.barh(at, 0 * at, height=0.62, color=_OTHERS, ec=_HINGE, lw=0.5)
+    v_texts = [right.text(0, y, "", va="center", fontsize=9) for y in at]
+    right.axvline(0, color=MUTED, lw=0.8)
+    right.set(xlim=(-_WIDEST, 7.2), ylim=left.get_ylim(), xticks=[], yticks=[])
+    right.spines[["left", "bottom"]].set_visible(False)
+    left.spines["bottom"].set_visible(False)
+    right.set_title(r"$\Delta\ell - \mathbf{w}^\top\Delta\mathbf{f}$", y=1, pad=16)
+    above["transform"] = right.transAxes
+    right.text(0, 1.01, "hinge: the largest", color=_HINGE, **above)
+    for ax in (left, right):
+        ax.tick_params(axis="y", length=0)
+
+    def show(frame: LossesFrame) -> None:
+        others = np.delete(np.arange(27), _ROWS)
+        p = [*frame.probabilities[_ROWS], frame.probabilities[others].sum()]
+        v = [*frame.violations[_ROWS], frame.violations[others].max()]
+        for bar, words, value in zip(p_bars, p_texts, p, strict=True):
+            bar.set_width(value)
+            words.set_x(value + 0.04)
+            words.set_text(f"{value:.2f}")
+        for bar, words, value in zip(v_bars, v_texts, v, strict=True):
+            wins = bool(np.isclose(value, frame.hinge, atol=1e-9))
+            bar.set_width(max(value, -_WIDEST))
+            bar.set_facecolor(_HINGE if wins else _OTHERS)
+            words.set_x(max(value, 0) + 0.25)
+            words.set_text(with_minus(value))
+            words.set_fontweight("bold" if wins else "normal")
+
+    return show
+
+
+def _draw_marginals(ax: Axes) -> Callable[[LossesFrame], None]:
+    """Draw the node marginals, with the labels of one labelling that the hinge is from framed."""
+    cells = []
+    for t, label in np.ndindex(3, 3):
+        x, corner = 1.3 * t, (1.3 * t, label - 0.42)
+        bar = ax.add_patch(Rectangle(corner, 0, 0.84, color="#F6D48A", lw=0))
+        box = ax.add_patch(Rectangle(corner, 1.1, 0.84, fill=False, ec=FAINT_GREY, lw=0.8))
+        words = ax.text(x + 0.55, label, "", ha="center", va="center", fontsize=9)
+        cells.append((t, label, bar, box, words))
+    ax.set(xlim=(-0.1, 3.8), ylim=(2.6, -0.6), yticks=range(3))
+    ax.set_yticks(range(3), list(LETTERS))
+    ax.set_xticks([0.55, 1.85, 3.15], ["letter 1 (a)", "letter 2 (x)", "letter 3 (i)"])
+    ax.tick_params(length=0)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    title = ax.set_title("", y=1)
+
+    def show(frame: LossesFrame) -> None:
+        framed = frame.suppliers[0]
+        title.set_text(f"Node marginals; framed: {framed}")
+        for t, label, bar, box, words in cells:
+            inside = framed[t] == LETTERS[label]
+            bar.set_width(1.1 * frame.marginals[t, label])
+            box.set(edgecolor=_HINGE if inside else FAINT_GREY, linewidth=2.2 if inside else 0.8)
+            box.set_zorder(4 if inside else 3)
+            words.set_text(f"{frame.marginals[t, label]:.2f}")
+
+    return show
+
+
+@lesson(
+    "From w₂ = 1 on the hinge is exactly 0; the log-loss is not, and still falls.",
+    {"ink": 1.0, "habit": 1.5},
+)
+def _only_one_is_zero(habit: float, ink: float) -> bool:
+    here, before = (losses_frame(ink, w) for w in (habit, 1.0 - _STEP))
+    return before.hinge > 0 == here.hinge and here.log_loss > 0.1 and here.log_slope < 0
+
+
+@lesson(
+    "Where aai and aax tie, the hinge's slope jumps from -2 to -1; the log-loss bends smoothly.",
+    {"ink": 0.75, "habit": 0.5},
+)
+def _jumps(habit: float, ink: float) -> bool:
+    here, *both = (losses_frame(ink, w) for w in (habit, habit - _STEP, habit + _STEP))
+    left, right = (each.hinge_slopes[0] for each in both)
+    turned = abs(both[1].log_slope - both[0].log_slope)
+    return here.hinge_slopes == (left, right) == (-2.0, -1.0) and turned < 0.1
+
+
+@lesson(
+    "With a faint ink the hinge stays at 1, although nothing is read wrong: iax has the habits "
+    "of axi, and only ink can push it back.",
+    {"ink": 0.5, "habit": 1.5},
+)
+def _waits(habit: float, ink: float) -> bool:
+    here, later = (losses_frame(ink, w) for w in (habit, 3.0))
+    alike = abs(here.hinge - later.hinge) < 1e-9 and later.log_loss < here.log_loss
+    return alike and here.hinge > 0 and here.wrong == 0 and here.suppliers == ["iax"]
 
 
 def losses() -> Explorer:
@@ -297,29 +292,36 @@ def losses() -> Explorer:
 
     On the left both losses with their slopes, and the number of letters that the prediction has
     wrong; on the right the probabilities of labellings, which make up the log-loss, the margin
-    violations, the largest of which is the hinge, and the node marginals.  Drawn by
-    `medn_edu.explorers.losses`.
+    violations, the largest of which is the hinge, and the node marginals.
 
     Returns
     -------
     Explorer
         The explorer: its time is ``habit``, the weight of the habit; ``ink`` is the ink's.
-
-    Examples
-    --------
-    >>> explorer = losses()
-    >>> all(explorer.check(lesson) for lesson in explorer.lessons)
-    True
     """
-    drawn = Losses()
+    figure = new_figure(8.0, 4.7)
+    axes = figure.subplot_mosaic(
+        [["curves", "p", "violation"], ["curves", "marginals", "marginals"]],
+        width_ratios=[2.1, 1, 1],
+        height_ratios=[1.55, 1],
+    )
+    with styled():
+        panels = [
+            _draw_curves(axes["curves"]),
+            _draw_labellings(axes["p"], axes["violation"]),
+            _draw_marginals(axes["marginals"]),
+        ]
 
     def update(habit: float, ink: float) -> str:
         frame = losses_frame(ink, habit)
-        drawn.show(frame)
+        for show in panels:
+            show(frame)
+        left, right = (with_minus(slope, 0) for slope in frame.hinge_slopes)
+        slope = left if left == right else f"{left} before and {right} after"
         return (
             f"Weights ink {ink:.2f}, habit {with_minus(habit)}: log-loss {frame.log_loss:.2f}, slope "
             f"{with_minus(frame.log_slope)}, p(axi) {frame.probabilities[AXI.true_row]:.2f}; hinge "
-            f"{frame.hinge:.2f}, slope {_slope(frame)}, from {' and '.join(frame.suppliers)}; "
+            f"{frame.hinge:.2f}, slope {slope}, from {' and '.join(frame.suppliers)}; "
             f"{frame.wrong:.0f} of 3 letters wrong."
         )
 
@@ -333,54 +335,11 @@ def losses() -> Explorer:
         )
 
     return Explorer(
-        drawn.figure,
+        figure,
         update,
         alt,
-        lessons=_lessons(),
+        lessons=[_only_one_is_zero, _jumps, _waits],
         name="losses",
         habit=Time(-1.0, 3.0, _STEP, 0.5, label="w₂, weight of the habit", per_second=8),
         ink=Slider(0.5, 2.0, 0.25, 0.75, label="w₁, weight of the ink"),
     )
-
-
-def _slope(frame: LossesFrame) -> str:
-    left, right = frame.hinge_slopes
-    if left == right:
-        return with_minus(left, 0)
-    return f"{with_minus(left, 0)} before and {with_minus(right, 0)} after"
-
-
-def _lessons() -> list[Lesson]:
-    def only_one_is_zero(habit: float, ink: float) -> bool:
-        here, before = (losses_frame(ink, w) for w in (habit, 1.0 - _STEP))
-        return before.hinge > 0 == here.hinge and here.log_loss > 0.1 and here.log_slope < 0
-
-    def jumps(habit: float, ink: float) -> bool:
-        here, *both = (losses_frame(ink, w) for w in (habit, habit - _STEP, habit + _STEP))
-        left, right = (each.hinge_slopes[0] for each in both)
-        turned = abs(both[1].log_slope - both[0].log_slope)
-        return here.hinge_slopes == (left, right) == (-2.0, -1.0) and turned < 0.1
-
-    def waits(habit: float, ink: float) -> bool:
-        here, later = (losses_frame(ink, w) for w in (habit, 3.0))
-        alike = abs(here.hinge - later.hinge) < 1e-9 and later.log_loss < here.log_loss
-        return alike and here.hinge > 0 and here.wrong == 0 and here.suppliers == ["iax"]
-
-    return [
-        Lesson(
-            {"ink": 1.0, "habit": 1.5},
-            "From w₂ = 1 on the hinge is exactly 0; the log-loss is not, and still falls.",
-            only_one_is_zero,
-        ),
-        Lesson(
-            {"ink": 0.75, "habit": 0.5},
-            "Where aai and aax tie, the hinge's slope jumps from -2 to -1; the log-loss bends smoothly.",
-            jumps,
-        ),
-        Lesson(
-            {"ink": 0.5, "habit": 1.5},
-            "With a faint ink the hinge stays at 1, although nothing is read wrong: iax has the habits "
-            "of axi, and only ink can push it back.",
-            waits,
-        ),
-    ]

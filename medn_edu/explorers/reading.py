@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
+from medn_edu.datasets import Handwriting, load_handwriting
+from medn_edu.estimators import CRF, M3N
 from medn_edu.explorers.kit.controls import Choice, Slider
-from medn_edu.explorers.kit.examples import two_models
 from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.letters import written
 from medn_edu.explorers.kit.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
 
+_WIDTH = 7.2
 _LETTER = 0.84  # width of a letter's image, as a share of its column
 
 
@@ -32,52 +37,87 @@ class ReadingFrame:
         return np.array([true != predicted for true, predicted in pairs])
 
 
-class Reading:
-    """A figure with room for words of up to ``most`` letters; `show` puts one in."""
+def _read(
+    model: Any, X: Sequence[np.ndarray], y: Sequence[Any], images: Sequence[np.ndarray]
+) -> list[ReadingFrame]:
+    """Let a model read all words, with its probability of every label it gives."""
+    position = {label: code for code, label in enumerate(list(model.classes_))}
+    marginals = model.predict_marginals(X)
+    frames = []
+    for image, true, labels, p in zip(images, y, model.predict(X), marginals, strict=True):
+        sure = np.array([p[t, position[label]] for t, label in enumerate(labels)])
+        frames.append(ReadingFrame(np.asarray(image), list(true), list(labels), sure))
+    return frames
 
-    def __init__(self, most: int, shape: tuple[int, int], width: float = 7.2) -> None:
-        self._blank = np.zeros(shape)
-        column = min(0.75, (width - 1.3) / most)
-        picture = column * _LETTER * shape[0] / shape[1]
-        self._gap, line = 0.06 / picture, 0.27 / picture  # of text, in heights of a letter
-        self.figure = new_figure(width, picture * (1 + 4 * self._gap + 3 * line) + 0.1)
-        self._ax = self.figure.add_subplot()
-        self._rows = (1 + self._gap, -self._gap, -2 * self._gap - line)
-        with styled():
-            self._slots = [self._slot(t) for t in range(most)]
-            for y, name in zip(self._rows, ("truth", "read as", "sure"), strict=True):
-                va = "bottom" if y > 0 else "top"
-                self._ax.text(-0.6, y, name, ha="right", va=va, color=MUTED)
-            self._ax.set(aspect="auto", xlim=(-0.55, (width - 1.3) / column - 0.5))
-            self._ax.set_ylim(self._rows[2] - line - self._gap, 1 + self._gap + line)
-            self._ax.set_axis_off()
 
-    def show(self, frame: ReadingFrame) -> None:
-        """Show a word."""
-        ink, errors = float(frame.images.max()), frame.wrong
-        for t, (image, truth, label, sure, stroke) in enumerate(self._slots):
+@cache
+def _two_models() -> tuple[dict[str, Any], Handwriting, np.ndarray]:
+    """Return an M3N and a CRF of a hundred words, the words, and numbers of eight to be read."""
+    words = load_handwriting()
+    X, y = words.take(words.train[:100])
+    models = {"M3N": M3N(C=0.1, verbose=0).fit(X, y), "L2-CRF": CRF(lam=1.0, verbose=0).fit(X, y)}
+    return models, words, words.test[:: len(words.test) // 8][:8]
+
+
+def _draw_slots(
+    ax: Axes, n_slots: int, picture: float, right: float
+) -> Callable[[ReadingFrame], None]:
+    """Draw room for letters whose pictures are so many inches high, up to the right end of the axis."""
+    gap, line = 0.06 / picture, 0.27 / picture  # of text, in heights of a letter
+    above, below, last = rows = (1 + gap, -gap, -2 * gap - line)
+    slots = []
+    for t in range(n_slots):
+        extent = (t - _LETTER / 2, t + _LETTER / 2, 0, 1)
+        image = ax.imshow(np.zeros((1, 1)), cmap=INK_ON_PAPER, extent=extent)
+        truth = ax.text(t, above, "", ha="center", va="bottom", color=MUTED, fontsize=12)
+        label = ax.text(t, below, "", ha="center", va="top", fontsize=13)
+        sure = ax.text(t, last, "", ha="center", va="top", color=MUTED, fontsize=9)
+        ends = [below - 3 * gap, below - 0.5 * gap]
+        (stroke,) = ax.plot([t - 0.16, t + 0.16], ends, "-", color=ERROR, lw=1.5)
+        slots.append((image, truth, label, sure, stroke))
+    for y, name in zip(rows, ("truth", "read as", "sure"), strict=True):
+        ax.text(-0.6, y, name, ha="right", va="bottom" if y > 0 else "top", color=MUTED)
+    ax.set(aspect="auto", xlim=(-0.55, right), ylim=(last - line - gap, 1 + gap + line))
+    ax.set_axis_off()
+
+    def show(frame: ReadingFrame) -> None:
+        for t, (image, truth, label, sure, stroke) in enumerate(slots):
             here = t < len(frame.true)
             for artist in (image, truth, label, sure):
                 artist.set_visible(here)
-            wrong = here and bool(errors[t])
+            wrong = here and bool(frame.wrong[t])
             stroke.set_visible(wrong)
             if here:
-                image.set(data=frame.images[t], clim=(0, ink))
+                image.set(data=frame.images[t], clim=(0, float(frame.images.max())))
                 truth.set_text(str(frame.true[t]))
                 label.set_text(str(frame.predicted[t]))
                 label.set(color=ERROR if wrong else INK, fontweight="bold" if wrong else "normal")
                 sure.set_text(f"{100 * frame.confidence[t]:.0f} %")
 
-    def _slot(self, t: int) -> tuple[Any, ...]:
-        """Make the artists of one letter: image, true label, given label, confidence, stroke."""
-        ax, half, (above, below, last) = self._ax, _LETTER / 2, self._rows
-        image = ax.imshow(self._blank, cmap=INK_ON_PAPER, extent=(t - half, t + half, 0, 1))
-        truth = ax.text(t, above, "", ha="center", va="bottom", color=MUTED, fontsize=12)
-        label = ax.text(t, below, "", ha="center", va="top", fontsize=13)
-        sure = ax.text(t, last, "", ha="center", va="top", color=MUTED, fontsize=9)
-        ends = [below - 3 * self._gap, below - 0.5 * self._gap]
-        (stroke,) = ax.plot([t - 0.16, t + 0.16], ends, "-", color=ERROR, lw=1.5)
-        return image, truth, label, sure, stroke
+    return show
+
+
+def _lessons(frames: dict[str, list[ReadingFrame]]) -> list[Lesson]:
+    """Return where the first model is least sure, and where it and the second read differently."""
+    first, *others = frames
+    right = np.concatenate([frame.confidence[~frame.wrong] for frame in frames[first]])
+    wrong = np.concatenate([frame.confidence[frame.wrong] for frame in frames[first]])
+    lessons = []
+    if len(wrong) and len(right):
+        doubtful = int(np.argmin([frame.confidence.min() for frame in frames[first]]))
+        move = {"word": doubtful + 1, "model": first}
+        fact = "Models are less sure of the letters that they read wrongly."
+        lessons.append(Lesson(move, fact, lambda word, model: bool(wrong.mean() < right.mean())))
+
+    def differ(word: int, model: str) -> bool:
+        one, other = (frames[name][word - 1].predicted for name in (first, others[0]))
+        return one != other
+
+    apart = [i for i in range(len(frames[first])) if others and differ(i + 1, "")]
+    if apart:
+        fact = "Two models of the same words, both at their optimum, can read a word differently."
+        lessons.append(Lesson({"word": apart[0] + 1, "model": others[0]}, fact, differ))
+    return lessons
 
 
 def read_words(
@@ -87,8 +127,6 @@ def read_words(
     images: Sequence[np.ndarray] = (),
 ) -> Explorer:
     """Return an explorer that turns over words and shows what each model read.
-
-    Drawn by `medn_edu.explorers.reading`.
 
     Parameters
     ----------
@@ -112,27 +150,32 @@ def read_words(
         If there are fewer than two words or no model.
     """
     if models is None and not len(X):
-        models, words, some = two_models()
+        models, words, some = _two_models()
         X, y = words.take(some)
         images = [words.images[i] for i in some]
     if len(X) < 2 or not models:
         raise ValueError("read_words needs two words or more, and a model.")
     frames = {name: _read(model, X, y, images) for name, model in models.items()}
-    reading = Reading(max(map(len, y)), np.asarray(images[0]).shape[1:])
+    most, (_, height, width) = max(map(len, y)), np.asarray(images[0]).shape
+    column = min(0.75, (_WIDTH - 1.3) / most)
+    picture = column * _LETTER * height / width
+    figure = new_figure(_WIDTH, picture + 4 * 0.06 + 3 * 0.27 + 0.1)
+    with styled():
+        show = _draw_slots(figure.add_subplot(), most, picture, (_WIDTH - 1.3) / column - 0.5)
 
     def update(word: int, model: str) -> str:
         frame = frames[model][word - 1]
-        reading.show(frame)
+        show(frame)
         return (
-            f"Word {word} of {len(X)}, {len(frame.true)} handwritten letters: {_text(frame.true)}; "
-            f"{model} reads {_text(frame.predicted)} ({frame.wrong.sum()} wrong)."
+            f"Word {word} of {len(X)}, {len(frame.true)} handwritten letters: {written(frame.true)}; "
+            f"{model} reads {written(frame.predicted)} ({frame.wrong.sum()} wrong)."
         )
 
     def alt(word: int, model: str) -> str:
         return f"Handwritten word number {word}, the true labels above and those of {model} below."
 
     return Explorer(
-        reading.figure,
+        figure,
         update,
         alt,
         lessons=_lessons(frames),
@@ -140,57 +183,3 @@ def read_words(
         word=Slider(1, len(X), 1),
         model=Choice(list(models)),
     )
-
-
-def _read(
-    model: Any, X: Sequence[np.ndarray], y: Sequence[Any], images: Sequence[np.ndarray]
-) -> list[ReadingFrame]:
-    """Let a model read all words, with its probability of every label it gives."""
-    position = {label: code for code, label in enumerate(list(model.classes_))}
-    marginals = model.predict_marginals(X)
-    frames = []
-    for image, true, labels, p in zip(images, y, model.predict(X), marginals, strict=True):
-        sure = np.array([p[t, position[label]] for t, label in enumerate(labels)])
-        frames.append(ReadingFrame(np.asarray(image), list(true), list(labels), sure))
-    return frames
-
-
-def _lessons(frames: dict[str, list[ReadingFrame]]) -> list[Lesson]:
-    """Return where a model is least sure, and where two models read differently."""
-    return [*_less_sure(frames), *_differ(frames)]
-
-
-def _less_sure(frames: dict[str, list[ReadingFrame]]) -> list[Lesson]:
-    name, words = next(iter(frames.items()))
-    lowest = [frame.confidence.min() for frame in words]
-    doubtful = int(np.argmin(lowest))
-    right = np.concatenate([frame.confidence[~frame.wrong] for frame in words])
-    wrong = np.concatenate([frame.confidence[frame.wrong] for frame in words])
-
-    def holds(word: int, model: str) -> bool:
-        return bool(wrong.mean() < right.mean())
-
-    if not len(wrong) or not len(right):
-        return []
-    move = {"word": doubtful + 1, "model": name}
-    return [Lesson(move, "Models are less sure of the letters that they read wrongly.", holds)]
-
-
-def _differ(frames: dict[str, list[ReadingFrame]]) -> list[Lesson]:
-    """Compare the first two models, if they differ anywhere."""
-    pairs = zip(*list(frames.values())[:2], strict=True) if len(frames) > 1 else ()
-    apart = [i for i, (one, other) in enumerate(pairs) if one.predicted != other.predicted]
-
-    def holds(word: int, model: str) -> bool:
-        one, other = (read[word - 1].predicted for read in list(frames.values())[:2])
-        return one != other
-
-    if not apart:
-        return []
-    fact = "Two models of the same words, both at their optimum, can read a word differently."
-    return [Lesson({"word": apart[0] + 1, "model": list(frames)[1]}, fact, holds)]
-
-
-def _text(labels: Sequence[Any]) -> str:
-    names = [str(label) for label in labels]
-    return ("" if all(len(name) == 1 for name in names) else " ").join(names)

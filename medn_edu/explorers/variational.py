@@ -4,23 +4,30 @@ The three words of `medn_edu.theory.axi`, now with a weight of its own for every
 one for each label and each column of marks, and nine for pairs of neighbouring labels.  A name like
 ``a|x`` means "label a where the marks look like x", a name like ``ax`` "an x after an a".
 
-`variational_trail` runs the package's own solvers on them (`medn_edu.theory.axi.axi_samples`),
-`medn_edu.solvers.variational_laplace` and `medn_edu.solvers.block_frank_wolfe`, and `Variational` is the
-figure: posterior means, posterior variances, and what the bound says next to the true cost.
+`variational_trail` runs the package's own solvers on them, `medn_edu.solvers.variational_laplace` and
+`medn_edu.solvers.block_frank_wolfe`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.controls import Choice, Time
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
-from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
+from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.style import (
+    BLUE,
+    INK,
+    MUTED,
+    ORANGE,
+    ORANGE_TEXT,
+    new_figure,
+    styled,
+)
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems import MarginLoss, Problem
 from medn_edu.results import run
@@ -28,16 +35,11 @@ from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import block_frank_wolfe, variational_laplace
 from medn_edu.theory.axi import LETTERS, axi_samples
 
-LAMS = (4, 9, 16, 36)
-"""Constants of the Laplace prior that the explorer offers."""
-
-N_PROGRAMS = 8
-"""Number of quadratic programs that are shown."""
-
-_C, _TOL = 1.0, 1e-4
+LAMS = (4, 9, 16, 36)  # constants of the Laplace prior
+N_PROGRAMS = 8  # quadratic programs that are shown
+_TOL = 1e-4
 _END = N_PROGRAMS + 0.6
-_MODEL, _GHOST, _BOUND = "#0072B2", "#B4BCC4", "#E69F00"
-_BOUND_TEXT = "#8A5A00"  # the bound's colour, dark enough to be read
+_GHOST = "#B4BCC4"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,7 @@ class VariationalTrail:
 @cache
 def variational_trail(lam: float) -> VariationalTrail:
     """Train on the three words, exactly and by Algorithm 1, with C = 1."""
-    problem = Problem(axi_samples(), MarginLoss(LinearSlack(_C)), LaplacePrior(float(lam)))
+    problem = Problem(axi_samples(), MarginLoss(LinearSlack(1.0)), LaplacePrior(float(lam)))
     exact = run(
         block_frank_wolfe(problem, rng=np.random.default_rng(0)), problem, tol=_TOL, max_iter=5000
     )
@@ -90,150 +92,166 @@ def variational_trail(lam: float) -> VariationalTrail:
     )
 
 
-class Variational:
-    """The figure: means and variances of all weights, and the costs of the iterations.
+def _draw_means(ax: Axes) -> Callable[[VariationalTrail, int], None]:
+    """Draw the posterior means of all weights with the exact ones behind."""
+    places = np.arange(18)
+    ax.axhline(0, color=MUTED, lw=0.8, zorder=0)
+    bars = {"color": _GHOST, "lw": 11, "capstyle": "butt", "zorder": 1}
+    exact = ax.vlines(places, 0, 0, label="exact solution", **bars)
+    (means,) = ax.plot(
+        places, np.zeros(18), "o", color=BLUE, ms=7, mec="white", label="Algorithm 1"
+    )
+    ax.set(xlim=(-0.7, 17.7), ylim=(-0.8, 0.8), yticks=(-0.5, 0, 0.5))
+    ax.set_xticks(places, [""] * 18)
+    ax.tick_params(axis="x", length=0, labelsize=9)
+    title = ax.text(17.6, 0.78, "", ha="right", va="top", color=MUTED)
+    ax.set_title("Posterior means")
 
-    `show` changes it in place.
-    """
+    def show(trail: VariationalTrail, number: int) -> None:
+        exact.set_segments([[(k, 0), (k, mean)] for k, mean in enumerate(trail.exact_means)])
+        means.set_data(places, trail.means[number - 1])
+        ax.set_xticklabels(trail.names)
+        title.set_text(f"λ = {trail.lam:g}, iteration {number}")
 
-    def __init__(self) -> None:
-        self.figure = new_figure(8.0, 4.8)
-        axes = self.figure.subplot_mosaic(
-            [["means", "costs"], ["variances", "excess"]], width_ratios=[2.1, 1]
-        )
-        with styled():
-            self._draw_means(axes["means"])
-            self._draw_variances(axes["variances"])
-            self._draw_costs(axes["costs"])
-            self._draw_excess(axes["excess"])
-            keys, names = axes["means"].get_legend_handles_labels()
-            self.figure.legend(keys, names, loc="outside lower center", ncols=2)
+    return show
 
-    def show(self, lam: float, number: int) -> None:
-        """Show an iteration."""
-        if not 1 <= number <= N_PROGRAMS:
-            raise ValueError(f"number is {number}; expected 1 to {N_PROGRAMS}.")
-        trail = variational_trail(lam)
-        self._show_weights(trail, number)
-        self._show_costs(trail, number)
 
-    # -- weights ----------------------------------------------------------------------------------
+def _draw_variances(ax: Axes) -> Callable[[VariationalTrail, int], None]:
+    """Draw the posterior variances likewise, and the levels 2/λ and 1/λ."""
+    places = np.arange(18)
+    exact = ax.vlines(places, 1e-3, 1e-3, color=_GHOST, lw=11, zorder=1)
+    (variances,) = ax.plot(places, np.ones(18), "o", color=BLUE, ms=7, mec="white")
+    levels = []
+    for factor, dashes in ((2, "--"), (1, ":")):
+        (line,) = ax.plot([-1, 18], [1, 1], dashes, color=INK, lw=1.1, zorder=2)
+        levels.append((factor, line, ax.text(17.9, 1, f"{factor}/λ", va="center", fontsize=9)))
+    ax.set(xlim=(-0.7, 17.7), yscale="log", ylim=(0.01, 3), xticks=[])
+    ax.minorticks_off()
+    ax.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
+    ax.set_title("Posterior variances")
 
-    def _draw_means(self, ax: Axes) -> None:
-        places = np.arange(18)
-        ax.axhline(0, color=MUTED, lw=0.8, zorder=0)
-        bars = {"color": _GHOST, "lw": 11, "capstyle": "butt", "zorder": 1}
-        self._ghost = ax.vlines(places, 0, 0, label="exact solution", **bars)
-        (self._means,) = ax.plot(
-            places, np.zeros(18), "o", color=_MODEL, ms=7, mec="white", label="Algorithm 1"
-        )
-        ax.set(xlim=(-0.7, 17.7), ylim=(-0.8, 0.8), yticks=(-0.5, 0, 0.5))
-        ax.set_xticks(places, [""] * 18)
-        ax.tick_params(axis="x", length=0, labelsize=9)
-        self._number = ax.text(17.6, 0.78, "", ha="right", va="top", color=MUTED)
-        ax.set_title("Posterior means")
-        self._mean_axis = ax
-
-    def _draw_variances(self, ax: Axes) -> None:
-        places = np.arange(18)
-        self._ghost_variances = ax.vlines(places, 1e-3, 1e-3, color=_GHOST, lw=11, zorder=1)
-        (self._variances,) = ax.plot(places, np.ones(18), "o", color=_MODEL, ms=7, mec="white")
-        self._level: dict[str, tuple[Any, Any]] = {}
-        for name, dashes in (("2/λ", "--"), ("1/λ", ":")):
-            (line,) = ax.plot([-1, 18], [1, 1], dashes, color=INK, lw=1.1, zorder=2)
-            text = ax.text(17.9, 1, name, va="center", fontsize=9)
-            self._level[name] = line, text
-        ax.set(xlim=(-0.7, 17.7), yscale="log", ylim=(0.01, 3), xticks=[])
-        ax.minorticks_off()
-        ax.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
-        ax.set_title("Posterior variances")
-
-    def _show_weights(self, trail: VariationalTrail, number: int) -> None:
-        places = np.arange(18)
-        self._ghost.set_segments(
-            [[(k, 0), (k, mean)] for k, mean in zip(places, trail.exact_means, strict=True)]
-        )
-        self._means.set_data(places, trail.means[number - 1])
-        self._mean_axis.set_xticklabels(trail.names)
-        self._number.set_text(f"λ = {trail.lam:g}, iteration {number}")
-        self._ghost_variances.set_segments(
-            [[(k, 1e-3), (k, v)] for k, v in zip(places, trail.exact_variances, strict=True)]
-        )
-        self._variances.set_data(places, trail.variances[number - 1])
-        for name, factor in (("2/λ", 2), ("1/λ", 1)):
-            line, text = self._level[name]
+    def show(trail: VariationalTrail, number: int) -> None:
+        exact.set_segments([[(k, 1e-3), (k, v)] for k, v in enumerate(trail.exact_variances)])
+        variances.set_data(places, trail.variances[number - 1])
+        for factor, line, text in levels:
             line.set_ydata([factor / trail.lam] * 2)
             text.set_y(factor / trail.lam)
 
-    # -- costs ------------------------------------------------------------------------------------
+    return show
 
-    def _draw_costs(self, ax: Axes) -> None:
-        (self._bounds,) = ax.plot([1], [1], "s--", color=_BOUND, ms=6, mec="white")
-        (self._costs,) = ax.plot([1], [1], "o-", color=INK, ms=6, mec="white")
-        self._bound_text = ax.text(_END - 0.1, 1, "", ha="right", va="bottom", color=_BOUND_TEXT)
-        self._cost_text = ax.text(_END - 0.1, 1, "", ha="right", va="top", color=INK)
-        ax.set(xlim=(0.5, _END), yscale="log", ylim=(1, 120), xticks=(1, 3, 5, 8))
-        ax.minorticks_off()
-        ax.set_yticks([1, 10, 100], ["1", "10", "100"])
-        ax.tick_params(labelbottom=False)
-        ax.set_title("The bound, the true cost")
 
-    def _draw_excess(self, ax: Axes) -> None:
-        (self._excess,) = ax.plot([1], [1], "o-", color=INK, ms=6, mec="white")
-        (self._now,) = ax.plot([1], [1], "o", mfc="none", mec=_MODEL, mew=2, ms=13)
-        self._excess_text = ax.text(_END - 0.1, 100, "", ha="right", va="top", color=INK)
-        ax.set(xlim=(0.5, _END), yscale="log", ylim=(0.05, 300), xticks=(1, 3, 5, 8))
-        ax.minorticks_off()
-        ax.set_yticks([0.1, 1, 10, 100], ["0.1 %", "1 %", "10 %", "100 %"])
-        ax.set(xlabel="iteration")
-        ax.set_title("True cost above the least")
+def _draw_costs(ax: Axes) -> Callable[[VariationalTrail, int], None]:
+    """Draw the bound and the true cost of the iterations so far."""
+    (bounds,) = ax.plot([1], [1], "s--", color=ORANGE, ms=6, mec="white")
+    (costs,) = ax.plot([1], [1], "o-", color=INK, ms=6, mec="white")
+    bound_text = ax.text(_END - 0.1, 1, "", ha="right", va="bottom", color=ORANGE_TEXT)
+    cost_text = ax.text(_END - 0.1, 1, "", ha="right", va="top", color=INK)
+    ax.set(xlim=(0.5, _END), yscale="log", ylim=(1, 120), xticks=(1, 3, 5, 8))
+    ax.minorticks_off()
+    ax.set_yticks([1, 10, 100], ["1", "10", "100"])
+    ax.tick_params(labelbottom=False)
+    ax.set_title("The bound, the true cost")
 
-    def _show_costs(self, trail: VariationalTrail, number: int) -> None:
+    def show(trail: VariationalTrail, number: int) -> None:
         numbers = np.arange(1, number + 1)
-        self._bounds.set_data(numbers, trail.bounds[:number])
-        self._costs.set_data(numbers, trail.costs[:number])
-        self._bound_text.set_text(f"bound {trail.bounds[number - 1]:.2f}")
-        self._bound_text.set_y(1.35 * trail.bounds[-1])
-        self._cost_text.set_text(f"true cost {trail.costs[number - 1]:.2f}")
-        self._cost_text.set_y(trail.costs[-1] / 1.35)
-        percent = 100 * trail.excess
-        self._excess.set_data(numbers, percent[:number])
-        self._now.set_data([number], [percent[number - 1]])
-        self._excess_text.set_text(f"now {percent[number - 1]:.2f} %")
+        bounds.set_data(numbers, trail.bounds[:number])
+        costs.set_data(numbers, trail.costs[:number])
+        bound_text.set_text(f"bound {trail.bounds[number - 1]:.2f}")
+        bound_text.set_y(1.35 * trail.bounds[-1])
+        cost_text.set_text(f"true cost {trail.costs[number - 1]:.2f}")
+        cost_text.set_y(trail.costs[-1] / 1.35)
+
+    return show
+
+
+def _draw_excess(ax: Axes) -> Callable[[VariationalTrail, int], None]:
+    """Draw how far the true cost is above the least one."""
+    (excess,) = ax.plot([1], [1], "o-", color=INK, ms=6, mec="white")
+    (now,) = ax.plot([1], [1], "o", mfc="none", mec=BLUE, mew=2, ms=13)
+    text = ax.text(_END - 0.1, 100, "", ha="right", va="top", color=INK)
+    ax.set(xlim=(0.5, _END), yscale="log", ylim=(0.05, 300), xticks=(1, 3, 5, 8))
+    ax.minorticks_off()
+    ax.set_yticks([0.1, 1, 10, 100], ["0.1 %", "1 %", "10 %", "100 %"])
+    ax.set(xlabel="iteration")
+    ax.set_title("True cost above the least")
+
+    def show(trail: VariationalTrail, number: int) -> None:
+        percent = 100 * trail.excess[:number]
+        excess.set_data(np.arange(1, number + 1), percent)
+        now.set_data([number], percent[-1:])
+        text.set_text(f"now {percent[-1]:.2f} %")
+
+    return show
+
+
+@lesson(
+    "After three quadratic programs the means are nearly the exact ones.",
+    {"number": 3, "lam": 16},
+)
+def _third(number: int, lam: int) -> bool:
+    excess = variational_trail(lam).excess
+    return bool(excess[number - 1] == excess.min() and excess[number - 1] < 0.01)
+
+
+@lesson("The bound falls on, and the true cost rises again.", {"number": N_PROGRAMS, "lam": 16})
+def _rises(number: int, lam: int) -> bool:
+    trail = variational_trail(lam)
+    falls, best = (np.diff(trail.bounds[:number]) < 0).all(), int(trail.excess.argmin())
+    return bool(falls and best < number - 1 and trail.excess[number - 1] > 5 * trail.excess[best])
+
+
+@lesson(
+    "The variance of a weight with η = 0 goes to 1/λ, not to 0; exactly it is 2/λ.",
+    {"number": N_PROGRAMS, "lam": 36},
+)
+def _stands(number: int, lam: int) -> bool:
+    trail = variational_trail(lam)
+    idle, scaled = int(np.abs(trail.exact_means).argmin()), trail.lam * trail.variances[number - 1]
+    down = 1 <= scaled.min() <= scaled[idle] < 1.05  # to 1/lam and no further
+    return bool(down and trail.exact_variances[idle] > 1.9 / lam)
 
 
 def variational() -> Explorer:
     """Return an explorer of Algorithm 1 on three words of three letters.
 
     On the left posterior means and variances of all 18 weights with the exact solution behind them; on
-    the right the bound and the true cost, and how far that is above the least one.  Drawn by
-    `medn_edu.explorers.variational` from runs of the package's solvers.
+    the right the bound and the true cost, and how far that is above the least one.
 
     Returns
     -------
     Explorer
         The explorer: its time is ``number``, that of the iteration; ``lam`` is the Laplace prior's
         constant.
-
-    Examples
-    --------
-    >>> explorer = variational()
-    >>> all(explorer.check(lesson) for lesson in explorer.lessons)
-    True
     """
     for each in LAMS:  # four runs of a few hundredths of a second, so that sliders answer at once
         variational_trail(each)
-    drawn = Variational()
+    figure = new_figure(8.0, 4.8)
+    axes = figure.subplot_mosaic(
+        [["means", "costs"], ["variances", "excess"]], width_ratios=[2.1, 1]
+    )
+    with styled():
+        panels = [
+            _draw_means(axes["means"]),
+            _draw_variances(axes["variances"]),
+            _draw_costs(axes["costs"]),
+            _draw_excess(axes["excess"]),
+        ]
+        keys, names = axes["means"].get_legend_handles_labels()
+        figure.legend(keys, names, loc="outside lower center", ncols=2)
+
+    def interval(variances: np.ndarray) -> str:
+        return f"{variances.min():.3f} to {variances.max():.3f}"
 
     def update(number: int, lam: int) -> str:
-        drawn.show(lam, number)
         trail, step = variational_trail(lam), number - 1
+        for show in panels:
+            show(trail, number)
         return (
             f"λ = {lam}, iteration {number}: bound {trail.bounds[step]:.2f}, true cost "
             f"{trail.costs[step]:.2f}, {100 * trail.excess[step]:.2f} % above the exact solution's "
             f"{trail.exact_cost:.2f}; largest mean {np.abs(trail.means[step]).max():.2f} (exact "
-            f"{np.abs(trail.exact_means).max():.2f}), variances {_interval(trail.variances[step])} "
-            f"(exact {_interval(trail.exact_variances)})."
+            f"{np.abs(trail.exact_means).max():.2f}), variances {interval(trail.variances[step])} "
+            f"(exact {interval(trail.exact_variances)})."
         )
 
     def alt(number: int, lam: int) -> str:
@@ -247,58 +265,11 @@ def variational() -> Explorer:
         )
 
     return Explorer(
-        drawn.figure,
+        figure,
         update,
         alt,
-        lessons=_lessons(),
+        lessons=[_third, _rises, _stands],
         name="variational",
         number=Time(1, N_PROGRAMS, 1, 2, label="iteration", per_second=1),
         lam=Choice(LAMS, 16, label="λ"),
     )
-
-
-def _interval(variances: np.ndarray) -> str:
-    return f"{variances.min():.3f} to {variances.max():.3f}"
-
-
-def _lessons() -> list[Lesson]:
-    def rises(number: int, lam: int) -> bool:
-        trail = variational_trail(lam)
-        falls = bool((np.diff(trail.bounds[:number]) < 0).all())
-        best = int(trail.excess.argmin())
-        return bool(
-            falls and best < number - 1 and trail.excess[number - 1] > 5 * trail.excess[best]
-        )
-
-    def third(number: int, lam: int) -> bool:
-        excess = variational_trail(lam).excess
-        return bool(excess[number - 1] == excess.min() and excess[number - 1] < 0.01)
-
-    def stands(number: int, lam: int) -> bool:
-        trail = variational_trail(lam)
-        idle = int(np.abs(trail.exact_means).argmin())
-        return _near(trail, idle, number - 1) and trail.exact_variances[idle] > 1.9 / lam
-
-    return [
-        Lesson(
-            {"number": 3, "lam": 16},
-            "After three quadratic programs the means are nearly the exact ones.",
-            third,
-        ),
-        Lesson(
-            {"number": N_PROGRAMS, "lam": 16},
-            "The bound falls on, and the true cost rises again.",
-            rises,
-        ),
-        Lesson(
-            {"number": N_PROGRAMS, "lam": 36},
-            "The variance of a weight with η = 0 goes to 1/λ, not to 0; exactly it is 2/λ.",
-            stands,
-        ),
-    ]
-
-
-def _near(trail: VariationalTrail, k: int, step: int) -> bool:
-    """Whether variances have come down to 1/lam and no further."""
-    scaled = trail.lam * trail.variances[step]
-    return bool(1 <= scaled.min() <= scaled[k] < 1.05)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
+from medn_edu.datasets import load_handwriting
+from medn_edu.estimators import M3N
 from medn_edu.explorers.kit.controls import Control
-from medn_edu.explorers.kit.examples import growing_models
 from medn_edu.explorers.kit.explorer import Explorer, Lesson
 from medn_edu.explorers.kit.style import INK, SIGNED, new_figure, styled
 
@@ -22,32 +24,10 @@ _HEADING = 0.34  # room above each image for its label, as a share of its height
 def weight_mosaic(
     coef: np.ndarray, shape: tuple[int, int], n_columns: int | None = None
 ) -> np.ndarray:
-    """Lay the weights of all labels out as images in one array: the frame data of a mosaic.
+    """Lay the weights of all labels, shape (n_labels, n_features), out as images in one array.
 
-    Parameters
-    ----------
-    coef : ndarray of shape (n_labels, n_features)
-        Weights, of which the first ``height * width`` of each label belong to pixels, row by row.
-    shape : (height, width)
-        Shape of an image.
-    n_columns : int, optional
-        Images per row of the mosaic; by default about as wide as 13 letters.
-
-    Returns
-    -------
-    ndarray
-        The mosaic, NaN between the images.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer features than pixels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> weight_mosaic(np.ones((3, 4)), (2, 2), n_columns=2).shape
-    (8, 8)
+    The first weights of each label belong to pixels, row by row; between the images the array is
+    NaN.  By default it is about as wide as 13 letters.
     """
     height, width = shape
     coef = np.asarray(coef, dtype=np.float64)
@@ -116,7 +96,7 @@ def draw_weight_images(
     height, width = _tile(shape)
     n_columns = mosaic.shape[1] // width
     with styled():
-        image = _signed_image(ax, mosaic, limit)
+        image = _show_signed(ax, mosaic, limit, colorbar)
         for c, label in enumerate(classes):
             row, column = divmod(c, n_columns)
             ax.text(
@@ -124,8 +104,6 @@ def draw_weight_images(
                 ha="center", va="bottom", fontsize=10, color=INK,
             )  # fmt: skip
         ax.set_axis_off()
-        if colorbar:
-            _signed_colorbar(ax, image, "weight")
     return image
 
 
@@ -177,7 +155,8 @@ def draw_transitions(
             "the pairs of labels of one edge type."
         )
     with styled():
-        image = _signed_image(ax, np.where(np.isfinite(table), table, np.nan), limit)
+        finite = np.where(np.isfinite(table), table, np.nan)
+        image = _show_signed(ax, finite, limit, colorbar)
         ticks = range(len(classes))
         ax.set_xticks(ticks, [str(label) for label in classes])
         ax.set_yticks(ticks, [str(label) for label in classes])
@@ -186,23 +165,38 @@ def draw_transitions(
             spine.set_visible(False)
         ax.set_xlabel("child's label (the next one)")
         ax.set_ylabel("parent's label (the one before)")
-        if colorbar:
-            _signed_colorbar(ax, image, "weight")
     return image
 
 
-def _signed_image(ax: Axes, values: np.ndarray, limit: float | None) -> AxesImage:
+def _show_signed(ax: Axes, values: np.ndarray, limit: float | None, colorbar: bool) -> AxesImage:
     finite = np.abs(values[np.isfinite(values)])
     limit = limit or float(finite.max(initial=0.0)) or 1.0
-    return ax.imshow(values, cmap=SIGNED, vmin=-limit, vmax=limit)
+    image = ax.imshow(values, cmap=SIGNED, vmin=-limit, vmax=limit)
+    if colorbar:
+        figure = ax.get_figure(root=False)
+        assert figure is not None
+        bar = figure.colorbar(image, ax=ax, shrink=0.8, aspect=22, pad=0.02)
+        bar.set_label("weight")
+        bar.outline.set_visible(False)
+    return image
 
 
-def _signed_colorbar(ax: Axes, image: AxesImage, label: str) -> None:
-    figure = ax.get_figure(root=False)
-    assert figure is not None
-    bar = figure.colorbar(image, ax=ax, shrink=0.8, aspect=22, pad=0.02)
-    bar.set_label(label)
-    bar.outline.set_visible(False)
+@cache
+def _growing_models() -> tuple[dict[int, Any], tuple[int, int]]:
+    """Return M3Ns of more and more words, and the shape of a letter's image."""
+    words = load_handwriting()
+    sizes = (5, 10, 25, 50, 100, 200, 400)
+    fits = {n: M3N(C=0.1, verbose=0).fit(*words.take(words.train[:n])) for n in sizes}
+    return fits, words.shape
+
+
+def _n_known(coef: np.ndarray) -> int:
+    return int(np.sum(np.any(coef != 0, axis=1)))
+
+
+def _likeness(coef: np.ndarray, last: np.ndarray) -> float:
+    """Return the cosine between two tables of weights."""
+    return float(np.sum(coef * last) / (np.linalg.norm(coef) * np.linalg.norm(last)))
 
 
 def weight_images(
@@ -210,7 +204,7 @@ def weight_images(
 ) -> Explorer:
     """Return an explorer of the weights of models that have seen more and more words.
 
-    Each picture is scaled by its own largest weight.  Drawn by `medn_edu.explorers.weight_images`.
+    Each picture is scaled by its own largest weight.
 
     Parameters
     ----------
@@ -231,12 +225,16 @@ def weight_images(
         If there are fewer than two models.
     """
     if models is None:
-        models, shape = growing_models()
+        models, shape = _growing_models()
     if len(models) < 2:
         raise ValueError("weight_images needs two models or more.")
     sizes = sorted(models)
     classes = list(models[sizes[-1]].classes_)
-    coefs = {n: _aligned(models[n], classes)[:, : shape[0] * shape[1]] for n in sizes}
+    n_pixels, coefs = shape[0] * shape[1], {}
+    for n in sizes:  # zeros for labels that a model does not know
+        rows = dict(zip(list(models[n].classes_), models[n].coef_, strict=True))
+        blank = np.zeros(models[n].coef_.shape[1])
+        coefs[n] = np.array([rows.get(label, blank) for label in classes])[:, :n_pixels]
     n_rows = math.ceil(len(classes) / 13)  # images of a row, as `weight_mosaic` has it
     figure = new_figure(8, 0.7 + 0.55 * n_rows * shape[0] / shape[1])
     ax = figure.add_subplot()
@@ -262,37 +260,19 @@ def weight_images(
     def some_are_blank(words: int) -> bool:
         return _n_known(coefs[words]) < len(classes)
 
-    def none_is_blank(words: int) -> bool:
-        return not some_are_blank(words)
-
     def they_settle(words: int) -> bool:
         alike = [_likeness(coefs[n], coefs[sizes[-1]]) for n in sizes]
         return bool(np.all(np.diff(alike) > 0))
 
+    at_first = {"words": sizes[0]}
     if some_are_blank(sizes[0]):
         fact = "A label that no training word has remains blank: nothing is known of it."
-        first = Lesson({"words": sizes[0]}, fact, some_are_blank)
+        first = Lesson(at_first, fact, some_are_blank)
     else:
         fact = "Every label is among the first words, so that each has an image from the start."
-        first = Lesson({"words": sizes[0]}, fact, none_is_blank)
+        first = Lesson(at_first, fact, lambda words: not some_are_blank(words))
     fact = "The more words, the more alike to the last."
     lessons = [first, Lesson({"words": sizes[-2]}, fact, they_settle)]
     texts = tuple(f"{n:,}" for n in sizes)
     time = Control("time", tuple(sizes), texts, len(sizes) - 1, "training words", per_second=2)
     return Explorer(figure, update, alt, lessons=lessons, name="weights", words=time)
-
-
-def _aligned(model: Any, classes: list[Any]) -> np.ndarray:
-    """Return one row of weights for each class, zeros for those the model does not know."""
-    rows = dict(zip(list(model.classes_), model.coef_, strict=True))
-    blank = np.zeros(model.coef_.shape[1])
-    return np.array([rows.get(label, blank) for label in classes])
-
-
-def _n_known(coef: np.ndarray) -> int:
-    return int(np.sum(np.any(coef != 0, axis=1)))
-
-
-def _likeness(coef: np.ndarray, last: np.ndarray) -> float:
-    """Return the cosine between two tables of weights."""
-    return float(np.sum(coef * last) / (np.linalg.norm(coef) * np.linalg.norm(last)))

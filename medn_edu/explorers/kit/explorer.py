@@ -85,6 +85,11 @@ class Lesson:
     holds: Callable[..., bool]
 
 
+def lesson(fact: str, move: Mapping[str, Any]) -> Callable[[Callable[..., bool]], Lesson]:
+    """Make a `Lesson` of the function below: fact, move and check stand together."""
+    return lambda holds: Lesson(move, fact, holds)
+
+
 class _View(anywidget.AnyWidget):
     """The browser's side: the controls as they are declared, and the newest frame."""
 

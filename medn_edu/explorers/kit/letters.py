@@ -7,7 +7,7 @@ on top.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,6 +142,12 @@ def words_height(
     names = 0.085 * max((len(name) for name in [*models, "truth"]), default=0)
     letter = (width - names - 0.3) / (letters_per_line * (1 + _GAP) + _NAME)
     return letter * (n_lines * _pitch(images, tall, len(models)) - _LINE_GAP + 0.1) + 0.2
+
+
+def written(labels: Iterable[Any]) -> str:
+    """Return labels as one word, or with spaces between them where they are longer than letters."""
+    names = [str(label) for label in labels]
+    return ("" if all(len(name) == 1 for name in names) else " ").join(names)
 
 
 def _models(predicted: Any) -> dict[str, Sequence[Sequence[Any]]]:
