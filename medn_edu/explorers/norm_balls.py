@@ -21,7 +21,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.controls import Slider, Time
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.explorer import Explorer, lesson
 from medn_edu.explorers.kit.style import BLUE, INK, MUTED, new_figure, styled
 from medn_edu.explorers.shrinkage import draw_cross
 from medn_edu.priors import LaplacePrior
@@ -216,7 +216,41 @@ def _smaller_weight(ax: Axes) -> Show:
     return show
 
 
-# -- the explorer --------------------------------------------------------------------------------
+# -- sentence, lessons, controls ------------------------------------------------------------------
+
+
+def _text(point: np.ndarray, digits: int) -> str:
+    return f"({point[0]:.{digits}f}, {point[1]:.{digits}f})"
+
+
+@lesson(
+    "However large λ is, the smaller weight is not zero on the KL ball; on the L1 ball it is.",
+    {"log_lam": 6.0, "angle": 65},
+)
+def _never_sticks(log_lam: float, angle: float) -> bool:
+    touched = touching_frame(log_lam, angle).touched
+    return bool((touched["L1"] == 0).any() and 0 < touched["KL"].min() < 0.002)
+
+
+@lesson(
+    "With a small λ the KL ball is the L2 ball, and no weight is small.",
+    {"log_lam": -1.0, "angle": 65},
+)
+def _round_like_l2(log_lam: float, angle: float) -> bool:
+    touched = touching_frame(log_lam, angle).touched
+    apart = np.abs(touched["KL"] - touched["L2"])
+    return bool(apart.max() < 0.01 and touched["KL"].min() > 0.3)
+
+
+@lesson(
+    "With a large λ the point on the KL ball runs from corner to corner while the line turns "
+    "from 37 to 53 degrees.",
+    {"log_lam": 4.0, "angle": 53},
+)
+def _passes_fast(log_lam: float, angle: float) -> bool:
+    here, there = (touching_frame(log_lam, a).touched for a in (angle, 90 - angle))
+    moved = {name: np.abs(here[name] - there[name]) for name in ("KL", "L2")}
+    return bool(moved["KL"].min() > 0.9 and moved["L2"].max() < 0.25)
 
 
 def norm_balls() -> Explorer:
@@ -231,12 +265,6 @@ def norm_balls() -> Explorer:
     Explorer
         The explorer: its time is ``log_lam``, the decimal logarithm of lambda; ``angle`` is the
         direction across the lines, in degrees.
-
-    Examples
-    --------
-    >>> explorer = norm_balls()
-    >>> all(explorer.check(lesson) for lesson in explorer.lessons)
-    True
     """
     figure = new_figure(8.0, 4.8)
     axes = figure.subplot_mosaic(
@@ -274,49 +302,8 @@ def norm_balls() -> Explorer:
         figure,
         update,
         alt,
-        lessons=_LESSONS,
+        lessons=[_never_sticks, _round_like_l2, _passes_fast],
         name="norm-balls",
         log_lam=Time(-1.0, 6.0, 0.25, 2.0, label="log₁₀ λ", per_second=8),
         angle=Slider(5, 85, 1, 65, label="direction in degrees"),
     )
-
-
-def _text(point: np.ndarray, digits: int) -> str:
-    return f"({point[0]:.{digits}f}, {point[1]:.{digits}f})"
-
-
-def _never_sticks(log_lam: float, angle: float) -> bool:
-    touched = touching_frame(log_lam, angle).touched
-    return bool((touched["L1"] == 0).any() and 0 < touched["KL"].min() < 0.002)
-
-
-def _round_like_l2(log_lam: float, angle: float) -> bool:
-    touched = touching_frame(log_lam, angle).touched
-    apart = np.abs(touched["KL"] - touched["L2"])
-    return bool(apart.max() < 0.01 and touched["KL"].min() > 0.3)
-
-
-def _passes_fast(log_lam: float, angle: float) -> bool:
-    here, there = (touching_frame(log_lam, a).touched for a in (angle, 90 - angle))
-    moved = {name: np.abs(here[name] - there[name]) for name in ("KL", "L2")}
-    return bool(moved["KL"].min() > 0.9 and moved["L2"].max() < 0.25)
-
-
-_LESSONS = [
-    Lesson(
-        {"log_lam": 6.0, "angle": 65},
-        "However large λ is, the smaller weight is not zero on the KL ball; on the L1 ball it is.",
-        _never_sticks,
-    ),
-    Lesson(
-        {"log_lam": -1.0, "angle": 65},
-        "With a small λ the KL ball is the L2 ball, and no weight is small.",
-        _round_like_l2,
-    ),
-    Lesson(
-        {"log_lam": 4.0, "angle": 53},
-        "With a large λ the point on the KL ball runs from corner to corner while the line turns "
-        "from 37 to 53 degrees.",
-        _passes_fast,
-    ),
-]

@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from medn_edu.explorers.kit.controls import Choice, Control, Slider
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.explorer import Explorer, lesson
 from medn_edu.explorers.kit.style import (
     BLUE,
     ERROR,
@@ -233,7 +233,69 @@ def _three_digits(n: int) -> str:
     return f"{float(f'{n:.2e}'):,.0f}"
 
 
-# -- the explorer --------------------------------------------------------------------------------
+# -- sentence, lessons, controls ------------------------------------------------------------------
+
+
+def _numbers(values: tuple[float, ...], start: float, label: str) -> Control:
+    return Control("slider", values, tuple(f"{v:g}" for v in values), values.index(start), label)
+
+
+def _frame(
+    n: int, divergence: float, ratio: float, letters: int, loss: float, m: str
+) -> TermsFrame:
+    """Return what the controls ask for."""
+    return terms_frame(n, Setting(divergence, ratio, letters, loss, m))
+
+
+def _first(values: dict[str, Any], **changed: Any) -> int:
+    """Return where the bound begins to speak, with some values changed."""
+    return _frame(**{**values, **changed}).speaks_from
+
+
+def _saved_by_the_best_m(values: dict[str, Any]) -> float:
+    """Return the share of the samples that the best m saves."""
+    return 1 - _first(values, m=BEST) / _first(values, m=PAPERS)
+
+
+_START = {"n": 1_000_000, "divergence": 10.0, "ratio": 0.1, "letters": 3, "loss": 0.05}
+_DIGITS = {"n": 200_000_000, "divergence": 100.0, "ratio": 0.01, "letters": 1, "loss": 0.1}
+
+
+@lesson(
+    "Nearly all that stands inside the root is m KL: the price of imitating an average by m draws.",
+    {**_START, "m": PAPERS},
+)
+def _draws_cost(**values: Any) -> bool:
+    frame = _frame(**values)
+    return frame.inside[0] > 0.99 * sum(frame.inside)
+
+
+@lesson("Half the margin asks for four times the samples.", {**_START, "m": PAPERS})
+def _square(**values: Any) -> bool:
+    return 3.7 < _first(values, ratio=values["ratio"] / 2) / _first(values) < 4.3
+
+
+@lesson(
+    "Words of twice the length, with the square of the labellings, ask for less than twice "
+    "the samples.",
+    {**_START, "m": PAPERS},
+)
+def _logarithm(**values: Any) -> bool:
+    return 1.4 < _first(values, letters=2 * values["letters"]) / _first(values) < 1.9
+
+
+@lesson("The best m in place of the paper's saves 6 % of the samples.", {**_START, "m": BEST})
+def _saves_little(**values: Any) -> bool:
+    return 0.05 < _saved_by_the_best_m(values) < 0.07
+
+
+@lesson(
+    "With a small margin and a large divergence the best m saves a third of the samples, and "
+    "over a hundred million are left.",
+    {**_DIGITS, "m": BEST},
+)
+def _saves_a_third(**values: Any) -> bool:
+    return 1 / 3 < _saved_by_the_best_m(values) < 0.4 and _first(values, m=BEST) > 100_000_000
 
 
 def pac_bayes_terms() -> Explorer:
@@ -249,12 +311,6 @@ def pac_bayes_terms() -> Explorer:
         ``ratio`` the margin threshold over the bound on scores, ``letters`` the length of a word
         in an alphabet of 26, ``loss`` the share of margins at or below the threshold, and ``m``
         how it is chosen.
-
-    Examples
-    --------
-    >>> explorer = pac_bayes_terms()
-    >>> all(explorer.check(lesson) for lesson in explorer.lessons)
-    True
     """
     figure = new_figure(9.0, 4.4)
     left, right = figure.subplots(1, 2, width_ratios=[1.45, 1])
@@ -290,7 +346,7 @@ def pac_bayes_terms() -> Explorer:
         figure,
         update,
         alt,
-        lessons=_LESSONS,
+        lessons=[_draws_cost, _square, _logarithm, _saves_little, _saves_a_third],
         name="pac-bayes-terms",
         n=Control("time", SIZES, sizes, SIZES.index(1_000_000), "samples N", 6.0),
         divergence=_numbers(_DIVERGENCES, 10.0, "divergence KL(p ‖ p₀)"),
@@ -299,79 +355,3 @@ def pac_bayes_terms() -> Explorer:
         loss=Slider(0.0, 0.5, 0.05, 0.05, label="share of margins ≤ γ"),
         m=Choice([PAPERS, BEST], PAPERS, label="m"),
     )
-
-
-def _numbers(values: tuple[float, ...], start: float, label: str) -> Control:
-    return Control("slider", values, tuple(f"{v:g}" for v in values), values.index(start), label)
-
-
-def _frame(
-    n: int, divergence: float, ratio: float, letters: int, loss: float, m: str
-) -> TermsFrame:
-    """Return what the controls ask for."""
-    return terms_frame(n, Setting(divergence, ratio, letters, loss, m))
-
-
-def _first(values: dict[str, Any], **changed: Any) -> int:
-    """Return where the bound begins to speak, with some values changed."""
-    return _frame(**{**values, **changed}).speaks_from
-
-
-def _saved_by_the_best_m(values: dict[str, Any]) -> float:
-    """Return the share of the samples that the best m saves."""
-    return 1 - _first(values, m=BEST) / _first(values, m=PAPERS)
-
-
-def _draws_cost(**values: Any) -> bool:
-    frame = _frame(**values)
-    return frame.inside[0] > 0.99 * sum(frame.inside)
-
-
-def _square(**values: Any) -> bool:
-    return 3.7 < _first(values, ratio=values["ratio"] / 2) / _first(values) < 4.3
-
-
-def _logarithm(**values: Any) -> bool:
-    return 1.4 < _first(values, letters=2 * values["letters"]) / _first(values) < 1.9
-
-
-def _saves_little(**values: Any) -> bool:
-    return 0.05 < _saved_by_the_best_m(values) < 0.07
-
-
-def _saves_a_third(**values: Any) -> bool:
-    return 1 / 3 < _saved_by_the_best_m(values) < 0.4 and _first(values, m=BEST) > 100_000_000
-
-
-_START = {"n": 1_000_000, "divergence": 10.0, "ratio": 0.1, "letters": 3, "loss": 0.05}
-_DIGITS = {"n": 200_000_000, "divergence": 100.0, "ratio": 0.01, "letters": 1, "loss": 0.1}
-_LESSONS = [
-    Lesson(
-        {**_START, "m": PAPERS},
-        "Nearly all that stands inside the root is m KL: the price of imitating an average by m "
-        "draws.",
-        _draws_cost,
-    ),
-    Lesson(
-        {**_START, "m": PAPERS},
-        "Half the margin asks for four times the samples.",
-        _square,
-    ),
-    Lesson(
-        {**_START, "m": PAPERS},
-        "Words of twice the length, with the square of the labellings, ask for less than twice "
-        "the samples.",
-        _logarithm,
-    ),
-    Lesson(
-        {**_START, "m": BEST},
-        "The best m in place of the paper's saves 6 % of the samples.",
-        _saves_little,
-    ),
-    Lesson(
-        {**_DIGITS, "m": BEST},
-        "With a small margin and a large divergence the best m saves a third of the samples, and "
-        "over a hundred million are left.",
-        _saves_a_third,
-    ),
-]

@@ -21,7 +21,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.controls import Slider, Time
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.explorer import Explorer, lesson
 from medn_edu.explorers.kit.style import BLUE, INK, MUTED, ORANGE, PALE_GREY, new_figure, styled
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
@@ -144,7 +144,51 @@ def _magnitudes(ax: Axes) -> tuple[Show, list[Any]]:
     return show, [taken[0]]
 
 
-# -- the explorer --------------------------------------------------------------------------------
+# -- sentence, lessons, controls ------------------------------------------------------------------
+
+
+def _text(point: np.ndarray) -> str:
+    return f"({point[0] + 0.0:.2f}, {point[1] + 0.0:.2f})"
+
+
+def _on_l1(frame: ProjectionFrame) -> str:
+    if frame.inside:
+        return f"{_text(frame.on_l1)}, where it is, for the ball contains it (θ = 0)"
+    zeros = " and ".join(("w₁", "w₂")[k] for k in frame.zeros)
+    becomes = f"{zeros} becomes exactly 0" if zeros else "no coordinate becomes 0"
+    return f"{_text(frame.on_l1)} with threshold θ = {frame.theta:.2f}, {becomes}"
+
+
+def _on_l2(frame: ProjectionFrame) -> str:
+    length = np.linalg.norm(frame.point)
+    moved = "where it is" if length <= 1 else f"both coordinates divided by {length:.2f}"
+    return f"L2 projection {_text(frame.on_l2)}, {moved}"
+
+
+@lesson(
+    "Near an axis the L1 projection is a corner: the small weight becomes exactly 0, and "
+    "the L2 projection keeps it.",
+    {"angle": 15, "distance": 1.8},
+)
+def _to_a_corner(angle: float, distance: float) -> bool:
+    frame = projection_frame(angle, distance)
+    return bool(frame.zeros == (1,) and frame.point[1] > 0.3 and (frame.on_l2 != 0).all())
+
+
+@lesson(
+    "Between the dashed lines both weights lose the same amount θ and none becomes 0.",
+    {"angle": 60, "distance": 1.2},
+)
+def _to_an_edge(angle: float, distance: float) -> bool:
+    frame = projection_frame(angle, distance)
+    lost = np.abs(frame.point) - np.abs(frame.on_l1)
+    return bool(not frame.zeros and frame.theta > 0 and np.allclose(lost, frame.theta))
+
+
+@lesson("Between the balls only the L1 projection moves the point.", {"angle": 45, "distance": 0.9})
+def _not_enough(angle: float, distance: float) -> bool:
+    frame = projection_frame(angle, distance)
+    return bool(frame.theta > 0 and (frame.on_l2 == frame.point).all())
 
 
 def projections() -> Explorer:
@@ -158,12 +202,6 @@ def projections() -> Explorer:
     Explorer
         The explorer: its time is ``angle``, in degrees, once around; ``distance`` is the point's from
         the origin.
-
-    Examples
-    --------
-    >>> explorer = projections()
-    >>> all(explorer.check(lesson) for lesson in explorer.lessons)
-    True
     """
     figure = new_figure(7.6, 4.4)
     left, right = figure.subplots(1, 2, width_ratios=[1.45, 1])
@@ -193,62 +231,8 @@ def projections() -> Explorer:
         figure,
         update,
         alt,
-        lessons=_LESSONS,
+        lessons=[_to_a_corner, _to_an_edge, _not_enough],
         name="projections",
         angle=Time(0, 360, 5, 15, label="direction in degrees", per_second=8),
         distance=Slider(0.1, 2.0, 0.1, 1.8, label="distance from the origin"),
     )
-
-
-def _text(point: np.ndarray) -> str:
-    return f"({point[0] + 0.0:.2f}, {point[1] + 0.0:.2f})"
-
-
-def _on_l1(frame: ProjectionFrame) -> str:
-    if frame.inside:
-        return f"{_text(frame.on_l1)}, where it is, for the ball contains it (θ = 0)"
-    zeros = " and ".join(("w₁", "w₂")[k] for k in frame.zeros)
-    becomes = f"{zeros} becomes exactly 0" if zeros else "no coordinate becomes 0"
-    return f"{_text(frame.on_l1)} with threshold θ = {frame.theta:.2f}, {becomes}"
-
-
-def _on_l2(frame: ProjectionFrame) -> str:
-    length = np.linalg.norm(frame.point)
-    moved = "where it is" if length <= 1 else f"both coordinates divided by {length:.2f}"
-    return f"L2 projection {_text(frame.on_l2)}, {moved}"
-
-
-def _to_a_corner(angle: float, distance: float) -> bool:
-    frame = projection_frame(angle, distance)
-    return bool(frame.zeros == (1,) and frame.point[1] > 0.3 and (frame.on_l2 != 0).all())
-
-
-def _to_an_edge(angle: float, distance: float) -> bool:
-    frame = projection_frame(angle, distance)
-    lost = np.abs(frame.point) - np.abs(frame.on_l1)
-    return bool(not frame.zeros and frame.theta > 0 and np.allclose(lost, frame.theta))
-
-
-def _not_enough(angle: float, distance: float) -> bool:
-    frame = projection_frame(angle, distance)
-    return bool(frame.theta > 0 and (frame.on_l2 == frame.point).all())
-
-
-_LESSONS = [
-    Lesson(
-        {"angle": 15, "distance": 1.8},
-        "Near an axis the L1 projection is a corner: the small weight becomes exactly 0, and "
-        "the L2 projection keeps it.",
-        _to_a_corner,
-    ),
-    Lesson(
-        {"angle": 60, "distance": 1.2},
-        "Between the dashed lines both weights lose the same amount θ and none becomes 0.",
-        _to_an_edge,
-    ),
-    Lesson(
-        {"angle": 45, "distance": 0.9},
-        "Between the balls only the L1 projection moves the point.",
-        _not_enough,
-    ),
-]

@@ -22,7 +22,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.controls import Check, Choice, Slider, Time
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.explorer import Explorer, lesson
 from medn_edu.explorers.kit.style import (
     BLUE,
     GREEN,
@@ -447,7 +447,71 @@ def _all_curves(ax: Axes, below: Axes) -> Show:
     return show
 
 
-# -- the explorer --------------------------------------------------------------------------------
+# -- sentence, lessons, controls ------------------------------------------------------------------
+
+
+def _sentence(frame: TiltingFrame, lam: int, matched: bool) -> str:
+    constant = f", λ = {lam}" if frame.name in ("Laplace", "normal-gamma") else ""
+    if matched:
+        constant = f" of variance 2/λ = {2 / lam:.2f}"
+    setting = f"{frame.name} prior{constant}, η = {frame.eta:.1f}"
+    prior, zero = frame.prior, np.zeros(1)
+    if not frame.exists:
+        low, high = prior.domain
+        domain = f"{low:.2f} < η < {high:.2f}" if np.isfinite(low) else f"η < {high:.2f}"
+        return f"{setting}: no posterior, for η is outside the domain {domain}."
+    deviation = np.sqrt(prior.variance(np.array([frame.eta]))[0])
+    gaussian_mean = (prior.mean(zero) + frame.eta * prior.variance(zero))[0]
+    mode = "" if frame.mode is None else f", mode {frame.mode + 0.0:.2f}"
+    return (
+        f"{setting}: posterior mean {frame.mean:.2f}, standard deviation {deviation:.2f}{mode}; a "
+        f"Gaussian of the prior's variance has the mean {gaussian_mean:.2f}."
+    )
+
+
+@lesson(
+    "Near η = √λ the Laplace posterior's mean leaves every bound, and its mode is still 0.",
+    {"prior": "Laplace", "eta": 1.9, "lam": 4, "matched": False},
+)
+def _runs_away(**values: Any) -> bool:
+    frame, beyond = tilting_frame(**values), tilting_frame(**{**values, "eta": 2.0})
+    return frame.mode == 0.0 and frame.mean > 9 and not beyond.exists
+
+
+@lesson(
+    "At equal prior variance Laplace nowhere shrinks more than the Gaussian: it lets large "
+    "weights go.",
+    {"prior": "Laplace", "eta": 1.0, "lam": 4, "matched": True},
+)
+def _lets_go(prior: str, eta: float, lam: int, matched: bool) -> bool:
+    curves, slope = tilting_frame(prior, eta, lam, matched).curves, 2 / lam
+    mine, gaussian = curves[prior], curves["Gaussian"]
+    return bool(
+        matched
+        and np.allclose(gaussian.mean, slope * gaussian.eta)
+        and np.all(np.abs(mine.mean) >= slope * np.abs(mine.eta) * (1 - 1e-12))
+    )
+
+
+@lesson(
+    "λ moves the wall: at λ = 9 it stands at 3, not at 2, and the slope at 0 is 2/9, not 1/2.",
+    {"prior": "Laplace", "eta": 2.5, "lam": 9, "matched": False},
+)
+def _wall_moves(**values: Any) -> bool:
+    before, now = tilting_frame(**{**values, "lam": 4}), tilting_frame(**values)
+    ends = [each.prior.domain[1] for each in (before, now)]
+    slopes = [float(each.prior.variance(np.zeros(1))[0]) for each in (before, now)]
+    moved = np.allclose(ends, [2, 3]) and np.allclose(slopes, [1 / 2, 2 / 9])
+    return now.exists and not before.exists and moved
+
+
+@lesson(
+    "Spike and slab shrinks small weights to a tenth and leaves large ones nearly alone.",
+    {"prior": "spike and slab", "eta": 3.0, "lam": 4, "matched": False},
+)
+def _selects(**values: Any) -> bool:
+    near, far = tilting_frame(**{**values, "eta": 0.1}), tilting_frame(**values)
+    return near.mean / near.eta < 0.11 and far.mean / far.eta > 0.9
 
 
 def shrinkage() -> Explorer:
@@ -461,12 +525,6 @@ def shrinkage() -> Explorer:
     Explorer
         The explorer: its time is ``eta``, from -3 to 3; ``prior`` is a name of the gallery, ``lam``
         the Laplace prior's constant, and ``matched`` stretches all priors to its variance.
-
-    Examples
-    --------
-    >>> explorer = shrinkage()
-    >>> all(explorer.check(lesson) for lesson in explorer.lessons)
-    True
     """
     figure = new_figure(9.0, 4.3)
     axes = figure.subplot_mosaic(
@@ -498,82 +556,10 @@ def shrinkage() -> Explorer:
         figure,
         update,
         alt,
-        lessons=_LESSONS,
+        lessons=[_runs_away, _lets_go, _wall_moves, _selects],
         name="shrinkage",
         prior=Choice(list(STYLES), "Laplace"),
         eta=Time(-3.0, 3.0, 0.1, 1.5, label="η, natural parameter", per_second=8),
         lam=Slider(1, 9, 1, 4, label="λ"),
         matched=Check(False, label="match prior variances (to 2/λ)"),
     )
-
-
-def _sentence(frame: TiltingFrame, lam: int, matched: bool) -> str:
-    constant = f", λ = {lam}" if frame.name in ("Laplace", "normal-gamma") else ""
-    if matched:
-        constant = f" of variance 2/λ = {2 / lam:.2f}"
-    setting = f"{frame.name} prior{constant}, η = {frame.eta:.1f}"
-    prior, zero = frame.prior, np.zeros(1)
-    if not frame.exists:
-        low, high = prior.domain
-        domain = f"{low:.2f} < η < {high:.2f}" if np.isfinite(low) else f"η < {high:.2f}"
-        return f"{setting}: no posterior, for η is outside the domain {domain}."
-    deviation = np.sqrt(prior.variance(np.array([frame.eta]))[0])
-    gaussian_mean = (prior.mean(zero) + frame.eta * prior.variance(zero))[0]
-    mode = "" if frame.mode is None else f", mode {frame.mode + 0.0:.2f}"
-    return (
-        f"{setting}: posterior mean {frame.mean:.2f}, standard deviation {deviation:.2f}{mode}; a "
-        f"Gaussian of the prior's variance has the mean {gaussian_mean:.2f}."
-    )
-
-
-def _runs_away(**values: Any) -> bool:
-    frame, beyond = tilting_frame(**values), tilting_frame(**{**values, "eta": 2.0})
-    return frame.mode == 0.0 and frame.mean > 9 and not beyond.exists
-
-
-def _lets_go(prior: str, eta: float, lam: int, matched: bool) -> bool:
-    curves, slope = tilting_frame(prior, eta, lam, matched).curves, 2 / lam
-    mine, gaussian = curves[prior], curves["Gaussian"]
-    return bool(
-        matched
-        and np.allclose(gaussian.mean, slope * gaussian.eta)
-        and np.all(np.abs(mine.mean) >= slope * np.abs(mine.eta) * (1 - 1e-12))
-    )
-
-
-def _wall_moves(**values: Any) -> bool:
-    before, now = tilting_frame(**{**values, "lam": 4}), tilting_frame(**values)
-    ends = [each.prior.domain[1] for each in (before, now)]
-    slopes = [float(each.prior.variance(np.zeros(1))[0]) for each in (before, now)]
-    moved = np.allclose(ends, [2, 3]) and np.allclose(slopes, [1 / 2, 2 / 9])
-    return now.exists and not before.exists and moved
-
-
-def _selects(**values: Any) -> bool:
-    near, far = tilting_frame(**{**values, "eta": 0.1}), tilting_frame(**values)
-    return near.mean / near.eta < 0.11 and far.mean / far.eta > 0.9
-
-
-_LESSONS = [
-    Lesson(
-        {"prior": "Laplace", "eta": 1.9, "lam": 4, "matched": False},
-        "Near η = √λ the Laplace posterior's mean leaves every bound, and its mode is still 0.",
-        _runs_away,
-    ),
-    Lesson(
-        {"prior": "Laplace", "eta": 1.0, "lam": 4, "matched": True},
-        "At equal prior variance Laplace nowhere shrinks more than the Gaussian: it lets large "
-        "weights go.",
-        _lets_go,
-    ),
-    Lesson(
-        {"prior": "Laplace", "eta": 2.5, "lam": 9, "matched": False},
-        "λ moves the wall: at λ = 9 it stands at 3, not at 2, and the slope at 0 is 2/9, not 1/2.",
-        _wall_moves,
-    ),
-    Lesson(
-        {"prior": "spike and slab", "eta": 3.0, "lam": 4, "matched": False},
-        "Spike and slab shrinks small weights to a tenth and leaves large ones nearly alone.",
-        _selects,
-    ),
-]

@@ -29,7 +29,7 @@ from scipy.special import entr, softmax
 
 from medn_edu.checks import check_nonnegative
 from medn_edu.explorers.kit.controls import Check, Control, Slider
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.explorer import Explorer, lesson
 from medn_edu.explorers.kit.style import (
     BLUE,
     INK,
@@ -228,21 +228,41 @@ def _bars(ax: Axes) -> Show:
     return show
 
 
-# -- the explorer --------------------------------------------------------------------------------
+# -- sentence, lessons, controls ------------------------------------------------------------------
 
 
-class _Temperature(Control):
-    """A time that runs from the warmest to the coldest."""
+@lesson(
+    "From ε = 2 down to 0 the gap shrinks inside its band, and all probability ends on aai.",
+    {"epsilon": 2.0, "habit": 0.5, "with_loss": True},
+)
+def _sharpens(epsilon: float, habit: float, with_loss: bool) -> bool:
+    frames = [softening_frame(e, habit, with_loss) for e in TEMPERATURES if e <= epsilon]
+    in_band = all(-1e-12 <= f.gap <= f.bound + 1e-12 for f in frames)
+    falls = np.all(np.diff([f.gap for f in frames]) <= 1e-12)
+    last = frames[-1]
+    return bool(in_band and falls and last.gap == 0 and last.probability("aai") == 1)
 
-    def __init__(self, start: float, label: str) -> None:
-        texts = tuple(f"{epsilon:.3f}" if epsilon else "0" for epsilon in TEMPERATURES)
-        super().__init__("time", TEMPERATURES, texts, TEMPERATURES.index(start), label, 4.0)
 
-    def position(self, value: Any) -> int:
-        """Return the position of the temperature nearest to ``value``."""
-        if not isinstance(value, (int, float)) or not 0 <= value <= TEMPERATURES[0]:
-            raise ValueError(f"{value!r} is no temperature here; expected 0 to {TEMPERATURES[0]}.")
-        return int(np.argmin(np.abs(np.array(TEMPERATURES) - value)))
+@lesson(
+    "At ε = 0 and habit 1 three labellings share the maximum, and the loss has a kink there.",
+    {"epsilon": 0.0, "habit": 1.0, "with_loss": True},
+)
+def _ties(epsilon: float, habit: float, with_loss: bool) -> bool:
+    frame = softening_frame(epsilon, habit, with_loss)
+    equal = [frame.probability(labelling) for labelling in ("axi", "aai", "aax")]
+    before, here, after = np.interp(habit + np.array([-0.05, 0, 0.05]), HABITS, frame.curve)
+    kink = (after - here) - (here - before)
+    return bool(np.allclose(equal, 1 / 3) and kink > 0.04)
+
+
+@lesson(
+    "At ε = 1 without the loss this is the CRF's -log p(axi), above 0 where axi already wins.",
+    {"epsilon": 1.0, "habit": 2.0, "with_loss": False},
+)
+def _log_loss(epsilon: float, habit: float, with_loss: bool) -> bool:
+    frame = softening_frame(epsilon, habit, with_loss)
+    log_loss = -np.log(softmax(labelling_scores(AXI, [1.0, habit])))[AXI.true_row]
+    return bool(np.isclose(frame.loss, log_loss) and frame.hard_loss == 0 and frame.loss > 0.1)
 
 
 def softening() -> Explorer:
@@ -257,12 +277,6 @@ def softening() -> Explorer:
     Explorer
         The explorer: its time is ``epsilon``, from 2 down to 1/64 and then 0; ``habit`` is a weight,
         and ``with_loss`` adds the Hamming loss to the scores.
-
-    Examples
-    --------
-    >>> explorer = softening()
-    >>> all(explorer.check(lesson) for lesson in explorer.lessons)
-    True
     """
     figure = new_figure(8.4, 4.5)
     axes = figure.subplot_mosaic(
@@ -293,54 +307,16 @@ def softening() -> Explorer:
             f"{frame.probability('axi'):.2f} for axi."
         )
 
+    texts = tuple(f"{epsilon:.3f}" if epsilon else "0" for epsilon in TEMPERATURES)
     return Explorer(
         figure,
         update,
         alt,
-        lessons=_LESSONS,
+        lessons=[_sharpens, _ties, _log_loss],
         name="softening",
-        epsilon=_Temperature(1.0, "ε, temperature"),
+        epsilon=Control(
+            "time", TEMPERATURES, texts, TEMPERATURES.index(1.0), "ε, temperature", 4.0
+        ),
         habit=Slider(0.0, 3.0, 0.25, 0.5, label="weight of habit"),
         with_loss=Check(True, label="with Hamming loss"),
     )
-
-
-def _sharpens(epsilon: float, habit: float, with_loss: bool) -> bool:
-    frames = [softening_frame(e, habit, with_loss) for e in TEMPERATURES if e <= epsilon]
-    in_band = all(-1e-12 <= f.gap <= f.bound + 1e-12 for f in frames)
-    falls = np.all(np.diff([f.gap for f in frames]) <= 1e-12)
-    last = frames[-1]
-    return bool(in_band and falls and last.gap == 0 and last.probability("aai") == 1)
-
-
-def _ties(epsilon: float, habit: float, with_loss: bool) -> bool:
-    frame = softening_frame(epsilon, habit, with_loss)
-    equal = [frame.probability(labelling) for labelling in ("axi", "aai", "aax")]
-    before, here, after = np.interp(habit + np.array([-0.05, 0, 0.05]), HABITS, frame.curve)
-    kink = (after - here) - (here - before)
-    return bool(np.allclose(equal, 1 / 3) and kink > 0.04)
-
-
-def _log_loss(epsilon: float, habit: float, with_loss: bool) -> bool:
-    frame = softening_frame(epsilon, habit, with_loss)
-    log_loss = -np.log(softmax(labelling_scores(AXI, [1.0, habit])))[AXI.true_row]
-    return bool(np.isclose(frame.loss, log_loss) and frame.hard_loss == 0 and frame.loss > 0.1)
-
-
-_LESSONS = [
-    Lesson(
-        {"epsilon": 2.0, "habit": 0.5, "with_loss": True},
-        "From ε = 2 down to 0 the gap shrinks inside its band, and all probability ends on aai.",
-        _sharpens,
-    ),
-    Lesson(
-        {"epsilon": 0.0, "habit": 1.0, "with_loss": True},
-        "At ε = 0 and habit 1 three labellings share the maximum, and the loss has a kink there.",
-        _ties,
-    ),
-    Lesson(
-        {"epsilon": 1.0, "habit": 2.0, "with_loss": False},
-        "At ε = 1 without the loss this is the CRF's -log p(axi), above 0 where axi already wins.",
-        _log_loss,
-    ),
-]

@@ -25,7 +25,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.controls import Choice, Time
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.explorer import Explorer, lesson
 from medn_edu.explorers.kit.style import GREEN, GREEN_TEXT, INK, MUTED, PINK, new_figure, styled
 from medn_edu.explorers.shrinkage import (
     STYLES,
@@ -211,7 +211,37 @@ def _signed(value: float) -> str:
     return _number(value).replace("-", "−")
 
 
-# -- the explorer --------------------------------------------------------------------------------
+# -- sentence, lessons, controls ------------------------------------------------------------------
+
+
+@lesson(
+    "The standard normal's tangent cuts the axis as far below 0 as the curve is above it: "
+    "height and divergence are both η²/2.",
+    {"prior": "Gaussian", "eta": 1.6},
+)
+def _mirrored(prior: str, eta: float) -> bool:
+    frame = tangent_frame(prior, eta)
+    return eta != 0 and math.isclose(frame.height, -frame.intercept, rel_tol=1e-9)
+
+
+@lesson(
+    "Near η = √λ = 2 the Laplace prior's Λ is still low, but its tangent is steep and cuts the "
+    "axis far below; from 2 on there is no Λ.",
+    {"prior": "Laplace", "eta": 1.9},
+)
+def _runs_away(prior: str, eta: float) -> bool:
+    frame, beyond = tangent_frame(prior, eta), tangent_frame(prior, 2.0)
+    steep = frame.height < 2.5 and frame.slope > 9 and frame.kl > 15
+    return steep and not beyond.tilted.exists
+
+
+@lesson(
+    "However far the two-point prior is tilted, the divergence stays below log 2 = 0.69.",
+    {"prior": "two-point", "eta": 2.5},
+)
+def _saturates(prior: str, eta: float) -> bool:
+    kls = [tangent_frame(prior, t).kl for t in (eta, 2 * eta, 10 * eta)]
+    return 0.9 * math.log(2) < kls[0] < kls[1] < kls[2] <= math.log(2)
 
 
 def tangents() -> Explorer:
@@ -226,12 +256,6 @@ def tangents() -> Explorer:
     Explorer
         The explorer: its time is ``eta``, from -2.5 to 2.5; ``prior`` is Gaussian, Laplace (with lambda
         4), box or two-point.
-
-    Examples
-    --------
-    >>> explorer = tangents()
-    >>> all(explorer.check(lesson) for lesson in explorer.lessons)
-    True
     """
     figure = new_figure(8.4, 5.0)
     axes = figure.subplot_mosaic(
@@ -274,45 +298,8 @@ def tangents() -> Explorer:
         figure,
         update,
         alt,
-        lessons=_LESSONS,
+        lessons=[_mirrored, _runs_away, _saturates],
         name="tangents",
         prior=Choice(list(PRIORS), "Gaussian"),
         eta=Time(-2.5, 2.5, 0.1, 1.6, label="η, natural parameter", per_second=8),
     )
-
-
-def _mirrored(prior: str, eta: float) -> bool:
-    frame = tangent_frame(prior, eta)
-    return eta != 0 and math.isclose(frame.height, -frame.intercept, rel_tol=1e-9)
-
-
-def _runs_away(prior: str, eta: float) -> bool:
-    frame, beyond = tangent_frame(prior, eta), tangent_frame(prior, 2.0)
-    steep = frame.height < 2.5 and frame.slope > 9 and frame.kl > 15
-    return steep and not beyond.tilted.exists
-
-
-def _saturates(prior: str, eta: float) -> bool:
-    kls = [tangent_frame(prior, t).kl for t in (eta, 2 * eta, 10 * eta)]
-    return 0.9 * math.log(2) < kls[0] < kls[1] < kls[2] <= math.log(2)
-
-
-_LESSONS = [
-    Lesson(
-        {"prior": "Gaussian", "eta": 1.6},
-        "The standard normal's tangent cuts the axis as far below 0 as the curve is above it: "
-        "height and divergence are both η²/2.",
-        _mirrored,
-    ),
-    Lesson(
-        {"prior": "Laplace", "eta": 1.9},
-        "Near η = √λ = 2 the Laplace prior's Λ is still low, but its tangent is steep and cuts the "
-        "axis far below; from 2 on there is no Λ.",
-        _runs_away,
-    ),
-    Lesson(
-        {"prior": "two-point", "eta": 2.5},
-        "However far the two-point prior is tilted, the divergence stays below log 2 = 0.69.",
-        _saturates,
-    ),
-]

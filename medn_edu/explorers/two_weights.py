@@ -25,7 +25,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from medn_edu.explorers.kit.controls import Choice, Control, Slider
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.explorer import Explorer, lesson
 from medn_edu.explorers.kit.style import (
     GREEN,
     GREEN_TEXT,
@@ -313,69 +313,13 @@ def _cut(corners: np.ndarray, difference: np.ndarray, margin: float) -> np.ndarr
     return np.array(kept)
 
 
-# -- the explorer --------------------------------------------------------------------------------
+# -- sentence, lessons, controls ------------------------------------------------------------------
 
 _PRICES = (
     *(0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85),
     *(1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0),
 )
 _SETS = {"axi": 1, ", ".join(word.word for word in WORDS): len(WORDS)}
-
-
-def two_weights() -> Explorer:
-    """Return an explorer of MEDN on the word *axi*, in the plane of its two weights.
-
-    On the left the posterior's density with its mean and its mode, the region in which a mean has
-    all margins, and the lines of the labellings with positive dual variables; on the right these as
-    bars.
-
-    Returns
-    -------
-    Explorer
-        The explorer: its time is ``C``, the price of slack; ``prior`` is the prior of both weights,
-        ``lam`` the Laplace prior's constant, and ``words`` the training set.
-
-    Examples
-    --------
-    >>> explorer = two_weights()
-    >>> all(explorer.check(lesson) for lesson in explorer.lessons)
-    True
-    """
-    figure = new_figure(8.4, 5.0)
-    left, right = figure.subplots(1, 2, width_ratios=[1.45, 1])
-    with styled():
-        show_plane, show_bars = _plane(left), _bars(right)
-
-    def update(**values: Any) -> str:
-        frame = _frame(**values)
-        show_plane(frame)
-        show_bars(frame)
-        return _sentence(frame, values["lam"])
-
-    def alt(**values: Any) -> str:
-        frame = _frame(**values)
-        return (
-            f"Left, the posterior under the {frame.prior_name} prior over the weights of ink and "
-            f"habit, with its mean at {_point(frame.mean)}, its mode at {_point(frame.mode)}, the "
-            f"region in which a mean has all margins, and the lines of support labellings. Right, "
-            f"bars of the dual variables at C = {frame.C:g}: {_dual_variables(frame)}; "
-            f"{int(np.sum(frame.alpha == 0))} places are empty."
-        )
-
-    return Explorer(
-        figure,
-        update,
-        alt,
-        lessons=_LESSONS,
-        name="two-weights",
-        prior=Choice(list(PRIORS), "Laplace"),
-        C=Control(
-            "time", _PRICES, tuple(f"{C:g}" for C in _PRICES), _PRICES.index(1.0),
-            "C, price of slack", 4.0,
-        ),
-        lam=Slider(1, 9, 1, 4, label="λ, of the Laplace prior"),
-        words=Choice(list(_SETS), label="training set"),
-    )  # fmt: skip
 
 
 def _frame(prior: str, C: float, lam: int, words: str) -> TwoWeightsFrame:
@@ -410,6 +354,11 @@ def _dual_variables(frame: TwoWeightsFrame) -> str:
     return ", ".join(f"{_name(frame, k, ' as ', ' (true)')} {alpha:.2f}" for k, alpha in positive)
 
 
+@lesson(
+    "Under the Laplace prior the mode is (0, 0) for every C, while the mean moves from there "
+    "to (1, 1).",
+    {"prior": "Laplace", "C": 3.0, "lam": 4, "words": "axi"},
+)
 def _mode_stays(**values: Any) -> bool:
     frames = [_frame(**{**values, "C": C}) for C in _PRICES[::6]]
     firsts = [frame.mean[0] for frame in frames]
@@ -417,12 +366,21 @@ def _mode_stays(**values: Any) -> bool:
     return bool(moves_on and all(np.all(frame.mode == 0) for frame in frames))
 
 
+@lesson(
+    "With a small C one labelling, xax, has all of C, and every other has exactly none.",
+    {"prior": "Gaussian", "C": 0.1, "lam": 4, "words": "axi"},
+)
 def _one_labelling(**values: Any) -> bool:
     frame = _frame(**values)
     alpha = {slot.name: alpha for slot, alpha in zip(frame.slots, frame.alpha, strict=True)}
     return alpha["xax"] == frame.C and np.sum(frame.alpha == 0) == len(frame.alpha) - 1
 
 
+@lesson(
+    "The mean lies on the line of aax, and half of the posterior lies on its wrong side: the "
+    "margin binds the mean, not each w.",
+    {"prior": "Gaussian", "C": 1.0, "lam": 4, "words": "axi"},
+)
 def _half_below(**values: Any) -> bool:
     frame = _frame(**values)
     k = frame.heaviest
@@ -430,6 +388,10 @@ def _half_below(**values: Any) -> bool:
     return k is not None and abs(on_line[k]) < 1e-3 and abs(frame.missing[k] - 0.5) < 2e-3
 
 
+@lesson(
+    "Once the mean has all margins, a larger C changes nothing but the true labelling's α.",
+    {"prior": "Gaussian", "C": 10.0, "lam": 4, "words": "axi"},
+)
 def _true_takes_the_rest(**values: Any) -> bool:
     C = values["C"]
     half, now = (_frame(**{**values, "C": price}) for price in (C / 2, C))
@@ -441,27 +403,51 @@ def _true_takes_the_rest(**values: Any) -> bool:
     )
 
 
-_LESSONS = [
-    Lesson(
-        {"prior": "Laplace", "C": 3.0, "lam": 4, "words": "axi"},
-        "Under the Laplace prior the mode is (0, 0) for every C, while the mean moves from there "
-        "to (1, 1).",
-        _mode_stays,
-    ),
-    Lesson(
-        {"prior": "Gaussian", "C": 0.1, "lam": 4, "words": "axi"},
-        "With a small C one labelling, xax, has all of C, and every other has exactly none.",
-        _one_labelling,
-    ),
-    Lesson(
-        {"prior": "Gaussian", "C": 1.0, "lam": 4, "words": "axi"},
-        "The mean lies on the line of aax, and half of the posterior lies on its wrong side: the "
-        "margin binds the mean, not each w.",
-        _half_below,
-    ),
-    Lesson(
-        {"prior": "Gaussian", "C": 10.0, "lam": 4, "words": "axi"},
-        "Once the mean has all margins, a larger C changes nothing but the true labelling's α.",
-        _true_takes_the_rest,
-    ),
-]
+def two_weights() -> Explorer:
+    """Return an explorer of MEDN on the word *axi*, in the plane of its two weights.
+
+    On the left the posterior's density with its mean and its mode, the region in which a mean has
+    all margins, and the lines of the labellings with positive dual variables; on the right these as
+    bars.
+
+    Returns
+    -------
+    Explorer
+        The explorer: its time is ``C``, the price of slack; ``prior`` is the prior of both weights,
+        ``lam`` the Laplace prior's constant, and ``words`` the training set.
+    """
+    figure = new_figure(8.4, 5.0)
+    left, right = figure.subplots(1, 2, width_ratios=[1.45, 1])
+    with styled():
+        show_plane, show_bars = _plane(left), _bars(right)
+
+    def update(**values: Any) -> str:
+        frame = _frame(**values)
+        show_plane(frame)
+        show_bars(frame)
+        return _sentence(frame, values["lam"])
+
+    def alt(**values: Any) -> str:
+        frame = _frame(**values)
+        return (
+            f"Left, the posterior under the {frame.prior_name} prior over the weights of ink and "
+            f"habit, with its mean at {_point(frame.mean)}, its mode at {_point(frame.mode)}, the "
+            f"region in which a mean has all margins, and the lines of support labellings. Right, "
+            f"bars of the dual variables at C = {frame.C:g}: {_dual_variables(frame)}; "
+            f"{int(np.sum(frame.alpha == 0))} places are empty."
+        )
+
+    return Explorer(
+        figure,
+        update,
+        alt,
+        lessons=[_mode_stays, _one_labelling, _half_below, _true_takes_the_rest],
+        name="two-weights",
+        prior=Choice(list(PRIORS), "Laplace"),
+        C=Control(
+            "time", _PRICES, tuple(f"{C:g}" for C in _PRICES), _PRICES.index(1.0),
+            "C, price of slack", 4.0,
+        ),
+        lam=Slider(1, 9, 1, 4, label="λ, of the Laplace prior"),
+        words=Choice(list(_SETS), label="training set"),
+    )  # fmt: skip
