@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from medn_edu.explorers import softening
-from medn_edu.explorers.softening import HABITS, SHOWN, TEMPERATURES, Softening, softening_frame
+from medn_edu.explorers.softening import HABITS, SHOWN, TEMPERATURES, softening_frame
 from medn_edu.theory.axi import AXI, HABIT
 from medn_edu.theory.reference import Tree, log_partition, marginals, score
 
@@ -21,12 +21,6 @@ def tree(habit, *, with_loss):
     return Tree(node, habit * HABIT[None], np.array([-1, 0, 1]), np.zeros(3, dtype=int))
 
 
-def test_lessons(explorer):
-    assert len(explorer.lessons) == 3
-    for lesson in explorer.lessons:
-        assert explorer.check(lesson), lesson.fact
-
-
 def test_lessons_can_fail(explorer):
     sharpens, ties, log_loss = explorer.lessons
     assert not sharpens.holds(2.0, 2.0, True)
@@ -37,17 +31,17 @@ def test_lessons_can_fail(explorer):
 
 
 @pytest.mark.parametrize("with_loss", [False, True])
-@pytest.mark.parametrize("epsilon", [2.0, 0.5, 1 / 64])
-def test_soft_max_and_marginals_are_those_of_inference(epsilon, with_loss):
-    frame = softening_frame(epsilon, 1.25, with_loss=with_loss)
+def test_soft_max_and_marginals_are_those_of_inference(with_loss):
     potentials = tree(1.25, with_loss=with_loss)
     true_score = score(tree(1.25, with_loss=False), AXI.true)
-    expected = log_partition(potentials, epsilon) - true_score
-    assert frame.loss == pytest.approx(expected, abs=1e-12)
-    assert np.interp(1.25, HABITS, frame.curve) == pytest.approx(expected, abs=1e-12)
-    np.testing.assert_allclose(frame.marginals, marginals(potentials, epsilon)[0], atol=1e-12)
-    slope = (softening_frame(epsilon + 1e-5, 1.25, with_loss=with_loss).loss - frame.loss) / 1e-5
-    assert frame.entropy == pytest.approx(slope, abs=1e-3)
+    for epsilon in (2.0, 0.5, 1 / 64):
+        frame = softening_frame(epsilon, 1.25, with_loss)
+        expected = log_partition(potentials, epsilon) - true_score
+        assert frame.loss == pytest.approx(expected, abs=1e-12)
+        assert np.interp(1.25, HABITS, frame.curve) == pytest.approx(expected, abs=1e-12)
+        np.testing.assert_allclose(frame.marginals, marginals(potentials, epsilon)[0], atol=1e-12)
+        slope = (softening_frame(epsilon + 1e-5, 1.25, with_loss).loss - frame.loss) / 1e-5
+        assert frame.entropy == pytest.approx(slope, abs=1e-3)
 
 
 def test_zero_is_the_limit():
@@ -57,19 +51,16 @@ def test_zero_is_the_limit():
         assert hard.gap == hard.bound == 0
 
 
-def test_figure_shows_the_frame():
-    drawn, frame = Softening(), softening_frame(0.5, 1.25, with_loss=False)
-    drawn.show(frame)
-    left = drawn.figure.axes[0]
+def test_figure_shows_the_frame(explorer):
+    frame = softening_frame(0.5, 1.25, with_loss=False)
+    explorer.set(epsilon=0.5, habit=1.25, with_loss=False).frame()
+    left = explorer.figure.axes[0]
     assert any(np.array_equal(line.get_ydata(), frame.curve) for line in left.lines)
     ends = [line.get_xydata() for line in left.lines if line.get_marker() == "o"]
     np.testing.assert_array_equal(ends, [[[1.25, frame.hard_loss], [1.25, frame.loss]]])
-    texts = [text.get_text() for ax in drawn.figure.axes for text in ax.texts]
-    assert f"gap {frame.gap:.2f}" in texts
-    for labelling in SHOWN:
-        assert f"{frame.probability(labelling):.2f}" in texts
-    for p in frame.marginals.ravel():
-        assert f"{p:.2f}" in texts
+    texts = {text.get_text() for ax in explorer.figure.axes for text in ax.texts}
+    shown = [*frame.marginals.ravel(), *map(frame.probability, SHOWN)]
+    assert {f"gap {frame.gap:.2f}", *(f"{p:.2f}" for p in shown)} <= texts
 
 
 def test_summary_and_alternative_text(explorer):
@@ -85,8 +76,9 @@ def test_time_runs_from_warm_to_cold(explorer):
     assert time.kind == "time"
     assert time.values == TEMPERATURES == tuple(sorted(TEMPERATURES, reverse=True))
     assert TEMPERATURES[-1] == 0
+    assert explorer.set(epsilon=0.51).values["epsilon"] == 0.5
     for value in (-0.1, 2.1, "cold"):
-        with pytest.raises(ValueError, match="is no temperature here"):
+        with pytest.raises(ValueError, match=r"outside the slider; expected 0.0 to 2.0"):
             explorer.set(epsilon=value)
     with pytest.raises(ValueError, match="epsilon"):
         softening_frame(-1.0, 0.0)

@@ -44,45 +44,19 @@ Moves = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Film:
-    """An animation.
-
-    Parameters
-    ----------
-    explorer : callable
-        Makes the explorer whose pictures it shows.
-    moves : callable
-        ``moves(explorer)`` says which values to set for each picture.
-    per_second : float
-        Pictures a second.
-    gif_step : int
-        The GIF shows every so many-th picture, as it cannot be compressed as well.
-    gif_alike : int
-        Colours of the GIF that differ by at most this become one.
-    """
+    """An animation."""
 
     explorer: Callable[[], Explorer]
-    moves: Callable[[Explorer], Moves]
+    moves: Callable[[Explorer], Moves]  # the values to set for each picture
     per_second: float
-    gif_step: int = 1
-    gif_alike: int = 10
-
-    def pictures(self) -> list[bytes]:
-        """Return the pictures, PNG files."""
-        explorer = self.explorer()
-        return [explorer.set(**move).frame().png for move in self.moves(explorer)]
+    gif_step: int = 1  # every so many-th picture, as a GIF cannot be compressed as well
+    gif_alike: int = 10  # colours that differ by at most this become one
 
 
 def _once(explorer: Explorer) -> Moves:
     """Return every value of the time, in order."""
-    [(name, time)] = [
-        (name, control) for name, control in explorer.controls.items() if control.kind == "time"
-    ]
-    return [{name: value} for value in time.values]
-
-
-def _around(explorer: Explorer) -> Moves:
-    """Return once around; the last picture would be the first again."""
-    return _once(explorer)[:-1]
+    times = {key: each for key, each in explorer.controls.items() if each.kind == "time"}
+    return [{key: value} for key, each in times.items() for value in each.values]
 
 
 def _to_and_fro(_: Explorer) -> Moves:
@@ -112,36 +86,19 @@ FILMS: dict[str, Film] = {
     "kl-norm": Film(norm_balls, _l2_to_l1_and_back, 12, gif_step=2, gif_alike=16),
     "two-weights": Film(two_weights, _once, 4, gif_alike=16),
     "frank-wolfe": Film(frank_wolfe, _once, 3, gif_alike=16),
-    "projections": Film(projections, _around, 8, gif_alike=16),
+    "projections": Film(projections, lambda around: _once(around)[:-1], 8, gif_alike=16),
 }
 """The animations by name."""
 
 
 def save_animations(folder: str | Path) -> list[Path]:
-    """Save all animations, each as GIF and as MP4.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Where to; made if it does not exist.
-
-    Returns
-    -------
-    list of Path
-        The files.
-
-    Raises
-    ------
-    ValueError
-        If the library ``av`` is missing, which ``pip install 'medn_edu[lab]'`` brings.
-    OSError
-        If the folder cannot be written.
-    """
+    """Save all animations, each as GIF and as MP4."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, film in FILMS.items():
-        pictures, step = film.pictures(), film.gif_step
+        explorer, step = film.explorer(), film.gif_step
+        pictures = [explorer.set(**move).frame().png for move in film.moves(explorer)]
         small = gif(pictures[::step], film.per_second / step, alike=film.gif_alike)
         files.append(write_atomically(folder / f"{name}.gif", small))
         files.append(save_film(folder / f"{name}.mp4", pictures, film.per_second))

@@ -26,20 +26,10 @@ MOST_BYTES = 1_000_000
 
 
 def normalise(notebook: Any, file: str) -> Any:
-    """Bring a notebook into the form in which it is committed.
+    """Bring a notebook, in place, into the form in which it is committed.
 
-    Parameters
-    ----------
-    notebook : nbformat.NotebookNode
-        The notebook; changed in place.
-    file : str
-        Its name in the course.
-
-    Returns
-    -------
-    nbformat.NotebookNode
-        The same notebook: links above and below, no widget state, no live views next to pictures,
-        cells numbered in order, only tags and the kind of slide as cells' metadata.
+    That is: links above and below, no live views next to pictures, cells numbered in order, only tags
+    and the kind of slide as cells' metadata.
     """
     notebook.metadata = {"kernelspec": dict(KERNEL), "language_info": {"name": "python"}}
     _navigate(notebook, file)
@@ -55,7 +45,10 @@ def normalise(notebook: Any, file: str) -> Any:
             count += 1
             cell.execution_count = count
             for output in cell.outputs:
-                _normalise_output(output, count)
+                if output.get("execution_count") is not None:
+                    output["execution_count"] = count
+                if "image/png" in output.get("data", {}):
+                    output["data"].pop(VIEW, None)
     return notebook
 
 
@@ -90,32 +83,8 @@ def _slide(cell: Any, heading: str) -> str:
     return "subslide" if pictures else "-"
 
 
-def _normalise_output(output: Any, count: int) -> None:
-    if output.get("execution_count") is not None:
-        output["execution_count"] = count
-    data = output.get("data", {})
-    if "image/png" in data:
-        data.pop(VIEW, None)
-
-
 def build(path: Path) -> float:
-    """Run one notebook in a new kernel and save it in normal form.
-
-    Parameters
-    ----------
-    path : Path
-        The notebook.
-
-    Returns
-    -------
-    float
-        Seconds it took.
-
-    Raises
-    ------
-    RuntimeError
-        If it prints a warning, or becomes too large to commit.
-    """
+    """Run one notebook in a new kernel, save it in normal form, and return the seconds it took."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -145,13 +114,7 @@ def build(path: Path) -> float:
 
 
 def renew_readme(path: Path) -> None:
-    """Put the map of the course into a README, between its two marks.
-
-    Parameters
-    ----------
-    path : Path
-        The README.
-    """
+    """Put the map of the course into a README, between its two marks."""
     before, rest = path.read_text(encoding="utf-8").split("<!-- course -->\n")
     after = rest.split("<!-- /course -->")[1]
     table = f"<!-- course -->\n{course_map('notebooks/')}\n<!-- /course -->"

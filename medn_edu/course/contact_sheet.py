@@ -20,18 +20,7 @@ from medn_edu.explorers.kit.picture import contact_sheet
 
 
 def chapter_pictures() -> dict[str, bytes]:
-    """Return a picture of every chapter that has any.
-
-    Returns
-    -------
-    dict of str to bytes
-        PNG files by slug, in the order of the course.
-
-    Examples
-    --------
-    >>> chapter_pictures()["shrinkage"][1:4]
-    b'PNG'
-    """
+    """Return a picture, as PNG, of every chapter that has any, by slug."""
     shipped = shipped_notebooks()
     found = {}
     for chapter in CHAPTERS:
@@ -54,23 +43,7 @@ def _pictures(path: Path) -> list[tuple[bool, bytes]]:
 
 
 def save_contact_sheet(folder: str | Path) -> Path:
-    """Save the page as ``course.png``.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Where to; it must exist.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written.
-    """
+    """Save the page as ``course.png``."""
     return save_figure(contact_sheet(chapter_pictures()), Path(folder) / "course.png")
 
 

@@ -23,27 +23,13 @@ RECORD = ".medn-course.json"
 
 @dataclass
 class CourseCopy:
-    """What `copy_course` did.
-
-    Parameters
-    ----------
-    folder : Path
-        The learner's folder.
-    copied : list of str
-        Notebooks that were not there.
-    updated : list of str
-        Notebooks that nobody had edited, replaced by a newer version.
-    unchanged : list of str
-        Notebooks left as they are: up to date, or edited while there is no newer version.
-    beside : dict of str to str
-        Edited notebooks of which there is a newer version, and the name under which it was put
-        next to them.
-    """
+    """What `copy_course` did."""
 
     folder: Path
-    copied: list[str] = field(default_factory=list)
-    updated: list[str] = field(default_factory=list)
-    unchanged: list[str] = field(default_factory=list)
+    copied: list[str] = field(default_factory=list)  # notebooks that were not there
+    updated: list[str] = field(default_factory=list)  # that nobody had edited: now a newer version
+    unchanged: list[str] = field(default_factory=list)  # up to date, or edited and none is newer
+    # edited, with a newer version: the name under which that was put next to it
     beside: dict[str, str] = field(default_factory=dict)
 
 
@@ -52,36 +38,8 @@ def copy_course(
 ) -> CourseCopy:
     """Copy the notebooks to a folder, never over a file that somebody has edited.
 
-    Parameters
-    ----------
-    target : str or Path
-        The folder; made if it does not exist.
-    edition : {"self-study", "student", "instructor"}, optional
-        Which edition, as `medn_edu.course.editions` tells them apart; by default the one that is
-        there, or else that for self-study.
-    version : str, optional
-        Version in the names of notebooks put next to edited ones; by default the package's.
-
-    Returns
-    -------
-    CourseCopy
-        What was done.
-
-    Raises
-    ------
-    ValueError
-        If there is no such edition, the folder holds another one, or it is not known which.
-    OSError
-        If the folder cannot be made, read or written, in one sentence.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> "00-start-here.ipynb" in copy_course(folder).copied
-    True
-    >>> copy_course(folder).copied
-    []
+    The edition is by default the one that is there, or else that for self-study.  The version, by
+    default the package's, is part of the names of notebooks put next to edited ones.
     """
     folder = Path(os.path.expanduser(target))  # unlike Path's own it leaves unknown users alone
     version = medn_edu.__version__ if version is None else version

@@ -1,9 +1,9 @@
 """Editions of the course: for learning alone, for a class, and for who teaches it.
 
 =============  ====================================================================================
-`self-study`   as in the repository: hints and solutions below each exercise, folded `student`
-without the solutions, for classes that hand in their work `instructor`   with each solution as a
-cell that runs, and the lecturers' guide next to the notebooks
+`self-study`   as in the repository: hints and solutions below each exercise, folded
+`student`      without the solutions, for classes that hand in their work
+`instructor`   with each solution as a cell that runs, and the lecturers' guide next to the notebooks
 =============  ====================================================================================
 
 All of them carry marks for slides: ``jupyter nbconvert --to slides NOTEBOOK`` makes a slide of every
@@ -30,32 +30,7 @@ _CODE = re.compile(r"```python\n(.*?)\n*```", re.DOTALL)
 
 
 def edition_files(edition: str = "self-study") -> dict[str, bytes]:
-    """Return the files of an edition.
-
-    Parameters
-    ----------
-    edition : {"self-study", "student", "instructor"}
-        Which one.
-
-    Returns
-    -------
-    dict of str to bytes
-        Content by name.
-
-    Raises
-    ------
-    ValueError
-        If there is no such edition.
-    FileNotFoundError
-        If the notebooks are missing from this installation.
-
-    Examples
-    --------
-    >>> "lecturers-guide.md" in edition_files("instructor")
-    True
-    >>> b"Solution</summary>" in edition_files("student")["00-start-here.ipynb"]
-    False
-    """
+    """Return the files of an edition, their content by name."""
     if edition not in EDITIONS:
         raise ValueError(f"edition is {edition!r}; expected one of {', '.join(EDITIONS)}.")
     shipped = shipped_notebooks()

@@ -18,28 +18,14 @@ from medn_edu.studies.browser import ocr_results, synthetic_results
 
 @dataclass(frozen=True)
 class Exhibit:
-    """An explorer on its own.
-
-    Parameters
-    ----------
-    title : str
-        What it shows.
-    slug : str
-        The chapter that explains it.
-    explorer : callable
-        Makes it; needs no arguments.
-    """
+    """An explorer on its own."""
 
     title: str
-    slug: str
+    slug: str  # of the chapter that explains it
     explorer: Callable[[], Explorer]
 
 
-def _exhibits(*rows: tuple[str, str, Callable[[], Explorer]]) -> dict[str, Exhibit]:
-    return {make.__name__: Exhibit(title, slug, make) for title, slug, make in rows}
-
-
-EXHIBITS = _exhibits(
+_ROWS: tuple[tuple[str, str, Callable[[], Explorer]], ...] = (
     ("The best path jumps as transitions gain strength", "start-here", explorers.best_path),
     ("Margins of a word, and their violations", "structured-prediction", explorers.margins),
     ("Two losses over one weight", "two-losses", explorers.losses),
@@ -60,18 +46,13 @@ EXHIBITS = _exhibits(
     ("Words as models read them", "ocr-study", explorers.read_words),
     ("Weights as images, from few words and from many", "ocr-study", explorers.weight_images),
 )
+EXHIBITS = {make.__name__: Exhibit(title, slug, make) for title, slug, make in _ROWS}
 """The explorers by the names under which `medn_edu.explorers` has them, in the order of the course."""
 
 
 @dataclass(frozen=True)
 class WhatToSee:
-    """The lessons of an explorer, each as the moves to make and the fact they show.
-
-    Parameters
-    ----------
-    explorer : Explorer
-        The explorer.
-    """
+    """The lessons of an explorer, each as the moves to make and the fact they show."""
 
     explorer: Explorer
 
@@ -101,13 +82,7 @@ class WhatToSee:
 
 
 def app_pages() -> dict[str, str]:
-    """Return a notebook for each explorer.
-
-    Returns
-    -------
-    dict of str to str
-        Notebooks as JSON, by file name.
-    """
+    """Return a notebook for each explorer: JSON by file name."""
     import nbformat
 
     kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}

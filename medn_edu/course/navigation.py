@@ -12,23 +12,7 @@ START = "00-start-here.ipynb"
 
 
 def navigation(file: str) -> str:
-    """Return the line of links above and below a notebook.
-
-    Parameters
-    ----------
-    file : str
-        Name of the notebook.
-
-    Returns
-    -------
-    str
-        Markdown: previous and next chapter, map, notation, glossary, and Binder.
-
-    Examples
-    --------
-    >>> navigation("06-kl-norm.ipynb").split(" · ")[0]
-    '[← shrinkage](05-shrinkage.ipynb)'
-    """
+    """Return the line of links above and below a notebook."""
     files = [each.file for each in CHAPTERS]
     links = []
     if file in files and files.index(file) > 0:
@@ -44,25 +28,7 @@ def navigation(file: str) -> str:
 
 
 def course_map(prefix: str = "", here: str = "") -> str:
-    """Return the table of the course.
-
-    Parameters
-    ----------
-    prefix : str
-        Where the notebooks are, as seen from the page.
-    here : str
-        Slug of the chapter in which the table stands, which is not linked.
-
-    Returns
-    -------
-    str
-        A Markdown table.
-
-    Examples
-    --------
-    >>> course_map(here="start-here").splitlines()[2]
-    '| **start-here** | 20 | open, run and train on real handwriting; find map, notation and glossary |'
-    """
+    """Return the table of the course, whose chapters are linked but for the one in which it stands."""
     rows = ["| chapter | minutes | afterwards you can |", "| --- | --- | --- |"]
     for each in CHAPTERS:
         name = f"**{each.slug}**" if each.slug == here else f"[{each.slug}]({prefix}{each.file})"

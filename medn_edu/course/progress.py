@@ -19,48 +19,27 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from medn_edu.course.navigation import START
 from medn_edu.course.shipped import shipped_notebooks
 from medn_edu.course.syllabus import CHAPTERS
 from medn_edu.files import read_json, reason, write_atomically
 
 RECORD = "medn-progress.json"
 FORMAT = 1
-START = "00-start-here.ipynb"
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """An exercise of the course.
+    """An exercise of the course."""
 
-    Parameters
-    ----------
-    chapter : str
-        Slug of its chapter.
-    title : str
-        Its heading.
-    check : str
-        Name of its check.
-    """
-
-    chapter: str
+    chapter: str  # its slug
     title: str
-    check: str
+    check: str  # name of the function
 
 
 @cache
 def course_exercises() -> tuple[Exercise, ...]:
-    """Return the exercises of all chapters, in reading order, as the notebooks have them.
-
-    Returns
-    -------
-    tuple of Exercise
-        The exercises.
-
-    Examples
-    --------
-    >>> course_exercises()[0].check
-    'check_count_labellings'
-    """
+    """Return the exercises of all chapters, in reading order, as the notebooks have them."""
     shipped = shipped_notebooks()
     found = []
     for chapter in CHAPTERS:
@@ -85,37 +64,13 @@ def _exercises(slug: str, cells: list[dict]) -> list[Exercise]:
 
 @dataclass(frozen=True)
 class Progress:
-    """The exercises of the course, and when each was solved.
-
-    Parameters
-    ----------
-    exercises : tuple of Exercise
-        The exercises.
-    solved : dict of str to str
-        Day of the first right answer, by the name of the check.
-    """
+    """The exercises of the course, and when each was solved."""
 
     exercises: tuple[Exercise, ...]
-    solved: dict[str, str]
+    solved: dict[str, str]  # day of the first right answer, by the name of the check
 
     def export(self, path: str | Path) -> Path:
-        """Write the table as CSV.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file; replaced if it exists.
-
-        Returns
-        -------
-        Path
-            The file.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-        """
+        """Write the table as CSV."""
         out = io.StringIO()
         table = csv.writer(out, lineterminator="\n")
         table.writerow(["chapter", "exercise", "check", "solved"])
@@ -125,13 +80,7 @@ class Progress:
         return write_atomically(Path(path), out.getvalue())
 
     def by_chapter(self) -> list[tuple[str, int, int]]:
-        """Return how many exercises each chapter has, and how many of them are solved.
-
-        Returns
-        -------
-        list of tuple
-            Slug, solved, all.
-        """
+        """Return each chapter's slug, how many exercises are solved, and how many it has."""
         counts: dict[str, list[int]] = {}
         for each in self.exercises:
             count = counts.setdefault(each.chapter, [0, 0])
@@ -168,29 +117,7 @@ class Progress:
 
 
 def progress(folder: str | Path = ".") -> Progress:
-    """Return which exercises were solved in a folder.
-
-    Parameters
-    ----------
-    folder : str or Path
-        The folder of the notebooks.
-
-    Returns
-    -------
-    Progress
-        The table; shown as such in a notebook.
-
-    Raises
-    ------
-    ValueError
-        If there is no such folder, or the record there cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> progress(tempfile.mkdtemp()).solved
-    {}
-    """
+    """Return which exercises were solved in a folder."""
     if not Path(folder).is_dir():
         raise ValueError(
             f"there is no folder {folder}; `medn-edu lab FOLDER` makes one with the course."
@@ -199,20 +126,7 @@ def progress(folder: str | Path = ".") -> Progress:
 
 
 def note_solved(check: str, folder: str | Path = ".") -> str:
-    """Note that an exercise is solved, if ``folder`` is one of the course.
-
-    Parameters
-    ----------
-    check : str
-        Name of the check.
-    folder : str or Path
-        The folder of the notebooks.
-
-    Returns
-    -------
-    str
-        What to tell the learner: nothing, or why it could not be kept.
-    """
+    """Note in a folder of the course that an exercise is solved; return why if it could not be kept."""
     folder = Path(folder)
     try:
         if not (folder / START).exists():

@@ -6,23 +6,7 @@ from pathlib import Path
 
 
 def shipped_notebooks() -> dict[str, Path]:
-    """Return the notebooks of this installation, by name.
-
-    Returns
-    -------
-    dict of str to Path
-        Those of the installed package, or of the checkout it runs from.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there are none.
-
-    Examples
-    --------
-    >>> "00-start-here.ipynb" in shipped_notebooks()
-    True
-    """
+    """Return the notebooks of the installed package, or of the checkout it runs from, by name."""
     here = Path(__file__).resolve().parent
     for folder in (here / "notebooks", here.parent.parent / "notebooks"):
         found = {path.name: path for path in sorted(folder.glob("*.ipynb"))}

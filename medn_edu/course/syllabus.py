@@ -14,34 +14,19 @@ REPOSITORY = "medn-edu/medn_edu"
 
 @dataclass(frozen=True)
 class Chapter:
-    """One notebook of the course.
-
-    Parameters
-    ----------
-    slug : str
-        Its name.
-    number : int or None
-        Its place in the course; None for what is no lesson.
-    minutes : int
-        How long a learner needs.
-    assumes : tuple of str
-        Slugs of the chapters it builds on.
-    afterwards : str
-        What the learner can do then; goes on after "you can".
-    """
+    """One notebook of the course."""
 
     slug: str
-    number: int | None
+    number: int | None  # None for what is no lesson
     minutes: int
-    assumes: tuple[str, ...]
-    afterwards: str
+    assumes: tuple[str, ...]  # slugs of the chapters it builds on
+    afterwards: str  # what the learner can do then; goes on after "you can"
 
     @property
     def file(self) -> str:
         """Name of the notebook."""
-        return (
-            f"{self.slug}.ipynb" if self.number is None else f"{self.number:02d}-{self.slug}.ipynb"
-        )
+        place = "" if self.number is None else f"{self.number:02d}-"
+        return f"{place}{self.slug}.ipynb"
 
 
 CHAPTERS = (
@@ -105,20 +90,10 @@ CHAPTERS = (
 
 @dataclass(frozen=True)
 class Route:
-    """A way through the course for a certain time.
-
-    Parameters
-    ----------
-    name : str
-        What it is.
-    hours : int
-        How long it takes, discussions and breaks included.
-    slugs : tuple of str
-        Its chapters.
-    """
+    """A way through the course for a certain time."""
 
     name: str
-    hours: int
+    hours: int  # discussions and breaks included
     slugs: tuple[str, ...]
 
 
@@ -137,28 +112,7 @@ ROUTES = (
 
 
 def chapter(slug: str) -> Chapter:
-    """Return a chapter.
-
-    Parameters
-    ----------
-    slug : str
-        Its name.
-
-    Returns
-    -------
-    Chapter
-        The chapter.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name.
-
-    Examples
-    --------
-    >>> chapter("kl-norm").file
-    '06-kl-norm.ipynb'
-    """
+    """Return the chapter of a name."""
     for each in CHAPTERS:
         if each.slug == slug:
             return each
@@ -167,21 +121,5 @@ def chapter(slug: str) -> Chapter:
 
 
 def binder_link(file: str) -> str:
-    """Return the address that opens a notebook on Binder.
-
-    Parameters
-    ----------
-    file : str
-        Name of the notebook.
-
-    Returns
-    -------
-    str
-        The address.
-
-    Examples
-    --------
-    >>> binder_link("06-kl-norm.ipynb").rpartition("/")[2]
-    '06-kl-norm.ipynb'
-    """
+    """Return the address that opens a notebook on Binder."""
     return f"https://mybinder.org/v2/gh/{REPOSITORY}/HEAD?urlpath=lab/tree/notebooks/{file}"

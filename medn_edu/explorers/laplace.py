@@ -15,14 +15,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
 
-from medn_edu.explorers.kit.style import INK, MUTED, styled
+from medn_edu.explorers.kit.style import BLUE, GREEN, INK, MUTED, ORANGE, PINK, styled
 
-_BLUES = ("#08395C", "#0A5688", "#0072B2", "#4C9CCB", "#8FC1DF", "#C9E1F0")  # from wide to narrow
+_BLUES = ("#08395C", "#0A5688", BLUE, "#4C9CCB", "#8FC1DF", "#C9E1F0")  # from wide to narrow
 _LINES: tuple[dict[str, Any], ...] = (
-    {"color": "#0072B2", "linestyle": "-"},
-    {"color": "#E69F00", "linestyle": "--"},
-    {"color": "#009E73", "linestyle": "-."},
-    {"color": "#CC79A7", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+    {"color": BLUE, "linestyle": "-"},
+    {"color": ORANGE, "linestyle": "--"},
+    {"color": GREEN, "linestyle": "-."},
+    {"color": PINK, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
 )
 _GUIDES: tuple[dict[str, Any], ...] = (
     {"color": MUTED, "linestyle": "--", "linewidth": 1.2},

@@ -15,19 +15,21 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LightSource
 
-from medn_edu.explorers.kit.style import INK, MUTED, styled
+from medn_edu.explorers.kit.style import BLUE, GREEN, GREY, INK, MUTED, ORANGE, PINK, styled
+from medn_edu.explorers.shrinkage import draw_cross
 from medn_edu.priors import LaplacePrior
 from medn_edu.theory import kl_ball, kl_solid, norm_ball, norm_solid
 
+_COSTS = {"L2": np.square, "L1": np.abs}
 _PLAIN: dict[str, dict[str, Any]] = {
     "L2": {"color": INK, "linestyle": "-"},
     "L1": {"color": MUTED, "linestyle": "--"},
 }
 _KL: tuple[dict[str, Any], ...] = (
-    {"color": "#E69F00", "linestyle": "-"},
-    {"color": "#009E73", "linestyle": "-."},
-    {"color": "#0072B2", "linestyle": (0, (8, 2))},
-    {"color": "#CC79A7", "linestyle": ":"},
+    {"color": ORANGE, "linestyle": "-"},
+    {"color": GREEN, "linestyle": "-."},
+    {"color": BLUE, "linestyle": (0, (8, 2))},
+    {"color": PINK, "linestyle": ":"},
 )
 _ELEVATION, _AZIMUTH = 22.0, 32.0  # where solids are seen from, degrees
 _LIGHT = LightSource(azdeg=300, altdeg=50)
@@ -83,8 +85,7 @@ def plain_balls(n_angles: int = 361) -> list[NormBall]:
     >>> [ball.name for ball in plain_balls()]
     ['L2', 'L1']
     """
-    costs = {"L2": np.square, "L1": np.abs}
-    return [NormBall(name, norm_ball(cost, n_angles=n_angles)) for name, cost in costs.items()]
+    return [NormBall(name, norm_ball(cost, n_angles=n_angles)) for name, cost in _COSTS.items()]
 
 
 def kl_balls(
@@ -131,11 +132,8 @@ def plain_solids(n_polar: int = 61, n_azimuth: int = 121) -> list[NormSolid]:
     >>> [solid.points.shape for solid in plain_solids(5, 9)]
     [(5, 9, 3), (5, 9, 3)]
     """
-    costs = {"L2": np.square, "L1": np.abs}
-    return [
-        NormSolid(name, norm_solid(cost, n_polar=n_polar, n_azimuth=n_azimuth))
-        for name, cost in costs.items()
-    ]
+    mesh: dict[str, Any] = {"n_polar": n_polar, "n_azimuth": n_azimuth}
+    return [NormSolid(name, norm_solid(cost, **mesh)) for name, cost in _COSTS.items()]
 
 
 def kl_solids(
@@ -161,10 +159,8 @@ def kl_solids(
     >>> [solid.name for solid in kl_solids(n_polar=5, n_azimuth=9)]
     ['KL, λ = 4', 'KL, λ = 400']
     """
-    return [
-        NormSolid(_kl_name(lam), kl_solid(LaplacePrior(lam), n_polar=n_polar, n_azimuth=n_azimuth))
-        for lam in lams
-    ]
+    mesh: dict[str, Any] = {"n_polar": n_polar, "n_azimuth": n_azimuth}
+    return [NormSolid(_kl_name(lam), kl_solid(LaplacePrior(lam), **mesh)) for lam in lams]
 
 
 def draw_norm_balls(ax: Axes, balls: Sequence[NormBall], *, reach: float = 1.15) -> None:
@@ -188,8 +184,7 @@ def draw_norm_balls(ax: Axes, balls: Sequence[NormBall], *, reach: float = 1.15)
     ['L2', 'L1']
     """
     with styled():
-        ax.axhline(0, color="#B9C2CA", linewidth=0.8, zorder=0)
-        ax.axvline(0, color="#B9C2CA", linewidth=0.8, zorder=0)
+        draw_cross(ax)
         rest = iter(_KL * (1 + len(balls) // len(_KL)))
         for ball in balls:
             ax.plot(*ball.points.T, label=ball.name, **(_PLAIN.get(ball.name) or next(rest)))
@@ -198,9 +193,7 @@ def draw_norm_balls(ax: Axes, balls: Sequence[NormBall], *, reach: float = 1.15)
         ax.legend(loc="center", handlelength=2.6, frameon=True, framealpha=1, edgecolor="white")
 
 
-def draw_norm_solid(
-    ax: Any, solid: NormSolid, *, color: str = "#A9B1B9", reach: float = 1.0
-) -> None:
+def draw_norm_solid(ax: Any, solid: NormSolid, *, color: str = GREY, reach: float = 1.0) -> None:
     """Draw the surface of a ball, and on it the cuts through each two of the axes.
 
     The cuts show what the surface does at the axes: of L1 they are edges, of the others curves.
@@ -253,15 +246,12 @@ def _cuts_in_front(points: np.ndarray) -> list[np.ndarray]:
     cuts = [(points[equator], facing[equator - 1] | facing[equator])]
     for meridian in range(0, 4 * quarter, quarter):
         cuts.append((points[:, meridian], facing[:, meridian - 1] | facing[:, meridian]))
-    return [_only(points, segments) for points, segments in cuts]
-
-
-def _only(points: np.ndarray, segments: np.ndarray) -> np.ndarray:
-    """Return a line with NaN between the ends of segments that are not wanted."""
-    line = np.full((3 * len(segments), 3), np.nan)
-    line[0::3][segments] = points[:-1][segments]
-    line[1::3][segments] = points[1:][segments]
-    return line
+    lines = []
+    for line, seen in cuts:
+        segments = np.full((len(seen), 3, 3), np.nan)  # each from, to, and a gap
+        segments[seen, 0], segments[seen, 1] = line[:-1][seen], line[1:][seen]
+        lines.append(segments.reshape(-1, 3))
+    return lines
 
 
 def _kl_name(lam: float) -> str:

@@ -1,16 +1,14 @@
 r"""Theorem 8 of MEDN in a picture: what stands under its root, what the root makes of it, and over N.
 
-`terms_frame` computes the terms for one position of the controls and the whole curve over N;
-`BoundTerms` is the figure, which updates its bars and lines in place.  A setting is as small as the
-theorem lets it be: the divergence, :math:`\gamma / c`, the number of letters of a word, the share of
-samples whose margin is at most :math:`\gamma`, and whether :math:`m` is the paper's or the best.
-
-The numbers are those of `medn_edu.theory.bounds.Terms`, for many N at once.
+A setting is as small as the theorem lets it be: the divergence, :math:`\gamma / c`, the number of
+letters of a word, the share of samples whose margin is at most :math:`\gamma`, and whether :math:`m` is
+the paper's or the best.  The numbers are those of `medn_edu.theory.bounds.Terms`, for many N at once.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,8 +18,20 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from medn_edu.explorers.kit.controls import Choice, Control, Slider
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
-from medn_edu.explorers.kit.style import ERROR, INK, new_figure, styled
+from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.style import (
+    BLUE,
+    ERROR,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PINK,
+    SKY,
+    SLATE,
+    new_figure,
+    styled,
+)
 from medn_edu.theory.bounds import Terms
 
 PAPERS, BEST = "the paper's", "the best"
@@ -29,19 +39,20 @@ SIZES = tuple(int(float(f"{10 ** (k / 5):.1e}")) for k in range(10, 46))
 """Numbers of samples that the explorer offers, from 100 to a billion."""
 
 DELTA = 0.05
-_LETTERS = 26
+_DIVERGENCES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+_RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _TOP = 1.6  # of both axes
 _RIGHTMOST = 2e6  # number of samples beyond which words on its right would leave the axes
 _INSIDE = (  # name, colour, hatch
-    ("m KL", "#0072B2", ""),
-    ("ln N", "#E69F00", "//"),
-    ("3 ln (m+1)/δ", "#009E73", ".."),
-    ("2", "#A9B1B9", ""),
+    ("m KL", BLUE, ""),
+    ("ln N", ORANGE, "//"),
+    ("3 ln (m+1)/δ", GREEN, ".."),
+    ("2", GREY, ""),
 )
 _SUM = (
-    ("margin loss", "#56B4E9", "\\\\"),
-    ("averaging", "#CC79A7", "xx"),
-    ("the root", "#5D6B78", ""),
+    ("margin loss", SKY, "\\\\"),
+    ("averaging", PINK, "xx"),
+    ("the root", SLATE, ""),
 )
 
 
@@ -58,20 +69,20 @@ class Setting:
     @property
     def log_n_labellings(self) -> float:
         """Logarithm of the number of labellings of a word."""
-        return self.letters * math.log(_LETTERS)
+        return self.letters * math.log(26)
 
 
 @dataclass(frozen=True, eq=False)
 class TermsFrame:
     """One position of the explorer."""
 
-    n_samples: int  # number of samples
-    setting: Setting  # all else
+    n_samples: int
+    setting: Setting
     m: int  # number of imagined draws
     inside: tuple[float, ...]  # terms under the root, each divided by ``2 N - 1``
     averaging: float
     root: float
-    value: float
+    value: float  # of the bound
     curve: np.ndarray  # the bound at every N of `SIZES`
     roots: np.ndarray  # the root there
     speaks_from: int  # the smallest N from which on the bound is below 1
@@ -80,32 +91,28 @@ class TermsFrame:
 def terms_frame(n_samples: int, setting: Setting) -> TermsFrame:
     """Compute the terms of Theorem 8."""
     terms, m = _terms(np.array(n_samples), setting)
-    curve, draws = _curve(setting)
     inside = (m * setting.divergence, terms.sampling, terms.union(m), terms.constant)
     return TermsFrame(
         n_samples, setting, int(m), tuple(float(term) / (2 * n_samples - 1) for term in inside),
         float(terms.averaging(m)), float(terms.root(m)), float(terms.value(m)),
-        curve.value(draws), curve.root(draws), _speaks_from(setting),
+        *_over_n(setting),
     )  # fmt: skip
 
 
 @lru_cache(maxsize=256)
-def _curve(setting: Setting) -> tuple[Terms, np.ndarray]:
-    return _terms(np.array(SIZES), setting)
-
-
-@lru_cache(maxsize=256)
-def _speaks_from(setting: Setting) -> int:
-    """Zoom in on the last N at which the bound is 1 or more."""
+def _over_n(setting: Setting) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return bound and root at all `SIZES`, and from which N on the bound is below 1, by zooming in."""
+    terms, m = _terms(np.array(SIZES), setting)
+    curve, roots = terms.value(m), terms.root(m)
     low, high = 1.0, 1e18
     while high - low > 1:
         sizes = np.unique(np.geomspace(low, high, 65).round())
-        terms, draws = _terms(sizes, setting)
-        vacuous = np.flatnonzero(terms.value(draws) >= 1)
+        terms, m = _terms(sizes, setting)
+        vacuous = np.flatnonzero(terms.value(m) >= 1)
         low, high = sizes[vacuous[-1]], sizes[vacuous[-1] + 1]
         if high / low < 1 + 1e-9:
             break
-    return int(high)
+    return curve, roots, int(high)
 
 
 def _terms(n_samples: np.ndarray, setting: Setting) -> tuple[Terms, np.ndarray]:
@@ -115,113 +122,105 @@ def _terms(n_samples: np.ndarray, setting: Setting) -> tuple[Terms, np.ndarray]:
     return terms, terms.papers_m() if setting.draws == PAPERS else terms.best_m()
 
 
-# ---------------------------------------------------------------------------------------------
-# the figure
+# -- the drawing: each panel draws on axes and returns what shows a frame there ---------------------
+
+Show = Callable[[TermsFrame], None]
 
 
-class BoundTerms:
-    """Two stacked bars, inside the root and outside, and the bound over N.
+def _bars(ax: Axes) -> Show:
+    """Draw two stacked bars, inside the root and outside."""
+    show_inside, show_sum = _stack(ax, 0.0, _INSIDE), _stack(ax, 3.15, _SUM)
+    ax.axhline(1, color=ERROR, lw=1.5, zorder=4)
+    ax.set(xlim=(-0.1, 5.95), ylim=(0, _TOP), yticks=[0, 0.5, 1, 1.5])
+    ax.set_xticks([0.275, 3.425], ["inside the root,\nover 2N − 1", "the bound"])
+    ax.tick_params(axis="x", length=0)
+    ax.set_title("The terms", pad=22)
 
-    `show` changes them in place.
-    """
+    def show(frame: TermsFrame) -> None:
+        show_inside(frame.inside)
+        show_sum((frame.setting.margin_loss, frame.averaging, frame.root))
 
-    def __init__(self) -> None:
-        self.figure = new_figure(9.0, 4.4)
-        left, right = self.figure.subplots(1, 2, width_ratios=[1.45, 1])
-        with styled():
-            self._draw_bars(left)
-            self._draw_curve(right)
-
-    def show(self, frame: TermsFrame) -> None:
-        """Show the terms at one setting."""
-        self._inside.show(frame.inside)
-        self._sum.show((frame.setting.margin_loss, frame.averaging, frame.root))
-        self._curve.set_data(SIZES, np.minimum(frame.curve, 2 * _TOP))
-        self._roots.set_data(SIZES, np.minimum(frame.roots, 2 * _TOP))
-        self._now.set_data([frame.n_samples], [min(frame.value, _TOP)])
-        self._now.set_marker("^" if frame.value > _TOP else "o")
-        self._drop.set_data([frame.n_samples] * 2, [0, min(frame.value, _TOP)])
-        self._show_first(frame.speaks_from)
-
-    def _draw_bars(self, ax: Axes) -> None:
-        self._inside = _Stack(ax, 0.0, _INSIDE)
-        self._sum = _Stack(ax, 3.15, _SUM)
-        ax.axhline(1, color=ERROR, lw=1.5, zorder=4)
-        ax.set(xlim=(-0.1, 5.95), ylim=(0, _TOP), yticks=[0, 0.5, 1, 1.5])
-        ax.set_xticks([0.275, 3.425], ["inside the root,\nover 2N − 1", "the bound"])
-        ax.tick_params(axis="x", length=0)
-        ax.set_title("The terms", pad=22)
-
-    def _draw_curve(self, ax: Axes) -> None:
-        nowhere = np.array([SIZES[0], SIZES[-1]]), np.zeros(2)
-        (self._curve,) = ax.plot(*nowhere, color=INK, label="the bound")
-        (self._roots,) = ax.plot(*nowhere, "--", color=_SUM[-1][1], lw=1.5, label="the root alone")
-        (self._now,) = ax.plot([1], [0], "o", color=INK, ms=9, zorder=6, clip_on=False)
-        (self._drop,) = ax.plot([1, 1], [0, 0], "-", color=INK, lw=1, zorder=0)
-        ax.axhline(1, color=ERROR, lw=1.5)
-        (self._first,) = ax.plot([1, 1], [0, 1.3], ":", color=ERROR, lw=1.8)
-        words: dict[str, Any] = {"fontsize": 9, "color": ERROR, "va": "bottom", "zorder": 5}
-        self._first_text = ax.annotate("", (1, 0), (6, 0), textcoords="offset points", **words)
-        self._first_text.set_bbox({"fc": "white", "ec": "none", "pad": 0.5})
-        self._nothing = ax.text(1, 1.02, "says nothing", **words)
-        ax.set(xscale="log", xlim=(SIZES[0], SIZES[-1]), ylim=(0, _TOP), xlabel="samples N")
-        ax.set(yticks=[0, 0.5, 1, 1.5])
-        ax.set_xticks([10.0**k for k in range(2, 10)], [_power(k) for k in range(2, 10)])
-        ax.minorticks_off()
-        ax.set_title("Over N", pad=22)
-        ax.legend(loc="upper right", bbox_to_anchor=(1.02, 1.12), ncols=2, handlelength=2)
-
-    def _show_first(self, n: int) -> None:
-        beyond = n > SIZES[-1]
-        self._first.set_visible(not beyond)
-        self._first.set_xdata([n, n])
-        # Right of the line the curves are below 1, so the words stand above; where they would leave the
-        # axes they stand on its left, at the bottom, for there the curves are high.
-        left = n > _RIGHTMOST
-        self._first_text.xy = (min(max(n, SIZES[0]), SIZES[-1]), 0.02 if left else 1.14)
-        self._first_text.set_position((-6, 0) if left else (6, 0))
-        self._first_text.set_ha("right" if left else "left")
-        count = f"{float(f'{n:.2e}'):,.0f}"
-        self._first_text.set_text(f"below 1 from\nN = {count}" + (" →" if beyond else ""))
-        self._nothing.set_x(SIZES[0] * 1.2 if left else SIZES[-1])
-        self._nothing.set_ha("left" if left else "right")
+    return show
 
 
-class _Stack:
-    """A bar of several parts, and next to it their names and numbers."""
+def _stack(
+    ax: Axes, x: float, parts: tuple[tuple[str, str, str], ...]
+) -> Callable[[tuple[float, ...]], None]:
+    """Draw a bar of several parts, and next to it their names and numbers."""
+    boxes, numbers = [], []
+    for k, (label, colour, hatch) in enumerate(parts):
+        look: dict[str, Any] = {"fc": colour, "ec": "white", "hatch": hatch, "lw": 0.8}
+        boxes.append(ax.add_patch(Rectangle((x, 0), 0.55, 0, **look)))
+        y = 0.5 + 0.2 * (k - (len(parts) - 1) / 2)
+        ax.add_patch(Rectangle((x + 0.68, y - 0.045), 0.13, 0.09, **look))
+        ax.text(x + 0.88, y, label, va="center", fontsize=9)
+        numbers.append(ax.text(x + 2.75, y, "", va="center", ha="right", fontsize=9))
+    total = ax.text(x + 0.275, 0, "", ha="center", va="bottom", fontweight="bold")
 
-    def __init__(self, ax: Axes, x: float, parts: tuple[Any, ...]) -> None:
-        self._boxes, self._numbers = [], []
-        count = len(parts)
-        for k, (label, colour, hatch) in enumerate(parts):
-            look = {"fc": colour, "ec": "white", "hatch": hatch, "lw": 0.8}
-            self._boxes.append(ax.add_patch(Rectangle((x, 0), 0.55, 0, **look)))
-            y = 0.5 + 0.2 * (k - (count - 1) / 2)
-            ax.add_patch(Rectangle((x + 0.68, y - 0.045), 0.13, 0.09, **look))
-            ax.text(x + 0.88, y, label, va="center", fontsize=9)
-            text = ax.text(x + 2.75, y, "", va="center", ha="right", fontsize=9)
-            self._numbers.append(text)
-        self._total = ax.text(x + 0.275, 0, "", ha="center", va="bottom", fontweight="bold")
-
-    def show(self, parts: tuple[float, ...]) -> None:
+    def show(values: tuple[float, ...]) -> None:
         bottom = 0.0
-        for box, number, part in zip(self._boxes, self._numbers, parts, strict=True):
-            top = min(bottom + part, _TOP)
-            box.set_bounds(box.get_x(), bottom, 0.55, top - bottom)
-            number.set_text(_short(part))
+        for box, number, value in zip(boxes, numbers, values, strict=True):
+            top = min(bottom + value, _TOP)
+            box.set_bounds(x, bottom, 0.55, top - bottom)
+            number.set_text(_short(value))
             bottom = top
-        total = sum(parts)
-        self._total.set_y(bottom + 0.015)
-        self._total.set_text(_short(total) + (" ↑" if total > _TOP else ""))
+        total.set_y(bottom + 0.015)
+        total.set_text(_short(sum(values)) + (" ↑" if sum(values) > _TOP else ""))
+
+    return show
+
+
+def _over_samples(ax: Axes) -> Show:
+    """Draw the bound over N, and where it begins to say something."""
+    nowhere = np.array([SIZES[0], SIZES[-1]]), np.zeros(2)
+    (curve,) = ax.plot(*nowhere, color=INK, label="the bound")
+    (roots,) = ax.plot(*nowhere, "--", color=SLATE, lw=1.5, label="the root alone")
+    (now,) = ax.plot([1], [0], "o", color=INK, ms=9, zorder=6, clip_on=False)
+    (drop,) = ax.plot([1, 1], [0, 0], "-", color=INK, lw=1, zorder=0)
+    ax.axhline(1, color=ERROR, lw=1.5)
+    (first,) = ax.plot([1, 1], [0, 1.3], ":", color=ERROR, lw=1.8)
+    words: dict[str, Any] = {"fontsize": 9, "color": ERROR, "va": "bottom", "zorder": 5}
+    first_text = ax.annotate("", (1, 0), (6, 0), textcoords="offset points", **words)
+    first_text.set_bbox({"fc": "white", "ec": "none", "pad": 0.5})
+    nothing = ax.text(1, 1.02, "says nothing", **words)
+    ax.set(xscale="log", xlim=(SIZES[0], SIZES[-1]), ylim=(0, _TOP), xlabel="samples N")
+    ax.set(yticks=[0, 0.5, 1, 1.5])
+    ax.set_xticks([10.0**k for k in range(2, 10)], [_power(k) for k in range(2, 10)])
+    ax.minorticks_off()
+    ax.set_title("Over N", pad=22)
+    ax.legend(loc="upper right", bbox_to_anchor=(1.02, 1.12), ncols=2, handlelength=2)
+
+    def show(frame: TermsFrame) -> None:
+        curve.set_data(SIZES, np.minimum(frame.curve, 2 * _TOP))
+        roots.set_data(SIZES, np.minimum(frame.roots, 2 * _TOP))
+        height = min(frame.value, _TOP)
+        now.set_data([frame.n_samples], [height])
+        now.set_marker("^" if frame.value > _TOP else "o")
+        drop.set_data([frame.n_samples] * 2, [0, height])
+        n = frame.speaks_from
+        beyond = n > SIZES[-1]
+        first.set_visible(not beyond)
+        first.set_xdata([n, n])
+        # Right of the line the curves are below 1, so the words stand above; where they would leave
+        # the axes they stand on its left, at the bottom, for there the curves are high.
+        left = n > _RIGHTMOST
+        first_text.xy = (min(max(n, SIZES[0]), SIZES[-1]), 0.02 if left else 1.14)
+        first_text.set_position((-6, 0) if left else (6, 0))
+        first_text.set_ha("right" if left else "left")
+        first_text.set_text(f"below 1 from\nN = {_three_digits(n)}" + (" →" if beyond else ""))
+        nothing.set_x(SIZES[0] * 1.2 if left else SIZES[-1])
+        nothing.set_ha("left" if left else "right")
+
+    return show
 
 
 def _power(exponent: int) -> str:
-    """A power of ten in plain characters: mathematical text takes 10 ms each time it changes."""
+    """Return a power of ten in plain characters: formulas take 10 ms each time they change."""
     return "10" + str(exponent).translate(str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"))
 
 
 def _short(number: float) -> str:
-    """Two or three digits of a number, whatever its size."""
+    """Return two or three digits of a number, whatever its size."""
     if not math.isfinite(number):
         return "∞"
     if number and not 1e-3 < number < 1e5:
@@ -230,8 +229,73 @@ def _short(number: float) -> str:
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
-_DIVERGENCES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
-_RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+def _three_digits(n: int) -> str:
+    return f"{float(f'{n:.2e}'):,.0f}"
+
+
+# -- sentence, lessons, controls ------------------------------------------------------------------
+
+
+def _numbers(values: tuple[float, ...], start: float, label: str) -> Control:
+    return Control("slider", values, tuple(f"{v:g}" for v in values), values.index(start), label)
+
+
+def _frame(
+    n: int, divergence: float, ratio: float, letters: int, loss: float, m: str
+) -> TermsFrame:
+    """Return what the controls ask for."""
+    return terms_frame(n, Setting(divergence, ratio, letters, loss, m))
+
+
+def _first(values: dict[str, Any], **changed: Any) -> int:
+    """Return where the bound begins to speak, with some values changed."""
+    return _frame(**{**values, **changed}).speaks_from
+
+
+def _saved_by_the_best_m(values: dict[str, Any]) -> float:
+    """Return the share of the samples that the best m saves."""
+    return 1 - _first(values, m=BEST) / _first(values, m=PAPERS)
+
+
+_START = {"n": 1_000_000, "divergence": 10.0, "ratio": 0.1, "letters": 3, "loss": 0.05}
+_DIGITS = {"n": 200_000_000, "divergence": 100.0, "ratio": 0.01, "letters": 1, "loss": 0.1}
+
+
+@lesson(
+    "Nearly all that stands inside the root is m KL: the price of imitating an average by m draws.",
+    {**_START, "m": PAPERS},
+)
+def _draws_cost(**values: Any) -> bool:
+    frame = _frame(**values)
+    return frame.inside[0] > 0.99 * sum(frame.inside)
+
+
+@lesson("Half the margin asks for four times the samples.", {**_START, "m": PAPERS})
+def _square(**values: Any) -> bool:
+    return 3.7 < _first(values, ratio=values["ratio"] / 2) / _first(values) < 4.3
+
+
+@lesson(
+    "Words of twice the length, with the square of the labellings, ask for less than twice "
+    "the samples.",
+    {**_START, "m": PAPERS},
+)
+def _logarithm(**values: Any) -> bool:
+    return 1.4 < _first(values, letters=2 * values["letters"]) / _first(values) < 1.9
+
+
+@lesson("The best m in place of the paper's saves 6 % of the samples.", {**_START, "m": BEST})
+def _saves_little(**values: Any) -> bool:
+    return 0.05 < _saved_by_the_best_m(values) < 0.07
+
+
+@lesson(
+    "With a small margin and a large divergence the best m saves a third of the samples, and "
+    "over a hundred million are left.",
+    {**_DIGITS, "m": BEST},
+)
+def _saves_a_third(**values: Any) -> bool:
+    return 1 / 3 < _saved_by_the_best_m(values) < 0.4 and _first(values, m=BEST) > 100_000_000
 
 
 def pac_bayes_terms() -> Explorer:
@@ -239,7 +303,6 @@ def pac_bayes_terms() -> Explorer:
 
     On the left what stands inside the root, stacked, and next to it the bound: margin loss,
     averaging and the root; on the right the bound over the number of samples, with a line at 1.
-    Drawn by `medn_edu.explorers.pac_bayes`.
 
     Returns
     -------
@@ -248,23 +311,24 @@ def pac_bayes_terms() -> Explorer:
         ``ratio`` the margin threshold over the bound on scores, ``letters`` the length of a word
         in an alphabet of 26, ``loss`` the share of margins at or below the threshold, and ``m``
         how it is chosen.
-
-    Examples
-    --------
-    >>> explorer = pac_bayes_terms()
-    >>> all(explorer.check(lesson) for lesson in explorer.lessons)
-    True
     """
-    drawn = BoundTerms()
+    figure = new_figure(9.0, 4.4)
+    left, right = figure.subplots(1, 2, width_ratios=[1.45, 1])
+    with styled():
+        show_bars, show_curves = _bars(left), _over_samples(right)
 
     def update(**values: Any) -> str:
         frame = _frame(**values)
-        drawn.show(frame)
+        show_bars(frame)
+        show_curves(frame)
+        given, n_letters = frame.setting, frame.setting.letters
         return (
-            f"{_setting(frame)}: m = {frame.m:,}; inside the root {sum(frame.inside):.3g}, of which "
+            f"N = {frame.n_samples:,}, KL = {given.divergence:g}, γ/c = {given.ratio:g}, "
+            f"{n_letters} {'letter' if n_letters == 1 else 'letters'} of 26, {given.draws} m: "
+            f"m = {frame.m:,}; inside the root {sum(frame.inside):.3g}, of which "
             f"m KL is {frame.inside[0] / sum(frame.inside):.0%}; margin loss "
-            f"{frame.setting.margin_loss:.2f} + averaging {frame.averaging:.3g} + root "
-            f"{frame.root:.3g} = {frame.value:.3g}. Below 1 from N = {_count(frame.speaks_from)} on."
+            f"{given.margin_loss:.2f} + averaging {frame.averaging:.3g} + root {frame.root:.3g} = "
+            f"{frame.value:.3g}. Below 1 from N = {_three_digits(frame.speaks_from)} on."
         )
 
     def alt(**values: Any) -> str:
@@ -274,115 +338,20 @@ def pac_bayes_terms() -> Explorer:
             f"Left, a bar of the terms inside the root, m KL {product:.2g}, ln N {sampling:.2g}, "
             f"union {union:.2g} and 2 {two:.2g}, all over 2N - 1; next to it a bar of the bound "
             f"{frame.value:.3g}. Right, the bound as a curve that falls over N and passes the line "
-            f"at 1 at N = {_count(frame.speaks_from)}."
+            f"at 1 at N = {_three_digits(frame.speaks_from)}."
         )
 
+    sizes = tuple(f"{n:,}" for n in SIZES)
     return Explorer(
-        drawn.figure,
+        figure,
         update,
         alt,
-        lessons=_lessons(),
+        lessons=[_draws_cost, _square, _logarithm, _saves_little, _saves_a_third],
         name="pac-bayes-terms",
-        n=_sizes(),
+        n=Control("time", SIZES, sizes, SIZES.index(1_000_000), "samples N", 6.0),
         divergence=_numbers(_DIVERGENCES, 10.0, "divergence KL(p ‖ p₀)"),
         ratio=_numbers(_RATIOS, 0.1, "margin γ / c"),
         letters=Slider(1, 14, 1, 3, label="letters of a word (of 26)"),
         loss=Slider(0.0, 0.5, 0.05, 0.05, label="share of margins ≤ γ"),
         m=Choice([PAPERS, BEST], PAPERS, label="m"),
     )
-
-
-def _sizes() -> Control:
-    texts = tuple(f"{n:,}" for n in SIZES)
-    return Control("time", SIZES, texts, SIZES.index(1_000_000), "samples N", 6.0)
-
-
-def _numbers(values: tuple[float, ...], start: float, label: str) -> Control:
-    texts = tuple(f"{value:g}" for value in values)
-    return Control("slider", values, texts, values.index(start), label)
-
-
-def _frame(
-    n: int, divergence: float, ratio: float, letters: int, loss: float, m: str
-) -> TermsFrame:
-    return terms_frame(n, Setting(divergence, ratio, letters, loss, m))
-
-
-def _setting(frame: TermsFrame) -> str:
-    given = frame.setting
-    word = f"{given.letters} {'letter' if given.letters == 1 else 'letters'} of 26"
-    return (
-        f"N = {frame.n_samples:,}, KL = {given.divergence:g}, γ/c = {given.ratio:g}, {word}, "
-        f"{given.draws} m"
-    )
-
-
-def _count(n: int) -> str:
-    """A number of samples in three digits."""
-    return f"{n:,}" if n < 1000 else f"{float(f'{n:.2e}'):,.0f}"
-
-
-def _first(values: dict[str, Any], **changed: Any) -> int:
-    """Where the bound begins to speak, with some values changed."""
-    return _frame(**{**values, **changed}).speaks_from
-
-
-def _saved_by_the_best_m(values: dict[str, Any]) -> float:
-    """Share of the samples that the best m saves."""
-    return 1 - _first(values, m=BEST) / _first(values, m=PAPERS)
-
-
-def _draws_cost(**values: Any) -> bool:
-    frame = _frame(**values)
-    return frame.inside[0] > 0.99 * sum(frame.inside)
-
-
-def _square(**values: Any) -> bool:
-    return 3.7 < _first(values, ratio=values["ratio"] / 2) / _first(values) < 4.3
-
-
-def _logarithm(**values: Any) -> bool:
-    return 1.4 < _first(values, letters=2 * values["letters"]) / _first(values) < 1.9
-
-
-def _saves_little(**values: Any) -> bool:
-    return 0.05 < _saved_by_the_best_m(values) < 0.07
-
-
-def _saves_a_third(**values: Any) -> bool:
-    return 1 / 3 < _saved_by_the_best_m(values) < 0.4 and _first(values, m=BEST) > 100_000_000
-
-
-def _lessons() -> list[Lesson]:
-    start = {"n": 1_000_000, "divergence": 10.0, "ratio": 0.1, "letters": 3, "loss": 0.05}
-    digits = {"n": 200_000_000, "divergence": 100.0, "ratio": 0.01, "letters": 1, "loss": 0.1}
-    return [
-        Lesson(
-            {**start, "m": PAPERS},
-            "Nearly all that stands inside the root is m KL: the price of imitating an average by m "
-            "draws.",
-            _draws_cost,
-        ),
-        Lesson(
-            {**start, "m": PAPERS},
-            "Half the margin asks for four times the samples.",
-            _square,
-        ),
-        Lesson(
-            {**start, "m": PAPERS},
-            "Words of twice the length, with the square of the labellings, ask for less than twice "
-            "the samples.",
-            _logarithm,
-        ),
-        Lesson(
-            {**start, "m": BEST},
-            "The best m in place of the paper's saves 6 % of the samples.",
-            _saves_little,
-        ),
-        Lesson(
-            {**digits, "m": BEST},
-            "With a small margin and a large divergence the best m saves a third of the samples, and "
-            "over a hundred million are left.",
-            _saves_a_third,
-        ),
-    ]

@@ -8,33 +8,32 @@ threshold :math:`\theta`, and what would become negative is 0:
 
 In two dimensions the plane outside the L1 ball falls into regions: four strips, from whose points the
 projection goes to an edge, both weights kept, and between them four wedges, from whose points it goes to
-a corner, one weight exactly 0.  `projection_frame` computes what one place of the point shows;
-`Projections` is the figure.
+a corner, one weight exactly 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.controls import Slider, Time
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
-from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
+from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.style import BLUE, INK, MUTED, ORANGE, PALE_GREY, new_figure, styled
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
-L1, L2 = "#0072B2", "#E69F00"
-TAKEN, REGION = "#C3CAD1", "#EAF1F6"
+L1, L2, TAKEN, REGION = BLUE, ORANGE, PALE_GREY, "#EAF1F6"
 _REACH = 2.1
 
 
 @dataclass(frozen=True, eq=False)
 class ProjectionFrame:
-    """A point of the plane and its nearest points in two balls."""
+    """A point of the plane and its nearest points in the unit balls."""
 
     point: np.ndarray
-    radius: float  # radius of both balls
     on_l1: np.ndarray
     on_l2: np.ndarray
 
@@ -55,136 +54,167 @@ class ProjectionFrame:
     @property
     def inside(self) -> bool:
         """Whether the point is in the L1 ball."""
-        return bool(np.abs(self.point).sum() <= self.radius * (1 + 1e-12))
+        return bool(np.abs(self.point).sum() <= 1 + 1e-12)
 
 
-def projection_frame(angle: float, distance: float, radius: float = 1.0) -> ProjectionFrame:
-    """Project a point onto two balls."""
+def projection_frame(angle: float, distance: float) -> ProjectionFrame:
+    """Project a point onto both unit balls; the angle is in degrees."""
     turned = np.deg2rad(angle)
     # Rounded, so that the cosine of a right angle is 0.
     point = np.round(distance * np.array([np.cos(turned), np.sin(turned)]), 12) + 0.0
-    on_l1, on_l2 = project_l1_ball(point, radius), project_l2_ball(point, radius)
-    return ProjectionFrame(point, radius, on_l1, on_l2)
+    return ProjectionFrame(point, project_l1_ball(point, 1.0), project_l2_ball(point, 1.0))
 
 
-class Projections:
-    """The figure: the plane with both balls, and the magnitudes before and after."""
+# -- the drawing: each panel draws on axes and returns what shows a frame there ---------------------
 
-    def __init__(self, radius: float = 1.0) -> None:
-        self.figure = new_figure(7.6, 4.4)
-        left, right = self.figure.subplots(1, 2, width_ratios=[1.45, 1])
-        with styled():
-            self._draw_plane(left, radius)
-            self._draw_magnitudes(right)
-            keys = [self._dot, self._dot_l2, self._dot_l1, self._before[0]]
-            names = ["the point", "on the L2 ball", "on the L1 ball", "taken away for the L1 ball"]
-            self.figure.legend(keys, names, loc="outside lower center", ncols=4, handlelength=1.5)
+Show = Callable[[ProjectionFrame], None]
 
-    def show(self, frame: ProjectionFrame) -> None:
-        """Show a point."""
-        for line, dot, target in (
-            (self._to_l1, self._dot_l1, frame.on_l1),
-            (self._to_l2, self._dot_l2, frame.on_l2),
-        ):
+
+def _plane(ax: Axes) -> tuple[Show, list[Any]]:
+    """Draw both unit balls; the point and its projections are returned for the legend, too."""
+    ax.axhline(0, color=TAKEN, lw=0.8, zorder=0)
+    ax.axvline(0, color=TAKEN, lw=0.8, zorder=0)
+    _draw_wedges(ax)
+    turn = np.linspace(0, 2 * np.pi, 241)
+    ax.plot(np.cos(turn), np.sin(turn), "-", color=L2, lw=1.8)
+    ax.plot([1, 0, -1, 0, 1], [0, 1, 0, -1, 0], "-", color=L1, lw=1.8)
+    nowhere = np.zeros(2)
+    (to_l2,) = ax.plot(nowhere, nowhere, ":", color=L2, lw=1.5)
+    (to_l1,) = ax.plot(nowhere, nowhere, "-", color=L1, lw=1.2)
+    marks = {"ls": "none", "zorder": 5, "mec": "white"}
+    (dot_l2,) = ax.plot([0], [0], "s", color=L2, ms=11, label="on the L2 ball", **marks)
+    (dot_l1,) = ax.plot([0], [0], "D", color=L1, ms=9, label="on the L1 ball", **marks)
+    (dot,) = ax.plot([0], [0], "o", color=INK, ms=8, label="the point", **marks)
+    ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
+    ax.set(xlabel="$w_1$", ylabel="$w_2$", xticks=(-2, -1, 0, 1, 2), yticks=(-2, -1, 0, 1, 2))
+    ax.set_title("A point and its nearest points", pad=18)
+
+    def show(frame: ProjectionFrame) -> None:
+        for line, end, target in ((to_l1, dot_l1, frame.on_l1), (to_l2, dot_l2, frame.on_l2)):
             line.set_data(*np.transpose([frame.point, target]))
-            dot.set_data(*target[:, None])
-        self._dot.set_data(*frame.point[:, None])
-        self._show_magnitudes(frame)
+            end.set_data(*target[:, None])
+        dot.set_data(*frame.point[:, None])
 
-    # -- the plane, on the left ------------------------------------------------------------------
-
-    def _draw_plane(self, ax: Axes, radius: float) -> None:
-        ax.axhline(0, color=TAKEN, lw=0.8, zorder=0)
-        ax.axvline(0, color=TAKEN, lw=0.8, zorder=0)
-        self._draw_wedges(ax, radius)
-        turn = np.linspace(0, 2 * np.pi, 241)
-        ax.plot(radius * np.cos(turn), radius * np.sin(turn), "-", color=L2, lw=1.8)
-        corners = radius * np.array([[1, 0], [0, 1], [-1, 0], [0, -1], [1, 0]])
-        ax.plot(*corners.T, "-", color=L1, lw=1.8)
-        nowhere = np.zeros(2)
-        (self._to_l2,) = ax.plot(nowhere, nowhere, ":", color=L2, lw=1.5)
-        (self._to_l1,) = ax.plot(nowhere, nowhere, "-", color=L1, lw=1.2)
-        marks = {"ls": "none", "zorder": 5, "mec": "white"}
-        (self._dot_l2,) = ax.plot([0], [0], "s", color=L2, ms=11, label="on the L2 ball", **marks)
-        (self._dot_l1,) = ax.plot([0], [0], "D", color=L1, ms=9, label="on the L1 ball", **marks)
-        (self._dot,) = ax.plot([0], [0], "o", color=INK, ms=8, label="the point", **marks)
-        ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
-        ax.set(xlabel="$w_1$", ylabel="$w_2$", xticks=(-2, -1, 0, 1, 2), yticks=(-2, -1, 0, 1, 2))
-        ax.set_title("A point and its nearest points", pad=18)
-
-    def _draw_wedges(self, ax: Axes, radius: float) -> None:
-        """Shade where a coordinate becomes 0, between dashed lines as in Figure 1."""
-        far = 2 * _REACH
-        for direction in np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]]):
-            corner, aside = radius * direction, direction[::-1]
-            ends = [corner + far * (direction + aside), corner + far * (direction - aside)]
-            ax.fill(*np.transpose([corner, *ends]), color=REGION, lw=0, zorder=-1)
-            for end in ends:
-                ax.plot(*np.transpose([corner, end]), "--", color=MUTED, lw=1, zorder=0)
-        words = {"fontsize": 9, "color": MUTED}  # next to the axes, where no point covers them
-        outside = 1.02 * _REACH
-        ax.text(0, outside, "$w_1$ becomes 0", ha="center", va="bottom", **words)
-        ax.text(outside, 0, "$w_2$ becomes 0", ha="left", va="center", rotation=90, **words)
-
-    # -- the magnitudes, on the right ------------------------------------------------------------
-
-    def _draw_magnitudes(self, ax: Axes) -> None:
-        self._before = ax.bar([0, 1], 0, 0.5, color=TAKEN, hatch="///", ec="white", lw=0)
-        self._after = ax.bar([0, 1], 0, 0.5, color=L1)
-        self._scaled = ax.bar([0.38, 1.38], 0, 0.16, color=L2)
-        self._line = ax.axhline(0, color=INK, lw=1.5, ls="--")
-        self._theta = ax.text(1.55, 0, "", ha="left", va="bottom", fontsize=11)
-        self._values = [ax.text(k, 0, "", ha="center", va="bottom") for k in (0, 1)]
-        ax.set(xlim=(-0.42, 2.1), ylim=(0, _REACH), ylabel="magnitude")
-        ax.set_xticks([0, 1], ["$|w_1|$", "$|w_2|$"])
-        ax.tick_params(axis="x", length=0, labelsize=11)
-        ax.set_title("What each weight loses", pad=18)
-
-    def _show_magnitudes(self, frame: ProjectionFrame) -> None:
-        """Show each magnitude as a bar from which the part below the threshold is taken."""
-        size, theta = np.abs(frame.point), frame.theta
-        for k in (0, 1):
-            self._before[k].set_height(min(size[k], theta))
-            self._after[k].set_y(theta)
-            self._after[k].set_height(abs(frame.on_l1[k]))
-            self._scaled[k].set_height(abs(frame.on_l2[k]))
-            kept = abs(frame.on_l1[k])
-            self._values[k].set_text("0" if kept == 0 else f"{kept:.2f}")
-            hidden = 0 < theta - size[k] < 0.15  # the text would lie across the line
-            self._values[k].set_position((k, (theta if hidden else size[k]) + 0.02))
-            self._values[k].set_color(L1)
-            self._values[k].set_fontweight("bold" if kept == 0 else "normal")
-        self._line.set_ydata([theta, theta])
-        self._theta.set_position((1.52, theta + 0.02))
-        self._theta.set_text(f"θ = {theta:.2f}")
+    return show, [dot, dot_l2, dot_l1]
 
 
-_NAMES = ("w₁", "w₂")
+def _draw_wedges(ax: Axes) -> None:
+    """Shade where a coordinate becomes 0, between dashed lines as in Figure 1."""
+    far = 2 * _REACH
+    for corner in np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]]):
+        aside = corner[::-1]
+        ends = [corner + far * (corner + aside), corner + far * (corner - aside)]
+        ax.fill(*np.transpose([corner, *ends]), color=REGION, lw=0, zorder=-1)
+        for end in ends:
+            ax.plot(*np.transpose([corner, end]), "--", color=MUTED, lw=1, zorder=0)
+    words = {"fontsize": 9, "color": MUTED}  # next to the axes, where no point covers them
+    outside = 1.02 * _REACH
+    ax.text(0, outside, "$w_1$ becomes 0", ha="center", va="bottom", **words)
+    ax.text(outside, 0, "$w_2$ becomes 0", ha="left", va="center", rotation=90, **words)
+
+
+def _magnitudes(ax: Axes) -> tuple[Show, list[Any]]:
+    """Draw each magnitude as a bar from which the part below the threshold is taken."""
+    taken = ax.bar([0, 1], 0, 0.5, color=TAKEN, hatch="///", ec="white", lw=0)
+    left = ax.bar([0, 1], 0, 0.5, color=L1)
+    scaled = ax.bar([0.38, 1.38], 0, 0.16, color=L2)
+    line = ax.axhline(0, color=INK, lw=1.5, ls="--")
+    threshold = ax.text(1.55, 0, "", ha="left", va="bottom", fontsize=11)
+    values = [ax.text(k, 0, "", ha="center", va="bottom", color=L1) for k in (0, 1)]
+    ax.set(xlim=(-0.42, 2.1), ylim=(0, _REACH), ylabel="magnitude")
+    ax.set_xticks([0, 1], ["$|w_1|$", "$|w_2|$"])
+    ax.tick_params(axis="x", length=0, labelsize=11)
+    ax.set_title("What each weight loses", pad=18)
+
+    def show(frame: ProjectionFrame) -> None:
+        sizes, theta = np.abs(frame.point), frame.theta
+        for k, (size, kept) in enumerate(zip(sizes, np.abs(frame.on_l1), strict=True)):
+            taken[k].set_height(min(size, theta))
+            left[k].set_y(theta)
+            left[k].set_height(kept)
+            scaled[k].set_height(abs(frame.on_l2[k]))
+            values[k].set_text("0" if kept == 0 else f"{kept:.2f}")
+            hidden = 0 < theta - size < 0.15  # the text would lie across the line
+            values[k].set_position((k, (theta if hidden else size) + 0.02))
+            values[k].set_fontweight("bold" if kept == 0 else "normal")
+        line.set_ydata([theta, theta])
+        threshold.set_position((1.52, theta + 0.02))
+        threshold.set_text(f"θ = {theta:.2f}")
+
+    return show, [taken[0]]
+
+
+# -- sentence, lessons, controls ------------------------------------------------------------------
+
+
+def _text(point: np.ndarray) -> str:
+    return f"({point[0] + 0.0:.2f}, {point[1] + 0.0:.2f})"
+
+
+def _on_l1(frame: ProjectionFrame) -> str:
+    if frame.inside:
+        return f"{_text(frame.on_l1)}, where it is, for the ball contains it (θ = 0)"
+    zeros = " and ".join(("w₁", "w₂")[k] for k in frame.zeros)
+    becomes = f"{zeros} becomes exactly 0" if zeros else "no coordinate becomes 0"
+    return f"{_text(frame.on_l1)} with threshold θ = {frame.theta:.2f}, {becomes}"
+
+
+def _on_l2(frame: ProjectionFrame) -> str:
+    length = np.linalg.norm(frame.point)
+    moved = "where it is" if length <= 1 else f"both coordinates divided by {length:.2f}"
+    return f"L2 projection {_text(frame.on_l2)}, {moved}"
+
+
+@lesson(
+    "Near an axis the L1 projection is a corner: the small weight becomes exactly 0, and "
+    "the L2 projection keeps it.",
+    {"angle": 15, "distance": 1.8},
+)
+def _to_a_corner(angle: float, distance: float) -> bool:
+    frame = projection_frame(angle, distance)
+    return bool(frame.zeros == (1,) and frame.point[1] > 0.3 and (frame.on_l2 != 0).all())
+
+
+@lesson(
+    "Between the dashed lines both weights lose the same amount θ and none becomes 0.",
+    {"angle": 60, "distance": 1.2},
+)
+def _to_an_edge(angle: float, distance: float) -> bool:
+    frame = projection_frame(angle, distance)
+    lost = np.abs(frame.point) - np.abs(frame.on_l1)
+    return bool(not frame.zeros and frame.theta > 0 and np.allclose(lost, frame.theta))
+
+
+@lesson("Between the balls only the L1 projection moves the point.", {"angle": 45, "distance": 0.9})
+def _not_enough(angle: float, distance: float) -> bool:
+    frame = projection_frame(angle, distance)
+    return bool(frame.theta > 0 and (frame.on_l2 == frame.point).all())
 
 
 def projections() -> Explorer:
     """Return an explorer of a point in the plane and its projections onto the L2 and the L1 ball.
 
     On the left the point, both unit balls and their nearest points; on the right each magnitude, the
-    part below the threshold taken away.  Drawn by `medn_edu.explorers.projections`.
+    part below the threshold taken away.
 
     Returns
     -------
     Explorer
         The explorer: its time is ``angle``, in degrees, once around; ``distance`` is the point's from
         the origin.
-
-    Examples
-    --------
-    >>> explorer = projections()
-    >>> all(explorer.check(lesson) for lesson in explorer.lessons)
-    True
     """
-    drawn = Projections()
+    figure = new_figure(7.6, 4.4)
+    left, right = figure.subplots(1, 2, width_ratios=[1.45, 1])
+    with styled():
+        (show_plane, dots), (show_magnitudes, bar) = _plane(left), _magnitudes(right)
+        names = ["the point", "on the L2 ball", "on the L1 ball", "taken away for the L1 ball"]
+        below = {"loc": "outside lower center", "ncols": 4, "handlelength": 1.5}
+        figure.legend([*dots, *bar], names, **below)
 
     def update(angle: float, distance: float) -> str:
         frame = projection_frame(angle, distance)
-        drawn.show(frame)
+        show_plane(frame)
+        show_magnitudes(frame)
         return f"Point {_text(frame.point)}: L1 projection {_on_l1(frame)}; {_on_l2(frame)}."
 
     def alt(angle: float, distance: float) -> str:
@@ -198,64 +228,11 @@ def projections() -> Explorer:
         )
 
     return Explorer(
-        drawn.figure,
+        figure,
         update,
         alt,
-        lessons=_lessons(),
+        lessons=[_to_a_corner, _to_an_edge, _not_enough],
         name="projections",
         angle=Time(0, 360, 5, 15, label="direction in degrees", per_second=8),
         distance=Slider(0.1, 2.0, 0.1, 1.8, label="distance from the origin"),
     )
-
-
-def _text(point: np.ndarray) -> str:
-    return f"({point[0] + 0.0:.2f}, {point[1] + 0.0:.2f})"
-
-
-def _on_l1(frame: ProjectionFrame) -> str:
-    if frame.inside:
-        return f"{_text(frame.on_l1)}, where it is, for the ball contains it (θ = 0)"
-    zeros = " and ".join(_NAMES[k] for k in frame.zeros)
-    becomes = f"{zeros} becomes exactly 0" if zeros else "no coordinate becomes 0"
-    return f"{_text(frame.on_l1)} with threshold θ = {frame.theta:.2f}, {becomes}"
-
-
-def _on_l2(frame: ProjectionFrame) -> str:
-    length = np.linalg.norm(frame.point)
-    if length <= frame.radius:
-        return f"L2 projection {_text(frame.on_l2)}, where it is"
-    return f"L2 projection {_text(frame.on_l2)}, both coordinates divided by {length:.2f}"
-
-
-def _lessons() -> list[Lesson]:
-    def to_a_corner(angle: float, distance: float) -> bool:
-        frame = projection_frame(angle, distance)
-        return bool(frame.zeros == (1,) and frame.point[1] > 0.3 and (frame.on_l2 != 0).all())
-
-    def to_an_edge(angle: float, distance: float) -> bool:
-        frame = projection_frame(angle, distance)
-        lost = np.abs(frame.point) - np.abs(frame.on_l1)
-        return bool(not frame.zeros and frame.theta > 0 and np.allclose(lost, frame.theta))
-
-    def not_enough(angle: float, distance: float) -> bool:
-        frame = projection_frame(angle, distance)
-        return bool(frame.theta > 0 and (frame.on_l2 == frame.point).all())
-
-    return [
-        Lesson(
-            {"angle": 15, "distance": 1.8},
-            "Near an axis the L1 projection is a corner: the small weight becomes exactly 0, and "
-            "the L2 projection keeps it.",
-            to_a_corner,
-        ),
-        Lesson(
-            {"angle": 60, "distance": 1.2},
-            "Between the dashed lines both weights lose the same amount θ and none becomes 0.",
-            to_an_edge,
-        ),
-        Lesson(
-            {"angle": 45, "distance": 0.9},
-            "Between the balls only the L1 projection moves the point.",
-            not_enough,
-        ),
-    ]
