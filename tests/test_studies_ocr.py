@@ -12,15 +12,11 @@ from sklearn.utils import Bunch
 from medn_edu.explorers import new_figure
 from medn_edu.explorers.kit.style import series_style
 from medn_edu.studies import ocr_full, ocr_reports
-from medn_edu.studies.kit.errors import (
-    draw_grouped_errors,
-    error_curves,
-    error_differences,
-    with_intervals,
-)
+from medn_edu.studies.kit.figures import draw_grouped_errors
 from medn_edu.studies.kit.models import MODELS, make_model
 from medn_edu.studies.kit.selection import Selected, blocks_of
 from medn_edu.studies.kit.splits import _drawn_words, ocr_outside, ocr_unseen
+from medn_edu.studies.kit.summary import curves, curves_less, with_intervals
 from medn_edu.studies.ocr import OCR_STUDY
 from medn_edu.studies.ocr_full import OCR_FULL_STUDY, _difference
 from medn_edu.studies.ocr_reports import grids_text
@@ -189,8 +185,8 @@ def test_differences_are_taken_fold_by_fold():
     rows = [row("M3N", "ocr-100", fold, 0.3 + 0.1 * fold) for fold in range(3)]
     rows += [row("CRF", "ocr-100", fold, 0.35 + 0.1 * fold) for fold in range(3)]
     rows += [row("CRF", "ocr-100", 3, 0.9), row("L2-CRF", "ocr-100", 4, None)]
-    [curve] = error_differences(rows, "M3N")
-    assert (curve.model, curve.n_fits.tolist()) == ("CRF", [3])
+    [curve] = curves_less(rows, "M3N")
+    assert (curve.name, curve.n.tolist()) == ("CRF", [3])
     assert curve.mean == pytest.approx([0.05])
     assert curve.deviation == pytest.approx([0.0], abs=1e-12)
 
@@ -305,7 +301,7 @@ def test_all_bars_have_the_same_axis(monkeypatch):
 def test_intervals_of_means():
     errors = [0.3, 0.4, 0.35, 0.41]
     rows = [row("M3N", "ocr-100", fold, error) for fold, error in enumerate(errors)]
-    [curve] = error_curves([*rows, {**rows[0], "n_train": 200}])
+    [curve] = curves([*rows, {**rows[0], "n_train": 200}])
     half = with_intervals(curve)
     reach = stats.t.interval(0.95, 3, scale=stats.sem(errors))[1]
     assert half.deviation == pytest.approx([reach, 0.0])
@@ -317,7 +313,7 @@ def test_models_of_a_group_stand_side_by_side():
         row(name, "ocr-100", fold, 0.3) for name in ("M3N", "M3N at its optimum") for fold in (0, 1)
     ]
     ax = new_figure().add_subplot()
-    draw_grouped_errors(ax, error_curves(rows), reference="CRF")
+    draw_grouped_errors(ax, curves(rows), reference="CRF")
     first, second = (bar.lines[0].get_xdata()[0] for bar in ax.containers)
     assert first < 0 < second
     assert ax.get_ylabel() == "points more than CRF"

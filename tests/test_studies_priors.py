@@ -8,10 +8,10 @@ import pytest
 from medn_edu import M3N
 from medn_edu.explorers import new_figure, prior_gallery
 from medn_edu.studies import priors, priors_reports
-from medn_edu.studies.kit.constants import ConstantCurve
 from medn_edu.studies.kit.runner import ResultStore, run_study
 from medn_edu.studies.kit.selection import Selected
 from medn_edu.studies.kit.specs import FitSpec, Split, Study
+from medn_edu.studies.kit.summary import Curve
 from medn_edu.studies.priors import PRIOR_STUDY
 from medn_edu.studies.priors_means import TITLES, VARIANCES, Fits, kurtosis
 from medn_edu.studies.priors_panels import (
@@ -202,8 +202,8 @@ def test_figures_of_planted_rows(tmp_path):
 
 def test_drawn_differences_and_curves():
     upper, lower = new_figure().subplots(2, 1)
-    curve = ConstantCurve(
-        "Gaussian", np.array([0.01, 0.1]), np.array([0.2, 0.3]), np.array([0.1, 0.1])
+    curve = Curve(
+        "Gaussian", np.array([0.01, 0.1]), np.array([0.2, 0.3]), np.full(2, 0.1), np.full(2, 3)
     )
     draw_against_variance(upper, [curve], share=True)
     [line] = upper.get_lines()

@@ -18,9 +18,10 @@ import numpy as np
 from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, styled
 from medn_edu.intervals import deviation
 from medn_edu.studies.em import SMALL
-from medn_edu.studies.kit.constants import ConstantCurve, draw_against_constant
+from medn_edu.studies.kit.figures import draw_against_constant
 from medn_edu.studies.kit.specs import Report
 from medn_edu.studies.kit.splits import FOLDS
+from medn_edu.studies.kit.summary import Curve
 from medn_edu.studies.kit.tables import markdown_table, text_table
 from medn_edu.studies.l1_table import (
     ALGORITHMS,
@@ -82,7 +83,7 @@ def _draw_panels(
         curves = [_curve(groups, data, name, column) for name in names]
         draw_against_constant(
             ax,
-            [curve for curve in curves if len(curve.constant)],
+            [curve for curve in curves if len(curve.x)],
             label=label,
             share=column == "error",
             logarithmic=column == "cpu_seconds",
@@ -100,15 +101,15 @@ def _axis_label(data: str, algorithm: Algorithm) -> str:
 
 def _curve(
     groups: dict[tuple[str, str, float], list[dict[str, Any]]], data: str, name: str, column: str
-) -> ConstantCurve:
+) -> Curve:
     """Return means over folds against the constant, as the axis shows it."""
     points = []
     for (of, model, constant), rows in groups.items():
         values = [row[column] for row in rows if row.get(column) is not None]
         if (of, model) == (data, name) and values:
             spread = deviation(values) or 0.0
-            points.append((_shown(data, name, constant), np.mean(values), spread))
-    return ConstantCurve(name, *np.array(points, dtype=float).reshape(-1, 3).T)
+            points.append((_shown(data, name, constant), np.mean(values), spread, len(values)))
+    return Curve(name, *np.array(points, dtype=float).reshape(-1, 4).T)
 
 
 def _shown(data: str, name: str, constant: float) -> float:

@@ -34,7 +34,7 @@ import numpy as np
 
 from medn_edu.explorers import MUTED, new_figure, save_figure, styled
 from medn_edu.intervals import deviation
-from medn_edu.studies.kit.errors import draw_error_bars
+from medn_edu.studies.kit.figures import draw_error_bars
 from medn_edu.studies.kit.models import MODELS, Model
 from medn_edu.studies.kit.selection import CHOICE, TRIED, Grid, Selected, read_constants
 from medn_edu.studies.kit.specs import FitSpec, Report, Study

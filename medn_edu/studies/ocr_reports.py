@@ -19,16 +19,12 @@ import numpy as np
 
 from medn_edu.explorers import MUTED, new_figure, save_figure, styled
 from medn_edu.intervals import deviation
-from medn_edu.studies.kit.errors import (
-    ErrorCurve,
-    draw_grouped_errors,
-    error_curves,
-    error_differences,
-    with_intervals,
-)
+from medn_edu.studies.kit.figures import draw_grouped_errors
 from medn_edu.studies.kit.selection import CHOICE, Grid, constants_text, read_constants
 from medn_edu.studies.kit.specs import Report
 from medn_edu.studies.kit.splits import N_OUTSIDE_BLOCKS
+from medn_edu.studies.kit.summary import Curve, curves_less, with_intervals
+from medn_edu.studies.kit.summary import curves as error_curves
 from medn_edu.studies.kit.tables import markdown_table, text_table
 from medn_edu.studies.ocr_constants import (
     BETAS,
@@ -87,15 +83,15 @@ def draw_ocr(rows: Sequence[dict[str, Any]], path: Path) -> None:
             curves = error_curves(drawn)
             draw_grouped_errors(upper, curves)
             small = [row for row in drawn if row["model"] != "CRF"]  # which is far above all others
-            names = [curve.model for curve in curves]
+            names = [curve.name for curve in curves]
             differences = {
-                curve.model: with_intervals(curve) for curve in error_differences(small, reference)
+                curve.name: with_intervals(curve) for curve in curves_less(small, reference)
             }
             nothing = np.empty(0)
             draw_grouped_errors(
                 lower,
                 [
-                    differences.get(name, ErrorCurve(name, nothing, nothing, nothing, nothing))
+                    differences.get(name, Curve(name, nothing, nothing, nothing, nothing))
                     for name in names
                 ],
                 reference=reference,
@@ -121,9 +117,9 @@ def _share_range(axes: Sequence[Any]) -> None:
         ax.set_ylim(min(lows), max(highs))
 
 
-def _fits(curves: Sequence[ErrorCurve]) -> str:
+def _fits(curves: Sequence[Curve]) -> str:
     """Return how many fits stand behind each point."""
-    return fits_text(max((int(curve.n_fits.max()) for curve in curves), default=0))
+    return fits_text(max((int(curve.n.max()) for curve in curves), default=0))
 
 
 def fits_text(n_fits: int) -> str:

@@ -12,7 +12,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from medn_edu.explorers.kit.style import INK, MUTED, styled
 from medn_edu.explorers.shrinkage import prior_style
-from medn_edu.studies.kit.constants import ConstantCurve
+from medn_edu.studies.kit.summary import Curve
 
 _MARKERS = {
     "Gaussian": "o",
@@ -36,7 +36,7 @@ class PriorDifference:
 
 
 def draw_against_variance(
-    ax: Axes, curves: Iterable[ConstantCurve], *, banded: str = "Gaussian", share: bool = False
+    ax: Axes, curves: Iterable[Curve], *, banded: str = "Gaussian", share: bool = False
 ) -> None:
     """Draw means against the variance of priors, on a logarithmic axis."""
     with styled():
@@ -44,10 +44,10 @@ def draw_against_variance(
         for curve in curves:
             style: dict[str, Any] = {"linewidth": 1.5, "markersize": 4.5, **prior_style(curve.name)}
             marker = _MARKERS.get(curve.name, "o")
-            ax.plot(curve.constant, curve.mean, label=curve.name, marker=marker, **style)
+            ax.plot(curve.x, curve.mean, label=curve.name, marker=marker, **style)
             if curve.name == banded:
                 low, high = curve.mean - curve.deviation, curve.mean + curve.deviation
-                ax.fill_between(curve.constant, low, high, color=INK, alpha=0.09, linewidth=0)
+                ax.fill_between(curve.x, low, high, color=INK, alpha=0.09, linewidth=0)
         low, high = ax.get_xlim()
         ax.xaxis.set_major_locator(LogLocator(subs=(1,) if high > 200 * low else (1, 3)))
         ax.xaxis.set_minor_formatter(NullFormatter())

@@ -18,8 +18,8 @@ import numpy as np
 
 from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, styled
 from medn_edu.intervals import deviation
-from medn_edu.studies.kit.constants import ConstantCurve
 from medn_edu.studies.kit.specs import Report
+from medn_edu.studies.kit.summary import Curve
 from medn_edu.studies.kit.tables import markdown_table, text_table
 from medn_edu.studies.priors_means import (
     COLUMNS,
@@ -84,7 +84,7 @@ def draw_priors(rows: Sequence[dict[str, Any]], path: Path) -> None:
     save_figure(figure, path)
 
 
-def _top(curves: Sequence[ConstantCurve]) -> float:
+def _top(curves: Sequence[Curve]) -> float:
     """Return where errors are cut: well above all priors without bounds, as narrow ones go far up."""
     near = [curve.mean + curve.deviation for curve in curves if curve.name == NORMAL]
     near += [curve.mean for curve in curves if curve.name in _UNBOUNDED]
@@ -128,16 +128,16 @@ def draw_prior_sparsity(rows: Sequence[dict[str, Any]], path: Path) -> None:
     save_figure(figure, path)
 
 
-def _curves(fits: Fits, data: str, column: str) -> list[ConstantCurve]:
+def _curves(fits: Fits, data: str, column: str) -> list[Curve]:
     curves = []
     for shape in SHAPES:
         points = [
-            (variance, values.mean(), deviation(values) or 0.0)
+            (variance, values.mean(), deviation(values) or 0.0, len(values))
             for variance in fits.variances(data, shape)
             if len(values := fits.values(data, shape, variance, column))
         ]
         if points:
-            curves.append(ConstantCurve(shape, *np.array(points, dtype=float).T))
+            curves.append(Curve(shape, *np.array(points, dtype=float).T))
     return curves
 
 

@@ -43,11 +43,12 @@ from medn_edu.estimators import CRF, L1M3N
 from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, styled
 from medn_edu.intervals import deviation
 from medn_edu.studies.em import l1_em
-from medn_edu.studies.kit.constants import ConstantCurve, draw_against_constant
+from medn_edu.studies.kit.figures import draw_against_constant
 from medn_edu.studies.kit.models import MODELS, Model
 from medn_edu.studies.kit.selection import read_constants
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import FOLDS, ocr_split
+from medn_edu.studies.kit.summary import Curve, constant, curve
 from medn_edu.studies.kit.tables import markdown_table, text_table
 
 _DATA = "ocr-100"
@@ -119,10 +120,10 @@ _MODELS = {name: MODELS[name] for name in ("L2-CRF", "M3N", "LapMEDN variational
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
     return [
-        FitSpec(_DATA, fold, name, ((family.parameter, constant), *family.fixed), seed)
+        FitSpec(_DATA, fold, name, ((family.parameter, value), *family.fixed), seed)
         for name, family in FAMILIES.items()
         # The long trainings of a CRF have small constants, and short ones come first.
-        for constant in (family.quick if quick else family.constants)[:: _direction(name)]
+        for value in (family.quick if quick else family.constants)[:: _direction(name)]
         for fold in (range(1) if quick else FOLDS)
     ]
 
@@ -145,14 +146,14 @@ def means(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return means over folds."""
     groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
     for row in rows:
-        constant = dict(read_constants(row["parameters"]))[FAMILIES[row["model"]].parameter]
-        groups.setdefault((row["model"], constant), []).append(row)
+        value = dict(read_constants(row["parameters"]))[FAMILIES[row["model"]].parameter]
+        groups.setdefault((row["model"], value), []).append(row)
     place = {name: number for number, name in enumerate(FAMILIES)}
     ordered = sorted(groups.items(), key=lambda item: (place[item[0][0]], item[0][1]))
     return [_line(*key, group) for key, group in ordered]
 
 
-def _line(name: str, constant: float, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _line(name: str, value: float, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     def values(column: str) -> list[float]:
         return [row[column] for row in rows if row.get(column) is not None]
 
@@ -163,7 +164,7 @@ def _line(name: str, constant: float, rows: Sequence[dict[str, Any]]) -> dict[st
     return {
         "model": name,
         "parameter": FAMILIES[name].parameter,
-        "constant": constant,
+        "constant": value,
         "fits": len(rows),
         "error": mean("error"),
         "error_deviation": deviation(errors),
@@ -213,8 +214,8 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     with styled():
         axes = figure.subplots(1, len(_PANELS), sharey=True, width_ratios=[1.35, 1.1, 1, 0.7])
         for ax, (title, label, names) in zip(axes, _PANELS, strict=True):
-            curves = [_curve(table, name) for name in names]
-            shown = [curve for curve in curves if len(curve.constant)]
+            curves = [_curve(rows, name) for name in names]
+            shown = [curve for curve in curves if len(curve.x)]
             draw_against_constant(ax, shown, label=label, share=True)
             ax.set_title(title)
             ax.legend(loc="upper left" if len(shown) > 1 else "upper right", handlelength=3)
@@ -224,13 +225,9 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     save_figure(figure, path)
 
 
-def _curve(table: Sequence[dict[str, Any]], name: str) -> ConstantCurve:
-    points = [
-        (line["constant"], line["error"], line["error_deviation"] or 0.0)
-        for line in table
-        if line["model"] == name
-    ]
-    return ConstantCurve(name, *np.array(points, dtype=float).reshape(-1, 3).T)
+def _curve(rows: Sequence[dict[str, Any]], name: str) -> Curve:
+    mine = [row for row in rows if row["model"] == name]
+    return curve(name, mine, lambda row: constant(row, FAMILIES[name].parameter))
 
 
 def _note(table: Sequence[dict[str, Any]]) -> str:

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from medn_edu.datasets import make_chain_crf
-from medn_edu.intervals import student_quantile
-from medn_edu.studies.kit.errors import ErrorCurve, error_curves
-from medn_edu.studies.kit.errors import error_differences as differences
+from medn_edu.studies.kit.summary import Curve, curves_less, with_intervals
+from medn_edu.studies.kit.summary import curves as error_curves
 
 STOPPED = ("M3N sub-gradient", "LapMEDN sub-gradient")
 """The models that stop far from their optima."""
@@ -82,24 +80,18 @@ def n_units(rows: Iterable[dict[str, Any]]) -> int:
     )
 
 
-def with_interval(curve: ErrorCurve) -> ErrorCurve:
-    """Put half the 95 % interval of the mean in place of the deviation."""
-    n = np.maximum(curve.n_fits, 2)
-    return replace(curve, deviation=student_quantile(n - 1) * curve.deviation / np.sqrt(n))
-
-
 def table_lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return mean error and mean difference to M3N, with intervals, per model and size."""
-    curves = {curve.model: with_interval(curve) for curve in error_curves(rows)}
-    less = {curve.model: with_interval(curve) for curve in differences(rows, REFERENCE)}
+    curves = {curve.name: with_intervals(curve) for curve in error_curves(rows)}
+    less = {curve.name: with_intervals(curve) for curve in curves_less(rows, REFERENCE)}
     lines = []
     for name in sorted(curves, key=place):
         curve = curves[name]
-        for k, n_train in enumerate(curve.n_train):
+        for k, n_train in enumerate(curve.x):
             line = {
                 "n_train": int(n_train),
                 "model": name,
-                "units": int(curve.n_fits[k]),
+                "units": int(curve.n[k]),
                 "error": float(curve.mean[k]),
                 "interval": _half(curve, k),
                 "constants": _usual(rows, name, int(n_train)),
@@ -113,8 +105,8 @@ def table_lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return lines
 
 
-def _half(curve: ErrorCurve, k: int) -> float | None:
-    return float(curve.deviation[k]) if curve.n_fits[k] > 1 else None
+def _half(curve: Curve, k: int) -> float | None:
+    return float(curve.deviation[k]) if curve.n[k] > 1 else None
 
 
 def _usual(rows: Iterable[dict[str, Any]], model: str, n_train: int) -> str:

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
-from medn_edu.studies.kit.errors import draw_errors, draw_grouped_errors, error_curves
-from medn_edu.studies.kit.errors import error_differences as differences
+from medn_edu.studies.kit.figures import draw_errors, draw_grouped_errors
 from medn_edu.studies.kit.selection import CHOICE
 from medn_edu.studies.kit.specs import Report
+from medn_edu.studies.kit.summary import curves, curves_less, with_intervals
 from medn_edu.studies.kit.tables import markdown_table, text_table
 from medn_edu.studies.synthetic_means import (
     GROUP,
@@ -37,7 +37,6 @@ from medn_edu.studies.synthetic_means import (
     relevant_counts,
     table_lines,
     true_weights,
-    with_interval,
     within_groups,
 )
 from medn_edu.studies.synthetic_panels import draw_stems, draw_variances
@@ -279,17 +278,17 @@ def _variances_note(rows: Sequence[dict[str, Any]]) -> str:
 def _draw_pair(axes: Sequence[Any], rows: Sequence[dict[str, Any]]) -> None:
     """Draw mean errors, and what is left of them after those of M3N on the same data."""
     rows = sorted(rows, key=lambda row: place(row["model"]))
-    means = [replace(c, n_fits=np.ones_like(c.n_fits)) for c in error_curves(rows)]
+    means = [replace(c, n=np.ones_like(c.n)) for c in curves(rows)]
     draw_errors(axes[0], means, unit="sequences")
     axes[0].get_legend().remove()
     truth = [{**row, "model": "generating model", "error": row["truth_error"]} for row in rows]
-    for curve in error_curves(truth):
+    for curve in curves(truth):
         axes[0].plot(
-            curve.n_train, curve.mean, color=MUTED, linewidth=4, alpha=0.5, label="generating model"
+            curve.x, curve.mean, color=MUTED, linewidth=4, alpha=0.5, label="generating model"
         )
     draw_grouped_errors(
         axes[1],
-        [with_interval(curve) for curve in differences(rows, REFERENCE)],
+        [with_intervals(curve) for curve in curves_less(rows, REFERENCE)],
         unit="sequences",
         reference=REFERENCE,
     )
