@@ -82,7 +82,7 @@ def test_nothing_in_a_table_is_markup():
         "paper": "MEDN", "name": "MEDN Eq. (1)", "statement": "<w> = E[w|x] * 2_k", "sides": "a; b",
         "discrepancy": 0.0, "tolerance": 1e-9, "with_slip": 1.0, "slip": "none", "as_corrected": "",
     }  # fmt: skip
-    line = theorems._table([row], "MEDN").splitlines()[-1]
+    line = THEOREM_STUDY.report([row], "quick").caption.splitlines()[-1]
     assert r"\<w\> = E\[w\|x\] \* 2\_k" in line
     assert len(re.findall(r"(?<!\\)\|", line)) == 8
 

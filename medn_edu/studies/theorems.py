@@ -7,16 +7,16 @@ corrected in `medn_edu.theory.errata`, and marked with a dagger.  What is left b
 rounding, which differs from machine to machine, so that two digits of it are kept; only the tolerance is
 a promise.
 
-The figure has a line for each statement: a filled dot says how far its two sides are apart, a tick how far
-they may be, and an open dot how far they are with a slip in one of them.  The scale is logarithmic, as
-fifteen powers of ten lie between rounding and a forgotten factor of two.
+The figure has a line for each statement: a filled dot says how far its two sides are apart, a tick how
+far they may be, and an open dot how far they are with a slip in one of them.  The scale is logarithmic,
+as fifteen powers of ten lie between rounding and a forgotten factor of two.
 """
 
 from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,10 @@ from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, save_figure, styled
 from medn_edu.studies.kit.specs import Report, TraceStudy
-from medn_edu.studies.kit.tables import markdown_table, text_table
+from medn_edu.studies.kit.summary import Column, Row, groups, table
 from medn_edu.studies.kit.texts import Texts
 from medn_edu.theory.checks import CHECKS, Check
 from medn_edu.theory.errata import AS_CORRECTED
-
-Rows = Sequence[Mapping[str, Any]]
 
 _COLUMNS = (
     "paper", "name", "statement", "sides", "instances", "discrepancy", "tolerance", "with_slip", "slip",
@@ -93,7 +91,7 @@ _MARKS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def _draw(rows: Rows, path: Path) -> None:
+def _draw(rows: Sequence[Any], path: Path) -> None:
     panels = check_columns(rows)
     figure = new_figure(11, 0.215 * max(map(len, panels)) + 1.9)
     axes = figure.subplots(1, 2)
@@ -108,26 +106,26 @@ def _draw(rows: Rows, path: Path) -> None:
     save_figure(figure, path)
 
 
-def check_columns(rows: Rows) -> list[list[Mapping[str, Any]]]:
+def check_columns(rows: Sequence[Any]) -> list[list[Row]]:
     """Part statements into two columns, as equally long as headings that stay together allow."""
     first, *others = _blocks(rows).values()
     parts = []
     for sides in itertools.product((True, False), repeat=len(others)):
-        columns: list[list[Mapping[str, Any]]] = [list(first), []]
+        columns: list[list[Row]] = [list(first), []]
         for block, is_left in zip(others, sides, strict=True):
             columns[not is_left] += block
         parts.append(columns)
     return min(parts, key=lambda columns: max(map(_length, columns)))
 
 
-def _length(rows: Rows) -> float:
+def _length(rows: Sequence[Any]) -> float:
     """Return how many lines a column takes, with its headings."""
     return len(rows) + (1 + _GAP) * len(_blocks(rows))
 
 
-def _blocks(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
+def _blocks(rows: Sequence[Any]) -> dict[str, list[Row]]:
     """Return statements by heading: the paper, or a part of it that has one of its own."""
-    blocks: dict[str, list[Mapping[str, Any]]] = {}
+    blocks: dict[str, list[Row]] = {}
     paper = heading = ""
     for row in rows:
         if row["paper"] != paper:
@@ -139,7 +137,7 @@ def _blocks(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
     return blocks
 
 
-def draw_checks(ax: Axes, rows: Rows) -> None:
+def draw_checks(ax: Axes, rows: Sequence[Any]) -> None:
     """Draw a line of dots for each statement, under headings that say where it is from."""
     lines = _lines(rows)
     y = np.array([place for place, _, row in lines if row])
@@ -162,9 +160,9 @@ def draw_checks(ax: Axes, rows: Rows) -> None:
         ax.spines["left"].set_visible(False)
 
 
-def _lines(rows: Rows) -> list[tuple[float, str, Mapping[str, Any] | None]]:
+def _lines(rows: Sequence[Any]) -> list[tuple[float, str, Row | None]]:
     """Return places, texts and rows of all lines; headings have no row."""
-    lines: list[tuple[float, str, Mapping[str, Any] | None]] = []
+    lines: list[tuple[float, str, Row | None]] = []
     place = 0.0
     for heading, block in _blocks(rows).items():
         place += _GAP if lines else 0.0
@@ -176,7 +174,7 @@ def _lines(rows: Rows) -> list[tuple[float, str, Mapping[str, Any] | None]]:
     return lines
 
 
-def _short_name(row: Mapping[str, Any], heading: str) -> str:
+def _short_name(row: Row, heading: str) -> str:
     """Return a statement's name without what its heading says."""
     for start, name in _PARTS.items():
         if name == heading and row["name"].startswith(f"{start}, "):
@@ -188,7 +186,7 @@ def _short_name(row: Mapping[str, Any], heading: str) -> str:
 # report
 
 
-def _report(rows: Rows, scale: str) -> Report:
+def _report(rows: Sequence[Any], scale: str) -> Report:
     failed = [row["name"] for row in rows if not row["discrepancy"] <= row["tolerance"]]
     corrected = sum(bool(row["as_corrected"]) for row in rows)
     verdict = (
@@ -198,34 +196,18 @@ def _report(rows: Rows, scale: str) -> Report:
     )
     caption = _TEXTS("caption", instances=_N_INSTANCES[scale], verdict=verdict)
     parts = [textwrap.fill(text, 100) + "\n" for text in (caption, _TEXTS("remark"))]
-    papers = dict.fromkeys(row["paper"] for row in rows)
-    parts += [f"## {_TEXTS(paper)}\n\n{_table(rows, paper)}" for paper in papers]
-    cells = [[_marked(row, row["name"]), *_numbers(row)] for row in rows]
-    text = text_table(["statement", "apart", "tolerance", "with a slip"], cells, right=(1, 2, 3))
-    return Report(_COLUMNS, [dict(row) for row in rows], f"{text}\n\n{verdict}", "\n".join(parts))
+    for paper, group in groups(rows, "paper").items():
+        parts.append(f"## {_TEXTS(paper)}\n\n{table(_PAGE, group).markdown()}")
+    text = table([Column("statement", lambda row: _marked(row, row["name"])), *_NUMBERS], rows)
+    return Report(_COLUMNS, list(rows), f"{text.text()}\n\n{verdict}", "\n".join(parts))
 
 
 _TEXTS = Texts("theorems.md")
 
 
-def _table(rows: Rows, paper: str) -> str:
-    """Return what a paper states, in Markdown."""
-    headers = ["", "statement", "sides", "apart", "tolerance", "with a slip", "the slip"]
-    cells = []
-    for row in (row for row in rows if row["paper"] == paper):
-        place = _marked(row, row["name"].removeprefix(f"{paper} "))
-        texts = map(_escaped, (place, row["statement"], row["sides"]))
-        cells.append([*texts, *_numbers(row), _escaped(row["slip"])])
-    return markdown_table(headers, cells)
-
-
-def _marked(row: Mapping[str, Any], name: str) -> str:
+def _marked(row: Row, name: str) -> str:
     """Return a statement's name, with a dagger if it is tried as corrected."""
     return f"{name} {row.get('as_corrected', '')}".strip()
-
-
-def _numbers(row: Mapping[str, Any]) -> list[str]:
-    return [f"{row[name]:.2g}" for name in ("discrepancy", "tolerance", "with_slip")]
 
 
 def _escaped(text: str) -> str:
@@ -233,6 +215,20 @@ def _escaped(text: str) -> str:
     return "".join(
         f"\\{character}" if character in r"\`*_[]<>|" else character for character in text
     )
+
+
+_NUMBERS = (
+    Column("apart", "discrepancy", ".2g", right=True),
+    Column("tolerance", "tolerance", ".2g", right=True),
+    Column("with a slip", "with_slip", ".2g", right=True),
+)
+_PAGE = (
+    Column("", lambda row: _marked(row, row["name"].removeprefix(f"{row['paper']} ")), _escaped),
+    Column("statement", "statement", _escaped),
+    Column("sides", "sides", _escaped),
+    *_NUMBERS,
+    Column("the slip", "slip", _escaped),
+)
 
 
 THEOREM_STUDY = TraceStudy(
