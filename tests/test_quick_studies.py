@@ -17,8 +17,7 @@ from medn_edu.studies.kit.stored import stored_rows
 from medn_edu.studies.kit.tables import read_csv
 from medn_edu.studies.l1_table import ALGORITHMS, table_1
 from medn_edu.studies.registry import STUDIES
-from medn_edu.studies.solvers import summaries
-from medn_edu.studies.solvers_panels import solver_title
+from medn_edu.studies.solvers import solver_title, summaries
 from medn_edu.studies.traces import TRACES
 
 pytestmark = pytest.mark.slow

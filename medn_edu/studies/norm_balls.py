@@ -27,6 +27,7 @@ from medn_edu.explorers.norms import (
     plain_balls,
 )
 from medn_edu.studies.kit.specs import CurveStudy
+from medn_edu.studies.kit.texts import Texts
 from medn_edu.theory.norms import touching_corners, touching_l2
 
 _N_ANGLES = 201
@@ -171,13 +172,7 @@ NORM_BALLS = CurveStudy(
     ("panel", "norm", "lam", *_WEIGHTS),
     _rows,
     _draw,
-    "Boundaries of balls through (0, 1), as in MEDN, Figure 2.  (a) L2 and L1.  (b) KL-norms "
-    "of Laplace priors (Corollary 6): the larger λ, the closer to L1, yet (c) round wherever "
-    "they meet the axes; L2 and L1 thin and grey.  (d) A margin constraint is a line, and its "
-    "cheapest mean is where it touches a ball: L1 in the corner, where a weight is exactly 0, KL balls "
-    "beside it, L2 far from it.  (e) The smaller of the two weights there, dots for the KL balls of "
-    "(d): with λ it falls like 1/√λ and is never 0, which is pseudo-sparsity.  (f) A KL ball of three "
-    "weights through (0, 0, 1): the corners and edges of the L1 ball are rounded.",
+    Texts("norm_balls.md")("caption"),
     "1 s",
     "MEDN 2",
 )
