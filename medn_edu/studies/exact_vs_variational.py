@@ -47,9 +47,9 @@ from medn_edu.studies.exact_vs_variational_reports import (
     report_variational,
 )
 from medn_edu.studies.kit.models import Model
-from medn_edu.studies.kit.runner import label_error
 from medn_edu.studies.kit.specs import FitSpec, Split, Study
 from medn_edu.studies.kit.splits import correlated_split, ocr_split
+from medn_edu.studies.kit.trained import Trained, label_error
 
 _CHAIN_CS = (1.0, 0.1, 10.0)
 _SETS = tuple(f"correlated-10-{number}" for number in range(N_SETS))
@@ -135,14 +135,19 @@ def _text(values: Iterable[float]) -> str:
 VARIATIONAL_STUDY = Study(
     "exact-vs-variational",
     "Laplace MEDN: Algorithm 1 and exactly",
-    _specs,
-    _split,
-    draw_variational,
-    duration="quick 8 s, paper 2 min",
-    models={_MODEL: Model(_MODEL, BothLaplaceMEDNs, "Laplace prior, exactly and by Algorithm 1")},
-    measured=(*_LIMIT, *_LISTS, *_WEIGHTS),
-    measure=_measure,
+    fits=_specs,
+    fit=Trained(
+        _split,
+        models={
+            _MODEL: Model(_MODEL, BothLaplaceMEDNs, "Laplace prior, exactly and by Algorithm 1")
+        },
+        measure=_measure,
+        measured=(*_LIMIT, *_LISTS, *_WEIGHTS),
+    ),
+    draw=draw_variational,
     report=report_variational,
+    duration="quick 8 s, paper 2 min",
     more_figures={"weights": draw_kept_weights},
+    place=11,
 )
 """The study."""

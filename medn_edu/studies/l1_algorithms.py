@@ -47,6 +47,7 @@ from medn_edu.studies.em import SMALL, l1_em
 from medn_edu.studies.kit.models import Model
 from medn_edu.studies.kit.specs import FitSpec, Split, Study
 from medn_edu.studies.kit.splits import FOLDS, chain_split, ocr_split
+from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.l1_algorithms_reports import draw_l1, report_l1
 from medn_edu.studies.l1_table import (
     ALGORITHMS,
@@ -146,14 +147,14 @@ def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
 L1_STUDY = Study(
     "l1m3n-algorithms",
     "L1-M3N by four algorithms: error and time",
-    _specs,
-    _split,
-    draw_l1,
-    duration="quick 13 s, paper 10 min",
-    models=_MODELS,
-    measured=("l1_norm", "nonzero", "not_small"),
-    measure=_measure,
+    fits=_specs,
+    fit=Trained(
+        _split, models=_MODELS, measure=_measure, measured=("l1_norm", "nonzero", "not_small")
+    ),
+    draw=draw_l1,
     report=report_l1,
+    duration="quick 13 s, paper 10 min",
     shows="L1-M3N 5-6",
+    place=13,
 )
 """The study."""

@@ -33,6 +33,7 @@ from medn_edu.studies.kit.models import MODELS, Model
 from medn_edu.studies.kit.selection import TRIED, Selected
 from medn_edu.studies.kit.specs import FitSpec, Study
 from medn_edu.studies.kit.splits import FOLDS, N_OUTSIDE_BLOCKS, ocr_split
+from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.ocr_constants import (
     BETAS,
     EM_C,
@@ -150,15 +151,18 @@ def grid_errors(spec: FitSpec, model: Any) -> dict[str, Any]:
 OCR_STUDY = Study(
     "ocr",
     "handwritten words: 100 to 250 train",
-    _ocr_specs,
-    ocr_split,
-    draw_ocr,
-    MEMORY,
-    "quick 16 s, paper 16 min",
-    models={**MODELS, **_PAPERS, **_CHOOSERS},
-    measured=("grid_errors",),
-    measure=grid_errors,
+    fits=_ocr_specs,
+    fit=Trained(
+        ocr_split,
+        models={**MODELS, **_PAPERS, **_CHOOSERS},
+        measure=grid_errors,
+        measured=("grid_errors",),
+    ),
+    draw=draw_ocr,
     report=report_ocr,
+    remarks=MEMORY,
+    duration="quick 16 s, paper 16 min",
     shows="MEDN 7, LapM3N 4",
+    place=7,
 )
 """The study of few words."""

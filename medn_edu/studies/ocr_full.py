@@ -40,6 +40,7 @@ from medn_edu.studies.kit.selection import CHOICE, TRIED, Grid, Selected, read_c
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import N_UNSEEN_PARTS, ocr_split
 from medn_edu.studies.kit.tables import markdown_table, text_table
+from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.ocr import grid_errors
 from medn_edu.studies.ocr_constants import GRIDS as OCR_GRIDS
 from medn_edu.studies.ocr_reports import (
@@ -401,14 +402,14 @@ def _shown(group: Sequence[dict[str, Any]]) -> str:
 OCR_FULL_STUDY = Study(
     "ocr-full",
     "all handwritten words: 9 folds train, or 1",
-    _specs,
-    ocr_split,
-    _draw,
-    MEMORY,
-    "quick 25 s, paper 5 min",
-    models={**MODELS, **_CHOOSERS},
-    measured=("grid_errors",),
-    measure=grid_errors,
+    fits=_specs,
+    fit=Trained(
+        ocr_split, models={**MODELS, **_CHOOSERS}, measure=grid_errors, measured=("grid_errors",)
+    ),
+    draw=_draw,
     report=_report,
+    remarks=MEMORY,
+    duration="quick 25 s, paper 5 min",
+    place=8,
 )
 """The study of all words, and of words that were not there in training."""

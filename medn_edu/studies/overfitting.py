@@ -50,9 +50,9 @@ import numpy as np
 
 from medn_edu.samples import pack
 from medn_edu.studies.kit.models import MODELS, Model
-from medn_edu.studies.kit.runner import label_error
 from medn_edu.studies.kit.specs import FitSpec, Study
 from medn_edu.studies.kit.splits import FOLDS, ocr_split
+from medn_edu.studies.kit.trained import Trained, label_error
 from medn_edu.studies.marks import Mark, PlainCRF, TracedCRF
 from medn_edu.studies.overfitting_reports import (
     FAINT,
@@ -141,15 +141,18 @@ def _numbers(values: Any) -> str:
 OVERFITTING_STUDY = Study(
     "ocr-overfitting",
     "test error of CRFs along their training",
-    _specs,
-    ocr_split,
-    draw_overfitting,
-    "only 55 different words occur in these data, each in every fold.",
-    "quick 5 s, paper 30 s",
-    models=_MODELS,
-    measured=("change_errors", "change_passes", "loss_errors", "loss_passes"),
-    measure=_measure,
+    fits=_specs,
+    fit=Trained(
+        ocr_split,
+        models=_MODELS,
+        measure=_measure,
+        measured=("change_errors", "change_passes", "loss_errors", "loss_passes"),
+    ),
+    draw=draw_overfitting,
     report=report_overfitting,
+    remarks="only 55 different words occur in these data, each in every fold.",
+    duration="quick 5 s, paper 30 s",
     shows="MEDN 8",
+    place=9,
 )
 """The study."""

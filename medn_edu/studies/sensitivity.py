@@ -50,6 +50,7 @@ from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import FOLDS, ocr_split
 from medn_edu.studies.kit.summary import Curve, constant, curve
 from medn_edu.studies.kit.tables import markdown_table, text_table
+from medn_edu.studies.kit.trained import Trained
 
 _DATA = "ocr-100"
 _BETA, _PASSES = 4.0, 20  # of the online sub-gradients
@@ -335,13 +336,13 @@ def _findings(table: Sequence[dict[str, Any]]) -> str:
 SENSITIVITY_STUDY = Study(
     "sensitivity",
     "test error against each model's constant",
-    _specs,
-    ocr_split,
-    _draw,
-    "only 55 different words occur in these data, each in every fold.",
-    "quick 13 s, paper 5 min",
-    models=_MODELS,
+    fits=_specs,
+    fit=Trained(ocr_split, models=_MODELS),
+    draw=_draw,
     report=_report,
+    remarks="only 55 different words occur in these data, each in every fold.",
+    duration="quick 13 s, paper 5 min",
     shows="MEDN 9, LapM3N 5",
+    place=10,
 )
 """The study."""

@@ -50,6 +50,7 @@ from medn_edu.studies.kit.splits import (
     iid_chains,
     iid_split,
 )
+from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.stopped import (
     m3n_optimum,
     m3n_stopped,
@@ -171,15 +172,18 @@ def _truth(data: str, fold: int, seed: int) -> dict[str, float]:
 IID_STUDY = Study(
     "synthetic-iid",
     "random CRFs with 10 to 50 relevant features",
-    _iid_specs,
-    iid_split,
-    draw_iid,
-    duration="quick 9 s, paper 16 min",
-    models=_IID_MODELS,
-    measured=("truth_error", "truth_sequences"),
-    measure=_measure_iid,
+    fits=_iid_specs,
+    fit=Trained(
+        iid_split,
+        models=_IID_MODELS,
+        measure=_measure_iid,
+        measured=("truth_error", "truth_sequences"),
+    ),
+    draw=draw_iid,
     report=report_iid,
+    duration="quick 9 s, paper 16 min",
     shows="MEDN 3, LapM3N 2",
+    place=5,
 )
 """The study of independent features."""
 
@@ -260,18 +264,21 @@ def _numbers(values: np.ndarray) -> str:
 CORRELATED_STUDY = Study(
     "synthetic-correlated",
     "random CRFs, relevant features in groups",
-    _correlated_specs,
-    correlated_split,
-    draw_correlated,
-    duration="quick 8 s, paper 8 min",
-    models=_correlated_models(),
-    measured=("truth_error", "truth_sequences", "weights", "variances"),
-    measure=_measure_correlated,
+    fits=_correlated_specs,
+    fit=Trained(
+        correlated_split,
+        models=_correlated_models(),
+        measure=_measure_correlated,
+        measured=("truth_error", "truth_sequences", "weights", "variances"),
+    ),
+    draw=draw_correlated,
     report=report_correlated,
+    duration="quick 8 s, paper 8 min",
+    shows="MEDN 4-6",
     more_figures={
         "weights": draw_correlated_weights,
         "variances": draw_correlated_variances,
     },
-    shows="MEDN 4-6",
+    place=6,
 )
 """The study of features in groups."""

@@ -115,7 +115,9 @@ class ResultStore:
     def of(self, specs: Iterable[FitSpec]) -> list[Row]:
         """Return the rows of fits, with times: models by their keys, parts of a picture in order."""
         keys = list(dict.fromkeys(spec.key for spec in specs))
-        return [row for key in (sorted(keys) if self.study.trains else keys) for row in self.rows[key]]
+        return [
+            row for key in (sorted(keys) if self.study.trains else keys) for row in self.rows[key]
+        ]
 
     def add(self, rows: Sequence[Row]) -> None:
         """Keep a finished fit."""

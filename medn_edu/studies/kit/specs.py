@@ -19,7 +19,7 @@ class FitSpec:
     """One fit: a model with its parameters on one part of the data, or a part of a picture."""
 
     data: str  # name of the data and of how they are split
-    fold: int | None  # which of the splits, where there are several
+    fold: int  # which of the splits
     model: str  # name of the model
     parameters: tuple[tuple[str, float], ...] = ()
     seed: int = 0  # seed of all draws
@@ -28,7 +28,7 @@ class FitSpec:
     @property
     def key(self) -> str:
         """A text that tells this fit apart from all others, the same in every run."""
-        parts = [self.data, *([] if self.fold is None else [f"fold={self.fold}"]), self.model]
+        parts = [self.data, f"fold={self.fold}", self.model]
         parts += [f"{name}={value:g}" for name, value in self.parameters]
         return "/".join([*parts, f"seed={self.seed}"])
 
@@ -102,9 +102,9 @@ class Study:
 
 def panels(study: str, names: Sequence[str]) -> Callable[[str, int], list[FitSpec]]:
     """Return the fits of a study of formulas: its panels, the same at every scale and seed."""
-    return lambda scale, seed: [FitSpec(study, None, name) for name in names]
+    return lambda scale, seed: [FitSpec(study, 0, name) for name in names]
 
 
-def points(study: str, caption: str) -> Callable[[Sequence[Row], str], Report]:
+def caption_only(study: str, caption: str) -> Callable[[Sequence[Row], str], Report]:
     """Return the report of a study of formulas, which says nothing but its caption."""
     return lambda rows, scale: Report((), [], f"{study}: {len(rows)} points.", caption)
