@@ -74,6 +74,11 @@ class ResultStore:
         found = (name for name in self.study.row_columns if name not in TIMES)
         return ("key", *found, "failure", "settings", "version")
 
+    @property
+    def _exact(self) -> bool:
+        """Whether tables have all digits: pictures of formulas are drawn from them."""
+        return not self.study.trains
+
     @classmethod
     def open(cls, folder: Path, study: Study, *, force: bool = False) -> ResultStore:
         """Open a folder, reading what earlier runs left there."""
@@ -121,8 +126,8 @@ class ResultStore:
 
     def add(self, rows: Sequence[Row]) -> None:
         """Keep a finished fit."""
-        entry = csv_text(rows, (*self.columns, *TIMES))
-        kept = read_csv(entry)
+        entry = csv_text(rows, (*self.columns, *TIMES), exact=self._exact)
+        kept = read_csv(entry, exact=self._exact)
         self.rows[kept[0]["key"]] = kept
         if len(kept) > 1 or time.monotonic() >= self._next_write:
             self.write()
@@ -133,8 +138,8 @@ class ResultStore:
         """Write both tables; the times first, as a fit counts as done once its result is there."""
         start = time.monotonic()
         ordered = [row for key in sorted(self.rows) for row in self.rows[key]]
-        write_atomically(self.timings_file, csv_text(ordered, ("key", *TIMES)))
-        write_atomically(self.results_file, csv_text(ordered, self.columns))
+        write_atomically(self.timings_file, csv_text(ordered, ("key", *TIMES), exact=self._exact))
+        write_atomically(self.results_file, csv_text(ordered, self.columns, exact=self._exact))
         self.journal_file.unlink(missing_ok=True)
         end = time.monotonic()
         self._next_write = end + (end - start) / _SHARE_OF_WRITING
@@ -171,7 +176,7 @@ def _read(path: Path, columns: Sequence[str], study: Study, *, torn: bool = Fals
             lacks = [name for name in columns if name not in names]
             told = f"lacks column {lacks[0]}" if lacks else "has others, or in another order"
             raise ValueError(f"its columns are not those of this version: line 1 {told}.")
-        rows = read_csv(text, RANGES)
+        rows = read_csv(text, RANGES, exact=not study.trains)
         known: set[str] = set()
         last = None
         for number, row in enumerate(rows, start=2):
