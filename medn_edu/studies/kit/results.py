@@ -41,8 +41,6 @@ RANGES = {
 }  # fmt: skip
 """Columns of numbers, and where these lie."""
 
-_SHARE_OF_WRITING = 0.01  # of the time, at most, for whole tables
-
 
 @dataclass(eq=False)
 class ResultStore:
@@ -51,6 +49,7 @@ class ResultStore:
     folder: Path
     study: Study
     rows: dict[str, list[Row]] = field(default_factory=dict)  # of each fit, with their times
+    share_of_writing: float = 0.01  # of the time, at most, for whole tables
     _next_write: float = field(default=0.0, init=False)
 
     @property
@@ -142,7 +141,7 @@ class ResultStore:
         write_atomically(self.results_file, csv_text(ordered, self.columns, exact=self._exact))
         self.journal_file.unlink(missing_ok=True)
         end = time.monotonic()
-        self._next_write = end + (end - start) / _SHARE_OF_WRITING
+        self._next_write = end + (end - start) / self.share_of_writing
 
     def forget(self, keys: Iterable[str]) -> None:
         """Forget some of the fits, so that they are made again."""

@@ -46,7 +46,7 @@ Fit = list[Row]
 Call = tuple[FitSpec, Study, Constants]
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-_PATIENCE = 10  # seconds, with a scheduler
+PATIENCE = 10  # seconds, with a scheduler
 
 
 def run_study(
@@ -188,14 +188,14 @@ def _client(scheduler: str) -> Any:
             "Dask's scheduler is missing here; pip install 'medn_edu[distributed]' brings it."
         ) from None
     try:
-        client = Client(scheduler, timeout=_PATIENCE, set_as_default=False)
+        client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ConnectionError(
             f"no Dask scheduler answers at {scheduler!r} ({type(error).__name__}); expected an "
             "address such as tcp://127.0.0.1:8786, which `dask scheduler` prints."
         ) from None
     try:
-        client.wait_for_workers(1, timeout=_PATIENCE)
+        client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
         client.close()
         raise ConnectionError(
