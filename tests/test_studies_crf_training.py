@@ -18,8 +18,7 @@ from medn_edu.studies.kit.runner import label_error
 from medn_edu.studies.kit.specs import FitSpec, Split
 from medn_edu.studies.kit.tables import csv_text, read_csv
 from medn_edu.studies.marks import CHANGES, LOSSES, PlainCRF, TracedCRF
-from medn_edu.studies.overfitting import OVERFITTING_STUDY
-from medn_edu.studies.overfitting_reports import curves, rises
+from medn_edu.studies.overfitting import OVERFITTING_STUDY, curves, rises
 from medn_edu.studies.sensitivity import FAMILIES, SENSITIVITY_STUDY, means, ranges
 
 WAYS = [
