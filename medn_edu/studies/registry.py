@@ -33,7 +33,8 @@ from medn_edu.studies.ocr_full import OCR_FULL_STUDY
 from medn_edu.studies.overfitting import OVERFITTING_STUDY
 from medn_edu.studies.priors import PRIOR_STUDY
 from medn_edu.studies.sensitivity import SENSITIVITY_STUDY
-from medn_edu.studies.synthetic import CORRELATED_STUDY, IID_STUDY
+from medn_edu.studies.synthetic import IID_STUDY
+from medn_edu.studies.synthetic_correlated import CORRELATED_STUDY
 
 __all__ = ["STUDIES"]
 
