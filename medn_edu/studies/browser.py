@@ -36,7 +36,7 @@ from medn_edu.explorers.kit.picture import SavedPicture
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, series_style, styled
 from medn_edu.intervals import half_interval
 from medn_edu.studies.kit.stored import stored_rows
-from medn_edu.studies.kit.summary import By, groups, values
+from medn_edu.studies.kit.summary import By, groups, plus_minus, values
 from medn_edu.studies.registry import STUDIES
 
 _BAND = "#E9EEF2"
@@ -560,19 +560,16 @@ def _identifier(model: str) -> str:
     return model.lower().replace("-", "_").replace(" ", "_")
 
 
-def _error(interval: Interval) -> str:
-    if np.isnan(interval.half):
-        return f"{100 * interval.mean:.1f}"
-    return f"{100 * interval.mean:.1f} ± {100 * interval.half:.1f}"
+def _error(interval: Interval, sign: str = "") -> str:
+    half = None if np.isnan(interval.half) else interval.half
+    return plus_minus(interval.mean, half, ".1f", times=100, sign=sign)
 
 
 def _difference(frame: BrowserFrame, name: str) -> str:
-    interval, values = frame.here[name], frame.single[name].values()
-    text = f"{100 * interval.mean:+.1f}".replace("-", "−")
-    if np.isnan(interval.half):
-        return text
-    below = sum(value < 0 for value in values)
-    return f"{text} ± {100 * interval.half:.1f} (less on {below} of {interval.n})"
+    interval = frame.here[name]
+    text = _error(interval, "+").replace("-", "−")
+    below = sum(value < 0 for value in frame.single[name].values())
+    return text if interval.n == 1 else f"{text} (less on {below} of {interval.n})"
 
 
 # ---------------------------------------------------------------------------------------------
