@@ -64,6 +64,7 @@ from medn_edu.studies.kit.summary import (
     with_intervals,
 )
 from medn_edu.studies.kit.texts import Texts, bullets, listed, paragraphs
+from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.stopped import (
     PASSES,
     STEPS,
@@ -469,15 +470,18 @@ def _comparisons(rows: Sequence[dict[str, Any]]) -> list[str]:
 OCR_STUDY = Study(
     "ocr",
     "handwritten words: 100 to 250 train",
-    _ocr_specs,
-    ocr_split,
-    draw_ocr,
-    MEMORY,
-    "quick 16 s, paper 16 min",
-    models={**MODELS, **_PAPERS, **{model.name: model for model in _CHOOSERS.values()}},
-    measured=("grid_errors",),
-    measure=grid_errors,
+    fits=_ocr_specs,
+    fit=Trained(
+        ocr_split,
+        models={**MODELS, **_PAPERS, **{model.name: model for model in _CHOOSERS.values()}},
+        measure=grid_errors,
+        measured=("grid_errors",),
+    ),
+    draw=draw_ocr,
     report=report_ocr,
+    remarks=MEMORY,
+    duration="quick 16 s, paper 16 min",
     shows="MEDN 7, LapM3N 4",
+    place=7,
 )
 """The study of few words."""

@@ -46,6 +46,7 @@ from medn_edu.studies.kit.summary import (
     values,
 )
 from medn_edu.studies.kit.texts import Texts, bullets, listed, paragraphs
+from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.ocr import (
     FIXED,
     MEMORY,
@@ -369,14 +370,17 @@ def _shown(group: Sequence[dict[str, Any]]) -> str:
 OCR_FULL_STUDY = Study(
     "ocr-full",
     "all handwritten words: 9 folds train, or 1",
-    _specs,
-    ocr_split,
-    _draw,
-    MEMORY,
-    "quick 25 s, paper 5 min",
-    models={**MODELS, **{model.name: model for model in _CHOOSERS.values()}},
-    measured=("grid_errors",),
-    measure=grid_errors,
+    fits=_specs,
+    fit=Trained(
+        ocr_split,
+        models={**MODELS, **{model.name: model for model in _CHOOSERS.values()}},
+        measure=grid_errors,
+        measured=("grid_errors",),
+    ),
+    draw=_draw,
     report=_report,
+    remarks=MEMORY,
+    duration="quick 25 s, paper 5 min",
+    place=8,
 )
 """The study of all words, and of words that were not there in training."""

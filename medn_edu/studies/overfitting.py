@@ -58,7 +58,6 @@ from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, series_
 from medn_edu.intervals import deviation
 from medn_edu.samples import pack
 from medn_edu.studies.kit.models import MODELS, Model
-from medn_edu.studies.kit.runner import label_error
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import FOLDS, ocr_split
 from medn_edu.studies.kit.summary import (
@@ -71,6 +70,7 @@ from medn_edu.studies.kit.summary import (
     table,
 )
 from medn_edu.studies.kit.texts import Texts, over, paragraphs
+from medn_edu.studies.kit.trained import Trained, label_error
 from medn_edu.studies.marks import CHANGES, LOSSES, Mark, PlainCRF, TracedCRF
 
 _TEXTS = Texts("overfitting.md")
@@ -375,15 +375,18 @@ def _about_optimisers(found: Sequence[dict[str, Any]]) -> str:
 OVERFITTING_STUDY = Study(
     "ocr-overfitting",
     "test error of CRFs along their training",
-    _specs,
-    ocr_split,
-    draw_overfitting,
-    _TEXTS("remarks"),
-    "quick 5 s, paper 30 s",
-    models=_MODELS,
-    measured=("change_errors", "change_passes", "loss_errors", "loss_passes"),
-    measure=_measure,
+    fits=_specs,
+    fit=Trained(
+        ocr_split,
+        models=_MODELS,
+        measure=_measure,
+        measured=("change_errors", "change_passes", "loss_errors", "loss_passes"),
+    ),
+    draw=draw_overfitting,
     report=report_overfitting,
+    remarks=_TEXTS("remarks"),
+    duration="quick 5 s, paper 30 s",
     shows="MEDN 8",
+    place=9,
 )
 """The study."""

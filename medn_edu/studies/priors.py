@@ -32,6 +32,7 @@ from medn_edu.studies.kit.models import Model
 from medn_edu.studies.kit.selection import Selected
 from medn_edu.studies.kit.specs import FitSpec, Split, Study
 from medn_edu.studies.kit.splits import FOLDS, correlated_split, iid_split, ocr_split
+from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.priors_means import (
     CHOSEN,
     CORRELATED,
@@ -127,14 +128,14 @@ def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
 PRIOR_STUDY = Study(
     "priors",
     "the gallery of priors, at equal variances",
-    _specs,
-    _split,
-    draw_priors,
-    duration="quick 11 s, paper 5 min",
-    models={**_PLAIN, **_CHOOSERS},
-    measured=("grid_errors",),
-    measure=_measure,
+    fits=_specs,
+    fit=Trained(
+        _split, models={**_PLAIN, **_CHOOSERS}, measure=_measure, measured=("grid_errors",)
+    ),
+    draw=draw_priors,
     report=report_priors,
+    duration="quick 11 s, paper 5 min",
     more_figures={"sparsity": draw_prior_sparsity},
+    place=12,
 )
 """The study."""

@@ -55,6 +55,7 @@ from medn_edu.studies.kit.summary import (
     values,
 )
 from medn_edu.studies.kit.texts import Texts, over, paragraphs
+from medn_edu.studies.kit.trained import Trained
 
 _TEXTS = Texts("sensitivity.md")
 _BETA, _PASSES = 4.0, 20  # of the online sub-gradients
@@ -284,13 +285,13 @@ def _findings(lines: Sequence[dict[str, Any]]) -> str:
 SENSITIVITY_STUDY = Study(
     "sensitivity",
     "test error against each model's constant",
-    _specs,
-    ocr_split,
-    _draw,
-    _TEXTS("remarks"),
-    "quick 13 s, paper 5 min",
-    models=_MODELS,
+    fits=_specs,
+    fit=Trained(ocr_split, models=_MODELS),
+    draw=_draw,
     report=_report,
+    remarks=_TEXTS("remarks"),
+    duration="quick 13 s, paper 5 min",
     shows="MEDN 9, LapM3N 5",
+    place=10,
 )
 """The study."""

@@ -59,6 +59,7 @@ from medn_edu.studies.kit.summary import (
     with_intervals,
 )
 from medn_edu.studies.kit.texts import Texts, paragraphs
+from medn_edu.studies.kit.trained import Trained
 
 _TEXTS = Texts("synthetic.md")
 _RELEVANT = (10, 30, 50)
@@ -311,16 +312,19 @@ def _counted(models: Counter[str]) -> str:
 IID_STUDY = Study(
     "synthetic-iid",
     "random CRFs with 10 to 50 relevant features",
-    _specs,
-    iid_split,
-    draw_iid,
-    duration="quick 9 s, paper 16 min",
-    models={
-        name: selected(BASE, name, grid) if grid else BASE[name] for name, grid in GRIDS.items()
-    },
-    measured=("truth_error", "truth_sequences"),
-    measure=measure_truth,
+    fits=_specs,
+    fit=Trained(
+        iid_split,
+        models={
+            name: selected(BASE, name, grid) if grid else BASE[name] for name, grid in GRIDS.items()
+        },
+        measure=measure_truth,
+        measured=("truth_error", "truth_sequences"),
+    ),
+    draw=draw_iid,
     report=report_iid,
+    duration="quick 9 s, paper 16 min",
     shows="MEDN 3, LapM3N 2",
+    place=5,
 )
 """The study of independent features."""

@@ -43,6 +43,7 @@ from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import FOLDS, correlated_split
 from medn_edu.studies.kit.summary import groups, matrix, mean_of, numbers_text, pairs, values
 from medn_edu.studies.kit.texts import Texts, paragraphs
+from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.stopped import m3n_optimum, m3n_stopped, medn_optimum, medn_stopped
 from medn_edu.studies.synthetic import (
     BASE,
@@ -400,18 +401,21 @@ def _compare_variances(rows: Sequence[dict[str, Any]]) -> str:
 CORRELATED_STUDY = Study(
     "synthetic-correlated",
     "random CRFs, relevant features in groups",
-    _specs,
-    correlated_split,
-    draw_correlated,
-    duration="quick 8 s, paper 8 min",
-    models=_models(),
-    measured=("truth_error", "truth_sequences", "weights", "variances"),
-    measure=_measure,
+    fits=_specs,
+    fit=Trained(
+        correlated_split,
+        models=_models(),
+        measure=_measure,
+        measured=("truth_error", "truth_sequences", "weights", "variances"),
+    ),
+    draw=draw_correlated,
     report=report_correlated,
+    duration="quick 8 s, paper 8 min",
+    shows="MEDN 4-6",
     more_figures={
         "weights": _draw_weights,
         "variances": _draw_variances,
     },
-    shows="MEDN 4-6",
+    place=6,
 )
 """The study of features in groups."""
