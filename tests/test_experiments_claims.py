@@ -53,7 +53,7 @@ from medn_edu.studies.kit import splits
 from medn_edu.studies.kit.results import RESULT_COLUMNS
 from medn_edu.studies.kit.selection import read_constants
 from medn_edu.studies.kit.tables import csv_text
-from medn_edu.studies.overfitting_reports import rises
+from medn_edu.studies.overfitting import rises
 from medn_edu.studies.registry import STUDIES
 
 FIGURES = Path(__file__).resolve().parent.parent / "figures"

@@ -14,12 +14,11 @@ from medn_edu import CRF
 from medn_edu.problems import L2Norm, Problem, SoftMaxLoss
 from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.studies import overfitting
-from medn_edu.studies.kit.runner import label_error
 from medn_edu.studies.kit.specs import FitSpec, Split
 from medn_edu.studies.kit.tables import csv_text, read_csv
+from medn_edu.studies.kit.trained import label_error
 from medn_edu.studies.marks import CHANGES, LOSSES, PlainCRF, TracedCRF
-from medn_edu.studies.overfitting import OVERFITTING_STUDY
-from medn_edu.studies.overfitting_reports import curves, rises
+from medn_edu.studies.overfitting import OVERFITTING_STUDY, curves, rises
 from medn_edu.studies.sensitivity import FAMILIES, SENSITIVITY_STUDY, means, ranges
 
 WAYS = [

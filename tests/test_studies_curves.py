@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from medn_edu.studies.curves import CURVES, run_curves
 from optimality import assert_nearest_in_ball, assert_touches
 from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from medn_edu import __version__
-from medn_edu.studies.curves import CURVES, run_curves
 from medn_edu.studies.kit.tables import csv_text, read_csv
 from medn_edu.theory import kl_norm
 from medn_edu.theory.laplace import bound_by_quadrature, q_density

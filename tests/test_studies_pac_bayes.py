@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from medn_edu.studies.traces import run_traces
 
 from medn_edu.explorers import new_figure
 from medn_edu.priors import BoxPrior, TwoPointPrior
@@ -33,7 +34,6 @@ from medn_edu.studies.pac_bayes_worlds import (
     noise,
     words,
 )
-from medn_edu.studies.traces import run_traces
 from medn_edu.theory.bounds import Terms, observed_margins, theorem_8, theorem_8_kl
 
 FIGURES = Path(__file__).resolve().parent.parent / "figures"

@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 
 import pytest
+from medn_edu.studies.traces import TRACES, run_traces
 
 from medn_edu.explorers import new_figure
 from medn_edu.studies import theorems
 from medn_edu.studies.kit.stored import stored_folder, stored_rows
 from medn_edu.studies.kit.tables import read_csv
 from medn_edu.studies.theorems import THEOREM_STUDY, check_columns, draw_checks
-from medn_edu.studies.traces import TRACES, run_traces
 from medn_edu.theory.checks import CHECKS
 from medn_edu.theory.errata import AS_CORRECTED
 

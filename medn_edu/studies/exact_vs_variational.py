@@ -51,7 +51,6 @@ from medn_edu.intervals import deviation
 from medn_edu.priors import LaplacePrior, NormalGammaPrior
 from medn_edu.studies.both_laplace import ITERATIONS, BothLaplaceMEDNs
 from medn_edu.studies.kit.models import Model
-from medn_edu.studies.kit.runner import label_error
 from medn_edu.studies.kit.specs import FitSpec, Report, Split, Study
 from medn_edu.studies.kit.splits import correlated_split, ocr_split
 from medn_edu.studies.kit.summary import (
@@ -70,6 +69,7 @@ from medn_edu.studies.kit.summary import (
     table,
 )
 from medn_edu.studies.kit.texts import Texts, listed, over, paragraphs
+from medn_edu.studies.kit.trained import Trained, label_error
 
 _LAMS = (1.0, 9.0, 36.0, 268.0)  # 1 and 268 end the papers' grid, 36 is that of their OCR
 _CHAIN_CS = (1.0, 0.1, 10.0)
@@ -506,14 +506,19 @@ def _about_weights(rows: Rows) -> str:
 VARIATIONAL_STUDY = Study(
     "exact-vs-variational",
     "Laplace MEDN: Algorithm 1 and exactly",
-    _specs,
-    _split,
-    _draw,
-    duration="quick 8 s, paper 2 min",
-    models={_MODEL: Model(_MODEL, BothLaplaceMEDNs, "Laplace prior, exactly and by Algorithm 1")},
-    measured=(*_LIMIT, *_LISTS, *_WEIGHTS),
-    measure=_measure,
+    fits=_specs,
+    fit=Trained(
+        _split,
+        models={
+            _MODEL: Model(_MODEL, BothLaplaceMEDNs, "Laplace prior, exactly and by Algorithm 1")
+        },
+        measure=_measure,
+        measured=(*_LIMIT, *_LISTS, *_WEIGHTS),
+    ),
+    draw=_draw,
     report=_report,
+    duration="quick 8 s, paper 2 min",
     more_figures={"weights": _draw_weights},
+    place=11,
 )
 """The study."""

@@ -69,6 +69,7 @@ from medn_edu.studies.kit.summary import (
     values,
 )
 from medn_edu.studies.kit.texts import Texts, over, paragraphs
+from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.l1_table import (
     ALGORITHMS,
     CHAINS,
@@ -372,14 +373,14 @@ def _gaps(rows: Sequence[Row]) -> str:
 L1_STUDY = Study(
     "l1m3n-algorithms",
     "L1-M3N by four algorithms: error and time",
-    _specs,
-    _split,
-    _draw,
-    duration="quick 13 s, paper 10 min",
-    models=_MODELS,
-    measured=("l1_norm", "nonzero", "not_small"),
-    measure=_measure,
+    fits=_specs,
+    fit=Trained(
+        _split, models=_MODELS, measure=_measure, measured=("l1_norm", "nonzero", "not_small")
+    ),
+    draw=_draw,
     report=_report,
+    duration="quick 13 s, paper 10 min",
     shows="L1-M3N 5-6",
+    place=13,
 )
 """The study."""

@@ -20,7 +20,7 @@ from medn_edu.explorers import MUTED, new_figure, save_figure, styled
 from medn_edu.explorers.laplace import draw_bells, draw_gaps, draw_rates
 from medn_edu.priors import LaplacePrior
 from medn_edu.studies.kit.points import POINT_COLUMNS, Curves, Rows, point_rows, points_of
-from medn_edu.studies.kit.specs import CurveStudy
+from medn_edu.studies.kit.specs import Study, caption_only, panels
 from medn_edu.studies.kit.texts import Texts
 from medn_edu.theory.laplace import best_tau, gaussian_kl, jensen_bound, jensen_gap, tau_density
 from medn_edu.theory.norms import l1_ball_error, l1_error, l2_ball_error, quadratic_error
@@ -168,14 +168,20 @@ def _about_limits() -> str:
     )  # fmt: skip
 
 
-LAPLACE = CurveStudy(
+_PARTS = {"a": _mixture, "b": _gaps, "c": _to_l1, "d": _to_l2}
+
+LAPLACE = Study(
     "laplace",
     "the Laplace prior: bells, bound and limits",
-    POINT_COLUMNS,
-    lambda: point_rows({"a": _mixture, "b": _gaps, "c": _to_l1, "d": _to_l2}),
-    _draw,
-    "  ".join([_about_bells(), _about_gaps(), _about_limits()]),
-    "1 s",
-    "MEDN Eq. 4",
+    fits=panels("laplace", tuple(_PARTS)),
+    fit=lambda spec: point_rows(spec.model, _PARTS[spec.model]()),
+    draw=_draw,
+    report=caption_only("laplace", "  ".join([_about_bells(), _about_gaps(), _about_limits()])),
+    columns=POINT_COLUMNS,
+    duration="1 s",
+    shows="MEDN Eq. 4",
+    unit="panels",
+    scaled=False,
+    place=3,
 )
 """The study."""

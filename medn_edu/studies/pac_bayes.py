@@ -24,7 +24,7 @@ The paper asks for a continuous prior.  Its proof does not use that, and two poi
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, save_figure, styled
 from medn_edu.priors import BoxPrior, TwoPointPrior
-from medn_edu.studies.kit.specs import Report, TraceStudy
+from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.summary import MISSING, Row, Table, values
 from medn_edu.studies.kit.texts import Texts, paragraphs
 from medn_edu.studies.pac_bayes_posteriors import DELTA, BoundedPrior, Trial, posteriors_around
@@ -68,26 +68,32 @@ _N_POSTERIORS = {"quick": 50, "paper": 200}  # that the bound has to hold for at
 # run
 
 
-def _trace(scale: str, seed: int, progress: Callable[[int, int, str], Any]) -> list[dict[str, Any]]:
-    n_draws = _N_DRAWS[scale]
-    rows: list[dict[str, Any]] = []
-    settings = list(itertools.product(_PRIORS, _SIZES[scale]))
-    n_all = len(settings) + 2 * n_draws - 1
-    for prior, n in settings:
-        progress(len(rows), n_all, f"{n:,} words, {prior}")
-        rows.append(_words_row(prior, n, 0, seed))
-    [first] = [row for row in rows if (row["prior"], row["n_samples"]) == (_MAIN, MAIN_SIZE)]
-    main = [first]
-    for draw in range(1, n_draws):
-        progress(len(settings) + draw, n_all, "draws of words")
-        main.append(_words_row(_MAIN, MAIN_SIZE, draw, seed, m=first["kl_m"]))
-    _add_posteriors(main, _N_POSTERIORS[scale], seed)
-    rows += main[1:]
-    for draw in range(n_draws):
-        progress(len(rows), n_all, "draws of noise")
-        rows.append(_noise_row(draw, seed))
-    progress(n_all, n_all, "")
-    return [{name: _short(value) for name, value in row.items()} for row in rows]
+def _specs(scale: str, seed: int) -> list[FitSpec]:
+    draws, many = range(_N_DRAWS[scale]), _N_POSTERIORS[scale]
+    places = [(prior, n, 0) for prior, n in itertools.product(_PRIORS, _SIZES[scale])]
+    places += [(_MAIN, MAIN_SIZE, draw) for draw in draws[1:]]
+    return [
+        *(FitSpec("words", d, p, (("N", n), ("posteriors", many)), seed) for p, n, d in places),
+        *(FitSpec("noise", d, _MAIN, (("N", _NOISE_SIZE),), seed) for d in draws),
+    ]
+
+
+def _sample(spec: FitSpec) -> dict[str, Any]:
+    constants, draw, seed = dict(spec.parameters), spec.fold, spec.seed
+    if spec.data == "noise":
+        row = _noise_row(draw, seed)
+    elif (spec.model, constants["N"]) == (_MAIN, MAIN_SIZE):
+        m = _first_row(seed)["kl_m"] if draw else None
+        row = _words_row(_MAIN, MAIN_SIZE, draw, seed, m=m)
+        row |= _worst(draw, int(constants["posteriors"]), seed)
+    else:
+        row = _words_row(spec.model, int(constants["N"]), draw, seed)
+    return {name: _short(value) for name, value in row.items()}
+
+
+@cache
+def _first_row(seed: int) -> dict[str, Any]:
+    return _words_row(_MAIN, MAIN_SIZE, 0, seed)
 
 
 def _words_row(
@@ -129,16 +135,21 @@ def _short(value: Any) -> Any:
     return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
-def _add_posteriors(rows: Sequence[dict[str, Any]], n_posteriors: int, seed: int) -> None:
-    """Write into each row of a draw how the worst of many posteriors fares on it."""
+def _worst(draw: int, n_posteriors: int, seed: int) -> dict[str, float]:
+    """Return how the worst of many posteriors fares on a sample of words."""
+    counts = _words().draw(MAIN_SIZE, _rng(seed, MAIN_SIZE, draw))[None]
+    many = _posteriors(n_posteriors, seed)
+    return {
+        "least_room": float(many.rooms(counts).min()),
+        "least_training_room": float(many.training_rooms(counts).min()),
+    }
+
+
+@cache
+def _posteriors(number: int, seed: int) -> Any:
     world, prior = _words(), _PRIORS[_MAIN]
     eta = _tilts_of_medn(MAIN_SIZE * world.probability, prior)
-    many = posteriors_around(world, prior, eta, MAIN_SIZE, n_posteriors, _rng(seed, 0, 0))
-    counts = [world.draw(MAIN_SIZE, _rng(seed, MAIN_SIZE, row["draw"])) for row in rows]
-    rooms = many.rooms(np.array(counts)).min(axis=1)
-    training_rooms = many.training_rooms(np.array(counts)).min(axis=1)
-    for row, room, training_room in zip(rows, rooms, training_rooms, strict=True):
-        row["least_room"], row["least_training_room"] = float(room), float(training_room)
+    return posteriors_around(world, prior, eta, MAIN_SIZE, number, _rng(seed, 0, 0))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -473,17 +484,18 @@ def _about_draws(rows: Sequence[Row], scale: str) -> str:
     )  # fmt: skip
 
 
-PAC_BAYES_STUDY = TraceStudy(
+PAC_BAYES_STUDY = Study(
     "pac-bayes",
     "Theorem 8 where the error to come is known",
-    COLUMNS,
-    (),
-    _trace,
-    _draw_sizes,
-    _report,
-    "quick 4 s, paper 30 s",
-    "MEDN Thm 8",
-    unit="samples",
+    fits=_specs,
+    fit=_sample,
+    draw=_draw_sizes,
+    report=_report,
+    columns=COLUMNS,
+    duration="quick 4 s, paper 30 s",
+    shows="MEDN Thm 8",
     more_figures={"draws": _draw_draws},
+    unit="samples",
+    place=15,
 )
 """The study."""

@@ -71,6 +71,7 @@ from medn_edu.studies.kit.summary import (
     values,
 )
 from medn_edu.studies.kit.texts import Texts, paragraphs
+from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.shaped import ShapedMEDN
 
 SHAPES = tuple(prior_gallery())
@@ -579,14 +580,14 @@ def _gaps(lines: Sequence[Row]) -> str:
 PRIOR_STUDY = Study(
     "priors",
     "the gallery of priors, at equal variances",
-    _specs,
-    _split,
-    _draw,
-    duration="quick 11 s, paper 5 min",
-    models={**_PLAIN, **_CHOOSERS},
-    measured=("grid_errors",),
-    measure=_measure,
+    fits=_specs,
+    fit=Trained(
+        _split, models={**_PLAIN, **_CHOOSERS}, measure=_measure, measured=("grid_errors",)
+    ),
+    draw=_draw,
     report=_report,
+    duration="quick 11 s, paper 5 min",
     more_figures={"sparsity": _draw_sparsity},
+    place=12,
 )
 """The study."""

@@ -20,7 +20,7 @@ from scipy.stats import halfnorm
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
 from medn_edu.explorers.projections import L1, L2, REGION, TAKEN
 from medn_edu.studies.kit.points import POINT_COLUMNS, Curves, Rows, point_rows, points_of
-from medn_edu.studies.kit.specs import CurveStudy
+from medn_edu.studies.kit.specs import Study, caption_only, panels
 from medn_edu.studies.kit.texts import Texts
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
@@ -200,14 +200,20 @@ def _draw_paths(ax: Axes, norm: str, paths: Mapping[str, np.ndarray]) -> None:
         _draw_point(ax, name, path[0])
 
 
-PROJECTIONS = CurveStudy(
+_PARTS = {"a": _figure_1, "b": _shrinking, "c": _weights}
+
+PROJECTIONS = Study(
     "projections",
     "nearest points in the L2 and the L1 ball",
-    POINT_COLUMNS,
-    lambda: point_rows({"a": _figure_1, "b": _shrinking, "c": _weights}),
-    _draw,
-    Texts("projections.md")("caption", n_weights=_N_WEIGHTS),
-    "1 s",
-    "L1-M3N 1",
+    fits=panels("projections", tuple(_PARTS)),
+    fit=lambda spec: point_rows(spec.model, _PARTS[spec.model]()),
+    draw=_draw,
+    report=caption_only("projections", Texts("projections.md")("caption", n_weights=_N_WEIGHTS)),
+    columns=POINT_COLUMNS,
+    duration="1 s",
+    shows="L1-M3N 1",
+    unit="panels",
+    scaled=False,
+    place=4,
 )
 """The study."""

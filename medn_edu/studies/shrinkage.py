@@ -5,7 +5,7 @@ Three panels: the paper's figure, all priors of the gallery, and these again at 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +18,32 @@ from medn_edu.explorers.shrinkage import (
     prior_gallery,
     shrinkage_curve,
 )
-from medn_edu.priors import GaussianPrior, LaplacePrior
-from medn_edu.studies.kit.specs import CurveStudy
+from medn_edu.priors import GaussianPrior, LaplacePrior, Prior
+from medn_edu.studies.kit.specs import FitSpec, Study, caption_only, panels
 from medn_edu.studies.kit.texts import Texts
 
 _LAM = 4.0  # of the gallery: one of the two of Fig. 1
 _N_POINTS = 121
 
 
-def _rows() -> list[dict[str, Any]]:
-    panels = {
-        "Fig. 1": {
-            "Gaussian, N(0, 1)": GaussianPrior(),
-            "Laplace, λ = 4": LaplacePrior(4.0),
-            "Laplace, λ = 6": LaplacePrior(6.0),
-        },
-        "gallery": prior_gallery(_LAM),
-        "equal variances": prior_gallery(_LAM, matched=True),
-    }
+_PANELS: dict[str, Mapping[str, Prior]] = {
+    "Fig. 1": {
+        "Gaussian, N(0, 1)": GaussianPrior(),
+        "Laplace, λ = 4": LaplacePrior(4.0),
+        "Laplace, λ = 6": LaplacePrior(6.0),
+    },
+    "gallery": prior_gallery(_LAM),
+    "equal variances": prior_gallery(_LAM, matched=True),
+}
+
+
+def _panel(spec: FitSpec) -> list[dict[str, Any]]:
     return [
         {
-            "panel": panel, "prior": name, "low": curve.domain[0], "high": curve.domain[1],
+            "panel": spec.model, "prior": name, "low": curve.domain[0], "high": curve.domain[1],
             "eta": eta, "mean": mean,
         }
-        for panel, priors in panels.items()
-        for name, prior in priors.items()
+        for name, prior in _PANELS[spec.model].items()
         for curve in [shrinkage_curve(name, prior, n_points=_N_POINTS)]
         for eta, mean in zip(curve.eta, curve.mean, strict=True)
     ]  # fmt: skip
@@ -84,14 +85,18 @@ def _curves(rows: Sequence[dict[str, Any]]) -> list[ShrinkageCurve]:
     ]
 
 
-SHRINKAGE = CurveStudy(
+SHRINKAGE = Study(
     "shrinkage",
     "what eight priors make of the evidence",
-    ("panel", "prior", "low", "high", "eta", "mean"),
-    _rows,
-    _draw,
-    Texts("shrinkage.md")("caption", lam=_LAM, variance=2 / _LAM),
-    "1 s",
-    "MEDN 1",
+    fits=panels("shrinkage", tuple(_PANELS)),
+    fit=_panel,
+    draw=_draw,
+    report=caption_only("shrinkage", Texts("shrinkage.md")("caption", lam=_LAM, variance=2 / _LAM)),
+    columns=("panel", "prior", "low", "high", "eta", "mean"),
+    duration="1 s",
+    shows="MEDN 1",
+    unit="panels",
+    scaled=False,
+    place=1,
 )
 """The study."""

@@ -17,6 +17,7 @@ import math
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from medn_edu.results import Iterate
 from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import M3N_SOLVERS, m3n_iterates
-from medn_edu.studies.kit.specs import Report, TraceStudy
+from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.summary import MISSING, Column, Row, groups, percent, table, values
 from medn_edu.studies.kit.texts import Texts
 
@@ -53,22 +54,24 @@ _GOALS = (1e-1, 1e-2, 1e-3, 1e-4)
 # run
 
 
-def _trace(scale: str, seed: int, progress: Callable[[int, int, str], Any]) -> list[dict[str, Any]]:
-    problem, reader = _digit_words(seed)
-    small, _ = _digit_words(seed, n_words=5)
-    rows = []
-    for number, solver in enumerate(M3N_SOLVERS):
-        progress(number, len(M3N_SOLVERS), solver)
-        first = np.random.default_rng(seed)
-        for _ in zip(range(20), m3n_iterates(small, solver, rng=first), strict=False):
-            pass  # whatever is loaded at the first call does not belong to the times
-        iterates = m3n_iterates(problem, solver, rng=np.random.default_rng(seed))
-        points = watch(iterates, problem, reader, target=_TARGETS[scale], n_passes=_N_PASSES[scale])
-        rows += [{"solver": solver, **point} for point in points]
-    progress(len(M3N_SOLVERS), len(M3N_SOLVERS), "")
-    return rows
+def _specs(scale: str, seed: int) -> list[FitSpec]:
+    until = (("gap", _TARGETS[scale]), ("passes", _N_PASSES[scale]))
+    return [FitSpec("digit-words", 0, solver, until, seed) for solver in M3N_SOLVERS]
 
 
+def _watched(spec: FitSpec) -> list[dict[str, Any]]:
+    problem, reader = _digit_words(spec.seed)
+    small, _ = _digit_words(spec.seed, n_words=5)
+    first = np.random.default_rng(spec.seed)
+    for _ in zip(range(20), m3n_iterates(small, spec.model, rng=first), strict=False):
+        pass  # whatever is loaded at the first call does not belong to the times
+    iterates = m3n_iterates(problem, spec.model, rng=np.random.default_rng(spec.seed))
+    until = dict(spec.parameters)
+    rows = watch(iterates, problem, reader, target=until["gap"], n_passes=int(until["passes"]))
+    return [{"solver": spec.model, **row} for row in rows]
+
+
+@cache
 def _digit_words(seed: int, n_words: int = 120) -> tuple[Problem, Callable[[np.ndarray], float]]:
     """Return the problem of the training words, and what measures errors on the test words."""
     words = load_digit_words(n_words, random_state=seed)
@@ -391,14 +394,16 @@ _SUMMARY = (
 )
 
 
-SOLVER_STUDY = TraceStudy(
+SOLVER_STUDY = Study(
     "solvers",
     "every solver of M3N, pass by pass",
-    _COLUMNS,
-    ("solver", "iteration", "cpu_seconds"),
-    _trace,
-    _draw,
-    _report,
-    "quick 9 s, paper 40 s",
+    fits=_specs,
+    fit=_watched,
+    draw=_draw,
+    report=_report,
+    columns=(*_COLUMNS, "cpu_seconds"),
+    duration="quick 9 s, paper 40 s",
+    unit="solvers",
+    place=14,
 )
 """The study."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, save_figure, styled
-from medn_edu.studies.kit.specs import Report, TraceStudy
+from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.summary import Column, Row, groups, table
 from medn_edu.studies.kit.texts import Texts
-from medn_edu.theory.checks import CHECKS, Check
+from medn_edu.theory.checks import CHECKS
 from medn_edu.theory.errata import AS_CORRECTED
 
 _COLUMNS = (
@@ -41,25 +41,23 @@ _N_INSTANCES = {"quick": 2, "paper": 10}
 # run
 
 
-def _trace(scale: str, seed: int, progress: Callable[[int, int, str], Any]) -> list[dict[str, Any]]:
-    rows = []
-    for number, check in enumerate(CHECKS):
-        progress(number, len(CHECKS), check.name)
-        rows.append(_row(check, _N_INSTANCES[scale], seed))
-    progress(len(CHECKS), len(CHECKS), "")
-    return rows
+def _specs(scale: str, seed: int) -> list[FitSpec]:
+    instances = (("instances", _N_INSTANCES[scale]),)
+    return [FitSpec("random", 0, check.name, instances, seed) for check in CHECKS]
 
 
-def _row(check: Check, n_instances: int, seed: int) -> dict[str, Any]:
+def _tried(spec: FitSpec) -> dict[str, Any]:
+    [check] = [check for check in CHECKS if check.name == spec.model]
+    n_instances = int(dict(spec.parameters)["instances"])
     return {
         "paper": check.name.split(" ", 1)[0],
         "name": check.name,
         "statement": check.statement,
         "sides": check.sides,
         "instances": n_instances,
-        "discrepancy": _short(check.worst(n_instances, seed)),
+        "discrepancy": _short(check.worst(n_instances, spec.seed)),
         "tolerance": check.tolerance,
-        "with_slip": _short(check.worst(n_instances, seed, slip=True)),
+        "with_slip": _short(check.worst(n_instances, spec.seed, slip=True)),
         "slip": check.slip,
         "as_corrected": "†" if check.name in AS_CORRECTED else "",
     }
@@ -207,7 +205,7 @@ _TEXTS = Texts("theorems.md")
 
 def _marked(row: Row, name: str) -> str:
     """Return a statement's name, with a dagger if it is tried as corrected."""
-    return f"{name} {row.get('as_corrected', '')}".strip()
+    return f"{name} {row.get('as_corrected') or ''}".strip()
 
 
 def _escaped(text: str) -> str:
@@ -231,16 +229,16 @@ _PAGE = (
 )
 
 
-THEOREM_STUDY = TraceStudy(
+THEOREM_STUDY = Study(
     "theorems",
     "the papers' statements, as corrected",
-    _COLUMNS,
-    (),
-    _trace,
-    _draw,
-    _report,
-    "quick 10 s, paper 40 s",
-    "",
+    fits=_specs,
+    fit=_tried,
+    draw=_draw,
+    report=_report,
+    columns=_COLUMNS,
+    duration="quick 10 s, paper 40 s",
     unit="statements",
+    place=16,
 )
 """The study."""

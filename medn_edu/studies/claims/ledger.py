@@ -65,7 +65,7 @@ def unfinished(results: Path) -> dict[str, str]:
             continue
         rows = [row for row in _read(folder / "results.csv") if not row.get("failure")]
         seed = int(rows[0].get("seed") or 0) if rows else 0
-        wanted = {spec.key for spec in STUDIES[name].specs("paper", seed)}
+        wanted = {spec.key for spec in STUDIES[name].fits("paper", seed)}
         n_done = len(wanted & {row["key"] for row in rows})
         if n_done < len(wanted) or (folder / "journal.csv").exists():
             found[name] = f"{n_done} of {len(wanted)} fits"

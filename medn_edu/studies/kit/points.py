@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,11 @@ Curves = Iterable[tuple[str, str, np.ndarray]]
 """Kind, name and points, of shape (n, 2), of all that one panel shows."""
 
 
-def point_rows(panels: Mapping[str, Callable[[], Curves]]) -> list[dict[str, Any]]:
-    """Return a row for each point of each panel."""
+def point_rows(panel: str, curves: Curves) -> list[dict[str, Any]]:
+    """Return a row for each point of a panel."""
     return [
         {"panel": panel, "what": what, "of": of, "x": float(x), "y": float(y)}
-        for panel, curves in panels.items()
-        for what, of, points in curves()
+        for what, of, points in curves
         for x, y in points
     ]
 
