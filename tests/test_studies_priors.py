@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from medn_edu import M3N
 from medn_edu.explorers import new_figure, prior_gallery
-from medn_edu.studies import priors, priors_reports
+from medn_edu.studies import priors
+from medn_edu.studies.kit.models import Model
 from medn_edu.studies.kit.runner import ResultStore, run_study
 from medn_edu.studies.kit.selection import Selected
 from medn_edu.studies.kit.specs import FitSpec, Split, Study
-from medn_edu.studies.kit.summary import Curve
-from medn_edu.studies.priors import PRIOR_STUDY
-from medn_edu.studies.priors_means import TITLES, VARIANCES, Fits, kurtosis
-from medn_edu.studies.priors_panels import (
-    PriorDifference,
+from medn_edu.studies.kit.summary import Curve, mean_of, numbers
+from medn_edu.studies.priors import (
+    PRIOR_STUDY,
+    SHAPES,
+    VARIANCES,
+    Fits,
     draw_against_variance,
-    draw_prior_differences,
+    draw_differences,
+    kurtosis,
 )
 from medn_edu.studies.shaped import ShapedMEDN
-
-SHAPES = list(prior_gallery())
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ def samples():
 def test_models_have_the_variance_they_are_given(shape, samples):
     model = PRIOR_STUDY.fit.models[shape].build(variance=0.04).set_params(tol=1e-4).fit(*samples)
     zero = np.zeros(1)
-    prior = model._prior()
+    prior = prior_gallery()[shape].with_variance(0.04)
     assert float(prior.variance(zero)[0]) == pytest.approx(0.04)
     np.testing.assert_allclose(model.weights_, prior.mean(model.eta_))
     assert model.result_.converged
@@ -81,10 +83,14 @@ def test_choices_see_no_set_of_the_study(ocr):
         }
 
 
-def test_a_small_run_with_a_choice(samples, monkeypatch, tmp_path):
+def test_a_small_run_with_a_choice(samples, tmp_path):
     X, y = samples
-    monkeypatch.setattr(priors, "_N_TRAIN", dict.fromkeys(TITLES, 3))
-    chooser = priors._chooser("Laplace", "ocr-100")
+    grid = VARIANCES["ocr-100"]
+    build = partial(
+        Selected, "Laplace", (("variance", grid),), PRIOR_STUDY.fit.models, blocks=(3, 3, 3)
+    )
+    chooser = Model("Laplace, chosen for OCR100", build, "")
+    assert chooser.name in PRIOR_STUDY.fit.models
     apart = FitSpec("ocr-outside-100", 0, chooser.name)
     fit = FitSpec("ocr-100", 0, "Laplace", (("variance", 0.03),))
     study = Study(
@@ -99,15 +105,12 @@ def test_a_small_run_with_a_choice(samples, monkeypatch, tmp_path):
     assert not any(row["failure"] for row in rows)
     by_model = {row["model"]: row for row in rows}
     chosen = by_model[chooser.name]
-    errors = [float(word) for word in chosen["grid_errors"].split()]
-    grid = VARIANCES["ocr-100"]
+    errors = numbers(chosen["grid_errors"])
     assert len(errors) == len(grid)
     assert chosen["chosen"] == f"variance={grid[int(np.argmin(errors))]:g}"
     fits = Fits(rows)
     assert fits.chosen == {("ocr-100", "Laplace"): grid[int(np.argmin(errors))]}
-    assert fits.values("ocr-100", "Laplace", 0.03, "error").tolist() == [
-        by_model["Laplace"]["error"]
-    ]
+    assert fits.at("ocr-100", "Laplace", 0.03) == [by_model["Laplace"]]
 
 
 def planted():
@@ -180,7 +183,7 @@ def test_curves_that_are_cut_are_named(monkeypatch):
     caption = " ".join(PRIOR_STUDY.report(rows, "paper").caption.split())
     assert "Curves beyond the axis are cut, OCR100: box (up to 75 %)." in caption
     figures = []
-    monkeypatch.setattr(priors_reports, "save_figure", lambda figure, path: figures.append(figure))
+    monkeypatch.setattr(priors, "save_figure", lambda figure, path: figures.append(figure))
     PRIOR_STUDY.draw(rows, None)
     tops = [ax.get_ylim()[1] for ax in figures[0].get_axes()[:3]]
     assert all(0.25 < top < 0.35 for top in tops), tops
@@ -214,11 +217,11 @@ def test_drawn_differences_and_curves():
     assert line.get_ydata().tolist() == [0.2, 0.3]
     band = upper.collections[0].get_paths()[0].vertices
     assert (band[:, 1].min(), band[:, 1].max()) == pytest.approx((0.1, 0.4))
-    kinds = [
-        ("own", [PriorDifference("box", 0.02, 0.01), PriorDifference("not shown", 0.5, 0.1)]),
-        ("same", [PriorDifference("box", 0.03, np.nan)]),
-    ]
-    draw_prior_differences(lower, ["Laplace", "box"], kinds)
+    kinds = {
+        "own": {"box": mean_of([0.01, 0.03]), "not shown": mean_of([0.4, 0.6])},
+        "same": {"box": mean_of([0.03])},
+    }
+    draw_differences(lower, ["Laplace", "box"], kinds)
     places = [
         (float(x), float(y))
         for line in lower.get_lines()
