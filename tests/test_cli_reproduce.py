@@ -13,20 +13,18 @@ from pathlib import Path
 
 import pytest
 from children import child
-from test_experiments_runner import CHOICE, CHOOSING, LATER, SPECS, TOY
+from test_experiments_runner import CHOICE, CHOOSING, LATER, SPECS, TOY, fitting
 
 from medn_edu import __version__
 from medn_edu.cli import main
 from medn_edu.explorers import new_figure, save_figure
 from medn_edu.files import sole_user
-from medn_edu.studies.curves import CURVES
 from medn_edu.studies.kit import runner
 from medn_edu.studies.kit.gallery import EXPERIMENTS, PUBLISHED, write_page
 from medn_edu.studies.kit.specs import FitSpec, Report
 from medn_edu.studies.kit.stored import stored_folder, stored_rows, stored_studies
 from medn_edu.studies.kit.tables import read_csv
 from medn_edu.studies.registry import STUDIES
-from medn_edu.studies.traces import TRACES
 
 TESTS = Path(__file__).parent
 
@@ -50,14 +48,13 @@ def draw_much(rows, path):
 
 
 STUDY = replace(
-    TOY,
+    fitting(measured=("n_large", "twice"), measure=lambda spec, model: {"twice": 2 / 3}),
     summary="a toy",
     draw=draw,
     more_figures={"much": draw_much},
     remarks="it is a toy.",
     duration="quick 1 s, paper 2 s",
-    measured=("n_large", "twice"),
-    measure=lambda spec, model: {"twice": 2 / 3},
+    place=5,
 )
 
 
@@ -81,9 +78,9 @@ def draw_points(rows, path):
 @pytest.fixture(autouse=True)
 def few_points(monkeypatch):
     for name in ("shrinkage", "kl-norm"):
-        row = dict.fromkeys(CURVES[name].columns, 1.0)
-        few = replace(CURVES[name], rows=lambda row=row: [row] * 3, draw=draw_points)
-        monkeypatch.setitem(CURVES, name, few)
+        row = dict.fromkeys(STUDIES[name].columns, 1.0)
+        few = replace(STUDIES[name], fit=lambda spec, row=row: [row] * 3, draw=draw_points)
+        monkeypatch.setitem(STUDIES, name, few)
 
 
 def reproduce(*words) -> int:
@@ -101,13 +98,13 @@ def test_studies_are_listed_with_the_time_they_take(capsys):
     assert reproduce("--list") == 0
     head, _, *listed = capsys.readouterr().out.splitlines()
     assert head.split()[-3:] == ["figures", "quick", "paper"]
-    names = [*CURVES, *STUDIES, *TRACES]
+    names = list(STUDIES)
     assert [line.split()[0] for line in listed] == names
     assert set(EXPERIMENTS) <= set(names)
     for line in listed:
         assert len(line) <= 100
         assert line.endswith((" s", " min")), line
-    for study in (*STUDIES.values(), *TRACES.values()):
+    for study in filter(lambda study: study.scaled, STUDIES.values()):
         assert re.fullmatch(r"quick [\d.]+ (s|min), paper [\d.]+ (s|min)", study.duration), (
             study.name
         )
@@ -135,7 +132,9 @@ def test_several_studies_one_after_the_other(tmp_path, capsys):
     assert reproduce("shrinkage", "kl-norm", "shrinkage", "--out", tmp_path) == 0
     for name in ("shrinkage", "kl-norm"):
         made = {path.name for path in (tmp_path / name).iterdir()}
-        assert made == {"caption.md", "curves.csv", "figure.png", "figure.svg", "runs.csv"}
+        assert made == {
+            "caption.md", "results.csv", "timings.csv", "figure.png", "figure.svg", "runs.csv",
+        }  # fmt: skip
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == ["shrinkage", "kl-norm"]
 
@@ -225,7 +224,7 @@ def test_a_figure_for_which_there_is_nothing_to_draw(toy, tmp_path, capsys, scal
 
 def test_forgetting_some_of_the_fits(toy, tmp_path):
     """Others, and the log of runs, are kept."""
-    toy(replace(CHOOSING, specs=lambda scale, seed: [*SPECS, CHOICE, *LATER]))
+    toy(replace(CHOOSING, fits=lambda scale, seed: [*SPECS, CHOICE, *LATER]))
     words = ["toy", "--out", tmp_path, "--jobs", 1]
     folder = tmp_path / "toy-quick"
     assert reproduce(*words) == 0
@@ -241,7 +240,7 @@ def test_forgetting_some_of_the_fits(toy, tmp_path):
 
 
 def test_a_fit_brings_the_one_that_chooses_its_constants(toy, tmp_path):
-    toy(replace(CHOOSING, specs=lambda scale, seed: [*SPECS, CHOICE, *LATER]))
+    toy(replace(CHOOSING, fits=lambda scale, seed: [*SPECS, CHOICE, *LATER]))
     assert reproduce("toy", "--out", tmp_path, "--only", LATER[1].key, "--jobs", 1) == 0
     text = (tmp_path / "toy-quick" / "results.csv").read_text(encoding="utf-8")
     assert {row["key"] for row in read_csv(text)} == {CHOICE.key, LATER[1].key}
@@ -252,7 +251,7 @@ def test_no_fit_of_that_name(toy, tmp_path, capsys):
     error = sentence(capsys)
     assert f"no fit has 'L2' or 'L1' in its key; a key is, for example, {SPECS[0].key}" in error
     assert reproduce("kl-norm", "--out", tmp_path, "--only", "L2") == 2
-    assert "kl-norm makes no fits, of which --only could choose some." in sentence(capsys)
+    assert "a key is, for example, kl-norm/fold=0/a/seed=0" in sentence(capsys)
     assert not list(tmp_path.iterdir())
 
 
@@ -263,14 +262,14 @@ def test_dask_needs_a_scheduler(toy, tmp_path, capsys, words):
 
 
 def test_a_scheduler_that_does_not_answer(distributed, toy, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(runner, "_PATIENCE", 0.3)
+    monkeypatch.setattr(runner, "PATIENCE", 0.3)
     words = ["--backend", "dask", "--scheduler", "tcp://127.0.0.1:1"]
     assert reproduce("toy", "--out", tmp_path, *words) == 2
     assert "no Dask scheduler answers at 'tcp://127.0.0.1:1'" in sentence(capsys)
 
 
 def test_each_seed_has_its_folder(toy, tmp_path):
-    toy(replace(TOY, specs=lambda scale, seed: [replace(spec, seed=seed) for spec in SPECS[:1]]))
+    toy(replace(TOY, fits=lambda scale, seed: [replace(spec, seed=seed) for spec in SPECS[:1]]))
     assert reproduce("toy", "--out", tmp_path, "--jobs", 1) == 0
     first = tmp_path / "toy-quick"
     before = {path.name: path.read_bytes() for path in first.iterdir()}
@@ -285,7 +284,7 @@ def test_each_seed_has_its_folder(toy, tmp_path):
 
 def test_failed_fits_are_reported(toy, tmp_path, capsys):
     bad = FitSpec("toy", 0, "M3N", (("C", -1.0), ("lam", -1.0)))
-    toy(replace(STUDY, specs=lambda scale, seed: [*SPECS, bad]))
+    toy(replace(STUDY, fits=lambda scale, seed: [*SPECS, bad]))
     words = ["toy", "--out", tmp_path, "--jobs", 1]
     assert reproduce(*words) == 1
     output = capsys.readouterr()
@@ -359,17 +358,18 @@ def test_what_is_published_at_paper_scale_stays_so(toy, tmp_path, capsys, monkey
     assert reproduce(*words, "--scale", "paper") == 0
     capsys.readouterr()
     before = {path.name: path.read_bytes() for path in figures.iterdir()}
-    monkeypatch.setattr(runner, "run_study", None)  # nothing is made
-    for more in (["--seed", 3], [], ["--scale", "paper", "--seed", 3]):
-        assert reproduce(*words, *more) == 2
-        scale, seed = ("paper" if "paper" in more else "quick"), (3 if 3 in more else 0)
-        assert sentence(capsys) == (
-            f"medn-edu: {figures} holds toy at paper scale with seed 0, which this run ({scale}, "
-            f"seed {seed}) must not replace; choose another folder with --publish.\n"
-        )
-    assert {path.name: path.read_bytes() for path in figures.iterdir()} == before
-    (figures / "runs.csv").unlink()
-    assert reproduce(*words) == 2, "without a log it counts as of paper scale"
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "run_study", None)  # nothing is made
+        for more in (["--seed", 3], [], ["--scale", "paper", "--seed", 3]):
+            assert reproduce(*words, *more) == 2
+            scale, seed = ("paper" if "paper" in more else "quick"), (3 if 3 in more else 0)
+            assert sentence(capsys) == (
+                f"medn-edu: {figures} holds toy at paper scale with seed 0, which this run ({scale}, "
+                f"seed {seed}) must not replace; choose another folder with --publish.\n"
+            )
+        assert {path.name: path.read_bytes() for path in figures.iterdir()} == before
+        (figures / "runs.csv").unlink()
+        assert reproduce(*words) == 2, "without a log it counts as of paper scale"
     assert reproduce("shrinkage", "--out", out, "--publish", figures) == 0, "curves have no scale"
 
 
@@ -388,7 +388,7 @@ def read_runs(figures: Path) -> dict:
 def test_the_committed_page_is_that_of_the_files_beside_it(tmp_path):
     """Else `medn-edu reproduce kl-norm --publish figures` renews it."""
     committed = stored_folder()
-    studies = [*CURVES.values(), *STUDIES.values(), *TRACES.values()]
+    studies = STUDIES.values()
     for file in committed.iterdir():
         content = file.read_bytes() if file.suffix in (".md", ".csv") else b""
         (tmp_path / file.name).write_bytes(content)
@@ -426,7 +426,7 @@ SLOW_STUDY = """
 import sys, time
 from dataclasses import replace
 sys.path.insert(0, sys.argv[3])
-from test_experiments_runner import SPECS, TOY, toy_split
+from test_experiments_runner import SPECS, fitting, toy_split
 from medn_edu.cli import main
 from medn_edu.studies.registry import STUDIES
 
@@ -435,7 +435,7 @@ def split(spec):
     return toy_split(spec)
 
 specs = [replace(spec, seed=seed) for spec in SPECS for seed in range(15)]
-STUDIES["toy"] = replace(TOY, specs=lambda scale, seed: specs, split=split)
+STUDIES["toy"] = replace(fitting(split=split), fits=lambda scale, seed: specs)
 sys.exit(main(["reproduce", "toy", "--jobs", sys.argv[1], "--out", sys.argv[2]]))
 """
 

@@ -28,7 +28,7 @@ def test_a_cluster_makes_the_same_tables(scheduler, tmp_path):
     alone, together = (ResultStore.open(tmp_path / name, CHOOSING) for name in ("1", "2"))
     rows = run_study(
         CHOOSING, EVERYTHING, together, scheduler=scheduler,
-        progress=lambda n_done, n_all: seen.append(n_done),
+        progress=lambda n_done, n_all, what: seen.append(n_done),
     )  # fmt: skip
     assert not any(row["failure"] for row in rows)
     assert seen == list(range(len(EVERYTHING) + 1))
@@ -50,7 +50,7 @@ def test_a_fit_that_no_worker_can_make_is_a_failed_fit(scheduler, tmp_path, monk
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "a b"])
 def test_no_scheduler_answers(distributed, tmp_path, monkeypatch, address):
-    monkeypatch.setattr(runner, "_PATIENCE", 0.3)
+    monkeypatch.setattr(runner, "PATIENCE", 0.3)
     with pytest.raises(
         ConnectionError, match=r"no Dask scheduler answers at '.*; expected an addr"
     ):
@@ -59,7 +59,7 @@ def test_no_scheduler_answers(distributed, tmp_path, monkeypatch, address):
 
 
 def test_a_scheduler_without_workers(distributed, tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "_PATIENCE", 0.3)
+    monkeypatch.setattr(runner, "PATIENCE", 0.3)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=":0", host="127.0.0.1") as cluster,
         pytest.raises(ConnectionError, match=r"`dask worker tcp://\S+ --nthreads 1` adds one"),

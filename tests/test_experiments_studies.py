@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from medn_edu.explorers import series_style
 from medn_edu.studies.kit.models import MODELS, make_model, sparsity
 from medn_edu.studies.kit.selection import TRIED
 from medn_edu.studies.kit.specs import FitSpec
+from medn_edu.studies.kit.stored import stored_rows
 from medn_edu.studies.registry import STUDIES
 
 ABOUT_TIMES = {"l1m3n-algorithms"}
@@ -24,35 +22,34 @@ def words(samples):
     return {sample.__array_interface__["data"][0] for sample in samples}
 
 
-@pytest.mark.parametrize("name", STUDIES)
-@pytest.mark.parametrize("scale", ["quick", "paper"])
-def test_specs_have_keys_of_their_own(name, scale):
-    specs = STUDIES[name].specs(scale, 0)
-    assert len({spec.key for spec in specs}) == len(specs) > 0
-    assert STUDIES[name].summary
+def test_specs_have_keys_of_their_own():
+    for study in STUDIES.values():
+        assert study.summary
+        for scale in ("quick", "paper"):
+            specs = study.fits(scale, 0)
+            assert len({spec.key for spec in specs}) == len(specs) > 0
 
 
-@pytest.mark.parametrize("name", [name for name in STUDIES if STUDIES[name].report])
-def test_tables_have_no_times(name):
-    """They differ from run to run; read off the source, as reports need rows of their own kind."""
-    report = inspect.unwrap(STUDIES[name].report)
-    module = inspect.getmodule(report)
-    called = [
-        node.args[0]
-        for node in ast.walk(ast.parse(inspect.getsource(module)))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Report"
-    ]
-    names = {
-        inner.id for columns in called for inner in ast.walk(columns) if isinstance(inner, ast.Name)
-    }
-    columns = [column for name in names for column in getattr(module, name, ())]
-    assert len(columns) > 4
-    assert any("seconds" in column for column in columns) == (name in ABOUT_TIMES)
+def test_summaries_have_no_times():
+    """They differ from run to run."""
+    for name in (name for name, study in STUDIES.items() if study.trains):
+        [row, *_] = stored_rows(f"{name}-summary")
+        assert len(row) > 4
+        assert any("seconds" in column for column in row) == (name in ABOUT_TIMES)
+
+
+def test_studies_are_found_in_the_order_of_the_page():
+    names = list(STUDIES)
+    assert (names[0], names[-1]) == ("shrinkage", "theorems")
+    assert len(names) == 16
+    places = [study.place for study in STUDIES.values()]
+    assert places == sorted(set(places))
+    assert [study.trains for study in STUDIES.values()] == [False] * 4 + [True] * 9 + [False] * 3
 
 
 def test_the_seed_is_part_of_the_key():
     study = STUDIES["ocr"]
-    assert not {s.key for s in study.specs("quick", 0)} & {s.key for s in study.specs("quick", 1)}
+    assert not {s.key for s in study.fits("quick", 0)} & {s.key for s in study.fits("quick", 1)}
 
 
 def test_quick_is_a_part_of_paper():
@@ -62,13 +59,13 @@ def test_quick_is_a_part_of_paper():
         parameters = () if spec.parameters == TRIED["quick"] else spec.parameters
         return replace(spec, parameters=parameters, after=spec.after.replace("/n_tried=1", ""))
 
-    for study in STUDIES.values():
-        quick = {with_all_parts(spec) for spec in study.specs("quick", 0)}
-        assert quick <= set(study.specs("paper", 0))
+    for study in (study for study in STUDIES.values() if study.trains):
+        quick = {with_all_parts(spec) for spec in study.fits("quick", 0)}
+        assert quick <= set(study.fits("paper", 0))
 
 
 def test_drawn_words(ocr):
-    split = STUDIES["ocr"].split
+    split = STUDIES["ocr"].fit.split
     small, large = (split(FitSpec(f"ocr-{n}", 3, "M3N")) for n in (100, 250))
     assert (len(small.X_train), len(small.X_test)) == (100, 900)
     assert (len(large.X_train), len(large.X_test)) == (250, 2250)
@@ -82,7 +79,7 @@ def test_drawn_words(ocr):
 
 
 def test_all_words(ocr):
-    split = STUDIES["ocr-full"].split
+    split = STUDIES["ocr-full"].fit.split
     rest, one = split(FitSpec("ocr-rest", 0, "M3N")), split(FitSpec("ocr-one", 0, "M3N"))
     assert (len(rest.X_train), len(rest.X_test)) == (6251, 626)
     assert (len(one.X_train), len(one.X_test)) == (626, 6251)

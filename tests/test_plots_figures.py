@@ -16,7 +16,8 @@ from matplotlib.colors import to_hex
 from medn_edu import explorers as plots
 from medn_edu.explorers.kit import style
 from medn_edu.explorers.weight_images import weight_mosaic
-from medn_edu.studies.kit import errors
+from medn_edu.studies.kit import figures as errors
+from medn_edu.studies.kit.summary import curves
 
 
 def pixels(figure, tmp_path, name="figure.png"):
@@ -100,12 +101,12 @@ ROWS = [
 
 
 def test_error_curves_average_and_leave_out_what_is_missing():
-    m3n, crf = errors.error_curves(ROWS)
-    assert (m3n.model, crf.model) == ("M3N", "CRF")
-    assert m3n.n_train.tolist() == [100, 200]
+    m3n, crf = curves(ROWS)
+    assert (m3n.name, crf.name) == ("M3N", "CRF")
+    assert m3n.x.tolist() == [100, 200]
     np.testing.assert_allclose(m3n.mean, [0.3, 0.1])
     np.testing.assert_allclose(m3n.deviation, [np.std([0.2, 0.4], ddof=1), 0.0])
-    assert m3n.n_fits.tolist() == [2, 1]
+    assert m3n.n.tolist() == [2, 1]
     assert crf.mean.tolist() == [0.5]
 
 
@@ -113,7 +114,7 @@ def test_errors_are_drawn_with_markers_and_line_styles(tmp_path):
     for logarithmic in (False, True):
         figure = plots.new_figure()
         ax = figure.add_subplot()
-        errors.draw_errors(ax, ROWS, logarithmic=logarithmic)
+        errors.draw_errors(ax, curves(ROWS), logarithmic=logarithmic)
         lines = [container.lines[0] for container in ax.containers]
         assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == 2
         assert [text.get_text() for text in ax.get_legend().get_texts()] == ["M3N", "CRF"]

@@ -11,24 +11,21 @@ import pytest
 from test_experiments_studies import ABOUT_TIMES
 
 from medn_edu.solvers import M3N_SOLVERS
-from medn_edu.studies.curves import CURVES
 from medn_edu.studies.kit.gallery import PUBLISHED
 from medn_edu.studies.kit.stored import stored_rows
 from medn_edu.studies.kit.tables import read_csv
 from medn_edu.studies.l1_table import ALGORITHMS, table_1
 from medn_edu.studies.registry import STUDIES
-from medn_edu.studies.solvers import summaries
-from medn_edu.studies.solvers_panels import solver_title
-from medn_edu.studies.traces import TRACES
+from medn_edu.studies.solvers import solver_title, summaries
 
 pytestmark = pytest.mark.slow
 
-EVERY = {**CURVES, **STUDIES, **TRACES}
+TRAINED = [name for name, study in STUDIES.items() if study.trains]
 BUDGET = 400  # loops of `yardstick`, each half a second: two minutes on two processors
 
 
 def folder_of(quick_studies, name):
-    return quick_studies.folder / (name if name in CURVES else f"{name}-quick")
+    return quick_studies.folder / (f"{name}-quick" if STUDIES[name].scaled else name)
 
 
 def run_of(quick_studies, name):
@@ -53,14 +50,14 @@ def results(quick_studies, name):
 def test_the_command_says_what_it_has_done(quick_studies):
     """Its exit code is that of success: no fit has failed."""
     assert quick_studies.code == 0, quick_studies.text
-    for name in EVERY:
+    for name in STUDIES:
         assert f"{name} is published in" in quick_studies.text
     assert "failed" not in quick_studies.text
 
 
 def test_how_long_it_takes(quick_studies, record_property):
     """By the processor, as other tests may keep it from this one; on two of them a few minutes."""
-    runs = {name: run_of(quick_studies, name) for name in EVERY}
+    runs = {name: run_of(quick_studies, name) for name in STUDIES}
     lines = [f"{'seconds':>8} {'processor':>9}"]
     for name, run in runs.items():
         lines.append(f"{run['seconds']:8.1f} {run['cpu_seconds']:9.1f}  {name}")
@@ -72,44 +69,38 @@ def test_how_long_it_takes(quick_studies, record_property):
     assert loops <= BUDGET, "\n".join(lines)
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_no_table_has_times(quick_studies, name):
-    """They would differ from run to run."""
-    file = folder_of(quick_studies, name) / "table.csv"
-    if file.exists():
-        header = file.read_text(encoding="utf-8").partition("\n")[0]
-        assert ("seconds" in header) == (name in ABOUT_TIMES)
+def test_every_fit_is_there(quick_studies):
+    for name, study in STUDIES.items():
+        rows = results(quick_studies, name)
+        keys = [spec.key for spec in study.fits("quick", 0)]
+        assert list(dict.fromkeys(row["key"] for row in rows)) == sorted(keys)
+        for row in rows:
+            assert row["failure"] is None
+            assert not study.trains or row["error"] is None or 0 <= row["error"] < 1
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_every_fit_is_there(quick_studies, name):
-    rows = results(quick_studies, name)
-    assert [row["key"] for row in rows] == sorted(s.key for s in STUDIES[name].specs("quick", 0))
-    for row in rows:
-        assert row["failure"] is None
-        assert row["error"] is None or 0 <= row["error"] < 1
+def test_figures_and_captions_are_there(quick_studies):
+    for name, study in STUDIES.items():
+        folder = folder_of(quick_studies, name)
+        for figure in study.figures:
+            assert (folder / f"{figure}.png").stat().st_size > 10_000
+        caption = (folder / "caption.md").read_text(encoding="utf-8")
+        scale = " --scale quick" if study.scaled else ""
+        assert f"Made by `medn-edu reproduce {name}{scale}`" in " ".join(caption.split())
+        assert len(caption.split("\n\n")[0]) > 60
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_figures_and_captions_are_there(quick_studies, name):
-    folder = folder_of(quick_studies, name)
-    for figure in ("figure", *getattr(EVERY[name], "more_figures", {})):
-        assert (folder / f"{figure}.png").stat().st_size > 10_000
-    caption = (folder / "caption.md").read_text(encoding="utf-8")
-    scale = "" if name in CURVES else " --scale quick"
-    assert f"Made by `medn-edu reproduce {name}{scale}`" in " ".join(caption.split())
-    assert len(caption.split("\n\n")[0]) > 60
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_what_is_published_can_be_read(quick_studies, name):
-    rows = stored_rows(name, quick_studies.figures)
-    assert rows
-    assert (quick_studies.figures / f"{name}.png").exists()
-    assert (quick_studies.figures / f"{name}.md").exists()
-    if name in STUDIES:
-        assert set(PUBLISHED) <= set(rows[0])
-        assert all(row["seconds"] > 0 for row in rows)
+def test_what_is_published_can_be_read(quick_studies):
+    for name in STUDIES:
+        rows = stored_rows(name, quick_studies.figures)
+        assert rows
+        assert (quick_studies.figures / f"{name}.png").exists()
+        assert (quick_studies.figures / f"{name}.md").exists()
+        if name in TRAINED:  # times would differ from run to run
+            assert set(PUBLISHED) <= set(rows[0])
+            assert all(row["seconds"] > 0 for row in rows)
+            [summary, *_] = stored_rows(f"{name}-summary", quick_studies.figures)
+            assert any("seconds" in column for column in summary) == (name in ABOUT_TIMES)
 
 
 def test_the_page_shows_every_figure(quick_studies):
@@ -163,22 +154,27 @@ def test_l1_algorithms_find_the_pattern(quick_studies):
 def test_every_solver_is_watched(quick_studies, tmp_path):
     folder = folder_of(quick_studies, "solvers")
     assert {path.name for path in folder.iterdir()} == {
-        "traces.csv", "timings.csv", "table.csv", "figure.png", "caption.md", "runs.csv",
+        "results.csv", "timings.csv", "table.csv", "figure.png", "caption.md", "runs.csv",
     }  # fmt: skip
     text = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.csv")}
-    traces, times, whole = (read_csv(text[name]) for name in ("traces", "timings", "table"))
-    assert "seconds" not in text["traces"].partition("\n")[0]
-    same = ("solver", "iteration")
-    assert [[row[c] for c in same] for row in traces] == [[row[c] for c in same] for row in times]
+    traces, times, whole = (read_csv(text[name]) for name in ("results", "timings", "table"))
+    assert "seconds" not in text["results"].partition("\n")[0]
+    assert [row["key"] for row in traces] == [row["key"] for row in times]
     best = min(row["primal"] for row in traces)
     assert max(row["dual"] for row in traces) <= best * (1 + 1e-9)
     for name in M3N_SOLVERS:
         mine = [row for row in traces if row["solver"] == name]
         assert mine[-1]["relative_gap"] <= 0.01 or mine[-1]["n_passes"] >= 200
         assert mine[-1]["relative_gap"] < mine[0]["relative_gap"]
-    assert [row["n_passes"] for row in whole] == [row["n_passes"] for row in traces]
-    assert [row["cpu_seconds"] for row in whole] == [row["cpu_seconds"] for row in times]
-    TRACES["solvers"].draw(whole, tmp_path / "figure.svg")
+    for row, time_of_row in zip(traces, times, strict=True):
+        row["cpu_seconds"] = time_of_row["cpu_seconds"]
+    for solver in M3N_SOLVERS:
+        for column in ("n_passes", "cpu_seconds"):
+            mine = [
+                [row[column] for row in rows if row["solver"] == solver] for rows in (whole, traces)
+            ]
+            assert mine[0] == pytest.approx(mine[1])
+    STUDIES["solvers"].draw(whole, tmp_path / "figure.svg")
     legend = (tmp_path / "figure.svg").read_text(encoding="utf-8").partition('id="legend_1"')[2]
     entries = re.findall(r"<!-- (.*?) -->", legend)  # text is drawn as shapes, noted beside them
     assert sorted(entries) == sorted(map(solver_title, M3N_SOLVERS))

@@ -7,13 +7,12 @@ import pytest
 
 from medn_edu import LaplaceMEDN
 from medn_edu.explorers import new_figure
-from medn_edu.studies import exact_vs_variational
 from medn_edu.studies.both_laplace import ITERATIONS, BothLaplaceMEDNs
-from medn_edu.studies.exact_vs_variational import VARIATIONAL_STUDY
-from medn_edu.studies.exact_vs_variational_panels import IterationCurve, draw_iterations
-from medn_edu.studies.kit.runner import evaluate, label_error
-from medn_edu.studies.kit.specs import FitSpec, Split, Study
+from medn_edu.studies.exact_vs_variational import VARIATIONAL_STUDY, draw_iterations
+from medn_edu.studies.kit.runner import evaluate
+from medn_edu.studies.kit.summary import Curve, numbers
 from medn_edu.studies.kit.tables import csv_text, read_csv
+from medn_edu.studies.kit.trained import label_error
 
 
 @pytest.fixture(scope="module")
@@ -64,41 +63,30 @@ def test_the_trail_is_that_of_the_estimator(both, samples):
         assert step.primal == pytest.approx(model.result_.primal, rel=1e-4)
 
 
-def study_of(samples, monkeypatch, shown):
-    """The study with small data in place of its own."""
-    X, y = samples
-    monkeypatch.setattr(exact_vs_variational, "_split", lambda spec: Split(X[:8], y[:8], X, y))
-    monkeypatch.setattr(exact_vs_variational, "_SHOWN", shown)
-    study = VARIATIONAL_STUDY
-    return Study(
-        study.name, "", study.specs, exact_vs_variational._split, study.draw,
-        models=study.models, measured=study.measured, measure=study.measure,
-    )  # fmt: skip
-
-
-def test_what_is_measured(samples, monkeypatch):
-    spec = FitSpec("ocr-100", 0, "LapMEDN", (("C", 1.0), ("lam", 9.0)))
-    study = study_of(samples, monkeypatch, ("ocr-100", 0, {"C": 1.0, "lam": 9.0}))
-    row, _, _ = evaluate(spec, study)
+def test_what_is_measured():
+    [spec] = [s for s in VARIATIONAL_STUDY.fits("quick", 0) if s.parameters == (("C", 1), ("lam", 36))
+              and s.data != "ocr-100"]  # fmt: skip
+    [row] = evaluate(spec, VARIATIONAL_STUDY)
     assert not row["failure"]
     row = read_csv(csv_text([row], list(row)))[0]
     lists = {
-        name: [float(word) for word in row[name].split()] for name in exact_vs_variational._LISTS
-    }
+        name: numbers(row[name])
+        for name in (
+            "errors", "primals", "gaps", "bounds", "distances", "correlations", "limit_distances",
+        )
+    }  # fmt: skip
     assert {len(values) for values in lists.values()} == {len(ITERATIONS)}
-    exact, last = (
-        np.array([float(word) for word in row[name].split()])
-        for name in ("exact_weights", "weights_20")
-    )
+    exact, last = (numbers(row[name]) for name in ("exact_weights", "weights_20"))
     distance = np.linalg.norm(last - exact) / np.linalg.norm(exact)
     assert lists["distances"][-1] == pytest.approx(distance, rel=1e-3)
     assert lists["correlations"][-1] == pytest.approx(np.corrcoef(last, exact)[0, 1], rel=1e-3)
     assert min(lists["primals"]) >= row["dual"]
     gap = 1 - row["dual"] / lists["primals"][2]
-    assert lists["gaps"][2] >= gap - 1e-9  # its own dual value is no better than the exact one
-    assert all(b >= p for b, p in zip(lists["bounds"], lists["primals"], strict=True))
-    X, y = samples
-    model = BothLaplaceMEDNs(C=1.0, lam=9.0).fit(X[:8], y[:8])
+    assert lists["gaps"][2] >= gap - 1e-6  # its own dual value is no better than the exact one
+    assert (lists["bounds"] >= lists["primals"]).all()
+    data = VARIATIONAL_STUDY.fit.split(spec)
+    model = BothLaplaceMEDNs(C=1.0, lam=36.0).fit(data.X_train, data.y_train)
+    X, y = data.X_test, data.y_test
     assert row["error"] == pytest.approx(label_error(model.predict(X), y))
     first = label_error(model.predict(X, model.trail_[0].weights), y)
     assert lists["errors"][0] == pytest.approx(first)
@@ -167,7 +155,7 @@ def test_a_report_where_all_fits_have_failed():
 def test_figures_of_planted_rows(tmp_path):
     rng = np.random.default_rng(0)
     words = " ".join(f"{value:.3g}" for value in rng.uniform(-1, 1, 9))
-    names = [name for name in VARIATIONAL_STUDY.measured if "weights" in name or "etas" in name]
+    names = [name for name in VARIATIONAL_STUDY.fit.measured if "weights" in name or "etas" in name]
     rows = [
         planted("ocr-100", fold, 1.0, lam, **dict.fromkeys(names, words if lam == 36 else None))
         for fold in range(2)
@@ -187,7 +175,8 @@ def test_a_curve_has_the_same_style_in_every_panel():
     left, right = new_figure().subplots(1, 2)
     mean, deviation = np.array([3.0, 2.0, 1.0]), np.array([0.1, 0.1, np.nan])
     curves = [
-        IterationCurve(f"{place}", place, np.array([1, 4]), mean, deviation) for place in (0, 2)
+        Curve(name, np.array([1, 4, 8]), mean, deviation, np.full(3, 2))
+        for name in ("λ = 1", "λ = 36")
     ]
     draw_iterations(left, curves, logarithmic=True)
     draw_iterations(right, curves[1:])

@@ -9,30 +9,39 @@ import pytest
 from scipy import stats
 from sklearn.utils import Bunch
 
-from medn_edu.explorers import new_figure
 from medn_edu.explorers.kit.style import series_style
-from medn_edu.studies import ocr_full, ocr_reports
-from medn_edu.studies.kit.errors import (
-    draw_grouped_errors,
-    error_curves,
-    error_differences,
-    with_intervals,
-)
+from medn_edu.studies import ocr as ocr_study
+from medn_edu.studies import ocr_full
+from medn_edu.studies.kit import splits
 from medn_edu.studies.kit.models import MODELS, make_model
 from medn_edu.studies.kit.selection import Selected, blocks_of
-from medn_edu.studies.kit.splits import _drawn_words, ocr_outside, ocr_unseen
-from medn_edu.studies.ocr import OCR_STUDY
-from medn_edu.studies.ocr_full import OCR_FULL_STUDY, _difference
-from medn_edu.studies.ocr_reports import grids_text
+from medn_edu.studies.kit.specs import FitSpec
+from medn_edu.studies.kit.splits import ocr_outside, ocr_unseen
+from medn_edu.studies.ocr import OCR_STUDY, grids_text
+from medn_edu.studies.ocr_full import OCR_FULL_STUDY, difference_text
 
 FOLD = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 300))
 
 
-@pytest.mark.parametrize("n_words", [10, 50])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_constants_are_chosen_on_words_that_no_fit_sees(n_words, seed):
+def drawn_words(monkeypatch, n_words, seed):
+    """Which words of `FOLD` train somewhere, of those that the study ``ocr`` draws."""
+    numbered = Bunch(data=np.arange(len(FOLD)), target=np.arange(len(FOLD)), fold=FOLD)
+    monkeypatch.setattr(splits, "ocr_letters", lambda: numbered)
+    trains = []
+    for fold in range(10):
+        split = OCR_STUDY.fit.split(FitSpec(f"ocr-{n_words}", fold, "M3N", seed=seed))
+        assert (FOLD[split.X_train] == fold).all()
+        assert len(split.X_train) == n_words
+        trains += split.X_train
+        tests = set(split.X_test)
+    assert tests == set(trains) - set(split.X_train)
+    return set(trains)
+
+
+@pytest.mark.parametrize(("n_words", "seed"), [(10, 0), (50, 0), (50, 1)])
+def test_constants_are_chosen_on_words_that_no_fit_sees(monkeypatch, n_words, seed):
     outside = ocr_outside(FOLD, n_words, seed)
-    assert not _drawn_words(FOLD, 250, seed)[outside].any()
+    assert not drawn_words(monkeypatch, 250, seed) & set(outside)
     assert len(set(outside)) == len(outside) == 3 * n_words + 7 * 50
     for number, (train, test) in enumerate(blocks_of(len(outside), (n_words,) * 3)):
         assert (FOLD[outside[train]] == number).all()
@@ -41,11 +50,9 @@ def test_constants_are_chosen_on_words_that_no_fit_sees(n_words, seed):
         assert len(test) == len(outside) - n_words
 
 
-def test_drawn_sets_are_nested():
-    sets = [_drawn_words(FOLD, n, 0) for n in (100, 150, 200, 250)]
-    for number, (small, large) in enumerate(itertools.pairwise(sets)):
-        assert (small <= large).all()
-        assert (np.bincount(FOLD[small]) == 100 + 50 * number).all()
+def test_drawn_sets_are_nested(monkeypatch):
+    sets = [drawn_words(monkeypatch, n, 0) for n in (100, 150, 200, 250)]
+    assert all(small < large for small, large in itertools.pairwise(sets))
 
 
 @pytest.fixture(scope="module")
@@ -78,12 +85,10 @@ def test_words_that_never_train(letters, seed):
 
 
 def test_blocks():
-    with pytest.raises(ValueError, match="leave some of 4 samples"):
-        blocks_of(4, (4,))
-    with pytest.raises(ValueError, match=r"blocks are \(3, 2\)"):
-        blocks_of(4, (3, 2))
-    with pytest.raises(ValueError, match="positive sizes"):
-        blocks_of(4, (0, 2))
+    wrong = {"leave some of 4 samples": (4,), r"blocks are \(3, 2\)": (3, 2), "positive": (0, 2)}
+    for message, sizes in wrong.items():
+        with pytest.raises(ValueError, match=message):
+            blocks_of(4, sizes)
 
 
 def test_the_first_block_trains_with_what_was_chosen():
@@ -98,14 +103,16 @@ def test_the_first_block_trains_with_what_was_chosen():
         model.weights_, make_model("M3N", C=10.0).fit(X[:4], y[:4]).weights_
     )
     assert "blocks" in model.get_params()
-    for n_tried, n_folds in ((1, 1), (None, 2)):
-        model = Selected("M3N", grid, blocks=(4, 4), n_tried=n_tried)
-        assert len(model._folds(12)) == n_folds
+    some, one, all_blocks = (
+        Selected("M3N", grid, blocks=blocks, n_tried=n_tried).fit(X, y).errors_.tolist()
+        for blocks, n_tried in (((4, 4), 1), ((4,), None), ((4, 4), None))
+    )
+    assert some == one != all_blocks
 
 
 @pytest.mark.parametrize("scale", ["quick", "paper"])
 def test_fits_wait_for_the_choice_at_their_own_size(scale):
-    specs = OCR_STUDY.specs(scale, 5)
+    specs = OCR_STUDY.fits(scale, 5)
     by_key = {spec.key: spec for spec in specs}
     drawn = [spec for spec in specs if not spec.data.startswith("ocr-outside")]
     for spec in drawn:
@@ -115,7 +122,7 @@ def test_fits_wait_for_the_choice_at_their_own_size(scale):
             assert chooser.data == f"ocr-outside-{n_words}"
             assert chooser.model == f"{spec.model}, chosen for {n_words} words"
             assert chooser.seed == spec.seed == 5
-            model = OCR_STUDY.models[chooser.model].build()
+            model = OCR_STUDY.fit.models[chooser.model].build()
             assert model.blocks == (int(n_words),) * 3
             assert model.fixed == dict(spec.parameters)
     free = {spec.model for spec in drawn if not spec.after}
@@ -134,12 +141,12 @@ def images(samples):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_constants_on_all_words_are_chosen_where_nothing_tests(ocr, seed):
     del ocr  # skips where there are no letters
-    specs = {spec.key: spec for spec in OCR_FULL_STUDY.specs("paper", seed)}
+    specs = {spec.key: spec for spec in OCR_FULL_STUDY.fits("paper", seed)}
     pairs = {(specs[spec.after], spec) for spec in specs.values() if spec.after}
     places = {(by.data, by.fold, spec.data, spec.fold): (by, spec) for by, spec in pairs}
     assert len(places) == 12
     for by, spec in places.values():
-        chooses, fit = OCR_FULL_STUDY.split(by), OCR_FULL_STUDY.split(spec)
+        chooses, fit = OCR_FULL_STUDY.fit.split(by), OCR_FULL_STUDY.fit.split(spec)
         assert not chooses.X_test
         assert not images(chooses.X_train) & images(fit.X_test)
         texts = [{"".join(labels) for labels in y} for y in (chooses.y_train, fit.y_test)]
@@ -149,21 +156,21 @@ def test_constants_on_all_words_are_chosen_where_nothing_tests(ocr, seed):
 
 
 def test_only_fits_without_constants_or_with_given_ones_choose_none():
-    specs = OCR_FULL_STUDY.specs("paper", 0)
+    specs = OCR_FULL_STUDY.fits("paper", 0)
     free = {(s.data, s.model) for s in specs if not s.after and not s.data.endswith("-choosing")}
     assert free == {("ocr-one", "CRF"), ("ocr-rest", "CRF"), ("ocr-rest", "L1-M3N")}
     for spec in specs:
         if spec.after:
-            model = OCR_FULL_STUDY.models[spec.after.split("/")[2]].build()
+            model = OCR_FULL_STUDY.fit.models[spec.after.split("/")[2]].build()
             assert model.fixed == dict(spec.parameters)
             assert model.name == spec.model.removesuffix(" variational")
 
 
 @pytest.mark.parametrize(("n_words", "beta"), [(100, 4.0), (150, 4.0), (200, 2.0), (250, 2.0)])
 def test_the_papers_constants(n_words, beta):
-    specs = [s for s in OCR_STUDY.specs("paper", 0) if (s.data, s.fold) == (f"ocr-{n_words}", 0)]
+    specs = [s for s in OCR_STUDY.fits("paper", 0) if (s.data, s.fold) == (f"ocr-{n_words}", 0)]
     made = {
-        s.model: make_model(s.model, OCR_STUDY.models, **dict(s.parameters))
+        s.model: make_model(s.model, OCR_STUDY.fit.models, **dict(s.parameters))
         for s in specs
         if not s.after
     }
@@ -183,16 +190,6 @@ def row(model, data, fold, error, parameters=""):
         "key": f"{data}/{fold}/{model}", "data": data, "fold": fold, "model": model, "error": error,
         "train_error": 0.0, "relative_gap": 0.01, "parameters": parameters, "n_train": 100,
     }  # fmt: skip
-
-
-def test_differences_are_taken_fold_by_fold():
-    rows = [row("M3N", "ocr-100", fold, 0.3 + 0.1 * fold) for fold in range(3)]
-    rows += [row("CRF", "ocr-100", fold, 0.35 + 0.1 * fold) for fold in range(3)]
-    rows += [row("CRF", "ocr-100", 3, 0.9), row("L2-CRF", "ocr-100", 4, None)]
-    [curve] = error_differences(rows, "M3N")
-    assert (curve.model, curve.n_fits.tolist()) == ("CRF", [3])
-    assert curve.mean == pytest.approx([0.05])
-    assert curve.deviation == pytest.approx([0.0], abs=1e-12)
 
 
 def test_what_the_report_says():
@@ -248,12 +245,12 @@ def test_what_the_report_on_all_words_says():
 
 
 def test_grids_in_words():
-    assert _difference((("C", (0.1, 0.3)),), (("C", (0.1, 0.2, 1.0)),)) == (
+    assert difference_text((("C", (0.1, 0.3)),), (("C", (0.1, 0.2, 1.0)),)) == (
         "0.2 and 1 as well and not 0.3"
     )
-    assert not _difference((("C", (0.1, 0.3)),), (("C", (0.3, 0.1)),))
+    assert not difference_text((("C", (0.1, 0.3)),), (("C", (0.3, 0.1)),))
     many = (("C", tuple(map(float, range(20, 0, -1)))),)
-    assert _difference((("C", (20.0, 1.0)),), many) == "20 values from 20 to 1"
+    assert difference_text((("C", (20.0, 1.0)),), many) == "20 values from 20 to 1"
     assert grids_text({"M3N": many}) == "C of M3N 20 values from 20 to 1"
 
 
@@ -263,7 +260,7 @@ def drawn_rows(study):
     return [
         row(s.model, s.data, s.fold, None if s.data.endswith("choosing") or "outside" in s.data
             else rng.uniform(0.2, 0.4))
-        for s in study.specs("paper", 0)
+        for s in study.fits("paper", 0)
     ]  # fmt: skip
 
 
@@ -277,9 +274,10 @@ def drawn(study, monkeypatch, module, rows):
 
 def test_both_halves_have_the_same_axes(monkeypatch):
     rows = drawn_rows(OCR_STUDY)
-    above, below, *right = drawn(OCR_STUDY, monkeypatch, ocr_reports, rows)
+    above, below, *right = drawn(OCR_STUDY, monkeypatch, ocr_study, rows)
     for one, other in zip((above, below), right, strict=True):
         assert one.get_ylim() == other.get_ylim()
+    assert below.get_ylabel() == "points more than M3N sub-gradient"
     low, high = below.get_ylim()
     shown = {bar.get_label(): bar.lines[2] for bar in right[1].containers}
     [lapmedn] = shown["LapMEDN"]
@@ -290,6 +288,11 @@ def test_both_halves_have_the_same_axes(monkeypatch):
     differences = [100 * (errors["LapMEDN", f] - errors["M3N", f]) for f in range(10)]
     interval = stats.t.interval(0.95, 9, np.mean(differences), stats.sem(differences))
     np.testing.assert_allclose(ends[0], interval)
+    places = {bar.get_label(): bar.lines[0].get_xdata()[0] for bar in above.containers}
+    assert -0.5 < places["M3N sub-gradient"] < places["M3N at its optimum"] < 0.5, "side by side"
+    early, optimum = (series_style(f"M3N {name}") for name in ("sub-gradient", "at its optimum"))
+    assert early["color"] == optimum["color"]
+    assert optimum["markerfacecolor"] == "white"
 
 
 def test_all_bars_have_the_same_axis(monkeypatch):
@@ -302,36 +305,9 @@ def test_all_bars_have_the_same_axis(monkeypatch):
     assert given in [text.get_text() for text in axes[1].get_yticklabels()]
 
 
-def test_intervals_of_means():
-    errors = [0.3, 0.4, 0.35, 0.41]
-    rows = [row("M3N", "ocr-100", fold, error) for fold, error in enumerate(errors)]
-    [curve] = error_curves([*rows, {**rows[0], "n_train": 200}])
-    half = with_intervals(curve)
-    reach = stats.t.interval(0.95, 3, scale=stats.sem(errors))[1]
-    assert half.deviation == pytest.approx([reach, 0.0])
-    np.testing.assert_array_equal(half.mean, curve.mean)
-
-
-def test_models_of_a_group_stand_side_by_side():
-    rows = [
-        row(name, "ocr-100", fold, 0.3) for name in ("M3N", "M3N at its optimum") for fold in (0, 1)
-    ]
-    ax = new_figure().add_subplot()
-    draw_grouped_errors(ax, error_curves(rows), reference="CRF")
-    first, second = (bar.lines[0].get_xdata()[0] for bar in ax.containers)
-    assert first < 0 < second
-    assert ax.get_ylabel() == "points more than CRF"
-    full, hollow = (series_style(name) for name in ("M3N", "M3N at its optimum"))
-    assert full["color"] == hollow["color"]
-    assert hollow["markerfacecolor"] == "white"
-
-
 @pytest.mark.parametrize("study", [OCR_STUDY, OCR_FULL_STUDY], ids=lambda study: study.name)
 def test_figures_of_planted_rows(study, tmp_path):
-    rows = [
-        row(spec.model, spec.data, spec.fold, None if "outside" in spec.data else 0.3)
-        for spec in study.specs("paper", 0)
-    ]
+    rows = drawn_rows(study)
     study.draw(rows, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 10_000
     study.draw(rows[:1], tmp_path / "one.png")  # of a run whose other fits all failed

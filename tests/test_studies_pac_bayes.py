@@ -7,29 +7,33 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from making import make
 
 from medn_edu.explorers import new_figure
 from medn_edu.priors import BoxPrior, TwoPointPrior
 from medn_edu.studies.kit.tables import read_csv
-from medn_edu.studies.pac_bayes import PAC_BAYES_STUDY
-from medn_edu.studies.pac_bayes_panels import BoundCurve, draw_bound_curves, draw_lapses, draw_rooms
+from medn_edu.studies.pac_bayes import (
+    COLUMNS,
+    MAIN_SIZE,
+    PAC_BAYES_STUDY,
+    draw_bound_curves,
+    draw_lapses,
+    draw_rooms,
+    shares_that_hold,
+)
 from medn_edu.studies.pac_bayes_posteriors import (
     DELTA,
     Posteriors,
+    Trial,
     gibbs_models,
-    left_out,
-    margin_sample_of,
-    measure,
     posteriors_around,
 )
-from medn_edu.studies.pac_bayes_reports import COLUMNS, MAIN_SIZE, shares_that_hold
 from medn_edu.studies.pac_bayes_worlds import (
     fit_medn,
     learn_by_heart,
     noise,
     words,
 )
-from medn_edu.studies.traces import run_traces
 from medn_edu.theory.bounds import Terms, observed_margins, theorem_8, theorem_8_kl
 
 FIGURES = Path(__file__).resolve().parent.parent / "figures"
@@ -138,7 +142,7 @@ def test_medn_uses_letters_and_neighbours(world):
 def test_coins_are_learned_by_heart(coins):
     counts = coins.draw(400, np.random.default_rng(4))
     eta, prior = learn_by_heart(coins, counts), TwoPointPrior()
-    found = measure(coins, prior, counts, eta)
+    found = Trial(coins, prior, counts, eta).measure()
     assert found["kl"] == pytest.approx(1.0, abs=0.01)
     assert found["true_error"] == pytest.approx(0.5)
     by_hand = np.minimum(counts[0::2], counts[1::2]).sum() / 400
@@ -189,9 +193,9 @@ def test_many_posteriors_are_what_theorem_8_says_one_by_one(world, many):
     assert len(many.eta) == 200
     assert 0.5 <= kl.min() < 0.8 < 1.7 < kl.max() <= 2
     for k in (0, 57, 199):
-        sample = margin_sample_of(world, prior, counts, many.eta[k])
-        best = theorem_8(sample, float(kl[k]), delta=DELTA)
-        found = measure(world, prior, counts, many.eta[k])
+        trial = Trial(world, prior, counts, many.eta[k])
+        best = theorem_8(trial.sample, float(kl[k]), delta=DELTA)
+        found = trial.measure()
         assert found["theorem_8"] == best.value
         assert rooms[k] >= best.value - found["true_error"] - 1e-12
         assert rooms[k] == pytest.approx(best.value - found["true_error"], abs=0.01)
@@ -246,8 +250,8 @@ def test_a_lost_term_is_noticed_where_noise_is_learned_by_heart(coins):
     prior, values = TwoPointPrior(), []
     for seed in range(100):
         counts = coins.draw(400, np.random.default_rng(seed))
-        eta = learn_by_heart(coins, counts)
-        whole, lost = measure(coins, prior, counts, eta), left_out(coins, prior, counts, eta)
+        trial = Trial(coins, prior, counts, learn_by_heart(coins, counts))
+        whole, lost = trial.measure(), trial.left_out()
         values.append([whole["theorem_8"], whole["training_error"], *lost.values()])
     assert list(lost) == ["without_averaging", "without_divergence"]
     values = np.array(values)
@@ -260,18 +264,19 @@ def test_a_lost_term_is_noticed_where_noise_is_learned_by_heart(coins):
 
 def test_a_quick_run(table, tmp_path):
     said = []
-    report = run_traces(
-        PAC_BAYES_STUDY, tmp_path, "quick", 3, lambda n, n_all, what: said.append((n, n_all))
+    report = make(
+        PAC_BAYES_STUDY, tmp_path, seed=3, progress=lambda n, n_all, what: said.append((n, n_all))
     )
     assert {path.name for path in tmp_path.iterdir()} == {
-        "traces.csv", "table.csv", "figure.png", "draws.png", "draws.md", "caption.md", "runs.csv",
+        "results.csv", "timings.csv", "table.csv", "figure.png", "draws.png", "draws.md", "caption.md",
     }  # fmt: skip
     assert [n for n, _ in said] == sorted(n for n, _ in said)
     assert said[-1] == (len(report.rows), len(report.rows))
     for file in ("figure.png", "draws.png"):
         assert (tmp_path / file).stat().st_size > 10_000
-    again = PAC_BAYES_STUDY.trace("quick", 3, lambda *_: None)
-    assert again == report.rows
+    again = make(PAC_BAYES_STUDY, tmp_path / "again", seed=3).rows
+    for row, other in zip(again, report.rows, strict=True):
+        assert {name: row[name] for name in COLUMNS} == {name: other[name] for name in COLUMNS}
     assert again[0]["training_error"] != table[0]["training_error"], "which is of another seed"
     held = shares_that_hold(read_csv((tmp_path / "table.csv").read_text(encoding="utf-8")))
     assert held == shares_that_hold(report.rows)
@@ -313,12 +318,11 @@ def test_a_published_row_can_be_made_again(table, world):
         == ("words", "two points", MAIN_SIZE, 0)
     ]  # fmt: skip
     counts, prior = world.draw(MAIN_SIZE, np.random.default_rng((0, MAIN_SIZE, 0))), TwoPointPrior()
-    eta = fit_medn(world, counts, prior, 10.0).eta
-    found = measure(world, prior, counts, eta)
+    trial = Trial(world, prior, counts, fit_medn(world, counts, prior, 10.0).eta)
+    found = trial.measure()
     for name in ("kl", "true_error", "theorem_8", "gamma_over_c"):
         assert found[name] == pytest.approx(row[name], rel=0.02), name
-    sample = margin_sample_of(world, prior, counts, eta)
-    assert theorem_8_kl(sample, found["kl"], delta=DELTA).value == pytest.approx(
+    assert theorem_8_kl(trial.sample, found["kl"], delta=DELTA).value == pytest.approx(
         row["theorem_8_kl"], rel=0.02
     )
 
@@ -330,10 +334,8 @@ def test_names_at_the_ends_keep_apart():
     ax = new_figure(6, 4).add_subplot()
     sizes = np.array([1e3, 1e5])
     names = ("Theorem 8", "margin loss", "complexity", "Gibbs' own error, by Seeger")
-    curves = [
-        BoundCurve(name, sizes, np.array([1.2, 0.1 + 0.001 * k])) for k, name in enumerate(names)
-    ]
-    draw_bound_curves(ax, curves, limits=(0.05, 3))
+    curves = {name: np.array([1.2, 0.1 + 0.001 * k]) for k, name in enumerate(names)}
+    draw_bound_curves(ax, sizes, curves, limits=(0.05, 3))
     figure = ax.figure
     figure.draw_without_rendering()
     boxes = [t.get_window_extent() for t in ax.texts if t.get_text() in names]

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
 from medn_edu import M3N
 from medn_edu.explorers import new_figure, prior_gallery
-from medn_edu.studies import priors, priors_reports
-from medn_edu.studies.kit.constants import ConstantCurve
+from medn_edu.studies import priors
+from medn_edu.studies.kit.models import Model
 from medn_edu.studies.kit.runner import ResultStore, run_study
 from medn_edu.studies.kit.selection import Selected
 from medn_edu.studies.kit.specs import FitSpec, Split, Study
-from medn_edu.studies.priors import PRIOR_STUDY
-from medn_edu.studies.priors_means import TITLES, VARIANCES, Fits, kurtosis
-from medn_edu.studies.priors_panels import (
-    PriorDifference,
+from medn_edu.studies.kit.summary import Curve, mean_of, numbers
+from medn_edu.studies.priors import (
+    PRIOR_STUDY,
+    SHAPES,
+    VARIANCES,
+    Fits,
     draw_against_variance,
-    draw_prior_differences,
+    draw_differences,
+    kurtosis,
 )
 from medn_edu.studies.shaped import ShapedMEDN
-
-SHAPES = list(prior_gallery())
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +38,9 @@ def samples():
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_models_have_the_variance_they_are_given(shape, samples):
-    model = PRIOR_STUDY.models[shape].build(variance=0.04).set_params(tol=1e-4).fit(*samples)
+    model = PRIOR_STUDY.fit.models[shape].build(variance=0.04).set_params(tol=1e-4).fit(*samples)
     zero = np.zeros(1)
-    prior = model._prior()
+    prior = prior_gallery()[shape].with_variance(0.04)
     assert float(prior.variance(zero)[0]) == pytest.approx(0.04)
     np.testing.assert_allclose(model.weights_, prior.mean(model.eta_))
     assert model.result_.converged
@@ -58,10 +62,10 @@ def test_weights_of_the_exponential_prior_are_positive_and_read_any_sign(samples
 
 
 def test_choices_see_no_set_of_the_study(ocr):
-    specs = PRIOR_STUDY.specs("paper", 0)
+    specs = PRIOR_STUDY.fits("paper", 0)
     choosers = [spec for spec in specs if not spec.parameters]
     assert len(choosers) == 3 * len(SHAPES)
-    assert all(isinstance(PRIOR_STUDY.models[s.model].build(), Selected) for s in choosers)
+    assert all(isinstance(PRIOR_STUDY.fit.models[s.model].build(), Selected) for s in choosers)
     fits = {(spec.data, spec.fold) for spec in specs if spec.parameters}
     assert len(fits) == 30
     iid, groups, words = sorted(
@@ -69,47 +73,50 @@ def test_choices_see_no_set_of_the_study(ocr):
     )
     assert {iid, groups} == {("iid-10-1000", 10), ("correlated-20-10", -1)}
     assert not {("iid-10-50", 10), ("correlated-20-10", 0)} & fits
-    apart = PRIOR_STUDY.split(FitSpec(*words, "any"))
+    apart = PRIOR_STUDY.fit.split(FitSpec(*words, "any"))
     assert not len(apart.X_test)
     places = {x.__array_interface__["data"][0] for x in apart.X_train}
     for fold in range(10):
-        split = PRIOR_STUDY.split(FitSpec("ocr-100", fold, "any"))
+        split = PRIOR_STUDY.fit.split(FitSpec("ocr-100", fold, "any"))
         assert not places & {
             x.__array_interface__["data"][0] for x in [*split.X_train, *split.X_test]
         }
 
 
-def test_a_small_run_with_a_choice(samples, monkeypatch, tmp_path):
+def test_a_small_run_with_a_choice(samples, tmp_path):
     X, y = samples
-    monkeypatch.setattr(priors, "_N_TRAIN", dict.fromkeys(TITLES, 3))
-    chooser = priors._chooser("Laplace", "ocr-100")
+    grid = VARIANCES["ocr-100"]
+    build = partial(
+        Selected, "Laplace", (("variance", grid),), PRIOR_STUDY.fit.models, blocks=(3, 3, 3)
+    )
+    chooser = Model("Laplace, chosen for OCR100", build, "")
+    assert chooser.name in PRIOR_STUDY.fit.models
     apart = FitSpec("ocr-outside-100", 0, chooser.name)
     fit = FitSpec("ocr-100", 0, "Laplace", (("variance", 0.03),))
     study = Study(
         "priors", "", lambda scale, seed: [fit, apart],
-        lambda spec: Split(X, y, [], []) if spec == apart else Split(X[:6], y[:6], X[6:], y[6:]),
-        PRIOR_STUDY.draw, models={**PRIOR_STUDY.models, chooser.name: chooser},
-        measured=PRIOR_STUDY.measured, measure=PRIOR_STUDY.measure,
+        replace(
+            PRIOR_STUDY.fit, models={**PRIOR_STUDY.fit.models, chooser.name: chooser}, split=lambda spec:
+            Split(X, y, [], []) if spec.data == apart.data else Split(X[:6], y[:6], X[6:], y[6:]),
+        ),
+        PRIOR_STUDY.draw,
     )  # fmt: skip
-    rows = run_study(study, study.specs("paper", 0), ResultStore.open(tmp_path, study))
+    rows = run_study(study, study.fits("paper", 0), ResultStore.open(tmp_path, study))
     assert not any(row["failure"] for row in rows)
     by_model = {row["model"]: row for row in rows}
     chosen = by_model[chooser.name]
-    errors = [float(word) for word in chosen["grid_errors"].split()]
-    grid = VARIANCES["ocr-100"]
+    errors = numbers(chosen["grid_errors"])
     assert len(errors) == len(grid)
     assert chosen["chosen"] == f"variance={grid[int(np.argmin(errors))]:g}"
     fits = Fits(rows)
     assert fits.chosen == {("ocr-100", "Laplace"): grid[int(np.argmin(errors))]}
-    assert fits.values("ocr-100", "Laplace", 0.03, "error").tolist() == [
-        by_model["Laplace"]["error"]
-    ]
+    assert fits.at("ocr-100", "Laplace", 0.03) == [by_model["Laplace"]]
 
 
 def planted():
     """Results in which heavy tails are better by a point, and two-point worse by one."""
     rows = []
-    for spec in PRIOR_STUDY.specs("paper", 0):
+    for spec in PRIOR_STUDY.fits("paper", 0):
         row = {"data": spec.data, "fold": spec.fold, "model": spec.model, "seed": 0}
         if not spec.parameters:
             best = 0.1 if spec.model.startswith("two") else 0.01
@@ -176,7 +183,7 @@ def test_curves_that_are_cut_are_named(monkeypatch):
     caption = " ".join(PRIOR_STUDY.report(rows, "paper").caption.split())
     assert "Curves beyond the axis are cut, OCR100: box (up to 75 %)." in caption
     figures = []
-    monkeypatch.setattr(priors_reports, "save_figure", lambda figure, path: figures.append(figure))
+    monkeypatch.setattr(priors, "save_figure", lambda figure, path: figures.append(figure))
     PRIOR_STUDY.draw(rows, None)
     tops = [ax.get_ylim()[1] for ax in figures[0].get_axes()[:3]]
     assert all(0.25 < top < 0.35 for top in tops), tops
@@ -202,19 +209,19 @@ def test_figures_of_planted_rows(tmp_path):
 
 def test_drawn_differences_and_curves():
     upper, lower = new_figure().subplots(2, 1)
-    curve = ConstantCurve(
-        "Gaussian", np.array([0.01, 0.1]), np.array([0.2, 0.3]), np.array([0.1, 0.1])
+    curve = Curve(
+        "Gaussian", np.array([0.01, 0.1]), np.array([0.2, 0.3]), np.full(2, 0.1), np.full(2, 3)
     )
     draw_against_variance(upper, [curve], share=True)
     [line] = upper.get_lines()
     assert line.get_ydata().tolist() == [0.2, 0.3]
     band = upper.collections[0].get_paths()[0].vertices
     assert (band[:, 1].min(), band[:, 1].max()) == pytest.approx((0.1, 0.4))
-    kinds = [
-        ("own", [PriorDifference("box", 0.02, 0.01), PriorDifference("not shown", 0.5, 0.1)]),
-        ("same", [PriorDifference("box", 0.03, np.nan)]),
-    ]
-    draw_prior_differences(lower, ["Laplace", "box"], kinds)
+    kinds = {
+        "own": {"box": mean_of([0.01, 0.03]), "not shown": mean_of([0.4, 0.6])},
+        "same": {"box": mean_of([0.03])},
+    }
+    draw_differences(lower, ["Laplace", "box"], kinds)
     places = [
         (float(x), float(y))
         for line in lower.get_lines()

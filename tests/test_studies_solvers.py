@@ -9,8 +9,7 @@ from medn_edu.explorers import new_figure
 from medn_edu.problems import Certificate
 from medn_edu.results import Iterate
 from medn_edu.solvers import M3N_SOLVERS
-from medn_edu.studies.solvers import summaries, watch
-from medn_edu.studies.solvers_panels import draw_traces, label_traces, solver_traces
+from medn_edu.studies.solvers import draw_traces, label_traces, summaries, watch
 
 
 class Halving:
@@ -84,7 +83,7 @@ def test_labels_keep_out_of_each_others_way():
     figure = new_figure(8, 5)
     axes = figure.subplots(1, 2)
     for ax, x in zip(axes, ("n_passes", "cpu_seconds"), strict=True):
-        draw_traces(ax, solver_traces(rows), x)
+        draw_traces(ax, rows, x)
     label_traces(figure, axes)
     figure.draw_without_rendering()
     for ax in axes:
@@ -110,7 +109,7 @@ def test_a_label_without_room_is_left_out():
 def test_no_two_solvers_look_alike():
     rows = [point for name in M3N_SOLVERS for point in planted(name, [0.5, 0.1])]
     ax = new_figure().add_subplot()
-    draw_traces(ax, solver_traces(rows))
+    draw_traces(ax, rows)
     lines = ax.get_lines()
     assert len(lines) == len(M3N_SOLVERS)
     for look in ("get_color", "get_marker"):

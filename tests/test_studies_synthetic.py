@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from medn_edu.datasets import make_chain_crf
 from medn_edu.explorers import series_style
-from medn_edu.studies import synthetic_means, synthetic_reports
+from medn_edu.studies import synthetic_correlated
 from medn_edu.studies.kit import splits
 from medn_edu.studies.kit.runner import evaluate
-from medn_edu.studies.kit.selection import read_constants
 from medn_edu.studies.kit.specs import FitSpec
+from medn_edu.studies.kit.summary import groups, numbers, numbers_text, values
 from medn_edu.studies.registry import STUDIES
+from medn_edu.studies.synthetic_correlated import average_weights, true_weights
 
 IID, CORRELATED = STUDIES["synthetic-iid"], STUDIES["synthetic-correlated"]
+STOPPED = ("M3N sub-gradient", "LapMEDN sub-gradient")
 MODELS = ("CRF", "L2-CRF", "L1-CRF", "M3N", "L1-M3N", "LapMEDN variational", "LapMEDN")
 
 
@@ -26,11 +30,12 @@ def small_chains(monkeypatch):
         return make_chain_crf(n_samples, length=2, sampler="exact", **options)
 
     monkeypatch.setattr(splits, "make_chain_crf", make)
-    for cached in (splits.iid_chains, splits.correlated_chains):
-        cached.cache_clear()
+    cached = (splits.iid_chains, splits.correlated_chains)
+    for function in cached:
+        function.cache_clear()
     yield
-    for cached in (splits.iid_chains, splits.correlated_chains):
-        cached.cache_clear()
+    for function in cached:
+        function.cache_clear()
 
 
 def identity(samples):
@@ -38,33 +43,33 @@ def identity(samples):
 
 
 def test_training_sets_are_nested_and_all_others_test(small_chains):
-    found = [IID.split(FitSpec(f"iid-30-{n}", 2, "M3N")) for n in (30, 150)]
+    found = [IID.fit.split(FitSpec(f"iid-30-{n}", 2, "M3N")) for n in (30, 150)]
     for n_train, split in zip((30, 150), found, strict=True):
         train, test = identity(split.X_train), identity(split.X_test)
         assert (len(train), len(test)) == (n_train, 1000 - n_train)
         assert not set(train) & set(test)
     assert identity(found[1].X_train)[:30] == identity(found[0].X_train)
-    other = IID.split(FitSpec("iid-30-30", 3, "M3N"))
+    other = IID.fit.split(FitSpec("iid-30-30", 3, "M3N"))
     assert not set(identity(other.X_train)) & set(identity(found[0].X_train))
 
 
 def test_the_protocol_has_150_training_sets():
-    specs = IID.specs("paper", 0)
+    specs = IID.fits("paper", 0)
     assert {spec.model for spec in specs} == set(MODELS)
     assert len({(spec.data, spec.fold) for spec in specs}) == 150
     assert len(specs) == 150 * len(MODELS)
 
 
 def test_one_part_trains_and_the_eleventh_data_set_only_chooses(small_chains):
-    split = CORRELATED.split(FitSpec("correlated-7-3", 6, "M3N"))
+    split = CORRELATED.fit.split(FitSpec("correlated-7-3", 6, "M3N"))
     train, test = identity(split.X_train), identity(split.X_test)
     assert len(train) in (142, 143)
     assert len(train) + len(test) == 1000
     assert not set(train) & set(test)
-    chooser = CORRELATED.split(FitSpec("correlated-7-10", -1, "M3N"))
+    chooser = CORRELATED.fit.split(FitSpec("correlated-7-10", -1, "M3N"))
     assert (len(chooser.X_train), len(chooser.X_test)) == (1000, 0)
     assert not set(identity(chooser.X_train)) & {*train, *test}
-    specs = CORRELATED.specs("paper", 0)
+    specs = CORRELATED.fits("paper", 0)
     keys = {spec.key for spec in specs}
     for spec in specs:
         if spec.fold >= 0:
@@ -77,25 +82,25 @@ def test_one_part_trains_and_the_eleventh_data_set_only_chooses(small_chains):
 
 
 def test_a_row_has_what_the_generating_model_gets_wrong(small_chains):
-    row, _, _ = evaluate(FitSpec("iid-10-30", 0, "CRF"), IID)
+    [row] = evaluate(FitSpec("iid-10-30", 0, "CRF"), IID)
     assert row["failure"] == ""
     assert 0 < row["truth_error"] < row["truth_sequences"] < 2 * row["truth_error"] < 1
 
 
 def test_weights_and_variances_are_kept_for_the_first_data_set(small_chains):
     after = FitSpec("correlated-10-0", 4, "LapMEDN", (("C", 1.0),), after="some fit")
-    row, _, _ = evaluate(after, CORRELATED, (("C", 1.0), ("lam", 36.0)))
+    [row] = evaluate(after, CORRELATED, (("C", 1.0), ("lam", 36.0)))
     assert row["failure"] == ""
-    weights, variances = (list(map(float, row[name].split())) for name in ("weights", "variances"))
-    assert (len(weights), len(variances)) == (200, 100)
-    assert min(variances) > 0
+    assert numbers(row["weights"]).shape == (200,)
+    assert numbers(row["variances"]).shape == (100,)
+    assert (numbers(row["variances"]) > 0).all()
     assert "weights" not in evaluate(FitSpec("correlated-10-1", 4, "CRF"), CORRELATED)[0]
 
 
 def test_every_model_can_be_made():
     for study in (IID, CORRELATED):
-        for name, model in study.models.items():
-            assert model.build(**dict(read_constants(""))) is not None, name
+        for name, model in study.fit.models.items():
+            assert model.build() is not None, name
 
 
 # ---------------------------------------------------------------------------------------------
@@ -126,36 +131,26 @@ def iid_rows():
 def correlated_rows():
     rng = np.random.default_rng(0)
     hard = rng.normal(0, 0.03, 10)
-    truth = synthetic_means.true_weights([{"seed": 0}]).reshape(-1, 2).T.ravel()
-    groups = np.exp(np.repeat(rng.normal(size=10), 3))
+    truth = true_weights([{"seed": 0}]).reshape(-1, 2).T.ravel()
+    copies = np.exp(np.repeat(rng.normal(size=10), 3))
     rows = []
-    for n_parts in (20, 10):
-        for number in range(4):
-            for fold in range(3):
-                for rank, name in enumerate((*MODELS, *synthetic_means.STOPPED)):
-                    where = {"data": f"correlated-{n_parts}-{number}", "fold": fold}
-                    row = {**where, "n_train": 1000 // n_parts}
-                    row = planted(row, name, hard[number], rank, rng)
-                    if (n_parts, number) == (10, 0):
-                        row["weights"] = " ".join(f"{w:.5g}" for w in truth + rank)
-                        if name.startswith("LapMEDN"):
-                            variances = np.r_[groups, np.ones(70)]
-                            row["variances"] = " ".join(f"{v:.5g}" for v in variances)
-                    rows.append(row)
+    for n_parts, number, fold in itertools.product((20, 10), range(4), range(3)):
+        where = {"data": f"correlated-{n_parts}-{number}", "fold": fold, "n_train": 1000 // n_parts}
+        for rank, name in enumerate((*MODELS, *STOPPED)):
+            row = planted(where, name, hard[number], rank, rng)
+            if where["data"] == "correlated-10-0":
+                row["weights"] = numbers_text(truth + rank)
+                if name.startswith("LapMEDN"):
+                    row["variances"] = numbers_text(np.r_[copies, np.ones(70)])
+            rows.append(row)
     return rows
 
 
 def test_report_of_independent_features(iid_rows, tmp_path):
-    report = synthetic_reports.report_iid(iid_rows, "paper")
+    report = IID.report(iid_rows, "paper")
     assert len(report.rows) == 2 * 2 * len(MODELS)
-    [line] = [
-        line
-        for line in report.rows
-        if (line["relevant"], line["n_train"], line["model"]) == (30, 150, "LapMEDN")
-    ]
-    errors = [
-        row["error"] for row in iid_rows if (row["data"], row["model"]) == ("iid-30-150", "LapMEDN")
-    ]
+    [line] = groups(report.rows, "relevant", "n_train", "model")[30, 150, "LapMEDN"]
+    errors = values(groups(iid_rows, "data", "model")["iid-30-150", "LapMEDN"], "error")
     assert line["error"] == pytest.approx(np.mean(errors))
     assert line["interval"] == pytest.approx(2.262 * np.std(errors, ddof=1) / 10**0.5, rel=1e-3)
     assert line["to_m3n"] == pytest.approx(0.03, abs=2e-3)
@@ -167,7 +162,7 @@ def test_report_of_independent_features(iid_rows, tmp_path):
 
 
 def test_parts_of_a_data_set_count_once(correlated_rows, tmp_path):
-    report = synthetic_reports.report_correlated(correlated_rows, "paper")
+    report = CORRELATED.report(correlated_rows, "paper")
     assert {line["units"] for line in report.rows} == {4}
     caption = report.caption.replace("\n", " ")
     assert "4 data sets" in caption
@@ -181,11 +176,11 @@ def test_parts_of_a_data_set_count_once(correlated_rows, tmp_path):
 def test_every_further_figure_has_a_paragraph(correlated_rows):
     for row in correlated_rows:
         if row.get("weights") and row["model"] == "LapMEDN sub-gradient":
-            row["weights"] = " ".join(f"{1e7 * float(w):.5g}" for w in row["weights"].split())
-    captions = synthetic_reports.report_correlated(correlated_rows, "paper").captions
+            row["weights"] = numbers_text(1e7 * numbers(row["weights"]))
+    captions = CORRELATED.report(correlated_rows, "paper").captions
     assert set(captions) == set(CORRELATED.more_figures)
     assert not any("\n\n" in text for text in captions.values())
-    found = synthetic_means.average_weights(correlated_rows)
+    found = average_weights(correlated_rows)
     reach = {name: np.abs(weights).max() for name, (weights, _) in found.items()}
     assert f"CRF ±{reach['CRF']:.2g}, " in captions["weights"]
     mantissa = f"{reach['LapMEDN sub-gradient'] / 1e8:.1f}"
@@ -193,30 +188,32 @@ def test_every_further_figure_has_a_paragraph(correlated_rows):
     for text in captions.values():
         assert "3 training parts of 100 sequences" in text
     one = [row for row in correlated_rows if row["data"] == "correlated-20-1"]
-    for text in synthetic_reports.report_correlated(one, "quick").captions.values():
+    for text in CORRELATED.report(one, "quick").captions.values():
         assert text.startswith("No model has ")
 
 
 def test_close_curves_can_be_told_apart(correlated_rows, tmp_path, monkeypatch):
     figures = []
-    monkeypatch.setattr(synthetic_reports, "save_figure", lambda figure, _: figures.append(figure))
+    monkeypatch.setattr(
+        synthetic_correlated, "save_figure", lambda figure, _: figures.append(figure)
+    )
     CORRELATED.draw(correlated_rows, tmp_path / "figure.png")
     left = figures[0].axes[0]
     mean = np.mean([row["truth_error"] for row in correlated_rows])
     drawn = {line.get_label(): line for line in left.get_lines()}
     assert 0 < left.get_ylim()[0] < drawn["generating model"].get_ydata().min()
     assert drawn["generating model"].get_ydata() == pytest.approx(mean)
-    for name in synthetic_means.STOPPED:
+    for name in STOPPED:
         styles = [series_style(n) for n in (name, name.removesuffix(" sub-gradient"))]
         assert styles[0]["color"] == styles[1]["color"]
         assert styles[0]["linestyle"] != styles[1]["linestyle"]
 
 
 def test_average_weights_have_the_two_labels_of_a_feature_side_by_side(correlated_rows):
-    found = synthetic_means.average_weights(correlated_rows)
-    truth = synthetic_means.true_weights(correlated_rows)
+    found = average_weights(correlated_rows)
+    truth = true_weights(correlated_rows)
     assert next(iter(found)) == "CRF"
-    for rank, name in enumerate((*MODELS, *synthetic_means.STOPPED)):
+    for rank, name in enumerate((*MODELS, *STOPPED)):
         weights, n = found[name]
         np.testing.assert_allclose(weights, truth + rank, atol=1e-3)
         assert n == 3
@@ -230,4 +227,4 @@ def test_figures_of_a_single_repetition(iid_rows, correlated_rows, tmp_path):
     CORRELATED.draw(one, tmp_path / "b.png")
     for name, draw in CORRELATED.more_figures.items():
         draw(one, tmp_path / f"{name}.png")  # nothing to show yet, and no error
-    assert "±" not in synthetic_reports.report_correlated(one, "quick").text
+    assert "±" not in CORRELATED.report(one, "quick").text

@@ -158,7 +158,7 @@ def _l1_small(name: str, C: float, solver: str, tol: float) -> dict[str, Any]:
         from medn_edu.studies.kit.specs import FitSpec
         from medn_edu.studies.registry import STUDIES
 
-        split = STUDIES["ocr"].split(FitSpec("ocr-100", 0, "", (), 0))
+        split = STUDIES["ocr"].fit.split(FitSpec("ocr-100", 0, "", (), 0))
         X, y = split.X_train, split.y_train
     else:
         X, y, _, _ = _data(name)

@@ -102,15 +102,13 @@ def _fits(results: Path | None) -> dict[str, str]:
 
 def _renew_page(ledger: Path) -> None:
     """Write the page of the figures next to a ledger anew, as it links to it."""
-    from medn_edu.studies.curves import CURVES
     from medn_edu.studies.kit.gallery import write_page
     from medn_edu.studies.registry import STUDIES
-    from medn_edu.studies.traces import TRACES
 
     page = ledger.with_name("README.md")
     is_gallery = page.is_file() and page.read_text(encoding="utf-8").startswith("# Figures\n")
     if ledger.name == "claims.md" and is_gallery:
-        write_page(ledger.parent, [*CURVES.values(), *STUDIES.values(), *TRACES.values()])
+        write_page(ledger.parent, STUDIES.values())
 
 
 def _wanted(names: list[str]) -> list[str] | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import textwrap
 import time
 from collections.abc import Sequence, Sized
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from medn_edu.cli.console import (
     CommandError,
@@ -21,6 +20,10 @@ from medn_edu.cli.console import (
 )
 from medn_edu.cli.warmup import warm_with_progress
 from medn_edu.files import sole_user
+
+if TYPE_CHECKING:
+    from medn_edu.studies.kit.results import ResultStore
+    from medn_edu.studies.kit.specs import FitSpec, Row, Study
 
 _ALL = "all"
 _EVERY = f"  {_ALL}: every one of them, in this order"
@@ -39,7 +42,7 @@ says so.  The tables are the same whatever --jobs and --backend are.
 writes into medn-results/STUDY-SCALE, with another seed than 0 into medn-results/STUDY-SCALE-seedN,
 and for curves, which are the same at every scale, into medn-results/STUDY
 (--out DIR moves medn-results):
-  results.csv   one row per fit, sorted by key    (traces.csv if watched, curves.csv of formulas)
+  results.csv   one row per fit, sorted by key; several of curves and of what is watched
   timings.csv   how long each fit took
   journal.csv   fits that are in no table yet, while the study runs
   table.csv     the results summed up, where the study does that itself
@@ -140,49 +143,39 @@ def run(arguments: argparse.Namespace) -> int:
         results_folder(arguments.publish, "--publish")
     codes = []
     for task in asked:
-        if len(asked) > 1 and task.specs:
+        if len(asked) > 1 and task.study.trains:
             say(f"{task.study.name}: {task.study.summary}")
         codes.append(task.run())
     return max(codes)
 
 
-def _studies() -> dict[str, Any]:
+def _studies() -> dict[str, Study]:
     """Return all studies by name."""
-    from medn_edu.studies.curves import CURVES
     from medn_edu.studies.registry import STUDIES
-    from medn_edu.studies.traces import TRACES
 
-    return {**CURVES, **STUDIES, **TRACES}
+    return STUDIES
 
 
-def _asked_for(arguments: argparse.Namespace) -> list[Any]:
+def _asked_for(arguments: argparse.Namespace) -> list[Study]:
     """Return the studies that are named, each once."""
-    from medn_edu.studies.kit.specs import Study
-
     studies = _studies()
     for name in arguments.study:
         if name not in studies and name != _ALL:
             known = ", ".join(studies)
             raise CommandError(f"there is no study named {name!r}; there are {known}.")
-    everything = _ALL in arguments.study
-    names = studies if everything else dict.fromkeys(arguments.study)
-    if not arguments.only:
-        return [studies[name] for name in names]
-    with_fits = [studies[name] for name in names if isinstance(studies[name], Study)]
-    if len(with_fits) < len(names) and not everything:
-        [name, *_] = [name for name in names if studies[name] not in with_fits]
-        raise CommandError(f"{name} makes no fits, of which --only could choose some.")
-    found = [study for study in with_fits if _chosen(study, arguments)]
+    names = studies if _ALL in arguments.study else dict.fromkeys(arguments.study)
+    asked = [studies[name] for name in names]
+    found = [study for study in asked if _chosen(study, arguments)]
     if not found:
-        example = with_fits[0].specs(arguments.scale, arguments.seed)[0].key
+        example = asked[0].fits(arguments.scale, arguments.seed)[0].key
         texts = " or ".join(map(repr, arguments.only))
         raise CommandError(f"no fit has {texts} in its key; a key is, for example, {example}")
     return found
 
 
-def _chosen(study: Any, arguments: argparse.Namespace) -> list[Any]:
+def _chosen(study: Study, arguments: argparse.Namespace) -> list[FitSpec]:
     """Return the fits that are asked for, and those that choose constants for them."""
-    specs = study.specs(arguments.scale, arguments.seed)
+    specs = study.fits(arguments.scale, arguments.seed)
     if not arguments.only:
         return list(specs)
     keys = {spec.key for spec in specs if _is_named(spec, arguments.only)}
@@ -190,29 +183,25 @@ def _chosen(study: Any, arguments: argparse.Namespace) -> list[Any]:
     return [spec for spec in specs if spec.key in keys]
 
 
-def _is_named(spec: Any, texts: Sequence[str]) -> bool:
+def _is_named(spec: FitSpec, texts: Sequence[str]) -> bool:
     return any(text in spec.key for text in texts)
 
 
 class _Task:
     """A study to run."""
 
-    def __init__(self, study: Any, arguments: argparse.Namespace) -> None:
-        from medn_edu.studies.kit.specs import CurveStudy, Study
-
+    def __init__(self, study: Study, arguments: argparse.Namespace) -> None:
         self.study = study
         self.arguments = arguments
         self.scale, self.seed = arguments.scale, arguments.seed
-        self.specs = _chosen(study, arguments) if isinstance(study, Study) else []
-        self.is_curves = isinstance(study, CurveStudy)
+        self.specs = _chosen(study, arguments)
 
     def check(self) -> None:
         """Say before anything is made that the data are missing, or better results published."""
-        self._check_target()
-        if self.specs:
-            from medn_edu.studies.kit.runner import read_data
+        from medn_edu.studies.kit.runner import read_data
 
-            read_data(self.study, self.specs[0])
+        self._check_target()
+        read_data(self.study, self.specs[0])
 
     def _check_target(self) -> None:
         """Keep what is published at paper scale, which claims and notebooks go by."""
@@ -232,56 +221,23 @@ class _Task:
         self.folder = results_folder(results_folder(self.arguments.out) / self._folder_name())
         try:
             with sole_user(self.folder):
-                return self._run()
+                return self._make_fits()
         except BlockingIOError:
             raise CommandError(
                 f"another run is at work in {self.folder}; wait for it, or choose another folder "
                 "with --out."
             ) from None
 
-    def _run(self) -> int:
-        if self.arguments.force and not self.arguments.only:
-            (self.folder / "runs.csv").unlink(missing_ok=True)
-        if self.specs:
-            return self._make_fits()
-        if self.is_curves:
-            return self._compute_curves()
-        return self._watch()
-
     def _folder_name(self) -> str:
         """Return the name of the study's folder; each seed has its own, with its own figure."""
-        if self.is_curves:
+        if not self.study.scaled:
             return self.study.name
         seed = f"-seed{self.seed}" if self.seed else ""
         return f"{self.study.name}-{self.scale}{seed}"
 
     def _vectors(self) -> bool:
         """Small figures as SVG are for papers: quick runs do without."""
-        return self.is_curves or self.scale == "paper"
-
-    def _compute_curves(self) -> int:
-        from medn_edu.studies.curves import run_curves
-
-        rows = run_curves(self.study, self.folder, vectors=self._vectors())
-        where = f"Table, figure and caption are in {self.folder}"
-        say(f"{self.study.name}: {len(rows)} points.  {where}")
-        self._publish(rows, 0, 0.0)
-        return 0
-
-    def _watch(self) -> int:
-        from medn_edu.studies.kit.runs import read_runs
-        from medn_edu.studies.traces import run_traces
-
-        warm_with_progress()
-        with Progress(self.study.name, self.study.unit) as progress:
-            report = run_traces(
-                self.study, self.folder, self.scale, self.seed, progress, vectors=self._vectors()
-            )
-        say(report.text)
-        say()
-        say(f"Tables, figure and caption are in {self.folder}")
-        self._publish([], 0, read_runs(self.folder)[-1]["cpu_seconds"])
-        return 0
+        return not self.study.scaled or self.scale == "paper"
 
     def _make_fits(self) -> int:
         from medn_edu.studies.kit.results import ResultStore
@@ -289,19 +245,21 @@ class _Task:
         from medn_edu.studies.kit.runs import read_runs
 
         study, specs = self.study, self.specs
+        if self.arguments.force and not self.arguments.only:
+            (self.folder / "runs.csv").unlink(missing_ok=True)
         read_runs(self.folder)  # a damaged log is told before any work
         store = self._open()
         undone = [spec for spec in specs if not store.is_done(spec)]
         if len(undone) < len(specs):
-            done = _fits(len(specs) - len(undone), specs)
+            done = self._are(len(specs) - len(undone), specs)
             say(f"{done} done already; --force would start over.")
-        scheduler = self.arguments.scheduler
+        scheduler = self.arguments.scheduler if study.trains else None
         n_jobs = None if scheduler else self.arguments.jobs or available_cpus()
-        if undone and not scheduler:
+        if undone and study.scaled and not scheduler:
             warm_with_progress()
         start = time.monotonic()
         try:
-            with Progress(study.name, "fits") as progress:
+            with Progress(study.name, study.unit) as progress:
                 run_study(
                     study, specs, store,
                     n_jobs=n_jobs or 1, scheduler=scheduler, progress=progress,
@@ -310,13 +268,13 @@ class _Task:
             kept = ResultStore.open(self.folder, study)  # what is on disk, whatever was under way
             n_done = sum(kept.is_done(spec) for spec in specs)
             raise KeyboardInterrupt(
-                f"{_fits(n_done, specs)} kept; the same command goes on from there."
+                f"{self._are(n_done, specs)} kept; the same command goes on from there."
             ) from None
         finally:
             self._note_run(store, undone, n_jobs, time.monotonic() - start)
         return self._report(store)
 
-    def _open(self) -> Any:
+    def _open(self) -> ResultStore:
         """Open the folder's results; those that are to be forgotten are."""
         from medn_edu.studies.kit.results import ResultStore
 
@@ -327,103 +285,110 @@ class _Task:
         return store
 
     def _note_run(
-        self, store: Any, undone: Sequence[Any], n_jobs: int | None, spent: float
+        self, store: ResultStore, undone: Sequence[FitSpec], n_jobs: int | None, spent: float
     ) -> None:
         from medn_edu.studies.kit.runs import note_run
 
-        made = [spec.key for spec in undone if store.is_done(spec)]
+        made = [spec for spec in undone if store.is_done(spec)]
         if made or not undone:
+            trains = self.study.trains
             note_run(
                 self.folder,
                 n_fits=len(made),
-                n_jobs=n_jobs,
-                backend=self.arguments.backend,
+                n_jobs=n_jobs if trains else 1,
+                backend=self.arguments.backend if trains else "none",
                 seconds=spent,
-                cpu_seconds=sum(store.cpu_seconds.get(key, 0.0) for key in made),
+                cpu_seconds=sum(store.rows[spec.key][-1]["cpu_seconds"] or 0.0 for spec in made),
             )
 
-    def _report(self, store: Any) -> int:
+    def _report(self, store: ResultStore) -> int:
         """Draw the figures, print the summary, and say what failed."""
-        every = self.study.specs(self.scale, self.seed)
-        keys = sorted({spec.key for spec in every if store.is_done(spec)})
-        rows = store.timed(store.rows[key] for key in keys)
-        failed = [store.rows[s.key] for s in self.specs if store.rows[s.key].get("failure")]
+        every = self.study.fits(self.scale, self.seed)
+        done = [spec for spec in every if store.is_done(spec)]
+        rows = store.of(done)
+        last = [store.rows[spec.key][0] for spec in self.specs]
+        failed = [row for row in last if row.get("failure")]
         if rows:
-            self._sum_up(rows, store, len(every))
+            self._sum_up(rows, len(done), len(every))
         for row in failed:
             say(f"{row['key']} failed: {row['failure']}", file=sys.stderr)
         if failed:
-            say(f"{len(failed)} of {_count(len(self.specs))} failed; the same command tries again.")
+            n_all = self._count(len(self.specs))
+            say(f"{len(failed)} of {n_all} failed; the same command tries again.")
         if self.arguments.publish is not None:
-            if len(rows) < len(every):
+            if len(done) < len(every):
                 raise CommandError(
-                    f"{self.study.name} is not published: {len(every) - len(rows)} of "
-                    f"{_count(len(every))} are missing."
+                    f"{self.study.name} is not published: {len(every) - len(done)} of "
+                    f"{self._count(len(every))} are missing."
                 )
-            self._publish(rows, len(rows), sum(row["cpu_seconds"] for row in rows))
+            self._publish(rows)
         return 1 if failed else 0
 
-    def _sum_up(self, rows: list[dict[str, Any]], store: Any, n_all: int) -> None:
+    def _sum_up(self, rows: list[Row], n_done: int, n_all: int) -> None:
         """Draw the figures and print the summary, as far as there are fits for them."""
         from medn_edu.studies.kit.gallery import TOO_FEW, draw_figures
         from medn_edu.studies.kit.runner import write_report
+        from medn_edu.studies.kit.trained import plain_report
 
         study, folder = self.study, self.folder
-        partial = len(rows) < n_all
+        partial = n_done < n_all
         missing = draw_figures(study, rows, folder, vectors=self._vectors(), partial=partial)
         files = [f"{name}.png" for name in missing]
-        report = None
         try:
-            report = write_report(study, rows, folder, self.scale, self.seed)
+            text = write_report(study, rows, folder, self.scale, self.seed).text
         except TOO_FEW:
             if not partial:
                 raise
+            text = plain_report(study, rows).text if study.trains else ""
             files.append("table.csv")
-        say(_summary(rows, store.seconds) if report is None else report.text)
+        if not study.scaled:
+            say(f"{text}  Table, figure and caption are in {folder}")
+            return
+        say(text)
         say()
         if study.remarks:
             say(textwrap.fill(f"Mind: {study.remarks}", 96))
         if partial:
-            say(f"{_fits(len(rows), range(n_all))} there; figures and tables show these.")
+            say(f"{self._are(n_done, range(n_all))} there; figures and tables show these.")
         if files:
-            why = "more of the fits are needed" if partial else "these fits have nothing for it"
-            say(f"Not made: {', '.join(files)}; {why}.")
-        say(f"Tables, times, figures and caption are in {folder}")
+            why = f"more of the {study.unit} are needed"
+            say(f"Not made: {', '.join(files)}; {why if partial else _NOTHING}.")
+        what = "Tables, times, figures" if study.trains else "Tables, figure"
+        say(f"{what} and caption are in {folder}")
 
-    def _publish(self, rows: list[dict[str, Any]], n_fits: int, cpu_seconds: float) -> None:
+    def _publish(self, rows: list[Row]) -> None:
         from medn_edu.studies.kit.gallery import publish
         from medn_edu.studies.kit.runs import summed_up
 
         target = self.arguments.publish
-        if target is None:
-            return
         publish(
             self.study, rows, self.folder, target, scale=self.scale, seed=self.seed,
-            run=summed_up(self.folder, n_fits, cpu_seconds), studies=_studies().values(),
+            run=summed_up(self.folder, rows), studies=_studies().values(),
         )  # fmt: skip
         say(f"{self.study.name} is published in {target}")
 
+    def _are(self, number: int, among: Sized) -> str:
+        """Return, for example, ``2 of 6 fits are``."""
+        return f"{number} of {self._count(len(among))} {'is' if number == 1 else 'are'}"
 
-def _fits(number: int, among: Sized) -> str:
-    """Return, for example, ``2 of 6 fits are``."""
-    return f"{number} of {_count(len(among))} {'is' if number == 1 else 'are'}"
+    def _count(self, number: int) -> str:
+        return f"{number} {self.study.unit.removesuffix('s') if number == 1 else self.study.unit}"
 
 
-def _count(number: int) -> str:
-    return "1 fit" if number == 1 else f"{number} fits"
+_NOTHING = "these fits have nothing for it"
 
 
 def _study_table() -> str:
     """Return a line per study: what it asks, which figures of the papers it is, how long it takes."""
     from medn_edu.studies.kit.runs import expected_time
-    from medn_edu.studies.kit.tables import text_table
+    from medn_edu.studies.kit.summary import Table
 
     headers = ("study", "what it shows", "figures", "quick", "paper")
     lines = []
     for study in _studies().values():
         times = [expected_time(study.duration, scale) for scale in ("quick", "paper")]
         lines.append((study.name, study.summary, study.shows, *times))
-    return text_table(headers, lines, right=(3, 4))
+    return Table(headers, lines, right=(3, 4)).text()
 
 
 def _list_studies(*, asked_for: bool) -> int:
@@ -431,52 +396,3 @@ def _list_studies(*, asked_for: bool) -> int:
     if not asked_for:
         say("Name one of them: medn-edu reproduce STUDY", file=sys.stderr)
     return 0 if asked_for else 2
-
-
-def _summary(rows: list[dict[str, Any]], seconds: dict[str, float]) -> str:
-    """Return means over folds, one line per data set and model."""
-    from medn_edu.studies.kit.models import MODELS
-    from medn_edu.studies.kit.tables import text_table
-
-    place = {name: number for number, name in enumerate(MODELS)}
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in sorted(rows, key=lambda row: (row["data"], place.get(row["model"], len(place)))):
-        if row["error"] is not None:  # others only choose constants
-            groups.setdefault((row["data"], row["model"]), []).append(row)
-    headers = [
-        "data", "train", "model", "test error", "fits", "non-zero", "large", "support", "gap", "time",
-    ]  # fmt: skip
-    cells = [_summary_line(*key, group, seconds) for key, group in groups.items()]
-    note = (
-        "non-zero, large: weights that are not zero, and that are at least 1 % of the largest.  "
-        "support: wrong labellings per training sample with positive dual variables.  gap: the largest; "
-        "time: the median."
-    )
-    table = text_table(headers, cells, right=[1, 3, 4, 5, 6, 7, 8, 9])
-    return f"{table}\n\n{textwrap.fill(note, 96)}"
-
-
-def _summary_line(
-    data: str, model: str, group: list[dict[str, Any]], seconds: dict[str, float]
-) -> list[str]:
-    def values(column: str) -> list[float]:
-        return [row[column] for row in group if row.get(column) is not None]
-
-    def share(column: str) -> str:
-        return f"{100 * sum(values(column)) / sum(values('n_weights')):.0f} %"
-
-    errors, gaps, support = values("error"), values("relative_gap"), values("n_support")
-    spread = f" ± {statistics.stdev(errors):.3f}" if len(errors) > 1 else ""
-    times = [seconds[row["key"]] for row in group if row["key"] in seconds]
-    return [
-        data,
-        str(round(statistics.mean(values("n_train")))),
-        model,
-        f"{statistics.mean(errors):.3f}{spread}",
-        str(len(group)),
-        share("n_nonzero"),
-        share("n_large"),
-        f"{statistics.mean(support):.1f}" if support else "–",
-        f"{100 * max(gaps):.2g} %" if gaps else "–",
-        f"{statistics.median(times):.2f} s" if times else "–",
-    ]

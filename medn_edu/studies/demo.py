@@ -25,9 +25,9 @@ from medn_edu.explorers import (
     styled,
     words_height,
 )
-from medn_edu.studies.kit.errors import draw_error_bars
+from medn_edu.studies.kit.figures import draw_error_bars
 from medn_edu.studies.kit.models import MODELS, make_model, sparsity
-from medn_edu.studies.kit.runner import label_error
+from medn_edu.studies.kit.trained import label_error
 
 COLUMNS = (
     "model", "error", "train_error", "seconds", "relative_gap", "n_weights", "n_nonzero", "n_large",

@@ -9,13 +9,14 @@ to the counts are means over folds, deviations are standard deviations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from medn_edu.intervals import deviation
+from medn_edu.studies.kit.summary import Row, groups, largest, mean, read_constants
 
 CHAINS, OCR = "chains-correlated", "ocr-100"
 """The data sets: the paper's synthetic set 1, and 100 words of each fold."""
@@ -41,7 +42,7 @@ class Algorithm:
     label: str  # what stands at the axis of the constant
     constants: dict[str, tuple[float, ...]]  # values for each data set
     printed: tuple[float, ...]  # what Table 1 prints for those of the synthetic set
-    irrelevant: tuple[int, ...] = ()
+    irrelevant: tuple[int, ...] = ()  # the paper's counts at these; none of our own algorithm
     total: tuple[int, ...] = ()
 
 
@@ -57,16 +58,9 @@ _TAIL = (138, 136, 140, 140, 140, 140, 140, 140, 140), (198, 196, *(200,) * 7)
 ALGORITHMS = {
     algorithm.name: algorithm
     for algorithm in (
-        Algorithm(
-            "sub-gradient", "radius", "√radius", {CHAINS: _SQUARES, OCR: _RADII}, _ROOTS, *_TAIL
-        ),
-        Algorithm(
-            "online sub-gradient",
-            "radius",
-            "√radius",
-            {CHAINS: _SQUARES, OCR: _RADII},
-            _ROOTS,
-            *_TAIL,
+        *(
+            Algorithm(name, "radius", "√radius", {CHAINS: _SQUARES, OCR: _RADII}, _ROOTS, *_TAIL)
+            for name in ("sub-gradient", "online sub-gradient")
         ),
         Algorithm(
             "cutting plane",
@@ -106,18 +100,17 @@ def flags_of(mask: str, size: int) -> np.ndarray:
     return np.unpackbits(bits, count=size).astype(bool)
 
 
-def _constant(row: dict[str, Any]) -> float:
+def constant_of(row: Row) -> float:
     """Return the constant of a row of results, whose parameters read ``C=0.25 tol=0.02``."""
-    return float(str(row["parameters"]).split()[0].partition("=")[2])
+    return read_constants(row["parameters"])[0][1]
 
 
-def groups_of(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str, float], list[dict[str, Any]]]:
+def groups_of(rows: Iterable[Row]) -> dict[tuple[str, str, float], list[dict[str, Any]]]:
     """Return the fits of each data set, algorithm and constant, in the order of the study."""
-    found: dict[tuple[str, str, float], list[dict[str, Any]]] = {}
-    for row in rows:
-        found.setdefault((row["data"], row["model"], _constant(row)), []).append(row)
-    place = {name: number for number, name in enumerate(ALGORITHMS)}
-    return dict(sorted(found.items(), key=lambda item: (item[0][0], place[item[0][1]], item[0][2])))
+    place = list(ALGORITHMS)
+    return groups(
+        rows, "data", "model", constant_of, order=lambda key: (key[0], place.index(key[1]), key[2])
+    )
 
 
 COLUMNS = (
@@ -129,31 +122,24 @@ COLUMNS = (
 """Columns of the table."""
 
 
-def table_1(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def table_1(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Return means over folds and counts of non-zero average weights, next to the paper's."""
     return [_line(*key, group) for key, group in groups_of(rows).items()]
 
 
 def _line(data: str, name: str, constant: float, rows: list[dict[str, Any]]) -> dict[str, Any]:
     algorithm = ALGORITHMS[name]
-
-    def mean(column: str) -> float | None:
-        values = [row[column] for row in rows if row.get(column) is not None]
-        return float(np.mean(values)) if values else None
-
-    gaps = [row["relative_gap"] for row in rows if row.get("relative_gap") is not None]
-    errors = [row["error"] for row in rows]
     line: dict[str, Any] = {
         "data": data,
         "algorithm": name,
         "parameter": algorithm.parameter,
         "constant": constant,
         "fits": len(rows),
-        "error": mean("error"),
-        "error_deviation": deviation(errors),
-        "cpu_seconds": mean("cpu_seconds"),
-        "l1_norm": mean("l1_norm"),
-        "largest_gap": max(gaps, default=None),
+        "error": mean(rows, "error"),
+        "error_deviation": deviation([row["error"] for row in rows]),
+        "cpu_seconds": mean(rows, "cpu_seconds"),
+        "l1_norm": mean(rows, "l1_norm"),
+        "largest_gap": largest(rows, "relative_gap"),
     }
     if data == CHAINS:
         line["irrelevant"], line["total"] = _n_average(row["nonzero"] for row in rows)

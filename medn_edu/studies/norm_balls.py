@@ -26,7 +26,8 @@ from medn_edu.explorers.norms import (
     kl_solids,
     plain_balls,
 )
-from medn_edu.studies.kit.specs import CurveStudy
+from medn_edu.studies.kit.specs import FitSpec, Study, caption_only, panels
+from medn_edu.studies.kit.texts import Texts
 from medn_edu.theory.norms import touching_corners, touching_l2
 
 _N_ANGLES = 201
@@ -37,17 +38,16 @@ _DIRECTION = np.array([0.5, 0.75**0.5])  # at 60 degrees, of length 1
 Rows = Sequence[dict[str, Any]]
 
 
-def _rows() -> list[dict[str, Any]]:
+def _panel(spec: FitSpec) -> list[dict[str, Any]]:
     return [
         {
-            "panel": panel,
+            "panel": spec.model,
             "norm": norm,
             "lam": lam,
             **dict(zip(_WEIGHTS, map(float, w), strict=False)),
         }
-        for panel, part in _PANELS.items()
-        for norm, lam, points in part()
-        for w in points
+        for norm, lam, curve in _PANELS[spec.model]()
+        for w in curve
     ]
 
 
@@ -165,20 +165,18 @@ def _balls(rows: Rows) -> list[NormBall]:
     ]
 
 
-NORM_BALLS = CurveStudy(
+NORM_BALLS = Study(
     "kl-norm",
     "balls of the L2-, the L1- and KL-norms",
-    ("panel", "norm", "lam", *_WEIGHTS),
-    _rows,
-    _draw,
-    "Boundaries of balls through (0, 1), as in MEDN, Figure 2.  (a) L2 and L1.  (b) KL-norms "
-    "of Laplace priors (Corollary 6): the larger λ, the closer to L1, yet (c) round wherever "
-    "they meet the axes; L2 and L1 thin and grey.  (d) A margin constraint is a line, and its "
-    "cheapest mean is where it touches a ball: L1 in the corner, where a weight is exactly 0, KL balls "
-    "beside it, L2 far from it.  (e) The smaller of the two weights there, dots for the KL balls of "
-    "(d): with λ it falls like 1/√λ and is never 0, which is pseudo-sparsity.  (f) A KL ball of three "
-    "weights through (0, 0, 1): the corners and edges of the L1 ball are rounded.",
-    "1 s",
-    "MEDN 2",
+    fits=panels("kl-norm", tuple(_PANELS)),
+    fit=_panel,
+    draw=_draw,
+    report=caption_only("kl-norm", Texts("norm_balls.md")("caption")),
+    columns=("panel", "norm", "lam", *_WEIGHTS),
+    duration="1 s",
+    shows="MEDN 2",
+    unit="panels",
+    scaled=False,
+    place=2,
 )
 """The study."""

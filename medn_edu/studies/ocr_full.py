@@ -24,37 +24,46 @@ chosen.  L1-M3N on folds 1-9 has nothing to choose: with a ``C`` larger than 0.1
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from medn_edu.explorers import MUTED, new_figure, save_figure, styled
-from medn_edu.intervals import deviation
-from medn_edu.studies.kit.errors import draw_error_bars
-from medn_edu.studies.kit.models import MODELS, Model
-from medn_edu.studies.kit.selection import CHOICE, TRIED, Grid, Selected, read_constants
+from medn_edu.studies.kit.figures import draw_error_bars
+from medn_edu.studies.kit.models import MODELS
+from medn_edu.studies.kit.selection import CHOICE, TRIED, Grid
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import N_UNSEEN_PARTS, ocr_split
-from medn_edu.studies.kit.tables import markdown_table, text_table
-from medn_edu.studies.ocr import grid_errors
-from medn_edu.studies.ocr_constants import GRIDS as OCR_GRIDS
-from medn_edu.studies.ocr_reports import (
+from medn_edu.studies.kit.summary import (
+    MISSING,
+    Table,
+    groups,
+    mean_of,
+    pairs,
+    read_constants,
+    values,
+)
+from medn_edu.studies.kit.texts import Texts, bullets, listed, paragraphs
+from medn_edu.studies.kit.trained import Trained
+from medn_edu.studies.ocr import (
+    FIXED,
     MEMORY,
     MEMORY_NOTE,
-    bullets,
+    chooser,
+    ends_a_grid,
     ends_sentence,
     fits_text,
+    grid_errors,
     grids_text,
-    is_at_end,
-    listed,
     summary_line,
     values_text,
     with_spread,
 )
+from medn_edu.studies.ocr import GRIDS as OCR_GRIDS
+
+_TEXTS = Texts("ocr_full.md")
 
 # ---------------------------------------------------------------------------------------------
 # models
@@ -70,35 +79,19 @@ _GRIDS: dict[str, Grid] = {
     "L1-M3N": (("C", (0.1, 0.2, 0.3)),),
     "LapMEDN": (("lam", (100.0, 36.0, 9.0, 4.0, 1.0)),),
 }
-_FIXED: dict[str, dict[str, float]] = {
-    "epsilon-M3N": {"epsilon": 0.5},
-    "LapMEDN variational": {"C": 1.0},
-    "LapMEDN": {"C": 1.0},
-}
 _GIVEN = {("ocr-rest", "L1-M3N"): (("C", 0.1),)}  # larger ones take minutes
 _TAKEN_OVER = {"LapMEDN variational": "LapMEDN"}  # by the first, from the second
 _WHOLE = {"ocr-one": "Fold 0 trains, 1-9 test", "ocr-rest": "Folds 1-9 train, 0 tests"}
 _HELD_OUT = {"ocr-seen": "seen", "ocr-unseen": "not seen"}
-_WAYS: dict[str, dict[str, Any]] = {
+_WAYS: dict[str, dict[str, Any]] = {  # how constants are chosen
     "ocr-rest": {"blocks": (2000,)},
     "ocr-one": {"n_folds": 3},
     "ocr-unseen": {"n_folds": 3},
 }
-
-
-def _chooser(name: str, data: str) -> Model:
-    """Return the model that chooses another's constants on the words that train."""
-    options: dict[str, Any] = {**_WAYS[data], **_FIXED.get(name, {})}
-    build = partial(Selected, name, _GRIDS[name], MODELS, **options)
-    return Model(_chooser_name(name, data), build, f"chooses the constants of {name}")
-
-
-def _chooser_name(name: str, data: str) -> str:
-    return f"{name}, chosen for {data}"
-
-
 _CHOOSERS = {
-    model.name: model for model in (_chooser(name, data) for data in _WAYS for name in _GRIDS)
+    (name, data): chooser(name, grid, data, **way)
+    for data, way in _WAYS.items()
+    for name, grid in _GRIDS.items()
 }
 
 
@@ -128,7 +121,7 @@ def _specs(scale: str, seed: int) -> list[FitSpec]:
         for name in names:
             if not (quick and name in _SLOW[data]):
                 by = _choosing_spec(data, part, name, scale, seed)
-                parameters = _GIVEN.get((data, name), tuple(_FIXED.get(name, {}).items()))
+                parameters = _GIVEN.get((data, name), tuple(FIXED.get(name, {}).items()))
                 fits.append(FitSpec(data, part, name, parameters, seed, by.key if by else ""))
                 if by:
                     choosers[by.key] = by
@@ -141,7 +134,7 @@ def _choosing_spec(data: str, part: int, name: str, scale: str, seed: int) -> Fi
     if of not in _GRIDS or (data, of) in _GIVEN:
         return None
     source = "ocr-unseen" if data == "ocr-seen" else data
-    return FitSpec(f"{source}-choosing", part, _chooser_name(of, source), TRIED[scale], seed)
+    return FitSpec(f"{source}-choosing", part, _CHOOSERS[of, source].name, TRIED[scale], seed)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -182,14 +175,15 @@ def _label(data: str, model: str) -> str:
 
 def _draw_unseen(ax: Any, lines: Sequence[dict[str, Any]], widest: float) -> None:
     """Draw each model's errors on words that trained and on words that did not."""
-    models, names, errors, deviations = [], [], [], []
-    for line in lines:
-        for data, what in _HELD_OUT.items():
-            models.append(line["model"])
-            names.append(f"{line['model']}, {what}")
-            errors.append(line[data])
-            deviations.append(line[f"{data}_deviation"])
-    draw_error_bars(ax, models, errors, deviations, widest=widest)
+    bars = [(line, data) for line in lines for data in _HELD_OUT]
+    draw_error_bars(
+        ax,
+        [line["model"] for line, _ in bars],
+        [line[data] for line, data in bars],
+        [line[f"{data}_deviation"] for line, data in bars],
+        widest=widest,
+    )
+    names = [f"{line['model']}, {_HELD_OUT[data]}" for line, data in bars]
     ax.set_yticks(range(len(names)), names)
     for bar in ax.patches[::2]:  # seen: paler, but not transparent, as lines of the grid are below
         bar.set_facecolor(1 - 0.45 * (1 - np.array(bar.get_facecolor())))
@@ -200,20 +194,16 @@ def _draw_unseen(ax: Any, lines: Sequence[dict[str, Any]], widest: float) -> Non
 
 def _unseen_lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return a line for each model, with its errors on the same words, seen and not seen."""
-    errors: dict[str, dict[str, dict[int, float]]] = {}
-    for data in _HELD_OUT:
-        for row in _of(rows, data):
-            errors.setdefault(row["model"], {}).setdefault(data, {})[row["fold"]] = row["error"]
+    found = [groups(_of(rows, data), "model") for data in _HELD_OUT]
     lines = []
-    for model in (name for name in MODELS if len(errors.get(name, {})) == len(_HELD_OUT)):
-        seen, unseen = (errors[model][data] for data in _HELD_OUT)
-        parts = sorted(set(seen) & set(unseen))
-        line: dict[str, Any] = {"model": model, "fits": len(parts)}
-        for data, found in zip(_HELD_OUT, (seen, unseen), strict=True):
-            values = [found[part] for part in parts]
-            line[data] = float(np.mean(values))
-            line[f"{data}_deviation"] = deviation(values) or 0.0
-        line["worse"] = sum(unseen[part] > seen[part] for part in parts)
+    for model in (name for name in MODELS if all(name in by_model for by_model in found)):
+        seen, unseen = (by_model[model] for by_model in found)
+        both = pairs(seen, unseen, by=["fold"])
+        line = {"model": model, "fits": len(both)}
+        for k, data in enumerate(_HELD_OUT):
+            error = mean_of(values([pair[k] for pair in both], "error"))
+            line |= {data: error.value, f"{data}_deviation": error.deviation or 0.0}
+        line["worse"] = sum(without["error"] > whole["error"] for whole, without in both)
         lines.append(line)
     return lines
 
@@ -228,134 +218,116 @@ _COLUMNS = (
 
 
 def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    table = [
+    lines = [
         _line(data, model, group)
         for data in (*_WHOLE, *_HELD_OUT)
-        for model in MODELS
-        if (group := [row for row in _of(rows, data) if row["model"] == model])
+        for model, group in groups(_of(rows, data), "model").items()
     ]
-    head = ["model", *(text for title in _WHOLE.values() for text in (title, "constants"))]
-    cells = _whole_cells(table)
-    listed = bullets(_unseen_texts(_unseen_lines(rows)))
-    caption = "\n\n".join(
-        [
-            *(
-                textwrap.fill(text, 100, break_on_hyphens=False)
-                for text in _caption(table, rows, scale)
-            ),
-            f"Test errors, and constants (* at the end of their grid):\n\n{markdown_table(head, cells)}"
-            f"\n{listed}\n",
-        ]
+    summary = _whole_table(lines)
+    unseen = _unseen_lines(rows)
+    said = bullets(
+        _TEXTS(
+            "unseen",
+            model=line["model"],
+            seen=line["ocr-seen"],
+            unseen=line["ocr-unseen"],
+            more=100 * (line["ocr-unseen"] - line["ocr-seen"]),
+            worse=line["worse"],
+            fits=line["fits"],
+        )
+        for line in unseen
     )
-    text = f"{text_table(head, cells, right=[1, 3])}\n\n{listed}"
-    return Report(_COLUMNS, table, text, caption)
+    above = paragraphs(*_caption(lines, max((line["fits"] for line in unseen), default=0), scale))
+    caption = f"{above}\n\n{_TEXTS('table')}\n\n{summary.markdown()}\n{said}\n"
+    return Report(_COLUMNS, lines, f"{summary.text()}\n\n{said}", caption)
 
 
 def _line(data: str, model: str, group: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return a line of the table; its constants are those of all parts."""
     constants = list(dict.fromkeys(str(row.get("parameters") or "") for row in group))
-    chosen = (data, model) not in _GIVEN
-    grid = _GRIDS.get(_TAKEN_OVER.get(model, model), ())
+    grid = () if (data, model) in _GIVEN else _GRIDS.get(_TAKEN_OVER.get(model, model), ())
     return {
-        **summary_line(model, 0, group, ""),
+        **summary_line(model, group, grid),
         "data": data,
         "parameters": ", ".join(constants),
-        "at_end_of_grid": chosen and any(is_at_end(grid, text) for text in constants),
+        "at_end_of_grid": any(ends_a_grid(text, grid) for text in constants),
     }
 
 
-def _whole_cells(table: Sequence[dict[str, Any]]) -> list[list[str]]:
-    found = {(line["data"], line["model"]): line for line in table}
-    return [
+def _whole_table(lines: Sequence[dict[str, Any]]) -> Table:
+    """Return errors and constants where all words train or test."""
+    found = {(line["data"], line["model"]): line for line in lines}
+    cells = [
         [name, *(text for data in _WHOLE for text in _error_and_constants(found.get((data, name))))]
         for name in MODELS
         if any((data, name) in found for data in _WHOLE)
     ]
+    head = ["model", *(text for title in _WHOLE.values() for text in (title, "constants"))]
+    return Table(head, cells, right=(1, 3))
 
 
 def _error_and_constants(line: dict[str, Any] | None) -> tuple[str, str]:
     if line is None:
-        return "–", "–"
-    return f"{line['error']:.3f}", line["parameters"] + ("*" if line["at_end_of_grid"] else "")
+        return MISSING, MISSING
+    return f"{line['error']:.3f}", line["parameters"] + "*" * line["at_end_of_grid"]
 
 
-def _unseen_texts(lines: Sequence[dict[str, Any]]) -> list[str]:
-    """Say how much larger errors are on words that never trained."""
-    return [
-        f"{line['model']}: {line['ocr-seen']:.3f} on words that trained, {line['ocr-unseen']:.3f} on "
-        f"words that did not, {100 * (line['ocr-unseen'] - line['ocr-seen']):+.1f} points (worse in "
-        f"{line['worse']} of {line['fits']} parts)."
-        for line in lines
-    ]
-
-
-def _caption(
-    table: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], scale: str
-) -> tuple[str, ...]:
+def _caption(lines: Sequence[dict[str, Any]], n_fits: int, scale: str) -> tuple[str, ...]:
     """Return the paragraphs above the tables; the first one explains the figure by itself."""
-    n_parts = max((line["fits"] for line in _unseen_lines(rows)), default=0)
-    drawn = {(line["data"], line["model"]) for line in table}
-    given = "".join(
-        f"  {model} on folds 1-9 is given {listed([f'{name} = {c:g}' for name, c in constants])}: "
-        "with larger ones it would train for minutes."
+    drawn = {(line["data"], line["model"]) for line in lines}
+    given = [
+        _TEXTS("given", model=model, constants=listed([f"{name} = {c:g}" for name, c in constants]))
         for (data, model), constants in _GIVEN.items()
         if (data, model) in drawn
-    )
+    ]
     return (
-        "OCR letters, all of them, with the same axis in all panels.  Left and middle: fold 0 trains "
-        "and folds 1-9 test, then the reverse (626 and 6,251 words), the two protocols of the later "
-        "literature; one fit for each bar.  Right: words seen in training, or never.  The 55 different "
-        f"words are dealt into {N_UNSEEN_PARTS} parts.  The images of a part's words in folds 1-9 "
-        "test; of fold 0 the images of all *other* words train (not seen), or as many images of "
-        f"whatever word (seen; paler).  Mean and standard deviation over {n_parts} parts, one fit for "
-        f"each.  Constants are chosen on words that train.{given}{_ends(table)}",
-        "Constants are chosen on words that train, none of which tests: for folds 1-9, 2,000 of their "
-        "words train and the others test; for fold 0, and without the words of a part, by three-fold "
-        f"cross-validation.{CHOICE[scale]}  "
-        "LapMEDN has C = 1 and chooses lam, which its variational form takes over.  "
-        f"Grids, from strong to weak regularisation: {grids_text(_GRIDS)}.  {_other_grids()}",
-        "What it is worth that only 55 different words occur, each in every fold, the right panel "
-        "shows.  Both its bars have the same test words, and the same constants, chosen without them.  "
-        "Each letter occurs in the words that are left.  What the errors of *per letter*, which knows "
-        "no words, grow by is due to letters, which are fewer or written otherwise; what those of the "
-        "chains grow by beyond it is due to words known by heart.",
+        _TEXTS(
+            "caption",
+            n_parts=N_UNSEEN_PARTS,
+            n_fits=n_fits,
+            given="".join(f"  {text}" for text in given),
+            ends=_ends(lines),
+        ),
+        _TEXTS(
+            "choice",
+            choice=CHOICE[scale],
+            grids=grids_text(_GRIDS),
+            other_grids=_other_grids(),
+        ),
+        _TEXTS("memory"),
     )
 
 
-def _ends(table: Sequence[dict[str, Any]]) -> str:
+def _ends(lines: Sequence[dict[str, Any]]) -> str:
     """Say which chosen constants are the first or the last of their grid."""
     places = {**_WHOLE, "ocr-unseen": "words never seen"}
+    known = [line for line in lines if line["data"] in places]
+    ends = groups([line for line in known if line["at_end_of_grid"]], "data")
     texts = []
     for data, title in places.items():
-        lines = [line for line in table if line["data"] == data and line["at_end_of_grid"]]
-        if lines:
-            models = ", ".join(f"{line['model']} ({line['parameters']})" for line in lines)
-            texts.append(f"{title[0].lower()}{title[1:]}: {models}")
-    return ends_sentence(texts) if any(line["data"] in places for line in table) else ""
+        models = [f"{line['model']} ({line['parameters']})" for line in ends.get(data, ())]
+        if models:
+            texts.append(f"{title[0].lower()}{title[1:]}: {', '.join(models)}")
+    return ends_sentence(texts) if known else ""
 
 
 def _other_grids() -> str:
     """Say where the grids differ from those of the study ``ocr``, and why."""
     models: dict[str, list[str]] = {}
     for name, grid in _GRIDS.items():
-        if name in OCR_GRIDS and (text := _difference(grid, OCR_GRIDS[name])):
+        if name in OCR_GRIDS and (text := difference_text(grid, OCR_GRIDS[name])):
             models.setdefault(text, []).append(name)
     texts = [f"for {listed(names)} {text}" for text, names in models.items()]
-    if not texts:
-        return "They are those of the study ocr."
-    return (
-        f"The study ocr has other grids: {'; '.join(texts)}.  Fewer points are for want of time, as "
-        "each of them trains on more words here."
-    )
+    return _TEXTS("other-grids", grids="; ".join(texts)) if texts else _TEXTS("same-grids")
 
 
-def _difference(grid: Grid, other: Grid) -> str:
+def difference_text(grid: Grid, other: Grid) -> str:
     """Say what another grid has and what it lacks; how many values it has, if these are many."""
     [(_, here)], [(_, there)] = grid, other
     more = [value for value in there if value not in here]
     fewer = [value for value in here if value not in there]
     if len(more) > len(here):
-        return f"{values_text(there)}"
+        return values_text(there)
     texts = [f"{values_text(more)} as well"] if more else []
     texts += [f"not {values_text(fewer)}"] if fewer else []
     return listed(texts) if texts else ""
@@ -375,40 +347,40 @@ _LABELS = {
 
 def error_table(few: Iterable[dict[str, Any]], full: Iterable[dict[str, Any]]) -> str:
     """Return the README's table of test errors with chosen constants."""
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in (*few, *full):
-        if row.get("error") is not None:
-            groups.setdefault((row["model"], row["data"]), []).append(row)
-    models = [name for name in MODELS if name != "per letter"]
+    known = [row for row in (*few, *full) if row.get("error") is not None]
+    found = groups(known, "model", "data")
     cells = [
-        [_LABELS.get(name, name), *(_shown(groups.get((name, data), ())) for data in _SHOWN)]
-        for name in models
-        if any((name, data) in groups for data in _SHOWN)
+        [_LABELS.get(name, name), *(_shown(found.get((name, data), ())) for data in _SHOWN)]
+        for name in MODELS
+        if name != "per letter" and any((name, data) in found for data in _SHOWN)
     ]
-    return markdown_table(["test error", *_SHOWN.values()], cells)
+    return Table(["test error", *_SHOWN.values()], cells).markdown()
 
 
 def _shown(group: Sequence[dict[str, Any]]) -> str:
     if not group:
-        return "–"
-    line = summary_line(group[0]["model"], 0, group, "")
-    constants = dict(read_constants(line["parameters"]))
-    fixed = _FIXED.get(line["model"], ())
-    chosen = [f"{name} = {value:g}" for name, value in constants.items() if name not in fixed]
+        return MISSING
+    line = summary_line(group[0]["model"], group, ())
+    constants = read_constants(line["parameters"])
+    fixed = FIXED.get(line["model"], ())
+    chosen = [f"{name} = {value:g}" for name, value in constants if name not in fixed]
     return ", ".join([with_spread(line), *chosen])
 
 
 OCR_FULL_STUDY = Study(
     "ocr-full",
     "all handwritten words: 9 folds train, or 1",
-    _specs,
-    ocr_split,
-    _draw,
-    MEMORY,
-    "quick 25 s, paper 5 min",
-    models={**MODELS, **_CHOOSERS},
-    measured=("grid_errors",),
-    measure=grid_errors,
+    fits=_specs,
+    fit=Trained(
+        ocr_split,
+        models={**MODELS, **{model.name: model for model in _CHOOSERS.values()}},
+        measure=grid_errors,
+        measured=("grid_errors",),
+    ),
+    draw=_draw,
     report=_report,
+    remarks=MEMORY,
+    duration="quick 25 s, paper 5 min",
+    place=8,
 )
 """The study of all words, and of words that were not there in training."""

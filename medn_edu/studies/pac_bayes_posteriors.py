@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,102 +33,89 @@ _SPREAD = 0.4  # of the further posteriors' eta around one that suits the words
 _DIVERGENCES = (0.5, 2.0)  # of the further posteriors
 
 
-# ---------------------------------------------------------------------------------------------
-# one posterior, one sample
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One posterior on one sample of a world."""
 
+    world: World
+    prior: BoundedPrior
+    counts: np.ndarray  # how often each pair of the world is in the sample
+    eta: np.ndarray  # natural parameter of the posterior, a tilted prior
 
-def measure(
-    world: World, prior: BoundedPrior, counts: np.ndarray, eta: np.ndarray
-) -> dict[str, Any]:
-    """Compare Theorem 8 with the error to come."""
-    sample, kl = margin_sample_of(world, prior, counts, eta), _divergence(prior, eta)
-    bound = theorem_8(sample, kl, delta=DELTA)
-    return {
-        "kl": kl,
-        "true_error": float(world.errors(world.margins(prior.mean(eta)[None]))[0]),
-        "training_error": float(sample.loss(np.array(0.0))),
-        "gamma_over_c": bound.gamma / sample.c,
-        "m": bound.m,
-        "margin_loss": bound.margin_loss,
-        "averaging": bound.averaging,
-        "complexity": bound.complexity,
-        "theorem_8": bound.value,
-    }
+    @cached_property
+    def sample(self) -> MarginSample:
+        """What Theorem 8 asks of a sample under the posterior's mean."""
+        c, log_y = self.world.score_bound(self.prior.a), self.world.log_n_labellings
+        return MarginSample(self._margins, c, log_y, self.counts)
 
+    @cached_property
+    def _margins(self) -> np.ndarray:
+        return self.world.margins(self.prior.mean(self.eta)[None])[0]
 
-def margin_sample_of(
-    world: World, prior: BoundedPrior, counts: np.ndarray, eta: np.ndarray
-) -> MarginSample:
-    """Return what Theorem 8 asks of a sample under the mean of a tilted prior."""
-    margins = world.margins(prior.mean(eta)[None])[0]
-    return MarginSample(margins, world.score_bound(prior.a), world.log_n_labellings, counts)
+    @cached_property
+    def kl(self) -> float:
+        """Divergence of the posterior from the prior."""
+        return float(self.prior.kl(self.prior.mean(self.eta)).sum())
 
+    def measure(self) -> dict[str, Any]:
+        """Compare Theorem 8 with the error to come."""
+        bound = theorem_8(self.sample, self.kl, delta=DELTA)
+        return {
+            "kl": self.kl,
+            "true_error": float(self.world.errors(self._margins[None])[0]),
+            "training_error": float(self.sample.loss(np.array(0.0))),
+            "gamma_over_c": bound.gamma / self.sample.c,
+            "m": bound.m,
+            "margin_loss": bound.margin_loss,
+            "averaging": bound.averaging,
+            "complexity": bound.complexity,
+            "theorem_8": bound.value,
+        }
 
-def _divergence(prior: BoundedPrior, eta: np.ndarray) -> float:
-    return float(prior.kl(prior.mean(eta)).sum())
+    def measure_steps(self, m: int | None = None) -> dict[str, Any]:
+        """Return what other steps of the proof make of it: the paper's m, and Seeger's last step."""
+        sample, kl = self.sample, self.kl
+        papers = [
+            theorem_8(sample, kl, delta=DELTA, gamma=gamma, m=theorem_8_m(sample, kl, gamma))
+            for gamma in map(float, sample.thresholds())
+        ]
+        best = min(papers, key=lambda bound: bound.value)
+        sharper = theorem_8_kl(sample, kl, delta=DELTA, m=m)
+        return {
+            "papers_m": best.m,
+            "theorem_8_papers_m": best.value,
+            "kl_m": sharper.m,
+            "theorem_8_kl": sharper.value,
+        }
 
+    def left_out(self) -> dict[str, Any]:
+        """Return the least that Theorem 8 would say without averaging, and without divergence."""
+        least = float(self.sample.thresholds()[0])
+        one_draw = theorem_8(self.sample, self.kl, delta=DELTA, gamma=least, m=1)
+        return {
+            "without_averaging": one_draw.margin_loss + one_draw.complexity,
+            "without_divergence": theorem_8(self.sample, 0.0, delta=DELTA).value,
+        }
 
-def measure_steps(
-    world: World,
-    prior: BoundedPrior,
-    counts: np.ndarray,
-    eta: np.ndarray,
-    *,
-    m: int | None = None,
-) -> dict[str, Any]:
-    """Return what other steps of the proof make of it: the paper's m, and Seeger's last step."""
-    sample, kl = margin_sample_of(world, prior, counts, eta), _divergence(prior, eta)
-    papers = [
-        theorem_8(sample, kl, delta=DELTA, gamma=gamma, m=theorem_8_m(sample, kl, gamma))
-        for gamma in map(float, sample.thresholds())
-    ]
-    best = min(papers, key=lambda bound: bound.value)
-    sharper = theorem_8_kl(sample, kl, delta=DELTA, m=m)
-    return {
-        "papers_m": best.m,
-        "theorem_8_papers_m": best.value,
-        "kl_m": sharper.m,
-        "theorem_8_kl": sharper.value,
-    }
-
-
-def left_out(
-    world: World, prior: BoundedPrior, counts: np.ndarray, eta: np.ndarray
-) -> dict[str, Any]:
-    """Return the least that Theorem 8 would say without its averaging, and without its divergence."""
-    sample, kl = margin_sample_of(world, prior, counts, eta), _divergence(prior, eta)
-    least = float(sample.thresholds()[0])
-    one_draw = theorem_8(sample, kl, delta=DELTA, gamma=least, m=1)
-    return {
-        "without_averaging": one_draw.margin_loss + one_draw.complexity,
-        "without_divergence": theorem_8(sample, 0.0, delta=DELTA).value,
-    }
-
-
-def measure_gibbs(
-    world: World,
-    prior: BoundedPrior,
-    counts: np.ndarray,
-    eta: np.ndarray,
-    rng: np.random.Generator,
-) -> dict[str, Any]:
-    """Bound the Gibbs predictor: with its exact risk on the sample if there is one, else by draws."""
-    models, mass = gibbs_models(prior, eta, rng)
-    others, _ = gibbs_models(prior, eta, rng)
-    wrong = world.margins(models) <= 0
-    n_samples, kl = int(counts.sum()), _divergence(prior, eta)
-    shares = wrong @ counts / n_samples
-    if isinstance(prior, TwoPointPrior):
-        value, averaged = seeger_bound(float(mass @ shares), kl, n_samples, delta=DELTA), None
-    else:
-        value = gibbs_bound(shares, kl, n_samples, delta=DELTA).value
-        averaged = averaging_factor(prior) * value
-    return {
-        "gibbs_true": float(mass @ world.errors(world.margins(others))),
-        "gibbs_training": float(mass @ shares),
-        "gibbs_bound": value,
-        "averaged": averaged,
-    }
+    def measure_gibbs(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Bound the Gibbs predictor: with its exact risk on the sample, or estimated by draws."""
+        models, mass = gibbs_models(self.prior, self.eta, rng)
+        others, _ = gibbs_models(self.prior, self.eta, rng)
+        wrong = self.world.margins(models) <= 0
+        n_samples = int(self.counts.sum())
+        shares = wrong @ self.counts / n_samples
+        if isinstance(self.prior, TwoPointPrior):
+            risk = float(mass @ shares)
+            value, averaged = seeger_bound(risk, self.kl, n_samples, delta=DELTA), None
+        else:
+            value = gibbs_bound(shares, self.kl, n_samples, delta=DELTA).value
+            averaged = averaging_factor(self.prior) * value
+        return {
+            "gibbs_true": float(mass @ self.world.errors(self.world.margins(others))),
+            "gibbs_training": float(mass @ shares),
+            "gibbs_bound": value,
+            "averaged": averaged,
+        }
 
 
 def gibbs_models(
@@ -140,10 +128,6 @@ def gibbs_models(
     return prior.draw(eta, rng, _N_MODELS), np.full(_N_MODELS, 1 / _N_MODELS)
 
 
-# ---------------------------------------------------------------------------------------------
-# many posteriors at once
-
-
 @dataclass(frozen=True, eq=False)
 class Posteriors:
     """Many posteriors, each with a threshold and a number of draws that were fixed before the sample.
@@ -153,8 +137,8 @@ class Posteriors:
 
     eta: np.ndarray  # natural parameter of the tilted prior
     true_errors: np.ndarray  # their errors to come
-    wrong: np.ndarray
-    below: np.ndarray
+    wrong: np.ndarray  # which pairs of the world each labels wrongly
+    below: np.ndarray  # which pairs have at most the threshold as margin
     extra: np.ndarray  # what Theorem 8 adds to the margin loss
 
     def rooms(self, counts: np.ndarray) -> np.ndarray:

@@ -9,43 +9,41 @@ every weight has become half as large.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from scipy.stats import halfnorm
 
-from medn_edu.explorers import new_figure, save_figure, styled
-from medn_edu.studies.kit.specs import CurveStudy
-from medn_edu.studies.projections_panels import (
-    draw_balls,
-    draw_orthant,
-    draw_paths,
-    draw_projected,
-    draw_thresholded,
-)
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
+from medn_edu.explorers.projections import L1, L2, REGION, TAKEN
+from medn_edu.studies.kit.points import POINT_COLUMNS, Curves, Rows, point_rows, points_of
+from medn_edu.studies.kit.specs import Study, caption_only, panels
+from medn_edu.studies.kit.texts import Texts
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
 _POINTS = {"p1": (1.45, 1.05), "p2": (1.6, 0.35), "p3": (0.3, 1.65)}
 _REACH = 2.1
 _RADII = (0.5, 1.0, 1.5)  # of the balls that (b) shows
 _N_WEIGHTS = 24
+_BALLS: dict[str, dict[str, Any]] = {
+    "L2": {"color": L2, "linestyle": "-"},
+    "L1": {"color": L1, "linestyle": "--"},
+}
+_MARKS: dict[str, dict[str, Any]] = {
+    "L2": {"color": L2, "marker": "s", "markersize": 7},
+    "L1": {"color": L1, "marker": "D", "markersize": 7},
+}
+_ON_TOP = {"clip_on": False, "markeredgecolor": "white", "zorder": 5}
 _ON = {"L1": project_l1_ball, "L2": project_l2_ball}
 
-Rows = Sequence[dict[str, Any]]
+# ---------------------------------------------------------------------------------------------
+# points
 
 
-def _rows() -> list[dict[str, Any]]:
-    return [
-        {"panel": panel, "what": what, "of": of, "x": float(x), "y": float(y)}
-        for panel, part in {"a": _figure_1, "b": _shrinking, "c": _weights}.items()
-        for what, of, points in part()
-        for x, y in points
-    ]
-
-
-def _figure_1() -> Iterator[tuple[str, str, np.ndarray]]:
+def _figure_1() -> Curves:
     """Yield what (a) shows: the balls, the regions' boundaries, the points and their projections."""
     for norm in _ON:
         yield f"{norm} ball", "radius 1", _arc(norm, 1.0)
@@ -59,7 +57,7 @@ def _figure_1() -> Iterator[tuple[str, str, np.ndarray]]:
             yield f"on {norm}", name, project(np.array(point), 1.0)[None]
 
 
-def _shrinking() -> Iterator[tuple[str, str, np.ndarray]]:
+def _shrinking() -> Curves:
     """Yield what (b) shows: balls, and the way of each point's projection as the radius falls."""
     for norm in _ON:
         for radius in _RADII:
@@ -73,7 +71,7 @@ def _shrinking() -> Iterator[tuple[str, str, np.ndarray]]:
             yield f"on {norm}", name, np.array([*steps, np.zeros(2)])
 
 
-def _weights() -> Iterator[tuple[str, str, np.ndarray]]:
+def _weights() -> Curves:
     """Yield what (c) shows: magnitudes by rank, before and after."""
     ranks = np.arange(1, _N_WEIGHTS + 1)
     weights = halfnorm.isf((ranks - 0.5) / _N_WEIGHTS)
@@ -89,6 +87,10 @@ def _arc(norm: str, radius: float) -> np.ndarray:
         return radius * np.eye(2)
     angles = np.linspace(0, np.pi / 2, 46)
     return np.round(radius * np.column_stack([np.cos(angles), np.sin(angles)]), 12)
+
+
+# ---------------------------------------------------------------------------------------------
+# figure
 
 
 def _draw(rows: Rows, path: Path) -> None:
@@ -107,56 +109,111 @@ def _draw(rows: Rows, path: Path) -> None:
 
 
 def _draw_figure_1(ax: Any, rows: Rows) -> None:
-    draw_orthant(ax, _REACH, _chosen(rows, "boundary").values())
+    _draw_orthant(ax, _REACH, points_of(rows, "boundary").values())
     for norm in _ON:
-        draw_balls(ax, norm, _chosen(rows, f"{norm} ball").values())
-    on = {norm: _chosen(rows, f"on {norm}") for norm in _ON}
-    for name, [point] in _chosen(rows, "point").items():
-        draw_projected(ax, name, point, on["L1"][name][0], on["L2"][name][0])
+        _draw_balls(ax, norm, points_of(rows, f"{norm} ball").values())
+    on = {norm: points_of(rows, f"on {norm}") for norm in _ON}
+    for name, [point] in points_of(rows, "point").items():
+        _draw_projected(ax, name, point, on["L1"][name][0], on["L2"][name][0])
     ax.legend(loc="upper right")
 
 
 def _draw_shrinking(ax: Any, rows: Rows) -> None:
-    draw_orthant(ax, _REACH)
+    _draw_orthant(ax, _REACH)
     for norm in _ON:
-        draw_balls(ax, norm, _chosen(rows, f"{norm} ball").values(), faint=True)
-        draw_paths(ax, norm, _chosen(rows, f"on {norm}"))
+        _draw_balls(ax, norm, points_of(rows, f"{norm} ball").values(), faint=True)
+        _draw_paths(ax, norm, points_of(rows, f"on {norm}"))
     ax.legend(loc="upper right")
 
 
 def _draw_weights(ax: Any, rows: Rows) -> None:
-    heights = [_chosen(rows, what)[""][:, 1] for what in ("weights", "on L1", "on L2")]
-    draw_thresholded(ax, *heights)
+    """Draw magnitudes of many weights before and after projection."""
+    before, kept, scaled = (
+        points_of(rows, what)[""][:, 1] for what in ("weights", "on L1", "on L2")
+    )
+    theta = float(np.max(before - kept))
+    at = np.arange(1, len(before) + 1)
+    ax.bar(at, before, 0.7, color=TAKEN, label="before")
+    for norm, after in (("L2", scaled), ("L1", kept)):
+        ax.plot(at, after, ls="none", label=f"on the {norm} ball", **_MARKS[norm], **_ON_TOP)
+    ax.axhline(theta, color=INK, lw=1.2, ls="--")
+    ax.text(at[-1] + 0.6, theta + 0.03, f"θ = {theta:.2f}", ha="right", va="bottom", fontsize=11)
+    ax.set(xlim=(0.4, at[-1] + 0.6), xlabel="weight, the largest first", ylabel="magnitude")
+    ax.legend(loc="upper right", handlelength=1.5)
+    ax.set_box_aspect(1)
 
 
 _DRAWN = {"a": _draw_figure_1, "b": _draw_shrinking, "c": _draw_weights}
 
 
-def _chosen(rows: Rows, what: str) -> dict[str, np.ndarray]:
-    """Return the points of one kind, by what they are of."""
-    found = [row for row in rows if row["what"] == what]
-    names = dict.fromkeys(row["of"] or "" for row in found)
-    return {
-        name: np.array([(row["x"], row["y"]) for row in found if (row["of"] or "") == name])
-        for name in names
-    }
+def _draw_orthant(ax: Axes, reach: float, boundaries: Iterable[np.ndarray] = ()) -> None:
+    """Draw the axes of the first orthant and the regions in which a weight becomes 0."""
+    words = {"color": MUTED, "fontsize": 9, "ha": "right", "va": "bottom"}
+    places = reach * np.array([[0.98, 0.02], [0.33, 0.94]])
+    for k, (corner, end) in enumerate(boundaries):
+        outside = np.array([reach, 0.0])[:: 1 - 2 * k]
+        ax.fill(*np.transpose([corner, end, outside]), color=REGION, lw=0, zorder=-1)
+        ax.plot(*np.transpose([corner, end]), "--", color=MUTED, lw=1.2, zorder=1)
+        ax.text(*places[k], f"$w_{2 - k}$ becomes 0", **words)
+    ax.set(xlim=(0, reach), ylim=(0, reach), aspect="equal")
+    ax.set(xlabel="$w_1$", ylabel="$w_2$", xticks=(0, 1, 2), yticks=(0, 1, 2))
 
 
-PROJECTIONS = CurveStudy(
+def _draw_balls(ax: Axes, norm: str, balls: Iterable[np.ndarray], *, faint: bool = False) -> None:
+    """Draw boundaries of balls in the first orthant."""
+    look = {"linewidth": 0.8, "alpha": 0.6, "zorder": 1} if faint else {"zorder": 2}
+    for k, points in enumerate(balls):
+        label = f"{norm} ball" if k == 0 and not faint else None
+        ax.plot(*np.transpose(points), label=label, **_BALLS[norm], **look)
+
+
+def _draw_projected(
+    ax: Axes, name: str, point: np.ndarray, on_l1: np.ndarray, on_l2: np.ndarray
+) -> None:
+    r"""Draw a point and, joined to it, its projections."""
+    for norm, target in (("L1", on_l1), ("L2", on_l2)):
+        ax.plot(*np.transpose([point, target]), "-", color=INK, lw=0.9, zorder=3)
+        ax.plot(*np.transpose([target]), **_MARKS[norm], **_ON_TOP)
+    _draw_point(ax, name, point)
+    corner = on_l1[0] == 0 or on_l1[1] == 0
+    inside = (-17, -15) if not corner else (4, -27) if on_l1[0] == 0 else (-29, 5)
+    _label(ax, f"{name}^*", on_l1, inside)
+    _label(ax, rf"{name}^{{\prime}}", on_l2, (7, 10) if corner else (-16, -16))
+
+
+def _draw_point(ax: Axes, name: str, point: np.ndarray) -> None:
+    ax.plot(*np.transpose([point]), "o", color=INK, ms=7, **_ON_TOP)
+    _label(ax, name, point, (7, 4))
+
+
+def _label(ax: Axes, name: str, at: np.ndarray, aside: tuple[float, float]) -> None:
+    """Write a name, the first letter and then an index, next to a point; ``aside`` in points."""
+    text = f"${name[0]}_{name[1:]}$"
+    ax.annotate(text, at, aside, textcoords="offset points", fontsize=12, color=INK)
+
+
+def _draw_paths(ax: Axes, norm: str, paths: Mapping[str, np.ndarray]) -> None:
+    """Draw where projections go while the ball shrinks."""
+    for k, (name, path) in enumerate(paths.items()):
+        label = f"on {norm} balls" if k == 0 else None
+        ax.plot(*np.transpose(path), lw=2.4, clip_on=False, zorder=4, label=label, **_BALLS[norm])
+        _draw_point(ax, name, path[0])
+
+
+_PARTS = {"a": _figure_1, "b": _shrinking, "c": _weights}
+
+PROJECTIONS = Study(
     "projections",
     "nearest points in the L2 and the L1 ball",
-    ("panel", "what", "of", "x", "y"),
-    _rows,
-    _draw,
-    "(a) Three points outside the unit balls and their projections, as in L1-M3N, Figure 1: p′ onto "
-    "the L2 ball (solid), p* onto the L1 ball (dashed).  In the shaded regions, between the thin "
-    "dashed lines and the axes, the nearest point of the L1 ball is a corner, and a weight becomes 0.  "
-    "(b) The way of the same projections as both balls shrink to 0: on L2 balls all weights lose "
-    "the same factor and none is 0 before the end; on L1 balls both lose the same amount, and the "
-    "smaller one is 0 early.  "
-    f"(c) {_N_WEIGHTS} weights of the sizes of a Gaussian's quantiles, projected onto balls of half "
-    "their own norm: L1 takes θ from each and sets those below θ to 0, L2 halves them all.",
-    "1 s",
-    "L1-M3N 1",
+    fits=panels("projections", tuple(_PARTS)),
+    fit=lambda spec: point_rows(spec.model, _PARTS[spec.model]()),
+    draw=_draw,
+    report=caption_only("projections", Texts("projections.md")("caption", n_weights=_N_WEIGHTS)),
+    columns=POINT_COLUMNS,
+    duration="1 s",
+    shows="L1-M3N 1",
+    unit="panels",
+    scaled=False,
+    place=4,
 )
 """The study."""

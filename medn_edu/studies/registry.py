@@ -20,35 +20,31 @@
 ``theorems``              every statement of the papers, tried on random instances
 ========================  ========================================================================
 
-`STUDIES` make fits, `TRACES` watch solvers, bounds and theorems, and `CURVES` compute formulas.
+A study is a file of this folder in which a line begins with ``NAME = Study(``, and its words in a
+Markdown file of the same name: `STUDIES` finds them all, in the order of their `place`.
 """
 
 from __future__ import annotations
 
-from medn_edu.studies.exact_vs_variational import VARIATIONAL_STUDY
+import re
+from importlib import import_module
+from pathlib import Path
+
 from medn_edu.studies.kit.specs import Study
-from medn_edu.studies.l1_algorithms import L1_STUDY
-from medn_edu.studies.ocr import OCR_STUDY
-from medn_edu.studies.ocr_full import OCR_FULL_STUDY
-from medn_edu.studies.overfitting import OVERFITTING_STUDY
-from medn_edu.studies.priors import PRIOR_STUDY
-from medn_edu.studies.sensitivity import SENSITIVITY_STUDY
-from medn_edu.studies.synthetic import CORRELATED_STUDY, IID_STUDY
 
 __all__ = ["STUDIES"]
 
-STUDIES: dict[str, Study] = {
-    study.name: study
-    for study in (
-        IID_STUDY,
-        CORRELATED_STUDY,
-        OCR_STUDY,
-        OCR_FULL_STUDY,
-        OVERFITTING_STUDY,
-        SENSITIVITY_STUDY,
-        VARIATIONAL_STUDY,
-        PRIOR_STUDY,
-        L1_STUDY,
-    )
-}
-"""The studies that make fits, by name."""
+_DECLARATION = re.compile(r"^\w+ = Study\(", re.MULTILINE)
+
+
+def _found() -> list[Study]:
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    names = [f.stem for f in files if _DECLARATION.search(f.read_text(encoding="utf-8"))]
+    modules = [import_module(f"medn_edu.studies.{name}") for name in names]
+    found = [item for module in modules for item in vars(module).values()]
+    studies = [item for item in found if isinstance(item, Study)]
+    return sorted(studies, key=lambda study: (study.place, study.name))
+
+
+STUDIES: dict[str, Study] = {study.name: study for study in _found()}
+"""All studies by name: those of formulas, those that train models, those that watch something."""

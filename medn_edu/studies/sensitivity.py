@@ -31,26 +31,33 @@ grow (study ``ocr-overfitting``).
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from medn_edu.estimators import CRF, L1M3N
 from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, styled
 from medn_edu.intervals import deviation
 from medn_edu.studies.em import l1_em
-from medn_edu.studies.kit.constants import ConstantCurve, draw_against_constant
+from medn_edu.studies.kit.figures import draw_against_constant
 from medn_edu.studies.kit.models import MODELS, Model
-from medn_edu.studies.kit.selection import read_constants
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import FOLDS, ocr_split
-from medn_edu.studies.kit.tables import markdown_table, text_table
+from medn_edu.studies.kit.summary import (
+    Column,
+    constant,
+    curve,
+    groups,
+    largest,
+    mean,
+    table,
+    values,
+)
+from medn_edu.studies.kit.texts import Texts, over, paragraphs
+from medn_edu.studies.kit.trained import Trained
 
-_DATA = "ocr-100"
+_TEXTS = Texts("sensitivity.md")
 _BETA, _PASSES = 4.0, 20  # of the online sub-gradients
 
 
@@ -119,16 +126,14 @@ _MODELS = {name: MODELS[name] for name in ("L2-CRF", "M3N", "LapMEDN variational
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
     return [
-        FitSpec(_DATA, fold, name, ((family.parameter, constant), *family.fixed), seed)
+        FitSpec("ocr-100", fold, name, ((family.parameter, value), *family.fixed), seed)
         for name, family in FAMILIES.items()
         # The long trainings of a CRF have small constants, and short ones come first.
-        for constant in (family.quick if quick else family.constants)[:: _direction(name)]
+        for value in (family.quick if quick else family.constants)[
+            :: -1 if name.endswith("CRF") else 1
+        ]
         for fold in (range(1) if quick else FOLDS)
     ]
-
-
-def _direction(name: str) -> int:
-    return -1 if name.endswith("CRF") else 1
 
 
 # ---------------------------------------------------------------------------------------------
@@ -142,44 +147,36 @@ _COLUMNS = (
 
 
 def means(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return means over folds."""
-    groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
-    for row in rows:
-        constant = dict(read_constants(row["parameters"]))[FAMILIES[row["model"]].parameter]
-        groups.setdefault((row["model"], constant), []).append(row)
-    place = {name: number for number, name in enumerate(FAMILIES)}
-    ordered = sorted(groups.items(), key=lambda item: (place[item[0][0]], item[0][1]))
-    return [_line(*key, group) for key, group in ordered]
+    """Return means over folds, a line for each model and constant."""
+    order = list(FAMILIES)
+    found = groups(rows, "model", _constant, order=lambda key: (order.index(key[0]), key[1]))
+    return [
+        {
+            "model": name,
+            "parameter": FAMILIES[name].parameter,
+            "constant": value,
+            "fits": len(group),
+            "error": mean(group, "error"),
+            "error_deviation": deviation(values(group, "error")),
+            "n_nonzero": mean(group, "n_nonzero"),
+            "n_weights": mean(group, "n_weights"),
+            "largest_gap": largest(group, "relative_gap"),
+        }
+        for (name, value), group in found.items()
+    ]
 
 
-def _line(name: str, constant: float, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    def values(column: str) -> list[float]:
-        return [row[column] for row in rows if row.get(column) is not None]
-
-    def mean(column: str) -> float | None:
-        return float(np.mean(values(column))) if values(column) else None
-
-    errors = values("error")
-    return {
-        "model": name,
-        "parameter": FAMILIES[name].parameter,
-        "constant": constant,
-        "fits": len(rows),
-        "error": mean("error"),
-        "error_deviation": deviation(errors),
-        "n_nonzero": mean("n_nonzero"),
-        "n_weights": mean("n_weights"),
-        "largest_gap": max(values("relative_gap"), default=None),
-    }
+def _constant(row: dict[str, Any]) -> float | None:
+    """Return the constant that is varied."""
+    return constant(row, FAMILIES[row["model"]].parameter)
 
 
-def ranges(table: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def ranges(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return how far apart each model's mean errors are over its constants."""
     found = []
-    for name in dict.fromkeys(line["model"] for line in table):
-        lines = [line for line in table if line["model"] == name]
-        best, worst = (choose(lines, key=lambda line: line["error"]) for choose in (min, max))
-        constants = [line["constant"] for line in lines]
+    for name, group in groups(lines, "model").items():
+        best, worst = (choose(group, key=lambda line: line["error"]) for choose in (min, max))
+        constants = values(group, "constant")
         found.append(
             {
                 "model": name,
@@ -189,10 +186,16 @@ def ranges(table: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
                 "highest": worst["error"],
                 "worst": worst["constant"],
                 "range": worst["error"] - best["error"],
-                "span": max(constants) / min(constants),
+                "smallest": constants.min(),
+                "largest": constants.max(),
+                "span": constants.max() / constants.min(),
             }
         )
     return found
+
+
+def _folds(lines: Iterable[dict[str, Any]]) -> str:
+    return over(max((line["fits"] for line in lines), default=0))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -208,143 +211,87 @@ _PANELS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    table = means(rows)
+    by_model = groups(rows, "model")
     figure = new_figure(11, 4.6)
     with styled():
         axes = figure.subplots(1, len(_PANELS), sharey=True, width_ratios=[1.35, 1.1, 1, 0.7])
         for ax, (title, label, names) in zip(axes, _PANELS, strict=True):
-            curves = [_curve(table, name) for name in names]
-            shown = [curve for curve in curves if len(curve.constant)]
+            curves = [curve(name, by_model.get(name, ()), _constant) for name in names]
+            shown = [curve for curve in curves if len(curve.x)]
             draw_against_constant(ax, shown, label=label, share=True)
             ax.set_title(title)
             ax.legend(loc="upper left" if len(shown) > 1 else "upper right", handlelength=3)
             ax.label_outer()
         axes[0].set_ylabel("test error (% of labels)")
-        figure.supxlabel(_note(table), fontsize=9, color=MUTED)
+        figure.supxlabel(_TEXTS("note", folds=_folds(means(rows))), fontsize=9, color=MUTED)
     save_figure(figure, path)
-
-
-def _curve(table: Sequence[dict[str, Any]], name: str) -> ConstantCurve:
-    points = [
-        (line["constant"], line["error"], line["error_deviation"] or 0.0)
-        for line in table
-        if line["model"] == name
-    ]
-    return ConstantCurve(name, *np.array(points, dtype=float).reshape(-1, 3).T)
-
-
-def _note(table: Sequence[dict[str, Any]]) -> str:
-    return f"OCR100: 100 words of one fold train, 900 of the others test; {_folds(table)}"
-
-
-def _folds(table: Sequence[dict[str, Any]]) -> str:
-    most = max((line["fits"] for line in table), default=0)
-    return "1 fold" if most == 1 else f"mean ± deviation over {most} folds"
 
 
 # ---------------------------------------------------------------------------------------------
 # report
 
 
-def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    table = means(rows)
-    headers = ["model", "constants", "lowest error", "at", "highest", "at", "range"]
-    cells = [_range_cells(line, table) for line in ranges(table)]
-    detail = ["model", "constant", "fits", "test error", "deviation", "non-zero", "largest gap"]
-    lines = [_cells(line) for line in table]
-    paragraphs = (_caption(table, scale), _UNKNOWN, _findings(table))
-    caption = "\n\n".join(
-        textwrap.fill(text, 100, break_on_hyphens=False) for text in paragraphs if text
-    )
-    summary = text_table(headers, cells, right=(2, 4, 6))
-    note = textwrap.fill(
-        f"range: highest minus lowest mean error, in points ({_folds(table)}).  " + _UNKNOWN, 96
-    )
-    return Report(
-        _COLUMNS,
-        table,
-        f"{summary}\n\n{note}",
-        f"{caption}\n\n{markdown_table(headers, cells)}\n{markdown_table(detail, lines)}",
-    )
-
-
-def _range_cells(line: dict[str, Any], table: Sequence[dict[str, Any]]) -> list[str]:
-    constants = [other["constant"] for other in table if other["model"] == line["model"]]
-    name = line["parameter"]
-    return [
-        line["model"],
-        f"{name} = {min(constants):g} … {max(constants):g}",
-        f"{line['lowest']:.3f}",
-        f"{line['best']:g}",
-        f"{line['highest']:.3f}",
-        f"{line['worst']:g}",
-        f"{100 * line['range']:.1f}",
-    ]
-
-
-def _cells(line: dict[str, Any]) -> list[str]:
-    def number(column: str, form: str) -> str:
-        return "–" if line[column] is None else form.format(line[column])
-
-    return [
-        line["model"],
-        f"{line['parameter']} = {line['constant']:g}",
-        str(line["fits"]),
-        number("error", "{:.3f}"),
-        number("error_deviation", "{:.3f}"),
-        number("n_nonzero", "{:.0f}"),
-        number("largest_gap", "{:.2g}"),
-    ]
-
-
-def _caption(table: Sequence[dict[str, Any]], scale: str) -> str:
-    some = "  At quick scale there are some of the constants only." if scale == "quick" else ""
-    return (
-        "Test error against each model's constant, after Fig. 9 of the MEDN paper and Fig. 5 of the "
-        "LapM3N paper: 100 OCR words of one fold train, 900 of the others test; "
-        f"{_folds(table)}.  The constants are the papers', but those of the exact L1-M3N ours; each "
-        f"panel has its own logarithmic axis of them.{some}"
-    )
-
-
-_UNKNOWN = (
-    "The papers do not say what the lambda of L1-M3N is: here the constant of the adaptive M3N that EM "
-    "trains, with C = 1, or the radius of the L1 ball of online sub-gradient descent (steps "
-    f"1/(2 beta sqrt(t)), beta = {_BETA:g}, {_PASSES} passes, a number of ours).  The exact L1-M3N has "
-    "constants of ours."
+_RANGES = (
+    Column("model", "model"),
+    Column("constants", lambda x: f"{x['parameter']} = {x['smallest']:g} … {x['largest']:g}"),
+    Column("lowest error", "lowest", ".3f", right=True),
+    Column("at", "best", "g"),
+    Column("highest", "highest", ".3f", right=True),
+    Column("at", "worst", "g"),
+    Column("range", lambda line: 100 * line["range"], ".1f", right=True),
+)
+_MEANS = (
+    Column("model", "model"),
+    Column("constant", lambda line: f"{line['parameter']} = {line['constant']:g}"),
+    Column("fits", "fits"),
+    Column("test error", "error", ".3f"),
+    Column("deviation", "error_deviation", ".3f"),
+    Column("non-zero", "n_nonzero", ".0f"),
+    Column("largest gap", "largest_gap", ".2g"),
 )
 
 
-def _findings(table: Sequence[dict[str, Any]]) -> str:
+def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
+    lines = means(rows)
+    summary = table(_RANGES, ranges(lines))
+    folds = _folds(lines)
+    unknown = _TEXTS("unknown", beta=_BETA, passes=_PASSES)
+    figure = [_TEXTS("caption", folds=folds), *([_TEXTS("quick")] if scale == "quick" else [])]
+    caption = paragraphs("  ".join(figure), unknown, _findings(lines))
+    note = paragraphs(f"{_TEXTS('range', folds=folds)}  {unknown}", width=96)
+    return Report(
+        _COLUMNS,
+        lines,
+        f"{summary.text()}\n\n{note}",
+        f"{caption}\n\n{summary.markdown()}\n{table(_MEANS, lines).markdown()}",
+    )
+
+
+def _findings(lines: Sequence[dict[str, Any]]) -> str:
     """Say what a reader of the ranges should know."""
-    sentences = [
-        "The first table below has the range of each model's mean errors, highest minus lowest, in "
-        "points, the second the means.",
-        "The constants span unlike widths: the largest is "
-        + ", ".join(
-            f"{line['span']:,.{0 if line['span'] >= 10 else 1}f} times ({line['model']})"
-            for line in ranges(table)
-        )
-        + " the smallest; what is flat over a short way need not be robust.",
+    spans = [
+        f"{line['span']:,.{0 if line['span'] >= 10 else 1}f} times ({line['model']})"
+        for line in ranges(lines)
     ]
+    sentences = [_TEXTS("tables"), _TEXTS("spans", spans=", ".join(spans))]
     for name in ("L1-CRF", "L2-CRF"):
-        weak = [x for x in table if x["model"] == name and x["constant"] <= 1]
+        weak = [line for line in lines if line["model"] == name and line["constant"] <= 1]
         if len(weak) > 1:
-            span = 100 * ranges(weak)[0]["range"]
-            sentences.append(f"Up to lambda = 1 the range of {name} is {span:.1f} points.")
+            [found] = ranges(weak)
+            sentences.append(_TEXTS("weak", model=name, span=100 * found["range"]))
     return "  ".join(sentences)
 
 
 SENSITIVITY_STUDY = Study(
     "sensitivity",
     "test error against each model's constant",
-    _specs,
-    ocr_split,
-    _draw,
-    "only 55 different words occur in these data, each in every fold.",
-    "quick 13 s, paper 5 min",
-    models=_MODELS,
+    fits=_specs,
+    fit=Trained(ocr_split, models=_MODELS),
+    draw=_draw,
     report=_report,
+    remarks=_TEXTS("remarks"),
+    duration="quick 13 s, paper 5 min",
     shows="MEDN 9, LapM3N 5",
+    place=10,
 )
 """The study."""

@@ -6,6 +6,9 @@ the test part are read with its weights.  A *pass* is as many calls of the decod
 there are training words, whatever the solver calls an iteration.  Passes are recorded ever more rarely,
 each at least a tenth later than the one before, and a solver is left alone when its gap is small enough
 or its passes are used up.
+
+In the figure each solver's name stands at its curve, where there is most room.  A curve without room has
+no label, so there is a legend as well.
 """
 
 from __future__ import annotations
@@ -13,11 +16,18 @@ from __future__ import annotations
 import math
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.transforms import IdentityTransform
 
 from medn_edu.datasets import load_digit_words
 from medn_edu.explorers.kit.style import new_figure, save_figure, styled
@@ -28,9 +38,9 @@ from medn_edu.results import Iterate
 from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import M3N_SOLVERS, m3n_iterates
-from medn_edu.studies.kit.specs import Report, TraceStudy
-from medn_edu.studies.kit.tables import markdown_table, text_table
-from medn_edu.studies.solvers_panels import draw_traces, label_traces, solver_title, solver_traces
+from medn_edu.studies.kit.specs import FitSpec, Report, Study
+from medn_edu.studies.kit.summary import MISSING, Column, Row, groups, percent, table, values
+from medn_edu.studies.kit.texts import Texts
 
 _C = 0.1
 _TARGETS = {"quick": 1e-2, "paper": 1e-4}
@@ -40,22 +50,28 @@ _COLUMNS = ("solver", "iteration", "n_passes", "primal", "dual", "relative_gap",
 _GOALS = (1e-1, 1e-2, 1e-3, 1e-4)
 
 
-def _trace(scale: str, seed: int, progress: Callable[[int, int, str], Any]) -> list[dict[str, Any]]:
-    problem, reader = _digit_words(seed)
-    small, _ = _digit_words(seed, n_words=5)
-    rows = []
-    for number, solver in enumerate(M3N_SOLVERS):
-        progress(number, len(M3N_SOLVERS), solver)
-        first = np.random.default_rng(seed)
-        for _ in zip(range(20), m3n_iterates(small, solver, rng=first), strict=False):
-            pass  # whatever is loaded at the first call does not belong to the times
-        iterates = m3n_iterates(problem, solver, rng=np.random.default_rng(seed))
-        points = watch(iterates, problem, reader, target=_TARGETS[scale], n_passes=_N_PASSES[scale])
-        rows += [{"solver": solver, **point} for point in points]
-    progress(len(M3N_SOLVERS), len(M3N_SOLVERS), "")
-    return rows
+# ---------------------------------------------------------------------------------------------
+# run
 
 
+def _specs(scale: str, seed: int) -> list[FitSpec]:
+    until = (("gap", _TARGETS[scale]), ("passes", _N_PASSES[scale]))
+    return [FitSpec("digit-words", 0, solver, until, seed) for solver in M3N_SOLVERS]
+
+
+def _watched(spec: FitSpec) -> list[dict[str, Any]]:
+    problem, reader = _digit_words(spec.seed)
+    small, _ = _digit_words(spec.seed, n_words=5)
+    first = np.random.default_rng(spec.seed)
+    for _ in zip(range(20), m3n_iterates(small, spec.model, rng=first), strict=False):
+        pass  # whatever is loaded at the first call does not belong to the times
+    iterates = m3n_iterates(problem, spec.model, rng=np.random.default_rng(spec.seed))
+    until = dict(spec.parameters)
+    rows = watch(iterates, problem, reader, target=until["gap"], n_passes=int(until["passes"]))
+    return [{"solver": spec.model, **row} for row in rows]
+
+
+@cache
 def _digit_words(seed: int, n_words: int = 120) -> tuple[Problem, Callable[[np.ndarray], float]]:
     """Return the problem of the training words, and what measures errors on the test words."""
     words = load_digit_words(n_words, random_state=seed)
@@ -113,14 +129,37 @@ def watch(
             return rows
 
 
+# ---------------------------------------------------------------------------------------------
+# figure
+
+_COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#5D6B78", "#8A6FB0", "#A05A2C", "#22303C")
+_LINES = ("--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (3, 1)), ":", (0, (1, 0.6)), "-")
+_MARKERS = "s^vDPXpd"
+_GAPS = (5.0, 15.0, 25.0, 40.0, 60.0)  # between a curve and its label, in pixels
+_ROOM = 2.0  # around a label, likewise
+_NAMES = {
+    "block_frank_wolfe": "block Frank-Wolfe",
+    "one_slack_cutting_plane": "one-slack cutting plane",
+    "subgradient": "sub-gradient",
+    "online_subgradient": "online sub-gradient",
+    "smo": "SMO",
+    "block_exponentiated_gradient": "block exp. gradient",
+}
+_TITLES = {
+    "n_passes": "passes over the training words",
+    "cpu_seconds": "processor seconds",
+    "relative_gap": "relative duality gap",
+    "error": "test error (% of labels)",
+}
+
+
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    traces = solver_traces(rows)
     figure = new_figure(11, 8.6)
     with styled():
         axes = figure.subplots(2, 2, sharex="col", sharey="row", height_ratios=[1.5, 1])
         for line, y in zip(axes, ("relative_gap", "error"), strict=True):
             for ax, x in zip(line, ("n_passes", "cpu_seconds"), strict=True):
-                draw_traces(ax, traces, x, y, floor=_TARGETS["paper"])
+                draw_traces(ax, rows, x, y, floor=_TARGETS["paper"])
                 ax.label_outer()
         axes[0, 0].set_title("Certified gap after so many passes …")
         axes[0, 1].set_title("… and after so many seconds")
@@ -132,30 +171,188 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     save_figure(figure, path)
 
 
+def solver_title(solver: str) -> str:
+    """Return how a solver is called in figures."""
+    return _NAMES.get(solver, solver.replace("_", " "))
+
+
+def draw_traces(
+    ax: Axes,
+    rows: Sequence[Row],
+    x: str = "n_passes",
+    y: str = "relative_gap",
+    *,
+    floor: float = 0.0,
+) -> None:
+    """Draw what solvers have reached, one curve each, against passes or seconds."""
+    with styled():
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        for number, (solver, group) in enumerate(groups(rows, "solver").items()):
+            points = np.array([(row.get(x), row.get(y)) for row in group], dtype=float)
+            line = {"linewidth": 1.6, "markersize": 4, "markevery": 0.12, **_style(solver, number)}
+            ax.plot(*points.T, label=solver_title(solver), **line)
+        ax.set_xlabel(_TITLES[x])
+        ax.set_ylabel(_TITLES[y])
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.5g}")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
+        if y == "relative_gap":
+            low = min(values(rows, "relative_gap"), default=1e-2)
+            # A gap of more than everything says nothing; below there must be room for labels.
+            ax.set_ylim(max(low, floor) / 12, 1.5)
+        else:
+            ax.yaxis.set_major_locator(FixedLocator([0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]))
+            ax.yaxis.set_minor_locator(NullLocator())
+        ax.grid(axis="y")
+
+
+def _style(solver: str, number: int) -> dict[str, Any]:
+    if solver == "block_frank_wolfe":
+        return {"color": "#0072B2", "linestyle": "-", "marker": "o"}
+    k = (number - 1) % len(_COLOURS)
+    return {"color": _COLOURS[k], "linestyle": _LINES[k], "marker": _MARKERS[k]}
+
+
+def label_traces(figure: Figure, axes: Iterable[Axes]) -> None:
+    """Write the label of each curve next to it, in its colour, where other curves are far away.
+
+    A label that could not keep clear of curves and of other labels is left out.
+
+    Call it when all has been drawn: later changes of limits or layout would move the curves away from
+    their labels.
+    """
+    with styled():
+        figure.draw_without_rendering()  # now every point has its place
+        figure.set_layout_engine("none")
+        for ax in axes:
+            _label_lines(ax)
+
+
+def _label_lines(ax: Axes) -> None:
+    lines = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
+    paths = [_dense(ax, line) for line in lines]
+    frame = ax.get_window_extent().padded(-2).extents
+    texts, halves = [], []
+    for line in lines:
+        text = ax.text(
+            0, 0, line.get_label(), transform=IdentityTransform(), color=line.get_color(),
+            fontsize=9, ha="center", va="center", zorder=5,
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+        )  # fmt: skip
+        text.set_in_layout(False)
+        extent = text.get_window_extent()
+        texts.append(text)
+        halves.append(np.array([extent.width, extent.height]) / 2)
+
+    def best(k: int, taken: list[np.ndarray]) -> tuple[float, np.ndarray, np.ndarray]:
+        others = np.concatenate([path for j, path in enumerate(paths) if j != k] or [paths[k][:0]])
+        return _roomiest(paths[k], halves[k], others, taken, frame)
+
+    seen = [k for k in range(len(lines)) if len(paths[k])]
+    taken: list[np.ndarray] = []
+    for k in sorted(seen, key=lambda k: best(k, [])[0]):  # who has little choice goes first
+        worth, place, point = best(k, taken)
+        if worth == -np.inf:
+            texts[k].remove()
+            continue
+        taken.append(np.concatenate([place - halves[k], place + halves[k]]))
+        # In the units of the axes the label stays where it is at any resolution.
+        to_axes = ax.transAxes.inverted()
+        texts[k].set_transform(ax.transAxes)
+        texts[k].set_position(to_axes.transform(place))
+        foot = np.clip(point, place - halves[k], place + halves[k])
+        if np.hypot(*(point - foot)) > 12:
+            ends = to_axes.transform([foot, point])
+            ax.plot(
+                *ends.T, transform=ax.transAxes, color=lines[k].get_color(), linewidth=0.8,
+                linestyle="-", zorder=4, label="_leader", scalex=False, scaley=False,
+            )  # fmt: skip
+    for k in set(range(len(lines))) - set(seen):
+        texts[k].remove()
+
+
+def _dense(ax: Axes, line: Line2D, step: float = 6.0) -> np.ndarray:
+    """Return points along a line, in pixels, at most a few apart, as far as it can be seen."""
+    points = ax.transData.transform(np.column_stack(line.get_data()).astype(float))
+    points = points[np.isfinite(points).all(axis=1)]
+    if len(points) < 2:
+        return points
+    length = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+    at = np.arange(0.0, length[-1] + step, step)
+    dense = np.column_stack([np.interp(at, length, points[:, d]) for d in (0, 1)])
+    low, high = ax.get_window_extent().get_points()
+    return dense[((dense >= low - 1) & (dense <= high + 1)).all(axis=1)]
+
+
+def _roomiest(
+    path: np.ndarray,
+    half: np.ndarray,
+    others: np.ndarray,
+    taken: list[np.ndarray],
+    frame: np.ndarray,
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Find the label's place that is far from other curves and labels, yet close to its own curve.
+
+    Returns how good it is, minus infinity if there is none, the middle of the label, and the point of
+    the curve that it belongs to.
+    """
+    sides = [(0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0)]
+    shifts = np.array([np.multiply(side, half + gap) for gap in _GAPS for side in sides])
+    distance = np.tile(np.repeat(_GAPS, len(sides)), len(path))
+    places = (path[:, None, :] + shifts).reshape(-1, 2)
+    points = np.repeat(path, len(shifts), axis=0)
+    low, high = places - half, places + half
+    inside = (low >= frame[:2]).all(axis=1) & (high <= frame[2:]).all(axis=1)
+    if not inside.any():
+        return -np.inf, np.clip(path[-1], frame[:2] + half, frame[2:] - half), path[-1]
+    places, points, low, high = places[inside], points[inside], low[inside], high[inside]
+
+    def clearance(points: np.ndarray) -> np.ndarray:
+        """Distance of each candidate's box to the nearest of some points."""
+        if not len(points):
+            return np.full(len(places), np.inf)
+        away = np.maximum(low[:, None] - points, points - high[:, None]).clip(min=0)
+        return np.hypot(*np.moveaxis(away, 2, 0)).min(axis=1)
+
+    room = np.minimum(clearance(others), 4 * clearance(path))
+    for box in taken:
+        away = np.maximum(low - box[2:], box[:2] - high).clip(min=0)
+        room = np.minimum(room, np.hypot(*away.T))
+    away_at_curve = np.full(len(path), np.inf)
+    if len(others):  # a label says most where its curve runs alone
+        away_at_curve = np.hypot(*np.moveaxis(path[:, None] - others, 2, 0)).min(axis=1)
+    alone = np.repeat(away_at_curve, len(shifts))[inside]
+    worth = 3 * np.minimum(room, 8.0) + np.minimum(alone, 15.0) - 0.35 * distance[inside]
+    worth[room < _ROOM] = -np.inf
+    chosen = int(np.argmax(worth))
+    return float(worth[chosen]), places[chosen], points[chosen]
+
+
+# ---------------------------------------------------------------------------------------------
+# report
+
+
 def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    headers = ["solver", *(f"to {_percent(goal)}" for goal in _GOALS), "at the end", "test error"]
-    cells = [_cells(row) for row in summaries(rows)]
-    note = textwrap.fill(
-        "Passes over the training words, and processor seconds, until the certified relative gap is "
-        "at most so much (to within a tenth, as not every pass is looked at); and what was reached at "
-        "the end.",
-        100,
-    )
+    caption = _TEXTS("caption", C=_C, target=_percent(_TARGETS[scale]), n_passes=_N_PASSES[scale])
+    found = table(_SUMMARY, summaries(rows))
+    note = textwrap.fill(_TEXTS("columns"), 100)
     return Report(
         (*_COLUMNS, "cpu_seconds"),
         list(rows),
-        f"{text_table(headers, cells, right=range(1, len(headers)))}\n\n{note}",
-        f"{_caption(scale)}\n\n{markdown_table(headers, cells)}\n{note}\n",
+        f"{found.text()}\n\n{note}",
+        f"{textwrap.fill(caption, 100)}\n\n{found.markdown()}\n{note}\n",
     )
 
 
-def summaries(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+_TEXTS = Texts("solvers.md")
+
+
+def summaries(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return where each solver ended, and when it first reached each goal."""
-    names = dict.fromkeys(row["solver"] for row in rows)
-    return [_summary(name, [row for row in rows if row["solver"] == name]) for name in names]
+    return [_summary(name, group) for name, group in groups(rows, "solver").items()]
 
 
-def _summary(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _summary(name: str, rows: Sequence[Row]) -> dict[str, Any]:
     last = rows[-1]
     found = {"solver": name} | {
         key: last[key] for key in ("relative_gap", "error", "n_passes", "cpu_seconds")
@@ -167,13 +364,12 @@ def _summary(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
-    def cost(passes: float | None, seconds: float) -> str:
-        return "–" if passes is None else f"{passes:.0f} / {seconds:.2g} s"
+def _cost(passes: float | None, seconds: float) -> str:
+    return MISSING if passes is None else f"{passes:.0f} / {seconds:.2g} s"
 
-    goals = [cost(row[f"passes_to_{goal:g}"], row[f"seconds_to_{goal:g}"]) for goal in _GOALS]
-    end = f"{_percent(row['relative_gap'])}, {cost(row['n_passes'], row['cpu_seconds'])}"
-    return [solver_title(row["solver"]), *goals, end, f"{100 * row['error']:.1f} %"]
+
+def _at_the_end(row: Row) -> str:
+    return f"{_percent(row['relative_gap'])}, {_cost(row['n_passes'], row['cpu_seconds'])}"
 
 
 def _percent(share: float | None) -> str:
@@ -182,25 +378,32 @@ def _percent(share: float | None) -> str:
     return f"{100 * share:.0f} %" if share >= 1 else f"{100 * share:.2g} %"
 
 
-def _caption(scale: str) -> str:
-    return textwrap.fill(
-        f"Every solver of M3N on one problem: 120 handwritten digit words, C = {_C:g}, from zero "
-        f"weights, until the relative gap is {_percent(_TARGETS[scale])} or "
-        f"{_N_PASSES[scale]:,} passes are used up.  A pass is one call of the decoding or summing "
-        "oracle per training word.  Gaps are certified, computed from weights and dual variables "
-        "alone, at no cost in this account.  Seconds are processor time of the solver.",
-        100,
+def _to(goal: float) -> Column:
+    """Return the column of passes and seconds to a goal."""
+    columns = f"passes_to_{goal:g}", f"seconds_to_{goal:g}"
+    return Column(
+        f"to {_percent(goal)}", lambda row: _cost(*(row[name] for name in columns)), right=True
     )
 
 
-SOLVER_STUDY = TraceStudy(
+_SUMMARY = (
+    Column("solver", "solver", solver_title),
+    *map(_to, _GOALS),
+    Column("at the end", _at_the_end, right=True),
+    Column("test error", "error", percent(), right=True),
+)
+
+
+SOLVER_STUDY = Study(
     "solvers",
     "every solver of M3N, pass by pass",
-    _COLUMNS,
-    ("solver", "iteration", "cpu_seconds"),
-    _trace,
-    _draw,
-    _report,
-    "quick 9 s, paper 40 s",
+    fits=_specs,
+    fit=_watched,
+    draw=_draw,
+    report=_report,
+    columns=(*_COLUMNS, "cpu_seconds"),
+    duration="quick 9 s, paper 40 s",
+    unit="solvers",
+    place=14,
 )
 """The study."""

@@ -1,48 +1,45 @@
-r"""The studies ``synthetic-iid`` and ``synthetic-correlated``: chains that random CRFs have labelled.
+r"""The study ``synthetic-iid``: chains that random CRFs with independent features have labelled.
 
-**Independent features** (MEDN 7.1.1).  For 10, 30 and 50 relevant features of 100 there are ten random
-CRFs each, and 1,000 sequences of eight nodes from each, labelled by a Gibbs sampler.  30, 50, 80, 100
-and 150 of them train, the smaller sets being parts of the larger ones, and all others test: 150 training
-sets.  On each of them every model chooses its constants by 5-fold cross-validation, at quick scale with
-the first fold only.
-
-**Features in groups** (MEDN 7.1.2).  The 30 relevant features are ten values, each in three slightly
-different copies.  Of each of ten data sets one of ``K`` parts trains and the others test, for ``K`` of
-20, 10, 7, 5 and 4, so that 50 to 250 sequences train.  The constants are chosen once for each ``K``, by
-training on five such parts of an eleventh data set, at quick scale on one.  Each data set has a
-random CRF of its own, as in MEDN and the L1-M3N paper; LapM3N 6.1.2 draws its ten from *one* CRF, so
-that its averages are over samples of that one, and these are over CRFs.
+(MEDN 7.1.1.)  For 10, 30 and 50 relevant features of 100 there are ten random CRFs each, and 1,000
+sequences of eight nodes from each, labelled by a Gibbs sampler.  30, 50, 80, 100 and 150 of them train,
+the smaller sets being parts of the larger ones, and all others test: 150 training sets.  On each of
+them every model chooses its constants by 5-fold cross-validation, at quick scale with the first fold
+only.
 
 What the papers leave open, and what is done about it:
 
 * The weights of the random CRFs are standard normal.
-* M3N's ``C`` in the first study; it is chosen like the other models' constants, from seven values.
-  LapMEDN has ``C = 1``, L1-M3N the constants of its Table 1, with a gap of 2 %.
-* In the second study M3N and LapMEDN are trained by sub-gradient descent with ``C = 200 beta`` and
-  steps ``1 / (2 beta sqrt(t))``, and the number of passes is not told.  Twenty passes leave them
-  far from the optimum of what they minimise, and better for it: these are *M3N sub-gradient* and
-  *LapMEDN sub-gradient*.  The optima at the same constants stand next to them for one training set
-  of each data set (*at its optimum*), and the other models are all trained to their optima, with
-  ``C = 1`` for LapMEDN.
+* M3N's ``C``; it is chosen like the other models' constants, from seven values.  LapMEDN has ``C = 1``,
+  L1-M3N the constants of its Table 1, with a gap of 2 %.
 
 Each row also has what the generating model itself gets wrong on the sequences that test: labels are
 drawn, not predicted, and no model can do better in the long run.
+
+Means are over random CRFs, which are what is independent.  What makes a CRF hard to learn makes it hard
+for every model, so next to the errors stand their differences to M3N on the same data, with 95 %
+intervals of the mean (Student's).  `medn_edu.studies.synthetic_correlated` has models, table and panels
+from here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from medn_edu.estimators import L1M3N, LaplaceMEDN
+from medn_edu.estimators import L1M3N
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
 from medn_edu.inference import Potentials, best_labelling
 from medn_edu.samples import pack
+from medn_edu.studies.kit.figures import draw_errors, draw_grouped_errors
 from medn_edu.studies.kit.models import MODELS, Model
-from medn_edu.studies.kit.selection import TRIED, Grid, Selected
-from medn_edu.studies.kit.specs import FitSpec, Study
+from medn_edu.studies.kit.selection import CHOICE, TRIED, Grid, Selected
+from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import (
     FOLDS,
     correlated_chains,
@@ -50,26 +47,24 @@ from medn_edu.studies.kit.splits import (
     iid_chains,
     iid_split,
 )
-from medn_edu.studies.stopped import (
-    m3n_optimum,
-    m3n_stopped,
-    medn_optimum,
-    medn_stopped,
+from medn_edu.studies.kit.summary import (
+    crossed,
+    curves,
+    curves_less,
+    differences,
+    groups,
+    mean_of,
+    plus_minus,
+    values,
+    with_intervals,
 )
-from medn_edu.studies.synthetic_reports import (
-    draw_correlated,
-    draw_correlated_variances,
-    draw_correlated_weights,
-    draw_iid,
-    report_correlated,
-    report_iid,
-)
+from medn_edu.studies.kit.texts import Texts, paragraphs
+from medn_edu.studies.kit.trained import Trained
 
+_TEXTS = Texts("synthetic.md")
 _RELEVANT = (10, 30, 50)
 _SIZES = (30, 50, 80, 100, 150)
-_PARTS = (20, 10, 7, 5, 4)
-_CHOOSING = 10  # the number of the data set that only chooses constants
-_SHOWN = "correlated-10-0"  # whose weights are kept, for MEDN Fig. 5 and 6
+_REFERENCE = "M3N"  # whose errors are subtracted
 
 
 # ---------------------------------------------------------------------------------------------
@@ -80,23 +75,9 @@ def _l1_m3n(**parameters: Any) -> L1M3N:
     return L1M3N(tol=2e-2, verbose=0, **parameters)
 
 
-def _medn_optimum(**parameters: Any) -> LaplaceMEDN:
-    return medn_optimum(max_iter=300, **parameters)
-
-
-_BASE = {
-    **MODELS,
-    "L1-M3N": Model("L1-M3N", _l1_m3n, "few weights, to a gap of 2 %"),
-    "M3N sub-gradient": Model("M3N sub-gradient", m3n_stopped, "stopped early"),
-    "LapMEDN sub-gradient": Model("LapMEDN sub-gradient", medn_stopped, "stopped early"),
-    "M3N at its optimum": Model("M3N at its optimum", m3n_optimum, "C = 200 beta"),
-    "LapMEDN at its optimum": Model("LapMEDN at its optimum", _medn_optimum, "C = 200 beta"),
-}
-
 _PENALTIES: Grid = (("lam", (16.0, 9.0, 4.0, 1.0, 0.1, 0.01)),)
 _LAMS: Grid = (("lam", tuple(float(round(lam)) for lam in np.linspace(268, 1, 20))),)
-_BETAS = (60.0, 50.0, 40.0, 30.0, 20.0, 10.0, 1.0)
-_GRIDS: dict[str, Grid] = {
+GRIDS: dict[str, Grid] = {
     "CRF": (),
     "L2-CRF": _PENALTIES,
     "L1-CRF": _PENALTIES,
@@ -105,32 +86,26 @@ _GRIDS: dict[str, Grid] = {
     "LapMEDN variational": _LAMS,
     "LapMEDN": _LAMS,
 }
-_FIXED: dict[str, dict[str, Any]] = {"LapMEDN": {"C": 1.0}, "LapMEDN variational": {"C": 1.0}}
-_STOPPED: dict[str, Grid] = {
-    "M3N sub-gradient": (("beta", _BETAS),),
-    "LapMEDN sub-gradient": (("lam", (64.0, 49.0, 36.0, 25.0, 16.0, 9.0)), ("beta", _BETAS)),
-}
-_AT_OPTIMUM = {
-    "M3N at its optimum": "M3N sub-gradient",
-    "LapMEDN at its optimum": "LapMEDN sub-gradient",
-}
+"""Constants to choose from, from strong to weak regularisation."""
+
+FIXED: dict[str, dict[str, Any]] = {"LapMEDN": {"C": 1.0}, "LapMEDN variational": {"C": 1.0}}
+"""Constants that are not chosen."""
+
+BASE = {**MODELS, "L1-M3N": Model("L1-M3N", _l1_m3n, "few weights, to a gap of 2 %")}
+"""The models that are given their constants."""
 
 
-def _selected(name: str, **options: Any) -> Model:
+def selected(base: dict[str, Model], name: str, grid: Grid, **options: Any) -> Model:
     """Return a model that chooses its constants."""
-    grid = {**_GRIDS, **_STOPPED}[name]
-    build = partial(Selected, name, grid, _BASE, **options, **_FIXED.get(name, {}))
-    return Model(name, build, _BASE[name].summary)
-
-
-_IID_MODELS = {name: _selected(name) if grid else _BASE[name] for name, grid in _GRIDS.items()}
+    build = partial(Selected, name, grid, base, **options, **FIXED.get(name, {}))
+    return Model(name, build, base[name].summary)
 
 
 # ---------------------------------------------------------------------------------------------
-# independent features
+# fits
 
 
-def _iid_specs(scale: str, seed: int) -> list[FitSpec]:
+def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
     numbers, settings, sizes = (range(1), (10,), (30, 50)) if quick else (FOLDS, _RELEVANT, _SIZES)
     return [
@@ -140,18 +115,18 @@ def _iid_specs(scale: str, seed: int) -> list[FitSpec]:
         for number in numbers
         for n_relevant in settings
         for n_train in sizes
-        for model, grid in _GRIDS.items()
+        for model, grid in GRIDS.items()
     ]
 
 
-def _measure_iid(spec: FitSpec, model: Any) -> dict[str, Any]:
+def measure_truth(spec: FitSpec, model: Any) -> dict[str, Any]:
+    """Return what the generating model gets wrong, labels and sequences, where a fit is tested."""
     del model
     return dict(_truth(spec.data, spec.fold, spec.seed))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # all fits to the same data share it
 def _truth(data: str, fold: int, seed: int) -> dict[str, float]:
-    """Return what the generating model gets wrong, labels and sequences, which all fits share."""
     place = FitSpec(data, fold, "", seed=seed)
     kind, first, second = data.split("-")
     if kind == "iid":
@@ -168,110 +143,188 @@ def _truth(data: str, fold: int, seed: int) -> dict[str, float]:
     }
 
 
-IID_STUDY = Study(
-    "synthetic-iid",
-    "random CRFs with 10 to 50 relevant features",
-    _iid_specs,
-    iid_split,
-    draw_iid,
-    duration="quick 9 s, paper 16 min",
-    models=_IID_MODELS,
-    measured=("truth_error", "truth_sequences"),
-    measure=_measure_iid,
-    report=report_iid,
-    shows="MEDN 3, LapM3N 2",
-)
-"""The study of independent features."""
+# ---------------------------------------------------------------------------------------------
+# means
+
+
+_ORDER = (
+    "CRF", "L2-CRF", "L1-CRF", "M3N", "M3N sub-gradient", "L1-M3N",
+    "LapMEDN sub-gradient", "LapMEDN variational", "LapMEDN",
+)  # fmt: skip
+
+
+def place(model: str) -> int:
+    """Return where a model stands in legends and tables."""
+    return _ORDER.index(model) if model in _ORDER else len(_ORDER)
+
+
+def n_units(rows: Iterable[dict[str, Any]]) -> int:
+    """Return how many random CRFs stand behind a mean."""
+    return len({row["fold"] for row in rows if row.get("error") is not None})
+
+
+def table_lines(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return mean error and mean difference to M3N, with intervals, per model and size."""
+    known = [row for row in rows if row.get("error") is not None]
+    reference = groups(known, "model").get(_REFERENCE, ())
+    found = groups(known, "model", "n_train", order=lambda key: (place(key[0]), *key))
+    lines = []
+    for (name, n_train), group in found.items():
+        error = mean_of(values(group, "error"))
+        line = {
+            "n_train": n_train,
+            "model": name,
+            "units": error.n,
+            "error": error.value,
+            "interval": error.half,
+            "constants": _usual(group),
+        }
+        less = mean_of(differences(group, reference))
+        if name != _REFERENCE and less.n:
+            line |= {"to_m3n": less.value, "to_m3n_interval": less.half}
+        lines.append(line)
+    return lines
+
+
+def _usual(rows: Iterable[dict[str, Any]]) -> str:
+    """Return the constants that were chosen most often."""
+    found = Counter(row.get("chosen") or row.get("parameters") or "" for row in rows)
+    return min(found, key=lambda text: (-found[text], text))
+
+
+def _by_relevant(rows: Iterable[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
+    """Return the rows of each number of relevant features."""
+    return groups(rows, lambda row: int(row["data"].split("-")[1]), order=lambda n: n)
 
 
 # ---------------------------------------------------------------------------------------------
-# features in groups
+# figure
 
 
-def _correlated_models() -> dict[str, Model]:
-    chosen = {**_GRIDS, **_STOPPED}
-    models = {name: _BASE[name] for name in (*chosen, *_AT_OPTIMUM)}
-    for n_parts in _PARTS:
-        options = {"n_folds": n_parts, "inverse": True, "n_tried": min(n_parts, 5)}
-        for name, grid in chosen.items():
-            if grid:
-                models[_chooser(name, n_parts)] = _selected(name, **options)
-    return models
+def draw_iid(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw MEDN Fig. 3: errors against the number of training sequences."""
+    settings = _by_relevant(rows)
+    figure = new_figure(4.2 * len(settings) + 0.6, 7.4)
+    with styled():
+        axes = figure.subplots(2, len(settings), sharey="row", squeeze=False)
+        for column, (n_relevant, part) in zip(axes.T, settings.items(), strict=True):
+            column[0].set_title(f"{n_relevant} of 100 features relevant")
+            draw_pair(column, part)
+        finish(figure, axes, rows, "random CRFs")
+    save_figure(figure, path)
 
 
-def _chooser(name: str, n_parts: int) -> str:
-    return f"{name}, chosen for {n_parts} parts"
+def draw_pair(axes: Sequence[Any], rows: Iterable[dict[str, Any]]) -> None:
+    """Draw mean errors, and what is left of them after those of M3N on the same data."""
+    rows = sorted(rows, key=lambda row: place(row["model"]))
+    means = [replace(curve, n=np.ones_like(curve.n)) for curve in curves(rows)]
+    draw_errors(axes[0], means, unit="sequences")
+    axes[0].get_legend().remove()
+    truth = [{**row, "model": "generating model", "error": row["truth_error"]} for row in rows]
+    for curve in curves(truth):
+        axes[0].plot(curve.x, curve.mean, color=MUTED, linewidth=4, alpha=0.5, label=curve.name)
+    less = [with_intervals(curve) for curve in curves_less(rows, _REFERENCE)]
+    draw_grouped_errors(axes[1], less, unit="sequences", reference=_REFERENCE)
 
 
-def _correlated_specs(scale: str, seed: int) -> list[FitSpec]:
-    quick = scale == "quick"
-    parts, numbers = ((10,), range(1)) if quick else (_PARTS, FOLDS)
-    # At quick scale the 42 pairs of constants of sub-gradient LapMEDN would take long.
-    names = [
-        name for name in (*_GRIDS, *_STOPPED) if not (quick and name == "LapMEDN sub-gradient")
+def finish(figure: Any, axes: np.ndarray, rows: Iterable[dict[str, Any]], units: str) -> None:
+    """Add the legend of all panels, and how many repetitions there are."""
+    handles: dict[str, Any] = {}
+    for ax in axes.flat:
+        found, names = ax.get_legend_handles_labels()
+        handles = dict(zip(names, found, strict=True)) | handles
+        if axes.shape[0] > 1 and ax not in axes[-1]:
+            ax.label_outer()
+    names = sorted(handles, key=place)
+    figure.legend(
+        [handles[name] for name in names],
+        names,
+        loc="outside upper center",
+        ncols=min(len(names), 5, int(figure.get_figwidth() / 2.2)),  # a column has 2.2 inches
+    )
+    n = n_units(rows)
+    one = _TEXTS("one-repetition", units=units)
+    note = one if n == 1 else _TEXTS("repetitions", n=n, units=units)
+    figure.supxlabel(note, fontsize=10, color=INK)
+
+
+# ---------------------------------------------------------------------------------------------
+# report
+
+
+def report_iid(rows: Sequence[dict[str, Any]], scale: str) -> Report:
+    """Sum ``synthetic-iid`` up."""
+    lines = [
+        {"relevant": n_relevant, **line}
+        for n_relevant, part in _by_relevant(rows).items()
+        for line in table_lines(part)
     ]
-    choosers = {
-        (name, n_parts): FitSpec(
-            f"correlated-{n_parts}-{_CHOOSING}", -1, _chooser(name, n_parts), TRIED[scale], seed
-        )
-        for name in names
-        for n_parts in parts
-        if name != "CRF"
-    }
-
-    def fit(n_parts: int, number: int, fold: int, name: str) -> FitSpec:
-        by = choosers.get((_AT_OPTIMUM.get(name, name), n_parts))
-        parameters = tuple(_FIXED.get(name, {}).items())
-        data = f"correlated-{n_parts}-{number}"
-        return FitSpec(data, fold, name, parameters, seed, by.key if by else "")
-
-    def folds(n_parts: int) -> Iterable[int]:
-        return range(2) if quick else range(n_parts)
-
-    shown = [
-        fit(n, d, fold, name) for d in numbers for n in parts for fold in folds(n) for name in names
-    ]
-    optima = [
-        fit(10, number, 0, name)
-        for number in numbers
-        for name, stopped in _AT_OPTIMUM.items()
-        if stopped in names
-    ]
-    return [*choosers.values(), *shown, *optima]
+    caption = _TEXTS("caption", n_crfs=n_units(rows), choice=CHOICE[scale])
+    return report_errors(rows, lines, ("relevant",), caption)
 
 
-def _measure_correlated(spec: FitSpec, model: Any) -> dict[str, Any]:
-    if spec.fold < 0:
-        return {}
-    found: dict[str, Any] = {}
-    if spec.data == _SHOWN:
-        found["weights"] = _numbers(model.coef_)
-        if isinstance(model, LaplaceMEDN) and model.result_.variance is not None:
-            # one for each feature: those of its two labels agree
-            variances = model.posterior_variance_[: model.coef_.size]
-            found["variances"] = _numbers(variances.reshape(model.coef_.shape).mean(axis=0))
-    return found | _truth(spec.data, spec.fold, spec.seed)
+def report_errors(
+    rows: Sequence[dict[str, Any]],
+    lines: list[dict[str, Any]],
+    settings: tuple[str, ...],
+    caption: str,
+) -> Report:
+    """Return what both studies say of errors: who errs least where, and a table."""
+    errors = crossed(
+        lines,
+        (*settings, "model"),
+        "n_train",
+        lambda line: plus_minus(line["error"], line["interval"], ".1f", times=100),
+    )
+    truth = _TEXTS(
+        "truth",
+        labels=100 * mean_of(values(rows, "truth_error")).value,
+        sequences=100 * mean_of(values(rows, "truth_sequences")).value,
+    )
+    said = paragraphs(caption, " ".join([*_findings(lines, settings), truth]))
+    return Report(
+        (*settings, "n_train", "model", "units", "error", "interval", "to_m3n",
+         "to_m3n_interval", "constants"),
+        lines,
+        f"{errors.text()}\n\n{_TEXTS('table')}",
+        f"{said}\n\n{errors.markdown()}",
+    )  # fmt: skip
 
 
-def _numbers(values: np.ndarray) -> str:
-    return " ".join(f"{value:.5g}" for value in values.ravel())
+def _findings(lines: Sequence[dict[str, Any]], settings: tuple[str, ...]) -> list[str]:
+    """Say who errs least where, and who surely errs less than M3N."""
+    cells = groups(lines, *settings, "n_train").values()
+    best = Counter(min(group, key=lambda line: line["error"])["model"] for group in cells)
+    texts = [_TEXTS("smallest", n=len(cells), models=_counted(best))]
+    compared = [line for line in lines if line.get("to_m3n_interval") is not None]
+    sure = Counter(
+        line["model"] for line in compared if line["to_m3n"] + line["to_m3n_interval"] < 0
+    )
+    if compared:
+        texts.append(_TEXTS("surely-less", models=_counted(sure) or "none"))
+    return texts
 
 
-CORRELATED_STUDY = Study(
-    "synthetic-correlated",
-    "random CRFs, relevant features in groups",
-    _correlated_specs,
-    correlated_split,
-    draw_correlated,
-    duration="quick 8 s, paper 8 min",
-    models=_correlated_models(),
-    measured=("truth_error", "truth_sequences", "weights", "variances"),
-    measure=_measure_correlated,
-    report=report_correlated,
-    more_figures={
-        "weights": draw_correlated_weights,
-        "variances": draw_correlated_variances,
-    },
-    shows="MEDN 4-6",
+def _counted(models: Counter[str]) -> str:
+    return ", ".join(f"{name} in {n}" for name, n in models.most_common())
+
+
+IID_STUDY = Study(
+    "synthetic-iid",
+    "random CRFs with 10 to 50 relevant features",
+    fits=_specs,
+    fit=Trained(
+        iid_split,
+        models={
+            name: selected(BASE, name, grid) if grid else BASE[name] for name, grid in GRIDS.items()
+        },
+        measure=measure_truth,
+        measured=("truth_error", "truth_sequences"),
+    ),
+    draw=draw_iid,
+    report=report_iid,
+    duration="quick 9 s, paper 16 min",
+    shows="MEDN 3, LapM3N 2",
+    place=5,
 )
-"""The study of features in groups."""
+"""The study of independent features."""

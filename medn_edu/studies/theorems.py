@@ -6,20 +6,28 @@ once with a slip, which shows that the check can fail.  A statement that is wron
 corrected in `medn_edu.theory.errata`, and marked with a dagger.  What is left between two sides is
 rounding, which differs from machine to machine, so that two digits of it are kept; only the tolerance is
 a promise.
+
+The figure has a line for each statement: a filled dot says how far its two sides are apart, a tick how
+far they may be, and an open dot how far they are with a slip in one of them.  The scale is logarithmic,
+as fifteen powers of ten lie between rounding and a forgotten factor of two.
 """
 
 from __future__ import annotations
 
+import itertools
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from medn_edu.explorers import new_figure, save_figure, styled
-from medn_edu.studies.kit.specs import Report, TraceStudy
-from medn_edu.studies.kit.tables import markdown_table, text_table
-from medn_edu.studies.theorems_panels import check_columns, draw_checks
-from medn_edu.theory.checks import CHECKS, Check
+import numpy as np
+from matplotlib.axes import Axes
+
+from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, save_figure, styled
+from medn_edu.studies.kit.specs import FitSpec, Report, Study
+from medn_edu.studies.kit.summary import Column, Row, groups, table
+from medn_edu.studies.kit.texts import Texts
+from medn_edu.theory.checks import CHECKS
 from medn_edu.theory.errata import AS_CORRECTED
 
 _COLUMNS = (
@@ -27,32 +35,29 @@ _COLUMNS = (
     "as_corrected",
 )  # fmt: skip
 _N_INSTANCES = {"quick": 2, "paper": 10}
-_TITLES = {
-    "MEDN": "Maximum entropy discrimination Markov networks (2009)",
-    "L1-M3N": "Primal sparse max-margin Markov networks (2009)",
-    "ASP": "Approximated structured prediction (2010)",
-}
 
 
-def _trace(scale: str, seed: int, progress: Callable[[int, int, str], Any]) -> list[dict[str, Any]]:
-    rows = []
-    for number, check in enumerate(CHECKS):
-        progress(number, len(CHECKS), check.name)
-        rows.append(_row(check, _N_INSTANCES[scale], seed))
-    progress(len(CHECKS), len(CHECKS), "")
-    return rows
+# ---------------------------------------------------------------------------------------------
+# run
 
 
-def _row(check: Check, n_instances: int, seed: int) -> dict[str, Any]:
+def _specs(scale: str, seed: int) -> list[FitSpec]:
+    instances = (("instances", _N_INSTANCES[scale]),)
+    return [FitSpec("random", 0, check.name, instances, seed) for check in CHECKS]
+
+
+def _tried(spec: FitSpec) -> dict[str, Any]:
+    [check] = [check for check in CHECKS if check.name == spec.model]
+    n_instances = int(dict(spec.parameters)["instances"])
     return {
         "paper": check.name.split(" ", 1)[0],
         "name": check.name,
         "statement": check.statement,
         "sides": check.sides,
         "instances": n_instances,
-        "discrepancy": _short(check.worst(n_instances, seed)),
+        "discrepancy": _short(check.worst(n_instances, spec.seed)),
         "tolerance": check.tolerance,
-        "with_slip": _short(check.worst(n_instances, seed, slip=True)),
+        "with_slip": _short(check.worst(n_instances, spec.seed, slip=True)),
         "slip": check.slip,
         "as_corrected": "†" if check.name in AS_CORRECTED else "",
     }
@@ -62,7 +67,29 @@ def _short(value: float) -> float:
     return float(f"{value:.2g}")
 
 
-def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
+# ---------------------------------------------------------------------------------------------
+# figure
+
+_EDGES = (1e-17, 1e3)  # what is beyond is drawn at the edge, 0 at the left one
+_POWERS = range(-15, 3, 3)
+_GAP = 0.7  # above a heading
+_PARTS = {"MEDN §5": "MEDN, §5 (variational)", "MEDN B.5": "MEDN, B.5 (PAC-Bayes)"}
+_MARKS: dict[str, dict[str, Any]] = {
+    "discrepancy": {
+        "marker": "o", "color": "#0072B2",
+        "label": "apart; of an inequality, the violation (0: none)",
+    },
+    "tolerance": {
+        "marker": "|", "color": MUTED, "markersize": 9, "markeredgewidth": 1.8, "label": "tolerance",
+    },
+    "with_slip": {
+        "marker": "o", "color": ERROR, "markerfacecolor": "white", "markeredgewidth": 1.4,
+        "label": "the same with a slip",
+    },
+}  # fmt: skip
+
+
+def _draw(rows: Sequence[Any], path: Path) -> None:
     panels = check_columns(rows)
     figure = new_figure(11, 0.215 * max(map(len, panels)) + 1.9)
     axes = figure.subplots(1, 2)
@@ -77,55 +104,108 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     save_figure(figure, path)
 
 
-def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
+def check_columns(rows: Sequence[Any]) -> list[list[Row]]:
+    """Part statements into two columns, as equally long as headings that stay together allow."""
+    first, *others = _blocks(rows).values()
+    parts = []
+    for sides in itertools.product((True, False), repeat=len(others)):
+        columns: list[list[Row]] = [list(first), []]
+        for block, is_left in zip(others, sides, strict=True):
+            columns[not is_left] += block
+        parts.append(columns)
+    return min(parts, key=lambda columns: max(map(_length, columns)))
+
+
+def _length(rows: Sequence[Any]) -> float:
+    """Return how many lines a column takes, with its headings."""
+    return len(rows) + (1 + _GAP) * len(_blocks(rows))
+
+
+def _blocks(rows: Sequence[Any]) -> dict[str, list[Row]]:
+    """Return statements by heading: the paper, or a part of it that has one of its own."""
+    blocks: dict[str, list[Row]] = {}
+    paper = heading = ""
+    for row in rows:
+        if row["paper"] != paper:
+            paper = heading = row["paper"]
+        for start, name in _PARTS.items():
+            if row["name"].startswith(start):
+                heading = name
+        blocks.setdefault(heading, []).append(row)
+    return blocks
+
+
+def draw_checks(ax: Axes, rows: Sequence[Any]) -> None:
+    """Draw a line of dots for each statement, under headings that say where it is from."""
+    lines = _lines(rows)
+    y = np.array([place for place, _, row in lines if row])
+    shown = [row for _, _, row in lines if row]
+    with styled():
+        ax.hlines(y, *_EDGES, color="#E3E7EB", linewidth=0.8, zorder=0)
+        for column, style in _MARKS.items():
+            values = np.clip([float(row[column]) for row in shown], *_EDGES)
+            ax.plot(values, y, linestyle="none", clip_on=False, zorder=3, **style)
+        ax.set(xscale="log", xlim=(_EDGES[0] / 4, _EDGES[1]), ylim=(max(y) + 0.7, -0.7))
+        ax.set_xticks(
+            [_EDGES[0], *(10.0**power for power in _POWERS)],
+            ["0", *(f"$10^{{{power}}}$" for power in _POWERS)],
+        )
+        ax.minorticks_off()
+        ax.set_yticks([place for place, _, _ in lines], [text for _, text, _ in lines])
+        for label, (_, _, row) in zip(ax.get_yticklabels(), lines, strict=True):
+            label.set(fontweight="normal" if row else "bold", color=INK)
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+
+
+def _lines(rows: Sequence[Any]) -> list[tuple[float, str, Row | None]]:
+    """Return places, texts and rows of all lines; headings have no row."""
+    lines: list[tuple[float, str, Row | None]] = []
+    place = 0.0
+    for heading, block in _blocks(rows).items():
+        place += _GAP if lines else 0.0
+        lines.append((place, heading, None))
+        for row in block:
+            place += 1
+            lines.append((place, _marked(row, _short_name(row, heading)), row))
+        place += 1
+    return lines
+
+
+def _short_name(row: Row, heading: str) -> str:
+    """Return a statement's name without what its heading says."""
+    for start, name in _PARTS.items():
+        if name == heading and row["name"].startswith(f"{start}, "):
+            return str(row["name"]).removeprefix(f"{start}, ")
+    return str(row["name"]).removeprefix(f"{row['paper']} ").replace("section ", "§")
+
+
+# ---------------------------------------------------------------------------------------------
+# report
+
+
+def _report(rows: Sequence[Any], scale: str) -> Report:
     failed = [row["name"] for row in rows if not row["discrepancy"] <= row["tolerance"]]
+    corrected = sum(bool(row["as_corrected"]) for row in rows)
     verdict = (
-        f"Not within its tolerance: {', '.join(failed)}."
+        _TEXTS("some-fail", names=", ".join(failed))
         if failed
-        else f"All {len(rows)} statements that we tried hold to within their tolerances, "
-        f"{sum(bool(row['as_corrected']) for row in rows)} of them (†) as corrected here."
+        else _TEXTS("all-hold", n=len(rows), corrected=corrected)
     )
-    caption = (
-        f"The statements of three papers on {_N_INSTANCES[scale]} random instances each, both sides "
-        "computed by ways that know nothing of each other.  Blue: the largest difference between "
-        "them, relative to their size; of an inequality, by how much it is violated.  Grey: the "
-        "tolerance, what rounding and the solvers' accuracy may leave.  Vermilion: the same with a "
-        "slip in the statement or in its use; what is above 1,000 stands at the right edge.  "
-        "A dagger (†) marks a statement that has a slip in print, or two readings, and is tried as "
-        "corrected here; the notebook errata quotes it and shows what is wrong.  "
-        f"{verdict}  The tables below the caption say what each states, how its sides are computed, "
-        "and what the slip is."
-    )
-    remark = (
-        "Differences below the tolerance are rounding: they vary from machine to machine, and two "
-        "digits are shown."
-    )
-    parts = [textwrap.fill(text, 100) + "\n" for text in (caption, remark)]
-    parts += [f"## {_TITLES.get(paper, paper)}\n\n{_table(rows, paper)}" for paper in _papers(rows)]
-    return Report(_COLUMNS, list(rows), f"{_text(rows)}\n\n{verdict}", "\n".join(parts))
+    caption = _TEXTS("caption", instances=_N_INSTANCES[scale], verdict=verdict)
+    parts = [textwrap.fill(text, 100) + "\n" for text in (caption, _TEXTS("remark"))]
+    for paper, group in groups(rows, "paper").items():
+        parts.append(f"## {_TEXTS(paper)}\n\n{table(_PAGE, group).markdown()}")
+    text = table([Column("statement", lambda row: _marked(row, row["name"])), *_NUMBERS], rows)
+    return Report(_COLUMNS, list(rows), f"{text.text()}\n\n{verdict}", "\n".join(parts))
 
 
-def _papers(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(row["paper"] for row in rows))
+_TEXTS = Texts("theorems.md")
 
 
-def _table(rows: Sequence[Mapping[str, Any]], paper: str) -> str:
-    """Return what a paper states, in Markdown."""
-    headers = ["", "statement", "sides", "apart", "tolerance", "with a slip", "the slip"]
-    cells = [
-        [
-            *(_escaped(text) for text in (_place(row), row["statement"], row["sides"])),
-            *(_number(row[name]) for name in ("discrepancy", "tolerance", "with_slip")),
-            _escaped(row["slip"]),
-        ]
-        for row in rows
-        if row["paper"] == paper
-    ]
-    return markdown_table(headers, cells)
-
-
-def _place(row: Mapping[str, Any]) -> str:
-    return " ".join([row["name"].removeprefix(f"{row['paper']} "), row["as_corrected"]]).strip()
+def _marked(row: Row, name: str) -> str:
+    """Return a statement's name, with a dagger if it is tried as corrected."""
+    return f"{name} {row.get('as_corrected') or ''}".strip()
 
 
 def _escaped(text: str) -> str:
@@ -135,31 +215,30 @@ def _escaped(text: str) -> str:
     )
 
 
-def _number(value: float) -> str:
-    return f"{value:.2g}"
+_NUMBERS = (
+    Column("apart", "discrepancy", ".2g", right=True),
+    Column("tolerance", "tolerance", ".2g", right=True),
+    Column("with a slip", "with_slip", ".2g", right=True),
+)
+_PAGE = (
+    Column("", lambda row: _marked(row, row["name"].removeprefix(f"{row['paper']} ")), _escaped),
+    Column("statement", "statement", _escaped),
+    Column("sides", "sides", _escaped),
+    *_NUMBERS,
+    Column("the slip", "slip", _escaped),
+)
 
 
-def _text(rows: Sequence[Mapping[str, Any]]) -> str:
-    cells = [
-        [
-            f"{row['name']} {row['as_corrected']}".strip(),
-            *(_number(row[n]) for n in ("discrepancy", "tolerance", "with_slip")),
-        ]
-        for row in rows
-    ]
-    return text_table(["statement", "apart", "tolerance", "with a slip"], cells, right=(1, 2, 3))
-
-
-THEOREM_STUDY = TraceStudy(
+THEOREM_STUDY = Study(
     "theorems",
     "the papers' statements, as corrected",
-    _COLUMNS,
-    (),
-    _trace,
-    _draw,
-    _report,
-    "quick 10 s, paper 40 s",
-    "",
+    fits=_specs,
+    fit=_tried,
+    draw=_draw,
+    report=_report,
+    columns=_COLUMNS,
+    duration="quick 10 s, paper 40 s",
     unit="statements",
+    place=16,
 )
 """The study."""

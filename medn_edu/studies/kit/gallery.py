@@ -26,7 +26,8 @@ from typing import Any
 
 from medn_edu.files import write_atomically
 from medn_edu.studies.kit.runs import RUN_COLUMNS, command, duration_text, expected_time
-from medn_edu.studies.kit.specs import CurveStudy, Study, TraceStudy
+from medn_edu.studies.kit.specs import TIMES as TIME_COLUMNS
+from medn_edu.studies.kit.specs import Study
 from medn_edu.studies.kit.stored import RUNS, TIMES
 from medn_edu.studies.kit.tables import csv_text, markdown_table, read_csv
 
@@ -42,8 +43,6 @@ EXPERIMENTS = (
 )  # fmt: skip
 """The studies that make up the papers' experiments, whose times are summed up."""
 
-AnyStudy = Study | CurveStudy | TraceStudy
-
 TOO_FEW = (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
 """What drawing or summing up raises where part of the fits is too little to go by."""
 
@@ -55,7 +54,7 @@ _SCALES = ("quick", "paper")
 
 
 def draw_figures(
-    study: AnyStudy,
+    study: Study,
     rows: Sequence[dict[str, Any]],
     folder: Path,
     *,
@@ -63,10 +62,9 @@ def draw_figures(
     partial: bool = False,
 ) -> list[str]:
     """Draw all figures of a study, in place of those of earlier rows."""
-    drawings = {"figure": study.draw, **getattr(study, "more_figures", {})}
     suffixes = _SUFFIXES if vectors else _SUFFIXES[:1]
     missing = []
-    for name, draw in drawings.items():
+    for name, draw in study.figures.items():
         for suffix in _SUFFIXES:
             (folder / f"{name}{suffix}").unlink(missing_ok=True)
         for suffix in suffixes:
@@ -83,9 +81,9 @@ def draw_figures(
     return missing
 
 
-def paper_entry(study: AnyStudy, target: Path) -> int | None:
+def paper_entry(study: Study, target: Path) -> int | None:
     """Say whether a folder holds what a study has made at paper scale."""
-    if isinstance(study, CurveStudy):
+    if not study.scaled:
         return None
     for entry in _read_log(target):
         if entry["study"] == study.name:
@@ -94,7 +92,7 @@ def paper_entry(study: AnyStudy, target: Path) -> int | None:
 
 
 def publish(
-    study: AnyStudy,
+    study: Study,
     rows: Sequence[Mapping[str, Any]],
     source: Path,
     target: Path,
@@ -102,27 +100,27 @@ def publish(
     scale: str,
     seed: int,
     run: Mapping[str, Any],
-    studies: Iterable[AnyStudy],
+    studies: Iterable[Study],
 ) -> None:
     """Put a study's figures, tables and caption into a folder, and renew its page."""
-    for name in ("figure", *getattr(study, "more_figures", {})):
+    for name in study.figures:
         for suffix in _SUFFIXES:
             _copy(source / f"{name}{suffix}", target / f"{_stem(study, name)}{suffix}")
-    for name in getattr(study, "more_figures", {}):
+    for name in study.more_figures:
         _copy(source / f"{name}.md", target / f"{_stem(study, name)}.md")
     _copy(source / "caption.md", target / f"{study.name}.md")
-    if isinstance(study, Study):
-        _publish_rows(study, rows, target)
+    if study.trains:
+        _publish_fits(study, rows, target)
         _copy(source / "table.csv", target / f"{study.name}-summary.csv")
     else:
-        table = "curves.csv" if isinstance(study, CurveStudy) else "table.csv"
-        _copy(source / table, target / f"{study.name}.csv")
-    if not isinstance(study, CurveStudy):  # formulas take no time
-        _note(target, {"study": study.name, "scale": scale, "seed": seed, **run})
+        write_atomically(target / f"{study.name}.csv", csv_text(rows, study.columns))
+    if study.scaled:  # formulas take no time
+        fits = run["fits"] if study.trains else 0
+        _note(target, {"study": study.name, "scale": scale, "seed": seed, **run, "fits": fits})
     write_page(target, studies)
 
 
-def write_page(target: Path, studies: Iterable[AnyStudy]) -> Path:
+def write_page(target: Path, studies: Iterable[Study]) -> Path:
     """Write the page of all figures in a folder."""
     shown = [study for study in studies if (target / f"{study.name}.png").exists()]
     claims = _CLAIMS if (target / "claims.md").exists() else ""
@@ -155,9 +153,9 @@ The picture of the README.  [film](lattice.mp4)
 """
 
 
-def _section(study: AnyStudy, target: Path) -> str:
+def _section(study: Study, target: Path) -> str:
     """Return what the page says of a study."""
-    stems = [_stem(study, name) for name in ("figure", *getattr(study, "more_figures", {}))]
+    stems = [_stem(study, name) for name in study.figures]
     title = study.summary[:1].upper() + study.summary[1:]
     shown = [stem for stem in stems if (target / f"{stem}.png").exists()]
     files = {
@@ -181,7 +179,7 @@ def _section(study: AnyStudy, target: Path) -> str:
     )
 
 
-def _picture(title: str, study: AnyStudy, stem: str, target: Path) -> str:
+def _picture(title: str, study: Study, stem: str, target: Path) -> str:
     """Return a figure with the first paragraph of its caption."""
     caption = target / f"{stem}.md"
     first = caption.read_text(encoding="utf-8").split("\n\n")[0].strip() if caption.exists() else ""
@@ -189,14 +187,14 @@ def _picture(title: str, study: AnyStudy, stem: str, target: Path) -> str:
     return f"![{what}]({stem}.png)\n" + (f"\n{first}\n" if first else "")
 
 
-def _in_motion(title: str, study: AnyStudy, target: Path) -> list[str]:
+def _in_motion(title: str, study: Study, target: Path) -> list[str]:
     """Return the animation of a study, if there is one."""
     shown = (target / f"{study.name}.gif").exists()
     return [f"![{title}, in motion]({study.name}.gif)\n"] if shown else []
 
 
-def _commands(study: AnyStudy) -> str:
-    if isinstance(study, CurveStudy):
+def _commands(study: Study) -> str:
+    if not study.scaled:
         return f"{command(study.name)}  # {study.duration}"
     return "\n".join(
         f"{command(study.name, scale)}  # {expected_time(study.duration, scale)}"
@@ -239,11 +237,11 @@ def _together(log: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _publish_rows(study: Study, rows: Sequence[Mapping[str, Any]], target: Path) -> None:
-    names = dict.fromkeys((*PUBLISHED, *study.measured))
+def _publish_fits(study: Study, rows: Sequence[Mapping[str, Any]], target: Path) -> None:
+    names = dict.fromkeys((*PUBLISHED, *study.fit.measured))
     written = [{name: _short(row.get(name)) for name in names} for row in rows]
     write_atomically(target / f"{study.name}.csv", csv_text(written, list(names)))
-    columns = ("data", "fold", "model", "parameters", "seconds", "cpu_seconds")
+    columns = ("data", "fold", "model", "parameters", *TIME_COLUMNS)
     write_atomically(target / f"{study.name}{TIMES}.csv", csv_text(rows, columns))
 
 
@@ -251,7 +249,7 @@ def _short(value: Any) -> Any:
     return float(f"{value:.{_SHORT}g}") if isinstance(value, float) else value
 
 
-def _stem(study: AnyStudy, name: str) -> str:
+def _stem(study: Study, name: str) -> str:
     return study.name if name == "figure" else f"{study.name}-{name}"
 
 

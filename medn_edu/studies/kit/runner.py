@@ -21,36 +21,32 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import joblib
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from medn_edu import __version__
 from medn_edu.files import write_atomically
-from medn_edu.studies.kit.models import sparsity
-from medn_edu.studies.kit.results import (
-    Constants,
-    ResultStore,
-    build_model,
-    first_columns,
-)
-from medn_edu.studies.kit.results import settings_text as _settings
+from medn_edu.studies.kit.results import Constants, ResultStore
 from medn_edu.studies.kit.runs import origin, summed_up
-from medn_edu.studies.kit.selection import Selected, constants_text
-from medn_edu.studies.kit.specs import FitSpec, Report, Split, Study, TraceStudy
+from medn_edu.studies.kit.specs import FitSpec, Report, Row, Study
+from medn_edu.studies.kit.summary import constants_text
 from medn_edu.studies.kit.tables import csv_text
+from medn_edu.studies.kit.texts import paragraphs
+from medn_edu.studies.kit.trained import plain_report
 
-Fit = tuple[dict[str, Any], float, float]
+Fit = list[Row]
 Call = tuple[FitSpec, Study, Constants]
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-_PATIENCE = 10  # seconds, with a scheduler
+PATIENCE = 10  # seconds, with a scheduler
 
 
 def run_study(
@@ -60,13 +56,14 @@ def run_study(
     *,
     n_jobs: int = 1,
     scheduler: str | None = None,
-    progress: Callable[[int, int], Any] | None = None,
-) -> list[dict[str, Any]]:
-    """Make the fits of a study that are not done yet."""
-    own = study.measured or study.models or study.revision > 1
-    if own and store.study is not study:
+    progress: Callable[[int, int, str], Any] | None = None,
+) -> list[Row]:
+    """Make the fits of a study that are not done yet; return the rows of all that are asked for."""
+    if store.study is not study:
         raise ValueError(f"the store does not know {study.name}; open it with the study.")
-    tell = progress or (lambda n_done, n_all: None)
+    if not study.trains:
+        n_jobs, scheduler = 1, None
+    tell = progress or (lambda n_done, n_all, what: None)
     first = [spec for spec in specs if not spec.after]
     second = [spec for spec in specs if spec.after]  # whose constants others choose
     undone = [spec for spec in second if not store.is_done(spec)]
@@ -74,31 +71,32 @@ def run_study(
         for group, later in ((first, undone), (second, [])):
             waiting = [spec for spec in group if not store.is_done(spec)]
             n_done = len(specs) - len(waiting) - len(later)
+            names = [] if study.trains else [spec.model for spec in waiting]  # one by one
             if group is first:
-                tell(n_done, len(specs))
+                tell(n_done, len(specs), names[0] if names else "")
             if not waiting:
                 continue
             read_data(study, waiting[0])  # before workers start; fails early without
             with contextlib.closing(_fits(study, waiting, store, n_jobs, scheduler)) as fits:
-                for fit in fits:
-                    store.add(*fit)
-                    n_done += 1
-                    tell(n_done, len(specs))
+                for number, fit in enumerate(fits, start=1):
+                    store.add(fit)
+                    tell(n_done + number, len(specs), names[number] if number < len(names) else "")
     finally:
         if store.rows:
             store.write()
-    return [store.rows[key] for key in sorted({spec.key for spec in specs})]
+    return store.of(specs)
 
 
 def _fits(
     study: Study, specs: Sequence[FitSpec], store: ResultStore, n_jobs: int, scheduler: str | None
 ) -> Generator[Fit, None, None]:
     """Make fits, yielding each when it is done."""
+    calls = {spec.key: (spec, study, store.constants(spec)) for spec in specs}
     if n_jobs == 1 and scheduler is None:
-        for spec in specs:
-            yield evaluate(spec, study, store.constants(spec))
+        for call in calls.values():
+            yield evaluate(*call)
         return
-    calls = {spec.key: (spec, study, store.constants(spec)) for spec in specs[::-1]}
+    calls = dict(reversed(calls.items()))
     if scheduler is None:
         yield from _fits_of_processes(calls, n_jobs)
     else:
@@ -141,7 +139,7 @@ def _alone(call: Call) -> Fit:
 def _broken(call: Call, why: str) -> Fit:
     """Return the row of a fit that no worker could make."""
     spec, _, constants = call
-    return {**first_columns(spec, constants), "failure": f"WorkerError: {why}."}, 0.0, 0.0
+    return [{**_first_columns(spec, constants), "failure": f"WorkerError: {why}."}]
 
 
 def _evaluate_in_a_worker(parent: int, spec: FitSpec, study: Study, constants: Constants) -> Fit:
@@ -190,14 +188,14 @@ def _client(scheduler: str) -> Any:
             "Dask's scheduler is missing here; pip install 'medn_edu[distributed]' brings it."
         ) from None
     try:
-        client = Client(scheduler, timeout=_PATIENCE, set_as_default=False)
+        client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ConnectionError(
             f"no Dask scheduler answers at {scheduler!r} ({type(error).__name__}); expected an "
             "address such as tcp://127.0.0.1:8786, which `dask scheduler` prints."
         ) from None
     try:
-        client.wait_for_workers(1, timeout=_PATIENCE)
+        client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
         client.close()
         raise ConnectionError(
@@ -226,64 +224,64 @@ def _worker(scheduler: str) -> str:
 
 
 def write_report(
-    study: Study | TraceStudy,
-    rows: Sequence[dict[str, Any]],
-    folder: Path,
-    scale: str,
-    seed: int = 0,
-    run: dict[str, Any] | None = None,
-) -> Report | None:
-    """Sum the results of a study up and save table and caption."""
-    report = study.report(rows, scale) if study.report else None
-    if report is not None:
+    study: Study, rows: Sequence[Row], folder: Path, scale: str, seed: int = 0
+) -> Report:
+    """Sum the results of a study up and save table and captions."""
+    report = study.report(rows, scale) if study.report else plain_report(study, rows)
+    if report.columns:
         write_atomically(folder / "table.csv", csv_text(report.rows, report.columns))
-        caption = report.caption
+    made = origin(study, scale, seed, summed_up(folder, rows))
+    if study.scaled:
+        caption = f"{report.caption}\n{textwrap.fill(made, 100)}"
     else:
-        assert isinstance(study, Study)
-        sentences = [text[:1].upper() + text[1:] for text in (study.summary, study.remarks) if text]
-        caption = textwrap.fill("  ".join(f"{text.rstrip('.')}." for text in sentences), 100) + "\n"
-    if run is None:
-        run = summed_up(folder, len(rows), sum(row.get("cpu_seconds") or 0.0 for row in rows))
-    made = textwrap.fill(origin(study.name, scale, seed, run), 100)
-    write_atomically(folder / "caption.md", f"{caption}\n{made}\n")
-    for name, text in (report.captions if report else {}).items():
-        write_atomically(
-            folder / f"{name}.md", textwrap.fill(text, 100, break_on_hyphens=False) + "\n"
-        )
+        caption = paragraphs(f"{report.caption}  {made}")
+    write_atomically(folder / "caption.md", f"{caption}\n")
+    for name, text in report.captions.items():
+        write_atomically(folder / f"{name}.md", f"{paragraphs(text)}\n")
     return report
 
 
-def read_data(study: Study, spec: FitSpec) -> Split:
-    """Return the data of a fit, computed with one thread as in every worker.
+def read_data(study: Study, spec: FitSpec) -> None:
+    """Read the data of a fit, which are kept, with one thread as in every worker.
 
-    Splits are cached, and drawn data would differ in their last bits with more threads.
+    Drawn data would differ in their last bits with more threads.
     """
-    with threadpool_limits(1):
-        return study.split(spec)
+    if study.trains:
+        with threadpool_limits(1):
+            study.fit.split(spec)
 
 
 def evaluate(spec: FitSpec, study: Study, constants: Constants | None = None) -> Fit:
-    """Make one fit and measure it."""
+    """Make one fit and measure it; of a fit that fails there is a row with the error."""
     constants = spec.parameters if constants is None else constants
-    row = first_columns(spec, constants)
+    given = replace(spec, parameters=constants)
+    first = _first_columns(spec, constants)
     with _quietly():
         start, cpu_start = time.perf_counter(), time.thread_time()
         try:
-            row["settings"] = _settings(spec, study, constants)
+            first["settings"] = study.settings(given)
             if spec.after and constants == spec.parameters:
                 raise ValueError(f"no constants were chosen by {spec.after}.")
-            data = study.split(spec)
-            model = build_model(spec, study, constants)
-            start, cpu_start = time.perf_counter(), time.thread_time()
-            model.fit(data.X_train, data.y_train)
-            seconds, cpu_seconds = time.perf_counter() - start, time.thread_time() - cpu_start
-            row.update(_measure(model, data))
-            if study.measure is not None:
-                row.update(study.measure(spec, model))
+            made = study.fit(given)
         except Exception as error:
-            row["failure"] = _failure(error)
-            seconds, cpu_seconds = time.perf_counter() - start, time.thread_time() - cpu_start
-    return row, seconds, cpu_seconds
+            made = {"failure": _failure(error)}
+        first["seconds"] = round(time.perf_counter() - start, 3)
+        first["cpu_seconds"] = round(time.thread_time() - cpu_start, 3)
+    return [{**first, **row} for row in ([made] if isinstance(made, dict) else made)]
+
+
+def _first_columns(spec: FitSpec, constants: Constants) -> Row:
+    """Return what is known of a fit before it is made."""
+    return {
+        "key": spec.key,
+        "data": spec.data,
+        "fold": spec.fold,
+        "model": spec.model,
+        "parameters": constants_text(constants),
+        "seed": spec.seed,
+        "failure": "",
+        "version": __version__,
+    }
 
 
 def _failure(error: Exception) -> str:
@@ -303,37 +301,3 @@ def _quietly() -> Iterator[None]:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
-
-
-def label_error(predicted: Iterable[Any], true: Iterable[Any]) -> float:
-    """Return the share of nodes whose label is wrong."""
-    pairs = [
-        (a, b)
-        for one, other in zip(predicted, true, strict=True)
-        for a, b in zip(one, other, strict=True)
-    ]
-    return sum(a != b for a, b in pairs) / len(pairs)
-
-
-def _measure(model: Any, data: Split) -> dict[str, Any]:
-    """Return the columns of the results that a trained model fills."""
-    result = getattr(model, "result_", None)
-    tested = len(data.X_test) > 0
-    return {
-        "chosen": constants_text(model.chosen_.items()) if isinstance(model, Selected) else "",
-        "n_train": len(data.X_train),
-        "n_test": len(data.X_test),
-        "error": label_error(model.predict(data.X_test), data.y_test) if tested else None,
-        "train_error": label_error(model.predict(data.X_train), data.y_train),
-        "primal": getattr(result, "primal", None),
-        "dual": _finite(getattr(result, "dual", None)),
-        "relative_gap": _finite(getattr(result, "relative_gap", None)),
-        "n_passes": getattr(result, "n_passes", None),
-        **sparsity(model),
-        "status": getattr(result, "status", ""),
-        "failure": "",
-    }
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and np.isfinite(value) else None

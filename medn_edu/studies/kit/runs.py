@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from medn_edu import __version__
 from medn_edu.files import write_atomically
+from medn_edu.studies.kit.specs import Row, Study
 from medn_edu.studies.kit.tables import csv_text, read_csv
 
 RUN_COLUMNS = ("date", "version", "fits", "jobs", "backend", "seconds", "cpu_seconds")
@@ -51,11 +53,12 @@ def read_runs(folder: Path) -> list[dict[str, Any]]:
     return [{name: run.get(name) for name in RUN_COLUMNS} for run in runs]
 
 
-def summed_up(folder: Path, n_fits: int, cpu_seconds: float) -> dict[str, Any]:
+def summed_up(folder: Path, rows: Iterable[Row]) -> dict[str, Any]:
     """Return in one row what it took to make all fits of a study."""
+    times = {row["key"]: row["cpu_seconds"] for row in rows}  # the last row of a fit tells
     runs = [run for run in read_runs(folder) if str(run["version"]) == __version__]
     made = [run for run in runs if run["fits"]] or runs[-1:]
-    whole = bool(made) and sum(run["fits"] or 0 for run in made) >= n_fits
+    whole = bool(made) and sum(run["fits"] or 0 for run in made) >= len(times)
 
     def common(name: str) -> Any:
         values = {run[name] for run in made}
@@ -64,23 +67,24 @@ def summed_up(folder: Path, n_fits: int, cpu_seconds: float) -> dict[str, Any]:
     return {
         "date": made[-1]["date"] if made else datetime.date.today().isoformat(),
         "version": __version__,
-        "fits": n_fits,
+        "fits": len(times),
         "jobs": common("jobs"),
         "backend": common("backend"),
         "seconds": round(sum(run["seconds"] or 0 for run in made), 1) if whole else None,
-        "cpu_seconds": round(cpu_seconds, 1),
+        "cpu_seconds": round(sum(time or 0.0 for time in times.values()), 1),
     }
 
 
-def origin(study: str, scale: str | None, seed: int, run: dict[str, Any]) -> str:
+def origin(study: Study, scale: str, seed: int, run: dict[str, Any]) -> str:
     """Return the sentence that ends a caption: what made the figure, when, and how long it took."""
-    made = f"Made by `{command(study, scale, seed)}`, medn_edu {run['version']}, {run['date']}"
-    if scale is None:
+    asked = command(study.name, scale, seed) if study.scaled else command(study.name)
+    made = f"Made by `{asked}`, medn_edu {run['version']}, {run['date']}"
+    if not study.scaled:
         return f"{made}."
-    if not run["fits"]:
-        return f"{made}: seed {seed}, in {duration_text(run['seconds'])}."
-    fits = "1 fit" if run["fits"] == 1 else f"{run['fits']:,} fits"
     clock = f" in {duration_text(run['seconds'])}" if run["seconds"] is not None else ""
+    if not study.trains:
+        return f"{made}: seed {seed}{',' * bool(clock)}{clock}."
+    fits = "1 fit" if run["fits"] == 1 else f"{run['fits']:,} fits"
     jobs = f" with {run['jobs']} job{'s' * (run['jobs'] > 1)}" if run["jobs"] else ""
     cpu = duration_text(run["cpu_seconds"])
     return f"{made}: seed {seed}, {fits}{clock}{jobs}, {cpu} of processor time."

@@ -18,6 +18,8 @@ from typing import Any, Self
 import numpy as np
 
 from medn_edu.studies.kit.models import Model, make_model
+from medn_edu.studies.kit.summary import constants_text as constants_text
+from medn_edu.studies.kit.summary import read_constants as read_constants
 
 Grid = tuple[tuple[str, tuple[float, ...]], ...]
 
@@ -165,17 +167,6 @@ def blocks_of(n_samples: int, sizes: Sequence[int]) -> list[tuple[np.ndarray, np
         (everything[end - size : end], np.delete(everything, slice(end - size, end)))
         for size, end in zip(sizes, ends, strict=True)
     ]
-
-
-def constants_text(constants: Iterable[tuple[str, float]]) -> str:
-    """Write constants for a table."""
-    return " ".join(f"{name}={value:.10g}" for name, value in constants)
-
-
-def read_constants(text: str | None) -> tuple[tuple[str, float], ...]:
-    """Read what `constants_text` wrote."""
-    pairs = [word.partition("=") for word in (text or "").split()]
-    return tuple((name, float(value)) for name, _, value in pairs)
 
 
 def _points(grid: Grid) -> Iterator[dict[str, float]]:

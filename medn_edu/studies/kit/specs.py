@@ -1,23 +1,22 @@
-"""What a study consists of: specs, one per fit, each with a key that names it for good.
-
-A study without fits, of curves that formulas give, is a `CurveStudy`; one that watches something at
-work, solvers pass by pass or bounds draw by draw, is a `TraceStudy`.
-"""
+"""What a study consists of: specs, one per fit, each with a key that names it for good."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from medn_edu.studies.kit.models import Model
+Row = dict[str, Any]
+Draw = Callable[[Sequence[Row], Path], Any]
+
+TIMES = ("seconds", "cpu_seconds")
+"""Columns of times, by the clock and of the processor, which differ from run to run."""
 
 
 @dataclass(frozen=True, order=True)
 class FitSpec:
-    """One fit: a model with its parameters on one part of the data."""
+    """One fit: a model with its parameters on one part of the data, or a part of a picture."""
 
     data: str  # name of the data and of how they are split
     fold: int  # which of the splits
@@ -48,63 +47,64 @@ class Split:
 class Report:
     """What a study says of its fits, beyond the raw results."""
 
-    columns: tuple[str, ...]  # columns of the table
-    rows: list[dict[str, Any]]
+    columns: tuple[str, ...]  # columns of the table; without any no table is written
+    rows: list[Row]
     text: str  # the same for a console
     caption: str  # what figure and table show, in Markdown
-    captions: Mapping[str, str] = field(default_factory=dict)
+    captions: Mapping[str, str] = field(default_factory=dict)  # of further figures, by name
 
 
 @dataclass(frozen=True)
 class Study:
-    """A named study: which fits it makes, on what, and how its figure is drawn."""
+    """A named study: which fits it makes, and how their rows become figures, a table, a caption.
+
+    Most studies train models: their ``fit`` is a `medn_edu.studies.kit.trained.Trained`.  The fits of
+    others compute a panel, watch a solver or try a statement, one after the other in this process;
+    these studies name the columns of their rows.
+    """
 
     name: str  # name on the command line
     summary: str  # what it asks, in a line
-    specs: Callable[[str, int], Sequence[FitSpec]]
-    split: Callable[[FitSpec], Split]  # ``split(spec)`` returns the data of a fit
-    draw: Callable[[Sequence[dict[str, Any]], Path], None]
+    fits: Callable[[str, int], Sequence[FitSpec]]  # ``fits(scale, seed)``
+    fit: Any  # ``fit(spec)`` returns a row, or several
+    draw: Draw
+    report: Callable[[Sequence[Row], str], Report] | None = None
+    columns: tuple[str, ...] = ()  # of the rows, if nothing is trained
     remarks: str = ""  # what readers of the results should know
     duration: str = ""  # how long it takes at each scale, on two processors
-    models: Mapping[str, Model] | None = None  # models by name
-    measured: tuple[str, ...] = ()  # columns of the results that ``measure`` fills
-    measure: Callable[[FitSpec, Any], dict[str, Any]] | None = None
-    report: Callable[[Sequence[dict[str, Any]], str], Report] | None = None
-    more_figures: Mapping[str, Callable[[Sequence[dict[str, Any]], Path], None]] = field(
-        default_factory=dict
-    )  # further figures by name, drawn as by ``draw``
     shows: str = ""  # which figures of the papers these are
-    revision: int = 1
+    more_figures: Mapping[str, Draw] = field(default_factory=dict)  # further figures by name
+    unit: str = "fits"  # what progress counts
+    scaled: bool = True  # whether scale and seed make a difference: to formulas they do not
+    revision: int = 1  # a new one makes all fits anew
+    place: int = 100  # where it stands in lists, from small to large
+
+    @property
+    def trains(self) -> bool:
+        """Whether its fits train models, so that several can be made at a time."""
+        return hasattr(self.fit, "models")
+
+    @property
+    def row_columns(self) -> tuple[str, ...]:
+        """The columns that a fit fills."""
+        return self.fit.columns if self.trains else self.columns
+
+    @property
+    def figures(self) -> dict[str, Draw]:
+        """All figures by name; the first is called figure."""
+        return {"figure": self.draw, **self.more_figures}
+
+    def settings(self, spec: FitSpec) -> str:
+        """Return what a fit depends on in addition to its key: defaults and tolerances may change."""
+        texts = [self.fit.settings(spec)] if self.trains else []
+        return " ".join([*texts, *([f"revision={self.revision}"] if self.revision > 1 else [])])
 
 
-@dataclass(frozen=True)
-class CurveStudy:
-    """A named study that fits nothing: curves from formulas, the same at every scale and seed."""
-
-    name: str  # name on the command line
-    summary: str  # what it shows, in a line
-    columns: tuple[str, ...]  # columns of its table
-    rows: Callable[[], list[dict[str, Any]]]
-    draw: Callable[[Sequence[dict[str, Any]], Path], None]  # ``draw(rows, path)`` draws the figure
-    caption: str  # what the figure shows, in a few sentences
-    duration: str = ""  # how long it takes
-    shows: str = ""  # which figure of the papers it is
+def panels(study: str, names: Sequence[str]) -> Callable[[str, int], list[FitSpec]]:
+    """Return the fits of a study of formulas: its panels, the same at every scale and seed."""
+    return lambda scale, seed: [FitSpec(study, 0, name) for name in names]
 
 
-@dataclass(frozen=True)
-class TraceStudy:
-    """A named study that watches something at work, in one go: a row for each look at it."""
-
-    name: str  # name on the command line
-    summary: str  # what it shows, in a line
-    columns: tuple[str, ...]  # columns of its table, the same in every run
-    time_columns: tuple[str, ...]  # columns of the table of times, which differ from run to run
-    trace: Callable[[str, int, Callable[[int, int, str], Any]], list[dict[str, Any]]]
-    draw: Callable[[Sequence[dict[str, Any]], Path], None]  # ``draw(rows, path)`` draws the figure
-    report: Callable[[Sequence[dict[str, Any]], str], Report]
-    duration: str = ""  # how long it takes at each scale
-    shows: str = ""  # which figure of the papers it is; none of them, unless given
-    unit: str = "solvers"  # what ``progress`` counts
-    more_figures: Mapping[str, Callable[[Sequence[dict[str, Any]], Path], None]] = field(
-        default_factory=dict
-    )  # further figures by name, drawn as by ``draw``
+def caption_only(study: str, caption: str) -> Callable[[Sequence[Row], str], Report]:
+    """Return the report of a study of formulas, which says nothing but its caption."""
+    return lambda rows, scale: Report((), [], f"{study}: {len(rows)} points.", caption)

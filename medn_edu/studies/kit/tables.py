@@ -13,20 +13,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
-def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    r"""Return rows as CSV, with a line of column names first."""
+def csv_text(
+    rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, exact: bool = False
+) -> str:
+    """Return rows as CSV, with a line of column names first; exact numbers have all their digits."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
-        writer.writerow([_cell(row.get(column)) for column in columns])
+        writer.writerow([_cell(row.get(column), exact) for column in columns])
     return buffer.getvalue()
 
 
 def read_csv(
-    text: str, ranges: Mapping[str, tuple[float, float]] | None = None
+    text: str, ranges: Mapping[str, tuple[float, float]] | None = None, *, exact: bool = False
 ) -> list[dict[str, Any]]:
-    r"""Read what `csv_text` wrote: numbers as numbers, empty cells as None."""
+    """Read what `csv_text` wrote: numbers as numbers, empty cells as None."""
     reader = csv.reader(io.StringIO(text), strict=True)
     rows: list[dict[str, Any]] = []
     try:
@@ -40,7 +42,8 @@ def read_csv(
                 )
             if reader.line_num != number:
                 raise ValueError(f"line {number} of the table has a quotation mark too many.")
-            rows.append(dict(zip(columns, map(_value, line), strict=True)))
+            values = [_value(cell, exact) for cell in line]
+            rows.append(dict(zip(columns, values, strict=True)))
             _check_numbers(rows[-1], ranges or {}, number)
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num} of the table cannot be read ({error}).") from None
@@ -93,7 +96,7 @@ def damaged_cell(number: int, column: str, value: Any, expected: str) -> ValueEr
     return ValueError(f"line {number}, column {column}, is {shown}; expected {expected}.")
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, exact: bool) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
@@ -101,10 +104,13 @@ def _cell(value: Any) -> str:
     if isinstance(value, (bool, int)):
         return str(value)
     value = float(value)
-    return "" if math.isnan(value) else f"{value + 0.0:.10g}"  # no negative zero
+    if math.isnan(value):
+        return ""
+    value += 0.0  # no negative zero
+    return repr(value) if exact else f"{value:.10g}"
 
 
-def _value(cell: str) -> Any:
+def _value(cell: str, exact: bool) -> Any:
     if cell in ("True", "False"):
         return cell == "True"
     for kind in (int, float):
@@ -112,6 +118,6 @@ def _value(cell: str) -> Any:
             number = kind(cell)
         except ValueError:
             continue
-        if _cell(number) == cell:  # a text such as "1_000" stays a text
+        if _cell(number, exact) == cell:  # a text such as "1_000" stays a text
             return number
     return cell or None

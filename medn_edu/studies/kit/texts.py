@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import string
+import textwrap
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,3 +41,25 @@ class Texts:
             odd = ", ".join(sorted(used ^ set(values)))
             raise ValueError(f"{self.file.name}, {name}: placeholders and values differ in {odd}.")
         return template.format(**values)
+
+
+def paragraphs(*texts: str, width: int = 100) -> str:
+    """Return texts as paragraphs with lines of at most this width; empty ones are left out."""
+    filled = [textwrap.fill(text, width, break_on_hyphens=False) for text in texts if text]
+    return "\n\n".join(filled)
+
+
+def bullets(texts: Iterable[str]) -> str:
+    """Return texts as a list in Markdown."""
+    return "\n".join(textwrap.fill(f"* {text}", 96, subsequent_indent="  ") for text in texts)
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Return texts with commas, and "and" before the last."""
+    *first, last = texts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def over(n: int, what: str = "folds", one: str = "1 fold") -> str:
+    """Say over how many fits a mean is: ``mean ± deviation over 10 folds``."""
+    return one if n == 1 else f"mean ± deviation over {n} {what}"

@@ -1,0 +1,170 @@
+"""Panels of studies: errors, one bar per model or against training samples; means against a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+from medn_edu.explorers.kit.style import INK, MUTED, series_style, styled
+from medn_edu.studies.kit.summary import Curve
+
+
+def draw_errors(
+    ax: Axes, curves: Sequence[Curve], *, unit: str = "words", logarithmic: bool = False
+) -> None:
+    """Draw error against the number of training samples, with one standard deviation as spread."""
+    with styled():
+        if logarithmic:
+            ax.set_xscale("log")
+        for k, curve in enumerate(curves):
+            _draw_curve(ax, curve, (k - (len(curves) - 1) / 2), logarithmic)
+        sizes = sorted({int(n) for curve in curves for n in curve.x})
+        ax.xaxis.set_major_locator(FixedLocator(sizes))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        ax.set_xlabel(f"training {unit}")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
+        ax.set_ylabel("test error (% of labels)")
+        ax.set_ylim(bottom=0)
+        ax.grid(axis="y")
+        ax.legend(loc="best")
+
+
+def _draw_curve(ax: Axes, curve: Curve, shift: float, logarithmic: bool) -> None:
+    """Draw one curve, moved aside a little so that the spreads of several stay apart."""
+    n = curve.x.astype(float)
+    spread = curve.deviation if (curve.n > 1).any() else None
+    shift = shift if spread is not None else 0.0
+    x = n * 1.02**shift if logarithmic else n + shift * 0.015 * max(float(np.ptp(n)), 1.0)
+    style = series_style(curve.name)
+    ax.errorbar(x, curve.mean, yerr=spread, label=curve.name, elinewidth=1.2, **style)
+
+
+def draw_grouped_errors(
+    ax: Axes, curves: Sequence[Curve], *, unit: str = "words", reference: str = ""
+) -> None:
+    """Draw errors as a group of markers for each number of training samples.
+
+    Markers stand side by side, in the order of the curves, so that many models can be told apart; a
+    line through each is the curve's deviation, to both sides.
+    """
+    sizes = sorted({int(n) for curve in curves for n in curve.x})
+    step = 0.84 / max(len(curves), 1)
+    with styled():
+        for place in range(0, len(sizes), 2):
+            ax.axvspan(place - 0.5, place + 0.5, color=MUTED, alpha=0.08, linewidth=0)
+        for k, curve in enumerate(curves):
+            x = [sizes.index(int(n)) + step * (k - (len(curves) - 1) / 2) for n in curve.x]
+            style = {**series_style(curve.name), "linestyle": "none", "markersize": 6}
+            spread = 100 * curve.deviation if (curve.n > 1).any() else None
+            y = 100 * curve.mean
+            ax.errorbar(x, y, yerr=spread, label=curve.name, elinewidth=1.2, **style)
+        ax.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
+        ax.set_xlim(-0.5, max(len(sizes) - 0.5, 0.5))
+        ax.tick_params(axis="x", length=0)
+        ax.set_xlabel(f"training {unit}")
+        if reference:
+            ax.axhline(0, color=INK, linewidth=1, zorder=0.5)
+            ax.yaxis.set_major_formatter(lambda value, _: f"{value:+.3g}" if value else "0")
+            ax.set_ylabel(f"points more than {reference}")
+        else:
+            ax.yaxis.set_major_formatter(lambda value, _: f"{value:.3g} %")
+            ax.set_ylabel("test error (% of labels)")
+        ax.grid(axis="y")
+
+
+def draw_error_bars(
+    ax: Axes,
+    names: Sequence[str],
+    errors: Sequence[float],
+    deviations: Sequence[float] | None = None,
+    *,
+    widest: float | None = None,
+) -> None:
+    """Draw one bar per model, its value written at its end.
+
+    Bars of two panels can be compared only on the same axis: give ``widest`` to both, which then have
+    ticks as well.  A panel by itself has none, as its values are written out.
+    """
+    with styled():
+        y = np.arange(len(names))
+        colours = [series_style(name)["color"] for name in names]
+        ax.barh(y, errors, height=0.62, color=colours, xerr=deviations, ecolor=INK)
+        reach = np.asarray(errors, dtype=float)
+        reach = reach + (0 if deviations is None else np.asarray(deviations, dtype=float))
+        longest = max(float(reach.max(initial=0.0)) if widest is None else widest, 1e-3)
+        for bar, end, error in zip(y, reach, errors, strict=True):
+            ax.text(end + 0.02 * longest, bar, f"{100 * error:.1f} %", va="center", color=INK)
+        ax.set_yticks(y, names)
+        ax.invert_yaxis()
+        ax.set_xlim(0, 1.22 * longest)
+        ax.tick_params(axis="y", length=0)
+        if widest is None:
+            ax.set_xticks([])
+            ax.spines["bottom"].set_visible(False)
+        else:
+            ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+            ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
+            ax.grid(axis="x")
+            ax.set_axisbelow(True)
+        ax.spines["left"].set_color(MUTED)
+
+
+def draw_against_constant(
+    ax: Axes,
+    curves: Sequence[Curve],
+    *,
+    label: str,
+    share: bool = False,
+    logarithmic: bool = False,
+) -> None:
+    """Draw means against a constant on a logarithmic axis, with one standard deviation as spread.
+
+    Constants of unlike algorithms cannot be compared, so each kind has a panel of its own; panels that
+    show the same quantity share the axis to the left.
+    """
+    with styled():
+        ax.set_xscale("log")
+        if logarithmic:
+            ax.set_yscale("log")
+        for curve in curves:
+            spread = np.nan_to_num(curve.deviation)
+            # On a logarithmic axis a spread that reaches down to zero would fill the panel.
+            below = np.minimum(spread, 0.7 * curve.mean) if logarithmic else spread
+            style: dict[str, Any] = {**series_style(curve.name), "linewidth": 1.6, "markersize": 5}
+            ax.errorbar(
+                curve.x, curve.mean, yerr=[below, spread] if spread.any() else None,
+                label=curve.name, elinewidth=1, capsize=2, **style,
+            )  # fmt: skip
+        values = sorted({float(value) for curve in curves for value in curve.x})
+        ax.xaxis.set_major_locator(FixedLocator(_thinned(values)))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.4g}")
+        if len(values) == 1:
+            ax.set_xlim(values[0] / 2, values[0] * 2)
+        ax.margins(x=0.08)
+        ax.set_xlabel(label)
+        if share:
+            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
+        elif logarithmic:
+            low, high = ax.get_ylim()
+            ax.yaxis.set_major_locator(LogLocator(subs=(1,) if high > 50 * low else (1, 2, 5)))
+            ax.yaxis.set_minor_formatter(NullFormatter())
+            ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.4g}")
+        ax.grid(axis="y")
+
+
+def _thinned(values: list[float], apart: float = 0.25) -> list[float]:
+    """Drop values that would stand too close to the one before, on a logarithmic axis."""
+    if len(values) < 2:
+        return values
+    apart *= np.log(values[-1] / values[0])
+    kept = values[:1]
+    for value in values[1:]:
+        if np.log(value / kept[-1]) >= apart * 0.999:
+            kept.append(value)
+    return kept
