@@ -10,7 +10,7 @@ from PIL import Image
 
 from medn_edu.course.contact_sheet import chapter_pictures, save_contact_sheet
 from medn_edu.course.syllabus import CHAPTERS
-from medn_edu.explorers.kit.contact_sheet import contact_sheet
+from medn_edu.explorers.kit.picture import contact_sheet
 
 COMMITTED = Path(__file__).resolve().parent.parent / "figures" / "course.png"
 

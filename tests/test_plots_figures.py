@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import threading
+import itertools
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import image as mpl_image
+from matplotlib.colors import to_hex
 
 from medn_edu import explorers as plots
-from medn_edu.explorers.kit.style import STYLE_FILE
+from medn_edu.explorers.kit import style
 from medn_edu.explorers.weight_images import weight_mosaic
 from medn_edu.studies.kit import errors
 
@@ -33,21 +37,16 @@ def test_words_are_drawn_and_errors_struck_out(words, tmp_path):
     assert [text.get_text() for text in ax.texts if text.get_color() == plots.ERROR] == ["x"]
     assert len(ax.lines) == 1, "the one error is struck out by the one line"
     assert pixels(figure, tmp_path).std() > 0.05
-
-
-def test_words_without_predictions(words):
-    [ax] = plots.words_figure(words, ["abc", "defgh"]).axes
+    [ax] = plots.words_figure(words, ["abc", "defgh"]).axes  # nobody read them
     assert not ax.lines
     assert {text.get_text() for text in ax.texts} == set("abcdefgh") | {"truth"}
 
 
-@pytest.mark.parametrize("letters_per_line", [1, 4, 8, 50])
-def test_words_flow_without_overlap(words, letters_per_line):
-    figure = plots.words_figure(words, ["abc", "defgh"], letters_per_line=letters_per_line)
-    boxes = sorted(image.get_extent() for image in figure.axes[0].images)
-    for left, right, bottom, top in boxes:
-        others = [box for box in boxes if box != [left, right, bottom, top]]
-        for x0, x1, y0, y1 in others:
+def test_words_flow_without_overlap(words):
+    for letters_per_line in (1, 4, 8, 50):
+        figure = plots.words_figure(words, ["abc", "defgh"], letters_per_line=letters_per_line)
+        boxes = [image.get_extent() for image in figure.axes[0].images]
+        for (left, right, bottom, top), (x0, x1, y0, y1) in itertools.combinations(boxes, 2):
             assert not (x0 < right and left < x1 and y0 < top and bottom < y1)
 
 
@@ -60,19 +59,10 @@ def test_words_of_wrong_length_are_named(words):
         plots.words_figure([], [])
 
 
-def test_mosaic_holds_every_weight_once():
-    coef = np.arange(1.0, 3 * 6 + 1).reshape(3, 6)
-    mosaic = weight_mosaic(coef, (2, 3), n_columns=2)
-    assert sorted(mosaic[np.isfinite(mosaic)]) == sorted(coef.ravel())
-
-
-def test_mosaic_ignores_features_that_are_no_pixels():
-    coef = np.arange(14.0).reshape(2, 7)
-    mosaic = weight_mosaic(coef, (2, 3))
-    assert sorted(mosaic[np.isfinite(mosaic)]) == sorted(coef[:, :6].ravel())
-
-
-def test_mosaic_of_too_few_features():
+def test_mosaic_holds_every_weight_of_a_pixel_once():
+    for coef, n_columns in ((np.arange(1.0, 19).reshape(3, 6), 2), (np.eye(2, 7), None)):
+        mosaic = weight_mosaic(coef, (2, 3), n_columns)
+        assert sorted(mosaic[np.isfinite(mosaic)]) == sorted(coef[:, :6].ravel())
     with pytest.raises(ValueError, match="5 features per label; expected at least 6"):
         weight_mosaic(np.ones((2, 5)), (2, 3))
 
@@ -85,24 +75,19 @@ def test_weight_images(tmp_path):
     assert low == -high == -np.abs(coef).max()
     assert {text.get_text() for text in figure.axes[0].texts} == set("0123456789")
     assert pixels(figure, tmp_path).std() > 0.05
-
-
-def test_weights_that_are_all_zero():
     ax = plots.new_figure().add_subplot()
     assert plots.draw_weight_images(ax, np.zeros((2, 4)), "ab", (2, 2)).get_clim() == (-1, 1)
 
 
 def test_transitions_leave_forbidden_pairs_blank(tmp_path):
     figure = plots.new_figure(4, 4)
-    image = plots.draw_transitions(figure.add_subplot(), [[1.0, -np.inf], [0.5, 0.0]], "ab")
+    ax = figure.add_subplot()
+    image = plots.draw_transitions(ax, [[1.0, -np.inf], [0.5, 0.0]], "ab")
     assert np.ma.getmaskarray(image.get_array()).tolist() == [[False, True], [False, False]]
     assert image.get_clim() == (-1, 1)
     assert pixels(figure, tmp_path).std() > 0.05
-
-
-def test_transitions_of_several_edge_types_are_refused():
     with pytest.raises(ValueError, match=r"shape \(1, 2, 2\); expected \(2, 2\)"):
-        plots.draw_transitions(plots.new_figure().add_subplot(), np.zeros((1, 2, 2)), "ab")
+        plots.draw_transitions(ax, np.zeros((1, 2, 2)), "ab")  # of several edge types
 
 
 ROWS = [
@@ -124,21 +109,21 @@ def test_error_curves_average_and_leave_out_what_is_missing():
     assert crf.mean.tolist() == [0.5]
 
 
-@pytest.mark.parametrize("logarithmic", [False, True])
-def test_errors_are_drawn_with_markers_and_line_styles(logarithmic, tmp_path):
-    figure = plots.new_figure()
-    ax = figure.add_subplot()
-    errors.draw_errors(ax, ROWS, logarithmic=logarithmic)
-    lines = [container.lines[0] for container in ax.containers]
-    assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == 2
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["M3N", "CRF"]
-    assert pixels(figure, tmp_path).std() > 0.03
+def test_errors_are_drawn_with_markers_and_line_styles(tmp_path):
+    for logarithmic in (False, True):
+        figure = plots.new_figure()
+        ax = figure.add_subplot()
+        errors.draw_errors(ax, ROWS, logarithmic=logarithmic)
+        lines = [container.lines[0] for container in ax.containers]
+        assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == 2
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["M3N", "CRF"]
+        assert pixels(figure, tmp_path).std() > 0.03
 
 
 def test_known_models_look_different():
     styles = [plots.series_style(name) for name in ("M3N", "L2-CRF", "CRF", "per letter")]
     for key in ("color", "marker"):
-        assert len({style[key] for style in styles}) == len(styles)
+        assert len({each[key] for each in styles}) == len(styles)
     assert plots.series_style("somebody's own")["marker"]
 
 
@@ -152,12 +137,15 @@ def test_error_bars(tmp_path):
 
 
 def test_style_is_complete_and_readable():
-    settings = mpl.rc_params_from_file(STYLE_FILE, use_default_template=False)
+    settings = mpl.rc_params_from_file(style.STYLE_FILE, use_default_template=False)
     sizes = [value for key, value in settings.items() if key.endswith("size") and "font" in key]
     sizes += [settings[f"{axis}tick.labelsize"] for axis in "xy"]
     assert min(sizes) >= 9
-    cycle = list(settings["axes.prop_cycle"])
-    assert len({str(entry["linestyle"]) for entry in cycle}) == len(cycle)
+    cycle = settings["axes.prop_cycle"].by_key()
+    assert len(set(map(str, cycle["linestyle"]))) == len(cycle["linestyle"])
+    colours = (style.BLUE, style.ORANGE, style.GREEN, style.PINK, style.SKY, style.SLATE)
+    assert tuple(map(to_hex, cycle["color"])) == tuple(map(str.lower, colours))
+    assert to_hex(settings["text.color"]) == plots.INK.lower()
 
 
 def test_settings_are_put_back():
@@ -171,21 +159,19 @@ def test_settings_are_put_back():
     with pytest.raises(RuntimeError):
         draw_badly()
     assert mpl.rcParams["axes.spines.top"] is before is True
-
-
-def test_figures_have_the_style_wherever_they_are_drawn():
     ax = plots.new_figure().add_subplot()
-    assert not ax.spines["top"].get_visible()
+    assert not ax.spines["top"].get_visible(), "figures have the style wherever they are drawn"
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
-def test_the_same_figure_gives_the_same_bytes(words, tmp_path, suffix):
-    files = [
-        plots.save_figure(plots.words_figure(words, ["abc", "defgh"]), tmp_path / f"{n}.{suffix}")
-        for n in range(2)
-    ]
-    assert files[0].read_bytes() == files[1].read_bytes()
-    assert len(list(tmp_path.iterdir())) == 2, "nothing else is left behind"
+def test_the_same_figure_gives_the_same_bytes(words, tmp_path):
+    for suffix in ("png", "svg", "pdf"):
+        names = [tmp_path / f"{n}.{suffix}" for n in range(2)]
+        one, other = (
+            plots.save_figure(plots.words_figure(words, ["abc", "defgh"]), name).read_bytes()
+            for name in names
+        )
+        assert one == other, suffix
+    assert len(list(tmp_path.iterdir())) == 6, "nothing else is left behind"
 
 
 def test_threads_draw_at_the_same_time(tmp_path):
@@ -194,18 +180,12 @@ def test_threads_draw_at_the_same_time(tmp_path):
         errors.draw_error_bars(figure.add_subplot(), ["a"], [0.5])
         plots.save_figure(figure, tmp_path / f"{number}.png")
 
-    threads = [threading.Thread(target=draw, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(draw, range(4)))
     assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
     assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_pyplot_is_not_needed():
-    import subprocess
-    import sys
-
     code = "import sys, medn_edu.explorers; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -16,8 +16,9 @@ from medn_edu.explorers.working_sets import (
     LOW,
     MOST_ROWS,
     PRICES,
+    cost,
     cutting_plane_rounds,
-    planes,
+    labellings,
     two_word_problem,
 )
 from medn_edu.priors import GaussianPrior
@@ -131,14 +132,14 @@ def test_lessons_of_working_sets_can_fail(cuts):
 @pytest.mark.parametrize("C", PRICES)
 def test_rounds_are_those_of_the_solver_and_have_room_in_the_figure(C):
     """Each solution costs, by the working sets shown, what the linear program said it would."""
-    problem, every, rounds = two_word_problem(C), planes(), cutting_plane_rounds(C)
+    problem, every, rounds = two_word_problem(C), labellings(), cutting_plane_rounds(C)
     best = solve_l1m3n(enumerate_problem(problem.data, GaussianPrior(), problem.loss.slack)).value
     for at in np.random.default_rng(0).normal(size=(5, 2)):
         weights = np.concatenate([np.zeros(2), at, np.zeros(4)])
-        cost = every.cost(C, at, np.ones(len(every.losses), dtype=bool))
-        assert cost == pytest.approx(problem.primal(weights))
+        shown = cost(C, at, np.ones(len(every.losses), dtype=bool))
+        assert shown == pytest.approx(problem.primal(weights))
     for before, here in itertools.pairwise(rounds):
-        assert every.cost(C, here.weights, here.kept) == pytest.approx(here.lower)
+        assert cost(C, here.weights, here.kept) == pytest.approx(here.lower)
         assert before.lower <= here.lower + 1e-9
         assert here.lower <= best + 1e-9
         assert best <= here.upper + 1e-9
@@ -154,7 +155,7 @@ def test_rounds_are_those_of_the_solver_and_have_room_in_the_figure(C):
 
 
 def test_the_figure_shows_the_working_sets(cuts):
-    every, rounds = planes(), cutting_plane_rounds(1.0)
+    every, rounds = labellings(), cutting_plane_rounds(1.0)
     plane, bounds, sets = cuts.figure.axes
     rows = np.array(sets.patches).reshape(2, MOST_ROWS, -1)  # boxes, then the bar
     way = next(line for line in plane.lines if line.get_marker() == "o")

@@ -9,7 +9,7 @@ from medn_edu.explorers import margins
 from medn_edu.explorers.margins import margins_frame
 from medn_edu.inference import Potentials, add_loss, best_labelling
 from medn_edu.samples import pack
-from medn_edu.theory.axi import text
+from medn_edu.theory.axi import HABIT, text
 
 CHAIN = pack([np.zeros((3, 1))])
 
@@ -41,7 +41,7 @@ def test_paths_are_those_of_viterbi_and_shown(explorer, word, ink, habit):
     paths = [(frame.node, frame.best, frame.scores, left.lines[3])]
     paths += [(with_loss, frame.augmented, frame.scores + frame.word.losses, left.lines[2])]
     for node, rows, scores, line in paths:
-        path, (score,) = best_labelling(Potentials(CHAIN, node, frame.edge[None]))
+        path, (score,) = best_labelling(Potentials(CHAIN, node, habit * HABIT[None]))
         assert path.tolist() in frame.word.labellings[rows].tolist()
         np.testing.assert_allclose(scores[rows], score, atol=1e-12)
         drawn = line.get_ydata().reshape(len(rows), 4)[:, :3]

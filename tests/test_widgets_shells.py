@@ -28,27 +28,20 @@ def models() -> dict[str, Any]:
     return {"M3N": M3N(C=0.1).fit(X, y), "L2-CRF": CRF("l2", lam=1.0).fit(X, y)}
 
 
-def test_lessons_of_the_lattice(models: dict[str, Any]) -> None:
-    jumping = 0
-    for x, y, images in zip(*part(DIGITS.test[:6]), strict=True):
-        explorer = best_path(models["M3N"], x, y, images)
-        jumping += len(explorer.lessons) == 3
-        for lesson in explorer.lessons:
-            assert explorer.check(lesson), lesson.fact
-    assert jumping > 0
-
-
 def test_the_lattice_shows_and_says_the_best_path(models: dict[str, Any]) -> None:
-    model = models["M3N"]
-    x, y, images = (values[0] for values in part(DIGITS.test[:1]))
-    explorer = best_path(model, x, y, images).set(strength=1.0)
-    frame = explorer.frame()
-    predicted = model.predict([x])[0]
-    assert f"read as {''.join(map(str, predicted))}" in frame.summary
-    lines = {line.get_label(): line for axes in explorer.figure.axes for line in axes.lines}
-    assert model.classes_[lines["best path"].get_ydata()].tolist() == predicted.tolist()
-    (best, second) = model.decode([x], 2)[0]
-    assert f"next best labelling by {best[1] - second[1]:.2f}." in frame.summary
+    model, jumping = models["M3N"], 0
+    for x, y, images in zip(*part(DIGITS.test[:6]), strict=True):
+        explorer = best_path(model, x, y, images)
+        jumping += len(explorer.lessons) == 3
+        assert all(explorer.check(lesson) for lesson in explorer.lessons)
+        frame = explorer.set(strength=1.0).frame()
+        predicted = model.predict([x])[0]
+        assert f"read as {''.join(map(str, predicted))}" in frame.summary
+        lines = {line.get_label(): line for axes in explorer.figure.axes for line in axes.lines}
+        assert model.classes_[lines["best path"].get_ydata()].tolist() == predicted.tolist()
+        (best, second) = model.decode([x], 2)[0]
+        assert f"next best labelling by {best[1] - second[1]:.2f}." in frame.summary
+    assert jumping > 0
 
 
 def test_the_lattice_heeds_forbidden_pairs() -> None:
@@ -67,11 +60,6 @@ def test_just_enough_grammar_is_what_the_figure_shows(capsys: pytest.CaptureFixt
         assert f"times {strength:.2f} the best path through it is {read};" in frame.alt
 
 
-def test_unknown_labels_are_refused(models: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="does not know the label 'x'"):
-        best_path(models["M3N"], DIGITS.data[0][:1], ["x"], DIGITS.images[0][:1])
-
-
 def test_reading_shows_the_word_and_strikes_errors(models: dict[str, Any]) -> None:
     explorer = read_words(models, *part(DIGITS.test))
     assert explorer.lessons
@@ -88,10 +76,14 @@ def test_reading_shows_the_word_and_strikes_errors(models: dict[str, Any]) -> No
     assert f"{len(y[word])} handwritten letters" in explorer.summary
 
 
-def test_reading_needs_words_and_models(models: dict[str, Any]) -> None:
+def test_what_cannot_be_shown_is_refused(models: dict[str, Any]) -> None:
     X, y, images = part(DIGITS.test[:1])
     with pytest.raises(ValueError, match="two words or more"):
         read_words(models, X, y, images)
+    with pytest.raises(ValueError, match="does not know the label 'x'"):
+        best_path(models["M3N"], X[0][:1], ["x"], images[0][:1])
+    with pytest.raises(ValueError, match="or none of them"):
+        best_path(models["M3N"], X[0])
 
 
 def test_wrong_letters_of_a_frame() -> None:

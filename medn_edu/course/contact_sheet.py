@@ -16,7 +16,7 @@ from pathlib import Path
 from medn_edu.course.shipped import shipped_notebooks
 from medn_edu.course.syllabus import CHAPTERS
 from medn_edu.explorers import save_figure
-from medn_edu.explorers.kit.contact_sheet import contact_sheet
+from medn_edu.explorers.kit.picture import contact_sheet
 
 
 def chapter_pictures() -> dict[str, bytes]:

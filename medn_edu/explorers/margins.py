@@ -65,11 +65,6 @@ class MarginsFrame:
         return self.w[0] * self.word.ink
 
     @property
-    def edge(self) -> np.ndarray:
-        """What each pair adds, shape (3, 3): the label before in rows, the one after in columns."""
-        return self.w[1] * HABIT
-
-    @property
     def margins(self) -> np.ndarray:
         """``w^T Delta f(y)`` of every labelling, shape (27,); 0 for the true one."""
         return np.asarray(np.round(self.scores[self.word.true_row] - self.scores, 9) + 0.0)

@@ -125,10 +125,8 @@ def draw_transitions(
         Weights of the pairs (parent's label, child's label); those not finite are left blank.
     classes : sequence
         The labels.
-    limit : float, optional
-        Weight of the darkest colour; by default the largest absolute weight.
-    colorbar : bool, default=True
-        Whether to add the scale of colours.
+    limit, colorbar
+        As of `draw_weight_images`.
 
     Returns
     -------

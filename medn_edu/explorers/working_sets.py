@@ -33,6 +33,7 @@ from medn_edu.samples import Forest, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers.textbook.l1_cutting_plane import l1_cutting_plane
 from medn_edu.theory import enumerate_problem
+from medn_edu.theory.medn import EnumeratedProblem
 
 PRICES = (0.05, 0.3, 0.6, 1.0)  # constants C
 MOST_ROWS = 6  # of one word's working set
@@ -54,43 +55,21 @@ def two_word_problem(C: float) -> Problem:
     return Problem(data, MarginLoss(LinearSlack(C)), L1Norm())
 
 
-class Planes:
-    """The cost over the plane of the two words' weights, from all their labellings."""
-
-    def __init__(self) -> None:
-        data = two_word_problem(1.0).data
-        every = enumerate_problem(data, GaussianPrior(), LinearSlack(1.0))
-        self.sample, self.losses = every.sample, every.losses
-        self.labels = np.array(every.labellings)
-        self.slopes = every.differences[:, 2:4]  # those of label 0 are the same with another sign
-
-    def cost(self, C: float, points: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """Cost at points, shape (..., 2), if only some labellings are kept."""
-        total = 0.5 * np.abs(points).sum(axis=-1)
-        for i in (0, 1):
-            mine = kept & (self.sample == i)
-            violation = self.losses[mine] - points @ self.slopes[mine].T
-            total = total + C * violation.max(axis=-1, initial=0.0)
-        return total
-
-    def find(self, labels: np.ndarray) -> np.ndarray:
-        """Mark one labelling of each word, given one after the other; not the true one."""
-        given = labels.reshape(2, _LENGTH)[self.sample]
-        return (self.labels == given).all(axis=1) & (self.losses > 0)
-
-    def written_out(self, alpha: DualVariables) -> np.ndarray:
-        """Return the dual variable of every labelling, 0 where none is given."""
-        values = np.zeros(len(self.losses))
-        given = alpha.labels.reshape(-1, _LENGTH)
-        for i, labels, value in zip(alpha.sample, given, alpha.values, strict=True):
-            values[(self.sample == i) & (self.labels == labels).all(axis=1)] += value
-        return values
-
-
 @cache
-def planes() -> Planes:
-    """Return the planes of all labellings, enumerated once."""
-    return Planes()
+def labellings() -> EnumeratedProblem:
+    """Return all labellings of both words, the true ones included."""
+    return enumerate_problem(two_word_problem(1.0).data, GaussianPrior(), LinearSlack(1.0))
+
+
+def cost(C: float, points: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Cost at points of the plane, shape (..., 2), if only some labellings are kept."""
+    every, total = labellings(), 0.5 * np.abs(points).sum(axis=-1)
+    for i in (0, 1):
+        mine = kept & (every.sample == i)
+        slopes = every.differences[mine, 2:4]  # those of label 0 are the same with another sign
+        violation = every.losses[mine] - points @ slopes.T
+        total = total + C * violation.max(axis=-1, initial=0.0)
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,14 +95,18 @@ class CuttingPlaneRound:
 @cache
 def cutting_plane_rounds(C: float) -> tuple[CuttingPlaneRound, ...]:
     """Solve the two words' problem by `medn_edu.solvers.l1_cutting_plane` and keep every round."""
-    quiet, every = two_word_problem(C), planes()
-    problem = _WatchedProblem(quiet)
+    quiet, every = two_word_problem(C), labellings()
+    problem, rows = _WatchedProblem(quiet), np.array(every.labellings)
     rounds: list[CuttingPlaneRound] = []
     kept = new = np.zeros(len(every.losses), dtype=bool)
     # The plain method of the paper, no rows dropped; one sweep of decoding a round.
     for iterate in l1_cutting_plane(problem, smoothing=0.0, patience=10**6):
         alpha = iterate.dual() if iterate.dual is not None else None
         assert isinstance(alpha, DualVariables)
+        values = np.zeros(len(kept))
+        given = zip(alpha.sample, alpha.labels.reshape(-1, _LENGTH), alpha.values, strict=True)
+        for i, row, value in given if rounds else ():
+            values[(every.sample == i) & (rows == row).all(axis=1)] += value
         weights, labels = problem.seen[-1]
         rounds.append(
             CuttingPlaneRound(
@@ -131,8 +114,8 @@ def cutting_plane_rounds(C: float) -> tuple[CuttingPlaneRound, ...]:
                 weights=weights[2:4] - weights[0:2],  # those of label 1 less those of label 0
                 kept=kept,
                 new=new,
+                alpha=values,
                 # The solver knows a bound at the start; the program without rows has none.
-                alpha=every.written_out(alpha) if rounds else np.zeros(len(kept)),
                 lower=quiet.dual(alpha) if rounds else 0.0,
                 cost=quiet.primal(weights),
                 upper=iterate.objective_estimate,
@@ -140,7 +123,8 @@ def cutting_plane_rounds(C: float) -> tuple[CuttingPlaneRound, ...]:
         )
         if iterate.stopped:
             break
-        new = every.find(labels) & ~kept
+        found = (rows == labels.reshape(2, _LENGTH)[every.sample]).all(axis=1)
+        new = found & (every.losses > 0) & ~kept  # never the true labelling
         kept = kept | new
     return tuple(rounds)
 
@@ -176,9 +160,8 @@ def _grid() -> np.ndarray:
 @cache
 def _costs(C: float, number: int) -> np.ndarray:
     """Cost over the grid: by the working sets after some rounds, or the true one (number -1)."""
-    every = np.ones(len(planes().losses), dtype=bool)
-    kept = every if number < 0 else cutting_plane_rounds(C)[number].kept
-    return planes().cost(C, _grid(), kept)
+    every = np.ones(len(labellings().losses), dtype=bool)
+    return cost(C, _grid(), every if number < 0 else cutting_plane_rounds(C)[number].kept)
 
 
 Rounds = Sequence[CuttingPlaneRound]
@@ -249,7 +232,7 @@ def _draw_sets(ax: Axes) -> Callable[[float, Rounds], None]:
     ax.text(0, MOST_ROWS - 0.3, words, va="top", fontsize=9, color=MUTED)
 
     def show(C: float, rounds: Rounds) -> None:
-        here, every = rounds[-1], planes()
+        here, every = rounds[-1], labellings()
         order = [k for each in rounds for k in np.flatnonzero(each.new)]
         for i in (0, 1):
             mine = [k for k in order if every.sample[k] == i]
@@ -258,7 +241,7 @@ def _draw_sets(ax: Axes) -> Callable[[float, Rounds], None]:
                 for t, box in enumerate(boxes):
                     box.set_visible(shown)
                     if shown:
-                        wrong = every.labels[mine[j], t] != _LABELS[i][t]
+                        wrong = every.labellings[mine[j]][t] != _LABELS[i][t]
                         box.set_facecolor(VERMILION if wrong else "white")
                         box.set_alpha(1.0 if here.kept[mine[j]] else 0.3)
                         box.set_linewidth(1.8 if here.new[mine[j]] else 0.8)

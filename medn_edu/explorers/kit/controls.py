@@ -102,9 +102,7 @@ class Slider(Control):
         *,
         label: str = "",
     ) -> None:
-        values, texts = _grid(low, high, step)
-        start = 0 if value is None else _nearest(values, value)
-        super().__init__("slider", values, texts, start, label)
+        super().__init__("slider", *_grid(low, high, step, value), label)
 
 
 class Time(Control):
@@ -112,12 +110,8 @@ class Time(Control):
 
     Parameters
     ----------
-    low, high, step : float
-        The ends, both included, and the distance of neighbours.
-    value : float, optional
-        Where it starts; ``low`` by default.
-    label : str
-        Words in front of it.
+    low, high, step, value, label
+        As of a `Slider`.
     per_second : float
         How many pictures a second are played.
 
@@ -137,9 +131,7 @@ class Time(Control):
         label: str = "",
         per_second: float = 6.0,
     ) -> None:
-        values, texts = _grid(low, high, step)
-        start = 0 if value is None else _nearest(values, value)
-        super().__init__("time", values, texts, start, label, per_second)
+        super().__init__("time", *_grid(low, high, step, value), label, per_second)
 
 
 class Choice(Control):
@@ -197,31 +189,7 @@ class Check(Control):
 
 
 def as_control(name: str, declared: Any) -> Control:
-    """Turn the short forms into controls.
-
-    Parameters
-    ----------
-    name : str
-        The control's name, for messages.
-    declared : Control, tuple, list or bool
-        A control; ``(low, high)`` or ``(low, high, step)`` for a slider; a list for a choice; True
-        or False for a check box.
-
-    Returns
-    -------
-    Control
-        The control.
-
-    Raises
-    ------
-    TypeError
-        If it is none of these.
-
-    Examples
-    --------
-    >>> as_control("eta", (-3, 3, 0.1)).kind, as_control("prior", ["normal", "Laplace"]).kind
-    ('slider', 'choice')
-    """
+    """Turn the short forms into controls: ``(low, high, step)``, a list of choices, True or False."""
     if isinstance(declared, bool):
         declared = Check(declared)
     elif isinstance(declared, tuple) and len(declared) in (2, 3):
@@ -250,8 +218,10 @@ def _equal(values: tuple[Any, ...], value: Any) -> int:
     return values.index(value)
 
 
-def _grid(low: float, high: float, step: float) -> tuple[tuple[float, ...], tuple[str, ...]]:
-    """Return the values from ``low`` to ``high`` and their texts, exact in decimal notation."""
+def _grid(
+    low: float, high: float, step: float, value: float | None
+) -> tuple[tuple[float, ...], tuple[str, ...], int]:
+    """Return values, their texts, exact in decimal notation, and the position of ``value``."""
     try:
         first, last, gap = (Decimal(str(number)) for number in (low, high, step))
     except InvalidOperation:  # no number at all
@@ -264,7 +234,8 @@ def _grid(low: float, high: float, step: float) -> tuple[tuple[float, ...], tupl
     if count > MOST_VALUES:
         raise ValueError(f"a slider of {count} values is too fine; expected at most {MOST_VALUES}.")
     exact = [first + gap * i for i in range(count)]
-    if all(isinstance(number, int) for number in (low, high, step)):
-        return tuple(int(number) for number in exact), tuple(str(int(number)) for number in exact)
+    whole = all(isinstance(number, int) for number in (low, high, step))
     digits = max(0, -int(min(first.as_tuple().exponent, gap.as_tuple().exponent)))
-    return tuple(float(number) for number in exact), tuple(f"{n:.{digits}f}" for n in exact)
+    texts = tuple(f"{number:.{0 if whole else digits}f}" for number in exact)
+    values = tuple(int(number) if whole else float(number) for number in exact)
+    return values, texts, 0 if value is None else _nearest(values, value)

@@ -18,7 +18,7 @@ This keeps the axes still while the curves move, and costs about as much as the 
 * Where no kernel runs (GitHub, nbviewer, printed pages) the saved output holds the last picture
   and, as text, the sentence with its numbers, which tests compare and screen readers read.
 
-The figure comes from `medn_edu.explorers`; nothing here knows what it shows.
+Nothing here knows what the figure shows.
 """
 
 from __future__ import annotations
@@ -206,14 +206,10 @@ class Explorer:
         ValueError
             If there is no such control or value.
         """
-        for key in values:
-            if key not in self._controls:
-                known = ", ".join(self._controls)
-                raise ValueError(f"there is no control {key!r}; the controls are {known}.")
-        moved = {key: self._controls[key].position(value) for key, value in values.items()}
+        moved = {key: self._control(key).position(value) for key, value in values.items()}
         self._positions.update(moved)
         if self._view is not None:
-            self._show(request={})
+            self._view.frame = self._state({})
         return self
 
     def frame(self, positions: Mapping[str, int] | None = None) -> Frame:
@@ -246,10 +242,7 @@ class Explorer:
             If there is no such control.
         """
         along = self._animated if along is None else along
-        if along not in self._controls:
-            known = ", ".join(self._controls)
-            raise ValueError(f"there is no control {along!r}; the controls are {known}.")
-        count = len(self._controls[along].values)
+        count = len(self._control(along).values)
         return [self.frame({**self._positions, along: i}) for i in range(count)]
 
     def save(
@@ -286,6 +279,12 @@ class Explorer:
         self.set(**lesson.move)
         return bool(lesson.holds(**self.values))
 
+    def _control(self, key: str) -> Control:
+        if key not in self._controls:
+            known = ", ".join(self._controls)
+            raise ValueError(f"there is no control {key!r}; the controls are {known}.")
+        return self._controls[key]
+
     # -- drawing ------------------------------------------------------------------------------
 
     def _draw(self, positions: Mapping[str, int]) -> Frame:
@@ -302,11 +301,6 @@ class Explorer:
         self.figure.draw_without_rendering()
         self.figure.set_layout_engine("none")
 
-    @property
-    def _width(self) -> int:
-        """Width of the picture in CSS pixels."""
-        return round(self.figure.get_figwidth() * CSS_DPI)
-
     # -- the notebook -------------------------------------------------------------------------
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -316,7 +310,7 @@ class Explorer:
         frame = self.frame()
         data, _ = self._view._repr_mimebundle_() or ({}, {})
         data.update({"image/png": _small(frame.png), "text/plain": frame.summary})
-        return data, {"image/png": {"alt": frame.alt, "width": self._width}}
+        return data, {"image/png": {"alt": frame.alt, "width": self._view.width}}
 
     def _open(self) -> _View:
         specs = [
@@ -330,13 +324,14 @@ class Explorer:
             }
             for key, control in self._controls.items()
         ]
-        state = self._state(self.frame(), {})
-        view = _View(controls=specs, frame=state, width=self._width, name=self.name)
+        width = round(self.figure.get_figwidth() * CSS_DPI)
+        view = _View(controls=specs, frame=self._state({}), width=width, name=self.name)
         view.on_msg(self._answer)
         return view
 
-    def _state(self, frame: Frame, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _state(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the browser needs to show a frame, and which of its moves it answers."""
+        frame = self.frame()
         return {
             "png": frame.png,
             "summary": frame.summary,
@@ -346,20 +341,17 @@ class Explorer:
             "serial": request.get("serial", 0),
         }
 
-    def _show(self, request: Mapping[str, Any]) -> None:
-        assert self._view is not None
-        self._view.frame = self._state(self.frame(), request)
-
     def _answer(self, view: Any, request: dict[str, Any], _buffers: Any) -> None:
         """Answer one message of the browser; what goes wrong is shown there, not lost in a log."""
         try:
             positions = self._checked(request["positions"])
-            if request["kind"] == "prepare":
-                self._prepare(positions)
+            if request["kind"] == "prepare":  # what the reader may ask for next
+                with contextlib.suppress(Exception):  # it is told when it is asked for
+                    self.frame(positions)
                 return
             self._positions = positions
             if request["kind"] == "draw":
-                self._show(request)
+                view.frame = self._state(request)
             elif request["kind"] == "stack":
                 self._send_stack(view, request)
             elif request["kind"] == "save":
@@ -368,11 +360,6 @@ class Explorer:
             text = f"{type(error).__name__}: {error}"
             about = {"view": request.get("view", ""), "serial": request.get("serial", 0)}
             view.send({"kind": "failed", **about, "text": text})
-
-    def _prepare(self, positions: Mapping[str, int]) -> None:
-        """Draw what the reader may ask for next; if that fails, it is told when it is asked for."""
-        with contextlib.suppress(Exception):
-            self.frame(positions)
 
     def _checked(self, positions: Mapping[str, Any]) -> dict[str, int]:
         """Return the positions the browser sent, each within its control."""

@@ -23,29 +23,7 @@ _MP4 = {"preset": "veryslow", "crf": "20", "tune": "animation", "threads": "1"}
 
 
 def save_film(path: str | pathlib.Path, pngs: Sequence[bytes], per_second: float) -> pathlib.Path:
-    """Save pictures as an animation.
-
-    Parameters
-    ----------
-    path : path-like
-        Where to; the ending, ``.gif`` or ``.mp4``, decides the format.
-    pngs : sequence of bytes
-        The pictures, PNG files of one size.
-    per_second : float
-        How many are shown a second.
-
-    Returns
-    -------
-    pathlib.Path
-        The file.
-
-    Raises
-    ------
-    ValueError
-        If the ending is another one, or ``.mp4`` is asked for where the library ``av`` is missing.
-    OSError
-        If the file cannot be written.
-    """
+    """Save PNG pictures of one size as ``.gif`` or ``.mp4``, as the path's ending says."""
     path = pathlib.Path(path)
     makers = {".gif": gif, ".mp4": mp4}
     if path.suffix not in makers:
@@ -56,20 +34,9 @@ def save_film(path: str | pathlib.Path, pngs: Sequence[bytes], per_second: float
 def gif(pngs: Sequence[bytes], per_second: float, *, alike: int = 10) -> bytes:
     """Join pictures to an endless animation with one palette, which keeps still parts still.
 
-    Parameters
-    ----------
-    pngs : sequence of bytes
-        The pictures, PNG files of one size; those that are alike in a row become one that lasts.
-    per_second : float
-        How many are shown a second; the format counts hundredths of a second.
-    alike : int, default=10
-        Colours that differ by at most this in red, green and blue become one; with fewer colours
-        the file is smaller.  Neighbouring greys of handwriting differ by 13.
-
-    Returns
-    -------
-    bytes
-        The file.
+    Pictures that are alike in a row become one that lasts.  Colours that differ by at most ``alike`` in
+    red, green and blue become one; with fewer colours the file is smaller.  Neighbouring greys of
+    handwriting differ by 13.  The format counts hundredths of a second.
     """
     pictures = [Image.open(io.BytesIO(png)).convert("RGB") for png in pngs]
     chosen = pictures[:: max(1, len(pictures) // 6)]
@@ -111,25 +78,15 @@ def _palette(sample: Image.Image, alike: int) -> list[int]:
 def mp4(pngs: Sequence[bytes], per_second: float) -> bytes:
     """Join pictures to a film that browsers and slides play (H.264, 4:2:0).
 
-    Parameters
-    ----------
-    pngs : sequence of bytes
-        The pictures, PNG files of one size; an odd width or height gains a white line, as the
-        format wants even ones.
-    per_second : float
-        How many are shown a second.
-
-    Returns
-    -------
-    bytes
-        The file.
-
-    Raises
-    ------
-    ValueError
-        If the library ``av`` is not installed.
+    An odd width or height gains a white line, as the format wants even ones.
     """
-    av = _av()
+    try:
+        import av
+    except ImportError:
+        raise ValueError(
+            "saving .mp4 needs the library av, which is not installed: pip install "
+            "'medn_edu[lab]' brings it; or save .gif."
+        ) from None
     pictures = [_even(Image.open(io.BytesIO(png)).convert("RGB")) for png in pngs]
     buffer = io.BytesIO()
     with av.open(buffer, "w", format="mp4", options={"fflags": "+bitexact"}) as film:
@@ -142,21 +99,8 @@ def mp4(pngs: Sequence[bytes], per_second: float) -> bytes:
     return buffer.getvalue()
 
 
-def _av() -> Any:
-    try:
-        import av
-    except ImportError:
-        raise ValueError(
-            "saving .mp4 needs the library av, which is not installed: pip install "
-            "'medn_edu[lab]' brings it; or save .gif."
-        ) from None
-    return av
-
-
 def _even(picture: Image.Image) -> Image.Image:
     size = picture.width + picture.width % 2, picture.height + picture.height % 2
-    if size == picture.size:
-        return picture
     larger = Image.new("RGB", size, "white")
     larger.paste(picture)
     return larger

@@ -100,8 +100,8 @@ class Layers:
         self._limits = {axes: tuple(axes.viewLim.bounds) for axes in self._figure.axes}
         if first:
             return
-        changed = {unit for unit in present if unit in zoomed or _changed(unit)}
-        self._moving = (self._moving | changed) & present
+        changed = {unit for unit in present if any(part.stale for part in unit.findobj())}
+        self._moving = (self._moving | zoomed | changed) & present
 
     def _sorted_out(
         self, groups: list[list[Artist]]
@@ -146,13 +146,10 @@ def _side_by_side(figure: Figure) -> bool:
     if figure.subfigs or any(axes.child_axes or axes.name != "rectilinear" for axes in figure.axes):
         return False
     boxes = [axes.get_position() for axes in figure.axes if axes.get_visible()]
-    return not any(_overlap(one, other) for one, other in itertools.combinations(boxes, 2))
-
-
-def _overlap(one: Any, other: Any) -> bool:
-    return bool(
+    return not any(
         min(one.x1, other.x1) - max(one.x0, other.x0) > 1e-9
         and min(one.y1, other.y1) - max(one.y0, other.y0) > 1e-9
+        for one, other in itertools.combinations(boxes, 2)
     )
 
 
@@ -168,20 +165,13 @@ def _at_rim(unit: Artist) -> bool:
     """Return whether a unit surrounds an axes, so that nothing in there can lie over it."""
     if isinstance(unit, Axis):
         return not any(line.get_visible() for line in unit.get_gridlines())
-    return isinstance(unit, Spine) or (isinstance(unit, Text) and unit is _title(unit))
-
-
-def _title(unit: Text) -> Text | None:
-    """Return the title of the axes that a text belongs to, on its left as the style has it."""
-    return unit.axes._left_title if unit.axes is not None else None
+    if isinstance(unit, Text):
+        return unit.axes is not None and unit is unit.axes._left_title  # where the style has titles
+    return isinstance(unit, Spine)
 
 
 def _is_ground(child: Artist, parent: Any) -> bool:
     return child is parent.patch or isinstance(child, Axes)
-
-
-def _changed(unit: Artist) -> bool:
-    return any(artist.stale for artist in unit.findobj())
 
 
 def _surroundings(axes: Axes) -> tuple[Any, ...]:

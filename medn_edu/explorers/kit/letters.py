@@ -8,7 +8,6 @@ on top.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,15 +22,6 @@ _TEXT = 0.62  # height of a line of labels
 _NAME = 0.18  # room next to the names of the models
 _LINE_GAP = 0.3
 _NO_WORDS = "images holds no words; expected at least one."
-
-
-@dataclass(frozen=True)
-class _Placed:
-    """Where a word goes: its number, its line, and the left edge of its first letter."""
-
-    word: int
-    line: int
-    left: float
 
 
 def draw_words(
@@ -72,19 +62,28 @@ def draw_words(
     models = _models(predicted)
     _check(images, true, models)
     tall = images[0].shape[1] / images[0].shape[2]
-    pitch = _pitch(images, tall, len(models))
+    pitch = _pitch(tall, len(models))
     placed = _flow([len(word) for word in images], letters_per_line)
+    n_lines = placed[-1][0] + 1
     with styled():
-        for place in placed:
-            top = -place.line * pitch
-            _draw_images(ax, images[place.word], place.left, top - _TEXT, tall)
-            _draw_labels(ax, true[place.word], None, place.left, top)
+        for i, (line, left) in enumerate(placed):
+            top = -line * pitch
+            ink = max(float(np.max(images[i])), 1e-300)
+            for t, image in enumerate(images[i]):
+                x, y = left + t * (1 + _GAP), top - _TEXT
+                extent = (x, x + 1, y - tall, y)
+                ax.imshow(image, cmap=INK_ON_PAPER, vmin=0, vmax=ink, extent=extent, zorder=1)
+            _draw_labels(ax, true[i], None, left, top)
             for m, labels in enumerate(models.values()):
-                below = top - _TEXT - tall - m * _TEXT
-                _draw_labels(ax, labels[place.word], true[place.word], place.left, below)
-        _draw_names(ax, list(models), placed[-1].line + 1, pitch, tall)
+                _draw_labels(ax, labels[i], true[i], left, top - _TEXT - tall - m * _TEXT)
+        for line in range(n_lines):  # what its labels are
+            top = -line * pitch
+            heights = [top - 0.5 * _TEXT]
+            heights += [top - _TEXT - tall - (m + 0.5) * _TEXT for m in range(len(models))]
+            for name, y in zip(["truth", *models], heights, strict=True):
+                ax.text(-_NAME, y, name, ha="right", va="center", fontsize=9, color=MUTED)
         ax.set_xlim(-_NAME, letters_per_line * (1 + _GAP))
-        ax.set_ylim(-(placed[-1].line + 1) * pitch + _LINE_GAP, 0.1)
+        ax.set_ylim(-n_lines * pitch + _LINE_GAP, 0.1)
         ax.set_aspect("equal", anchor="W")
         ax.set_axis_off()
 
@@ -138,10 +137,10 @@ def words_height(
         raise ValueError(_NO_WORDS)
     models = _models(predicted)
     tall = images[0].shape[1] / images[0].shape[2]
-    n_lines = _flow([len(word) for word in images], letters_per_line)[-1].line + 1
+    n_lines = _flow([len(word) for word in images], letters_per_line)[-1][0] + 1
     names = 0.085 * max((len(name) for name in [*models, "truth"]), default=0)
     letter = (width - names - 0.3) / (letters_per_line * (1 + _GAP) + _NAME)
-    return letter * (n_lines * _pitch(images, tall, len(models)) - _LINE_GAP + 0.1) + 0.2
+    return letter * (n_lines * _pitch(tall, len(models)) - _LINE_GAP + 0.1) + 0.2
 
 
 def written(labels: Iterable[Any]) -> str:
@@ -173,30 +172,21 @@ def _check(images: Any, true: Any, models: Mapping[str, Any]) -> None:
                 )
 
 
-def _pitch(images: Sequence[np.ndarray], tall: float, n_models: int) -> float:
+def _pitch(tall: float, n_models: int) -> float:
     """Height of a line of words, its labels and the gap below it, in letter widths."""
     return (1 + n_models) * _TEXT + tall + _LINE_GAP
 
 
-def _flow(lengths: Sequence[int], letters_per_line: int) -> list[_Placed]:
-    """Fill lines with words from left to right, as in a text."""
+def _flow(lengths: Sequence[int], letters_per_line: int) -> list[tuple[int, float]]:
+    """Fill lines with words, as in a text; return each word's line and the left of its first letter."""
     placed, line, left = [], 0, 0.0
-    for word, length in enumerate(lengths):
+    for length in lengths:
         width = length * (1 + _GAP)
         if left > 0 and left + width > letters_per_line * (1 + _GAP):
             line, left = line + 1, 0.0
-        placed.append(_Placed(word, line, left))
+        placed.append((line, left))
         left += width + _WORD_GAP
     return placed
-
-
-def _draw_images(ax: Axes, word: np.ndarray, left: float, top: float, tall: float) -> None:
-    ink = max(float(np.max(word)), 1e-300)
-    for t, image in enumerate(word):
-        x = left + t * (1 + _GAP)
-        ax.imshow(
-            image, cmap=INK_ON_PAPER, vmin=0, vmax=ink, extent=(x, x + 1, top - tall, top), zorder=1
-        )
 
 
 def _draw_labels(ax: Axes, labels: Any, true: Any, left: float, top: float) -> None:
@@ -212,13 +202,3 @@ def _draw_labels(ax: Axes, labels: Any, true: Any, left: float, top: float) -> N
         )  # fmt: skip
         if wrong:
             ax.plot([x - 0.3, x + 0.3], [y - 0.24, y + 0.24], color=ERROR, linestyle="-", lw=1.2)
-
-
-def _draw_names(ax: Axes, names: list[str], n_lines: int, pitch: float, tall: float) -> None:
-    """Write at the left of each line what its labels are."""
-    for line in range(n_lines):
-        top = -line * pitch
-        heights = [top - 0.5 * _TEXT]
-        heights += [top - _TEXT - tall - (m + 0.5) * _TEXT for m in range(len(names))]
-        for name, y in zip(["truth", *names], heights, strict=True):
-            ax.text(-_NAME, y, name, ha="right", va="center", fontsize=9, color=MUTED)

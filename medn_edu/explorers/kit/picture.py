@@ -1,12 +1,17 @@
-"""Still figures in notebooks, with the sentence that says what they show."""
+"""Still figures in notebooks, with the sentence that says what they show, and many on one page."""
 
 from __future__ import annotations
 
 import io
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from matplotlib.figure import Figure
 from PIL import Image
+
+from medn_edu.explorers.kit.style import new_figure, styled
 
 CSS_DPI = 96
 DPI = 144
@@ -74,3 +79,21 @@ class SavedPicture:
             picture.convert("RGB").quantize(256).save(buffer, "png", optimize=True)
         data = {"image/png": buffer.getvalue(), "text/plain": self.alt}
         return data, {"image/png": {"alt": self.alt, "width": width}}
+
+
+def contact_sheet(pictures: Mapping[str, bytes], n_columns: int = 4, width: float = 12) -> Figure:
+    """Return a page of pictures, PNG files, each under its title."""
+    if not pictures:
+        raise ValueError("a contact sheet needs pictures; expected at least one.")
+    n_rows = math.ceil(len(pictures) / n_columns)
+    figure = new_figure(width, n_rows * (0.72 * width / n_columns))
+    places = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for ax in places:
+        ax.set_axis_off()
+    for ax, (title, png) in zip(places, pictures.items(), strict=False):
+        with Image.open(io.BytesIO(png)) as picture:
+            ax.imshow(picture.convert("RGB"), interpolation="antialiased")
+        ax.set_anchor("N")
+        with styled():
+            ax.set_title(title)
+    return figure
