@@ -40,11 +40,14 @@ def test_first_copy_and_again(shipped: Path, tmp_path: Path) -> None:
     assert [again.copied, again.updated, again.beside] == [[], [], {}]
 
 
-def test_untouched_notebooks_are_updated(shipped: Path, tmp_path: Path) -> None:
+def test_untouched_notebooks_are_updated_and_deleted_ones_come_back(
+    shipped: Path, tmp_path: Path
+) -> None:
     copy_course(tmp_path / "course")
     (shipped / "a.ipynb").write_text("second a")
+    (tmp_path / "course" / "b.ipynb").unlink()
     done = copy_course(tmp_path / "course")
-    assert done.updated == ["a.ipynb"]
+    assert (done.updated, done.copied) == (["a.ipynb"], ["b.ipynb"])
     assert (tmp_path / "course" / "a.ipynb").read_text() == "second a"
 
 
@@ -63,15 +66,13 @@ def test_an_edit_is_kept_and_the_newer_version_put_beside(shipped: Path, tmp_pat
     assert (target / "a.new-0.2.0.ipynb").read_text() == "my work in the new one"
 
 
-@pytest.mark.parametrize("damage", ["", "not json", "[1, 2]"])
-def test_of_an_unreadable_record_the_edition_is_asked(
-    shipped: Path, tmp_path: Path, damage: str
-) -> None:
+def test_of_an_unreadable_record_the_edition_is_asked(shipped: Path, tmp_path: Path) -> None:
     copy_course(tmp_path)
-    (tmp_path / ".medn-course.json").write_text(damage)
-    with pytest.raises(ValueError, match=r"says what edition of the course is there; name it"):
-        copy_course(tmp_path)
-    assert copy_course(tmp_path, edition="self-study").unchanged == ["a.ipynb", "b.ipynb"]
+    for damage in ("", "not json", "[1, 2]"):
+        (tmp_path / ".medn-course.json").write_text(damage)
+        with pytest.raises(ValueError, match=r"says what edition of the course is there; name it"):
+            copy_course(tmp_path)
+        assert copy_course(tmp_path, edition="self-study").unchanged == ["a.ipynb", "b.ipynb"]
 
 
 def test_copies_from_before_there_were_editions(shipped: Path, tmp_path: Path) -> None:
@@ -82,25 +83,16 @@ def test_copies_from_before_there_were_editions(shipped: Path, tmp_path: Path) -
     assert copy_course(tmp_path).updated == ["a.ipynb"]
 
 
-@pytest.mark.parametrize("record", [None, "{}"])
-def test_without_a_record_every_file_counts_as_edited(
-    shipped: Path, tmp_path: Path, record: str | None
-) -> None:
-    target = tmp_path / "course"
-    target.mkdir()
-    (target / "a.ipynb").write_text("whose is this?")
-    if record is not None:
-        (target / ".medn-course.json").write_text(record)
-    done = copy_course(target, version="9")
-    assert done.copied == ["b.ipynb"]
-    assert done.beside == {"a.ipynb": "a.new-9.ipynb"}
-    assert (target / "a.ipynb").read_text() == "whose is this?"
-
-
-def test_a_deleted_notebook_comes_back(shipped: Path, tmp_path: Path) -> None:
-    copy_course(tmp_path / "course")
-    (tmp_path / "course" / "a.ipynb").unlink()
-    assert copy_course(tmp_path / "course").copied == ["a.ipynb"]
+def test_without_a_record_every_file_counts_as_edited(shipped: Path, tmp_path: Path) -> None:
+    for target, record in ((tmp_path / "none", None), (tmp_path / "empty", "{}")):
+        target.mkdir()
+        (target / "a.ipynb").write_text("whose is this?")
+        if record is not None:
+            (target / ".medn-course.json").write_text(record)
+        done = copy_course(target, version="9")
+        assert done.copied == ["b.ipynb"]
+        assert done.beside == {"a.ipynb": "a.new-9.ipynb"}
+        assert (target / "a.ipynb").read_text() == "whose is this?"
 
 
 def test_a_file_in_the_way_is_named(shipped: Path, tmp_path: Path) -> None:

@@ -61,7 +61,6 @@ STYLES: dict[str, dict[str, Any]] = {
     "spike and slab": {"color": PINK, "linestyle": (0, (8, 2))},
 }
 _SECOND = {"color": GREEN, "linestyle": "--"}  # of two priors of the same kind
-_SLAB_SHARE = 0.1
 
 
 def prior_gallery(lam: float = 4.0, *, matched: bool = False) -> dict[str, Prior]:
@@ -96,7 +95,7 @@ def prior_gallery(lam: float = 4.0, *, matched: bool = False) -> dict[str, Prior
         "box": BoxPrior(a=1.0),
         "two-point": TwoPointPrior(a=1.0),
         "exponential": ExponentialPrior(rate=end),
-        "spike and slab": SpikeSlabPrior(pi=_SLAB_SHARE, slab_variance=1.0),
+        "spike and slab": SpikeSlabPrior(pi=0.1, slab_variance=1.0),
     }
     if matched:
         return {name: prior.with_variance(2 / lam) for name, prior in priors.items()}
