@@ -46,7 +46,7 @@ from medn_edu.studies.claims.scores import (
 from medn_edu.studies.claims.verdicts import FAILS, HOLDS, MIXED, UNTESTED, combine, place
 from medn_edu.studies.claims.weights import true_weights
 from medn_edu.studies.kit import splits
-from medn_edu.studies.kit.selection import read_constants
+from medn_edu.studies.kit.summary import read_constants
 from medn_edu.studies.kit.tables import csv_text
 from medn_edu.studies.overfitting import rises
 from medn_edu.studies.registry import STUDIES

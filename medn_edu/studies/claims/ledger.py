@@ -28,7 +28,8 @@ from medn_edu.studies.claims.rules import Untested
 from medn_edu.studies.claims.verdicts import FAILS, MIXED, STATUSES, Verdict
 from medn_edu.studies.kit.results import RANGES
 from medn_edu.studies.kit.stored import stored_rows
-from medn_edu.studies.kit.tables import markdown_table, read_csv, text_table
+from medn_edu.studies.kit.summary import Table
+from medn_edu.studies.kit.tables import read_csv
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -132,7 +133,7 @@ def _entry(claim: Claim, tables: Tables, fits: Mapping[str, str]) -> Entry:
 def overview(found: Sequence[Entry]) -> str:
     """Return the verdicts as a table for a console."""
     lines = [_line(entry) for entry in found]
-    return f"{_counts(found)}\n\n{text_table(['claim', 'verdict', 'effect', 'study'], lines)}"
+    return f"{_counts(found)}\n\n{Table(['claim', 'verdict', 'effect', 'study'], lines).text()}"
 
 
 def _line(entry: Entry) -> list[str]:
@@ -274,7 +275,7 @@ def _section(found: Sequence[Entry]) -> str:
         for entry in found
     ]
     headers = ["id", "claim", "verdict", "effect", "study", "rule"]
-    table = markdown_table(headers, rows)
+    table = Table(headers, rows).markdown()
     notes = [
         _wrapped(f"- **{entry.claim.id}**, {entry.verdict.status}: {_sentence(entry)}") + "\n"
         for entry in found
