@@ -79,7 +79,7 @@ def test_the_page_beside_the_ledger_is_renewed(tmp_path):
 def test_results_that_lack_fits(tmp_path, capsys):
     folder = tmp_path / "ocr-paper"
     folder.mkdir()
-    specs = STUDIES["ocr"].specs("paper", 0)
+    specs = STUDIES["ocr"].fits("paper", 0)
     drawn = [spec for spec in specs if spec.data.startswith("ocr-1")]
     rows = [
         {"key": spec.key, "data": spec.data, "fold": spec.fold, "model": spec.model, "seed": 0,

@@ -50,7 +50,6 @@ from medn_edu.studies.claims.weights import (
     UnlikeTruth,
 )
 from medn_edu.studies.kit import splits
-from medn_edu.studies.kit.results import RESULT_COLUMNS
 from medn_edu.studies.kit.selection import read_constants
 from medn_edu.studies.kit.tables import csv_text
 from medn_edu.studies.overfitting import rises
@@ -729,8 +728,8 @@ def test_claim_is_about_what_its_study_has(claim):
             continue
         study, optimum = STUDIES[name], at_optimum(rule, name)
         names = set(model_names(rule)) | set(model_names(optimum))
-        assert names <= set(study.models or ()), "models that the study does not train"
-        assert columns_of(rule) <= {*RESULT_COLUMNS, *study.measured}
+        assert names <= set(study.fit.models), "models that the study does not train"
+        assert columns_of(rule) <= {"key", *study.row_columns, "failure"}
 
 
 def columns_of(rule):

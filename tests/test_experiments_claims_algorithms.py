@@ -25,7 +25,7 @@ def test_rules(rule, status):
 
 
 def test_published_columns_are_enough():
-    columns = (*PUBLISHED, *L1_STUDY.measured, "seconds", "cpu_seconds")
+    columns = (*PUBLISHED, *L1_STUDY.fit.measured, "seconds", "cpu_seconds")
     published = read_csv(csv_text(TABLE, columns))
     for rule, _ in RULES:
         assert rule.decide(published).numbers == rule.decide(TABLE).numbers

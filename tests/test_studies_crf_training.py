@@ -81,8 +81,8 @@ def test_errors_along_training_are_those_of_the_test_part(monkeypatch):
     spec = FitSpec("ocr-100", 0, "L1-CRF", (("lam", 0.1),))
     model = TracedCRF(penalty="l1", lam=0.1).fit(X, y)
     weights = model.weights_
-    found = OVERFITTING_STUDY.measure(spec, model)
-    assert set(found) == set(OVERFITTING_STUDY.measured)
+    found = OVERFITTING_STUDY.fit.measure(spec, model)
+    assert set(found) == set(OVERFITTING_STUDY.fit.measured)
     errors = [float(word) for word in found["change_errors"].split()]
     assert errors[-1] == pytest.approx(label_error(model.predict(X_test), y_test), rel=1e-4)
     early = TracedCRF(penalty="l1", lam=0.1, max_iter=2).fit(X, y)  # the start, and one pass
@@ -187,7 +187,7 @@ def test_ranges_are_between_mean_errors():
 
 
 def test_figure_and_caption_of_sensitivity(tmp_path):
-    specs = SENSITIVITY_STUDY.specs("paper", 0)
+    specs = SENSITIVITY_STUDY.fits("paper", 0)
     rows = [constants_row(s.model, s.parameters[0][1], s.fold, 0.3 + 0.01 * s.fold) for s in specs]
     SENSITIVITY_STUDY.draw(rows, tmp_path / "figure.svg")
     texts = written(tmp_path / "figure.svg")
@@ -203,7 +203,7 @@ def test_figure_and_caption_of_sensitivity(tmp_path):
 
 def test_every_constant_of_the_paper_is_tried():
     found = {}
-    for spec in SENSITIVITY_STUDY.specs("paper", 0):
+    for spec in SENSITIVITY_STUDY.fits("paper", 0):
         assert spec.data == "ocr-100"
         found.setdefault(spec.model, set()).add(spec.parameters[0][1])
         assert spec.parameters[1:] == FAMILIES[spec.model].fixed
@@ -215,7 +215,7 @@ def test_every_constant_of_the_paper_is_tried():
     X, y = words(8, seed=0)
     for name, family in FAMILIES.items():  # each can be built from its parameters and trained
         constants = {family.parameter: family.constants[0], **dict(family.fixed)}
-        model = SENSITIVITY_STUDY.models[name].build(**constants)
+        model = SENSITIVITY_STUDY.fit.models[name].build(**constants)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # sub-gradients make their steps
             model.fit(X, y)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from medn_edu.studies.curves import CURVES, run_curves
+from making import make
 from optimality import assert_nearest_in_ball, assert_touches
 from scipy import stats
 from scipy.integrate import quad
@@ -16,41 +16,48 @@ from scipy.optimize import brentq
 
 from medn_edu import __version__
 from medn_edu.studies.kit.tables import csv_text, read_csv
+from medn_edu.studies.registry import STUDIES
 from medn_edu.theory import kl_norm
 from medn_edu.theory.laplace import bound_by_quadrature, q_density
 from medn_edu.theory.projection import project_l1_ball
 
 FIGURES = Path(__file__).resolve().parent.parent / "figures"
 
+CURVES = [name for name, study in STUDIES.items() if not study.scaled]
+
+
+def rows_of(name):
+    study = STUDIES[name]
+    return [row for spec in study.fits("paper", 0) for row in study.fit(spec)]
+
 
 @pytest.mark.parametrize("name", CURVES)
 def test_a_study_saves_table_figure_and_caption(name, tmp_path):
-    study = CURVES[name]
+    study = STUDIES[name]
     for run in ("first", "second"):
-        (tmp_path / run).mkdir()
-        rows = run_curves(study, tmp_path / run)
-    for file in ("curves.csv", "figure.png"):
+        make(study, tmp_path / run)
+    for file in ("results.csv", "figure.png"):
         first, second = ((tmp_path / run / file).read_bytes() for run in ("first", "second"))
         assert first == second
     assert {path.name for path in (tmp_path / "first").iterdir()} == {
-        "caption.md", "curves.csv", "figure.png", "runs.csv",
+        "caption.md", "results.csv", "timings.csv", "figure.png",
     }  # fmt: skip
     caption = (tmp_path / "first" / "caption.md").read_text(encoding="utf-8")
     assert f"Made by `medn-edu reproduce {name}`, medn_edu {__version__}," in " ".join(
         caption.split()
     )
-    table = read_csv((tmp_path / "first" / "curves.csv").read_text(encoding="utf-8"))
-    assert len(table) == len(rows)
+    table = read_csv((tmp_path / "first" / "results.csv").read_text(encoding="utf-8"))
+    assert len(table) == len(rows_of(name))
     study.draw(table, tmp_path / "again.png")
     assert (tmp_path / "again.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("name", CURVES)
 def test_the_committed_table_is_what_the_command_makes(name):
-    rows = CURVES[name].rows()
+    rows = rows_of(name)
     committed = read_csv((FIGURES / f"{name}.csv").read_text(encoding="utf-8"))
-    made = read_csv(csv_text(rows, CURVES[name].columns))
-    assert [list(row) for row in committed[:1]] == [list(CURVES[name].columns)]
+    made = read_csv(csv_text(rows, STUDIES[name].columns))
+    assert [list(row) for row in committed[:1]] == [list(STUDIES[name].columns)]
     assert len(committed) == len(made)
     for old, new in zip(committed, made, strict=True):
         for column, value in new.items():
@@ -60,11 +67,11 @@ def test_the_committed_table_is_what_the_command_makes(name):
                 assert old[column] == pytest.approx(value, rel=1e-6, abs=1e-9)
     assert (FIGURES / f"{name}.png").stat().st_size > 10_000
     caption = " ".join((FIGURES / f"{name}.md").read_text(encoding="utf-8").split())
-    assert caption.startswith(CURVES[name].caption.replace("  ", " "))
+    assert caption.startswith(STUDIES[name].report([], "").caption.replace("  ", " "))
 
 
 def test_shrinkage_obeys_corollary_7():
-    rows = [row for row in CURVES["shrinkage"].rows() if row["panel"] == "Fig. 1"]
+    rows = [row for row in rows_of("shrinkage") if row["panel"] == "Fig. 1"]
     for lam in (4, 6):
         curve = [(r["eta"], r["mean"]) for r in rows if r["prior"] == f"Laplace, λ = {lam}"]
         eta, mean = np.array(curve).T
@@ -75,7 +82,7 @@ def test_shrinkage_obeys_corollary_7():
 
 @pytest.fixture(scope="module")
 def norm_rows():
-    return CURVES["kl-norm"].rows()
+    return rows_of("kl-norm")
 
 
 def points(rows, names=("w1", "w2"), **wanted):
@@ -123,7 +130,7 @@ def test_sparse_and_pseudo_sparse(norm_rows):
 
 @pytest.fixture(scope="module")
 def projection_rows():
-    return CURVES["projections"].rows()
+    return rows_of("projections")
 
 
 @pytest.mark.parametrize("name", ["p1", "p2", "p3"])
@@ -187,12 +194,15 @@ XY = ("x", "y")
 
 @pytest.fixture(scope="module")
 def laplace_rows():
-    return CURVES["laplace"].rows()
+    return rows_of("laplace")
 
 
 def numbers(pattern):
     """Numbers in a caption, found by the words around them."""
-    return [float(number) for number in re.search(pattern, CURVES["laplace"].caption).groups()]
+    return [
+        float(number)
+        for number in re.search(pattern, STUDIES["laplace"].report([], "").caption).groups()
+    ]
 
 
 def test_bells_make_a_laplace_density(laplace_rows):

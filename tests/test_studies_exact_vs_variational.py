@@ -9,9 +9,10 @@ from medn_edu import LaplaceMEDN
 from medn_edu.explorers import new_figure
 from medn_edu.studies.both_laplace import ITERATIONS, BothLaplaceMEDNs
 from medn_edu.studies.exact_vs_variational import VARIATIONAL_STUDY, draw_iterations
-from medn_edu.studies.kit.runner import evaluate, label_error
+from medn_edu.studies.kit.runner import evaluate
 from medn_edu.studies.kit.summary import Curve, numbers
 from medn_edu.studies.kit.tables import csv_text, read_csv
+from medn_edu.studies.kit.trained import label_error
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +64,9 @@ def test_the_trail_is_that_of_the_estimator(both, samples):
 
 
 def test_what_is_measured():
-    [spec] = [s for s in VARIATIONAL_STUDY.specs("quick", 0) if s.parameters == (("C", 1), ("lam", 36))
+    [spec] = [s for s in VARIATIONAL_STUDY.fits("quick", 0) if s.parameters == (("C", 1), ("lam", 36))
               and s.data != "ocr-100"]  # fmt: skip
-    row, _, _ = evaluate(spec, VARIATIONAL_STUDY)
+    [row] = evaluate(spec, VARIATIONAL_STUDY)
     assert not row["failure"]
     row = read_csv(csv_text([row], list(row)))[0]
     lists = {
@@ -83,7 +84,7 @@ def test_what_is_measured():
     gap = 1 - row["dual"] / lists["primals"][2]
     assert lists["gaps"][2] >= gap - 1e-6  # its own dual value is no better than the exact one
     assert (lists["bounds"] >= lists["primals"]).all()
-    data = VARIATIONAL_STUDY.split(spec)
+    data = VARIATIONAL_STUDY.fit.split(spec)
     model = BothLaplaceMEDNs(C=1.0, lam=36.0).fit(data.X_train, data.y_train)
     X, y = data.X_test, data.y_test
     assert row["error"] == pytest.approx(label_error(model.predict(X), y))
@@ -154,7 +155,7 @@ def test_a_report_where_all_fits_have_failed():
 def test_figures_of_planted_rows(tmp_path):
     rng = np.random.default_rng(0)
     words = " ".join(f"{value:.3g}" for value in rng.uniform(-1, 1, 9))
-    names = [name for name in VARIATIONAL_STUDY.measured if "weights" in name or "etas" in name]
+    names = [name for name in VARIATIONAL_STUDY.fit.measured if "weights" in name or "etas" in name]
     rows = [
         planted("ocr-100", fold, 1.0, lam, **dict.fromkeys(names, words if lam == 36 else None))
         for fold in range(2)

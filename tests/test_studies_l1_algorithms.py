@@ -34,7 +34,7 @@ def row(algorithm, constant, fold, planted, data=CHAINS, **more):
         "key": spec.key, "data": data, "fold": fold, "model": algorithm,
         "parameters": f"{parameter}={constant:g}", "error": 0.1 * (1 + fold), "relative_gap": 0.01,
         "n_weights": 204, "n_nonzero": 4 + len(planted), "cpu_seconds": 1.0 + fold,
-        **L1_STUDY.measure(spec, model), **more,
+        **L1_STUDY.fit.measure(spec, model), **more,
     }  # fmt: skip
     return read_csv(csv_text([values], values))[0]
 
@@ -83,7 +83,7 @@ def test_the_papers_numbers_stand_at_their_constants():
 
 
 def test_no_sequence_trains_and_tests():
-    splits = [L1_STUDY.split(FitSpec(CHAINS, fold, "path")) for fold in range(10)]
+    splits = [L1_STUDY.fit.split(FitSpec(CHAINS, fold, "path")) for fold in range(10)]
     seen = [
         {id(x.base) if x.base is None else x.__array_interface__["data"][0] for x in s.X_train}
         for s in splits

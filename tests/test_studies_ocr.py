@@ -29,7 +29,7 @@ def drawn_words(monkeypatch, n_words, seed):
     monkeypatch.setattr(splits, "ocr_letters", lambda: numbered)
     trains = []
     for fold in range(10):
-        split = OCR_STUDY.split(FitSpec(f"ocr-{n_words}", fold, "M3N", seed=seed))
+        split = OCR_STUDY.fit.split(FitSpec(f"ocr-{n_words}", fold, "M3N", seed=seed))
         assert (FOLD[split.X_train] == fold).all()
         assert len(split.X_train) == n_words
         trains += split.X_train
@@ -112,7 +112,7 @@ def test_the_first_block_trains_with_what_was_chosen():
 
 @pytest.mark.parametrize("scale", ["quick", "paper"])
 def test_fits_wait_for_the_choice_at_their_own_size(scale):
-    specs = OCR_STUDY.specs(scale, 5)
+    specs = OCR_STUDY.fits(scale, 5)
     by_key = {spec.key: spec for spec in specs}
     drawn = [spec for spec in specs if not spec.data.startswith("ocr-outside")]
     for spec in drawn:
@@ -122,7 +122,7 @@ def test_fits_wait_for_the_choice_at_their_own_size(scale):
             assert chooser.data == f"ocr-outside-{n_words}"
             assert chooser.model == f"{spec.model}, chosen for {n_words} words"
             assert chooser.seed == spec.seed == 5
-            model = OCR_STUDY.models[chooser.model].build()
+            model = OCR_STUDY.fit.models[chooser.model].build()
             assert model.blocks == (int(n_words),) * 3
             assert model.fixed == dict(spec.parameters)
     free = {spec.model for spec in drawn if not spec.after}
@@ -141,12 +141,12 @@ def images(samples):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_constants_on_all_words_are_chosen_where_nothing_tests(ocr, seed):
     del ocr  # skips where there are no letters
-    specs = {spec.key: spec for spec in OCR_FULL_STUDY.specs("paper", seed)}
+    specs = {spec.key: spec for spec in OCR_FULL_STUDY.fits("paper", seed)}
     pairs = {(specs[spec.after], spec) for spec in specs.values() if spec.after}
     places = {(by.data, by.fold, spec.data, spec.fold): (by, spec) for by, spec in pairs}
     assert len(places) == 12
     for by, spec in places.values():
-        chooses, fit = OCR_FULL_STUDY.split(by), OCR_FULL_STUDY.split(spec)
+        chooses, fit = OCR_FULL_STUDY.fit.split(by), OCR_FULL_STUDY.fit.split(spec)
         assert not chooses.X_test
         assert not images(chooses.X_train) & images(fit.X_test)
         texts = [{"".join(labels) for labels in y} for y in (chooses.y_train, fit.y_test)]
@@ -156,21 +156,21 @@ def test_constants_on_all_words_are_chosen_where_nothing_tests(ocr, seed):
 
 
 def test_only_fits_without_constants_or_with_given_ones_choose_none():
-    specs = OCR_FULL_STUDY.specs("paper", 0)
+    specs = OCR_FULL_STUDY.fits("paper", 0)
     free = {(s.data, s.model) for s in specs if not s.after and not s.data.endswith("-choosing")}
     assert free == {("ocr-one", "CRF"), ("ocr-rest", "CRF"), ("ocr-rest", "L1-M3N")}
     for spec in specs:
         if spec.after:
-            model = OCR_FULL_STUDY.models[spec.after.split("/")[2]].build()
+            model = OCR_FULL_STUDY.fit.models[spec.after.split("/")[2]].build()
             assert model.fixed == dict(spec.parameters)
             assert model.name == spec.model.removesuffix(" variational")
 
 
 @pytest.mark.parametrize(("n_words", "beta"), [(100, 4.0), (150, 4.0), (200, 2.0), (250, 2.0)])
 def test_the_papers_constants(n_words, beta):
-    specs = [s for s in OCR_STUDY.specs("paper", 0) if (s.data, s.fold) == (f"ocr-{n_words}", 0)]
+    specs = [s for s in OCR_STUDY.fits("paper", 0) if (s.data, s.fold) == (f"ocr-{n_words}", 0)]
     made = {
-        s.model: make_model(s.model, OCR_STUDY.models, **dict(s.parameters))
+        s.model: make_model(s.model, OCR_STUDY.fit.models, **dict(s.parameters))
         for s in specs
         if not s.after
     }
@@ -260,7 +260,7 @@ def drawn_rows(study):
     return [
         row(s.model, s.data, s.fold, None if s.data.endswith("choosing") or "outside" in s.data
             else rng.uniform(0.2, 0.4))
-        for s in study.specs("paper", 0)
+        for s in study.fits("paper", 0)
     ]  # fmt: skip
 
 

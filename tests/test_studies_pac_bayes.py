@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from medn_edu.studies.traces import run_traces
+from making import make
 
 from medn_edu.explorers import new_figure
 from medn_edu.priors import BoxPrior, TwoPointPrior
@@ -264,18 +264,19 @@ def test_a_lost_term_is_noticed_where_noise_is_learned_by_heart(coins):
 
 def test_a_quick_run(table, tmp_path):
     said = []
-    report = run_traces(
-        PAC_BAYES_STUDY, tmp_path, "quick", 3, lambda n, n_all, what: said.append((n, n_all))
+    report = make(
+        PAC_BAYES_STUDY, tmp_path, seed=3, progress=lambda n, n_all, what: said.append((n, n_all))
     )
     assert {path.name for path in tmp_path.iterdir()} == {
-        "traces.csv", "table.csv", "figure.png", "draws.png", "draws.md", "caption.md", "runs.csv",
+        "results.csv", "timings.csv", "table.csv", "figure.png", "draws.png", "draws.md", "caption.md",
     }  # fmt: skip
     assert [n for n, _ in said] == sorted(n for n, _ in said)
     assert said[-1] == (len(report.rows), len(report.rows))
     for file in ("figure.png", "draws.png"):
         assert (tmp_path / file).stat().st_size > 10_000
-    again = PAC_BAYES_STUDY.trace("quick", 3, lambda *_: None)
-    assert again == report.rows
+    again = make(PAC_BAYES_STUDY, tmp_path / "again", seed=3).rows
+    for row, other in zip(again, report.rows, strict=True):
+        assert {name: row[name] for name in COLUMNS} == {name: other[name] for name in COLUMNS}
     assert again[0]["training_error"] != table[0]["training_error"], "which is of another seed"
     held = shares_that_hold(read_csv((tmp_path / "table.csv").read_text(encoding="utf-8")))
     assert held == shares_that_hold(report.rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -37,7 +38,7 @@ def samples():
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_models_have_the_variance_they_are_given(shape, samples):
-    model = PRIOR_STUDY.models[shape].build(variance=0.04).set_params(tol=1e-4).fit(*samples)
+    model = PRIOR_STUDY.fit.models[shape].build(variance=0.04).set_params(tol=1e-4).fit(*samples)
     zero = np.zeros(1)
     prior = prior_gallery()[shape].with_variance(0.04)
     assert float(prior.variance(zero)[0]) == pytest.approx(0.04)
@@ -61,10 +62,10 @@ def test_weights_of_the_exponential_prior_are_positive_and_read_any_sign(samples
 
 
 def test_choices_see_no_set_of_the_study(ocr):
-    specs = PRIOR_STUDY.specs("paper", 0)
+    specs = PRIOR_STUDY.fits("paper", 0)
     choosers = [spec for spec in specs if not spec.parameters]
     assert len(choosers) == 3 * len(SHAPES)
-    assert all(isinstance(PRIOR_STUDY.models[s.model].build(), Selected) for s in choosers)
+    assert all(isinstance(PRIOR_STUDY.fit.models[s.model].build(), Selected) for s in choosers)
     fits = {(spec.data, spec.fold) for spec in specs if spec.parameters}
     assert len(fits) == 30
     iid, groups, words = sorted(
@@ -72,11 +73,11 @@ def test_choices_see_no_set_of_the_study(ocr):
     )
     assert {iid, groups} == {("iid-10-1000", 10), ("correlated-20-10", -1)}
     assert not {("iid-10-50", 10), ("correlated-20-10", 0)} & fits
-    apart = PRIOR_STUDY.split(FitSpec(*words, "any"))
+    apart = PRIOR_STUDY.fit.split(FitSpec(*words, "any"))
     assert not len(apart.X_test)
     places = {x.__array_interface__["data"][0] for x in apart.X_train}
     for fold in range(10):
-        split = PRIOR_STUDY.split(FitSpec("ocr-100", fold, "any"))
+        split = PRIOR_STUDY.fit.split(FitSpec("ocr-100", fold, "any"))
         assert not places & {
             x.__array_interface__["data"][0] for x in [*split.X_train, *split.X_test]
         }
@@ -86,19 +87,21 @@ def test_a_small_run_with_a_choice(samples, tmp_path):
     X, y = samples
     grid = VARIANCES["ocr-100"]
     build = partial(
-        Selected, "Laplace", (("variance", grid),), PRIOR_STUDY.models, blocks=(3, 3, 3)
+        Selected, "Laplace", (("variance", grid),), PRIOR_STUDY.fit.models, blocks=(3, 3, 3)
     )
     chooser = Model("Laplace, chosen for OCR100", build, "")
-    assert chooser.name in PRIOR_STUDY.models
+    assert chooser.name in PRIOR_STUDY.fit.models
     apart = FitSpec("ocr-outside-100", 0, chooser.name)
     fit = FitSpec("ocr-100", 0, "Laplace", (("variance", 0.03),))
     study = Study(
         "priors", "", lambda scale, seed: [fit, apart],
-        lambda spec: Split(X, y, [], []) if spec == apart else Split(X[:6], y[:6], X[6:], y[6:]),
-        PRIOR_STUDY.draw, models={**PRIOR_STUDY.models, chooser.name: chooser},
-        measured=PRIOR_STUDY.measured, measure=PRIOR_STUDY.measure,
+        replace(
+            PRIOR_STUDY.fit, models={**PRIOR_STUDY.fit.models, chooser.name: chooser}, split=lambda spec:
+            Split(X, y, [], []) if spec.data == apart.data else Split(X[:6], y[:6], X[6:], y[6:]),
+        ),
+        PRIOR_STUDY.draw,
     )  # fmt: skip
-    rows = run_study(study, study.specs("paper", 0), ResultStore.open(tmp_path, study))
+    rows = run_study(study, study.fits("paper", 0), ResultStore.open(tmp_path, study))
     assert not any(row["failure"] for row in rows)
     by_model = {row["model"]: row for row in rows}
     chosen = by_model[chooser.name]
@@ -113,7 +116,7 @@ def test_a_small_run_with_a_choice(samples, tmp_path):
 def planted():
     """Results in which heavy tails are better by a point, and two-point worse by one."""
     rows = []
-    for spec in PRIOR_STUDY.specs("paper", 0):
+    for spec in PRIOR_STUDY.fits("paper", 0):
         row = {"data": spec.data, "fold": spec.fold, "model": spec.model, "seed": 0}
         if not spec.parameters:
             best = 0.1 if spec.model.startswith("two") else 0.01

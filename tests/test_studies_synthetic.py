@@ -43,33 +43,33 @@ def identity(samples):
 
 
 def test_training_sets_are_nested_and_all_others_test(small_chains):
-    found = [IID.split(FitSpec(f"iid-30-{n}", 2, "M3N")) for n in (30, 150)]
+    found = [IID.fit.split(FitSpec(f"iid-30-{n}", 2, "M3N")) for n in (30, 150)]
     for n_train, split in zip((30, 150), found, strict=True):
         train, test = identity(split.X_train), identity(split.X_test)
         assert (len(train), len(test)) == (n_train, 1000 - n_train)
         assert not set(train) & set(test)
     assert identity(found[1].X_train)[:30] == identity(found[0].X_train)
-    other = IID.split(FitSpec("iid-30-30", 3, "M3N"))
+    other = IID.fit.split(FitSpec("iid-30-30", 3, "M3N"))
     assert not set(identity(other.X_train)) & set(identity(found[0].X_train))
 
 
 def test_the_protocol_has_150_training_sets():
-    specs = IID.specs("paper", 0)
+    specs = IID.fits("paper", 0)
     assert {spec.model for spec in specs} == set(MODELS)
     assert len({(spec.data, spec.fold) for spec in specs}) == 150
     assert len(specs) == 150 * len(MODELS)
 
 
 def test_one_part_trains_and_the_eleventh_data_set_only_chooses(small_chains):
-    split = CORRELATED.split(FitSpec("correlated-7-3", 6, "M3N"))
+    split = CORRELATED.fit.split(FitSpec("correlated-7-3", 6, "M3N"))
     train, test = identity(split.X_train), identity(split.X_test)
     assert len(train) in (142, 143)
     assert len(train) + len(test) == 1000
     assert not set(train) & set(test)
-    chooser = CORRELATED.split(FitSpec("correlated-7-10", -1, "M3N"))
+    chooser = CORRELATED.fit.split(FitSpec("correlated-7-10", -1, "M3N"))
     assert (len(chooser.X_train), len(chooser.X_test)) == (1000, 0)
     assert not set(identity(chooser.X_train)) & {*train, *test}
-    specs = CORRELATED.specs("paper", 0)
+    specs = CORRELATED.fits("paper", 0)
     keys = {spec.key for spec in specs}
     for spec in specs:
         if spec.fold >= 0:
@@ -82,14 +82,14 @@ def test_one_part_trains_and_the_eleventh_data_set_only_chooses(small_chains):
 
 
 def test_a_row_has_what_the_generating_model_gets_wrong(small_chains):
-    row, _, _ = evaluate(FitSpec("iid-10-30", 0, "CRF"), IID)
+    [row] = evaluate(FitSpec("iid-10-30", 0, "CRF"), IID)
     assert row["failure"] == ""
     assert 0 < row["truth_error"] < row["truth_sequences"] < 2 * row["truth_error"] < 1
 
 
 def test_weights_and_variances_are_kept_for_the_first_data_set(small_chains):
     after = FitSpec("correlated-10-0", 4, "LapMEDN", (("C", 1.0),), after="some fit")
-    row, _, _ = evaluate(after, CORRELATED, (("C", 1.0), ("lam", 36.0)))
+    [row] = evaluate(after, CORRELATED, (("C", 1.0), ("lam", 36.0)))
     assert row["failure"] == ""
     assert numbers(row["weights"]).shape == (200,)
     assert numbers(row["variances"]).shape == (100,)
@@ -99,7 +99,7 @@ def test_weights_and_variances_are_kept_for_the_first_data_set(small_chains):
 
 def test_every_model_can_be_made():
     for study in (IID, CORRELATED):
-        for name, model in study.models.items():
+        for name, model in study.fit.models.items():
             assert model.build() is not None, name
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 
 import pytest
-from medn_edu.studies.traces import TRACES, run_traces
+from making import make
 
 from medn_edu.explorers import new_figure
 from medn_edu.studies import theorems
 from medn_edu.studies.kit.stored import stored_folder, stored_rows
 from medn_edu.studies.kit.tables import read_csv
+from medn_edu.studies.registry import STUDIES
 from medn_edu.studies.theorems import THEOREM_STUDY, check_columns, draw_checks
 from medn_edu.theory.checks import CHECKS
 from medn_edu.theory.errata import AS_CORRECTED
@@ -29,9 +31,8 @@ def few(monkeypatch):
 
 def run(folder, seed=0):
     said = []
-    report = run_traces(
-        THEOREM_STUDY, folder, "quick", seed, lambda n, n_all, what: said.append((n, n_all, what))
-    )
+    shutil.rmtree(folder, ignore_errors=True)
+    report = make(THEOREM_STUDY, folder, seed=seed, progress=lambda *told: said.append(told))
     return report, said
 
 
@@ -118,7 +119,7 @@ def test_columns_are_equally_long_and_part_no_heading():
 
 
 def test_it_is_listed():
-    assert TRACES["theorems"] is THEOREM_STUDY
+    assert STUDIES["theorems"] is THEOREM_STUDY
 
 
 def test_what_is_published_holds():

@@ -279,6 +279,7 @@ def _first_columns(spec: FitSpec, constants: Constants) -> Row:
         "model": spec.model,
         "parameters": constants_text(constants),
         "seed": spec.seed,
+        "failure": "",
         "version": __version__,
     }
 
