@@ -46,7 +46,7 @@ def test_a_study_saves_table_figure_and_caption(name, tmp_path):
     assert f"Made by `medn-edu reproduce {name}`, medn_edu {__version__}," in " ".join(
         caption.split()
     )
-    table = read_csv((tmp_path / "first" / "results.csv").read_text(encoding="utf-8"))
+    table = read_csv((tmp_path / "first" / "results.csv").read_text("utf-8"), exact=True)
     assert len(table) == len(rows_of(name))
     study.draw(table, tmp_path / "again.png")
     assert (tmp_path / "again.png").stat().st_size > 10_000

@@ -12,7 +12,8 @@ by repetition, whose mean is asked for, and what is hard for both cancels:
 
 So the intervals of two errors may overlap widely where that of their difference is far from zero.
 `study_errors` arranges raw rows, `browser_frame` computes what is shown, errors or differences to a
-reference model, and `ResultBrowser` is the figure.
+reference model, and `ResultBrowser` is the figure.  `synthetic_results` and `ocr_results` are the
+explorers of these studies, with lessons of their own; `study_picture` draws the figure of any study.
 """
 
 from __future__ import annotations
@@ -33,12 +34,18 @@ from medn_edu.explorers.kit.controls import Check, Choice, Control
 from medn_edu.explorers.kit.explorer import Explorer, Lesson
 from medn_edu.explorers.kit.picture import SavedPicture
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, series_style, styled
-from medn_edu.intervals import student_quantile
+from medn_edu.intervals import half_interval
 from medn_edu.studies.kit.stored import stored_rows
+from medn_edu.studies.kit.summary import By, groups, plus_minus, values
 from medn_edu.studies.registry import STUDIES
 
 _BAND = "#E9EEF2"
 _FAINT = "#6C7884"
+Rows = Iterable[Mapping[str, Any]]
+
+
+# ---------------------------------------------------------------------------------------------
+# what is shown
 
 
 @dataclass(frozen=True)
@@ -60,17 +67,13 @@ class Interval:
         return value < self.low or value > self.high
 
 
-def mean_interval(values: Iterable[float], level: float = 0.95) -> Interval:
+def mean_interval(repetitions: Iterable[float], level: float = 0.95) -> Interval:
     r"""Return the mean of repetitions with Student's interval, :math:`\bar v \pm t\, s / \sqrt n`."""
-    numbers = np.array(list(values), dtype=np.float64)
-    n = len(numbers)
-    if not n:
+    found = np.array(list(repetitions), dtype=np.float64)
+    if not len(found):
         raise ValueError("there are no values; expected at least one.")
-    mean = float(numbers.mean())
-    if n == 1:
-        return Interval(mean, np.nan, np.nan, 1)
-    half = float(student_quantile(n - 1, level) * numbers.std(ddof=1) / np.sqrt(n))
-    return Interval(mean, mean - half, mean + half, n)
+    mean, half = float(found.mean()), half_interval(found, level)
+    return Interval(mean, mean - half, mean + half, len(found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,39 +111,36 @@ class StudyErrors:
 
 
 def study_errors(
-    rows: Iterable[Mapping[str, Any]],
+    rows: Rows,
     place: Callable[[Mapping[str, Any]], tuple[Any, int] | None],
     models: Sequence[str] = (),
-    repetition: Callable[[Mapping[str, Any]], int] | None = None,
+    repetition: By = "fold",
 ) -> StudyErrors:
-    """Arrange the raw rows of a study."""
-    errors: dict[tuple[Any, int], dict[str, dict[int, list[float]]]] = {}
-    floors: dict[Any, dict[int, list[float]]] = {}
-    for row in rows:
-        where, error = place(row), row.get("error")
-        if where is None or error is None or not np.isfinite(error):
-            continue
-        k = int(row["fold"] if repetition is None else repetition(row))
-        by_model = errors.setdefault(where, {})
-        by_model.setdefault(str(row["model"]), {}).setdefault(k, []).append(float(error))
-        if row.get("truth_error") is not None:
-            floors.setdefault(where[0], {}).setdefault(k, []).append(float(row["truth_error"]))
-    if not errors:
+    """Arrange the raw rows of a study; ``place(row)`` is its setting and number of samples, if any."""
+    placed = [{**row, "place": place(row)} for row in rows]
+    known = [row for row in placed if row["place"] is not None and len(values([row], "error"))]
+    if not known:
         raise ValueError("the table holds no errors to show; expected at least one row with one.")
-    rank = {name: number for number, name in enumerate(models)}
-    ordered = {
-        where: {name: _means(errors[where][name]) for name in sorted(errors[where], key=_by(rank))}
-        for where in sorted(errors)
+
+    def rank(name: str) -> tuple[int, str]:
+        return models.index(name) if name in models else len(models), name
+
+    def means(some: Rows, column: str) -> dict[int, float]:
+        parts = groups(some, repetition).items()
+        return {int(k): float(values(part, column).mean()) for k, part in parts}
+
+    errors = {
+        where: {
+            name: means(fits, "error") for name, fits in groups(group, "model", order=rank).items()
+        }
+        for where, group in groups(known, "place", order=lambda where: where).items()
     }
-    return StudyErrors(ordered, {setting: _means(found) for setting, found in floors.items()})
-
-
-def _means(found: Mapping[int, Sequence[float]]) -> dict[int, float]:
-    return {k: float(np.mean(values)) for k, values in found.items()}
-
-
-def _by(rank: Mapping[str, int]) -> Callable[[str], tuple[int, str]]:
-    return lambda name: (rank.get(name, len(rank)), name)
+    with_truth = [row for row in known if row.get("truth_error") is not None]
+    floors = {
+        setting: means(group, "truth_error")
+        for setting, group in groups(with_truth, lambda row: row["place"][0]).items()
+    }
+    return StudyErrors(errors, floors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,8 +181,8 @@ def browser_frame(
     shown = [name for name in scaled if name in rows]
     curves: dict[str, dict[int, Interval]] = {}
     for name in shown:
-        values = {n: study.of(setting, n, name, reference).values() for n in study.sizes}
-        curves[name] = {n: mean_interval(found) for n, found in values.items() if found}
+        errors = {n: study.of(setting, n, name, reference).values() for n in study.sizes}
+        curves[name] = {n: mean_interval(found) for n, found in errors.items() if found}
     floor = study.floors.get(setting)
     return BrowserFrame(
         setting=setting,
@@ -194,6 +194,10 @@ def browser_frame(
         rows=rows,
         scaled=scaled,
     )
+
+
+# ---------------------------------------------------------------------------------------------
+# the figure
 
 
 class ResultBrowser:
@@ -288,9 +292,9 @@ class ResultBrowser:
         )
 
     def _move_single(self, number: int, row: int, name: str, frame: BrowserFrame) -> None:
-        values = frame.single.get(name, {})
-        heights = self._heights(row, values)
-        self._dots[number].set_data([100 * v for v in values.values()], heights)
+        single = frame.single.get(name, {})
+        heights = self._heights(row, single)
+        self._dots[number].set_data([100 * error for error in single.values()], heights)
         here = frame.here.get(name)
         shown = [] if here is None else [here]
         self._means[number].set_data([100 * i.mean for i in shown], [row] * len(shown))
@@ -301,7 +305,10 @@ class ResultBrowser:
     def _name_rows(self, frame: BrowserFrame) -> None:
         """Name the rows; models that are not shown are pale."""
         reference = frame.reference
-        names = [_folded(n) + ("\n(reference)" if n == reference else "") for n in frame.rows]
+        # a long name has two lines, short enough for the room between the panels
+        folded = [name.replace(" at its ", " at ").replace(" ", "\n", 1) for name in frame.rows]
+        marks = ["\n(reference)" if name == reference else "" for name in frame.rows]
+        names = [name + mark for name, mark in zip(folded, marks, strict=True)]
         self._right.set_yticks(range(len(names)), names)
         for name, label in zip(frame.rows, self._right.get_yticklabels(), strict=True):
             label.set_color(INK if name in frame.here or name == reference else _FAINT)
@@ -313,17 +320,14 @@ class ResultBrowser:
 
     def _move_threads(self, frame: BrowserFrame) -> None:
         """Join the dots of each repetition, model by model."""
-        x: list[float] = []
-        y: list[float] = []
-        repetitions = sorted({k for values in frame.single.values() for k in values})
-        for repetition in repetitions:
+        points: list[tuple[float, float]] = []
+        for repetition in sorted({k for found in frame.single.values() for k in found}):
             for row, name in enumerate(frame.rows):
                 if repetition in frame.single.get(name, {}):
-                    x.append(100 * frame.single[name][repetition])
-                    y += self._heights(row, [repetition])
-            x.append(np.nan)
-            y.append(np.nan)
-        self._threads.set_data(x, y)
+                    [height] = self._heights(row, [repetition])
+                    points.append((100 * frame.single[name][repetition], height))
+            points.append((np.nan, np.nan))
+        self._threads.set_data(*zip(*points, strict=True) if points else ([], []))
 
     def _move_floor(self, frame: BrowserFrame) -> None:
         """Draw the error of the generating model, or no difference at all."""
@@ -341,38 +345,32 @@ class ResultBrowser:
         label = "test error (% of labels)"
         self._left.set_ylabel(f"error minus that of {reference} (points)" if reference else label)
         self._right.set_xlabel("difference (points)" if reference else label)
-        values = {
+        errors = {
             (setting, size, name): list(study.of(setting, size, name, reference).values())
             for setting, size in study.errors
             for name in frame.scaled
         }
-        always = [0.0] if reference else [_mean(floor) for floor in study.floors.values()]
-        means = [mean_interval(found) for found in values.values() if found]
+        floors = [float(np.mean(list(floor.values()))) for floor in study.floors.values()]
+        always = [0.0] if reference else floors
+        means = [mean_interval(found) for found in errors.values() if found]
         ends = [end for i in means for end in (i.low, i.mean, i.high) if np.isfinite(end)]
-        single = [v for (_, size, _), found in values.items() if size == frame.size for v in found]
+        single = [v for (_, size, _), found in errors.items() if size == frame.size for v in found]
         self._left.set_ylim(_ends([*ends, *always]))
         self._right.set_xlim(_ends([*single, *always]))
 
 
-def _mean(errors: Mapping[int, float]) -> float:
-    return float(np.mean(list(errors.values())))
-
-
-def _ends(values: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of an axis in per cent, with some room around the values."""
-    if not values:
+def _ends(found: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of an axis in per cent, with some room around what is shown."""
+    if not found:
         return 0.0, 100.0
-    low, high = 100 * min(values), 100 * max(values)
+    low, high = 100 * min(found), 100 * max(found)
     room = 0.06 * max(high - low, 0.2)
     return low - room, high + room
 
 
-def _folded(name: str) -> str:
-    """Break a long name into two lines, short enough for the room between the panels."""
-    return name.replace(" at its ", " at ").replace(" ", "\n", 1)
+# ---------------------------------------------------------------------------------------------
+# an explorer of any table
 
-
-Rows = Iterable[Mapping[str, Any]]
 
 _MODELS = (
     "CRF", "L2-CRF", "L1-CRF", "M3N", "L1-M3N", "LapMEDN variational", "LapMEDN", "epsilon-M3N",
@@ -392,172 +390,6 @@ _ORDER = tuple(
 _NONE = "nothing"
 _CHOSEN, _OF_PAPERS = "chosen", "of the papers"
 _LABELS = {"relevant": "relevant features", "constants": "constants"}
-
-
-def synthetic_results(rows: Rows | None = None, *, study: str = "synthetic-iid") -> Explorer:
-    """Return an explorer of ``synthetic-iid`` (MEDN Fig. 3) or ``synthetic-correlated`` (Fig. 4).
-
-    At the left the errors of the chosen models against the number of training sequences, or what is
-    left when those of a reference model are subtracted, random CRF by random CRF; at the right every
-    random CRF at one number of training sequences.  Drawn by `medn_edu.studies.browser`.
-
-    Parameters
-    ----------
-    rows : iterable of mappings, optional
-        Rows of the study; those stored at paper scale unless given.
-    study : {"synthetic-iid", "synthetic-correlated"}, default="synthetic-iid"
-        Whether features are independent, or the relevant ones come in groups of three.  There the
-        parts of a data set that train in turn are averaged, and the models *at its optimum*, which
-        were trained on one part only, are left out.
-
-    Returns
-    -------
-    Explorer
-        The explorer: ``relevant`` features (where they are independent), ``n_train``, the
-        ``reference``, and a check box for every model, such as ``l2_crf``.
-
-    Raises
-    ------
-    FileNotFoundError
-        If no table is stored.
-    ValueError
-        If the table holds no errors of this study, or there is no such study.
-    """
-    browsers = {"synthetic-iid": _iid_browser, "synthetic-correlated": _grouped_browser}
-    if study not in browsers:
-        raise ValueError(f"study is {study!r}; expected one of {', '.join(browsers)}.")
-    browser, lessons = browsers[study](list(stored_rows(study) if rows is None else rows))
-    return browser.explorer(f"{study.removesuffix('-iid')}-results", lessons)
-
-
-def ocr_results(rows: Rows | None = None) -> Explorer:
-    """Return an explorer of the study ``ocr`` (MEDN Fig. 7).
-
-    At the left the errors of the chosen models against the number of training words, or what is left
-    when those of a reference model are subtracted, fold by fold; at the right every fold at one
-    number of words.  Drawn by `medn_edu.studies.browser`.
-
-    With the constants of the papers, M3N, L1-M3N and LapMEDN are replaced by what was trained with
-    these, stopped early and at the optimum.  Of the penalised CRFs the papers tell no constants, the
-    CRF without a penalty has none, and epsilon-M3N is not theirs: these stay as they are.  A
-    reference is named in full, so that ``M3N``, whose constant is chosen, can be subtracted from
-    ``M3N at its optimum``, which has the papers'.
-
-    Parameters
-    ----------
-    rows : iterable of mappings, optional
-        Rows of the study; those stored at paper scale unless given.
-
-    Returns
-    -------
-    Explorer
-        The explorer: ``constants``, ``n_train``, the ``reference``, and a check box for every model,
-        such as ``l2_crf``.
-
-    Raises
-    ------
-    FileNotFoundError
-        If no table is stored.
-    ValueError
-        If the table holds no errors of this study.
-    """
-    table = stored_rows("ocr") if rows is None else rows
-    found = study_errors(table, _ocr_place, _ORDER)
-    replaced = {_PAPERS[name] for name in found.models if name in _PAPERS}
-    listed = {_CHOSEN: [name for name in found.models if name not in _PAPERS]}
-    if replaced:
-        listed[_OF_PAPERS] = [name for name in found.models if name not in replaced]
-    # the same errors in both settings: any of them may be subtracted
-    study = StudyErrors(
-        {
-            (setting, size): errors
-            for setting in listed
-            for (_, size), errors in found.errors.items()
-        }
-    )
-    browser = _Browser(study, "constants", "OCR letters, constants {}", "words", "folds", listed)
-    return browser.explorer("ocr-results", [*_penalty_pays(study), *_constants_matter(study)])
-
-
-def study_picture(study: str, alt: str, figure: str = "") -> SavedPicture:
-    """Draw a figure of a study from its stored table.
-
-    Parameters
-    ----------
-    study : str
-        Name of the study.
-    alt : str
-        What the figure shows, for those who cannot see it.
-    figure : str, optional
-        Which of the study's further figures; its main one unless given.
-
-    Returns
-    -------
-    SavedPicture
-        The figure.
-
-    Raises
-    ------
-    FileNotFoundError
-        If no table is stored.
-    ValueError
-        If there is no such study or figure.
-    """
-    if study not in STUDIES:
-        raise ValueError(f"study is {study!r}; expected one of {', '.join(STUDIES)}.")
-    drawings = {"": STUDIES[study].draw, **STUDIES[study].more_figures}
-    if figure not in drawings:
-        raise ValueError(f"{study} has no figure {figure!r}; it has {', '.join(drawings)[2:]}.")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "figure.png"
-        drawings[figure](stored_rows(study), path)
-        return SavedPicture(path.read_bytes(), alt)
-
-
-def _iid_place(row: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Read ``iid-R-N``: relevant features and training sequences."""
-    parts = str(row["data"]).split("-")
-    return (int(parts[1]), int(parts[2])) if parts[0] == "iid" and len(parts) == 3 else None
-
-
-def _ocr_place(row: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Read ``ocr-N``: training words; all other data have one size only."""
-    size = str(row["data"]).removeprefix("ocr-")
-    return ("all", int(size)) if size.isdigit() else None
-
-
-def _iid_browser(rows: Sequence[Mapping[str, Any]]) -> tuple[_Browser, list[Lesson]]:
-    study = study_errors(rows, _iid_place, _ORDER)
-    browser = _Browser(study, "relevant", "{} relevant features", "sequences", "random CRFs")
-    return browser, _sparsity_pays(study)
-
-
-def _grouped_browser(rows: Sequence[Mapping[str, Any]]) -> tuple[_Browser, list[Lesson]]:
-    """Read ``correlated-K-D``: data set D in K parts, each of which trains in turn."""
-    parts: dict[int, list[int]] = {}
-    part = [row for row in rows if _trained_in_turn(row)]
-    for row in part:
-        parts.setdefault(_numbers(row)[0], []).append(int(row["n_train"]))
-    sizes = {n_parts: round(float(np.mean(found))) for n_parts, found in parts.items()}
-    study = study_errors(
-        part,
-        lambda row: ("Relevant features in groups of three", sizes[_numbers(row)[0]]),
-        _ORDER,
-        lambda row: _numbers(row)[1],
-    )
-    return _Browser(study, "", "{}", "sequences", "random CRFs"), _copies_spare_sparsity(study)
-
-
-def _trained_in_turn(row: Mapping[str, Any]) -> bool:
-    """Say whether a row is of features in groups, and not of a choice or of one part only."""
-    name = str(row["model"])
-    of_study = str(row["data"]).startswith("correlated-") and int(row["fold"]) >= 0
-    return of_study and not name.endswith("at its optimum")
-
-
-def _numbers(row: Mapping[str, Any]) -> tuple[int, int]:
-    _, n_parts, number = str(row["data"]).split("-")
-    return int(n_parts), int(number)
 
 
 class _Browser:
@@ -648,10 +480,9 @@ class _Browser:
 
     def _values(self, setting: Any, size: int, models: Iterable[str], reference: str) -> dict:
         chosen = {self.boxes[name] for name in models}
-        values = {"n_train": size, "reference": reference}
-        if self.setting:
-            values[self.setting] = setting
-        return values | {box: box in chosen for box in self.labels}
+        at = {self.setting: setting} if self.setting else {}
+        boxes = {box: box in chosen for box in self.labels}
+        return {"n_train": size, "reference": reference, **at, **boxes}
 
     # -- lessons ------------------------------------------------------------------------------
 
@@ -724,6 +555,83 @@ def _cover(a: Interval, b: Interval) -> bool:
     return not a.excludes(b.mean) and not b.excludes(a.mean)
 
 
+def _identifier(model: str) -> str:
+    """Return the name of a model's check box: ``"L2-CRF"`` has ``l2_crf``."""
+    return model.lower().replace("-", "_").replace(" ", "_")
+
+
+def _error(interval: Interval, sign: str = "") -> str:
+    half = None if np.isnan(interval.half) else interval.half
+    return plus_minus(interval.mean, half, ".1f", times=100, sign=sign)
+
+
+def _difference(frame: BrowserFrame, name: str) -> str:
+    interval = frame.here[name]
+    text = _error(interval, "+").replace("-", "−")
+    below = sum(value < 0 for value in frame.single[name].values())
+    return text if interval.n == 1 else f"{text} (less on {below} of {interval.n})"
+
+
+# ---------------------------------------------------------------------------------------------
+# the synthetic studies
+
+
+def synthetic_results(rows: Rows | None = None, *, study: str = "synthetic-iid") -> Explorer:
+    """Return an explorer of ``synthetic-iid`` (MEDN Fig. 3) or ``synthetic-correlated`` (Fig. 4).
+
+    At the left the errors of the chosen models against the number of training sequences, or what is
+    left when those of a reference model are subtracted, random CRF by random CRF; at the right every
+    random CRF at one number of training sequences.  Controls are the number of ``relevant`` features
+    (where they are independent), ``n_train``, the ``reference``, and a check box for every model, such
+    as ``l2_crf``.  Rows are those stored at paper scale unless given.
+    """
+    browsers = {"synthetic-iid": _iid_browser, "synthetic-correlated": _grouped_browser}
+    if study not in browsers:
+        raise ValueError(f"study is {study!r}; expected one of {', '.join(browsers)}.")
+    browser, lessons = browsers[study](list(stored_rows(study) if rows is None else rows))
+    return browser.explorer(f"{study.removesuffix('-iid')}-results", lessons)
+
+
+def _iid_place(row: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Read ``iid-R-N``: relevant features and training sequences."""
+    parts = str(row["data"]).split("-")
+    return (int(parts[1]), int(parts[2])) if parts[0] == "iid" and len(parts) == 3 else None
+
+
+def _iid_browser(rows: Sequence[Mapping[str, Any]]) -> tuple[_Browser, list[Lesson]]:
+    study = study_errors(rows, _iid_place, _ORDER)
+    browser = _Browser(study, "relevant", "{} relevant features", "sequences", "random CRFs")
+    return browser, _sparsity_pays(study)
+
+
+def _grouped_browser(rows: Sequence[Mapping[str, Any]]) -> tuple[_Browser, list[Lesson]]:
+    """Read ``correlated-K-D``: data set D in K parts, each of which trains in turn.
+
+    Fits that chose constants, or trained on one part only, are left out.
+    """
+    part = [
+        row
+        for row in rows
+        if str(row["data"]).startswith("correlated-")
+        and int(row["fold"]) >= 0
+        and not str(row["model"]).endswith("at its optimum")
+    ]
+    by_parts = groups(part, lambda row: _numbers(row)[0])
+    sizes = {n: round(float(values(group, "n_train").mean())) for n, group in by_parts.items()}
+    study = study_errors(
+        part,
+        lambda row: ("Relevant features in groups of three", sizes[_numbers(row)[0]]),
+        _ORDER,
+        lambda row: _numbers(row)[1],
+    )
+    return _Browser(study, "", "{}", "sequences", "random CRFs"), _copies_spare_sparsity(study)
+
+
+def _numbers(row: Mapping[str, Any]) -> tuple[int, int]:
+    _, n_parts, number = str(row["data"]).split("-")
+    return int(n_parts), int(number)
+
+
 def _sparsity_pays(study: StudyErrors) -> list[Lesson]:
     """Return what the L1 penalty is worth where few features matter, and where many do."""
     few, many = study.settings[0], study.settings[-1]
@@ -757,6 +665,48 @@ def _copies_spare_sparsity(study: StudyErrors) -> list[Lesson]:
     move = {"n_train": study.sizes[0], "reference": "L1-CRF", **boxes}
     fact = "Copies do not spoil sparsity: the L1-CRF errs least, with any number of sequences."
     return [Lesson(move, fact, holds)]
+
+
+# ---------------------------------------------------------------------------------------------
+# the study of OCR letters
+
+
+def ocr_results(rows: Rows | None = None) -> Explorer:
+    """Return an explorer of the study ``ocr`` (MEDN Fig. 7).
+
+    At the left the errors of the chosen models against the number of training words, or what is left
+    when those of a reference model are subtracted, fold by fold; at the right every fold at one
+    number of words.  Controls are ``constants``, ``n_train``, the ``reference``, and a check box for
+    every model, such as ``l2_crf``.  Rows are those stored at paper scale unless given.
+
+    With the constants of the papers, M3N, L1-M3N and LapMEDN are replaced by what was trained with
+    these, stopped early and at the optimum.  Of the penalised CRFs the papers tell no constants, the
+    CRF without a penalty has none, and epsilon-M3N is not theirs: these stay as they are.  A
+    reference is named in full, so that ``M3N``, whose constant is chosen, can be subtracted from
+    ``M3N at its optimum``, which has the papers'.
+    """
+    table = stored_rows("ocr") if rows is None else rows
+    found = study_errors(table, _ocr_place, _ORDER)
+    replaced = {_PAPERS[name] for name in found.models if name in _PAPERS}
+    listed = {_CHOSEN: [name for name in found.models if name not in _PAPERS]}
+    if replaced:
+        listed[_OF_PAPERS] = [name for name in found.models if name not in replaced]
+    # the same errors in both settings: any of them may be subtracted
+    study = StudyErrors(
+        {
+            (setting, size): errors
+            for setting in listed
+            for (_, size), errors in found.errors.items()
+        }
+    )
+    browser = _Browser(study, "constants", "OCR letters, constants {}", "words", "folds", listed)
+    return browser.explorer("ocr-results", [*_penalty_pays(study), *_constants_matter(study)])
+
+
+def _ocr_place(row: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Read ``ocr-N``: training words; all other data have one size only."""
+    size = str(row["data"]).removeprefix("ocr-")
+    return ("all", int(size)) if size.isdigit() else None
 
 
 def _constants_matter(study: StudyErrors) -> list[Lesson]:
@@ -794,21 +744,21 @@ def _penalty_pays(study: StudyErrors) -> list[Lesson]:
     return [Lesson(move, "Without a penalty the CRF errs more, on nearly every fold.", holds)]
 
 
-def _identifier(model: str) -> str:
-    """Return the name of a model's check box: ``"L2-CRF"`` has ``l2_crf``."""
-    return model.lower().replace("-", "_").replace(" ", "_")
+# ---------------------------------------------------------------------------------------------
+# the figure of any study
 
 
-def _error(interval: Interval) -> str:
-    if np.isnan(interval.half):
-        return f"{100 * interval.mean:.1f}"
-    return f"{100 * interval.mean:.1f} ± {100 * interval.half:.1f}"
+def study_picture(study: str, alt: str, figure: str = "") -> SavedPicture:
+    """Draw a figure of a study from its stored table: its main one, or a further one by name.
 
-
-def _difference(frame: BrowserFrame, name: str) -> str:
-    interval, values = frame.here[name], frame.single[name].values()
-    text = f"{100 * interval.mean:+.1f}".replace("-", "−")
-    if np.isnan(interval.half):
-        return text
-    below = sum(value < 0 for value in values)
-    return f"{text} ± {100 * interval.half:.1f} (less on {below} of {interval.n})"
+    ``alt`` says what it shows, for those who cannot see it.
+    """
+    if study not in STUDIES:
+        raise ValueError(f"study is {study!r}; expected one of {', '.join(STUDIES)}.")
+    drawings = {"": STUDIES[study].draw, **STUDIES[study].more_figures}
+    if figure not in drawings:
+        raise ValueError(f"{study} has no figure {figure!r}; it has {', '.join(drawings)[2:]}.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "figure.png"
+        drawings[figure](stored_rows(study), path)
+        return SavedPicture(path.read_bytes(), alt)

@@ -74,8 +74,7 @@ to be chosen anew.  `medn_edu.studies.claims.findings` says what is known of the
 
 from __future__ import annotations
 
-from medn_edu.studies.claims.claim import PAPERS, Claim, judge
-from medn_edu.studies.claims.inventory import CLAIMS, COMING, SEEN
+from medn_edu.studies.claims.claim import CLAIMS, COMING, PAPERS, SEEN, Claim, ClaimError, judge
 from medn_edu.studies.claims.ledger import Entry, entries, ledger_text, load_tables
 from medn_edu.studies.claims.verdicts import STATUSES, Verdict
 
@@ -86,6 +85,7 @@ __all__ = [
     "SEEN",
     "STATUSES",
     "Claim",
+    "ClaimError",
     "Entry",
     "Verdict",
     "entries",

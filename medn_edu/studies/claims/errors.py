@@ -1,4 +1,4 @@
-"""Rules about errors: who is better, who is as good, what falls, where the gain is largest.
+"""Measures of errors: who is better, what falls with more data, with other constants, along training.
 
 Advantages are the worse model's error minus the better one's, in percentage points of labels, on the
 same data: positive speaks for the claim.
@@ -6,8 +6,7 @@ same data: positive speaks for the claim.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,14 @@ import numpy as np
 from medn_edu.intervals import deviation
 from medn_edu.studies.claims.rules import (
     POINTS,
-    InPairs,
+    Found,
     Names,
-    OneByOne,
-    Row,
+    Rows,
+    Rule,
     TooLittleError,
     known,
-    listed,
     mean_of,
-    points_text,
+    measure,
     scores_with,
     too_few,
 )
@@ -34,214 +32,6 @@ from medn_edu.studies.claims.scores import (
     mean_interval,
     paired,
 )
-from medn_edu.studies.claims.verdicts import Verdict, about, bounded
-
-
-@dataclass(frozen=True)
-class Better(InPairs):
-    """Every one of some models errs less than every one of others.
-
-    The effect is the advantage, of the pair that comes off worst.
-    """
-
-    better: Names
-    worse: Names
-    consistently: bool = False
-    at_least: float = 0.0  # how many points better, for words such as "much"
-    at_most: float | None = None  # how many at most, for words such as "slightly"
-    relevant: tuple[int, ...] = ()  # numbers of relevant features that the claim is about
-    quantity: str = "error"  # ``"error"``, or ``"nonzero"``: fewer weights that are not zero
-
-    def _sides(self) -> tuple[Names, Names]:
-        return self.better, self.worse
-
-    def _table(self, rows: Sequence[Row], names: Names) -> Scores:
-        return scores_with(rows, names, self.quantity)
-
-    def _judge(self, scores: Scores, better: str, worse: str) -> Verdict:
-        by_unit, by_setting = _paired(scores, better, worse, self.relevant)
-        advantage = known(mean_interval(list(by_unit.values())), too_few(better, worse))
-        n_for = sum(value > 0 for value in by_setting.values())
-        return bounded(
-            advantage,
-            POINTS if self.quantity == "error" else "% of weights",
-            f"{len(by_unit)} units; on this side in {n_for} of {len(by_setting)} settings",
-            above=self.at_least,
-            at_most=self.at_most,
-            everywhere=not self.consistently or n_for == len(by_setting),
-        )
-
-    def text(self) -> str:
-        """Say which models, by how much and where."""
-        what = "errs less than" if self.quantity == "error" else "has fewer non-zero weights than"
-        parts = [f"{listed(self.better)} {what} {listed(self.worse)}"]
-        if self.at_least:
-            parts.append(f"by more than {points_text(self.at_least)}")
-        if self.at_most is not None:
-            parts.append(f"by at most {points_text(self.at_most)}")
-        if self.consistently:
-            parts.append("in each setting")
-        hardly = _NO_BETTER if GENERATOR in self.worse and self.quantity == "error" else ""
-        return ", ".join(parts) + _where(self.relevant) + hardly
-
-
-@dataclass(frozen=True)
-class Comparable(InPairs):
-    """Some models err as much as others, up to a margin, on average and in each setting.
-
-    The effect is the second model's error minus the first one's.
-    """
-
-    first: Names
-    second: Names
-    margin: float = 1.0  # how many points count as the same
-    relevant: tuple[int, ...] = ()  # numbers of relevant features that the claim is about
-
-    def _sides(self) -> tuple[Names, Names]:
-        return self.first, self.second
-
-    def _table(self, rows: Sequence[Row], names: Names) -> Scores:
-        return scores_with(rows, names)
-
-    def _judge(self, scores: Scores, first: str, second: str) -> Verdict:
-        by_unit, by_setting = _paired(scores, first, second, self.relevant)
-        difference = known(mean_interval(list(by_unit.values())), too_few(first, second))
-        n_inside = sum(abs(value) <= self.margin for value in by_setting.values())
-        return about(
-            difference,
-            0.0,
-            self.margin,
-            POINTS,
-            f"{len(by_unit)} units; within the margin in {n_inside} of {len(by_setting)} settings",
-            everywhere=n_inside == len(by_setting),
-        )
-
-    def text(self) -> str:
-        """Say which models and which margin."""
-        return (
-            f"{listed(self.first)} and {listed(self.second)} differ by at most "
-            f"{points_text(self.margin)}, on average and in each setting{_where(self.relevant)}"
-        )
-
-
-@dataclass(frozen=True)
-class Falls(OneByOne):
-    """With more training data every one of some models errs less, or less unequally.
-
-    The effect is the fall from the smallest to the largest training sets of the same units.  Each model
-    is judged by itself: the steep fall of one must not hide another that does not fall.
-    """
-
-    models: Names  # names of models
-    quantity: str = "error"  # ``"error"``, which must fall at each step
-
-    def _names(self) -> Names:
-        return self.models
-
-    def _table(self, rows: Sequence[Row], names: Names) -> Scores:
-        return scores_with(rows, names)
-
-    def _judge(self, scores: Scores, model: str) -> Verdict:
-        by_size = _by_size(scores[model])
-        if self.quantity == "spread":
-            by_size = {size: _distances(units) for size, units in by_size.items()}
-        sizes = sorted(by_size)
-        units = sorted(set.intersection(*(set(by_size[size]) for size in sizes)))
-        if len(sizes) < 2 or not units:
-            raise TooLittleError(f"{model} has no two sizes of training sets.")
-        table = np.array([[by_size[size][unit] for unit in units] for size in sizes])
-        fall = known(mean_interval(table[0] - table[-1]), too_few(model))
-        n_up = int(np.sum(np.diff(table.mean(axis=1)) >= 0)) if self.quantity == "error" else 0
-        steps = f"; {n_up} of {len(sizes) - 1} steps up" if n_up else ""
-        return bounded(fall, POINTS, f"{len(units)} units{steps}", above=0.0, everywhere=not n_up)
-
-    def text(self) -> str:
-        """Say what falls."""
-        if self.quantity == "error":
-            return f"the error falls at each step of training sets: {listed(self.models)}, each"
-        return (
-            "the distance of errors from their median falls from the smallest to the largest training "
-            f"sets: {listed(self.models)}, each"
-        )
-
-
-@dataclass(frozen=True)
-class LargestGain(InPairs):
-    """The advantage of some models over others is larger under one condition than at its opposite.
-
-    The effect is the difference of the two advantages.
-    """
-
-    better: Names
-    worse: Names
-    where: str
-
-    def _sides(self) -> tuple[Names, Names]:
-        return self.better, self.worse
-
-    def _table(self, rows: Sequence[Row], names: Names) -> Scores:
-        return scores_with(rows, names)
-
-    def _judge(self, scores: Scores, better: str, worse: str) -> Verdict:
-        axis = 1 if self.where == "few samples" else 0
-        values = sorted({setting[axis] for setting in set(scores[better]) & set(scores[worse])})
-        if len(values) < 2:
-            raise TooLittleError(f"only one value of what {self.where!r} is about.")
-        ends = [values[0], values[-1]] if self.where.startswith("few") else [values[-1], values[0]]
-        here, there = (
-            paired(scores[better], scores[worse], lambda s, end=end: s[axis] == end)[0]  # type: ignore[misc]
-            for end in ends
-        )
-        if axis == 1:  # the same units at both ends
-            units = sorted(set(here) & set(there))
-            found = mean_interval([here[unit] - there[unit] for unit in units])
-        else:
-            found = difference_interval(_moments(there), _moments(here))
-        note = f"{mean_of(here):+.2f} at {ends[0]:g}, {mean_of(there):+.2f} at {ends[1]:g}"
-        return bounded(known(found, too_few(better, worse)), POINTS, note, above=0.0)
-
-    def text(self) -> str:
-        """Say whose gain, and where."""
-        return (
-            f"the advantage of {listed(self.better)} over {listed(self.worse)} is larger with "
-            f"{self.where} (smallest against largest)"
-        )
-
-
-@dataclass(frozen=True)
-class Near(OneByOne):
-    """A model errs about as often as a number says.
-
-    The effect is its mean error over units.
-    """
-
-    model: str  # name of the model
-    value: float
-    margin: float
-
-    def _names(self) -> Names:
-        return (self.model,)
-
-    def _table(self, rows: Sequence[Row], names: Names) -> Scores:
-        return scores_with(rows, names)
-
-    def _judge(self, scores: Scores, model: str) -> Verdict:
-        by_unit: dict[Any, list[float]] = {}
-        for units in scores[model].values():
-            for unit, value in units.items():
-                by_unit.setdefault(unit, []).append(value)
-        means = [float(np.mean(values)) for values in by_unit.values()]
-        error = known(mean_interval(means), too_few(model))
-        return about(error, self.value, self.margin, "% of labels", f"{len(by_unit)} units")
-
-    def text(self) -> str:
-        """Say which number."""
-        text = f"{self.model} errs at {self.value:g} ± {self.margin:g} % of labels"
-        return text + (_NO_CHANCE if self.model == GENERATOR and self.value >= _CHANCE else "")
-
-
-# ---------------------------------------------------------------------------------------------
-# what they share
 
 _CHANCE = 50.0  # per cent of two labels
 _NO_BETTER = (
@@ -254,20 +44,224 @@ _NO_CHANCE = (
 )
 
 
-def _paired(
-    scores: Scores, first: str, second: str, relevant: tuple[int, ...]
-) -> tuple[dict[Any, float], dict[Any, float]]:
-    return paired(
-        scores[first], scores[second], lambda setting: not relevant or setting[0] in relevant
+def _errors(rule: Rule, rows: Rows) -> Scores:
+    return scores_with(rows, rule.models + rule.against)
+
+
+def _nonzero(rule: Rule, rows: Rows) -> Scores:
+    return scores_with(rows, rule.models + rule.against, "nonzero")
+
+
+def _by_constant(rule: Rule, rows: Rows) -> Scores:
+    return scores_with(rows, rule.models + rule.against, against="constant")
+
+
+_FEWER = "above at_most consistently relevant"
+
+
+@measure(
+    "non-zero weights", "{fewer} has fewer non-zero weights than {more}{by}{settings}{features}",
+    "fewer more", unit="% of weights", takes=_FEWER, read=_nonzero, above=0.0,
+)  # fmt: skip
+@measure(
+    "error", "{better} errs less than {worse}{by}{settings}{features}",
+    "better worse", unit=POINTS, takes=_FEWER, read=_errors, above=0.0,
+    remark=lambda rule: _NO_BETTER if GENERATOR in rule.against else "",
+)  # fmt: skip
+def _advantage(rule: Rule, scores: Scores, better: str, worse: str) -> Found:
+    """By how much one model's scores are below another's."""
+    by_unit, by_setting = _paired(rule, scores, better, worse)
+    n_for = sum(value > 0 for value in by_setting.values())
+    return Found(
+        known(mean_interval(list(by_unit.values())), too_few(better, worse)),
+        f"{len(by_unit)} units; on this side in {n_for} of {len(by_setting)} settings",
+        not rule.consistently or n_for == len(by_setting),
     )
 
 
-def _by_size(settings: Mapping[Any, Mapping[Any, float]]) -> dict[float, dict[Any, float]]:
-    """Return scores by number of training samples, whatever the number of relevant features."""
-    found: dict[float, dict[Any, float]] = {}
-    for (_, size), units in settings.items():
-        found.setdefault(size, {}).update(units)
-    return found
+@measure(
+    "difference of errors",
+    "{first} and {second} differ by at most {margin}, on average and in each setting{features}",
+    "first second", unit=POINTS, needs="within", takes="relevant", read=_errors, near=0.0,
+)  # fmt: skip
+def _difference(rule: Rule, scores: Scores, first: str, second: str) -> Found:
+    """By how much the second model errs more than the first."""
+    by_unit, by_setting = _paired(rule, scores, first, second)
+    n_inside = sum(abs(value) <= (rule.within or 0.0) for value in by_setting.values())
+    return Found(
+        known(mean_interval(list(by_unit.values())), too_few(first, second)),
+        f"{len(by_unit)} units; within the margin in {n_inside} of {len(by_setting)} settings",
+        n_inside == len(by_setting),
+    )
+
+
+@measure(
+    "fall of errors", "the error falls at each step of training sets: {models}, each",
+    "models", unit=POINTS, read=_errors, above=0.0,
+)  # fmt: skip
+def _fall(rule: Rule, scores: Scores, model: str) -> Found:
+    """By how much a model errs less with the largest training sets than with the smallest."""
+    table = _by_size(scores, model)
+    n_up = int(np.sum(np.diff(table.mean(axis=1)) >= 0))
+    steps = f"; {n_up} of {len(table) - 1} steps up" if n_up else ""
+    fall = known(mean_interval(table[0] - table[-1]), too_few(model))
+    return Found(fall, f"{table.shape[1]} units{steps}", not n_up)
+
+
+@measure(
+    "fall of spread",
+    "the distance of errors from their median falls from the smallest to the largest training sets: "
+    "{models}, each",
+    "models", unit=POINTS, read=_errors, above=0.0,
+)  # fmt: skip
+def _spread_fall(rule: Rule, scores: Scores, model: str) -> Found:
+    """By how much its errors are nearer to their median then."""
+    table = _by_size(scores, model, from_median=True)
+    fall = known(mean_interval(table[0] - table[-1]), too_few(model))
+    return Found(fall, f"{table.shape[1]} units")
+
+
+@measure(
+    "gain",
+    "the advantage of {better} over {worse} is larger with {where} (smallest against largest)",
+    "better worse", unit=POINTS, needs="where", read=_errors, above=0.0,
+)  # fmt: skip
+def _gain(rule: Rule, scores: Scores, better: str, worse: str) -> Found:
+    """By how much an advantage is larger under a condition than at its opposite."""
+    axis = 1 if rule.where.endswith("samples") else 0
+    values = sorted({setting[axis] for setting in set(scores[better]) & set(scores[worse])})
+    if len(values) < 2:
+        raise TooLittleError(f"only one value of what {rule.where!r} is about.")
+    ends = [values[0], values[-1]] if rule.where.startswith("few") else [values[-1], values[0]]
+    here, there = (
+        paired(scores[better], scores[worse], lambda s, end=end: s[axis] == end)[0]  # type: ignore[misc]
+        for end in ends
+    )
+    if axis == 1:  # the same units at both ends
+        units = sorted(set(here) & set(there))
+        found = mean_interval([here[unit] - there[unit] for unit in units])
+    else:
+        found = difference_interval(_moments(there), _moments(here))
+    note = f"{mean_of(here):+.2f} at {ends[0]:g}, {mean_of(there):+.2f} at {ends[1]:g}"
+    return Found(known(found, too_few(better, worse)), note)
+
+
+@measure(
+    "error rate", "{model} errs at {near:g} ± {within:g} % of labels",
+    "model", unit="% of labels", needs="near within", read=_errors,
+    remark=lambda rule: (
+        _NO_CHANCE if GENERATOR in rule.models and (rule.near or 0.0) >= _CHANCE else ""
+    ),
+)  # fmt: skip
+def _rate(rule: Rule, scores: Scores, model: str) -> Found:
+    """How often a model errs."""
+    by_unit: dict[Any, list[float]] = {}
+    for units in scores[model].values():
+        for unit, value in units.items():
+            by_unit.setdefault(unit, []).append(value)
+    means = [float(np.mean(values)) for values in by_unit.values()]
+    return Found(known(mean_interval(means), too_few(model)), f"{len(by_unit)} units")
+
+
+# ---------------------------------------------------------------------------------------------
+# constants
+
+
+@measure(
+    "rise over constants",
+    "from the best to the worst constant the error of {models} rises by {much_points}",
+    "models", unit=POINTS, takes="above at_most", read=_by_constant,
+)  # fmt: skip
+def _rise(rule: Rule, scores: Scores, model: str) -> Found:
+    """By how much the mean error rises from the best constant to the worst."""
+    rises, note = _range(scores[model])
+    return Found(known(mean_interval(list(rises.values())), too_few(model)), note)
+
+
+@measure(
+    "steadiness over constants",
+    "from the best to the worst constant the error of {stable} rises by less than {times}that of "
+    "{sensitive}",
+    "stable sensitive", unit=POINTS, takes="factor", read=_by_constant, above=0.0,
+)  # fmt: skip
+def _steadiness(rule: Rule, scores: Scores, stable: str, sensitive: str) -> Found:
+    """By how much one model's rise is below what the factor allows of another's."""
+    (ours, note), (theirs, other) = _range(scores[stable]), _range(scores[sensitive])
+    units = sorted(set(ours) & set(theirs))
+    spared = mean_interval([rule.factor * theirs[unit] - ours[unit] for unit in units])
+    note = f"{stable} {note}; {sensitive} {other}"
+    return Found(known(spared, too_few(stable, sensitive)), note)
+
+
+# ---------------------------------------------------------------------------------------------
+# along training
+
+
+def _kinds(rows: Rows, models: Names) -> list[tuple[str, Names]]:
+    """Return each model with each constant that it is trained with."""
+    return [
+        (" ".join(filter(None, (model, constant))), (model, constant))
+        for model in models
+        for constant in sorted(
+            {str(row.get("parameters") or "") for row in rows if row["model"] == model}
+        )
+        or [""]
+    ]
+
+
+@measure(
+    "rise along training",
+    "from its best moment, by marks of the {marks}, to the end of training the test error of {models} "
+    "rises by {much_points}",
+    "models", unit=POINTS, takes="above at_most columns", cases=_kinds,
+)  # fmt: skip
+def _rise_again(rule: Rule, rows: Rows, model: str, constant: str) -> Found:
+    """By how much the test error rises from its best moment to the end of training.
+
+    The best moment is the mark with the lowest mean over folds, of those on either axis of the study's
+    picture that all folds reach: texts have an error for each mark on the way, or "nan" after the end.
+    """
+    trained = [
+        row
+        for row in rows
+        if (row["model"], str(row.get("parameters") or "")) == (model, constant)
+        and not row.get("failure")
+        and all(row.get(column) for column in rule.columns)
+    ]
+    table = np.array([
+        [100 * float(value) for column in rule.columns for value in str(row[column]).split()]
+        for row in trained
+    ])  # fmt: skip
+    lack = f"no errors along training of {model}."
+    if not len(table) or np.isnan(means := table.mean(axis=0)).all():
+        raise TooLittleError(lack)
+    ends = np.array([100 * float(row["error"]) for row in trained])
+    return Found(known(mean_interval(ends - table[:, int(np.nanargmin(means))]), lack))
+
+
+# ---------------------------------------------------------------------------------------------
+# what they share
+
+
+def _paired(
+    rule: Rule, scores: Scores, first: str, second: str
+) -> tuple[dict[Any, float], dict[Any, float]]:
+    return paired(
+        scores[first], scores[second], lambda s: not rule.relevant or s[0] in rule.relevant
+    )
+
+
+def _by_size(scores: Scores, model: str, *, from_median: bool = False) -> np.ndarray:
+    """Return the scores of units that have all sizes of training sets, a line for each size."""
+    by_size: dict[float, dict[Any, float]] = {}
+    for (_, size), units in scores[model].items():
+        by_size.setdefault(size, {}).update(units)
+    if from_median:
+        by_size = {size: _distances(units) for size, units in by_size.items()}
+    common = sorted(set.intersection(*map(set, by_size.values())))
+    if len(by_size) < 2 or not common:
+        raise TooLittleError(f"{model} has no two sizes of training sets.")
+    return np.array([[by_size[size][unit] for unit in common] for size in sorted(by_size)])
 
 
 def _distances(units: Mapping[Any, float]) -> dict[Any, float]:
@@ -280,9 +274,13 @@ def _distances(units: Mapping[Any, float]) -> dict[Any, float]:
 
 
 def _moments(units: Mapping[Any, float]) -> tuple[float, float, int]:
-    values = list(units.values())
-    return mean_of(units), deviation(values) or 0.0, len(values)
+    return mean_of(units), deviation(list(units.values())) or 0.0, len(units)
 
 
-def _where(relevant: tuple[int, ...]) -> str:
-    return f" ({' and '.join(map(str, relevant))} relevant features)" if relevant else ""
+def _range(settings: Mapping[Any, Mapping[Any, float]]) -> tuple[dict[Any, float], str]:
+    """Return for each unit the error at the worst constant minus that at the best, on average."""
+    means = {setting: mean_of(units) for setting, units in settings.items()}
+    best, worst = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    units = sorted(set(settings[best]) & set(settings[worst]))
+    note = f"{means[best]:.1f} % at {best[1]:g}, {means[worst]:.1f} % at {worst[1]:g}"
+    return {unit: settings[worst][unit] - settings[best][unit] for unit in units}, note

@@ -12,10 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from medn_edu import __version__
-from medn_edu.studies.claims.claim import PAPERS, Claim, judge
+from medn_edu.studies.claims.claim import (
+    CLAIMS,
+    COMING,
+    MARGINS,
+    PAPERS,
+    SEEN,
+    UNITS,
+    Claim,
+    check_studies,
+    judge,
+)
 from medn_edu.studies.claims.findings import LOOKED_AT, finding_of
-from medn_edu.studies.claims.inventory import CLAIMS, COMING, SEEN
-from medn_edu.studies.claims.legend import UNITS, margins
 from medn_edu.studies.claims.rules import Untested
 from medn_edu.studies.claims.verdicts import FAILS, MIXED, STATUSES, Verdict
 from medn_edu.studies.kit.results import RANGES
@@ -110,6 +118,7 @@ def entries(
     tables: Tables, ids: Iterable[str] | None = None, fits: Mapping[str, str] | None = None
 ) -> list[Entry]:
     """Judge claims."""
+    check_studies(CLAIMS)
     claims = [CLAIMS[name] for name in (CLAIMS if ids is None else ids)]
     return [_entry(claim, tables, fits or {}) for claim in claims]
 
@@ -142,7 +151,8 @@ def details(entry: Entry) -> str:
     """Return all that is known of a claim, for a console."""
     claim, verdict = entry.claim, entry.verdict
     parts = {
-        "paper": f"{PAPERS[claim.paper]}, section {claim.section}",
+        "paper": f"{PAPERS[claim.paper]}, section {claim.section}"
+        + (f", page {claim.page}" if claim.page else ""),
         "claim": claim.text,
         "study": entry.study,
         "rule": claim.rule_text + (f" ({_SEEN})" if is_late(claim) else ""),
@@ -211,7 +221,7 @@ def ledger_text(found: Sequence[Entry], date: datetime.date | None = None) -> st
     date = datetime.date.today() if date is None else date
     rules = _RULES.format(seen=" and ".join(f"`{name}`" for name in SEEN))
     head = _HEAD.format(
-        counts=_counts(found), rules=rules, margins=_items(margins(CLAIMS)), units=_items(UNITS)
+        counts=_counts(found), rules=rules, margins=_items(MARGINS), units=_items(UNITS)
     )
     parts = ["\n\n".join(map(_wrapped, head.split("\n\n"))) + "\n"]
     for paper, title in PAPERS.items():

@@ -1,181 +1,350 @@
-"""What rules have in common, and those that are made of others.
+"""Rules: what is measured of whom, and the bounds that a claim puts on it.
 
-A rule is a frozen dataclass whose fields say whom it compares and how much counts.  ``decide(rows)``
-returns a `Verdict`; ``text()`` says the rule in words.  Most rules consist of two things:
-
-* whom they judge: every model `OneByOne`, or each of some against each of others, `InPairs`;
-* what they say of one such case: ``_judge``, a statistic with its interval and the bounds that the claim
-  puts on it.
-
-Where a table lacks what a rule needs, anything that looks for it raises `TooLittleError`, and ``decide``
-says that nothing was tested.  What the verdicts mean is said in `medn_edu.studies.claims`; rules
-about errors are in `claims.errors`, about constants and training in `claims.constants`, about weights in
-`claims.weights`, and about algorithms in `claims.algorithms` and `claims.algorithm_costs`.
+A `Rule` names a measure, the models that it is taken of, and bounds.  The measures are small functions,
+registered with their unit and their words by `measure`: those of errors in `claims.errors`, of weights
+in `claims.weights`, of algorithms in `claims.algorithms`.  Rules are written as tables in
+``claims.toml`` and read by `rule_of`.  What the verdicts mean is said in `medn_edu.studies.claims`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from medn_edu.studies.claims.scores import GENERATOR, Scores, scores_of
-from medn_edu.studies.claims.verdicts import FAILS, MIXED, Verdict, combine, untested
+from medn_edu.studies.claims.scores import GENERATOR, Estimate, Scores, scores_of
+from medn_edu.studies.claims.verdicts import FAILS, MIXED, Verdict, combine, place, untested
 
 POINTS = "points"
+TITLES = {"chains-correlated": "synthetic set 1", "ocr-100": "OCR100"}
+"""What rules call the data sets of ``l1m3n-algorithms``."""
+MARKS = {"change_errors": "likelihood's relative change", "loss_errors": "likelihood itself"}
+"""Columns of ``ocr-overfitting`` with errors along training, as texts, and what their marks are of."""
+
 Row = Mapping[str, Any]
+Rows = Sequence[Row]
 Names = tuple[str, ...]
-_Found = TypeVar("_Found")
+_T = TypeVar("_T")
 
 
 class TooLittleError(Exception):
     """A table lacks what a rule needs; the message says what."""
 
 
-class Rule(ABC):
-    """What all rules have in common."""
+class RuleError(ValueError):
+    """A rule cannot be read; the message says why."""
 
-    def decide(self, rows: Sequence[Row]) -> Verdict:
+
+class Found(NamedTuple):
+    """What a measure finds of one model, or of one pair."""
+
+    value: Estimate | float  # a mere number has no interval
+    note: str = ""  # what stands behind it
+    everywhere: bool = True  # whether it is as the claim says in each setting, too
+    status: str = ""  # the verdict, where more than the value decides
+    above: float | None = None  # the bound, where it is not the rule's own
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How one kind of rule is decided and told."""
+
+    find: Callable[..., Found]  # of rule, table and one name, or two
+    unit: str
+    text: str  # the rule in words, with names of fields in braces
+    roles: Names  # what a table calls the models, and those that they are compared with
+    needs: Names  # further fields that a rule must have
+    takes: Names  # ... and may have
+    joint: str  # between the names of a pair
+    read: Callable[[Rule, Rows], Any]  # makes of rows what `find` looks at
+    cases: Callable[[Any, Names], list[tuple[str, Names]]] | None  # to judge; otherwise each model
+    remark: Callable[[Rule], str] = lambda rule: ""  # follows the text
+    bounds: Mapping[str, float] = field(default_factory=dict)  # where a rule has none of its own
+
+
+MEASURES: dict[str, Measure] = {}
+"""The measures by name."""
+
+
+def measure(
+    name: str,
+    text: str,
+    roles: str,
+    *,
+    unit: str,
+    needs: str = "",
+    takes: str = "",
+    joint: str = "against",
+    read: Callable[[Rule, Rows], Any] = lambda rule, rows: rows,
+    cases: Callable[[Any, Names], list[tuple[str, Names]]] | None = None,
+    remark: Callable[[Rule], str] = lambda rule: "",
+    **bounds: float,
+) -> Callable[[Callable[..., Found]], Callable[..., Found]]:
+    """Register a function as a measure."""
+    fields = (tuple(roles.split()), tuple(needs.split()), tuple(takes.split()))
+
+    def register(find: Callable[..., Found]) -> Callable[..., Found]:
+        MEASURES[name] = Measure(find, unit, text, *fields, joint, read, cases, remark, bounds)
+        return find
+
+    return register
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is measured, of whom, and where it must lie."""
+
+    measure: str  # a key of `MEASURES`
+    models: Names
+    against: Names = ()  # each model is compared with each of these, but not with itself
+    above: float | None = None  # the value is larger
+    at_least: float | None = None
+    at_most: float | None = None
+    near: float | None = None  # the value is this one, but for what `within` allows
+    within: float | None = None
+    consistently: bool = False  # in each setting
+    relevant: tuple[int, ...] = ()  # numbers of relevant features that the claim is about
+    where: str = ""  # the condition under which a gain is largest
+    factor: float = 1.0
+    columns: Names = tuple(MARKS)  # where to look for the best moment
+    part: str = ""  # of the features
+    share: float = 0.0  # of the largest weight, from which on weights count
+    data: str = ""  # a key of `TITLES`
+    parts: int = 1  # into which the quicker one's time is divided
+
+    def decide(self, rows: Rows) -> Verdict:
         """Judge a claim by the rows of a study."""
+        how = MEASURES[self.measure]
         try:
-            return self._verdict(rows)
+            table = how.read(self, rows)
+            cases = (how.cases or self._each)(table, self.models)
+            verdicts = [self._judge(how.find(self, table, *names)) for _, names in cases]
+            return combine(verdicts, [name for name, _ in cases])
         except TooLittleError as lack:
             return untested(str(lack))
 
-    @abstractmethod
+    def _each(self, table: Any, models: Names) -> list[tuple[str, Names]]:
+        """Return what is judged by itself: each model, or each pair of two different ones."""
+        if not self.against:
+            return [(name, (name,)) for name in models]
+        joint = MEASURES[self.measure].joint
+        pairs = itertools.product(models, self.against)
+        return [(f"{a} {joint} {b}", (a, b)) for a, b in pairs if a != b]
+
+    def _judge(self, found: Found) -> Verdict:
+        """Hold a value against the bounds."""
+        _, note, everywhere, status, above = found
+        if isinstance(found.value, Estimate):
+            value, low, high = found.value
+            interval = (low, high)
+        else:
+            value = low = high = found.value
+            interval = None
+        least, most = -math.inf, math.inf
+        if self.near is not None and self.within is not None:
+            least, most = self.near - self.within, self.near + self.within
+        elif self.at_least is not None:
+            least = self.at_least
+        if self.at_most is not None:
+            most = self.at_most
+        above = self.above if above is None else above
+        status = status or place(
+            (low, high), above=above, at_least=least, at_most=most, everywhere=everywhere
+        )
+        slack = min(value - (least if above is None else above), most - value)
+        return Verdict(status, value, interval, MEASURES[self.measure].unit, note, slack)
+
     def text(self) -> str:
         """Say the rule in words."""
+        how = MEASURES[self.measure]
+        return how.text.format(**self._words(how)) + how.remark(self)
 
-    @abstractmethod
-    def _verdict(self, rows: Sequence[Row]) -> Verdict:
-        """Judge rows that have what is needed."""
+    def _words(self, how: Measure) -> dict[str, Any]:
+        """Return what a text may name: the fields, and these."""
+        than, bound = ("more than", self.above)
+        if bound is None:
+            than, bound = ("at most", self.at_most)
+        by = f", by more than {points_text(self.above)}" if self.above else ""
+        by += f", by at most {points_text(self.at_most)}" if self.at_most is not None else ""
+        relevant = " and ".join(map(str, self.relevant))
+        return {
+            **vars(self),
+            **dict(zip(how.roles, map(Listed, (self.models, self.against)), strict=False)),
+            "by": by,
+            "much": f"{than} {bound:g}" if bound is not None else "",
+            "much_points": f"{than} {points_text(bound)}" if bound is not None else "",
+            "margin": points_text(self.within) if self.within is not None else "",
+            "settings": ", in each setting" if self.consistently else "",
+            "features": f" ({relevant} relevant features)" if relevant else "",
+            "times": f"{self.factor:g} times " if self.factor != 1 else "",
+            "over": (self.above or 0.0) / self.parts,
+            "title": TITLES.get(self.data, ""),
+            "marks": " or of the ".join(MARKS[column] for column in self.columns),
+        }
 
-    def _table(self, rows: Sequence[Row], names: Names) -> Any:
-        """Read what is judged of those named: the rows themselves, unless a rule says otherwise."""
-        del names
-        return rows
+    def names(self) -> Iterator[str]:
+        """Yield the models, or algorithms, that are compared."""
+        yield from (name for name in self.models + self.against if name != GENERATOR)
 
-
-class OneByOne(Rule):
-    """A rule about every one of some models, or algorithms, by itself."""
-
-    def _verdict(self, rows: Sequence[Row]) -> Verdict:
-        names = self._names()
-        table = self._table(rows, names)
-        return combine([self._judge(table, name) for name in names], names)
-
-    @abstractmethod
-    def _names(self) -> Names:
-        """Say who is judged."""
-
-    @abstractmethod
-    def _judge(self, table: Any, name: str) -> Verdict:
-        """Judge one of them."""
-
-
-class InPairs(Rule):
-    """A rule about each of some models, or algorithms, against each of others, but not itself."""
-
-    _joint: ClassVar[str] = "against"
-
-    def _verdict(self, rows: Sequence[Row]) -> Verdict:
-        first, second = self._sides()
-        table = self._table(rows, first + second)
-        pairs = [(a, b) for a, b in itertools.product(first, second) if a != b]
-        names = [f"{a} {self._joint} {b}" for a, b in pairs]
-        return combine([self._judge(table, a, b) for a, b in pairs], names)
-
-    @abstractmethod
-    def _sides(self) -> tuple[Names, Names]:
-        """Say who is compared with whom."""
-
-    @abstractmethod
-    def _judge(self, table: Any, first: str, second: str) -> Verdict:
-        """Judge one pair."""
-
-
-# ---------------------------------------------------------------------------------------------
-# rules made of others, or of nothing
+    def renamed(self, names: Mapping[str, str]) -> Rule:
+        """Return the same rule about other models."""
+        models, against = (
+            tuple(dict.fromkeys(names.get(name, name) for name in side))
+            for side in (self.models, self.against)
+        )
+        return dataclasses.replace(self, models=models, against=against)
 
 
 @dataclass(frozen=True)
-class Untested(Rule):
-    """No rule: nothing in this package tests the sentence."""
-
-    why: str  # what is missing
-
-    def _verdict(self, rows: Sequence[Row]) -> Verdict:
-        raise TooLittleError(self.why)
-
-    def text(self) -> str:
-        """Return the reason."""
-        return f"none: {self.why}"
-
-
-@dataclass(frozen=True)
-class AllOf(Rule):
+class AllOf:
     """Several rules, of which all must hold."""
 
-    rules: tuple[Any, ...]
+    rules: tuple[AnyRule, ...]
+    joint: ClassVar[str] = "; and "
 
-    def _verdict(self, rows: Sequence[Row]) -> Verdict:
-        return combine([rule.decide(rows) for rule in self.rules], _texts(self.rules))
+    def decide(self, rows: Rows) -> Verdict:
+        """Judge by each rule."""
+        return self._whole([rule.decide(rows) for rule in self.rules])
+
+    def _whole(self, verdicts: list[Verdict]) -> Verdict:
+        return combine(verdicts, [rule.text() for rule in self.rules])
 
     def text(self) -> str:
         """Return the parts, one after the other."""
-        return "; and ".join(_texts(self.rules))
+        return self.joint.join(rule.text() for rule in self.rules)
+
+    def names(self) -> Iterator[str]:
+        """Yield the models of all rules."""
+        return itertools.chain.from_iterable(rule.names() for rule in self.rules)
+
+    def renamed(self, names: Mapping[str, str]) -> AllOf:
+        """Return the same rules about other models; those that are the same then, once."""
+        return type(self)(tuple(dict.fromkeys(rule.renamed(names) for rule in self.rules)))
 
 
-@dataclass(frozen=True)
-class EitherOf(Rule):
+class EitherOf(AllOf):
     """Several readings of one sentence: the paper leaves open which is meant.
 
     It says what all readings agree on; where they do not, it is mixed.
     """
 
-    rules: tuple[Any, ...]
+    joint = "; or else "
 
-    def _verdict(self, rows: Sequence[Row]) -> Verdict:
-        verdicts = [rule.decide(rows) for rule in self.rules]
-        whole = combine(verdicts, _texts(self.rules))
-        disputed = whole.status == FAILS and {v.status for v in verdicts} != {FAILS}
-        return replace(whole, status=MIXED) if disputed else whole
+    def _whole(self, verdicts: list[Verdict]) -> Verdict:
+        whole = super()._whole(verdicts)
+        disputed = whole.status == FAILS and {verdict.status for verdict in verdicts} != {FAILS}
+        return dataclasses.replace(whole, status=MIXED) if disputed else whole
+
+
+@dataclass(frozen=True)
+class Untested:
+    """No rule: nothing in this package tests the sentence."""
+
+    why: str
+
+    def decide(self, rows: Rows) -> Verdict:
+        """Say that nothing was tested."""
+        del rows
+        return untested(self.why)
 
     def text(self) -> str:
-        """Return the readings, one after the other."""
-        return "; or else ".join(_texts(self.rules))
+        """Return the reason."""
+        return f"none: {self.why}"
+
+    def names(self) -> Iterator[str]:
+        """Yield nothing."""
+        return iter(())
+
+    def renamed(self, names: Mapping[str, str]) -> Untested:
+        """Return the same."""
+        del names
+        return self
 
 
-def _texts(rules: Sequence[Rule]) -> list[str]:
-    return [rule.text() for rule in rules]
-
-
-_ROLES = (
-    "model", "models", "better", "worse", "first", "second", "stable", "sensitive", "larger",
-    "smaller", "more", "fewer", "algorithm", "algorithms", "quicker", "slower",
-)  # fmt: skip
-
-
-def model_names(rule: Any) -> Iterator[str]:
-    """Yield the models, or algorithms, that a rule reads."""
-    for role in _ROLES:
-        names = getattr(rule, role, ())
-        names = (names,) if isinstance(names, str) else names
-        yield from (name for name in names if name != GENERATOR)
-    for part in getattr(rule, "rules", ()):
-        yield from model_names(part)
+AnyRule = Rule | AllOf | Untested
 
 
 # ---------------------------------------------------------------------------------------------
-# what they share
+# from tables
+
+_GROUPS = {"all_of": AllOf, "either_of": EitherOf}
+_BOUNDS = ("above", "at_least", "at_most", "near")
+_CHOICES: dict[str, Collection[str]] = {
+    "columns": MARKS,
+    "data": TITLES,
+    "part": ("relevant", "irrelevant", "all"),
+    "where": ("few samples", "many samples", "few relevant", "many relevant"),
+}
+_PLAIN = ("measure", *_CHOICES)  # never a name of something else
+_KINDS: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "float | None": (int, float),
+    "Names": (str,),  # one, or a list of them
+    "tuple[int, ...]": (int,),
+}
+
+
+def rule_of(table: Mapping[str, Any], names: Mapping[str, Any] | None = None) -> AnyRule:
+    """Read a rule; texts that are keys of ``names`` stand for what these hold."""
+    for key, kind in _GROUPS.items():
+        if key in table:
+            if len(table) > 1:
+                raise RuleError(f"next to {key} a rule has nothing else.")
+            return kind(tuple(rule_of(part, names) for part in table[key]))
+    fields = {
+        key: (names or {}).get(value, value)
+        if isinstance(value, str) and key not in _PLAIN
+        else value
+        for key, value in table.items()
+    }
+    name = fields.pop("measure", None)
+    if name not in MEASURES:
+        raise RuleError(f"there is no measure {name!r}; known are {', '.join(MEASURES)}.")
+    how = MEASURES[name]
+    needed = (*how.roles, *how.needs)
+    for key in fields:
+        if key not in (*needed, *how.takes):
+            raise RuleError(
+                f"measure {name!r} has no {key!r}; it has {listed(needed + how.takes)}."
+            )
+    for key in needed:
+        if key not in fields:
+            raise RuleError(f"measure {name!r} needs {key!r}.")
+    if not {*how.bounds, *fields} & {*_BOUNDS} and {*how.takes} & {*_BOUNDS}:
+        raise RuleError(f"measure {name!r} needs a bound.")
+    roles = dict(zip(how.roles, ("models", "against"), strict=False))
+    values = {roles.get(key, key): _value(key, value, roles) for key, value in fields.items()}
+    return Rule(name, **{**how.bounds, **values})
+
+
+def _value(key: str, value: Any, roles: Mapping[str, str]) -> Any:
+    """Check the value of a field."""
+    kinds = {field.name: str(field.type) for field in dataclasses.fields(Rule)}
+    kind = kinds[roles.get(key, key)]
+    several = kind in ("Names", "tuple[int, ...]")
+    parts = tuple(value) if several and isinstance(value, list | tuple) else (value,)
+    for part in parts:
+        if not isinstance(part, _KINDS[kind]) or isinstance(part, bool) != (kind == "bool"):
+            raise RuleError(f"{key} = {part!r} is neither of the right kind nor one of the names.")
+        if part not in _CHOICES.get(key, (part,)):
+            raise RuleError(f"{key} = {part!r} is none of {', '.join(_CHOICES[key])}.")
+    return parts if several else value
+
+
+# ---------------------------------------------------------------------------------------------
+# what measures share
 
 
 def scores_with(
-    rows: Sequence[Row], models: Names, quantity: str = "error", *, against: str = "n_train"
+    rows: Rows, models: Names, quantity: str = "error", *, against: str = "n_train"
 ) -> Scores:
     """Return scores that have all of some models."""
     if GENERATOR not in models:  # whose error stands in the rows of all others
@@ -183,11 +352,11 @@ def scores_with(
     scores = scores_of(rows, quantity, against=against)
     missing = [model for model in dict.fromkeys(models) if model not in scores]
     if missing:
-        raise TooLittleError(f"the table has no {listed(tuple(missing))}.")
+        raise TooLittleError(f"the table has no {listed(missing)}.")
     return scores
 
 
-def known(found: _Found | None, lack: str) -> _Found:
+def known(found: _T | None, lack: str) -> _T:
     """Return what was found, if it was."""
     if found is None:
         raise TooLittleError(lack)
@@ -204,9 +373,16 @@ def mean_of(units: Mapping[Any, float]) -> float:
     return float(np.mean(list(units.values()))) if units else float("nan")
 
 
-def listed(models: Names) -> str:
+def listed(names: Sequence[str]) -> str:
     """Return names as in a sentence."""
-    return " and ".join([", ".join(models[:-1]), models[-1]] if len(models) > 1 else models)
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+class Listed(tuple[str, ...]):
+    """Names in a text: as in a sentence, or with what the placeholder says between them."""
+
+    def __format__(self, joint: str) -> str:
+        return joint.join(self) if joint else listed(self)
 
 
 def points_text(value: float) -> str:

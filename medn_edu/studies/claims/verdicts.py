@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from medn_edu.studies.claims.scores import Estimate
-
 HOLDS = "holds"
 MIXED = "mixed"
 FAILS = "does not hold here"
@@ -54,57 +52,17 @@ def untested(why: str) -> Verdict:
 def place(
     interval: tuple[float, float],
     *,
-    above: float = -math.inf,
+    above: float | None = None,
+    at_least: float = -math.inf,
     at_most: float = math.inf,
     everywhere: bool = True,
 ) -> str:
-    """Return the verdict on one comparison whose effect has an interval."""
+    """Return the verdict on an effect that lies in an interval."""
     low, high = interval
-    if high <= above or low > at_most:
+    if high < at_least or low > at_most or (above is not None and high <= above):
         return FAILS
-    return HOLDS if above < low and high <= at_most and everywhere else MIXED
-
-
-def within(
-    interval: tuple[float, float], value: float, margin: float, *, everywhere: bool = True
-) -> str:
-    """Return the verdict on "about as much", up to a margin on either side."""
-    low, high = interval
-    if high < value - margin or low > value + margin:
-        return FAILS
-    return HOLDS if value - margin <= low and high <= value + margin and everywhere else MIXED
-
-
-def bounded(
-    found: Estimate,
-    unit: str,
-    note: str = "",
-    *,
-    above: float | None = None,
-    at_most: float | None = None,
-    everywhere: bool = True,
-) -> Verdict:
-    """Judge an estimate that the claim bounds from one side or from both."""
-    least = -math.inf if above is None else above
-    most = math.inf if at_most is None else at_most
-    status = place(found.interval, above=least, at_most=most, everywhere=everywhere)
-    slack = min(found.value - least, most - found.value)
-    return Verdict(status, found.value, found.interval, unit, note, slack)
-
-
-def about(
-    found: Estimate,
-    value: float,
-    margin: float,
-    unit: str,
-    note: str = "",
-    *,
-    everywhere: bool = True,
-) -> Verdict:
-    """Judge an estimate that the claim says is about as much as a number."""
-    status = within(found.interval, value, margin, everywhere=everywhere)
-    slack = margin - abs(found.value - value)
-    return Verdict(status, found.value, found.interval, unit, note, slack)
+    inside = at_least <= low and high <= at_most and (above is None or above < low)
+    return HOLDS if inside and everywhere else MIXED
 
 
 def decide(agrees: bool, surely: bool = True) -> str:
@@ -112,6 +70,11 @@ def decide(agrees: bool, surely: bool = True) -> str:
     if not agrees:
         return FAILS
     return HOLDS if surely else MIXED
+
+
+def combined_status(statuses: Sequence[str]) -> str:
+    """Return the verdict on a whole: it holds if all parts do, and does not hold if one does not."""
+    return next(found for found in (UNTESTED, FAILS, MIXED, HOLDS) if found in statuses)
 
 
 def combine(verdicts: Sequence[Verdict], names: Sequence[str] = ()) -> Verdict:
@@ -127,7 +90,7 @@ def combine(verdicts: Sequence[Verdict], names: Sequence[str] = ()) -> Verdict:
         if verdict.status == UNTESTED:
             return verdict
     statuses = [verdict.status for verdict in verdicts]
-    status = next(found for found in (FAILS, MIXED, HOLDS) if found in statuses)
+    status = combined_status(statuses)
     worst = max(
         range(len(verdicts)), key=lambda i: (STATUSES.index(statuses[i]), -verdicts[i].slack)
     )

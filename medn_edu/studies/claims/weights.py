@@ -1,336 +1,264 @@
-"""Rules about weights and variances of the first data set of ``synthetic-correlated``, ten parts.
+"""Measures of weights and variances, of the first data set of ``synthetic-correlated``, ten parts.
 
-The papers look at average weights, which `claims.averages` reads.  Averages of averages are no means
-over units, so intervals come from the jackknife over the ten parts: they say what other training parts
-of this one data set would give, not what other data would.
+The papers look at *average weights*: of each of the 200 state features, 100 for each label, the mean
+over the ten parts that train in turn.  The first 30 features are relevant, in ten groups of three.
+Averages of averages are no means over units, so intervals come from the jackknife over the ten parts:
+they say what other training parts of this one data set would give, not what other data would.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+import functools
+from collections.abc import Callable
 
 import numpy as np
 
-from medn_edu.studies.claims.averages import (
-    GROUP,
-    N_RELEVANT,
-    known_weights,
-    of_averages,
-    true_weights,
-)
-from medn_edu.studies.claims.rules import (
-    InPairs,
-    Names,
-    OneByOne,
-    Row,
-    known,
-    listed,
-)
+from medn_edu.studies.claims.rules import Found, Names, Rows, Rule, known, measure
 from medn_edu.studies.claims.scores import Estimate, jackknife
-from medn_edu.studies.claims.verdicts import Verdict, bounded, combine, decide
+from medn_edu.studies.claims.verdicts import combined_status, decide, place
 
-LARGE = 0.1
-"""From what part on, of the model's own largest average weight, a weight is large."""
+SHOWN = "correlated-10-0"
+"""The data set whose weights are kept."""
+N_RELEVANT = 30
+"""How many features are relevant, the first ones."""
+GROUP = 3
+"""How many relevant features have the same value, up to noise."""
+PARTS = {"relevant": slice(N_RELEVANT), "irrelevant": slice(N_RELEVANT, None), "all": slice(None)}
+"""Parts of the features."""
+
 _LAST_DIGIT = 1.01e-4  # of a number with five digits, at most
 
 
-@dataclass(frozen=True)
-class SmallIrrelevant(OneByOne):
-    """Average weights of irrelevant features are small against those of relevant ones.
-
-    The effect is the mean size of the irrelevant ones in per cent of that of the relevant ones.
-    """
-
-    models: Names  # names of models
-    at_most: float = 10.0  # how many per cent
-
-    def _names(self) -> Names:
-        return self.models
-
-    def _judge(self, rows: Sequence[Row], model: str) -> Verdict:
-        def share(sizes: np.ndarray) -> float:
-            relevant = sizes[:, :N_RELEVANT].mean()
-            return 100 * float(sizes[:, N_RELEVANT:].mean() / relevant) if relevant else np.inf
-
-        ratio = of_averages(rows, (model,), share, np.abs)
-        return bounded(ratio, "% of relevant weights", at_most=self.at_most)
-
-    def text(self) -> str:
-        """Say whose weights."""
-        return (
-            "the mean size of average weights of irrelevant features is at most "
-            f"{self.at_most:g} % of that of relevant ones: {', '.join(self.models)}"
-        )
+def average_weights(rows: Rows, model: str, column: str = "weights") -> np.ndarray | None:
+    """Return the weights of a model for each part that trained: parts, labels, features."""
+    texts = [
+        (row["fold"], str(row[column]))
+        for row in rows
+        if row["data"] == SHOWN and row["model"] == model and row.get(column)
+    ]
+    if not texts:
+        return None
+    table = np.array([[float(value) for value in text.split()] for _, text in sorted(texts)])
+    n_labels = 2 if column == "weights" else 1
+    return table.reshape(len(table), n_labels, -1)
 
 
-@dataclass(frozen=True)
-class LargerWeights(InPairs):
-    """Average weights of some models are larger than those of others.
+@functools.cache  # a dozen claims and findings ask
+def true_weights(seed: int = 0) -> np.ndarray:
+    """Return the state weights of the CRF behind the first data set."""
+    from medn_edu.datasets import make_chain_crf
 
-    The effect is the logarithm, to base 2, of how many times as large they are on average.
-    """
-
-    larger: Names
-    smaller: Names
-    part: str  # ``"relevant"``, ``"irrelevant"`` or ``"all"`` features
-    factor: float = 1.0  # how many times as large at least
-
-    def _sides(self) -> tuple[Names, Names]:
-        return self.larger, self.smaller
-
-    def _judge(self, rows: Sequence[Row], larger: str, smaller: str) -> Verdict:
-        columns = _columns(self.part)
-
-        def doublings(first: np.ndarray, second: np.ndarray) -> float:
-            ours, theirs = (max(sizes[:, columns].mean(), 1e-12) for sizes in (first, second))
-            return float(np.log2(ours / theirs))
-
-        found = of_averages(rows, (larger, smaller), doublings, np.abs)
-        return bounded(found, "doublings", above=float(np.log2(self.factor)))
-
-    def text(self) -> str:
-        """Say whose weights."""
-        times = f"{self.factor:g} times " if self.factor != 1 else ""
-        return (
-            f"the mean size of average weights, {self.part} features, is larger than {times}that of "
-            f"{', '.join(self.smaller)}: {', '.join(self.larger)}"
-        )
+    few = make_chain_crf(n_samples=1, correlated=True, sampler="exact", random_state=1000 * seed)
+    few.coef.setflags(write=False)
+    return few.coef
 
 
-@dataclass(frozen=True)
-class MoreLargeWeights(InPairs):
-    """Some models have more large average weights than others.
-
-    A weight is large if it is at least a tenth of the model's own largest average weight.  The effect is
-    how many more there are, of 200.
-    """
-
-    more: Names
-    fewer: Names
-
-    def _sides(self) -> tuple[Names, Names]:
-        return self.more, self.fewer
-
-    def _judge(self, rows: Sequence[Row], more: str, fewer: str) -> Verdict:
-        def surplus(first: np.ndarray, second: np.ndarray) -> float:
-            ours, theirs = (float((s >= LARGE * s.max()).sum()) for s in (first, second))
-            return ours - theirs
-
-        found = of_averages(rows, (more, fewer), surplus, np.abs)
-        return bounded(found, "more of 200 weights", above=0.0)
-
-    def text(self) -> str:
-        """Say whose weights."""
-        return (
-            f"more average weights are at least {LARGE:g} of the model's largest with "
-            f"{', '.join(self.more)} than with {', '.join(self.fewer)}"
-        )
+def _known(rows: Rows, model: str, column: str = "weights") -> np.ndarray:
+    return known(average_weights(rows, model, column), f"no {column} of {model} are kept.")
 
 
-@dataclass(frozen=True)
-class SimilarWeights(InPairs):
-    """Average weights of relevant features are alike in some models and others.
+def _of_averages(
+    rows: Rows,
+    models: Names,
+    statistic: Callable[..., float],
+    prepared: Callable[[np.ndarray], np.ndarray] = np.asarray,
+) -> Estimate:
+    """Compute a statistic of models' average weights, with its interval by the jackknife over parts."""
+    tables = [_known(rows, model) for model in models]
 
-    The effect is the correlation of these 60 weights.
-    """
+    def of(kept: np.ndarray) -> float:
+        return statistic(*(prepared(table[kept].mean(axis=0)) for table in tables))
 
-    _joint: ClassVar[str] = "and"
-
-    first: Names
-    second: Names
-    at_least: float = 0.9  # correlation
-
-    def _sides(self) -> tuple[Names, Names]:
-        return self.first, self.second
-
-    def _judge(self, rows: Sequence[Row], first: str, second: str) -> Verdict:
-        def likeness(*averages: np.ndarray) -> float:
-            return _correlation(*(average[:, :N_RELEVANT].ravel() for average in averages))
-
-        found = of_averages(rows, (first, second), likeness)
-        return bounded(found, "(correlation)", above=self.at_least)
-
-    def text(self) -> str:
-        """Say whose weights."""
-        return (
-            f"average weights of relevant features correlate by more than {self.at_least:g}: "
-            f"{', '.join(self.first)} with {', '.join(self.second)}"
-        )
+    return known(jackknife(of, min(map(len, tables))), "fewer than three parts with weights.")
 
 
-@dataclass(frozen=True)
-class AllNonZero(OneByOne):
-    """No average weight is zero, or some are.
+@measure(
+    "irrelevant weights",
+    "the mean size of average weights of irrelevant features is at most {at_most:g} % of that of "
+    "relevant ones: {models:, }",
+    "models", unit="% of relevant weights", needs="at_most",
+)  # fmt: skip
+def _irrelevant(rule: Rule, rows: Rows, model: str) -> Found:
+    """How large weights of irrelevant features are, in per cent of those of relevant ones."""
 
-    The effect is how many are, of 200; a count over all parts has no interval.
-    """
+    def share(sizes: np.ndarray) -> float:
+        relevant = sizes[:, :N_RELEVANT].mean()
+        return 100 * float(sizes[:, N_RELEVANT:].mean() / relevant) if relevant else np.inf
 
-    models: Names  # names of models
-    yes: bool = True  # whether none is; otherwise at least a tenth is
-
-    def _names(self) -> Names:
-        return self.models
-
-    def _judge(self, rows: Sequence[Row], model: str) -> Verdict:
-        weights = known_weights(rows, model)
-        zeros, n_all = int((weights == 0).all(axis=0).sum()), weights[0].size
-        status = decide(zeros == 0) if self.yes else decide(zeros > 0, zeros >= 0.1 * n_all)
-        slack = float(-zeros if self.yes else zeros)
-        return Verdict(status, float(zeros), unit=f"of {n_all} are zero", slack=slack)
-
-    def text(self) -> str:
-        """Say whose weights."""
-        what = (
-            "none of the average weights is" if self.yes else "a tenth of the average weights are"
-        )
-        return f"{what} zero: {', '.join(self.models)}"
+    return Found(_of_averages(rows, (model,), share, np.abs))
 
 
-@dataclass(frozen=True)
-class EqualVariances(OneByOne):
-    r"""The two functions of each feature have the same posterior variance.
+@measure(
+    "size of weights",
+    "the mean size of average weights, {part} features, is larger than {times}that of {smaller:, }: "
+    "{larger:, }",
+    "larger smaller", unit="doublings", needs="part", takes="factor",
+)  # fmt: skip
+def _size(rule: Rule, rows: Rows, larger: str, smaller: str) -> Found:
+    """How many times as large weights are: the logarithm to base 2."""
+
+    def doublings(first: np.ndarray, second: np.ndarray) -> float:
+        means = (sizes[:, PARTS[rule.part]].mean() for sizes in (first, second))
+        ours, theirs = (max(mean, 1e-12) for mean in means)
+        return float(np.log2(ours / theirs))
+
+    found = _of_averages(rows, (larger, smaller), doublings, np.abs)
+    return Found(found, above=float(np.log2(rule.factor)))
+
+
+@measure(
+    "large weights",
+    "more average weights are at least {share:g} of the model's largest with {more:, } than with "
+    "{fewer:, }",
+    "more fewer", unit="more of 200 weights", needs="share", above=0.0,
+)  # fmt: skip
+def _large(rule: Rule, rows: Rows, more: str, fewer: str) -> Found:
+    """How many more weights are a part of the model's own largest one, or more."""
+
+    def surplus(first: np.ndarray, second: np.ndarray) -> float:
+        ours, theirs = (float((s >= rule.share * s.max()).sum()) for s in (first, second))
+        return ours - theirs
+
+    return Found(_of_averages(rows, (more, fewer), surplus, np.abs))
+
+
+@measure(
+    "likeness of weights",
+    "average weights of relevant features correlate by more than {above:g}: {first:, } with {second:, }",
+    "first second", unit="(correlation)", needs="above", joint="and",
+)  # fmt: skip
+def _likeness(rule: Rule, rows: Rows, first: str, second: str) -> Found:
+    """The correlation of the 60 weights of relevant features."""
+
+    def likeness(*averages: np.ndarray) -> float:
+        return _correlation(*(average[:, :N_RELEVANT].ravel() for average in averages))
+
+    return Found(_of_averages(rows, (first, second), likeness))
+
+
+@measure(
+    "no zero weight", "none of the average weights is zero: {models:, }",
+    "models", unit="of 200 are zero", at_most=0.0,
+)  # fmt: skip
+def _no_zero(rule: Rule, rows: Rows, model: str) -> Found:
+    """How many weights are zero in every part; a count over all parts has no interval."""
+    return Found(float((_known(rows, model) == 0).all(axis=0).sum()))
+
+
+@measure(
+    "zero weights", "a tenth of the average weights are zero: {models:, }",
+    "models", unit="of 200 are zero", above=0.0,
+)  # fmt: skip
+def _zeros(rule: Rule, rows: Rows, model: str) -> Found:
+    """The same, where a claim is mixed that has fewer than a tenth."""
+    zero = (_known(rows, model) == 0).all(axis=0)
+    return Found(float(zero.sum()), status=decide(bool(zero.any()), bool(zero.mean() >= 0.1)))
+
+
+@measure(
+    "unequal variances",
+    "means of the two functions of each feature are opposite numbers, to the digits kept; as each is "
+    "its variance times an opposite number, the variances are the same: {models}",
+    "models", unit="of 100 differ", at_most=0.0,
+)  # fmt: skip
+def _unequal(rule: Rule, rows: Rows, model: str) -> Found:
+    r"""At how many features the two functions have different posterior variances.
 
     The tables keep one variance for each feature, the mean over its two labels, but means for both.
     These tell: a posterior mean is the variance times what the dual variables make of the function,
     :math:`\mu_k = \sigma_k^2 \eta_k` (MEDN, Theorem 3 and section 6), and the :math:`\eta_k` of a
     feature's two functions are opposite numbers, since every labelling has each value of the feature at
     one label or at the other, so that differences of the two functions cancel.  So the variances are the
-    same just where the means are opposite numbers.  The effect is at how many features they are not,
-    in any part, by more than a unit of the last of five digits, to which they are kept.
+    same just where the means are opposite numbers.  They are not where they differ in any part by more
+    than a unit of the last of five digits, to which they are kept.
     """
-
-    models: Names  # names of models with variances
-
-    def _names(self) -> Names:
-        return self.models
-
-    def _judge(self, rows: Sequence[Row], model: str) -> Verdict:
-        known_weights(rows, model, "variances")  # a model without them cannot have the same ones
-        first, second = np.moveaxis(known_weights(rows, model), 1, 0)
-        apart = np.abs(first + second) > _LAST_DIGIT * np.maximum(np.abs(first), np.abs(second))
-        n_apart, n_features = int(apart.any(axis=0).sum()), apart.shape[1]
-        status = decide(n_apart == 0)
-        return Verdict(
-            status, float(n_apart), unit=f"of {n_features} differ", slack=-float(n_apart)
-        )
-
-    def text(self) -> str:
-        """Say whose variances, and how the table tells."""
-        return (
-            "means of the two functions of each feature are opposite numbers, to the digits kept; as "
-            "each is its variance times an opposite number, the variances are the same: "
-            f"{listed(self.models)}"
-        )
+    _known(rows, model, "variances")  # a model without them cannot have the same ones
+    first, second = np.moveaxis(_known(rows, model), 1, 0)
+    apart = np.abs(first + second) > _LAST_DIGIT * np.maximum(np.abs(first), np.abs(second))
+    return Found(float(apart.any(axis=0).sum()))
 
 
-@dataclass(frozen=True)
-class UnlikeTruth(OneByOne):
-    """Average weights are far from those of the model that made the labels.
+@measure(
+    "distance from the truth",
+    "average weights of label 1 minus those of label 0, summed over groups of copies and scaled to come "
+    "nearest to the true ones, are more than {above:g} % of their norm away from them: {models:, }",
+    "models", unit="% of the true contrasts' norm", needs="above",
+)  # fmt: skip
+def _distance(rule: Rule, rows: Rows, model: str) -> Found:
+    """How far weights are from those of the model that made the labels, in per cent of their norm.
 
     What data can teach is compared, no more.  A constant added to both labels' weights of a feature
     changes no probability, so for each feature only the *contrast* counts, label 1's weight minus that
     of label 0.  Of three copies of one value only the sum counts.  And the size of max-margin weights is
     a matter of ``C``, so the learned contrasts are multiplied by the number, not negative, that brings
     them nearest to the true ones.  The norm is that of ten sums and of 70 contrasts that are truly zero:
-    so the distance, which is the effect, is that of the scores which the two models give to labels, by
-    root mean squares.
+    so the distance is that of the scores which the two models give to labels, by root mean squares.
     """
+    weights = _known(rows, model)
+    truth = _contrasts(true_weights(int(rows[0].get("seed") or 0)))
 
-    models: Names  # names of models
-    above: float = 50.0  # distance from the true contrasts, in per cent of their norm
+    def distance(average: np.ndarray) -> float:
+        learned = _contrasts(average)
+        squared = float(learned @ learned)
+        scale = max(float(learned @ truth), 0.0) / squared if squared else 0.0
+        return 100 * float(np.linalg.norm(scale * learned - truth) / np.linalg.norm(truth))
 
-    def _names(self) -> Names:
-        return self.models
-
-    def _judge(self, rows: Sequence[Row], model: str) -> Verdict:
-        weights = known_weights(rows, model)
-        truth = _contrasts(true_weights(int(rows[0].get("seed") or 0)))
-
-        def distance(average: np.ndarray) -> float:
-            learned = _contrasts(average)
-            squared = float(learned @ learned)
-            scale = max(float(learned @ truth), 0.0) / squared if squared else 0.0
-            return 100 * float(np.linalg.norm(scale * learned - truth) / np.linalg.norm(truth))
-
-        n_groups = N_RELEVANT // GROUP
-        likeness = _correlation(_contrasts(weights.mean(axis=0))[:n_groups], truth[:n_groups])
-        return bounded(
-            of_averages(rows, (model,), distance),
-            "% of the true contrasts' norm",
-            f"those of relevant groups correlate with the true ones by {likeness:.2f}",
-            above=self.above,
-        )
-
-    def text(self) -> str:
-        """Say whose weights."""
-        return (
-            "average weights of label 1 minus those of label 0, summed over groups of copies and scaled "
-            f"to come nearest to the true ones, are more than {self.above:g} % of their norm away from "
-            f"them: {', '.join(self.models)}"
-        )
+    n_groups = N_RELEVANT // GROUP
+    likeness = _correlation(_contrasts(weights.mean(axis=0))[:n_groups], truth[:n_groups])
+    note = f"those of relevant groups correlate with the true ones by {likeness:.2f}"
+    return Found(_of_averages(rows, (model,), distance), note)
 
 
-@dataclass(frozen=True)
-class GroupedVariances(OneByOne):
-    """Variances agree within the groups of relevant features, and not within others.
+# ---------------------------------------------------------------------------------------------
+# variances: the intraclass correlation of their logarithms compares the spread between groups of three
+# with that within: 1 if the members of each group agree, 0 if they agree no more than any features
 
-    The intraclass correlation of the variances' logarithms compares the spread between groups of three
-    with that within: 1 if the members of each group agree, 0 if they agree no more than any features.
-    The effect is that of the relevant groups, or of the irrelevant ones.
-    """
 
-    model: str  # a model with variances
-    irrelevant: bool = False
+@measure(
+    "variances in groups",
+    "variances within relevant groups have an intraclass correlation above 0, and above that of three "
+    "neighbouring irrelevant features: {model}",
+    "model", unit="(intraclass correlation)", above=0.0,
+)  # fmt: skip
+def _in_groups(rule: Rule, rows: Rows, model: str) -> Found:
+    """How much variances agree in relevant groups, which must be more than in others."""
+    relevant, others = (_agreement(rows, model, part) for part in ("relevant", "irrelevant"))
+    n_parts = len(_known(rows, model, "variances"))
+    lack = f"fewer than three parts with variances of {model}."
+    found = known(jackknife(relevant, n_parts), lack)
+    lead = known(jackknife(lambda kept: relevant(kept) - others(kept), n_parts), lack)
+    # both must be above zero; one that surely is not refutes it
+    status = combined_status([place(each.interval, above=0.0) for each in (found, lead)])
+    note = f"{lead.value:+.2f} [{lead.low:+.2f}, {lead.high:+.2f}] against the other kind"
+    return Found(found, note, status=status)
 
-    def _names(self) -> Names:
-        return (self.model,)
 
-    def _judge(self, rows: Sequence[Row], model: str) -> Verdict:
-        values = known_weights(rows, model, "variances")[:, 0]
+@measure(
+    "variances of irrelevant threes",
+    "variances of three neighbouring irrelevant features have an intraclass correlation of at most "
+    "{at_most:g}: {model}",
+    "model", unit="(intraclass correlation)", needs="at_most",
+)  # fmt: skip
+def _of_others(rule: Rule, rows: Rows, model: str) -> Found:
+    """How much variances agree in threes of irrelevant features."""
+    n_parts = len(_known(rows, model, "variances"))
+    found = jackknife(_agreement(rows, model, "irrelevant"), n_parts)
+    return Found(known(found, f"fewer than three parts with variances of {model}."))
 
-        def relevant(kept: np.ndarray) -> float:
-            return _intraclass(np.log(values[kept].mean(axis=0)[:N_RELEVANT]))
 
-        def others(kept: np.ndarray) -> float:
-            rest = values[kept].mean(axis=0)[N_RELEVANT:]
-            return _intraclass(np.log(rest[: len(rest) // GROUP * GROUP]))
+def _agreement(rows: Rows, model: str, part: str) -> Callable[[np.ndarray], float]:
+    """Return a function for the intraclass correlation in those parts of the data that are kept."""
+    values = _known(rows, model, "variances")[:, 0]
 
-        def estimate(statistic: Callable[[np.ndarray], float]) -> Estimate:
-            lack = f"fewer than three parts with variances of {model}."
-            return known(jackknife(statistic, len(values)), lack)
+    def correlation(kept: np.ndarray) -> float:
+        means = values[kept].mean(axis=0)[PARTS[part]]
+        return _intraclass(np.log(means[: len(means) // GROUP * GROUP]))
 
-        unit = "(intraclass correlation)"
-        if self.irrelevant:
-            return bounded(estimate(others), unit, at_most=0.5)
-        found, lead = estimate(relevant), estimate(lambda kept: relevant(kept) - others(kept))
-        # both must be above zero; one that surely is not refutes it
-        both = combine([bounded(each, unit, above=0.0) for each in (found, lead)])
-        note = f"{lead.value:+.2f} [{lead.low:+.2f}, {lead.high:+.2f}] against the other kind"
-        return Verdict(both.status, found.value, found.interval, unit, note)
-
-    def text(self) -> str:
-        """Say which features."""
-        if self.irrelevant:
-            return (
-                "variances of three neighbouring irrelevant features have an intraclass correlation "
-                f"of at most 0.5: {self.model}"
-            )
-        return (
-            "variances within relevant groups have an intraclass correlation above 0, and above that "
-            f"of three neighbouring irrelevant features: {self.model}"
-        )
+    return correlation
 
 
 # ---------------------------------------------------------------------------------------------
 # what they share
-
-
-def _columns(part: str) -> slice:
-    if part == "relevant":
-        return slice(N_RELEVANT)
-    return slice(N_RELEVANT, None) if part == "irrelevant" else slice(None)
 
 
 def _correlation(first: np.ndarray, second: np.ndarray) -> float:

@@ -1,0 +1,388 @@
+"""The explorers of results: intervals by hand, what is drawn, and lessons that hold and can fail."""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from medn_edu.explorers import Explorer, new_figure, save_figure
+from medn_edu.studies import browser
+from medn_edu.studies.browser import (
+    ResultBrowser,
+    StudyErrors,
+    browser_frame,
+    mean_interval,
+    ocr_results,
+    study_errors,
+    study_picture,
+    synthetic_results,
+)
+
+MODELS = ("CRF", "M3N")
+
+
+def rows(n_folds: int = 4) -> list[dict[str, Any]]:
+    """Errors that a hard fold has more of; those of M3N are less by a point."""
+    keys = itertools.product((2, 1), (50, 100), (("M3N", 0.0), ("CRF", 0.01)), range(n_folds))
+    return [
+        {
+            "model": model, "fold": fold, "setting": setting, "n": n, "truth_error": 0.07 + 0.01 * fold,
+            "error": 0.2 + 0.05 * fold + more - n / 1000 + setting / 100,
+        }
+        for setting, n, (model, more), fold in keys
+    ]  # fmt: skip
+
+
+def place(row: Any) -> tuple[int, int] | None:
+    return None if row["n"] is None else (row["setting"], row["n"])
+
+
+@pytest.fixture(scope="module")
+def study() -> StudyErrors:
+    return study_errors(rows(), place, MODELS)
+
+
+def test_interval_is_students() -> None:
+    values = np.array([0.3, 0.1, 0.25, 0.4])
+    interval = mean_interval(values, level=0.9)
+    low, high = stats.t.interval(0.9, 3, values.mean(), stats.sem(values))
+    assert (interval.low, interval.high) == pytest.approx((low, high))
+    assert interval.half == pytest.approx((high - low) / 2)
+    assert interval.excludes(high + 1e-6)
+    assert not interval.excludes(low + 1e-6)
+
+
+def test_one_value_has_no_interval_and_none_no_mean() -> None:
+    single = mean_interval([0.25])
+    assert (single.mean, single.n) == (0.25, 1)
+    assert np.isnan(single.half)
+    assert not single.excludes(9)
+    with pytest.raises(ValueError, match="no values"):
+        mean_interval([])
+
+
+def test_order_of_settings_sizes_and_models(study: StudyErrors) -> None:
+    assert (study.settings, study.sizes, study.models) == ([1, 2], [50, 100], list(MODELS))
+    unknown = study_errors(rows(), place, ("something else",))
+    assert unknown.models == ["CRF", "M3N"]
+
+
+def test_rows_without_error_or_place_are_left_out() -> None:
+    table = rows(1)
+    table[0]["error"], table[1]["error"], table[2]["n"] = None, float("nan"), None
+    assert study_errors(table, place).of(2, 50, "M3N") == {}
+    with pytest.raises(ValueError, match="holds no errors"):
+        study_errors(table[:3], place)
+
+
+def test_rows_of_one_repetition_are_averaged() -> None:
+    of_setting = [row for row in rows() if row["setting"] == 1]
+    found = study_errors(of_setting, place, MODELS, lambda row: row["fold"] // 2)
+    assert found.of(1, 50, "M3N") == pytest.approx({0: 0.185, 1: 0.285})
+    assert found.floors[1] == pytest.approx({0: 0.075, 1: 0.095})
+
+
+def test_models_of_another_setting_have_no_row_but_room(study: StudyErrors) -> None:
+    drawn = ResultBrowser(study, "words", "folds", n_rows=1)
+    both = browser_frame(study, 1, 50, MODELS, rows=["M3N"])
+    assert (list(both.here), both.rows, both.scaled) == (["M3N"], ["M3N"], list(MODELS))
+    drawn.show(both, "")
+    left, right = drawn.figure.axes
+    assert [label.get_text() for label in right.get_yticklabels()] == ["M3N"]
+    means = [line for line in right.lines if line.get_markersize() == 9 and len(line.get_xdata())]
+    assert [list(line.get_ydata()) for line in means] == [[0]], "the only row is the first"
+    with_room = left.get_ylim()
+    drawn.show(browser_frame(study, 1, 50, ["M3N"], rows=["M3N"]), "")
+    assert left.get_ylim()[1] < with_room[1]
+
+
+def test_differences_are_taken_repetition_by_repetition() -> None:
+    table = [row for row in rows() if (row["model"], row["fold"]) != ("CRF", 2)]
+    found = study_errors(table, place).of(1, 50, "M3N", "CRF")
+    assert list(found) == [0, 1, 3]
+    assert np.allclose(list(found.values()), -0.01)
+
+
+def test_paired_interval_is_narrow_where_those_of_errors_are_wide(study: StudyErrors) -> None:
+    errors = browser_frame(study, 1, 50, MODELS).here
+    difference = browser_frame(study, 1, 50, MODELS, "CRF")
+    assert errors["M3N"].half > 0.05
+    assert list(difference.here) == ["M3N"]
+    assert difference.here["M3N"].half < 1e-9
+    assert difference.here["M3N"].mean == pytest.approx(-0.01)
+    assert difference.floor is None
+    assert browser_frame(study, 1, 50, MODELS).floor.mean == pytest.approx(0.085)  # type: ignore[union-attr]
+
+
+def test_what_is_drawn_is_what_the_frame_says(study: StudyErrors) -> None:
+    drawn = ResultBrowser(study, "words", "folds")
+    frame = browser_frame(study, 2, 100, MODELS)
+    drawn.show(frame, "Two")
+    left, right = drawn.figure.axes
+    assert (left.get_title(loc="left"), right.get_title(loc="left")) == (
+        "Two",
+        "100 words, 4 folds",
+    )
+    means = [line.get_ydata() for line in left.lines if line.get_marker() in ("o", "^")]
+    expected = [[100 * i.mean for i in frame.curves[name].values()] for name in MODELS]
+    assert np.allclose(means, expected)
+    segments = np.array([bars.get_segments() for bars in left.collections])
+    ends = [[(100 * i.low, 100 * i.high) for i in frame.curves[n].values()] for n in MODELS]
+    assert np.allclose(segments[..., 1], ends)
+    dots = [line.get_xdata() for line in right.lines if len(line.get_xdata()) == 4]
+    assert np.allclose(dots, [[100 * e for e in frame.single[name].values()] for name in MODELS])
+    (floor,) = [line for line in left.lines if line.get_color() == "#22303C"]
+    assert np.allclose(floor.get_ydata(), 8.5)
+
+
+def test_models_come_and_go(study: StudyErrors) -> None:
+    drawn = ResultBrowser(study, "words", "folds")
+    drawn.show(browser_frame(study, 1, 50, ["M3N"], "CRF"), "One")
+    left, right = drawn.figure.axes
+    assert left.get_ylabel() == "error minus that of CRF (points)"
+    assert [t.get_text() for t in right.get_yticklabels()] == ["CRF\n(reference)", "M3N"]
+    assert [len(line.get_xdata()) for line in left.lines if line.get_marker() == "^"] == [0]
+    low, high = left.get_ylim()
+    assert low < -1 < 0 < high
+    drawn.show(browser_frame(study, 1, 50, []), "One")
+    assert all(len(line.get_xdata()) == 0 for line in left.lines if line.get_marker() in ("o", "^"))
+    assert "0 folds" in right.get_title(loc="left")
+
+
+def test_a_single_repetition_is_drawn_without_interval() -> None:
+    study = study_errors(rows(1), place, MODELS)
+    drawn = ResultBrowser(study, "words", "folds")
+    drawn.show(browser_frame(study, 1, 50, MODELS), "One")
+    drawn.figure.draw_without_rendering()
+    assert np.isfinite(drawn.figure.axes[0].get_ylim()).all()
+
+
+# ---------------------------------------------------------------------------------------------
+# explorers of stored studies
+
+SHIFTS = {"CRF": 0.07, "L2-CRF": 0.02, "L1-CRF": -0.03, "M3N": 0.022, "LapMEDN variational": 0.0}
+NONE = "nothing"
+
+
+def planted(prefix: str, sizes: tuple[int, ...]) -> list[dict[str, Any]]:
+    """Hard and easy repetitions, shared by all models; a sparse model gains at few features."""
+    rng = np.random.default_rng(0)
+    table = []
+    for kind, fold in itertools.product((10, 50) if prefix == "iid" else (50,), range(6)):
+        hard = 0.2 + 0.03 * rng.standard_normal()
+        for n, (model, shift) in itertools.product(sizes, SHIFTS.items()):
+            gain = shift * (10 / kind if shift < 0 else 1)
+            error = hard * (sizes[0] / n) ** 0.3 + gain + 0.002 * rng.standard_normal()
+            data = f"{prefix}-{kind}-{n}" if prefix == "iid" else f"{prefix}-{n}"
+            row = {"data": data, "fold": fold, "model": model, "error": error}
+            table.append(row | ({"truth_error": 0.3 * hard} if prefix == "iid" else {}))
+    return table
+
+
+@pytest.fixture(scope="module")
+def synthetic() -> Explorer:
+    return synthetic_results(planted("iid", (30, 150)))
+
+
+def with_papers_constants(losses: tuple[float, float] = (0.02, 0.05)) -> list[dict[str, Any]]:
+    """The planted folds, and M3N with a constant that spoils it, less so when stopped early."""
+    table = planted("ocr", (100, 250))
+    endings = zip((" sub-gradient", " at its optimum"), losses, strict=True)
+    return table + [
+        {**row, "model": row["model"] + ending, "error": row["error"] + loss}
+        for ending, loss in endings
+        for row in table
+        if row["model"] == "M3N"
+    ]
+
+
+def grouped(sparse: float = -0.04) -> list[dict[str, Any]]:
+    """Four data sets, in 3 and in 2 parts; what chooses constants or trains once is to be left out."""
+    rng = np.random.default_rng(1)
+    table = []
+    for number in range(4):
+        hard = 0.2 + 0.03 * rng.standard_normal()
+        for n_parts, part in ((3, 0), (3, 1), (3, 2), (2, 0), (2, 1)):
+            for model, shift in SHIFTS.items():
+                error = hard + 0.01 * (part - (n_parts - 1) / 2) + 0.02 * n_parts
+                gain = sparse if model == "L1-CRF" else max(shift, 0)
+                row = {"data": f"correlated-{n_parts}-{number}", "fold": part, "model": model}
+                counts = {"n_train": 1000 // n_parts + (part == 1), "truth_error": 0.5 * hard}
+                noise = 0.001 * rng.standard_normal()
+                table.append(row | counts | {"error": error + gain + noise})
+    left_out = {**table[0], "error": 0.01}
+    return [*table, left_out | {"fold": -1}, left_out | {"model": "M3N at its optimum"}]
+
+
+@pytest.fixture(scope="module")
+def ocr() -> Explorer:
+    other = [{"data": "ocr-rest", "fold": 0, "model": "M3N", "error": 0.1}]
+    return ocr_results([*with_papers_constants(), *other])
+
+
+@pytest.fixture(scope="module")
+def groups() -> Explorer:
+    return synthetic_results(grouped(), study="synthetic-correlated")
+
+
+def test_lessons_hold(synthetic: Explorer, ocr: Explorer, groups: Explorer) -> None:
+    for explorer in (synthetic, ocr, groups):
+        assert len(explorer.lessons) == 4
+        for lesson in explorer.lessons:
+            assert explorer.check(lesson), lesson.fact
+
+
+def test_lessons_can_fail(synthetic: Explorer) -> None:
+    hidden, more, sparse, floor = synthetic.lessons
+    table = planted("iid", (30, 150))
+    for row in table:
+        row["error"] = 0.15 if row["data"].endswith("-30") else 0.2 + 0.01 * row["fold"]
+        row["truth_error"] = 0.3
+    wrong = synthetic_results(table)
+    facts = {lesson.fact: wrong.check(lesson) for lesson in wrong.lessons}
+    assert facts == {more.fact: False, sparse.fact: False, floor.fact: False}
+    assert hidden.fact not in facts, "no difference is hidden where there is none"
+
+
+def test_lessons_of_one_study_can_fail() -> None:
+    lucky = planted("ocr", (100, 250))
+    for row in lucky:
+        if (row["model"], row["fold"], row["data"]) == ("CRF", 3, "ocr-100"):
+            row["error"] = 0.05
+    copies = synthetic_results(grouped(sparse=0.03), study="synthetic-correlated")
+    wrong = (
+        ("Without a penalty", ocr_results(lucky)),
+        ("Copies do not spoil sparsity", copies),
+        ("With the papers' constant", ocr_results(with_papers_constants((-0.02, 0.05)))),
+        ("With the papers' constant", ocr_results(with_papers_constants((0.02, 0.01)))),
+    )
+    for start, explorer in wrong:
+        [lesson] = [lesson for lesson in explorer.lessons if lesson.fact.startswith(start)]
+        assert not explorer.check(lesson), start
+
+
+def test_controls(synthetic: Explorer, ocr: Explorer) -> None:
+    boxes = ["crf", "l2_crf", "l1_crf", "m3n", "lapmedn_variational"]
+    assert list(synthetic.controls) == ["relevant", "n_train", "reference", *boxes]
+    assert list(ocr.controls) == ["constants", "n_train", "reference", *boxes]
+    assert ocr.controls["constants"].values == ("chosen", "of the papers")
+    assert ocr.controls["n_train"].values == (100, 250)
+    assert synthetic.controls["relevant"].values == (10, 50)
+
+
+def test_summary_says_errors_and_floor(synthetic: Explorer) -> None:
+    off = {"m3n": False, "l1_crf": False, "crf": False, "lapmedn_variational": False}
+    synthetic.set(relevant=50, n_train=30, reference=NONE, l2_crf=True, **off)
+    values = [
+        row for row in planted("iid", (30, 150))
+        if row["data"] == "iid-50-30" and row["model"] == "L2-CRF"
+    ]  # fmt: skip
+    mean = 100 * np.mean([row["error"] for row in values])
+    assert synthetic.summary.startswith(
+        "50 relevant features, 30 training sequences, 6 random CRFs"
+    )
+    assert f"L2-CRF {mean:.1f} ±" in synthetic.summary
+    assert "the generating model" in synthetic.summary
+    assert "M3N" not in synthetic.summary
+
+
+def test_summary_counts_on_how_many_repetitions_a_model_errs_less(ocr: Explorer) -> None:
+    everything = dict.fromkeys(list(ocr.controls)[3:], True)
+    ocr.set(constants="chosen", n_train=100, reference="CRF", **everything)
+    table = [row for row in planted("ocr", (100, 250)) if row["data"] == "ocr-100"]
+    errors = {name: [r["error"] for r in table if r["model"] == name] for name in ("M3N", "CRF")}
+    mean = 100 * np.mean(np.subtract(errors["M3N"], errors["CRF"]))
+    assert f", M3N −{-mean:.1f} ± " in ocr.summary
+    assert ocr.summary.count("(less on 6 of 6)") == 4
+    assert "differences to CRF" in ocr.frame().alt
+    ocr.set(**dict.fromkeys(everything, False))
+    assert ocr.summary.endswith("nothing to show; check another model.")
+
+
+def test_the_papers_constants_take_the_place_of_chosen_ones(ocr: Explorer) -> None:
+    everything = dict.fromkeys(list(ocr.controls)[3:], True)
+    ocr.set(constants="of the papers", n_train=100, reference="M3N", **everything)
+    start = "OCR letters, constants of the papers, 100 training words, 6 folds: error minus that of"
+    assert ocr.summary.startswith(f"{start} M3N with chosen constants, in points")
+    assert (
+        ", M3N sub-gradient +2.0 ± 0.0 (less on 0 of 6), M3N at its optimum +5.0 ±" in ocr.summary
+    )
+    assert ocr.set(reference=NONE).summary.count("M3N") == 2
+    others = ocr.summary.split(": error")[1].split(", M3N")[0]
+    assert ocr.set(constants="chosen", reference=NONE).summary.count("M3N") == 1
+    assert ocr.summary.split(": error")[1].split(", M3N")[0] == others, "these stay as they are"
+    assert "M3N" not in ocr.set(constants="of the papers", m3n=False).summary
+    ocr.set(constants="chosen", reference="M3N at its optimum", **everything)
+    assert "minus that of M3N at its optimum, in points" in ocr.summary
+
+
+def test_without_the_papers_constants_there_is_nothing_to_choose() -> None:
+    assert ocr_results(planted("ocr", (100,))).controls["constants"].values == ("chosen",)
+
+
+def test_parts_of_a_data_set_are_averaged(groups: Explorer) -> None:
+    assert list(groups.controls)[:3] == ["n_train", "reference", "crf"]
+    assert groups.controls["n_train"].values == (333, 500)
+    boxes = dict.fromkeys(list(groups.controls)[2:], False)
+    groups.set(n_train=500, reference=NONE, **{**boxes, "m3n": True})
+    table = [row for row in grouped() if "-2-" in row["data"] and row["model"] == "M3N"]
+    parts = np.array([row["error"] for row in table]).reshape(4, 2)
+    half = stats.t.ppf(0.975, 3) * stats.sem(parts.mean(axis=1))
+    expected = (
+        f"4 random CRFs: error with 95 % interval in % of labels: M3N {100 * parts.mean():.1f}"
+    )
+    assert f"{expected} ± {100 * half:.1f};" in groups.summary
+    assert groups.summary.startswith("Relevant features in groups of three, 500 training sequences")
+
+
+def test_pictures_change(ocr: Explorer) -> None:
+    everything = dict.fromkeys(list(ocr.controls)[3:], True)
+    first = ocr.set(constants="chosen", n_train=100, reference=NONE, **everything).frame().png
+    assert ocr.set(n_train=250).frame().png != first
+    assert ocr.set(n_train=100, reference="M3N").frame().png != first
+    assert ocr.set(reference=NONE, constants="of the papers").frame().png != first
+    assert ocr.set(constants="chosen").frame().png == first
+
+
+def test_picture_of_a_stored_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study of one row, drawn in two ways."""
+
+    def draw(rows: Any, path: Any, width: float = 4) -> None:
+        assert rows == [{"error": 0.5}]
+        save_figure(new_figure(width, 2), path)
+
+    study = SimpleNamespace(draw=draw, more_figures={"wide": partial(draw, width=6)})
+    monkeypatch.setitem(browser.STUDIES, "planted", study)
+    monkeypatch.setattr(browser, "stored_rows", lambda name: [{"error": 0.5}])
+    for figure, width in (("", 384), ("wide", 576)):
+        picture = study_picture("planted", "An empty figure.", figure)
+        data, metadata = picture._repr_mimebundle_()
+        assert data["image/png"].startswith(b"\x89PNG")
+        assert (repr(picture), data["text/plain"]) == ("An empty figure.",) * 2
+        assert metadata["image/png"] == {"alt": "An empty figure.", "width": width}
+    with pytest.raises(ValueError, match="has no figure 'tall'; it has wide"):
+        study_picture("planted", "", "tall")
+
+
+def test_what_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="study is 'no-such-study'; expected one of"):
+        study_picture("no-such-study", "")
+    with pytest.raises(ValueError, match="expected one of synthetic-iid, synthetic-correlated"):
+        synthetic_results(study="ocr")
+    with pytest.raises(ValueError, match="holds no errors"):
+        synthetic_results(planted("ocr", (100,)))
+
+
+def test_lessons_hold_on_the_stored_tables() -> None:
+    grouped_results = partial(synthetic_results, study="synthetic-correlated")
+    for make in (synthetic_results, grouped_results, ocr_results):
+        explorer = make()
+        assert len(explorer.lessons) >= 4
+        for lesson in explorer.lessons:
+            assert explorer.check(lesson), lesson.fact
