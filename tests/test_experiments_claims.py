@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from medn_edu.studies.overfitting_reports import rises
 from planted_algorithms import RULES, TABLE, rule
 
 from medn_edu import __version__
@@ -49,6 +48,7 @@ from medn_edu.studies.claims.weights import true_weights
 from medn_edu.studies.kit import splits
 from medn_edu.studies.kit.selection import read_constants
 from medn_edu.studies.kit.tables import csv_text
+from medn_edu.studies.overfitting import rises
 from medn_edu.studies.registry import STUDIES
 
 FIGURES = Path(__file__).resolve().parent.parent / "figures"
@@ -433,7 +433,7 @@ def test_every_measure_is_planted():
     without_interval = {"range of times", "mean time", "longest time", "growth with the data", "hours",
                         "steadiness of times"}  # fmt: skip
     planted = {}
-    for some, rows in PLANTED:
+    for some, _ in PLANTED:
         planted.setdefault(getattr(some, "measure", type(some)), set()).update(
             (HOLDS, MIXED, FAILS)
         )
@@ -785,7 +785,7 @@ def test_mistakes_in_an_entry_name_it():
          '"rise along training", models = "CRF"', "measure 'rise along training' needs a bound"),
         ("synthetic-iid", "denoising", "the study denoising is still to come, so there is no rule"),
     ):  # fmt: skip
-        with pytest.raises(ClaimError, match="^claim me") as error:
+        with pytest.raises(ClaimError, match=r"^claim me") as error:
             read(ENTRY.replace(old, new))
         assert said in str(error.value)
     for old, new, said in (
