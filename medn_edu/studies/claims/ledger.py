@@ -23,7 +23,7 @@ from medn_edu.studies.claims.claim import (
     check_studies,
     judge,
 )
-from medn_edu.studies.claims.findings import LOOKED_AT, finding_of
+from medn_edu.studies.claims.findings import FINDINGS, LOOKED_AT, check_names, finding_of
 from medn_edu.studies.claims.rules import Untested
 from medn_edu.studies.claims.verdicts import FAILS, MIXED, STATUSES, Verdict
 from medn_edu.studies.kit.results import RANGES
@@ -119,6 +119,7 @@ def entries(
 ) -> list[Entry]:
     """Judge claims."""
     check_studies(CLAIMS)
+    check_names(FINDINGS)
     claims = [CLAIMS[name] for name in (CLAIMS if ids is None else ids)]
     return [_entry(claim, tables, fits or {}) for claim in claims]
 
