@@ -32,6 +32,7 @@ from medn_edu.studies.claims.claim import (
     at_optimum,
     check_studies,
     read_claims,
+    read_toml,
 )
 from medn_edu.studies.claims.findings import FINDINGS, finding_of
 from medn_edu.studies.claims.ledger import details, is_late, load_tables, overview
@@ -734,6 +735,8 @@ def test_mistakes_in_an_entry_name_it():
     ):
         with pytest.raises(ClaimError, match=f"claim medn-7-b: {said}"):
             check_studies(read(ENTRY.replace(old, new)))
+    with pytest.raises(ClaimError, match="there is no part 'claim'; parts are claims"):
+        read_toml(ENTRY.replace("[claims", "[claim"), "claims")
     with pytest.raises(tomllib.TOMLDecodeError):
         read(ENTRY + ENTRY)  # an id that is there already
     with pytest.raises(RuleError, match="no measure None"):

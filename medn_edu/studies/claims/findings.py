@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from medn_edu.studies.claims.claim import CLAIMS, ClaimError, read_toml
+from medn_edu.studies.claims.claim import CLAIMS, ClaimError, read_text, read_toml
 from medn_edu.studies.claims.quantities import Quantities, Tables
 
 _FIELDS = ("claims", "text", "when", "numbers")
@@ -156,7 +156,7 @@ def _texts(node: ast.expr, given: Mapping[str, Any]) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-_FILE = read_toml("findings.toml")
+_FILE = read_toml(read_text("findings.toml"), "looked_at", "texts", "findings")
 LOOKED_AT: tuple[str, ...] = tuple(_FILE["looked_at"])
 """Studies that no claim is about, but findings look at."""
 FINDINGS = read_findings(_FILE["findings"], texts=_FILE["texts"], claims=CLAIMS)
