@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from medn_edu.studies.claims import CLAIMS, ClaimError, load_tables
-from medn_edu.studies.claims.findings import FINDINGS, finding_of, read_findings
+from medn_edu.studies.claims.findings import FINDINGS, check_names, finding_of, read_findings
 from medn_edu.studies.claims.weights import true_weights
 
 SIZES = (100, 150, 200, 250)
@@ -274,3 +274,13 @@ def test_mistakes_in_an_entry_name_it():
         with pytest.raises(ClaimError, match="finding likelihood: ") as error:
             read(ENTRY.replace(old, new))
         assert said in str(error.value)
+    check_names(FINDINGS)
+    for old, new, said in (
+        ('"ocr"', '"ocrs"', "there is no study 'ocrs'"),
+        ('"L1-M3N"', '"L1-M4N"', "study ocr trains no model 'L1-M4N'"),
+        ("gap(study,", "fits(", "study l1m3n-algorithms trains no model 'L1-M3N'"),
+        ('gap(study, "L1-M3N", "L1-CRF")', 'verdict("ocr", measure="error", better="X", worse="CRF")',
+         "study ocr trains no model 'X'"),
+    ):  # fmt: skip
+        with pytest.raises(ClaimError, match=f"finding on medn-7.1.1-g: {said}"):
+            check_names(read(ENTRY.replace(old, new)))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medn_edu.studies.kit.tables import csv_text, markdown_table, read_csv, text_table
+from medn_edu.studies.kit.tables import csv_text, read_csv
 
 VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 
@@ -35,10 +35,8 @@ def test_an_empty_file():
         read_csv("")
 
 
-def test_columns_line_up():
-    lines = text_table(["model", "error"], [["M3N", "9.5 %"], ["L2-CRF", "10.5 %"]], right=[1])
-    assert [len(line) for line in lines.splitlines()[2:]] == [16, 16]
-
-
-def test_markdown_has_one_line_per_row():
-    assert markdown_table(["a"], [["1"], ["2"]]).count("\n") == 4
+def test_exact_tables_have_all_digits():
+    rows = [{"a": 1 / 3, "b": 2.0, "c": "text"}, {"a": -0.0, "b": 7, "c": None}]
+    text = csv_text(rows, ["a", "b", "c"], exact=True)
+    assert text == "a,b,c\n0.3333333333333333,2.0,text\n0.0,7,\n"
+    assert read_csv(text, exact=True) == rows

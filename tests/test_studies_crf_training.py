@@ -122,6 +122,9 @@ def test_rises_are_from_the_best_mark_that_all_folds_reach():
     assert (l1["lowest"], l1["end"]) == (pytest.approx(0.31), pytest.approx(0.43))
     assert (l1["rise"], l1["n_passes"]) == (pytest.approx(0.12), 2)
     assert l1["rise_deviation"] == pytest.approx(np.std([0.11, 0.13], ddof=1))
+    failed = dict.fromkeys(rows[0]) | {"model": "CRF", "fold": 1}
+    assert rises([*rows, failed]) == [crf, l1]
+    assert curves([*rows, failed]) == curves(rows)
     lines = [line for line in curves(rows) if (line["model"], line["axis"]) == ("L1-CRF", "loss")]
     assert [(line["value"], line["fits"]) for line in lines] == [(1000, 2), (800, 1)]
     assert lines[1]["error"] == pytest.approx(0.2)

@@ -90,7 +90,8 @@ def test_a_small_run_with_a_choice(samples, tmp_path):
         Selected, "Laplace", (("variance", grid),), PRIOR_STUDY.fit.models, blocks=(3, 3, 3)
     )
     chooser = Model("Laplace, chosen for OCR100", build, "")
-    assert chooser.name in PRIOR_STUDY.fit.models
+    own = PRIOR_STUDY.fit.models[chooser.name].build().get_params(deep=False)
+    assert (own["grid"], own["blocks"]) == (build().grid, (100, 100, 100))
     apart = FitSpec("ocr-outside-100", 0, chooser.name)
     fit = FitSpec("ocr-100", 0, "Laplace", (("variance", 0.03),))
     study = Study(

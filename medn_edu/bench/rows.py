@@ -20,6 +20,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+Found = Mapping[str, Mapping[str, Any]]
+"""What each task has measured."""
+
 COLUMNS = ("work", "value", "unit", "peer", "peer_value", "ratio", "target", "reached", "remark")
 """Columns of ``bench.csv``."""
 
@@ -92,7 +95,7 @@ def _run(task: str, data: str, **environment: str) -> dict[str, Any]:
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def report(found: Mapping[str, Mapping[str, Any]], data: str) -> list[BenchRow]:
+def report(found: Found, data: str) -> list[BenchRow]:
     """Turn measurements into the lines of the table."""
     trainings, others = _training_rows(found, data), _other_rows(found)
     if data != "ocr":
@@ -100,62 +103,50 @@ def report(found: Mapping[str, Mapping[str, Any]], data: str) -> list[BenchRow]:
     return [*trainings, *_synthetic_rows(found), *others]
 
 
-def _training_rows(found: Mapping[str, Mapping[str, Any]], data: str) -> list[BenchRow]:
+def _training_rows(found: Found, data: str) -> list[BenchRow]:
     """Return the lines for training on the OCR letters, or on what stands in for them."""
     l2 = "to 1e-4 of 18067.45" if data == "ocr" else "to 1e-4 of the optimum"
     l1 = "to 17218" if data == "ocr" else "to 1e-4 of the optimum"
-    times, few = (8.0, "≥ 8x CRFsuite"), ", 100 words"
+    few = ", 100 words"
     return [
-        _compared(
-            f"L2-CRF, Σ NLL + ½‖w‖², {l2}", "s", found, "crf", "to_target",
-            [("CRFsuite", "crfsuite-train")], times,
-        ),
-        _limited("L2-CRF, certified relative gap of 1e-4", "s", found, "crf", "seconds"),
-        _compared(
-            f"L1-CRF, Σ NLL + ‖w‖₁, {l1}", "s", found, "crf-l1", "to_target",
-            [("CRFsuite", "crfsuite-l1")], times,
-        ),
-        _limited("M3N, C = 1, 1 % gap", "s", found, "m3n-1", "seconds", 7.0),
-        _limited("M3N, C = 0.1, 1 % gap", "s", found, "m3n-0.1", "seconds", 2.0),
-        _limited("ε = 0.1 between M3N and CRF, C = 0.1, 1 % gap", "s", found, "epsilon", "seconds"),
-        _limited("LapMEDN, C = 1, λ = 36, 1 % gap", "s", found, "laplace", "seconds", 30.0),
+        _compared(found, "crf", "crfsuite-train", f"L2-CRF, Σ NLL + ½‖w‖², {l2}"),
+        _limited(found, "crf", "L2-CRF, certified relative gap of 1e-4"),
+        _compared(found, "crf-l1", "crfsuite-l1", f"L1-CRF, Σ NLL + ‖w‖₁, {l1}"),
+        _limited(found, "m3n-1", "M3N, C = 1, 1 % gap", 7.0),
+        _limited(found, "m3n-0.1", "M3N, C = 0.1, 1 % gap", 2.0),
+        _limited(found, "epsilon", "ε = 0.1 between M3N and CRF, C = 0.1, 1 % gap"),
+        _limited(found, "laplace", "LapMEDN, C = 1, λ = 36, 1 % gap", 30.0),
         _variational(found),
-        _limited("L1-M3N, C = 0.1, λ-path, 2 % gap", "s", found, "l1-path", "seconds"),
-        _limited(f"L1-M3N, C = 0.1, λ-path, 1 % gap{few}", "s", found, "l1-path-0.1", "seconds", 8.0),
-        _limited(f"L1-M3N, C = 0.3, λ-path, 2 % gap{few}", "s", found, "l1-path-0.3", "seconds", 20.0),
-        _limited(
-            f"L1-M3N, C = 0.1, cutting plane, 1 % gap{few}", "s", found, "l1-cutting-plane", "seconds",
-            20.0,
-        ),
-    ]  # fmt: skip
-
-
-def _synthetic_rows(found: Mapping[str, Mapping[str, Any]]) -> list[BenchRow]:
-    """Return the lines for training on synthetic sequences, which need no file."""
-    work = "LapMEDN, C = 1, λ = {}, 1 % gap, 150 synthetic sequences"
-    return [
-        _limited(work.format(lam), "s", found, f"laplace-{lam}", "seconds", 0.5)
-        for lam in (1, 36, 268)
+        _limited(found, "l1-path", "L1-M3N, C = 0.1, λ-path, 2 % gap"),
+        _limited(found, "l1-path-0.1", f"L1-M3N, C = 0.1, λ-path, 1 % gap{few}", 8.0),
+        _limited(found, "l1-path-0.3", f"L1-M3N, C = 0.3, λ-path, 2 % gap{few}", 20.0),
+        _limited(found, "l1-cutting-plane", f"L1-M3N, C = 0.1, cutting plane, 1 % gap{few}", 20.0),
     ]
 
 
-def _other_rows(found: Mapping[str, Mapping[str, Any]]) -> list[BenchRow]:
+def _synthetic_rows(found: Found) -> list[BenchRow]:
+    """Return the lines for training on synthetic sequences, which need no file."""
+    work = "LapMEDN, C = 1, λ = {}, 1 % gap, 150 synthetic sequences"
+    return [_limited(found, f"laplace-{lam}", work.format(lam), 0.5) for lam in (1, 36, 268)]
+
+
+def _other_rows(found: Found) -> list[BenchRow]:
     return [
         *_speeds("Viterbi, X·W included", found, "viterbi", 3.0, ("hmmlearn", "CRFsuite")),
         *_speeds("node marginals, X·W included", found, "marginals", 1.5, ("hmmlearn",)),
         _peak(found),
         _import_line(found),
-        _limited("first fit of a process, warm caches", "s", found, "first-fit", "seconds", 1.0),
-        _limited("everything compiled from cold", "s", found, "cold", "seconds", 60.0),
+        _limited(found, "first-fit", "first fit of a process, warm caches", 1.0),
+        _limited(found, "cold", "everything compiled from cold", 60.0),
     ]
 
 
-def _get(found: Mapping[str, Mapping[str, Any]], task: str, key: str) -> float | None:
+def _get(found: Found, task: str, key: str) -> float | None:
     value = found.get(task, {}).get(key)
     return None if value is None else float(value)
 
 
-def _problem(found: Mapping[str, Mapping[str, Any]], task: str, name: str = "") -> str:
+def _problem(found: Found, task: str, name: str = "") -> str:
     """Return why there is no measurement, or the empty string."""
     measured = found.get(task)
     if measured is None:
@@ -165,7 +156,7 @@ def _problem(found: Mapping[str, Mapping[str, Any]], task: str, name: str = "") 
     return f"{name} failed: {measured['failure']}".strip() if "failure" in measured else ""
 
 
-def _remark(found: Mapping[str, Mapping[str, Any]], task: str) -> str:
+def _remark(found: Found, task: str) -> str:
     measured = found.get(task, {})
     parts = [_problem(found, task)]
     if "primal" in measured:
@@ -180,30 +171,21 @@ def _remark(found: Mapping[str, Mapping[str, Any]], task: str) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _limited(
-    work: str,
-    unit: str,
-    found: Mapping[str, Mapping[str, Any]],
-    task: str,
-    key: str,
-    limit: float | None = None,
-) -> BenchRow:
+def _limited(found: Found, task: str, work: str, limit: float | None = None) -> BenchRow:
     """Return a line for a time that has to stay below a limit."""
-    value = _get(found, task, key)
+    value = _get(found, task, "seconds")
     return BenchRow(
-        work, value, unit,
-        target="" if limit is None else f"≤ {limit:g} {unit}",
+        work, value, "s",
+        target="" if limit is None else f"≤ {limit:g} s",
         reached=None if value is None or limit is None else value <= limit,
         remark=_remark(found, task),
     )  # fmt: skip
 
 
-def _variational(found: Mapping[str, Mapping[str, Any]]) -> BenchRow:
+def _variational(found: Found) -> BenchRow:
     """Return the line for Algorithm 1, with its bound and its distance from the optimum."""
     task = "laplace-variational"
-    row = _limited(
-        "LapMEDN, C = 1, λ = 36, 3 variational iterations", "s", found, task, "seconds", 15.0
-    )
+    row = _limited(found, task, "LapMEDN, C = 1, λ = 36, 3 variational iterations", 15.0)
     measured = found.get(task, {})
     if "primal" not in measured:
         return row
@@ -217,33 +199,24 @@ def _variational(found: Mapping[str, Mapping[str, Any]]) -> BenchRow:
     return replace(row, remark=remark)
 
 
-def _compared(
-    work: str,
-    unit: str,
-    found: Mapping[str, Mapping[str, Any]],
-    task: str,
-    key: str,
-    peers: Sequence[tuple[str, str]],
-    target: tuple[float, str],
-) -> BenchRow:
-    """Return a line for a time that has to be a fraction of a peer's."""
-    value = _get(found, task, key)
-    name, peer_task = peers[0]
-    peer_value = _get(found, peer_task, key)
+def _compared(found: Found, task: str, peer_task: str, work: str) -> BenchRow:
+    """Return a line for the time to an objective, which has to be a fraction of CRFsuite's."""
+    name, least = "CRFsuite", 8.0
+    value, peer_value = (_get(found, one, "to_target") for one in (task, peer_task))
     ratio = None if value is None or peer_value is None else peer_value / value
     remarks = [_remark(found, task), _problem(found, peer_task, name)]
     if not remarks[1] and peer_value is None:
         remarks[1] = f"{name} stopped at {_get(found, peer_task, 'primal'):.2f}"
     return BenchRow(
-        work, value, unit, name, peer_value, ratio, target[1],
-        None if ratio is None else ratio >= target[0],
+        work, value, "s", name, peer_value, ratio, f"≥ {least:g}x {name}",
+        None if ratio is None else ratio >= least,
         "; ".join(filter(None, remarks)),
     )  # fmt: skip
 
 
 def _speeds(
     work: str,
-    found: Mapping[str, Mapping[str, Any]],
+    found: Found,
     task: str,
     least: float,
     peers: Sequence[str],
@@ -272,7 +245,7 @@ def _speeds(
     return rows
 
 
-def _peak(found: Mapping[str, Mapping[str, Any]]) -> BenchRow:
+def _peak(found: Found) -> BenchRow:
     value = _highest(found, _TRAININGS)
     return BenchRow(
         "peak memory of these trainings", value, "MB",
@@ -282,12 +255,12 @@ def _peak(found: Mapping[str, Mapping[str, Any]]) -> BenchRow:
     )  # fmt: skip
 
 
-def _highest(found: Mapping[str, Mapping[str, Any]], tasks: Sequence[str]) -> float | None:
+def _highest(found: Found, tasks: Sequence[str]) -> float | None:
     peaks = [_get(found, task, "megabytes") for task in tasks]
     return max((peak for peak in peaks if peak is not None), default=None)
 
 
-def _import_line(found: Mapping[str, Mapping[str, Any]]) -> BenchRow:
+def _import_line(found: Found) -> BenchRow:
     value = _get(found, "import", "seconds")
     loads = found.get("import", {}).get("loads", [])
     return BenchRow(

@@ -132,22 +132,22 @@ def _number(value: float | None, unit: str) -> str:
 
 
 def _table(rows: Any) -> str:
-    from medn_edu.studies.kit.tables import text_table
+    from medn_edu.studies.kit.summary import Table
 
     different = dict.fromkeys(row.remark for row in rows if row.remark)
     remarks = {remark: f"[{number}]" for number, remark in enumerate(different, 1)}
     cells = [[*_cells(row)[:-1], remarks.get(row.remark, "")] for row in rows]
-    table = text_table([*_HEADERS[:-1], ""], cells, right=[1, 2, 3])
+    table = Table([*_HEADERS[:-1], ""], cells, [1, 2, 3]).text()
     notes = "\n".join(f"  {number} {remark}" for remark, number in remarks.items())
     return f"{table}\n\n{notes}"
 
 
 def _page(name: str, what: str, rows: list[BenchRow], facts: dict[str, str], footnotes: str) -> str:
-    from medn_edu.studies.kit.tables import markdown_table
+    from medn_edu.studies.kit.summary import Table
 
     option = " --accuracy" if name == "accuracy" else ""
     lines = "".join(f"- {fact}: {value}\n" for fact, value in facts.items())
-    table = markdown_table(_HEADERS, [_cells(row) for row in rows])
+    table = Table(_HEADERS, [_cells(row) for row in rows]).markdown()
     return (
         f"# medn-edu bench{option}\n\n- data: {what}, one thread\n{lines}\n{table}\n{footnotes}\n"
     )

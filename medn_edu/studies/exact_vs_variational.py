@@ -47,7 +47,6 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
 from medn_edu.explorers.shrinkage import draw_cross, shrinkage_curve
-from medn_edu.intervals import deviation
 from medn_edu.priors import LaplacePrior, NormalGammaPrior
 from medn_edu.studies.both_laplace import ITERATIONS, BothLaplaceMEDNs
 from medn_edu.studies.kit.models import Model
@@ -66,6 +65,7 @@ from medn_edu.studies.kit.summary import (
     numbers_text,
     percent,
     plus_minus,
+    read_constants,
     table,
 )
 from medn_edu.studies.kit.texts import Texts, listed, over, paragraphs
@@ -254,13 +254,13 @@ def _share(axes: Sequence[Any], kinds: Sequence[str]) -> None:
 
 
 def _curve(lam: float, fits: Rows, name: str) -> Curve:
-    found = [_at(place, name, fits) for place in range(len(_PLACES))]
+    found = [mean_of(_at(place, name, fits)) for place in range(len(_PLACES))]
     return Curve(
         _lam(lam),
         np.array(_PLACES),
-        np.array([some.mean() for some in found]),
-        np.array([deviation(some) or 0.0 for some in found]),
-        np.full(len(found), len(fits)),
+        np.array([one.value for one in found]),
+        np.array([one.deviation or 0.0 for one in found]),
+        np.array([one.n for one in found]),
     )
 
 
@@ -328,7 +328,8 @@ def _draw_weights(rows: Rows, path: Path) -> None:
     with styled():
         left, right = figure.subplots(1, 2)
         for row in shown[:1]:
-            lam, exact = constant(row, "lam") or 1.0, numbers(row["exact_weights"])
+            lam = dict(read_constants(row["parameters"]))["lam"]
+            exact = numbers(row["exact_weights"])
             reach = _reach(exact)
             draw_cross(left)
             left.plot([-reach, reach], [-reach, reach], color=MUTED, linewidth=1)

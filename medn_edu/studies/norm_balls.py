@@ -27,6 +27,7 @@ from medn_edu.explorers.norms import (
     plain_balls,
 )
 from medn_edu.studies.kit.specs import FitSpec, Study, caption_only, panels
+from medn_edu.studies.kit.summary import groups
 from medn_edu.studies.kit.texts import Texts
 from medn_edu.theory.norms import touching_corners, touching_l2
 
@@ -158,10 +159,9 @@ def _draw_solid(ax: Any, rows: Rows) -> None:
 
 
 def _balls(rows: Rows) -> list[NormBall]:
-    names = dict.fromkeys(row["norm"] for row in rows)
     return [
-        NormBall(name, np.array([(r["w1"], r["w2"]) for r in rows if r["norm"] == name]))
-        for name in names
+        NormBall(name, np.array([(row["w1"], row["w2"]) for row in group]))
+        for name, group in groups(rows, "norm").items()
     ]
 
 

@@ -116,21 +116,13 @@ FIXED: dict[str, dict[str, Any]] = {
 # models
 
 
-def _l1_stopped(beta: float, radius: float, **parameters: Any) -> L1M3N:
-    return L1M3N(radius=radius, beta=beta, **STEPS, **parameters)
-
-
-def _l1_em(**parameters: Any) -> L1M3N:
-    return l1_em(**{"C": _EM_C, **parameters})
-
-
 _PAPERS = {
     model.name: model
     for model in (
         Model("M3N sub-gradient", m3n_stopped, "C = 200 beta, stopped early"),
         Model("M3N at its optimum", m3n_optimum, "C = 200 beta"),
-        Model("L1-M3N sub-gradient", _l1_stopped, "on a ball, stopped early"),
-        Model("L1-M3N EM", _l1_em, "adaptive M3N, 15 quadratic programs"),
+        Model("L1-M3N sub-gradient", partial(L1M3N, **STEPS), "on a ball, stopped early"),
+        Model("L1-M3N EM", partial(l1_em, C=_EM_C), "adaptive M3N, 15 quadratic programs"),
         Model("LapMEDN sub-gradient", medn_stopped, "C = 200 beta, stopped early"),
         Model("LapMEDN at its optimum", medn_optimum, "C = 200 beta"),
     )

@@ -49,6 +49,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,19 +106,12 @@ _WAYS = {
 # fits
 
 
-@dataclass(frozen=True)
-class _Builder:
-    """Makes estimators; unlike a function within a function it can be sent to workers."""
-
-    made: type[TracedCRF]
-    penalty: str | None
-
-    def __call__(self, **parameters: Any) -> TracedCRF:
-        return self.made(penalty=self.penalty, max_iter=2000, verbose=0, **parameters)
-
-
 _MODELS = {
-    name + suffix: Model(name + suffix, _Builder(way.made, penalty), MODELS[name].summary)
+    name + suffix: Model(
+        name + suffix,
+        partial(way.made, penalty=penalty, max_iter=2000, verbose=0),
+        MODELS[name].summary,
+    )
     for suffix, way in _WAYS.items()
     for name, penalty in _PENALTIES.items()
 }

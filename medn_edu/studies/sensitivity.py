@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,28 +94,21 @@ FAMILIES = {
 """The models, in the order of tables."""
 
 
-def _l1_crf(**parameters: Any) -> CRF:
-    # by OWL-QN, as in the papers
-    return CRF(penalty="l1", solver="owlqn", tol=2e-2, max_iter=10_000, verbose=0, **parameters)
-
-
-def _online(**parameters: Any) -> L1M3N:
-    # No gap ends it: it makes its steps, as in the paper.
-    steps: dict[str, Any] = {"beta": _BETA, "max_iter": _PASSES, "tol": 1e-12}
-    return L1M3N(solver="online_subgradient", verbose=0, **steps, **parameters)
-
-
-def _path(**parameters: Any) -> L1M3N:
-    return L1M3N(solver="path", tol=2e-2, verbose=0, **parameters)
-
+# by OWL-QN, as in the papers
+_L1_CRF = partial(CRF, penalty="l1", solver="owlqn", tol=2e-2, max_iter=10_000, verbose=0)
+# No gap ends it: it makes its steps, as in the paper.
+_ONLINE = partial(
+    L1M3N, solver="online_subgradient", beta=_BETA, max_iter=_PASSES, tol=1e-12, verbose=0
+)
+_PATH = partial(L1M3N, solver="path", tol=2e-2, verbose=0)
 
 _MODELS = {name: MODELS[name] for name in ("L2-CRF", "M3N", "LapMEDN variational", "LapMEDN")} | {
     model.name: model
     for model in (
-        Model("L1-CRF", _l1_crf, MODELS["L1-CRF"].summary),
+        Model("L1-CRF", _L1_CRF, MODELS["L1-CRF"].summary),
         Model("L1-M3N EM", l1_em, "adaptive M3N, 15 quadratic programs"),
-        Model("L1-M3N online sub-gradient", _online, "projected on the L1 ball after each word"),
-        Model("L1-M3N", _path, "the linear program, by exact Laplace MEDNs with growing lambda"),
+        Model("L1-M3N online sub-gradient", _ONLINE, "projected on the L1 ball after each word"),
+        Model("L1-M3N", _PATH, "the linear program, by exact Laplace MEDNs with growing lambda"),
     )
 }
 

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from medn_edu.explorers import new_figure, save_figure, styled
 from medn_edu.explorers.shrinkage import (
     ShrinkageCurve,
@@ -20,6 +18,7 @@ from medn_edu.explorers.shrinkage import (
 )
 from medn_edu.priors import GaussianPrior, LaplacePrior, Prior
 from medn_edu.studies.kit.specs import FitSpec, Study, caption_only, panels
+from medn_edu.studies.kit.summary import groups, values
 from medn_edu.studies.kit.texts import Texts
 
 _LAM = 4.0  # of the gallery: one of the two of Fig. 1
@@ -72,16 +71,11 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 def _curves(rows: Sequence[dict[str, Any]]) -> list[ShrinkageCurve]:
     """Put the points of a panel together to curves again."""
-    names = dict.fromkeys(row["prior"] for row in rows)
-    groups = [[row for row in rows if row["prior"] == name] for name in names]
     return [
         ShrinkageCurve(
-            group[0]["prior"],
-            np.array([row["eta"] for row in group]),
-            np.array([row["mean"] for row in group]),
-            (group[0]["low"], group[0]["high"]),
+            name, values(group, "eta"), values(group, "mean"), (group[0]["low"], group[0]["high"])
         )
-        for group in groups
+        for name, group in groups(rows, "prior").items()
     ]
 
 

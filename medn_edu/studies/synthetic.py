@@ -71,10 +71,6 @@ _REFERENCE = "M3N"  # whose errors are subtracted
 # models
 
 
-def _l1_m3n(**parameters: Any) -> L1M3N:
-    return L1M3N(tol=2e-2, verbose=0, **parameters)
-
-
 _PENALTIES: Grid = (("lam", (16.0, 9.0, 4.0, 1.0, 0.1, 0.01)),)
 _LAMS: Grid = (("lam", tuple(float(round(lam)) for lam in np.linspace(268, 1, 20))),)
 GRIDS: dict[str, Grid] = {
@@ -91,7 +87,8 @@ GRIDS: dict[str, Grid] = {
 FIXED: dict[str, dict[str, Any]] = {"LapMEDN": {"C": 1.0}, "LapMEDN variational": {"C": 1.0}}
 """Constants that are not chosen."""
 
-BASE = {**MODELS, "L1-M3N": Model("L1-M3N", _l1_m3n, "few weights, to a gap of 2 %")}
+_L1_M3N = Model("L1-M3N", partial(L1M3N, tol=2e-2, verbose=0), "few weights, to a gap of 2 %")
+BASE = {**MODELS, "L1-M3N": _L1_M3N}
 """The models that are given their constants."""
 
 

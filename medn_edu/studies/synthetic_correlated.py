@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,16 +71,13 @@ _N_RELEVANT, _GROUP = 30, 3  # relevant features, and how many of these copy one
 # models
 
 
-def _medn_optimum(**parameters: Any) -> LaplaceMEDN:
-    return medn_optimum(max_iter=300, **parameters)
-
-
+_OPTIMUM = partial(medn_optimum, max_iter=300)
 _BASE = {
     **BASE,
     "M3N sub-gradient": Model("M3N sub-gradient", m3n_stopped, "stopped early"),
     "LapMEDN sub-gradient": Model("LapMEDN sub-gradient", medn_stopped, "stopped early"),
     "M3N at its optimum": Model("M3N at its optimum", m3n_optimum, "C = 200 beta"),
-    "LapMEDN at its optimum": Model("LapMEDN at its optimum", _medn_optimum, "C = 200 beta"),
+    "LapMEDN at its optimum": Model("LapMEDN at its optimum", _OPTIMUM, "C = 200 beta"),
 }
 _BETAS = (60.0, 50.0, 40.0, 30.0, 20.0, 10.0, 1.0)
 _STOPPED: dict[str, Grid] = {

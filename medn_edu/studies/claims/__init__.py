@@ -52,21 +52,12 @@ Of a claim about several models, or with several parts: it holds if all parts do
 at least one of them does not; else it is mixed.  Where a paper leaves open which of two algorithms it
 means, that is decided only where both agree.
 
-**Margins**, all chosen in advance:
+**Margins**, all chosen in advance, stand in ``claims.toml``: what "much", "slightly", "as well as" and
+other words of the papers are taken to mean.  How far an average weight is from the truth is told in
+`claims.weights`.
 
-* "as well as", "comparable": within 1 point, on average, with its interval, and in each setting;
-* "slightly" better: by more than nothing and at most 1 point; "much" worse: by more than 2 points;
-* "consistently": in each setting; "generally" and bare comparisons: on average;
-* "sensitive" to a constant: the error rises by more than 5 points from the best constant to the
-  worst; "stable": by at most 2; "much less sensitive": by less than half of the other's rise. The
-  constants are the papers', which span a factor of 250,000 for CRFs, 81 for M3N and LapMEDN and 2.6
-  for L1-M3N: so these rules judge what the papers plotted, not the models;
-* over-fitting: the test error rises by more than 1 point from its best moment, a mark on either
-  axis of the paper's figure, to the end of training;
-* "extremely small" weights: a tenth of the relevant ones, or less; "large": a tenth of the largest,
-  or more; "similar" weights: correlation 0.9; "much smaller": half; "quite different" from the
-  truth: by half its norm, in what data can teach, as `claims.weights.UnlikeTruth` explains;
-* counts of Table 1: within 10; "stable" times: a factor of 2; "extremely slow": a factor of 10.
+**Adding a claim** takes an entry in ``claims.toml``; a reason why it does not hold, one in
+``findings.toml``.  Their first lines explain the fields.
 
 A claim that does not hold is a finding, not a verdict on the papers: much that they leave open had
 to be chosen anew.  `medn_edu.studies.claims.findings` says what is known of the reasons.

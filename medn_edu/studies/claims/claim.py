@@ -90,10 +90,22 @@ class Claim:
 _FIELDS = ("text", "study", "rule", "untested", "also", "caveat", "amended", "page")
 
 
-def read_toml(name: str) -> dict[str, Any]:
+def read_text(name: str) -> str:
     """Read a file that lies next to this one."""
     file = importlib.resources.files("medn_edu.studies.claims") / name
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    return file.read_text(encoding="utf-8")
+
+
+def read_toml(text: str, *keys: str) -> dict[str, Any]:
+    """Read a file that has just these parts."""
+    file = tomllib.loads(text)
+    for key in file:
+        if key not in keys:
+            raise ClaimError(f"there is no part {key!r}; parts are {', '.join(keys)}.")
+    for key in keys:
+        if key not in file:
+            raise ClaimError(f"part {key!r} is missing.")
+    return file
 
 
 def read_claims(
@@ -181,7 +193,10 @@ def _meanings(words: Mapping[str, str], margins: Mapping[str, float]) -> dict[st
         raise ClaimError(f"words: there is no margin {unknown}.") from None
 
 
-_FILE = read_toml("claims.toml")
+_FILE = read_toml(
+    read_text("claims.toml"),
+    *("coming", "seen", "papers", "margins", "words", "units", "names", "claims"),
+)
 PAPERS: dict[str, str] = _FILE["papers"]
 """The papers, by what begins the ids of their claims."""
 COMING: tuple[str, ...] = tuple(_FILE["coming"])
@@ -208,7 +223,7 @@ def check_studies(claims: Mapping[str, Claim]) -> None:
                 continue
             if name not in STUDIES:
                 raise ClaimError(f"claim {claim.id}: there is no study {name!r}.")
-            models = STUDIES[name].fit.models if STUDIES[name].trains else ()
+            models = STUDIES[name].models
             for model in (*rule.names(), *at_optimum(rule, name).names()):
                 if model not in models:
                     raise ClaimError(f"claim {claim.id}: study {name} trains no model {model!r}.")

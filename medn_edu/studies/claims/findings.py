@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import string
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from medn_edu.studies.claims.claim import CLAIMS, ClaimError, read_toml
+from medn_edu.studies.claims.claim import CLAIMS, ClaimError, read_text, read_toml
 from medn_edu.studies.claims.quantities import Quantities, Tables
 
 _FIELDS = ("claims", "text", "when", "numbers")
@@ -31,7 +32,8 @@ class Finding:
     text: str  # with names of numbers in braces, and how they are written
     when: CodeType
     numbers: Mapping[str, CodeType]
-    given: Mapping[str, Any] = field(default_factory=dict)  # what differs from claim to claim
+    given: Mapping[str, Any]  # what differs from claim to claim
+    calls: tuple[ast.Call, ...]  # of quantities, to check whom they are about
 
 
 def finding_of(claim_id: str, tables: Tables) -> str:
@@ -88,19 +90,22 @@ def _read(table: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Findi
 def _compiled(table: Mapping[str, Any], text: str, given: Mapping[str, Any]) -> Finding:
     """Check that all names are known, and prepare what is to be computed."""
     known = {*_PLAIN, *Quantities.NAMES, *given}
-    numbers = {}
+    numbers, calls = {}, []
     for name, expression in table["numbers"].items():
         if name in known:
             raise ValueError(f"a number cannot be called {name!r}, which means something else.")
-        numbers[name] = _code(expression, known)
+        tree = _tree(expression, known)
+        calls += [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        numbers[name] = compile(tree, name, "eval")
         known.add(name)
     for _, name, _, _ in string.Formatter().parse(text):
         if name is not None and name.split(".")[0].split("[")[0] not in {*numbers, *given}:
             raise ValueError(f"there is no number {name!r} for its place in the text.")
-    return Finding(text, _code(table["when"], known), numbers, given)
+    when = compile(_tree(table["when"], known), "when", "eval")
+    return Finding(text, when, numbers, given, tuple(calls))
 
 
-def _code(expression: str, known: Collection[str]) -> CodeType:
+def _tree(expression: str, known: Collection[str]) -> ast.Expression:
     try:
         tree = ast.parse(f"({expression})", mode="eval")  # which may have several lines
     except SyntaxError:
@@ -110,10 +115,48 @@ def _code(expression: str, known: Collection[str]) -> CodeType:
     for node in names:
         if node.id not in own and node.id not in known:
             raise ValueError(f"there is no quantity or number {node.id!r}, as in {expression!r}.")
-    return compile(tree, "findings.toml", "eval")
+    return tree
 
 
-_FILE = read_toml("findings.toml")
+_MODELS = ("model", "models", "worse", "better", "first", "second", "algorithm")
+
+
+def check_names(findings: Mapping[str, Finding]) -> None:
+    """Complain about studies that there are not, and models that they do not train."""
+    from medn_edu.studies.registry import STUDIES  # which imports all models
+
+    quantities = Quantities({}).all()
+    for claim_id, finding in findings.items():
+        for call in finding.calls:
+            if not isinstance(call.func, ast.Name) or call.func.id not in quantities:
+                continue
+            named = {str(word.arg): word.value for word in call.keywords}
+            bound = inspect.signature(quantities[call.func.id]).bind(*call.args, **named).arguments
+            asked = {
+                name: _texts(node, finding.given)
+                for name, node in {**bound, **bound.get("fields", {})}.items()
+                if isinstance(node, ast.expr)
+            }
+            otherwise = "l1m3n-algorithms" if "algorithm" in asked else "synthetic-correlated"
+            for study in asked.get("study", [otherwise]):
+                if study not in STUDIES:
+                    raise ClaimError(f"finding on {claim_id}: there is no study {study!r}.")
+                for model in (text for name in _MODELS for text in asked.get(name, [])):
+                    if model not in STUDIES[study].models:
+                        raise ClaimError(
+                            f"finding on {claim_id}: study {study} trains no model {model!r}."
+                        )
+
+
+def _texts(node: ast.expr, given: Mapping[str, Any]) -> list[str]:
+    """Return the texts that an argument holds, or that it is a name of."""
+    parts = list(ast.walk(node))
+    texts = [part.value for part in parts if isinstance(part, ast.Constant)]
+    texts += [given[part.id] for part in parts if isinstance(part, ast.Name) and part.id in given]
+    return [text for text in texts if isinstance(text, str)]
+
+
+_FILE = read_toml(read_text("findings.toml"), "looked_at", "texts", "findings")
 LOOKED_AT: tuple[str, ...] = tuple(_FILE["looked_at"])
 """Studies that no claim is about, but findings look at."""
 FINDINGS = read_findings(_FILE["findings"], texts=_FILE["texts"], claims=CLAIMS)

@@ -22,13 +22,15 @@ from medn_edu.studies.claims.claim import (
     Claim,
     check_studies,
     judge,
+    read_text,
 )
-from medn_edu.studies.claims.findings import LOOKED_AT, finding_of
+from medn_edu.studies.claims.findings import FINDINGS, LOOKED_AT, check_names, finding_of
 from medn_edu.studies.claims.rules import Untested
 from medn_edu.studies.claims.verdicts import FAILS, MIXED, STATUSES, Verdict
 from medn_edu.studies.kit.results import RANGES
 from medn_edu.studies.kit.stored import stored_rows
-from medn_edu.studies.kit.tables import markdown_table, read_csv, text_table
+from medn_edu.studies.kit.summary import Table
+from medn_edu.studies.kit.tables import read_csv
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -119,6 +121,7 @@ def entries(
 ) -> list[Entry]:
     """Judge claims."""
     check_studies(CLAIMS)
+    check_names(FINDINGS)
     claims = [CLAIMS[name] for name in (CLAIMS if ids is None else ids)]
     return [_entry(claim, tables, fits or {}) for claim in claims]
 
@@ -132,7 +135,7 @@ def _entry(claim: Claim, tables: Tables, fits: Mapping[str, str]) -> Entry:
 def overview(found: Sequence[Entry]) -> str:
     """Return the verdicts as a table for a console."""
     lines = [_line(entry) for entry in found]
-    return f"{_counts(found)}\n\n{text_table(['claim', 'verdict', 'effect', 'study'], lines)}"
+    return f"{_counts(found)}\n\n{Table(['claim', 'verdict', 'effect', 'study'], lines).text()}"
 
 
 def _line(entry: Entry) -> list[str]:
@@ -177,51 +180,15 @@ def is_late(claim: Claim) -> bool:
 
 _SEEN = "fixed when the table was there already"
 
-_HEAD = """\
-# Claims of the papers, and what comes out here
-
-{counts}
-
-Every empirical sentence of the papers' experiments stands here in our words, with a verdict that a
-program reached by a rule. {rules} "Effect" is what the rule looks at, with its 95 % interval: a
-difference in percentage points of wrong labels, positive where it speaks for the claim, unless the
-unit or the rule says otherwise. In synthetic studies it is taken over independent data sets, in
-those of OCR over ten training folds, which share most of their test words.
-
-- **holds**: the whole interval is as the claim says, for each model named, and so is the mean in each
-  setting if it says "consistently".
-- **does not hold here**: the interval excludes the claim, for at least one of the models named; where
-  there is no interval, the estimate decides. Much that the papers leave open had to be chosen anew;
-  this is a finding, not a verdict on them.
-- **mixed**: neither; the data cannot tell, or not in each setting.
-- **not tested yet**: the study is still to come or was not run, or no experiment asks the question.
-
-What the papers' words are taken to mean; an interval that crosses such a bound is mixed:
-
-{margins}
-
-Units of the effect:
-
-{units}
-
-How intervals are made is explained in `medn_edu.studies.claims`. `medn-edu claims ID` prints
-what stands behind a verdict: how many units, which pairs of models, what the optima say where the
-papers stopped early.
-"""
-_RULES = (
-    "The rules were fixed before the tables of the studies at paper scale were looked at, but for "
-    "those on {seen}, marked *, whose table was there first (errors in it were compared by means, and "
-    "are now compared fold by fold), and those marked †, which were changed or added afterwards: a "
-    "list at the end says why."
-)
-
 
 def ledger_text(found: Sequence[Entry], date: datetime.date | None = None) -> str:
     """Return the ledger in Markdown."""
     date = datetime.date.today() if date is None else date
-    rules = _RULES.format(seen=" and ".join(f"`{name}`" for name in SEEN))
-    head = _HEAD.format(
-        counts=_counts(found), rules=rules, margins=_items(MARGINS), units=_items(UNITS)
+    head = read_text("ledger.md").format(
+        counts=_counts(found),
+        seen=" and ".join(f"`{name}`" for name in SEEN),
+        margins=_items(MARGINS),
+        units=_items(UNITS),
     )
     parts = ["\n\n".join(map(_wrapped, head.split("\n\n"))) + "\n"]
     for paper, title in PAPERS.items():
@@ -274,7 +241,7 @@ def _section(found: Sequence[Entry]) -> str:
         for entry in found
     ]
     headers = ["id", "claim", "verdict", "effect", "study", "rule"]
-    table = markdown_table(headers, rows)
+    table = Table(headers, rows).markdown()
     notes = [
         _wrapped(f"- **{entry.claim.id}**, {entry.verdict.status}: {_sentence(entry)}") + "\n"
         for entry in found

@@ -284,6 +284,6 @@ def _some(values: Any) -> Any:
 
 
 def _constants_in(text: str | None) -> dict[str, float]:
-    from medn_edu.studies.kit.selection import read_constants  # which imports all models
+    from medn_edu.studies.kit.summary import read_constants
 
     return dict(read_constants(text))

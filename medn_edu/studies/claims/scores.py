@@ -76,7 +76,7 @@ def scores_of(rows: Iterable[Row], quantity: str = "error", *, against: str = "n
 
 def _varied(rows: Iterable[Row]) -> dict[str, str]:
     """Return for each model the name of the first parameter that takes several values."""
-    from medn_edu.studies.kit.selection import read_constants  # which imports all models
+    from medn_edu.studies.kit.summary import read_constants
 
     values: dict[str, dict[str, set[float]]] = {}
     for row in rows:
@@ -91,7 +91,7 @@ def _varied(rows: Iterable[Row]) -> dict[str, str]:
 
 def _at_constant(row: Row, varied: Mapping[str, str]) -> tuple[Setting, Unit] | None:
     """Return the constant of a row as its setting, and its fold as its unit."""
-    from medn_edu.studies.kit.selection import read_constants
+    from medn_edu.studies.kit.summary import read_constants
 
     constants = dict(read_constants(row.get("parameters")))
     name = varied.get(row["model"])

@@ -29,7 +29,8 @@ from medn_edu.studies.kit.runs import RUN_COLUMNS, command, duration_text, expec
 from medn_edu.studies.kit.specs import TIMES as TIME_COLUMNS
 from medn_edu.studies.kit.specs import Study
 from medn_edu.studies.kit.stored import RUNS, TIMES
-from medn_edu.studies.kit.tables import csv_text, markdown_table, read_csv
+from medn_edu.studies.kit.summary import Table
+from medn_edu.studies.kit.tables import csv_text, read_csv
 
 PUBLISHED = (
     "data", "fold", "model", "parameters", "chosen", "n_train", "n_test", "error", "train_error",
@@ -219,7 +220,7 @@ def _times(target: Path) -> str:
     return (
         "## How long it took\n\n"
         "By the clock everything is counted, by the processor what the fits took to train.  The log\n"
-        f"is [{RUNS}.csv]({RUNS}.csv).\n\n{markdown_table(headers, cells)}\n{_together(log)}"
+        f"is [{RUNS}.csv]({RUNS}.csv).\n\n{Table(headers, cells).markdown()}\n{_together(log)}"
     )
 
 

@@ -188,7 +188,7 @@ def _read(path: Path, columns: Sequence[str], study: Study, *, torn: bool = Fals
                 known.add(key)
             last = key
             if study.trains and "model" in row:  # no table of times
-                _check_trained(row, number, study.fit.models)
+                _check_trained(row, number, study.models)
         return rows
     except ValueError as error:  # UnicodeDecodeError is one, too
         raise ValueError(

@@ -18,8 +18,6 @@ from typing import Any, Self
 import numpy as np
 
 from medn_edu.studies.kit.models import Model, make_model
-from medn_edu.studies.kit.summary import constants_text as constants_text
-from medn_edu.studies.kit.summary import read_constants as read_constants
 
 Grid = tuple[tuple[str, tuple[float, ...]], ...]
 

@@ -85,6 +85,11 @@ class Study:
         return hasattr(self.fit, "models")
 
     @property
+    def models(self) -> Mapping[str, Any]:
+        """The models that it may train, by name."""
+        return self.fit.models if self.trains else {}
+
+    @property
     def row_columns(self) -> tuple[str, ...]:
         """The columns that a fit fills."""
         return self.fit.columns if self.trains else self.columns

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from medn_edu.intervals import deviation, student_quantile
-from medn_edu.studies.kit.tables import markdown_table, text_table
 
 Row = Mapping[str, Any]
 By = str | Callable[[Any], Any]
@@ -261,11 +260,24 @@ class Table:
 
     def text(self) -> str:
         """Return the table for a console."""
-        return text_table(self.head, self.cells, right=self.right)
+        lines = [list(self.head), *map(list, self.cells)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        at_right = set(self.right)
+
+        def aligned(line: Sequence[str]) -> str:
+            cells = [
+                cell.rjust(width) if place in at_right else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ]
+            return ("  " + "  ".join(cells)).rstrip()
+
+        rule = aligned(["─" * width for width in widths])
+        return "\n".join([aligned(lines[0]), rule, *map(aligned, lines[1:])])
 
     def markdown(self) -> str:
         """Return the table in Markdown."""
-        return markdown_table(self.head, self.cells)
+        lines = [self.head, ["---"] * len(self.head), *self.cells]
+        return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def table(columns: Sequence[Column], lines: Iterable[Row]) -> Table:

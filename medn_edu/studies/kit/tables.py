@@ -1,4 +1,4 @@
-"""Tables: rows of results as CSV, Markdown and aligned text.
+"""Tables of results as CSV.
 
 Rows are plain dictionaries.  Numbers are written so that the same results give the same bytes:
 whole numbers as they are, others with ten significant digits, missing ones as nothing.
@@ -48,31 +48,6 @@ def read_csv(
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num} of the table cannot be read ({error}).") from None
     return rows
-
-
-def text_table(
-    headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()
-) -> str:
-    """Return an aligned table for a console."""
-    lines = [list(headers), *[list(row) for row in rows]]
-    widths = [max(len(line[c]) for line in lines) for c in range(len(headers))]
-    at_right = set(right)
-
-    def aligned(line: Sequence[str]) -> str:
-        cells = [
-            cell.rjust(width) if c in at_right else cell.ljust(width)
-            for c, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        return ("  " + "  ".join(cells)).rstrip()
-
-    rule = aligned(["─" * width for width in widths])
-    return "\n".join([aligned(lines[0]), rule, *map(aligned, lines[1:])])
-
-
-def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    lines = [list(headers), ["---"] * len(headers), *[list(row) for row in rows]]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def _check_numbers(

@@ -65,10 +65,11 @@ class Trained:
         seconds, cpu_seconds = time.perf_counter() - start, time.thread_time() - cpu_start
         times = {"seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
         more = self.measure(spec, model) if self.measure else {}
-        return {**_measured(model, data), **more, **times}
+        return {**measured(model, data), **more, **times}
 
 
-def _measured(model: Any, data: Split) -> Row:
+def measured(model: Any, data: Split) -> Row:
+    """Return what every trained model is asked on its split."""
     result = getattr(model, "result_", None)
     tested = len(data.X_test) > 0
     return {
