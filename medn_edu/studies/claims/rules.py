@@ -12,7 +12,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -63,8 +63,8 @@ class Measure:
     joint: str  # between the names of a pair
     read: Callable[[Rule, Rows], Any]  # makes of rows what `find` looks at
     cases: Callable[[Any, Names], list[tuple[str, Names]]] | None  # to judge; otherwise each model
-    remark: Callable[[Rule], str] = lambda rule: ""  # follows the text
-    bounds: Mapping[str, float] = field(default_factory=dict)  # where a rule has none of its own
+    remark: Callable[[Rule], str]  # follows the text
+    bounds: Mapping[str, float]  # where a rule has none of its own
 
 
 MEASURES: dict[str, Measure] = {}
@@ -89,6 +89,8 @@ def measure(
     fields = (tuple(roles.split()), tuple(needs.split()), tuple(takes.split()))
 
     def register(find: Callable[..., Found]) -> Callable[..., Found]:
+        if name in MEASURES:
+            raise RuleError(f"there are two measures {name!r}.")
         MEASURES[name] = Measure(find, unit, text, *fields, joint, read, cases, remark, bounds)
         return find
 
