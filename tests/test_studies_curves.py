@@ -90,15 +90,14 @@ def points(rows, names=("w1", "w2"), **wanted):
     return np.array([[row[name] for name in names] for row in chosen])
 
 
-@pytest.mark.parametrize("lam", [4, 36, 400, 10_000])
-def test_kl_balls_pass_0_1_at_equal_kl_norm(norm_rows, lam):
-    ball = points(norm_rows, panel="b", lam=lam)
-    assert len(ball) > 100
-    np.testing.assert_allclose([kl_norm(w, lam) for w in ball], kl_norm((0, 1), lam), rtol=1e-12)
-    assert np.abs(ball - [0, 1]).max(axis=1).min() < 1e-12
-
-
-def test_the_solid_is_a_ball_of_three_weights(norm_rows):
+def test_balls_pass_through_1_at_equal_kl_norm(norm_rows):
+    for lam in (4, 36, 400, 10_000):
+        ball = points(norm_rows, panel="b", lam=lam)
+        assert len(ball) > 100
+        np.testing.assert_allclose(
+            [kl_norm(w, lam) for w in ball], kl_norm((0, 1), lam), rtol=1e-12
+        )
+        assert np.abs(ball - [0, 1]).max(axis=1).min() < 1e-12
     solid = points(norm_rows, ("w1", "w2", "w3"), panel="f", lam=400.0)
     assert len(solid) == 31 * 61
     np.testing.assert_allclose([kl_norm(w, 400) for w in solid], kl_norm((0, 0, 1), 400))
@@ -197,7 +196,7 @@ def laplace_rows():
     return rows_of("laplace")
 
 
-def numbers(pattern):
+def told(pattern):
     """Numbers in a caption, found by the words around them."""
     return [
         float(number)
@@ -221,9 +220,9 @@ def test_bells_make_a_laplace_density(laplace_rows):
         bells = stats.norm(0, np.sqrt(shares[:, 0])).pdf(np.asarray(w)[..., None])
         return stats.laplace(scale=1 / 2).pdf(w) - bells @ shares[:, 1]
 
-    [percent] = numbers(r"together ([\d.]+) %")
+    [percent] = told(r"together ([\d.]+) %")
     assert percent == pytest.approx(100 * shares[:, 1].sum(), abs=0.05)
-    near, off, lacking = numbers(r"\|w\| ≥ ([\d.]+) .* within ([\d.]+) of .* lack ([\d.]+) %")
+    near, off, lacking = told(r"\|w\| ≥ ([\d.]+) .* within ([\d.]+) of .* lack ([\d.]+) %")
     assert lacking == pytest.approx(100 * missing(0.0), abs=0.05)
     beside = np.abs(missing(np.linspace(near, 40, 4000))).max()
     assert 0.9 * off < beside < off + 5e-5
@@ -259,12 +258,12 @@ def test_gaps_are_bound_less_divergence(laplace_rows, mean, variance):
 
 
 def test_the_caption_tells_the_shaded_gap(laplace_rows):
-    mean, variance, *told = numbers(
+    mean, variance, *found = told(
         r"Shaded for μ = ([\d.]+), σ² = ([\d.]+), .* bound is ([\d.]+) .* divergence ([\d.]+):"
         r" the darker part, ([\d.]+),"
     )
     of = f"μ = {mean:g}, σ² = {variance:g}"
-    for what, number in zip(("least bound", "KL", "least gap"), told, strict=True):
+    for what, number in zip(("least bound", "KL", "least gap"), found, strict=True):
         [[_, value]] = points(laplace_rows, XY, what=what, of=of)
         assert number == pytest.approx(value, abs=0.005)
 
@@ -311,10 +310,10 @@ def test_to_the_l2_norm_like_lam(laplace_rows):
 
 def test_the_caption_tells_both_rates(laplace_rows):
     shown = r"([\d.]+), by a factor of ([\d.]+)"
-    first, last, factor = numbers(rf"L1 ball falls from ([\d.]+) to {shown}")
+    first, last, factor = told(rf"L1 ball falls from ([\d.]+) to {shown}")
     on_l1, on_l2 = (dict(points(laplace_rows, XY, panel=p, what="ball")) for p in "cd")
     at = {round(np.log10(lam), 2): distance for lam, distance in {**on_l1, **on_l2}.items()}
     assert (first, last) == pytest.approx((at[4], at[6]), rel=0.02)
     assert factor == pytest.approx(at[4] / at[6], abs=0.05)
-    [factor] = numbers(r"L2 ball falls by a factor of ([\d.]+)\.$")
+    [factor] = told(r"L2 ball falls by a factor of ([\d.]+)\.$")
     assert factor == pytest.approx(at[-2] / at[-4], abs=0.5)
