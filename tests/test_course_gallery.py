@@ -37,7 +37,7 @@ def test_every_explorer_is_exhibited() -> None:
         if inspect.isfunction(getattr(explorers, name))
         and inspect.signature(getattr(explorers, name)).return_annotation == "Explorer"
     }
-    assert made | {"synthetic_results", "ocr_results"} == set(EXHIBITS)
+    assert made | {"synthetic_results", "ocr_results"} <= set(EXHIBITS)
 
 
 def test_two_lessons_or_more_and_they_hold(explorer: Explorer) -> None:

@@ -6,48 +6,28 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from medn_edu import explorers
-from medn_edu.course.syllabus import chapter
+from medn_edu.course.syllabus import CHAPTERS
 from medn_edu.explorers import Explorer
-from medn_edu.studies.browser import ocr_results, synthetic_results
+from medn_edu.explorers.kit.explorer import Exhibit
 
 
-@dataclass(frozen=True)
-class Exhibit:
-    """An explorer on its own."""
+def _exhibits() -> list[Exhibit]:
+    """Return what the explorers' files declare, chapter by chapter."""
+    names = [f"medn_edu.explorers.{each.name}" for each in iter_modules(explorers.__path__)]
+    modules = [import_module(name) for name in (*names, "medn_edu.studies.browser")]
+    found = [item for each in modules for item in vars(each).values() if isinstance(item, Exhibit)]
+    order = [each.slug for each in CHAPTERS]
+    return sorted(found, key=lambda each: (order.index(each.chapter), each.place, each.name))
 
-    title: str
-    slug: str  # of the chapter that explains it
-    explorer: Callable[[], Explorer]
 
-
-_ROWS: tuple[tuple[str, str, Callable[[], Explorer]], ...] = (
-    ("The best path jumps as transitions gain strength", "start-here", explorers.best_path),
-    ("Margins of a word, and their violations", "structured-prediction", explorers.margins),
-    ("Two losses over one weight", "two-losses", explorers.losses),
-    ("A tilted prior, its curve and its tangent", "toolbox", explorers.tangents),
-    ("A distribution over two weights", "medn", explorers.two_weights),
-    ("A prior is tilted, and its mean draws a curve", "shrinkage", explorers.shrinkage),
-    ("A line turned around the balls of three norms", "kl-norm", explorers.norm_balls),
-    ("Majorants come down to the cost", "variational", explorers.majorants),
-    ("Algorithm 1 and the exact solution", "variational", explorers.variational),
-    ("Labellings come and go", "exact", explorers.frank_wolfe),
-    ("Projections onto two balls", "l1-m3n", explorers.projections),
-    ("Cutting planes close in", "l1-m3n", explorers.working_sets),
-    ("Weights switch off along the path", "l1-m3n", explorers.l1_path),
-    ("From a soft maximum to the maximum", "epsilon", explorers.softening),
-    ("What a bound is made of", "pac-bayes", explorers.pac_bayes_terms),
-    ("Who finds the few features that matter", "synthetic-study", synthetic_results),
-    ("Who reads handwriting best", "ocr-study", ocr_results),
-    ("Words as models read them", "ocr-study", explorers.read_words),
-    ("Weights as images, from few words and from many", "ocr-study", explorers.weight_images),
-)
-EXHIBITS = {make.__name__: Exhibit(title, slug, make) for title, slug, make in _ROWS}
-"""The explorers by the names under which `medn_edu.explorers` has them, in the order of the course."""
+EXHIBITS = {each.name: each for each in _exhibits()}
+"""The explorers by the names of the functions that make them, in the order of the course."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +70,7 @@ def app_pages() -> dict[str, str]:
     for number, (name, exhibit) in enumerate(EXHIBITS.items(), start=1):
         cells: list[Any] = [
             nbformat.v4.new_markdown_cell(
-                f"# {exhibit.title}\n\nExplained in the chapter *{chapter(exhibit.slug).slug}* of the "
+                f"# {exhibit.title}\n\nExplained in the chapter *{exhibit.chapter}* of the "
                 "course (`medn-edu lab`)."
             ),
             nbformat.v4.new_code_cell(

@@ -25,7 +25,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from medn_edu.explorers.kit.controls import Check, Choice, Time
-from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.panels import draw_bounds
 from medn_edu.explorers.kit.style import (
     BLUE,
@@ -356,3 +356,6 @@ def frank_wolfe() -> Explorer:
         C=Choice(PRICES, 3.0),
         cached=Check(False, label="two more rounds a pass, without decoding"),
     )
+
+
+EXHIBIT = Exhibit("Labellings come and go", "exact", frank_wolfe)

@@ -22,7 +22,7 @@ from matplotlib.axes import Axes
 
 from medn_edu.datasets import make_chain_crf
 from medn_edu.explorers.kit.controls import Choice, Time
-from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import (
     BLUE,
     GREEN,
@@ -320,3 +320,6 @@ def l1_path() -> Explorer:
         step=Time(0, LAST, 1, 0, label="step along λ", per_second=2),
         C=Choice(PRICES, 0.05),
     )
+
+
+EXHIBIT = Exhibit("Weights switch off along the path", "l1-m3n", l1_path, place=1)

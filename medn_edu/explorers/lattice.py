@@ -21,7 +21,7 @@ from matplotlib.axes import Axes
 from medn_edu.datasets import load_digit_words
 from medn_edu.estimators import M3N
 from medn_edu.explorers.kit.controls import Time
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson
 from medn_edu.explorers.kit.letters import written
 from medn_edu.explorers.kit.style import (
     BLUE,
@@ -224,3 +224,6 @@ def best_path(
 
     lessons = _lessons(frames, [classes.index(label) for label in model.predict([x])[0]])
     return Explorer(figure, update, alt, lessons=lessons, name="lattice", strength=time)
+
+
+EXHIBIT = Exhibit("The best path jumps as transitions gain strength", "start-here", best_path)

@@ -29,7 +29,7 @@ from matplotlib.patches import Rectangle
 from scipy.special import logsumexp
 
 from medn_edu.explorers.kit.controls import Slider, Time
-from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import (
     BLUE,
     FAINT_GREY,
@@ -343,3 +343,6 @@ def losses() -> Explorer:
         habit=Time(-1.0, 3.0, _STEP, 0.5, label="w₂, weight of the habit", per_second=8),
         ink=Slider(0.5, 2.0, 0.25, 0.75, label="w₁, weight of the ink"),
     )
+
+
+EXHIBIT = Exhibit("Two losses over one weight", "two-losses", losses)

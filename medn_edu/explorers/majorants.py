@@ -36,7 +36,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.controls import Choice, Slider, Time
-from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import (
     BLUE,
     INK,
@@ -342,3 +342,6 @@ def majorants() -> Explorer:
         lam=Slider(1, 9, 1, 4, label="λ"),
         C=Slider(0.25, 2.0, 0.25, 1.0, label="C"),
     )
+
+
+EXHIBIT = Exhibit("Majorants come down to the cost", "variational", majorants)

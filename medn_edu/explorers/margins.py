@@ -29,7 +29,7 @@ from matplotlib.axes import Axes
 from matplotlib.text import Text
 
 from medn_edu.explorers.kit.controls import Choice, Slider, Time
-from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import (
     BLUE,
     ERROR,
@@ -344,3 +344,6 @@ def margins() -> Explorer:
         habit=Time(0.0, 3.0, 0.1, 0.3, label="w₂, weight of the habit", per_second=5),
         ink=Slider(0.5, 2.0, 0.25, 1.0, label="w₁, weight of the ink"),
     )
+
+
+EXHIBIT = Exhibit("Margins of a word, and their violations", "structured-prediction", margins)

@@ -21,7 +21,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.controls import Slider, Time
-from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import BLUE, INK, MUTED, new_figure, styled
 from medn_edu.explorers.shrinkage import draw_cross
 from medn_edu.priors import LaplacePrior
@@ -307,3 +307,6 @@ def norm_balls() -> Explorer:
         log_lam=Time(-1.0, 6.0, 0.25, 2.0, label="log₁₀ λ", per_second=8),
         angle=Slider(5, 85, 1, 65, label="direction in degrees"),
     )
+
+
+EXHIBIT = Exhibit("A line turned around the balls of three norms", "kl-norm", norm_balls)

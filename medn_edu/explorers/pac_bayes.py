@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from medn_edu.explorers.kit.controls import Choice, Control, Slider
-from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import (
     BLUE,
     ERROR,
@@ -355,3 +355,6 @@ def pac_bayes_terms() -> Explorer:
         loss=Slider(0.0, 0.5, 0.05, 0.05, label="share of margins ≤ γ"),
         m=Choice([PAPERS, BEST], PAPERS, label="m"),
     )
+
+
+EXHIBIT = Exhibit("What a bound is made of", "pac-bayes", pac_bayes_terms)

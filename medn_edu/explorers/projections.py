@@ -21,7 +21,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.controls import Slider, Time
-from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import BLUE, INK, MUTED, ORANGE, PALE_GREY, new_figure, styled
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
@@ -236,3 +236,6 @@ def projections() -> Explorer:
         angle=Time(0, 360, 5, 15, label="direction in degrees", per_second=8),
         distance=Slider(0.1, 2.0, 0.1, 1.8, label="distance from the origin"),
     )
+
+
+EXHIBIT = Exhibit("Projections onto two balls", "l1-m3n", projections)

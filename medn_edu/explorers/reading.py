@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from medn_edu.datasets import Handwriting, load_handwriting
 from medn_edu.estimators import CRF, M3N
 from medn_edu.explorers.kit.controls import Choice, Slider
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson
 from medn_edu.explorers.kit.letters import written
 from medn_edu.explorers.kit.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
 
@@ -183,3 +183,6 @@ def read_words(
         word=Slider(1, len(X), 1),
         model=Choice(list(models)),
     )
+
+
+EXHIBIT = Exhibit("Words as models read them", "ocr-study", read_words)

@@ -22,7 +22,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.controls import Check, Choice, Slider, Time
-from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import (
     BLUE,
     GREEN,
@@ -562,3 +562,6 @@ def shrinkage() -> Explorer:
         lam=Slider(1, 9, 1, 4, label="λ"),
         matched=Check(False, label="match prior variances (to 2/λ)"),
     )
+
+
+EXHIBIT = Exhibit("A prior is tilted, and its mean draws a curve", "shrinkage", shrinkage)

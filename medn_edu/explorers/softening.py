@@ -29,7 +29,7 @@ from scipy.special import entr, softmax
 
 from medn_edu.checks import check_nonnegative
 from medn_edu.explorers.kit.controls import Check, Control, Slider
-from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import (
     BLUE,
     INK,
@@ -320,3 +320,6 @@ def softening() -> Explorer:
         habit=Slider(0.0, 3.0, 0.25, 0.5, label="weight of habit"),
         with_loss=Check(True, label="with Hamming loss"),
     )
+
+
+EXHIBIT = Exhibit("From a soft maximum to the maximum", "epsilon", softening)

@@ -25,7 +25,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.controls import Choice, Time
-from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import GREEN, GREEN_TEXT, INK, MUTED, PINK, new_figure, styled
 from medn_edu.explorers.shrinkage import (
     STYLES,
@@ -303,3 +303,6 @@ def tangents() -> Explorer:
         prior=Choice(list(PRIORS), "Gaussian"),
         eta=Time(-2.5, 2.5, 0.1, 1.6, label="η, natural parameter", per_second=8),
     )
+
+
+EXHIBIT = Exhibit("A tilted prior, its curve and its tangent", "toolbox", tangents)

@@ -25,7 +25,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from medn_edu.explorers.kit.controls import Choice, Control, Slider
-from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import (
     GREEN,
     GREEN_TEXT,
@@ -451,3 +451,6 @@ def two_weights() -> Explorer:
         lam=Slider(1, 9, 1, 4, label="λ, of the Laplace prior"),
         words=Choice(list(_SETS), label="training set"),
     )  # fmt: skip
+
+
+EXHIBIT = Exhibit("A distribution over two weights", "medn", two_weights)

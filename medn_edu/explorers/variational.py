@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit.controls import Choice, Time
-from medn_edu.explorers.kit.explorer import Explorer, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import (
     BLUE,
     INK,
@@ -273,3 +273,6 @@ def variational() -> Explorer:
         number=Time(1, N_PROGRAMS, 1, 2, label="iteration", per_second=1),
         lam=Choice(LAMS, 16, label="λ"),
     )
+
+
+EXHIBIT = Exhibit("Algorithm 1 and the exact solution", "variational", variational)

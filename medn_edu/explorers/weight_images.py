@@ -14,7 +14,7 @@ from matplotlib.image import AxesImage
 from medn_edu.datasets import load_handwriting
 from medn_edu.estimators import M3N
 from medn_edu.explorers.kit.controls import Control
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson
 from medn_edu.explorers.kit.style import INK, SIGNED, new_figure, styled
 
 _MARGIN = 1  # empty pixels at the left, the right and below each image of the mosaic
@@ -274,3 +274,6 @@ def weight_images(
     texts = tuple(f"{n:,}" for n in sizes)
     time = Control("time", tuple(sizes), texts, len(sizes) - 1, "training words", per_second=2)
     return Explorer(figure, update, alt, lessons=lessons, name="weights", words=time)
+
+
+EXHIBIT = Exhibit("Weights as images, from few words and from many", "ocr-study", weight_images)

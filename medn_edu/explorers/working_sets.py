@@ -24,7 +24,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
 from medn_edu.explorers.kit.controls import Choice, Time
-from medn_edu.explorers.kit.explorer import Explorer, Lesson, lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson, lesson
 from medn_edu.explorers.kit.panels import draw_bounds
 from medn_edu.explorers.kit.style import BLUE, INK, MUTED, ORANGE, VERMILION, new_figure, styled
 from medn_edu.priors import GaussianPrior
@@ -353,3 +353,6 @@ def working_sets() -> Explorer:
         rounds=Time(0, _most(), 1, 2, label="rounds", per_second=1),
         C=Choice(PRICES, 1.0),
     )
+
+
+EXHIBIT = Exhibit("Cutting planes close in", "l1-m3n", working_sets)

@@ -31,7 +31,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
 from medn_edu.explorers.kit.controls import Check, Choice, Control
-from medn_edu.explorers.kit.explorer import Explorer, Lesson
+from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson
 from medn_edu.explorers.kit.picture import SavedPicture
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, series_style, styled
 from medn_edu.intervals import half_interval
@@ -762,3 +762,11 @@ def study_picture(study: str, alt: str, figure: str = "") -> SavedPicture:
         path = Path(folder) / "figure.png"
         drawings[figure](stored_rows(study), path)
         return SavedPicture(path.read_bytes(), alt)
+
+
+SYNTHETIC_RESULTS = Exhibit(
+    "Who finds the few features that matter", "synthetic-study", synthetic_results
+)
+
+
+OCR_RESULTS = Exhibit("Who reads handwriting best", "ocr-study", ocr_results)

@@ -90,6 +90,21 @@ def lesson(fact: str, move: Mapping[str, Any]) -> Callable[[Callable[..., bool]]
     return lambda holds: Lesson(move, fact, holds)
 
 
+@dataclass(frozen=True)
+class Exhibit:
+    """An explorer on its own: a page of ``medn-edu app``, tested with all others."""
+
+    title: str
+    chapter: str  # that explains it, by its name in the syllabus
+    explorer: Callable[[], Explorer]
+    place: int = 0  # among those of its chapter
+
+    @property
+    def name(self) -> str:
+        """Name of the function that makes it."""
+        return self.explorer.__name__
+
+
 class _View(anywidget.AnyWidget):
     """The browser's side: the controls as they are declared, and the newest frame."""
 
