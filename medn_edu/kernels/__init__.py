@@ -10,5 +10,5 @@ A *kernel* takes C-contiguous arrays, scalars and named tuples of them, and loop
 * ``scores.py``, ``compress.py``: products of sparse features with weights; dense rows made sparse.
 * ``_compile.py``, ``_cache.py``: the decorators, and where compiled code is kept.
 
-Readable twins are in `medn_edu.theory`: ``frank_wolfe.py``, ``reference.py``, ``projection.py``.
+Each has a readable twin in `medn_edu.theory`: the table in ``reference.py`` says which.
 """
