@@ -124,8 +124,9 @@ def publish(
 def write_page(target: Path, studies: Iterable[Study]) -> Path:
     """Write the page of all figures in a folder."""
     shown = [study for study in studies if (target / f"{study.name}.png").exists()]
-    claims = _CLAIMS if (target / "claims.md").exists() else ""
-    parts = [_HEAD, claims, *(_section(study, target) for study in shown), _times(target)]
+    pages = {"claims.md": _CLAIMS, "how-to-add.md": _HOW_TO}
+    linked = [text for file, text in pages.items() if (target / file).exists()]
+    parts = [_HEAD, *linked, *(_section(study, target) for study in shown), _times(target)]
     if (target / "lattice.gif").exists():
         parts.insert(-1, _LATTICE)
     return write_atomically(target / "README.md", "\n".join(part for part in parts if part))
@@ -143,6 +144,10 @@ place of these.  `medn-edu reproduce --list` names all studies.  What moves is m
 _CLAIMS = """\
 [What the papers say, sentence by sentence, and whether it holds here](claims.md) is judged by these
 tables.
+"""
+
+_HOW_TO = """\
+[How to add a study, a claim, an explorer, an exercise](how-to-add.md)
 """
 
 _LATTICE = """\
