@@ -80,7 +80,7 @@ ipywidgets.VBox([slider, label])
 """
 
 FORGETFUL = """
-from medn_edu.explorers import explorer
+from medn_edu.explorers.kit import explorer
 
 explorer.KEPT_FRAMES = 3  # before, now, next: what was shown long ago is drawn anew
 """
