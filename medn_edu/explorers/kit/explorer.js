@@ -1,4 +1,4 @@
-// The browser's side of medn_edu.widgets.Explorer: controls, one picture, one sentence.
+// The browser's side of medn_edu.explorers.Explorer: controls, one picture, one sentence.
 //
 // Every control is a list of texts; only positions travel.  One request is under way at a time: when
 // its picture arrives, the newest positions are asked for, and what nobody waits for is not drawn.
