@@ -4,6 +4,7 @@
 ``shrinkage``             posterior mean against eta: MEDN Fig. 1, then the gallery of priors
 ``kl-norm``               balls of the L2-, the L1- and KL-norms: MEDN Fig. 2
 ``laplace``               the Laplace prior as a mixture, a bound on it, its limits: MEDN Eq. 4
+``projections``           nearest points of the L2 and the L1 ball: L1-M3N Fig. 1
 ``synthetic-iid``         random CRFs with independent features (MEDN Fig. 3, LapM3N Fig. 2)
 ``synthetic-correlated``  features in groups (MEDN Fig. 4-6, L1-M3N Fig. 2-3, LapM3N Fig. 3)
 ``ocr``                   handwritten words: few words of one fold to train on, and nine folds
