@@ -15,7 +15,8 @@ True
 
 from __future__ import annotations
 
-from medn_edu.theory.checks import (
+# Each module registers its functions under the ids of the checks.
+from medn_edu.theory.checks import (  # noqa: F401
     asp_exact,
     asp_local,
     l1m3n,
@@ -24,23 +25,13 @@ from medn_edu.theory.checks import (
     medn_pac_bayes,
     medn_variational,
 )
-from medn_edu.theory.checks.check import Check
+from medn_edu.theory.checks.check import Check, discrepancy_of
 
 __all__ = ["CHECKS", "Check"]
 
 # The report of 2009 has MEDN's statements under the same numbers.  LapM3N (2008) has Theorems 2 and 3,
 # too; its Theorem 4 is Theorem 8 here, and what follows from the Laplace prior has no numbers there.
-_PAPERS = (
-    (medn_duality, medn_laplace, medn_variational, medn_pac_bayes),
-    (l1m3n,),
-    (asp_exact, asp_local),
+CHECKS: tuple[Check, ...] = discrepancy_of.read_package(
+    __name__, "medn.toml", "l1m3n.toml", "asp.toml"
 )
-
-CHECKS: tuple[Check, ...] = tuple(
-    found
-    for modules in _PAPERS
-    for module in modules
-    for found in vars(module).values()
-    if isinstance(found, Check)
-)
-"""All checks, paper by paper; within a module in the order in which it defines them."""
+"""All checks, paper by paper, each in the paper's order."""

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from medn_edu.theory.checks.check import apart, check
+from medn_edu.theory.checks.check import apart, discrepancy_of
 from medn_edu.theory.factor_graphs.entropies import CountingNumbers
 from medn_edu.theory.factor_graphs.graph import (
     entropy,
@@ -50,13 +50,7 @@ def central_differences(
 # -- section 2.1 ----------------------------------------------------------------------------------
 
 
-@check(
-    "ASP Eq. (4)",
-    "the gradient of structured prediction, C times the regulariser's slope in it",
-    sides="the formula with enumerated probabilities; central differences of Eq. (3)",
-    slip="as printed: the factor C is missing",
-    tolerance=1e-6,
-)
+@discrepancy_of("gradient")
 def _gradient(rng: np.random.Generator, slip: bool) -> float:
     program = draw_program(rng, epsilon=rng.uniform(0.3, 1.0))
     theta = rng.normal(size=3)
@@ -66,13 +60,7 @@ def _gradient(rng: np.random.Generator, slip: bool) -> float:
     return apart(formula, central_differences(program.exact_value, theta))
 
 
-@check(
-    "ASP Eq. (6)",
-    "the soft-max is the largest mean score plus epsilon times the entropy, reached by Eq. (5)",
-    sides="BFGS over all distributions; enumeration",
-    slip="the entropy without its factor epsilon",
-    tolerance=1e-6,
-)
+@discrepancy_of("variational")
 def _variational(rng: np.random.Generator, slip: bool) -> float:
     epsilon = rng.uniform(0.2, 1.5)
     graph = draw_program(rng, epsilon=epsilon).examples[0].graph(rng.normal(size=3))
@@ -95,13 +83,7 @@ def _variational(rng: np.random.Generator, slip: bool) -> float:
 # -- Theorem 1 ------------------------------------------------------------------------------------
 
 
-@check(
-    "ASP Theorem 1",
-    "min f(Phi' theta + e) - d' theta + h(-theta) is max -f*(p) + p' e - h*(Phi p - d)",
-    sides="BFGS and Newton's method; f a soft-max, h a regulariser that is not even",
-    slip="h(theta) for h(-theta)",
-    tolerance=1e-6,
-)
+@discrepancy_of("fenchel")
 def _fenchel(rng: np.random.Generator, slip: bool) -> float:
     """A soft-max and a regulariser that is not even, so that the sign of theta counts."""
     Phi, e, d, a = (rng.normal(size=size) for size in ((3, 5), 5, 3, 3))
@@ -121,26 +103,14 @@ def _fenchel(rng: np.random.Generator, slip: bool) -> float:
 # -- Claim 1 --------------------------------------------------------------------------------------
 
 
-@check(
-    "ASP Claim 1, the conjugate of the soft-max",
-    "the conjugate of the soft-max is minus epsilon times the entropy",
-    sides="the supremum by BFGS; the entropy",
-    slip="as printed: without the minus",
-    tolerance=1e-6,
-)
+@discrepancy_of("conjugate-of-soft-max")
 def _conjugate_of_soft_max(rng: np.random.Generator, slip: bool) -> float:
     epsilon, p = rng.uniform(0.2, 1.5), rng.dirichlet(np.full(5, 2.0))
     found = minimize(lambda z: soft_max(z, epsilon) - p @ z, np.zeros(5), method="BFGS", tol=1e-9)
     return apart(-found.fun, (1 if slip else -1) * epsilon * entropy(p))
 
 
-@check(
-    "ASP Claim 1, the conjugate of the norm",
-    "the conjugate of C/p |.|_p^p is C^(1-q)/q |.|_q^q",
-    sides="the supremum by BFGS; the formula",
-    slip="1 / C for C^(1-q), which is right for p = 2 only",
-    tolerance=1e-6,
-)
+@discrepancy_of("conjugate-of-norm")
 def _conjugate_of_norm(rng: np.random.Generator, slip: bool) -> float:
     program = draw_program(rng, epsilon=1.0, p=rng.choice([1.5, 3.0]))
     z = rng.normal(size=4)
@@ -157,13 +127,7 @@ def _claim_1_value(program: Program, found: list[np.ndarray]) -> tuple[float, np
     return float(entropies) - program.mismatch_price(z), z
 
 
-@check(
-    "ASP Claim 1",
-    "the dual of structured prediction, for epsilon = 1, 0.3, 0.02 and 0 and p = 1.5, 2 or 3",
-    sides="Eq. (3) by scipy over the weights; its dual by Newton's method over distributions",
-    slip="the loss with the wrong sign",
-    tolerance=1e-6,
-)
+@discrepancy_of("asp-strong-duality")
 def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
     worst = 0.0
     for epsilon in EPSILONS:
@@ -176,13 +140,7 @@ def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
     return worst
 
 
-@check(
-    "ASP Claim 1, the weights",
-    "theta = -(|z| / C)^(q-1) sign z, where z is the learned means less the empirical ones",
-    sides="the formula at the dual's solution; the primal's solution",
-    slip="the sign that the Lagrangian in the proof would give",
-    tolerance=1e-4,
-)
+@discrepancy_of("best-weights")
 def _best_weights(rng: np.random.Generator, slip: bool) -> float:
     program = draw_program(rng, epsilon=rng.uniform(0.5, 1.0))
     blocks = exact_blocks(program)
@@ -191,13 +149,7 @@ def _best_weights(rng: np.random.Generator, slip: bool) -> float:
     return apart((1 if slip else -1) * size * np.sign(z), minimise(blocks))
 
 
-@check(
-    "ASP section 3, one temperature",
-    "structured prediction is epsilon times a random field with prior exp(e / epsilon)",
-    sides="BFGS on the field's log-likelihood with an explicit prior; the program's own minimum",
-    slip="as printed: the prior exp(-e / epsilon)",
-    tolerance=1e-6,
-)
+@discrepancy_of("one-temperature")
 def _one_temperature(rng: np.random.Generator, slip: bool) -> float:
     program = draw_program(rng, epsilon=rng.uniform(0.1, 0.5))
     epsilon, sign = program.epsilon, -1.0 if slip else 1.0

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from medn_edu.theory.checks.asp_exact import EPSILONS, central_differences, draw_program
-from medn_edu.theory.checks.check import apart, check, excess
+from medn_edu.theory.checks.check import apart, discrepancy_of, excess
 from medn_edu.theory.factor_graphs.entropies import CountingNumbers, local_entropy
 from medn_edu.theory.factor_graphs.graph import (
     FactorGraph,
@@ -79,13 +79,7 @@ def _value(program: Program, u: np.ndarray) -> float:
 # -- section 2.2 ----------------------------------------------------------------------------------
 
 
-@check(
-    "ASP section 2.2, the Bethe entropy",
-    "on a tree the entropy is sum H(p_alpha) + sum (1 - |N(v)|) H(p_v)",
-    sides="marginals of an enumerated distribution; its entropy",
-    slip="as printed: minus for plus",
-    tolerance=1e-10,
-)
+@discrepancy_of("bethe-entropy")
 def _bethe_entropy(rng: np.random.Generator, slip: bool) -> float:
     tree = _draw_tree(rng)
     c, p = CountingNumbers.bethe(tree), probabilities(tree)
@@ -93,13 +87,7 @@ def _bethe_entropy(rng: np.random.Generator, slip: bool) -> float:
     return apart(local_entropy(marginals(tree, p), numbers), entropy(p))
 
 
-@check(
-    "ASP section 2.2, messages on trees",
-    "with Bethe's numbers messages give the soft-max of a tree, for every epsilon",
-    sides="messages; enumeration",
-    slip="as printed: the product for a factor leaves this factor out",
-    tolerance=1e-10,
-)
+@discrepancy_of("exact-on-trees")
 def _exact_on_trees(rng: np.random.Generator, slip: bool) -> float:
     tree, worst = _draw_tree(rng), 0.0
     c = CountingNumbers.bethe(tree)
@@ -111,13 +99,7 @@ def _exact_on_trees(rng: np.random.Generator, slip: bool) -> float:
     return worst
 
 
-@check(
-    "ASP section 2.2, beliefs on trees",
-    "the beliefs are the marginals, to the power 1 / (epsilon hat c_v)",
-    sides="messages; enumeration",
-    slip="as printed: to the power 1 / (epsilon c_v)",
-    tolerance=1e-10,
-)
+@discrepancy_of("beliefs-on-trees")
 def _beliefs_on_trees(rng: np.random.Generator, slip: bool) -> float:
     tree, epsilon = _draw_tree(rng), rng.uniform(0.2, 1.0)
     c = CountingNumbers.bethe(tree)
@@ -130,13 +112,7 @@ def _beliefs_on_trees(rng: np.random.Generator, slip: bool) -> float:
 # -- Theorem 2 ------------------------------------------------------------------------------------
 
 
-@check(
-    "ASP Theorem 2",
-    "the approximated program, plus its regulariser, is the dual of Eq. (9), on cycles",
-    sides="scipy over weights and messages; Newton's method over beliefs",
-    slip="as printed: minus the regulariser",
-    tolerance=1e-6,
-)
+@discrepancy_of("approximated-duality")
 def _approximated_duality(rng: np.random.Generator, slip: bool) -> float:
     """One of three temperatures, some counting numbers 0."""
     program = _draw_loop(rng, rng.choice([1.0, 0.2, 0.0]))
@@ -165,13 +141,7 @@ def _after_update(program: Program, u: np.ndarray, v: int, update: Update) -> tu
     return block.value(np.concatenate(new)), block.value(minimise(block))
 
 
-@check(
-    "ASP Lemma 3",
-    "the best messages from one node, in closed form",
-    sides="the formula; scipy over these messages",
-    slip="as in the proof: mu without epsilon",
-    tolerance=1e-6,
-)
+@discrepancy_of("best-messages")
 def _best_messages(rng: np.random.Generator, slip: bool) -> float:
     program = _draw_loop(rng, epsilon=rng.uniform(0.2, 0.6))
     update: Update = messages_of_the_proof if slip else messages_from_node
@@ -179,13 +149,7 @@ def _best_messages(rng: np.random.Generator, slip: bool) -> float:
     return apart(*_after_update(program, u, v, update))
 
 
-@check(
-    "ASP Lemma 3, zeros",
-    "a counting number 0 stays 0 in the formula; without temperature any numbers will do",
-    sides="the formula; scipy over these messages",
-    slip="as printed: any positive number for 0 even where epsilon > 0",
-    tolerance=1e-6,
-)
+@discrepancy_of("best-messages-with-zeros")
 def _best_messages_with_zeros(rng: np.random.Generator, slip: bool) -> float:
     """Factors without entropy; and no temperature, where any counting numbers will do."""
     program = _draw_loop(rng, epsilon=rng.uniform(1.0, 2.0))
@@ -199,13 +163,7 @@ def _best_messages_with_zeros(rng: np.random.Generator, slip: bool) -> float:
 # -- Lemma 4 --------------------------------------------------------------------------------------
 
 
-@check(
-    "ASP Lemma 4",
-    "the gradient of the approximated program in the weights",
-    sides="the formula with beliefs that need not agree; central differences",
-    slip="the factor C is missing, as in Eq. (4)",
-    tolerance=1e-6,
-)
+@discrepancy_of("asp-gradient")
 def _gradient(rng: np.random.Generator, slip: bool) -> float:
     program = _draw_loop(rng, epsilon=rng.uniform(0.3, 1.0))
     u = _draw_variables(rng, program)
@@ -219,13 +177,7 @@ def _gradient(rng: np.random.Generator, slip: bool) -> float:
 # -- Claims 2 and 3 -------------------------------------------------------------------------------
 
 
-@check(
-    "ASP Claim 2",
-    "coordinate descent never goes up, and reaches the dual's maximum",
-    sides="messages and gradient steps; Newton's method over beliefs",
-    slip="messages as section 2.2 prints them",
-    tolerance=1e-6,
-)
+@discrepancy_of("descent")
 def _descent(rng: np.random.Generator, slip: bool) -> float:
     program = replace(draw_program(rng, epsilon=1.0, p=2.0), C=3.0)
     update: Update = messages_of_section_2 if slip else messages_from_node
@@ -235,13 +187,7 @@ def _descent(rng: np.random.Generator, slip: bool) -> float:
     return max(ups, apart(found.values[-1], dual))
 
 
-@check(
-    "ASP Claim 3",
-    "where it converges with Bethe's numbers on a cycle, primal and dual are stationary",
-    sides="messages and gradient steps; central differences of both programs",
-    slip="messages as section 2.2 prints them",
-    tolerance=1e-5,
-)
+@discrepancy_of("stationary")
 def _stationary(rng: np.random.Generator, slip: bool) -> float:
     """Bethe's numbers on a cycle: slopes of the primal, and of the dual along what is feasible."""
     program = replace(draw_program(rng, epsilon=1.0, p=2.0), C=10.0)

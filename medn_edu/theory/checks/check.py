@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from medn_edu.theory.entries import Register
+
 Discrepancy = Callable[[np.random.Generator, bool], float]
 """Draws an instance and returns how far the sides are apart, as stated or with the slip."""
 
@@ -33,19 +35,8 @@ class Check:
         return self.worst(n_instances, seed) <= self.tolerance
 
 
-def check(
-    name: str, statement: str, *, sides: str, slip: str, tolerance: float
-) -> Callable[[Discrepancy], Check]:
-    """Make a check of the function below, which draws an instance and compares the sides.
-
-    >>> @check("a fact", "tanh = sinh / cosh", sides="numpy", slip="tanh x = x", tolerance=1e-12)
-    ... def tanh(rng, slip):
-    ...     x = rng.uniform(-1, 1)
-    ...     return apart(x if slip else np.sinh(x) / np.cosh(x), np.tanh(x))
-    >>> tanh.holds(), tanh.worst(slip=True) > 0.01
-    (True, True)
-    """
-    return lambda function: Check(name, statement, sides, slip, tolerance, function)
+discrepancy_of = Register[Check, Discrepancy]("check", Check, "discrepancy")
+"""Marks a function as the one that draws an instance of a check and compares the sides."""
 
 
 def apart(left: ArrayLike, right: ArrayLike) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 
 from medn_edu.slacks import LinearSlack
-from medn_edu.theory.checks.check import apart, check, excess
+from medn_edu.theory.checks.check import apart, discrepancy_of, excess
 from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n, solve_squared_l1
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
@@ -60,13 +60,7 @@ def without_constraints(problem: EnumeratedProblem, w: np.ndarray) -> float:
 # -- sparsity, §3.1 -------------------------------------------------------------------------------
 
 
-@check(
-    "L1-M3N §3.1, stationarity",
-    "P0's solution is the sum of alpha Delta f",
-    sides="P0 by a general solver; multipliers by Newton's method on the dual",
-    slip="half the sum, as if P0 penalised the whole square",
-    tolerance=1e-4,
-)
+@discrepancy_of("weights-from-multipliers")
 def _weights_from_multipliers(rng: np.random.Generator, slip: bool) -> float:
     problem = draw_rows(rng)
     alpha = solve_dual(problem).alpha
@@ -74,13 +68,7 @@ def _weights_from_multipliers(rng: np.random.Generator, slip: bool) -> float:
     return apart(w, solve_primal(problem).w)
 
 
-@check(
-    "L1-M3N §3.1, complementary slackness",
-    "a labelling whose margin has room to spare has multiplier 0",
-    sides="margins by a general solver; multipliers by Newton's method on the dual",
-    slip="all labellings with the same dual variable",
-    tolerance=1e-4,
-)
+@discrepancy_of("complementary-slackness")
 def _complementary_slackness(rng: np.random.Generator, slip: bool) -> float:
     problem = draw_rows(rng)
     alpha, w = solve_dual(problem).alpha, solve_primal(problem).w
@@ -90,13 +78,7 @@ def _complementary_slackness(rng: np.random.Generator, slip: bool) -> float:
     return float(np.max(alpha * np.abs(spare)))
 
 
-@check(
-    "L1-M3N P1 and its dual (MEDN Appendix A)",
-    "least cost of weights and slacks = most that dual variables earn, |eta| <= 1/2",
-    sides="two linear programs",
-    slip="|eta| <= 1, as if P1 penalised the whole norm",
-    tolerance=1e-8,
-)
+@discrepancy_of("l1m3n-strong-duality")
 def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
     problem = draw_rows(rng)
     wrong, N = problem.losses > 0, problem.n_samples
@@ -110,13 +92,7 @@ def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
 # -- reformulations and sub-gradients, §4.2 -------------------------------------------------------
 
 
-@check(
-    "L1-M3N Eq. (2)",
-    "the slacks of P1 are the hinge loss, NC times its mean",
-    sides="a linear program in the slacks; the formula",
-    slip="N forgotten",
-    tolerance=1e-8,
-)
+@discrepancy_of("hinge-form")
 def _hinge_form(rng: np.random.Generator, slip: bool) -> float:
     """P1 with the weights held fixed is a linear program in the slacks; Eq. (2) has them eliminated."""
     problem, w = draw_rows(rng), rng.normal(size=4)
@@ -129,13 +105,7 @@ def _hinge_form(rng: np.random.Generator, slip: bool) -> float:
     return apart(norm + factor * _hinge(problem, w), norm + float(program.fun))
 
 
-@check(
-    "L1-M3N P1 and P1'",
-    "with the radius of P1's solution P1' has the same solution",
-    sides="two linear programs",
-    slip="its length in the L2 norm as radius",
-    tolerance=1e-8,
-)
+@discrepancy_of("same-as-in-the-ball")
 def _same_as_in_the_ball(rng: np.random.Generator, slip: bool) -> float:
     """P1's optimum, and P1' with the radius of P1's solution, whose cost of weights is added."""
     problem = draw_rows(rng)
@@ -144,13 +114,7 @@ def _same_as_in_the_ball(rng: np.random.Generator, slip: bool) -> float:
     return apart(radius / 2 + solve_l1_ball(problem, radius).value, solution.value)
 
 
-@check(
-    "L1-M3N Definition 1",
-    "f(y*) - f(y^i) is a sub-gradient of the hinge loss",
-    sides="the line; the loss at 200 other points",
-    slip="the sign turned",
-    tolerance=1e-9,
-)
+@discrepancy_of("sub-gradient")
 def _sub_gradient(rng: np.random.Generator, slip: bool) -> float:
     """The line through a point with the sub-gradient's slope is nowhere above the hinge loss."""
     problem, w = draw_rows(rng), rng.normal(size=4)
@@ -162,13 +126,7 @@ def _sub_gradient(rng: np.random.Generator, slip: bool) -> float:
     return excess(line, [_hinge(problem, other) for other in others])
 
 
-@check(
-    "L1-M3N Eq. (3), L1 ball",
-    "the nearest point is a soft threshold",
-    sides="sorting; a general solver",
-    slip="nearest in the L1 norm, as printed",
-    tolerance=1e-5,
-)
+@discrepancy_of("nearest-in-l1-ball")
 def _nearest_in_l1_ball(rng: np.random.Generator, slip: bool) -> float:
     """The sorted threshold against SLSQP, in the positive and negative parts of the weights."""
     v, n = rng.normal(size=5) * 2, 5
@@ -202,13 +160,7 @@ def _nearest_by_l1(v: np.ndarray, radius: float) -> np.ndarray:
     return np.asarray(linprog(cost, rows, right, bounds=[(None, None)] * (3 * n)).x[:n])
 
 
-@check(
-    "L1-M3N Fig. 1, L2 ball",
-    "the nearest point is the point itself, scaled",
-    sides="the formula; a general solver",
-    slip="a threshold instead of a factor",
-    tolerance=1e-5,
-)
+@discrepancy_of("nearest-in-l2-ball")
 def _nearest_in_l2_ball(rng: np.random.Generator, slip: bool) -> float:
     v = rng.normal(size=5) * 2
     radius = 0.4 * float(np.linalg.norm(v))
@@ -251,13 +203,7 @@ def _draw_weights(rng: np.random.Generator) -> tuple[np.ndarray, float]:
     return w, float(rng.uniform(0.5, 3.0))
 
 
-@check(
-    "L1-M3N Eq. (4)",
-    "the best scales are in proportion to |w|",
-    sides="the formula; a general solver",
-    slip="in proportion to the squares",
-    tolerance=1e-4,
-)
+@discrepancy_of("scales")
 def _scales(rng: np.random.Generator, slip: bool) -> float:
     w, lam = _draw_weights(rng)
     size = w**2 if slip else np.abs(w)
@@ -271,26 +217,14 @@ def _in_new_variables(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray,
     return w, w / np.sqrt(lam * tau), np.sqrt(lam * tau), lam
 
 
-@check(
-    "L1-M3N Eqs. (6), (10)",
-    "beta = sqrt(K) |gamma| / |gamma|_2",
-    sides="the formula; scales by a general solver",
-    slip="sqrt(K) forgotten",
-    tolerance=1e-4,
-)
+@discrepancy_of("update-of-beta")
 def _update_of_beta(rng: np.random.Generator, slip: bool) -> float:
     w, gamma, beta, _ = _in_new_variables(rng)
     share = np.abs(gamma) / math.sqrt(gamma @ gamma)
     return apart(share if slip else math.sqrt(len(w)) * share, beta)
 
 
-@check(
-    "L1-M3N Eq. (9)",
-    "beta^2 = (lambda / v) gamma^2, v the multiplier of sum beta^2 = K",
-    sides="v by differences of the optimum; scales by a general solver",
-    slip="v / lambda",
-    tolerance=1e-3,
-)
+@discrepancy_of("multiplier-of-beta")
 def _multiplier_of_beta(rng: np.random.Generator, slip: bool) -> float:
     """Eq. (9), its multiplier v being minus the slope of Step 2's optimum in K."""
     w, gamma, beta, lam = _in_new_variables(rng)
@@ -304,13 +238,7 @@ def _multiplier_of_beta(rng: np.random.Generator, slip: bool) -> float:
     return apart(ratio * gamma**2, beta**2)
 
 
-@check(
-    "L1-M3N Eq. (11)",
-    "|w| and its shares from gamma^2",
-    sides="the formulas; scales by a general solver",
-    slip="|gamma| instead of gamma^2",
-    tolerance=1e-4,
-)
+@discrepancy_of("shares")
 def _shares(rng: np.random.Generator, slip: bool) -> float:
     w, gamma, _, _ = _in_new_variables(rng)
     square = np.abs(gamma) if slip else gamma**2
@@ -319,13 +247,7 @@ def _shares(rng: np.random.Generator, slip: bool) -> float:
     return float(np.maximum(apart(left, np.abs(w)), apart(share, np.abs(w) / np.abs(w).sum())))
 
 
-@check(
-    "L1-M3N Eq. (14)",
-    "gamma / beta = sign(w) |w|_1 / K",
-    sides="the formula; scales by a general solver",
-    slip="the sign forgotten",
-    tolerance=1e-4,
-)
+@discrepancy_of("quotients")
 def _quotients(rng: np.random.Generator, slip: bool) -> float:
     w, gamma, beta, _ = _in_new_variables(rng)
     sign = 1.0 if slip else np.sign(w)
@@ -356,26 +278,14 @@ def _adaptive(problem: EnumeratedProblem, lam: float) -> tuple[float, np.ndarray
     return float(found.fun), found.x[:K]
 
 
-@check(
-    "L1-M3N Theorem 2, proof",
-    "the adaptive M3N pays lambda / K |w|_1^2",
-    sides="P2 in weights, scales and slacks by a general solver; P4 by linear programs",
-    slip="K forgotten",
-    tolerance=1e-4,
-)
+@discrepancy_of("adaptive-is-squared")
 def _adaptive_is_squared(rng: np.random.Generator, slip: bool) -> float:
     problem, lam = draw_rows(rng), float(rng.uniform(0.5, 2.0))
     scale = lam if slip else lam / problem.n_weights
     return apart(_adaptive(problem, lam)[0], solve_squared_l1(problem, scale).value)
 
 
-@check(
-    "L1-M3N Theorem 2",
-    "its solution is one of L1-M3N, at C' = CK / (4 lambda |w|_1)",
-    sides="P2 by a general solver, judged in P1; P1 by a linear program",
-    slip="at the same C, as printed",
-    tolerance=1e-3,
-)
+@discrepancy_of("adaptive-is-l1")
 def _adaptive_is_l1(rng: np.random.Generator, slip: bool) -> float:
     problem, lam = draw_rows(rng, C=0.5), float(rng.uniform(2.0, 6.0))
     w = _adaptive(problem, lam)[1]

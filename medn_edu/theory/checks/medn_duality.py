@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from medn_edu.priors import GaussianPrior
 from medn_edu.slacks import ExponentialSlack, LinearSlack
-from medn_edu.theory.checks.check import apart, check, excess
+from medn_edu.theory.checks.check import apart, discrepancy_of, excess
 from medn_edu.theory.checks.medn_instances import (
     best_dual,
     discrete_prior,
@@ -27,13 +27,7 @@ from medn_edu.theory.medn_solvers import solve_dual, solve_primal
 # -- Definition 1 ---------------------------------------------------------------------------------
 
 
-@check(
-    "MEDN Definition 1",
-    "the minimum of P1 is the maximum of D1, whatever prior and slack",
-    sides="SLSQP over means and slacks; Newton's method with a barrier over all dual variables",
-    slip="D1 without U*",
-    tolerance=1e-8,
-)
+@discrepancy_of("strong-duality")
 def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
     prior, worst = draw_prior(rng), 0.0
     for slack in draw_slacks(rng):
@@ -47,13 +41,7 @@ def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
     return float(worst)
 
 
-@check(
-    "MEDN Definition 1, weak duality",
-    "no value of D1 exceeds one of P1",
-    sides="random dual variables; random posterior means with their best slacks",
-    slip="the slacks are not paid for",
-    tolerance=1e-12,
-)
+@discrepancy_of("weak-duality")
 def _weak_duality(rng: np.random.Generator, slip: bool) -> float:
     prior = draw_prior(rng)
     problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
@@ -82,13 +70,7 @@ def _on_a_grid(
     return problem, points, np.outer(mass, mass).ravel()
 
 
-@check(
-    "MEDN Theorem 2",
-    "p(w) = p0(w) exp(w'η − Σ α Δℓ) / Z(α), where α solves D1",
-    sides="SLSQP over the 25 probabilities of a gridded prior; the prior tilted by D1's η",
-    slip="the prior is left out of the tilted density",
-    tolerance=1e-5,
-)
+@discrepancy_of("tilted-prior")
 def _tilted_prior(rng: np.random.Generator, slip: bool) -> float:
     C = rng.uniform(0.5, 2.0)
     problem, points, prior_mass = _on_a_grid(rng, C)
@@ -124,13 +106,7 @@ def _best_distribution(
     return result.x[:n]
 
 
-@check(
-    "MEDN Theorem 2, log Z",
-    "log Z is the conjugate of the divergence: max over p of <g> − KL(p‖p0)",
-    sides="BFGS over 12 probabilities; a sum of exponentials",
-    slip="KL(p0‖p) for KL(p‖p0)",
-    tolerance=1e-12,
-)
+@discrepancy_of("log-z")
 def _log_z(rng: np.random.Generator, slip: bool) -> float:
     n = 12
     g, prior_mass = rng.normal(size=n), rng.dirichlet(np.full(n, 2.0))
@@ -151,13 +127,7 @@ def _log_z(rng: np.random.Generator, slip: bool) -> float:
 # -- slacks ---------------------------------------------------------------------------------------
 
 
-@check(
-    "MEDN Theorem 2, U*",
-    "U* = sup of sξ − U(ξ): 0 for s ≤ C; s²/2C; −log(1 − s/c)",
-    sides="search over slacks; the formulas of the three slacks",
-    slip="a factor of 2, as in s²/C for s²/2C",
-    tolerance=1e-8,
-)
+@discrepancy_of("conjugate-slacks")
 def _conjugate_slacks(rng: np.random.Generator, slip: bool) -> float:
     found = []
     for slack in draw_slacks(rng):
@@ -173,13 +143,7 @@ def _conjugate_slacks(rng: np.random.Generator, slip: bool) -> float:
     return float(np.max(found))
 
 
-@check(
-    "MEDN §3.1, random slacks",
-    "with random slacks U is a divergence, cξ − 1 − log cξ, and U* a log normaliser",
-    sides="quadrature over exponential distributions; the formulas",
-    slip="the sign of the log normaliser",
-    tolerance=1e-12,
-)
+@discrepancy_of("random-slacks")
 def _random_slacks(rng: np.random.Generator, slip: bool) -> float:
     c = rng.uniform(0.5, 2.0)
     slack, mean, s = ExponentialSlack(c), rng.uniform(1.5, 5.0) / c, c * rng.uniform(0.1, 0.9)
@@ -199,13 +163,7 @@ def _random_slacks(rng: np.random.Generator, slip: bool) -> float:
 # -- dual sparsity --------------------------------------------------------------------------------
 
 
-@check(
-    "MEDN §3.1, dual sparsity",
-    "α_i(y) > 0 only where the constraint on the mean is active (KKT)",
-    sides="α of D1 by Newton's method; room in P1's constraints, solved by SLSQP",
-    slip="room without Δℓ",
-    tolerance=1e-8,
-)
+@discrepancy_of("dual-sparsity")
 def _dual_sparsity(rng: np.random.Generator, slip: bool) -> float:
     prior = draw_prior(rng)
     problem = draw_problem(rng, prior, draw_slacks(rng)[rng.integers(3)])
@@ -218,13 +176,7 @@ def _dual_sparsity(rng: np.random.Generator, slip: bool) -> float:
 # -- Theorem 3 and Corollary 4 --------------------------------------------------------------------
 
 
-@check(
-    "MEDN Theorem 3",
-    "with p0 = N(0, I) the posterior is N(μ, I), where μ = Σ α Δf",
-    sides="the tilted density with Z by quadrature; the normal density",
-    slip="exp(−w²) for exp(−w²/2)",
-    tolerance=1e-12,
-)
+@discrepancy_of("posterior")
 def _posterior(rng: np.random.Generator, slip: bool) -> float:
     C = rng.uniform(0.5, 2.0)
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C), weights=[0, 3])
@@ -241,13 +193,7 @@ def _posterior(rng: np.random.Generator, slip: bool) -> float:
     return apart(tilted, norm.pdf(w, loc=mu).prod(axis=1))
 
 
-@check(
-    "MEDN Theorem 3, dual",
-    "α solves the dual of M3N, max Σ α Δℓ − ‖Σ α Δf‖²/2, and μ is M3N's w",
-    sides="SLSQP on the dual variables; SLSQP on P1's means, the divergence by bisection",
-    slip="all of C on wrong labellings, as printed",
-    tolerance=1e-6,
-)
+@discrepancy_of("dual-of-m3n")
 def _dual_of_m3n(rng: np.random.Generator, slip: bool) -> float:
     C = rng.uniform(2.0, 5.0)
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C))
@@ -256,13 +202,7 @@ def _dual_of_m3n(rng: np.random.Generator, slip: bool) -> float:
     return max(apart(value, primal.value), apart(eta, primal.w))
 
 
-@check(
-    "MEDN Theorem 3, prediction",
-    "averaged scores are those of M3N's weights, so h1 and h0 predict the same",
-    sides="quadrature over the tilted prior; SLSQP on P0",
-    slip="averages over the prior",
-    tolerance=1e-6,
-)
+@discrepancy_of("prediction")
 def _prediction(rng: np.random.Generator, slip: bool) -> float:
     C = rng.uniform(0.5, 2.0)
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C), weights=[0, 3])
@@ -275,13 +215,7 @@ def _prediction(rng: np.random.Generator, slip: bool) -> float:
     return apart(f @ mean, f @ w)
 
 
-@check(
-    "MEDN Corollary 4",
-    "the posterior mean minimises ‖μ‖²/2 + C Σ ξ under the margin constraints",
-    sides="SLSQP on the printed primal; Newton's method on D1",
-    slip="‖μ‖² for ‖μ‖²/2",
-    tolerance=1e-5,
-)
+@discrepancy_of("corollary-4")
 def _corollary_4(rng: np.random.Generator, slip: bool) -> float:
     C, half = rng.uniform(0.5, 2.0), 1.0 if slip else 0.5
     problem = draw_problem(rng, GaussianPrior(), LinearSlack(C))

@@ -12,7 +12,7 @@ from scipy.optimize import brentq, minimize
 
 from medn_edu.priors import LaplacePrior
 from medn_edu.slacks import LinearSlack
-from medn_edu.theory.checks.check import apart, check, excess
+from medn_edu.theory.checks.check import apart, discrepancy_of, excess
 from medn_edu.theory.checks.medn_instances import (
     best_dual,
     draw_problem,
@@ -60,13 +60,7 @@ def _kl_norm(mu: np.ndarray, lam: float, *, as_drawn: bool = False) -> np.ndarra
 # -- the dual, Theorem 5, and the hierarchical form, Eqs. (4) and (5) -----------------------------
 
 
-@check(
-    "MEDN Theorem 5",
-    "α solves max Σ α Δℓ − Σ log λ/(λ − η²), and η² < λ",
-    sides="SLSQP on the printed dual; P1's least value, the prior given by Gauss and Laguerre's points",
-    slip="η²/λ for log λ/(λ − η²), a normal prior of the same variance",
-    tolerance=1e-6,
-)
+@discrepancy_of("theorem-5")
 def _theorem_5(rng: np.random.Generator, slip: bool) -> float:
     problem, C, lam = _draw_problem(rng)
 
@@ -85,13 +79,7 @@ def _theorem_5(rng: np.random.Generator, slip: bool) -> float:
     return max(apart(value, by_sums.primal_value(mean)), apart(2 * eta / (lam - eta**2), mean))
 
 
-@check(
-    "MEDN Eq. (4)",
-    "a Laplace density is a mixture of N(0, τ), where τ is exponential of rate λ/2",
-    sides="quadrature over τ; the density",
-    slip="rate λ for λ/2",
-    tolerance=1e-12,
-)
+@discrepancy_of("scale-mixture")
 def _scale_mixture(rng: np.random.Generator, slip: bool) -> float:
     lam, w = rng.uniform(1.0, 10.0), rng.uniform(0.05, 2.0)
     rate = lam if slip else lam / 2
@@ -104,13 +92,7 @@ def _scale_mixture(rng: np.random.Generator, slip: bool) -> float:
     return apart(mixture, _laplace(w, lam))
 
 
-@check(
-    "MEDN Eq. (5)",
-    "Z(α) = exp(−Σ α Δℓ) Π λ/(λ − η²)",
-    sides="quadrature over weights inside one over variances; the product",
-    slip="1/(λ − η²) for λ/(λ − η²)",
-    tolerance=1e-10,
-)
+@discrepancy_of("normaliser")
 def _normaliser(rng: np.random.Generator, slip: bool) -> float:
     problem, _, lam = _draw_problem(rng)
     alpha = np.where(problem.losses > 0, rng.uniform(0, 0.3, len(problem.losses)), 0.0)
@@ -125,13 +107,7 @@ def _normaliser(rng: np.random.Generator, slip: bool) -> float:
     return apart(math.exp(-losses) * np.prod(numerator / (lam - eta**2)), Z)
 
 
-@check(
-    "MEDN footnote 2",
-    "the dual of Theorem 5 is concave",
-    sides="the value between two random α; the chord between their values",
-    slip="the sign of the logarithm",
-    tolerance=1e-12,
-)
+@discrepancy_of("concave")
 def _concave(rng: np.random.Generator, slip: bool) -> float:
     problem, _, lam = _draw_problem(rng)
     sign = -1 if slip else 1
@@ -155,13 +131,7 @@ def _concave(rng: np.random.Generator, slip: bool) -> float:
 # -- Corollary 6 ----------------------------------------------------------------------------------
 
 
-@check(
-    "MEDN Corollary 6",
-    "the posterior mean minimises √λ‖μ‖_KL + C Σ ξ, which is K above P1",
-    sides="SLSQP on the printed primal; Newton's method on D1, the prior given by points",
-    slip="the constant K is kept",
-    tolerance=1e-6,
-)
+@discrepancy_of("primal")
 def _primal(rng: np.random.Generator, slip: bool) -> float:
     problem, C, lam = _draw_problem(rng)
 
@@ -176,13 +146,7 @@ def _primal(rng: np.random.Generator, slip: bool) -> float:
     return max(apart(value - constant, dual.value), apart(mu, dual.w))
 
 
-@check(
-    "MEDN footnote 3, least value",
-    "‖μ‖_KL is least at μ = 0, where it is K/√λ",
-    sides="BFGS from a random mean; K/√λ",
-    slip="a norm is 0 at 0",
-    tolerance=1e-12,
-)
+@discrepancy_of("least-norm")
 def _least_norm(rng: np.random.Generator, slip: bool) -> float:
     K, lam = int(rng.integers(1, 5)), rng.uniform(1.0, 10.0)
     best = minimize(
@@ -195,13 +159,7 @@ def _least_norm(rng: np.random.Generator, slip: bool) -> float:
     return max(abs(float(best.fun) - least), float(np.abs(best.x).max()) ** 2)
 
 
-@check(
-    "MEDN footnote 3, monotone",
-    "‖μ‖_KL grows with every μ_k²",
-    sides="the norms at 200 means; the largest of all smaller means' norms",
-    slip="½ inside the root, as our text of Figure 2 has it",
-    tolerance=1e-12,
-)
+@discrepancy_of("rising-norm")
 def _rising_norm(rng: np.random.Generator, slip: bool) -> float:
     lam, mu = rng.uniform(1.0, 10.0), np.sort(rng.uniform(0, 1, 200))
     norm = _kl_norm(mu, lam, as_drawn=slip)
@@ -211,26 +169,14 @@ def _rising_norm(rng: np.random.Generator, slip: bool) -> float:
 # -- Corollary 7 ----------------------------------------------------------------------------------
 
 
-@check(
-    "MEDN Corollary 7",
-    "the posterior mean is 2η/(λ − η²)",
-    sides="quadrature over the tilted prior; the formula",
-    slip="η/(λ − η²)",
-    tolerance=1e-12,
-)
+@discrepancy_of("shrinkage")
 def _shrinkage(rng: np.random.Generator, slip: bool) -> float:
     lam, eta = _draw_tilt(rng)
     mean = _integral(lambda w: w, lam, eta) / _integral(lambda w: 1.0, lam, eta)
     return apart((1 if slip else 2) * eta / (lam - eta**2), mean)
 
 
-@check(
-    "MEDN Eqs. (7), (8)",
-    "∂ log Z/∂α_i(y) = <w>'Δf_i(y) − Δℓ_i(y)",
-    sides="differences of Eq. (5); posterior means by Gauss and Laguerre's points",
-    slip="Δℓ is left out",
-    tolerance=1e-7,
-)
+@discrepancy_of("slope-of-log-z")
 def _slope_of_log_z(rng: np.random.Generator, slip: bool) -> float:
     problem, _, lam = _draw_problem(rng)
     wrong = np.flatnonzero(problem.losses)
@@ -251,13 +197,7 @@ def _slope_of_log_z(rng: np.random.Generator, slip: bool) -> float:
     return apart([difference(int(row)) for row in wrong], expected)
 
 
-@check(
-    "MEDN footnote 4",
-    "as λ → ∞, ‖μ‖_KL → ‖μ‖_1",
-    sides="the norm at λ = 10^20; a sum of absolute values",
-    slip="the logarithm is not divided by √λ",
-    tolerance=1e-7,
-)
+@discrepancy_of("limit")
 def _limit(rng: np.random.Generator, slip: bool) -> float:
     mu, lam = rng.normal(size=5), 1e20
     norm = _kl_norm(mu, lam).sum()
@@ -269,13 +209,7 @@ def _limit(rng: np.random.Generator, slip: bool) -> float:
 # -- Appendix B.4 ---------------------------------------------------------------------------------
 
 
-@check(
-    "MEDN B.4, KL",
-    "KL(p‖p0) = √λ‖μ‖_KL − K",
-    sides="quadrature of p log p/p0; the formula",
-    slip="½ inside the root, as our text of Figure 2 has it",
-    tolerance=1e-10,
-)
+@discrepancy_of("divergence")
 def _divergence(rng: np.random.Generator, slip: bool) -> float:
     lam, eta = _draw_tilt(rng)
     Z = _integral(lambda w: 1.0, lam, eta)
@@ -284,13 +218,7 @@ def _divergence(rng: np.random.Generator, slip: bool) -> float:
     return apart(math.sqrt(lam) * _kl_norm(np.array(mu), lam, as_drawn=slip) - 1, kl)
 
 
-@check(
-    "MEDN B.4, tilt of a mean",
-    "μη = √(1 + λμ²) − 1 and λ/(λ − η²) = (√(1 + λμ²) + 1)/2",
-    sides="Corollary 7 solved for η by search; the formulas",
-    slip="the other root of the quadratic equation",
-    tolerance=1e-12,
-)
+@discrepancy_of("tilt-of-a-mean")
 def _tilt_of_a_mean(rng: np.random.Generator, slip: bool) -> float:
     lam = rng.uniform(1.0, 10.0)
     mu, end = rng.choice([-1, 1]) * rng.uniform(0.1, 3.0), math.sqrt(lam) * (1 - 1e-12)

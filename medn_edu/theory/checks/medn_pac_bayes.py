@@ -29,7 +29,7 @@ from scipy.stats import binom
 
 from medn_edu.priors import TwoPointPrior
 from medn_edu.theory.bounds import Terms
-from medn_edu.theory.checks.check import apart, check, excess
+from medn_edu.theory.checks.check import apart, discrepancy_of, excess
 
 _LABELS = 3  # of a sample; the first is the right one
 _DELTA = 0.05
@@ -96,13 +96,7 @@ def _chances_of_margins(committee: _Committee, m: int, thresholds: np.ndarray) -
 # -- a committee and its mean ---------------------------------------------------------------------
 
 
-@check(
-    "MEDN B.5, mean vote",
-    "votes g have mean h(x, y) = <F(x, y; w)>",
-    sides="chances of the eight patterns of votes, over 16 weight vectors; averaged scores",
-    slip="votes are 0 and c, not −c and c",
-    tolerance=1e-12,
-)
+@discrepancy_of("mean-vote")
 def _mean_vote(rng: np.random.Generator, slip: bool) -> float:
     [committee] = _draw_committees(rng)
     patterns = committee.patterns()
@@ -111,26 +105,14 @@ def _mean_vote(rng: np.random.Generator, slip: bool) -> float:
     return apart(votes, committee.h)
 
 
-@check(
-    "MEDN B.5, mean committee",
-    "committees f have mean h",
-    sides="the law of m votes by an m-fold convolution; averaged scores",
-    slip="only the sign of f counts",
-    tolerance=1e-12,
-)
+@discrepancy_of("mean-committee")
 def _mean_committee(rng: np.random.Generator, slip: bool) -> float:
     [committee] = _draw_committees(rng)
     f, chance = committee.law(m=int(rng.integers(2, 9)))
     return apart(chance @ (f > 0) if slip else chance @ f, committee.h)
 
 
-@check(
-    "MEDN B.5, Hoeffding",
-    "Pr[f − h > ξ] ≤ exp(−mξ²/2c²)",
-    sides="the exact law of f; the bound",
-    slip="the range of a vote taken for c, not 2c",
-    tolerance=1e-12,
-)
+@discrepancy_of("hoeffding")
 def _hoeffding(rng: np.random.Generator, slip: bool) -> float:
     [committee] = _draw_committees(rng)
     m = int(rng.integers(5, 16))
@@ -140,13 +122,7 @@ def _hoeffding(rng: np.random.Generator, slip: bool) -> float:
     return excess(tail, np.exp(-m * xi**2 / ((0.5 if slip else 2) * committee.c**2)))
 
 
-@check(
-    "MEDN Eq. (15)",
-    "Pr[f(y) − f(y') − M(h) > γ/2] ≤ exp(−mγ²/32c²)",
-    sides="the exact law of both scores of f; the bound",
-    slip="the range of a difference taken for c, not 4c",
-    tolerance=1e-12,
-)
+@discrepancy_of("difference")
 def _difference(rng: np.random.Generator, slip: bool) -> float:
     [committee] = _draw_committees(rng)
     m, rival = int(rng.integers(5, 16)), 1 + int(np.argmax(committee.h[1:]))
@@ -160,13 +136,7 @@ def _difference(rng: np.random.Generator, slip: bool) -> float:
 # -- errors and margins of h and of committees ----------------------------------------------------
 
 
-@check(
-    "MEDN Eq. (16)",
-    "Pr[M(h) ≤ 0] ≤ <Pr[M(f) ≤ γ/2]> + exp(−mγ²/32c²)",
-    sides="margins of h on six samples; the exact law of f on each",
-    slip="the exponential term is left out",
-    tolerance=1e-12,
-)
+@discrepancy_of("errors-of-h")
 def _errors_of_h(rng: np.random.Generator, slip: bool) -> float:
     found = []
     for _ in range(5):
@@ -180,13 +150,7 @@ def _errors_of_h(rng: np.random.Generator, slip: bool) -> float:
     return max(found)
 
 
-@check(
-    "MEDN B.5, KL of committees",
-    "KL(p^m‖p0^m) = m KL(p‖p0), for the m draws that make a committee",
-    sides="a sum over all draws; m times the divergence of one",
-    slip="m is left out",
-    tolerance=1e-12,
-)
+@discrepancy_of("divergence-of-draws")
 def _divergence_of_draws(rng: np.random.Generator, slip: bool) -> float:
     m, p, p0 = int(rng.integers(2, 5)), *rng.dirichlet(np.full(5, 2.0), size=2)
     kl = 0.0
@@ -196,13 +160,7 @@ def _divergence_of_draws(rng: np.random.Generator, slip: bool) -> float:
     return apart((1 if slip else m) * float(p @ np.log(p / p0)), kl)
 
 
-@check(
-    "MEDN Eq. (18)",
-    "<Pr[M(f) ≤ γ/2]> ≤ Pr[M(h) ≤ γ] + (|Y| − 1) exp(−mγ²/32c²)",
-    sides="the exact law of f on six samples; margins of h",
-    slip="the exponential term is left out",
-    tolerance=1e-12,
-)
+@discrepancy_of("margins-of-committees")
 def _margins_of_committees(rng: np.random.Generator, slip: bool) -> float:
     found = []
     for _ in range(5):
@@ -216,13 +174,7 @@ def _margins_of_committees(rng: np.random.Generator, slip: bool) -> float:
     return max(found)
 
 
-@check(
-    "MEDN Eq. (19)",
-    "where M(h) > γ, Pr[M(f) ≤ γ/2] ≤ (|Y| − 1) exp(−mγ²/32c²)",
-    sides="the exact joint law of three scores of f; the bound",
-    slip="whatever M(h)",
-    tolerance=1e-12,
-)
+@discrepancy_of("any-difference")
 def _any_difference(rng: np.random.Generator, slip: bool) -> float:
     while _margin((committee := _draw_committees(rng)[0]).h) <= 0.02 * committee.c:
         pass
@@ -236,13 +188,7 @@ def _any_difference(rng: np.random.Generator, slip: bool) -> float:
 # -- number of events, constants ------------------------------------------------------------------
 
 
-@check(
-    "MEDN B.5, number of events",
-    "over all γ > 0 there are m + 1 events M(f) ≤ γ/2",
-    sides="distinct sets of scores on a fine grid of γ; m + 1",
-    slip="over all γ",
-    tolerance=1e-12,
-)
+@discrepancy_of("number-of-events")
 def _number_of_events(rng: np.random.Generator, slip: bool) -> float:
     m, c = int(rng.integers(2, 12)), rng.uniform(0.5, 2.0)
     votes = (2 * np.arange(m + 1) - m) * c / m
@@ -252,13 +198,7 @@ def _number_of_events(rng: np.random.Generator, slip: bool) -> float:
     return apart(len(np.unique(events, axis=0)), m + 1)
 
 
-@check(
-    "MEDN B.5, shares of δ",
-    "Σ δ_m,k = δ, where δ_m,k = δ/(m(m + 1)²) and there are m + 1 events",
-    sides="partial sums, extrapolated; δ",
-    slip="m events",
-    tolerance=1e-12,
-)
+@discrepancy_of("shares-of-delta")
 def _shares_of_delta(rng: np.random.Generator, slip: bool) -> float:
     delta = rng.uniform(0.01, 0.5)
 
@@ -275,26 +215,14 @@ def _shares_of_delta(rng: np.random.Generator, slip: bool) -> float:
     return apart(table[-1], delta)
 
 
-@check(
-    "MEDN B.5, logarithm of δ",
-    "ln(m(m + 1)²/δ) ≤ 3 ln((m + 1)/δ)",
-    sides="the first logarithm at 200 random m and δ; the second",
-    slip="2 for 3",
-    tolerance=1e-12,
-)
+@discrepancy_of("logarithm-of-delta")
 def _logarithm_of_delta(rng: np.random.Generator, slip: bool) -> float:
     m, delta = np.floor(10 ** rng.uniform(0, 7, 200)), 10 ** rng.uniform(-6, -0.01, 200)
     exact = np.log(m) + 2 * np.log(m + 1) - np.log(delta)
     return excess(exact, (2 if slip else 3) * np.log((m + 1) / delta), size=float(exact.max()))
 
 
-@check(
-    "MEDN Theorem 8, m",
-    "with m = ⌈16c²γ⁻² ln(N|Y|²/(KL + 1))⌉, |Y| exp(−mγ²/32c²) ≤ √((KL + 1)/N)",
-    sides="logarithms of the first term at 200 random sizes; those of the second",
-    slip="8 for 16",
-    tolerance=1e-12,
-)
+@discrepancy_of("size-of-the-committee")
 def _size_of_the_committee(rng: np.random.Generator, slip: bool) -> float:
     n, log_labels = 10 ** rng.uniform(3, 9, 200), rng.uniform(0.7, 30.0, 200)
     ratio = 10 ** rng.uniform(-1.3, 0.3, 200)  # gamma / c
@@ -318,13 +246,7 @@ def _misled(errors: np.ndarray, bounds: np.ndarray, chances: np.ndarray) -> floa
     return float(chances[np.any(errors[:, None] > bounds, axis=0)].sum())
 
 
-@check(
-    "MEDN Eq. (17)",
-    "with probability 1 − δ, for all p, <Pr_Q> ≤ <Pr_D> + √((KL + ln N + ln 1/δ + 2)/(2N − 1))",
-    sides="binomial chances of all samples on which any of 25 posteriors breaks the bound; δ",
-    slip="the root is left out",
-    tolerance=1e-12,
-)
+@discrepancy_of("mcallester")
 def _mcallester(rng: np.random.Generator, slip: bool) -> float:
     """Eq. (17) for one draw: the Gibbs predictor, which errs with the sign's chance."""
     n, q, chances = _draw_world(rng)
@@ -337,13 +259,7 @@ def _mcallester(rng: np.random.Generator, slip: bool) -> float:
     return excess(_misled(errors, observed + (0 if slip else root), chances), _DELTA)
 
 
-@check(
-    "MEDN Theorem 8",
-    "with probability 1 − δ, for all p and γ, the error of h is below the bound with its constants",
-    sides="binomial chances of all samples on which any of 24 posteriors breaks the bound; δ",
-    slip="the root is left out",
-    tolerance=1e-12,
-)
+@discrepancy_of("theorem-8")
 def _theorem_8(rng: np.random.Generator, slip: bool) -> float:
     """The averaging predictor: right or wrong by the sign of the mean, with a margin of twice that."""
     n, q, chances = _draw_world(rng)

@@ -14,7 +14,7 @@ from scipy.stats import gamma, norm
 
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.slacks import LinearSlack
-from medn_edu.theory.checks.check import apart, check, excess
+from medn_edu.theory.checks.check import apart, discrepancy_of, excess
 from medn_edu.theory.checks.medn_instances import best_dual, draw_problem, least_under_margins
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_dual
@@ -61,13 +61,7 @@ def _draw(rng: np.random.Generator) -> tuple[float, float, float, np.ndarray]:
 # -- the bound ------------------------------------------------------------------------------------
 
 
-@check(
-    "MEDN §5, upper bound",
-    "KL(p‖p0) ≤ L(p, q), for every normal p and every q(τ)",
-    sides="quadrature over the weight; quadrature over its variance",
-    slip="KL(q‖p(τ)) is left out of L",
-    tolerance=1e-8,
-)
+@discrepancy_of("upper-bound")
 def _upper_bound(rng: np.random.Generator, slip: bool) -> float:
     lam, mean, variance, log_q = _draw(rng)
 
@@ -80,13 +74,7 @@ def _upper_bound(rng: np.random.Generator, slip: bool) -> float:
     return excess(kl, L - (_over_tau(log_q, log_q - _log_exponential(lam)) if slip else 0))
 
 
-@check(
-    "MEDN §5, L is a divergence",
-    "L(p, q) = KL(p(w) q(τ) ‖ p(w|τ) p(τ|λ))",
-    sides="quadrature over τ, moments of w by formula; quadrature over both",
-    slip="<w>² for <w²>",
-    tolerance=1e-10,
-)
+@discrepancy_of("is-a-divergence")
 def _is_a_divergence(rng: np.random.Generator, slip: bool) -> float:
     lam, mean, variance, log_q = _draw(rng)
     x, p = np.polynomial.hermite_e.hermegauss(40)
@@ -99,13 +87,7 @@ def _is_a_divergence(rng: np.random.Generator, slip: bool) -> float:
 # -- the two steps --------------------------------------------------------------------------------
 
 
-@check(
-    "MEDN §5, step 1",
-    "with q fixed, p = N(Ση, Σ), where Σ = 1/<1/τ>",
-    sides="mean and variance of the tilted prior, by quadrature; the formulas",
-    slip="<τ> for 1/<1/τ>",
-    tolerance=1e-12,
-)
+@discrepancy_of("step-1")
 def _step_1(rng: np.random.Generator, slip: bool) -> float:
     _, eta, _, log_q = _draw(rng)
     weight = _over_tau(log_q, 1 / _TAU)
@@ -125,13 +107,7 @@ def _by_eq_10(
     )
 
 
-@check(
-    "MEDN Eqs. (9), (10)",
-    "the dual of step 1 has the primal's value, and Ση is its w",
-    sides="SLSQP over dual variables; SLSQP over means",
-    slip="Σ for its inverse in the primal",
-    tolerance=1e-5,
-)
+@discrepancy_of("quadratic-programs")
 def _quadratic_programs(rng: np.random.Generator, slip: bool) -> float:
     C, variance = rng.uniform(0.5, 2.0), rng.uniform(0.05, 2.0, 8)
     problem = draw_problem(rng, GaussianPrior(variance), LinearSlack(C))
@@ -142,13 +118,7 @@ def _quadratic_programs(rng: np.random.Generator, slip: bool) -> float:
     return max(apart(value, least), apart(variance * eta, mu))
 
 
-@check(
-    "MEDN §5, step 2",
-    "with p fixed, the best q(τ) is N(√<w²> | 0, τ) exp(−λτ/2), normalised",
-    sides="BFGS over 15 probabilities; the formula at these τ",
-    slip="<w>² for <w²>",
-    tolerance=1e-6,
-)
+@discrepancy_of("step-2")
 def _step_2(rng: np.random.Generator, slip: bool) -> float:
     lam, mean, variance, _ = _draw(rng)
     moment = mean**2 + variance
@@ -166,13 +136,7 @@ def _step_2(rng: np.random.Generator, slip: bool) -> float:
     return apart(softmax(best.x), formula / formula.sum())
 
 
-@check(
-    "MEDN Eq. (11)",
-    "<1/τ> = √(λ/<w²>), and q's normaliser is √λ/2 exp(−√(λ<w²>))",
-    sides="quadrature over τ; the formulas",
-    slip="1/<τ> for <1/τ>",
-    tolerance=1e-11,
-)
+@discrepancy_of("mean-precision")
 def _mean_precision(rng: np.random.Generator, slip: bool) -> float:
     lam, mean, variance, _ = _draw(rng)
     moment = mean**2 + variance
@@ -189,13 +153,7 @@ def _mean_precision(rng: np.random.Generator, slip: bool) -> float:
 # -- Algorithm 1 ----------------------------------------------------------------------------------
 
 
-@check(
-    "MEDN Algorithm 1",
-    "no step raises the value of P1', which stays above the least value of P1",
-    sides="the value after each step, by quadrature; the value before it, and D1's maximum",
-    slip="<w>² for <w²> in step 2",
-    tolerance=1e-7,
-)
+@discrepancy_of("algorithm-1")
 def _algorithm_1(rng: np.random.Generator, slip: bool) -> float:
     C, lam = rng.uniform(0.5, 2.0), rng.uniform(1.0, 10.0)
     problem = draw_problem(rng, LaplacePrior(lam), LinearSlack(C), weights=[0, 3, 5])

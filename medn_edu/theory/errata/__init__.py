@@ -28,21 +28,16 @@ from medn_edu.theory.errata import (  # noqa: F401
     medn_duality,
     medn_laplace,
 )
-from medn_edu.theory.errata.slip import NUMBERS, SEVERITIES, Slip, read_slips
+from medn_edu.theory.errata.slip import SEVERITIES, Slip, numbers_of
 
 __all__ = ["ASP_MISPRINTS", "AS_CORRECTED", "SEVERITIES", "SLIPS", "Slip"]
 
-_PAPERS = {
-    name: resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
-    for name in ("medn.toml", "l1m3n.toml", "asp.toml")
-}
-
-SLIPS: tuple[Slip, ...] = read_slips(_PAPERS, NUMBERS)
+SLIPS: tuple[Slip, ...] = numbers_of.read_package(__name__, "medn.toml", "l1m3n.toml", "asp.toml")
 """All slips, paper by paper, each in the paper's order."""
 
+_ASP = tomllib.loads(resources.files(__name__).joinpath("asp.toml").read_text("utf-8"))
 ASP_MISPRINTS: tuple[tuple[str, str, str], ...] = tuple(
-    (each["where"], each["printed"], each["meant"])
-    for each in tomllib.loads(_PAPERS["asp.toml"])["misprint"]
+    (each["where"], each["printed"], each["meant"]) for each in _ASP["misprint"]
 )
 """Misprints that need no numbers: where, as printed, as meant."""
 
