@@ -1,37 +1,6 @@
-r"""The study ``exact-vs-variational``: what Algorithm 1 of MEDN costs, and where it goes.
+"""The study ``exact-vs-variational``: what Algorithm 1 of MEDN costs, and where it goes.
 
-The papers hold the exact Laplace MEDN for intractable and train it by a variational method.  Here both
-are trained on the same samples, and for numbers of iterations from 1 to 20 the study asks how far the
-variational weights are from the exact ones, how far their exact objective is above the optimum, and
-whether they read any worse.
-
-*Where it goes.*  The two steps of Algorithm 1 stand still when
-
-.. math:: \mu_k = \sigma_k \eta_k, \qquad \lambda \sigma_k^2 = \mu_k^2 + \sigma_k,
-
-that is at :math:`\sigma_k = 1 / (\lambda - \eta_k^2)` and :math:`\mu_k = \eta_k / (\lambda - \eta_k^2)`:
-half of what Corollary 7 says of the exact posterior, :math:`2 \eta_k / (\lambda - \eta_k^2)`.  It is the
-slope of :math:`\Lambda(\eta) = -\tfrac12 \log(1 - \eta^2 / \lambda)`, the normal-gamma prior of shape
-1/2, and as :math:`\eta` belongs to the dual variables that are best for these variances, the resting
-point is the solution of that prior's MEDN, exactly.  It is called the *limit* here.  Since its
-:math:`\Lambda` is half the Laplace prior's, its solution is half the weights that the Laplace prior
-would have if every loss counted twice.  So more iterations do not lead to the exact solution, and
-in the beginning stands M3N, whose unit variances the first quadratic program has.
-
-*Protocol.*  A fit is one set of training samples with one ``C`` and one ``lam``.  The exact problem
-and that of the limit are solved to a gap of 0.1 %, and so are Algorithm 1's quadratic programs, because
-the papers' looser ones would add their own distance.  A row holds the exact solution's errors
-and certificate; what belongs to the iterations stands in texts of numbers, one number for each entry of
-`ITERATIONS`.  The excess is that of the primal value over the exact solution's, which itself may be
-above the optimum by its gap.
-
-*Report.*  The first figure shows, against the number of iterations, how far the variational weights are
-from the exact ones, how far their exact objective is above the exact solution's, and the difference of
-test errors: means with standard deviations over the sets, and behind the iterations the limit.  Excess
-and difference are taken set by set before they are averaged.  A difference of errors counts as clear
-where the 95 % interval of its mean over the sets (Student's) does not hold 0.  The second figure shows
-the weights of one fit: against the exact ones, and against their natural parameters next to the exact
-shrinkage curve and the limit's.
+How it works, and what the paper leaves open, stands at the head of ``exact_vs_variational.md``.
 """
 
 from __future__ import annotations

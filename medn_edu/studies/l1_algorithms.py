@@ -1,44 +1,6 @@
-r"""The study ``l1m3n-algorithms``: L1-M3N by four algorithms (L1-M3N paper, Table 1, Fig. 5 and 6).
+"""The study ``l1m3n-algorithms``: L1-M3N by four algorithms (L1-M3N paper, Table 1, Fig. 5 and 6).
 
-The paper's three, one of them in two ways, and ours:
-
-=======================  ===========================================  ============================
-``sub-gradient``         projected onto the L1 ball, in batch         radius of the ball
-``online sub-gradient``  the same, a step after each sequence         radius of the ball
-``cutting plane``        linear programs over working sets            ``C``, as in P1
-``EM``                   quadratic programs, variances adapt          ``lam``, with ``C`` fixed
-``path``                 exact Laplace MEDNs, their lambda growing    ``C``, as in P1
-=======================  ===========================================  ============================
-
-*Synthetic set 1* is one data set of `correlated_chains`: 1,000 sequences, of whose 100 features 30
-matter; in each of ten folds 100 sequences train and the other 900 test, and the constants are those of
-Table 1.  *OCR100* is 100 words of each fold, one fold to train and nine to test.
-
-Table 1 counts the *non-zero average weights*: weights that are not zero in the average over the folds.
-Signs might cancel, but hardly to zero in floating point, so these are the weights that are not zero in
-some fold.  That is why each fit notes which of its weights are zero.
-
-What the paper leaves open, and what makes its Table 1 come out here:
-
-* Its ``C`` is the price of the *mean* slack.  As price of the sum, as P1 has it, even the smallest
-  leaves few of the irrelevant weights at zero.  Divided by the 100 training sequences it is near the
-  cutting planes' row of Table 1 at both ends, but not between: the path counts 61 irrelevant weights
-  and 111 in all at ``C = 0.02``, and 114 and 167 at 0.04, where the paper has 103 and 145, and 134 and
-  184.
-* The ``C`` of EM is 10 (1,000 on the mean), and "we set tau (or beta) to be zero if it is less than
-  1e-4" is said of tau, whose mean is ``1 / lam``, a few times 1e-4.  With beta in its place fifteen
-  iterations are too few: most irrelevant weights are small by then, not dead.  Both were chosen
-  because they match Table 1, which is no evidence for them; with large ``lam`` they do not match well.
-* The sub-gradient's tail of small weights is there when steps are taken online.  In batch, projecting
-  the mean of all sequences' sub-gradients, it is not.  Steps are ``1 / (2 beta sqrt(t))`` with ``beta``
-  1 and 200 passes in batch, 10 and 20 passes online.
-* OCR100's constants are ours, around the best error; cutting planes would take minutes at larger
-  ones.  They end after 60 rounds.
-
-The figure shows, for each data set, test error and processor time of training against each method's
-constant, as Fig. 5 and 6 of the paper do, on the axis of Table 1; algorithms that share a constant
-share a panel.  The caption begins with a paragraph on the figure alone; then it has Table 1 itself
-(`medn_edu.studies.l1_table`), the paper's counts above ours, and says where they differ.
+How it works, and what the paper leaves open, stands at the head of ``l1_algorithms.md``.
 """
 
 from __future__ import annotations

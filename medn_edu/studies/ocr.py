@@ -1,29 +1,6 @@
-r"""The study ``ocr``: few OCR words to train on (MEDN Fig. 7, L1-M3N Fig. 4, LapM3N Fig. 4).
+"""The study ``ocr``: few OCR words to train on (MEDN Fig. 7, L1-M3N Fig. 4, LapM3N Fig. 4).
 
-Of each of the ten folds N words are drawn, for N of 100, 150, 200 and 250, the smaller sets being parts
-of the larger ones.  One fold trains, the other nine test, and so for each of the ten.  There are two
-ways to have constants:
-
-(a) *The papers'*: ``lam = 36``, ``beta = 4`` for 100 and 150 words and 2 for more, ``C = 200 beta``.
-    With so large a ``C`` what counts is how training ends: it is online sub-gradient descent with
-    steps ``1 / (2 beta sqrt(t))``, and how many passes it makes is not told; here it makes 20.  *M3N
-    sub-gradient* and *LapMEDN sub-gradient* (three quadratic programs, each by such a descent) are
-    therefore no solutions of what they minimise; *M3N at its optimum* and *LapMEDN at its optimum*
-    are, to a duality gap of 1 %.  L1-M3N is there as in each paper: by online projected sub-gradients
-    on the ball ``|w|_1 <= 289`` (MEDN) and by EM with ``lam = 289`` (L1-M3N paper).  289 is the middle
-    of the constants of MEDN Fig. 9, ``k^2`` with k from 13 to 21; the ``C`` of EM is 10, as in the
-    study ``l1m3n-algorithms``.  The papers give no constants of the penalised CRFs.
-(b) *Chosen* for each N and model, on words that are in none of these sets: those of each fold that are
-    left when 250 have been drawn.  N of them, from fold 0, train and those of other folds test, then so
-    for folds 1 and 2 (not at quick scale), along warm-started paths.  LapMEDN has ``C = 1`` and 20
-    values of ``lam``, evenly spaced between 1 and 268.  All models are trained to their optima.
-
-Only 55 different words occur in these letters, each of them in every fold, so a chain can learn them by
-heart.  What that is worth is measured in the study ``ocr-full``.
-
-The figure has a half for each way, on the same axes.  Above stand mean errors with standard deviations
-over folds.  A fold that is hard to learn from is hard for every model, so below stand differences to
-the half's reference, fold by fold, with 95 % intervals of their mean (Student's).
+How it works, and what the paper leaves open, stands at the head of ``ocr.md``.
 """
 
 from __future__ import annotations

@@ -1,25 +1,6 @@
 """The study ``ocr-full``: all OCR letters, and words that were not there in training.
 
-**All words**, as in the later literature: folds 1-9 train and fold 0 tests (6,251 and 626 words), and
-the reverse.
-
-**Words that never trained.**  Only 55 different words occur in these letters, each of them in every
-fold, so a chain can learn them by heart.  What that is worth is measured here: of the different
-words a fifth is kept from training, and their images test; next to it the same test with as many
-training words, of all kinds.
-
-Every constant is chosen on words that train, along a short warm-started path; words that test have no
-part in it:
-
-* *folds 1-9 train*: 2,000 of their words train, drawn at random, and the others test;
-* *fold 0 trains*: three-fold cross-validation;
-* *words that never trained*: the same for each fifth, on the words that train without it, so that not
-  even other images of the held-out words are seen.  The fits next to it take over these constants.
-
-At quick scale each choice is made on its first split only.
-
-LapMEDN has ``C = 1`` and chooses ``lam``; its variational form takes over what the exact one has
-chosen.  L1-M3N on folds 1-9 has nothing to choose: with a ``C`` larger than 0.1 it trains for minutes.
+How it works, and what the paper leaves open, stands at the head of ``ocr_full.md``.
 """
 
 from __future__ import annotations

@@ -1,47 +1,6 @@
-r"""The study ``ocr-overfitting``: random fields read worse the longer they train (MEDN Fig. 8).
+"""The study ``ocr-overfitting``: random fields read worse the longer they train (MEDN Fig. 8).
 
-100 words of one fold train, 100 of each other fold test.  While a conditional random field is trained,
-its weights are noted at 22 *change ratios*, where the log-likelihood first changes by no more than a
-share of itself in one pass, and at 22 values of the *negative log-likelihood*, where that is first
-reached; both lists are the paper's.  Afterwards the words of the test part are read with each of these
-weights: what a training would have given that had been stopped there.  The test part has no say in
-training.
-
-What the paper leaves open
---------------------------
-* The constants.  The L2-CRF has the one of `medn_edu.studies.kit.models`, 3, where other studies do not
-  choose it for themselves; the L1-CRF has 1 (likewise) and, as the other end, 0.0001, the smallest
-  that the paper tries elsewhere.  A penalty keeps the likelihood
-  from 1, so these curves end where the optimum is.
-* What a change is relative to.  The words are separable: without a penalty the loss goes to 0, by a
-  good share of itself in every pass, and its relative change would never be small.  So a loss below 1
-  counts as 1, which is how the L-BFGS-B program judges it.  With a penalty the change is that of the
-  penalised log-likelihood, which is what training raises.
-* The optimiser.  The paper's is a quasi-Newton method, for the L1-CRF that of Andrew and Gao (2007).
-
-Where there is no optimum, the optimiser decides where one goes
----------------------------------------------------------------
-Many weights label all training words without error, and how one gets there is a choice.  Plain L-BFGS
-starts down the gradient, and steps stay in the span of the gradients it has seen: weights remain small
-in the Euclidean norm, as if there were an L2 penalty.  The L-BFGS of this package divides by the
-curvature, and directions in pixel space along which the training words hardly differ bend the loss
-little, so they get large weights, although little speaks for them.  Of the squared weights of pixels
-without a penalty, when the negative log-likelihood is 1, about 80 % lie in that half of the directions
-(eigenvectors of the second moments) of which the training words have least, against 12-17 % with plain
-L-BFGS (folds 0 and 1); leaving them out takes 6 points off the error.  Transitions play no part in it.
-That is why `medn_edu.CRF` does not use the curvature without a penalty.  Here each model is trained in
-two ways:
-
-===========================  ==============================================================
-``CRF``, ``L2-CRF``          plain L-BFGS (SciPy's L-BFGS-B without bounds, 10 pairs)
-``L1-CRF``                   OWL-QN (`medn_edu.solvers.owlqn`)
-the same, *preconditioned*   L-BFGS and proximal L-BFGS upon a guess of the curvature, with
-                             which `medn_edu.CRF` trains where there is a penalty
-===========================  ==============================================================
-
-How much over-fitting there is says `rises`: fold by fold, the error at the end minus that at the mark
-with the lowest mean.  In the figure bands are standard deviations over folds, each of which has trained
-once; not every training gets as far as every mark, and a curve is drawn as far as all folds went.
+How it works, and what the paper leaves open, stands at the head of ``overfitting.md``.
 """
 
 from __future__ import annotations

@@ -1,24 +1,6 @@
-r"""The study ``pac-bayes``: where Theorem 8 says something, and whether it is true there.
+"""The study ``pac-bayes``: where Theorem 8 says something, and whether it is true there.
 
-In the world of `words` (`medn_edu.studies.pac_bayes_worlds`) the error to come is a finite
-sum, and scores are bounded because weights are: the prior puts every weight at :math:`\pm 1`, or
-anywhere between.  MEDN is trained on samples of a thousand to ten million words, and the bounds are
-computed with all their constants, from the loosest to the tightest.
-
-**Is it true?**  The theorem promises that with probability :math:`1 - \delta` over the sample the
-bound holds for *every* posterior.  So a thousand samples are drawn.  On each of them the bound is
-compared with the error to come for MEDN, which has seen the sample, and for 200 further posteriors at
-once; one failure among them is a failure of the sample.
-
-**Is every term needed?**  A bound is no good test of itself when it is loose: it would survive the loss
-of a term.  So terms are left out.  Without the *complexity* the averaging term can be made as small as
-one likes by larger and larger :math:`m`, and what remains is that no error to come exceeds the error
-on the sample.  Without *averaging*, the best choice is :math:`m = 1` and a tiny margin: the divergence
-pays for one draw, yet the average of infinitely many is used.  Without the *divergence*, every
-posterior costs the same.  In the world of `noise` a posterior with :math:`KL = 1` learns 400 coins by
-heart, and all three are wrong.
-
-The paper asks for a continuous prior.  Its proof does not use that, and two points will do.
+How it works, and what the paper leaves open, stands at the head of ``pac_bayes.md``.
 """
 
 from __future__ import annotations

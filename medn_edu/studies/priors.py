@@ -1,33 +1,6 @@
-r"""The study ``priors``: whether it matters which prior the weights have.
+"""The study ``priors``: whether it matters which prior the weights have.
 
-MEDN takes any prior whose log moment generating function is finite around 0.  Here all of the
-gallery (`medn_edu.explorers.prior_gallery`) are stretched to the same variances and trained on the same
-samples, at one price of the slack: what differs is the shape alone.  Near 0 every such function is
-:math:`v\eta^2/2` (but for the exponential prior's mean), a normal prior's, so the shape can only
-show where :math:`\eta` is large for the prior's width, :math:`\eta^2 v \gg 1`: at a high price, and
-not at variances so small that the price cannot move the weights, or so large that they need not.
-
-Its *excess kurtosis* puts a shape into one number: 0 for the normal prior, above for heavy tails, below
-for bounded weights; it is the next term of :math:`\Lambda` and bends the shrinkage curve.
-
-*The exponential prior* keeps all weights at 0 or above, which costs a chain nothing: scores of all
-labels may be raised together, feature by feature and transition by transition, without changing which
-labelling is best, so that any weights have a non-negative twin.  What it cannot do is to favour weights
-of 0 when eta is 0, nor to treat the two signs alike.
-
-*Data.*  Independent features of which 10 in 100 matter, whose weights were drawn standard normal:
-with variance 0.1 the prior "spike and slab" (one tenth standard normal, else 0) is what drew them, the
-transitions apart.  Groups of three like features, 30 of which matter.  Handwritten words.  Ten sets
-each, 50 sequences or 100 words to train.  Each prior's variance is chosen on data apart: an eleventh
-random CRF, or words of no other set, of which three blocks as large as the training sets train in
-turn and all others test.
-
-*Report.*  Sets, random CRFs or folds of words, are what is independent.  A set that is hard for one
-prior is hard for all, so that errors are compared set by set: a difference is a mean with its 95 %
-interval over the sets (Student's).  The first figure shows test errors against the variance, with the
-standard deviation as a band around the normal prior's alone; curves that go far above the others are
-cut.  Below stand differences to the normal prior's error, at variances that were chosen on data apart,
-or at equal ones.  The second figure shows support labellings and large weights in the same way.
+How it works, and what the paper leaves open, stands at the head of ``priors.md``.
 """
 
 from __future__ import annotations

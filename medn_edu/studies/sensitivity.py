@@ -1,32 +1,6 @@
-r"""The study ``sensitivity``: test error against each model's constant (MEDN Fig. 9, LapM3N Fig. 5).
+"""The study ``sensitivity``: test error against each model's constant (MEDN Fig. 9, LapM3N Fig. 5).
 
-100 words of one fold train, 100 of each other fold test, in ten folds.  A model is called *sensitive*
-here by how far apart its mean errors are over the constants that the papers try:
-
-==================================  ================================================================
-``L1-CRF``, ``L2-CRF``              ``lam`` of 0.0001, 0.001, 0.01, 0.1, 1, 4, 9, 16, 25
-``M3N``                             ``C = k^2``, k from 1 to 9
-``LapMEDN variational``             ``lam = k^2``, k from 1 to 9, with ``C = 1``: three iterations, as
-                                    in the papers
-``LapMEDN``                         the same model, exactly
-``L1-M3N EM``                       ``lam = k^2``, k from 13 to 21, with ``C = 1``: the adaptive M3N
-``L1-M3N online sub-gradient``      radius ``k^2`` of the L1 ball, k from 13 to 21
-``L1-M3N``                          ``C`` of 0.1, 0.15, 0.2, 0.3: the linear program, exactly (ours)
-==================================  ================================================================
-
-What the paper leaves open
---------------------------
-* The ``lam`` of L1-M3N.  "When lam changes, C is fixed at 1" fits the adaptive M3N, whose variances
-  have the mean ``1 / lam``; but on these words the paper trains by projected sub-gradients, which know
-  nothing but a radius.  Both are tried.  Sub-gradient steps are ``1 / (2 beta sqrt(t))`` with the
-  paper's ``beta = 4``; its number of passes is unknown, and 20 here.
-* The ranges are not comparable: from 0.0001 to 25 is five orders of magnitude, from 169 to 441 not
-  half of one.  What is flat over a short range is not thereby robust.
-* From ``C = 1`` on M3N has hardly a margin violated on 100 words, so its error cannot but be flat.
-
-The L1-CRF is trained by the papers' OWL-QN (Andrew and Gao 2007) to a gap of 2 %: with a penalty that is
-hardly there the loss is nearly 0, and on the way to the optimum, which takes a thousand passes, errors
-grow (study ``ocr-overfitting``).
+How it works, and what the paper leaves open, stands at the head of ``sensitivity.md``.
 """
 
 from __future__ import annotations

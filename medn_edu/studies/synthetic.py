@@ -1,24 +1,6 @@
-r"""The study ``synthetic-iid``: chains that random CRFs with independent features have labelled.
+"""The study ``synthetic-iid``: chains that random CRFs with independent features have labelled.
 
-(MEDN 7.1.1.)  For 10, 30 and 50 relevant features of 100 there are ten random CRFs each, and 1,000
-sequences of eight nodes from each, labelled by a Gibbs sampler.  30, 50, 80, 100 and 150 of them train,
-the smaller sets being parts of the larger ones, and all others test: 150 training sets.  On each of
-them every model chooses its constants by 5-fold cross-validation, at quick scale with the first fold
-only.
-
-What the papers leave open, and what is done about it:
-
-* The weights of the random CRFs are standard normal.
-* M3N's ``C``; it is chosen like the other models' constants, from seven values.  LapMEDN has ``C = 1``,
-  L1-M3N the constants of its Table 1, with a gap of 2 %.
-
-Each row also has what the generating model itself gets wrong on the sequences that test: labels are
-drawn, not predicted, and no model can do better in the long run.
-
-Means are over random CRFs, which are what is independent.  What makes a CRF hard to learn makes it hard
-for every model, so next to the errors stand their differences to M3N on the same data, with 95 %
-intervals of the mean (Student's).  `medn_edu.studies.synthetic_correlated` has models, table and panels
-from here.
+How it works, and what the paper leaves open, stands at the head of ``synthetic.md``.
 """
 
 from __future__ import annotations

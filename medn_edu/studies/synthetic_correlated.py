@@ -1,18 +1,6 @@
-r"""The study ``synthetic-correlated``: random CRFs whose relevant features come in groups.
+"""The study ``synthetic-correlated``: random CRFs whose relevant features come in groups.
 
-(MEDN 7.1.2.)  The 30 relevant features are ten values, each in three slightly different copies.  Of each
-of ten data sets one of ``K`` parts trains and the others test, for ``K`` of 20, 10, 7, 5 and 4, so that
-50 to 250 sequences train.  The constants are chosen once for each ``K``, by training on five such parts
-of an eleventh data set, at quick scale on one.  Each data set has a random CRF of its own, as in MEDN
-and the L1-M3N paper; LapM3N 6.1.2 draws its ten from *one* CRF, so that its averages are over samples
-of that one, and these are over CRFs: the parts of a data set that train in turn are averaged first.
-
-What the papers leave open, and what is done about it: M3N and LapMEDN are trained by sub-gradient
-descent with ``C = 200 beta`` and steps ``1 / (2 beta sqrt(t))``, and the number of passes is not told.
-Twenty passes leave them far from the optimum of what they minimise, and better for it: these are *M3N
-sub-gradient* and *LapMEDN sub-gradient*.  The optima at the same constants stand next to them for one
-training set of each data set (*at its optimum*), and the other models are all trained to their optima,
-with ``C = 1`` for LapMEDN.
+How it works, and what the paper leaves open, stands at the head of ``synthetic_correlated.md``.
 """
 
 from __future__ import annotations
