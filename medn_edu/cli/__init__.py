@@ -26,28 +26,11 @@ from medn_edu.cli import (
     reproduce,
     warmup,
 )
-from medn_edu.cli.console import CommandError, flush, make_streams_safe, say
+from medn_edu.cli.console import WORDS, CommandError, flush, make_streams_safe, say
 
 __all__ = ["main"]
 
 _COMMANDS = (demo, lab, app, course, progress, reproduce, claims, bench, data, doctor, warmup)
-
-_DESCRIPTION = """\
-Max-margin and maximum-entropy Markov networks, exact and fast, and the course that explains them.
-"""
-
-_EPILOG = """\
-where to start:
-  medn-edu demo                 all models read handwritten digits       (under a minute)
-  medn-edu lab                  the course, in JupyterLab
-  medn-edu app                  its moving figures alone, in a browser
-  medn-edu doctor               is everything there?
-  medn-edu data fetch           the OCR letters of the papers            (once, needs a network)
-  medn-edu reproduce ocr        the papers' study of handwritten words   (about a minute)
-
-`medn-edu COMMAND --help` says what a command does, how long it takes and what it writes.
-Exit codes: 0 done, 1 done but something is missing or failed, 2 not done, 130 stopped by Ctrl-C.
-"""
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -62,8 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="medn-edu",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
+        **WORDS["medn-edu"],
         formatter_class=_HelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"medn-edu {__version__}")

@@ -9,34 +9,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from medn_edu.cli.console import CommandError, port, say, serve
-
-_DESCRIPTION = """\
-Serve the moving figures of the course, each on a page of its own, without notebooks around them.
-
-The server listens on this computer only and asks for its token, which the browser is handed.  Needs
-the extra `lab` (pip install 'medn_edu[lab]'); works without a network.
-
-examples:
-  medn-edu app                          opens a list of the figures
-  medn-edu app --port 8866 --no-browser only prints the address
-"""
+from medn_edu.cli.console import CommandError, add_command, add_server_options, say, serve
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "app",
-        help="serve the moving figures alone",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--no-browser", action="store_true", help="only print the address")
-    parser.add_argument(
-        "--port", type=port, default=None, metavar="N",
-        help="port to listen on; one near it where it is taken",
-    )  # fmt: skip
-    parser.set_defaults(run=run)
+    parser = add_command(commands, "app", run)
+    add_server_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

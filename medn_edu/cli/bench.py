@@ -6,31 +6,17 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from medn_edu.cli.console import Progress, add_common_options, results_folder, say
+from medn_edu.cli.console import (
+    Progress,
+    add_command,
+    add_common_options,
+    results_folder,
+    say,
+)
 
 if TYPE_CHECKING:
     from medn_edu.bench.rows import BenchRow
 
-_DESCRIPTION = """\
-Measure speed and memory next to python-crfsuite and hmmlearn, on one thread, in one run.
-
-Trains on folds 1-9 of the OCR letters; without them on digit words, where only the targets for
-synthetic sequences apply.  Takes four to six minutes on a quiet machine, two with --quick, which
-leaves out CRFsuite's trainings and compiling everything from cold.  Peers that are not installed
-are left out (pip install 'medn_edu[bench]').  The table says how busy your machine was.
-
-With --accuracy it measures instead how close solvers come to known optima: L1-M3N in four ways on
-problems whose labellings are written out, and every solver of M3N on the digit words.  One minute.
-
-writes into the results folder:
-  bench.csv, bench.md         the table, with the facts about the machine in the second
-  accuracy.csv, accuracy.md   the same with --accuracy
-
-examples:
-  medn-edu bench
-  medn-edu bench --quick --out /tmp/bench
-  medn-edu bench --accuracy
-"""
 
 _FOOTNOTES = """\
 CRFs: seconds until the objective is there, for both; reading the data is not counted.  Gaps are
@@ -42,17 +28,11 @@ subclass of its BaseHMM), word by word or all in one, whichever is faster."""
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "bench",
-        help="speed and memory, next to other packages",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(commands, "bench", run)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--quick", action="store_true", help="leave out what takes long")
     what.add_argument("--accuracy", action="store_true", help="distances from optima, not times")
     add_common_options(parser, "out")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,47 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from medn_edu.cli.console import CommandError, say
-
-_DESCRIPTION = """\
-Say which of the papers' empirical sentences hold here.
-
-Each sentence is a claim with a decision rule that was fixed before the tables were looked at; a
-program applies it to the tables of the studies at paper scale that came with the package.  Takes a
-few seconds, computes no fit and needs no network.
-
-verdicts:
-  holds               the whole 95 % interval is as the claim says, for each model named
-  does not hold here  the interval excludes the claim, for at least one of the models named;
-                      where there is no interval, the estimate decides
-  mixed               neither: the data cannot tell, or not in each setting
-  not tested yet      the study is still to come or was not run; nobody asks the question
-
-Without a name it prints a line for each claim; with the name of a claim, or what names of several
-begin with, all about these: the claim, its rule, the verdict with effect and interval, what stands
-behind it, and why it does not hold, as far as that is known.  Effects are points of label error on
-the same data, positive where they speak for the claim, unless the unit says otherwise.
-
---results judges runs of your own, at paper scale, instead of the published ones; studies that lack
-fits are marked "N of M fits".  --write writes the ledger as Markdown, as in figures/claims.md, and
-renews the page of the figures that lies next to it, which links to it; nothing else is written.
-
-examples:
-  medn-edu claims
-  medn-edu claims medn-7.1.1-a
-  medn-edu claims lapm3n-6.2
-  medn-edu claims --results medn-results --write claims.md
-"""
+from medn_edu.cli.console import CommandError, add_command, say
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "claims",
-        help="which sentences of the papers hold here",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(commands, "claims", run)
     parser.add_argument("name", nargs="*", help="a claim, or what names of claims begin with")
     parser.add_argument(
         "--results", type=Path, default=None, metavar="DIR",
@@ -55,7 +20,6 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--write", type=Path, default=None, metavar="FILE", help="write the ledger as Markdown"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

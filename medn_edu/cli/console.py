@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -30,6 +31,10 @@ _PLAIN = str.maketrans(
         "Σ": "sum", "ξ": "xi", "³": "^3", "≈": "~", "’": "'",
     }
 )  # fmt: skip
+
+
+WORDS = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
+"""What each command says of itself: its help, description and epilog."""
 
 
 class CommandError(Exception):
@@ -73,6 +78,29 @@ def _complaints_about(stream: TextIO) -> Iterator[None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         name = "standard error" if stream is sys.stderr else "standard output"
         raise CommandError(f"{name}: {reason(error)}.") from None
+
+
+def add_command(
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int] | None = None,
+    formatter_class: Any = argparse.RawDescriptionHelpFormatter,
+) -> argparse.ArgumentParser:
+    """Add a command with its words to the parser, and what runs it; return its own parser."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, **WORDS[name], formatter_class=formatter_class
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_server_options(parser: argparse.ArgumentParser) -> None:
+    """Add options of commands that open a browser."""
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument(
+        "--port", type=_port, default=None, metavar="N",
+        help="port to listen on; one near it where it is taken",
+    )  # fmt: skip
 
 
 def add_common_options(
@@ -215,7 +243,7 @@ def _is_disabled() -> bool:
     return os.environ.get("TQDM_DISABLE", "") not in ("", "0")
 
 
-def port(text: str) -> int:
+def _port(text: str) -> int:
     """Read the number of a port from the command line."""
     number = _whole(text)
     if not 1 <= number <= 65535:

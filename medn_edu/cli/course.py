@@ -5,40 +5,18 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from medn_edu.cli.console import CommandError, add_course_folder, say
-
-_DESCRIPTION = """\
-Copy an edition of the course into a folder, without opening it.
-
-  self-study   hints and solutions below each exercise, folded: what `medn-edu lab` opens
-  student      without the solutions, for classes that hand in their work
-  instructor   each solution as a cell that runs, and the lecturers' guide
-
-Files that you have edited are never overwritten: where a newer version exists, it is laid next to
-yours.  Every edition carries marks for slides.
-
-examples:
-  medn-edu course class --edition student          hand this folder out
-  medn-edu course mine --edition instructor        and keep this one
-  jupyter nbconvert --to slides mine/04-medn.ipynb slides of a chapter
-"""
+from medn_edu.cli.console import CommandError, add_command, add_course_folder, say
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "course",
-        help="copy an edition of the course for teaching",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(commands, "course", run)
     add_course_folder(parser, "where to put it")
     parser.add_argument(
         "--edition",
         choices=("self-study", "student", "instructor"),
         help="which edition (default: the one that is there, or self-study)",
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,30 +7,12 @@ import os
 import sys
 from typing import Any
 
-from medn_edu.cli.console import say
-
-_DESCRIPTION = """\
-The data sets: which are here, and getting those that are not.
-
-  digits   handwritten digit words, made of scikit-learn's digits; always there
-  ocr      52,152 handwritten letters in 6,877 words, the papers' data (Taskar et al. 2003);
-           1.1 MB, downloaded once from their home and checked.  MEDN_EDU_DATA=DIR names a folder
-           that holds ocr/letter.data.gz already.
-
-examples:
-  medn-edu data status
-  medn-edu data fetch
-"""
+from medn_edu.cli.console import add_command, say
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "data",
-        help="what data there are; fetch the OCR letters",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(commands, "data")
     actions = parser.add_subparsers(title="actions", metavar="status|fetch", required=True)
     status = actions.add_parser("status", help="say which data are here, and where (at once)")
     status.set_defaults(run=run_status)

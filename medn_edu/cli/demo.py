@@ -7,6 +7,7 @@ from typing import Any
 
 from medn_edu.cli.console import (
     Progress,
+    add_command,
     add_common_options,
     available_cpus,
     results_folder,
@@ -14,33 +15,11 @@ from medn_edu.cli.console import (
 )
 from medn_edu.cli.warmup import warm_with_progress
 
-_DESCRIPTION = """\
-All models learn to read handwritten digits, in words made under a known grammar.
-
-Each digit is blurred by noise, so that its neighbours help to read it: compare "per letter", which
-is blind to them, with the others.  Needs no network and no data; takes a few seconds, up to a
-minute the first time, when kernels are compiled.
-
-writes into the results folder:
-  demo.csv   the table
-  demo.png   words as models read them, errors, and the weights that two of them learned
-
-examples:
-  medn-edu demo
-  medn-edu demo --seed 1 --out /tmp/demo
-"""
-
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "demo",
-        help="all models read handwritten digits (under a minute)",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(commands, "demo", run)
     add_common_options(parser, "jobs", "seed", "out")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -13,17 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from medn_edu.cli.console import available_cpus, say
-
-_DESCRIPTION = """\
-Say what is installed, what is missing, and how to get it.
-
-Takes a few seconds and writes nothing.  The exit code is 1 if something is missing that a part of
-the package needs, such as JupyterLab for the course or the OCR letters for the papers' studies.
-
-example:
-  medn-edu doctor
-"""
+from medn_edu.cli.console import add_command, available_cpus, say
 
 _REQUIRED = (
     "numpy", "scipy", "numba", "scikit-learn", "matplotlib", "ipywidgets", "anywidget", "joblib",
@@ -43,13 +33,7 @@ class Finding:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "doctor",
-        help="is everything there?",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run)
+    add_command(commands, "doctor", run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,38 +9,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from medn_edu.cli.console import CommandError, add_course_folder, port, say, serve
+from medn_edu.cli.console import (
+    CommandError,
+    add_command,
+    add_course_folder,
+    add_server_options,
+    say,
+    serve,
+)
 from medn_edu.cli.course import say_copied
-
-_DESCRIPTION = """\
-Copy the course into a folder and open it in JupyterLab.
-
-Notebooks that you have edited are never overwritten: where a newer version exists, it is laid next
-to yours.  The server listens on this computer only and asks for its token, which the browser is
-handed.  Needs the extra `lab` (pip install 'medn_edu[lab]'); works without a network.
-
-examples:
-  medn-edu lab                          the course in ./medn-course
-  medn-edu lab ~/teaching --port 8899   elsewhere, on a port of your own
-  medn-edu lab --no-browser             only print the address
-"""
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "lab",
-        help="open the course in JupyterLab",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(commands, "lab", run)
     add_course_folder(parser, "where to put the course")
-    parser.add_argument("--no-browser", action="store_true", help="only print the address")
-    parser.add_argument(
-        "--port", type=port, default=None, metavar="N",
-        help="port to listen on; one near it where it is taken",
-    )  # fmt: skip
-    parser.set_defaults(run=run)
+    add_server_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

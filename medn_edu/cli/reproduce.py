@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from medn_edu.cli.console import (
     CommandError,
     Progress,
+    add_command,
     add_common_options,
     available_cpus,
     results_folder,
@@ -28,52 +29,6 @@ if TYPE_CHECKING:
 _ALL = "all"
 _EVERY = f"  {_ALL}: every one of them, in this order"
 
-_DESCRIPTION = """\
-Run studies of the papers again: their fits, tables and figures.
-
-studies, and how long they take on two processors (a minute more the first time, when kernels are
-compiled):
-{studies}
-
-Every finished fit is kept at once.  A study that was interrupted, even by a power cut, goes on
-where it was when the same command is given again; what is done is not done twice, unless --force
-says so.  The tables are the same whatever --jobs and --backend are.
-
-writes into medn-results/STUDY-SCALE, with another seed than 0 into medn-results/STUDY-SCALE-seedN,
-and for curves, which are the same at every scale, into medn-results/STUDY
-(--out DIR moves medn-results):
-  results.csv   one row per fit, sorted by key; several of curves and of what is watched
-  timings.csv   how long each fit took
-  journal.csv   fits that are in no table yet, while the study runs
-  table.csv     the results summed up, where the study does that itself
-  figure.png    the figure; others next to it by their names, as SVG too at paper scale where small
-  caption.md    what they show, and what made them
-  runs.csv      how long each run took: by the clock, and the processor's time of training
-
-one fit and not the others: each has a key, such as ocr-100/fold=3/M3N/C=0.1/seed=0, and --only TEXT
-makes those whose key has the text in it (--only given twice: one text or the other), and those that
-choose constants for them.  Figures and tables are made of all fits that are there.  With --force,
-results are forgotten of fits with the text in their key, and of no others.
-"""
-
-_EPILOG = """\
-examples:
-  medn-edu reproduce --list                              what there is
-  medn-edu reproduce shrinkage kl-norm                   two studies, one after the other
-  medn-edu reproduce ocr                                 a small version of the study
-  medn-edu reproduce ocr --scale paper --jobs 4          all of it
-  medn-edu reproduce ocr --only fold=3 --only /M3N/      some of its fits
-  medn-edu reproduce ocr --scale paper --publish figures
-                                                         and its figure, table and caption into
-                                                         figures/, with a page that shows all;
-                                                         what is of paper scale there is replaced
-                                                         only by such, with seed 0 or the same seed
-  medn-edu reproduce ocr --backend dask --scheduler tcp://127.0.0.1:8786
-                                                         on the machines of a Dask cluster, each
-                                                         with this package and the data, where
-                                                         dask worker ADDRESS --nthreads 1 runs
-"""
-
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Puts the studies into the description, which are imported only if somebody asks for help."""
@@ -86,13 +41,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "reproduce",
-        help="run studies of the papers again",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=_HelpFormatter,
-    )
+    parser = add_command(commands, "reproduce", run, formatter_class=_HelpFormatter)
     parser.add_argument("study", nargs="*", help="names of studies, or `all`; --list shows them")
     parser.add_argument("--list", action="store_true", help="say what studies there are")
     parser.add_argument(
@@ -120,7 +69,6 @@ def add_parser(commands: Any) -> None:
         "--publish", type=Path, metavar="DIR",
         help="put figures, tables and captions into this folder, with a page that shows them all",
     )  # fmt: skip
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,29 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from medn_edu.cli.console import Progress, say
-
-_DESCRIPTION = """\
-Compile all numerical kernels and keep them on disk.
-
-Everything else does this when it first needs to; doing it now means that no later command waits.
-Takes up to a minute the first time, two seconds when all is compiled already.  Writes to the
-compiler's cache folder (`medn-edu doctor` names it; NUMBA_CACHE_DIR moves it).
-
-example:
-  medn-edu warmup
-"""
+from medn_edu.cli.console import Progress, add_command, say
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "warmup",
-        help="compile all kernels, once",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run)
+    add_command(commands, "warmup", run)
 
 
 def run(arguments: argparse.Namespace) -> int:
