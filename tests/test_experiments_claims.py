@@ -32,11 +32,20 @@ from medn_edu.studies.claims.claim import (
     at_optimum,
     check_studies,
     read_claims,
+    read_text,
     read_toml,
 )
 from medn_edu.studies.claims.findings import FINDINGS, finding_of
 from medn_edu.studies.claims.ledger import details, is_late, load_tables, overview
-from medn_edu.studies.claims.rules import MEASURES, AllOf, EitherOf, RuleError, Untested, rule_of
+from medn_edu.studies.claims.rules import (
+    MEASURES,
+    AllOf,
+    EitherOf,
+    RuleError,
+    Untested,
+    measure,
+    rule_of,
+)
 from medn_edu.studies.claims.scores import (
     GENERATOR,
     difference_interval,
@@ -409,9 +418,9 @@ def test_every_measure_is_planted():
         )
     for some, status in [*RULES, *((some, status) for some, _, status in JUDGED)]:
         planted.setdefault(some.measure, set()).add(status)
-    for measure in (*MEASURES, AllOf, EitherOf):
-        expected = {HOLDS, FAILS} if measure in without_interval else {HOLDS, MIXED, FAILS}
-        assert planted[measure] - {UNTESTED} == expected, measure
+    for name in (*MEASURES, AllOf, EitherOf):
+        expected = {HOLDS, FAILS} if name in without_interval else {HOLDS, MIXED, FAILS}
+        assert planted[name] - {UNTESTED} == expected, name
 
 
 def test_without_rows_or_with_too_few_nothing_is_tested():
@@ -867,7 +876,15 @@ def test_published_ledger_is_that_of_the_published_tables(judged):
     text = (FIGURES / "claims.md").read_text(encoding="utf-8")
     for entry in judged:
         assert f"| {entry.verdict.status} | {entry.verdict.numbers or '–'} |" in row_of(text, entry)
-    assert {measure.unit for measure in MEASURES.values()} == set(UNITS), "each is explained"
+    assert {each.unit for each in MEASURES.values()} == set(UNITS), "each is explained"
+
+
+def test_a_measure_is_a_function_and_its_words():
+    assert set(tomllib.loads(read_text("measures.toml"))) == set(MEASURES)
+    with pytest.raises(RuleError, match=r"there are two measures 'gain'"):
+        measure("gain")(max)
+    with pytest.raises(RuleError, match=r"measures.toml, 'loss': expected text, of and unit"):
+        measure("loss")
 
 
 def test_details():

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from medn_edu.studies.claims.rules import (
-    POINTS,
     TITLES,
     Found,
     Row,
@@ -39,7 +38,6 @@ from medn_edu.studies.claims.verdicts import decide
 
 CHAINS, OCR = TITLES
 _N_IRRELEVANT = 140  # weights
-_TIMES = "times as long"
 _Errors = dict[Unit, float]  # of labels, in per cent, by fold
 
 
@@ -67,10 +65,7 @@ def _lines(rows: Rows, algorithm: str, data: str, what: str) -> list[Row]:
 # counts, on the chains
 
 
-@measure(
-    "counts as printed", "counts of {algorithm} are within {within:g} of the printed ones",
-    "algorithm", unit="weights", needs="within",
-)  # fmt: skip
+@measure("counts as printed")
 def _as_printed(rule: Rule, rows: Rows, algorithm: str) -> Found:
     """How far counts are from those of Table 1, on average; mixed if half of them are near."""
     apart = [
@@ -85,12 +80,7 @@ def _as_printed(rule: Rule, rows: Rows, algorithm: str) -> Found:
     return Found(float(np.mean(apart)), f"{n_near} of {len(apart)} counts are near", status=status)
 
 
-@measure(
-    "counts in reverse",
-    "counts of irrelevant weights of {first}, in reverse, differ from those of {second}s by at most "
-    "{within:g} on average",
-    "first second", unit="weights", needs="within",
-)  # fmt: skip
+@measure("counts in reverse")
 def _in_reverse(rule: Rule, rows: Rows, first: str, second: str) -> Found:
     """How far two algorithms' counts are apart, if one's constants go backwards; mixed up to twice."""
     ours, theirs = (algorithm_rows(rows, name, CHAINS) for name in (first, second))
@@ -102,11 +92,7 @@ def _in_reverse(rule: Rule, rows: Rows, first: str, second: str) -> Found:
     return Found(apart, status=decide(apart <= 2 * within, apart <= within))
 
 
-@measure(
-    "tail of weights",
-    "{algorithm} keeps half of the irrelevant weights or more at every constant",
-    "algorithm", unit="% of irrelevant weights",
-)  # fmt: skip
+@measure("tail of weights")
 def _tail(rule: Rule, rows: Rows, algorithm: str) -> Found:
     """The smallest share of irrelevant weights kept; mixed if half of the constants keep as many."""
     lines = _lines(rows, algorithm, CHAINS, "counts")
@@ -116,11 +102,7 @@ def _tail(rule: Rule, rows: Rows, algorithm: str) -> Found:
     return Found(100 * float(shares.min()), status=status)
 
 
-@measure(
-    "truncation",
-    "without weights below 1e-4 no count of {algorithm} shrinks by more than 10 %",
-    "algorithm", unit="% of a count",
-)  # fmt: skip
+@measure("truncation")
 def _truncation(rule: Rule, rows: Rows, algorithm: str) -> Found:
     """By how much a count changes without small weights; mixed if the mean change is small enough."""
     changes = [
@@ -134,10 +116,7 @@ def _truncation(rule: Rule, rows: Rows, algorithm: str) -> Found:
     return Found(100 * max(changes), status=status)
 
 
-@measure(
-    "irrelevant weights left", "at some constant no irrelevant weight is left: {algorithms:, }",
-    "algorithms", unit="weights left", at_most=0.0,
-)  # fmt: skip
+@measure("irrelevant weights left")
 def _left(rule: Rule, rows: Rows, algorithm: str) -> Found:
     """How many irrelevant weights are left at the best of constants; mixed if at most five."""
     lines = _lines(rows, algorithm, CHAINS, "counts")
@@ -156,46 +135,27 @@ def _left(rule: Rule, rows: Rows, algorithm: str) -> Found:
 # errors
 
 
-@measure(
-    "best error", "the best error of {algorithm} on {title} is {near:g} ± {within:g} % of labels",
-    "algorithm", unit="% of labels", needs="data near within",
-)  # fmt: skip
+@measure("best error")
 def _best_error(rule: Rule, rows: Rows, algorithm: str) -> Found:
     best, _ = _ends(rows, algorithm, rule.data)
     return Found(known(mean_interval(list(best.values())), too_few(algorithm)))
 
 
-@measure(
-    "advantage at best",
-    "with the best constants {better} errs less than {worse: and } on {title}{by}",
-    "better worse", unit=POINTS, needs="data", takes="at_most", above=0.0,
-)  # fmt: skip
-@measure(
-    "difference at best",
-    "with the best constants {first}, {second:, } differ by at most {margin} on {title}",
-    "first second", unit=POINTS, needs="data within", joint="and", near=0.0,
-)  # fmt: skip
+@measure("advantage at best")
+@measure("difference at best")
 def _apart_at_best(rule: Rule, rows: Rows, first: str, second: str) -> Found:
     """By how much the second algorithm errs more, each at its best constant."""
     ours, theirs = (_ends(rows, name, rule.data)[0] for name in (first, second))
     return Found(_difference(ours, theirs, first, second))
 
 
-@measure(
-    "range of errors",
-    "from the best to the worst constant the error of {algorithms:, } rises by {much} points on {title}",
-    "algorithms", unit=POINTS, needs="data", takes="above at_most",
-)  # fmt: skip
+@measure("range of errors")
 def _range(rule: Rule, rows: Rows, algorithm: str) -> Found:
     """By how much the error rises from the best constant to the worst."""
     return Found(_difference(*_ends(rows, algorithm, rule.data), algorithm))
 
 
-@measure(
-    "steadiness of errors",
-    "over the constants the error of {stable} varies less than that of {sensitive: and } on {title}",
-    "stable sensitive", unit=POINTS, needs="data", above=0.0,
-)  # fmt: skip
+@measure("steadiness of errors")
 def _steadiness(rule: Rule, rows: Rows, stable: str, sensitive: str) -> Found:
     """By how much one algorithm's error rises less than another's, each of them on the same folds."""
     ours, theirs = (_apart(*_ends(rows, name, rule.data)) for name in (stable, sensitive))
@@ -232,31 +192,19 @@ def _difference(first: _Errors, second: _Errors, *names: str) -> Estimate:
 # times
 
 
-@measure(
-    "range of times",
-    "the longest time of {algorithm} on {title} is {much} times the shortest",
-    "algorithm", unit=_TIMES, needs="data", takes="above at_most",
-)  # fmt: skip
+@measure("range of times")
 def _range_of_times(rule: Rule, rows: Rows, algorithm: str) -> Found:
     return Found(_longest_over_shortest(rows, algorithm, rule.data))
 
 
-@measure(
-    "steadiness of times",
-    "over the constants the time of {stable} varies less than that of {sensitive: and } on {title}",
-    "stable sensitive", unit="doublings", needs="data", above=0.0,
-)  # fmt: skip
+@measure("steadiness of times")
 def _steadiness_of_times(rule: Rule, rows: Rows, stable: str, sensitive: str) -> Found:
     """How many times as wide one algorithm's range is as another's: the logarithm to base 2."""
     ours, theirs = (_longest_over_shortest(rows, name, rule.data) for name in (stable, sensitive))
     return Found(float(np.log2(theirs / ours)), f"{ours:.1f} against {theirs:.1f} times")
 
 
-@measure(
-    "growth with the constant",
-    "the time of {algorithm} on {title} grows with the constant, at least {factor:g} times in all",
-    "algorithm", unit=_TIMES, needs="data factor",
-)  # fmt: skip
+@measure("growth with the constant")
 def _growth_of_time(rule: Rule, rows: Rows, algorithm: str) -> Found:
     """How many times as long it takes at the largest constant as at the smallest.
 
@@ -266,11 +214,7 @@ def _growth_of_time(rule: Rule, rows: Rows, algorithm: str) -> Found:
     return _trend(rule, rows, algorithm, 1)
 
 
-@measure(
-    "fall with the constant",
-    "the time of {algorithm} on {title} shrinks with the constant, at least {factor:g} times in all",
-    "algorithm", unit=_TIMES, needs="data factor",
-)  # fmt: skip
+@measure("fall with the constant")
 def _fall_of_time(rule: Rule, rows: Rows, algorithm: str) -> Found:
     """The same from the largest constant to the smallest."""
     return _trend(rule, rows, algorithm, -1)
@@ -289,11 +233,7 @@ def _trend(rule: Rule, rows: Rows, algorithm: str, way: int) -> Found:
     )
 
 
-@measure(
-    "mean time",
-    "on {title} the mean time of {slower:, } is more than {over:.2g} times that of {quicker:, }",
-    "quicker slower", unit=_TIMES, needs="data", takes="above parts", above=1.0,
-)  # fmt: skip
+@measure("mean time")
 def _mean_time(rule: Rule, rows: Rows, quicker: str, slower: str) -> Found:
     """How many times as long the slower one takes, or as a part of the quicker one's time."""
 
@@ -304,11 +244,7 @@ def _mean_time(rule: Rule, rows: Rows, quicker: str, slower: str) -> Found:
     return _times_as_long(rule, of(quicker), of(slower))
 
 
-@measure(
-    "longest time",
-    "on {title} the longest time of {slower:, } is more than {over:.2g} times that of {quicker:, }",
-    "quicker slower", unit=_TIMES, needs="data", takes="above parts", above=1.0,
-)  # fmt: skip
+@measure("longest time")
 def _longest_time(rule: Rule, rows: Rows, quicker: str, slower: str) -> Found:
     """The same of the longest fits, at whatever constant these are."""
 
@@ -329,12 +265,7 @@ def _times_as_long(
     return Found(long / (short / rule.parts), note)
 
 
-@measure(
-    "growth with the data",
-    f"from {TITLES[CHAINS]} to {TITLES[OCR]}, at the best constants, the time of {{worse}} grows by a "
-    "factor at least {at_least:g} times that of {better:, }",
-    "worse better", unit="times the growth", needs="at_least",
-)  # fmt: skip
+@measure("growth with the data")
 def _growth_with_data(rule: Rule, rows: Rows, worse: str, better: str) -> Found:
     """How many times as much one algorithm's time grows from the synthetic data to OCR100.
 
@@ -346,10 +277,7 @@ def _growth_with_data(rule: Rule, rows: Rows, worse: str, better: str) -> Found:
     return Found(here / there, f"{note}, {other}")
 
 
-@measure(
-    "hours", "ten folds of {algorithm} on {title} take {at_least:g} hours or more",
-    "algorithm", unit="hours", needs="data at_least",
-)  # fmt: skip
+@measure("hours")
 def _hours(rule: Rule, rows: Rows, algorithm: str) -> Found:
     """How many hours ten folds take, if each takes as long as at the slowest constant."""
     lines = _lines(rows, algorithm, rule.data, "times")

@@ -13,7 +13,6 @@ import numpy as np
 
 from medn_edu.intervals import deviation
 from medn_edu.studies.claims.rules import (
-    POINTS,
     Found,
     Names,
     Rows,
@@ -56,18 +55,8 @@ def _by_constant(rule: Rule, rows: Rows) -> Scores:
     return scores_with(rows, rule.models + rule.against, against="constant")
 
 
-_FEWER = "above at_most consistently relevant"
-
-
-@measure(
-    "non-zero weights", "{fewer} has fewer non-zero weights than {more}{by}{settings}{features}",
-    "fewer more", unit="% of weights", takes=_FEWER, read=_nonzero, above=0.0,
-)  # fmt: skip
-@measure(
-    "error", "{better} errs less than {worse}{by}{settings}{features}",
-    "better worse", unit=POINTS, takes=_FEWER, read=_errors, above=0.0,
-    remark=lambda rule: _NO_BETTER if GENERATOR in rule.against else "",
-)  # fmt: skip
+@measure("non-zero weights", read=_nonzero)
+@measure("error", read=_errors, remark=lambda rule: _NO_BETTER if GENERATOR in rule.against else "")
 def _advantage(rule: Rule, scores: Scores, better: str, worse: str) -> Found:
     """By how much one model's scores are below another's."""
     by_unit, by_setting = _paired(rule, scores, better, worse)
@@ -79,11 +68,7 @@ def _advantage(rule: Rule, scores: Scores, better: str, worse: str) -> Found:
     )
 
 
-@measure(
-    "difference of errors",
-    "{first} and {second} differ by at most {margin}, on average and in each setting{features}",
-    "first second", unit=POINTS, needs="within", takes="relevant", read=_errors, near=0.0,
-)  # fmt: skip
+@measure("difference of errors", read=_errors)
 def _difference(rule: Rule, scores: Scores, first: str, second: str) -> Found:
     """By how much the second model errs more than the first."""
     by_unit, by_setting = _paired(rule, scores, first, second)
@@ -95,10 +80,7 @@ def _difference(rule: Rule, scores: Scores, first: str, second: str) -> Found:
     )
 
 
-@measure(
-    "fall of errors", "the error falls at each step of training sets: {models}, each",
-    "models", unit=POINTS, read=_errors, above=0.0,
-)  # fmt: skip
+@measure("fall of errors", read=_errors)
 def _fall(rule: Rule, scores: Scores, model: str) -> Found:
     """By how much a model errs less with the largest training sets than with the smallest."""
     table = _by_size(scores, model)
@@ -108,12 +90,7 @@ def _fall(rule: Rule, scores: Scores, model: str) -> Found:
     return Found(fall, f"{table.shape[1]} units{steps}", not n_up)
 
 
-@measure(
-    "fall of spread",
-    "the distance of errors from their median falls from the smallest to the largest training sets: "
-    "{models}, each",
-    "models", unit=POINTS, read=_errors, above=0.0,
-)  # fmt: skip
+@measure("fall of spread", read=_errors)
 def _spread_fall(rule: Rule, scores: Scores, model: str) -> Found:
     """By how much its errors are nearer to their median then."""
     table = _by_size(scores, model, from_median=True)
@@ -121,11 +98,7 @@ def _spread_fall(rule: Rule, scores: Scores, model: str) -> Found:
     return Found(fall, f"{table.shape[1]} units")
 
 
-@measure(
-    "gain",
-    "the advantage of {better} over {worse} is larger with {where} (smallest against largest)",
-    "better worse", unit=POINTS, needs="where", read=_errors, above=0.0,
-)  # fmt: skip
+@measure("gain", read=_errors)
 def _gain(rule: Rule, scores: Scores, better: str, worse: str) -> Found:
     """By how much an advantage is larger under a condition than at its opposite."""
     axis = 1 if rule.where.endswith("samples") else 0
@@ -147,12 +120,12 @@ def _gain(rule: Rule, scores: Scores, better: str, worse: str) -> Found:
 
 
 @measure(
-    "error rate", "{model} errs at {near:g} ± {within:g} % of labels",
-    "model", unit="% of labels", needs="near within", read=_errors,
+    "error rate",
+    read=_errors,
     remark=lambda rule: (
         _NO_CHANCE if GENERATOR in rule.models and (rule.near or 0.0) >= _CHANCE else ""
     ),
-)  # fmt: skip
+)
 def _rate(rule: Rule, scores: Scores, model: str) -> Found:
     """How often a model errs."""
     by_unit: dict[Any, list[float]] = {}
@@ -167,23 +140,14 @@ def _rate(rule: Rule, scores: Scores, model: str) -> Found:
 # constants
 
 
-@measure(
-    "rise over constants",
-    "from the best to the worst constant the error of {models} rises by {much_points}",
-    "models", unit=POINTS, takes="above at_most", read=_by_constant,
-)  # fmt: skip
+@measure("rise over constants", read=_by_constant)
 def _rise(rule: Rule, scores: Scores, model: str) -> Found:
     """By how much the mean error rises from the best constant to the worst."""
     rises, note = _range(scores[model])
     return Found(known(mean_interval(list(rises.values())), too_few(model)), note)
 
 
-@measure(
-    "steadiness over constants",
-    "from the best to the worst constant the error of {stable} rises by less than {times}that of "
-    "{sensitive}",
-    "stable sensitive", unit=POINTS, takes="factor", read=_by_constant, above=0.0,
-)  # fmt: skip
+@measure("steadiness over constants", read=_by_constant)
 def _steadiness(rule: Rule, scores: Scores, stable: str, sensitive: str) -> Found:
     """By how much one model's rise is below what the factor allows of another's."""
     (ours, note), (theirs, other) = _range(scores[stable]), _range(scores[sensitive])
@@ -209,12 +173,7 @@ def _kinds(rows: Rows, models: Names) -> list[tuple[str, Names]]:
     ]
 
 
-@measure(
-    "rise along training",
-    "from its best moment, by marks of the {marks}, to the end of training the test error of {models} "
-    "rises by {much_points}",
-    "models", unit=POINTS, takes="above at_most columns", cases=_kinds,
-)  # fmt: skip
+@measure("rise along training", cases=_kinds)
 def _rise_again(rule: Rule, rows: Rows, model: str, constant: str) -> Found:
     """By how much the test error rises from its best moment to the end of training.
 

@@ -1,9 +1,9 @@
 """Rules: what is measured of whom, and the bounds that a claim puts on it.
 
 A `Rule` names a measure, the models that it is taken of, and bounds.  The measures are small functions,
-registered with their unit and their words by `measure`: those of errors in `claims.errors`, of weights
-in `claims.weights`, of algorithms in `claims.algorithms`.  Rules are written as tables in
-``claims.toml`` and read by `rule_of`.  What the verdicts mean is said in `medn_edu.studies.claims`.
+marked by `measure`, in `claims.errors`, `claims.weights` and `claims.algorithms`; their words are in
+``measures.toml``.  Rules are written as tables in ``claims.toml`` and read by `rule_of`.
+What the verdicts mean is said in `medn_edu.studies.claims`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,7 +22,6 @@ import numpy as np
 from medn_edu.studies.claims.scores import GENERATOR, Estimate, Scores, scores_of
 from medn_edu.studies.claims.verdicts import FAILS, MIXED, Verdict, combine, place, untested
 
-POINTS = "points"
 TITLES = {"chains-correlated": "synthetic set 1", "ocr-100": "OCR100"}
 """What rules call the data sets of ``l1m3n-algorithms``."""
 MARKS = {"change_errors": "likelihood's relative change", "loss_errors": "likelihood itself"}
@@ -67,31 +68,43 @@ class Measure:
     bounds: Mapping[str, float]  # where a rule has none of its own
 
 
+_BOUNDS = ("above", "at_least", "at_most", "near")
 MEASURES: dict[str, Measure] = {}
 """The measures by name."""
 
 
+_WORDS: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("measures.toml").read_text(encoding="utf-8")
+)
+
+
 def measure(
     name: str,
-    text: str,
-    roles: str,
     *,
-    unit: str,
-    needs: str = "",
-    takes: str = "",
-    joint: str = "against",
     read: Callable[[Rule, Rows], Any] = lambda rule, rows: rows,
     cases: Callable[[Any, Names], list[tuple[str, Names]]] | None = None,
     remark: Callable[[Rule], str] = lambda rule: "",
-    **bounds: float,
 ) -> Callable[[Callable[..., Found]], Callable[..., Found]]:
-    """Register a function as a measure."""
-    fields = (tuple(roles.split()), tuple(needs.split()), tuple(takes.split()))
+    """Register a function as the measure that ``measures.toml`` has words of."""
+    words = dict(_WORDS.get(name, {}))
+    if unknown := words.keys() - {"text", "of", "unit", "needs", "takes", "joint", *_BOUNDS}:
+        raise RuleError(f"measures.toml, {name!r}: there is no field {min(unknown)!r}.")
+    if not {"text", "of", "unit"} <= words.keys():
+        raise RuleError(f"measures.toml, {name!r}: expected text, of and unit.")
+    text, unit, joint = (
+        " ".join(words["text"].split()),
+        words["unit"],
+        words.get("joint", "against"),
+    )
+    roles, needs, takes = (tuple(words.get(key, "").split()) for key in ("of", "needs", "takes"))
+    bounds = {key: words[key] for key in _BOUNDS if key in words}
 
     def register(find: Callable[..., Found]) -> Callable[..., Found]:
         if name in MEASURES:
             raise RuleError(f"there are two measures {name!r}.")
-        MEASURES[name] = Measure(find, unit, text, *fields, joint, read, cases, remark, bounds)
+        MEASURES[name] = Measure(
+            find, unit, text, roles, needs, takes, joint, read, cases, remark, bounds
+        )
         return find
 
     return register
@@ -275,7 +288,6 @@ AnyRule = Rule | AllOf | Untested
 # from tables
 
 _GROUPS = {"all_of": AllOf, "either_of": EitherOf}
-_BOUNDS = ("above", "at_least", "at_most", "near")
 _CHOICES: dict[str, Collection[str]] = {
     "columns": MARKS,
     "data": TITLES,

@@ -72,12 +72,7 @@ def _of_averages(
     return known(jackknife(of, min(map(len, tables))), "fewer than three parts with weights.")
 
 
-@measure(
-    "irrelevant weights",
-    "the mean size of average weights of irrelevant features is at most {at_most:g} % of that of "
-    "relevant ones: {models:, }",
-    "models", unit="% of relevant weights", needs="at_most",
-)  # fmt: skip
+@measure("irrelevant weights")
 def _irrelevant(rule: Rule, rows: Rows, model: str) -> Found:
     """How large weights of irrelevant features are, in per cent of those of relevant ones."""
 
@@ -88,12 +83,7 @@ def _irrelevant(rule: Rule, rows: Rows, model: str) -> Found:
     return Found(_of_averages(rows, (model,), share, np.abs))
 
 
-@measure(
-    "size of weights",
-    "the mean size of average weights, {part} features, is larger than {times}that of {smaller:, }: "
-    "{larger:, }",
-    "larger smaller", unit="doublings", needs="part", takes="factor",
-)  # fmt: skip
+@measure("size of weights")
 def _size(rule: Rule, rows: Rows, larger: str, smaller: str) -> Found:
     """How many times as large weights are: the logarithm to base 2."""
 
@@ -106,12 +96,7 @@ def _size(rule: Rule, rows: Rows, larger: str, smaller: str) -> Found:
     return Found(found, above=float(np.log2(rule.factor)))
 
 
-@measure(
-    "large weights",
-    "more average weights are at least {share:g} of the model's largest with {more:, } than with "
-    "{fewer:, }",
-    "more fewer", unit="more of 200 weights", needs="share", above=0.0,
-)  # fmt: skip
+@measure("large weights")
 def _large(rule: Rule, rows: Rows, more: str, fewer: str) -> Found:
     """How many more weights are a part of the model's own largest one, or more."""
 
@@ -122,11 +107,7 @@ def _large(rule: Rule, rows: Rows, more: str, fewer: str) -> Found:
     return Found(_of_averages(rows, (more, fewer), surplus, np.abs))
 
 
-@measure(
-    "likeness of weights",
-    "average weights of relevant features correlate by more than {above:g}: {first:, } with {second:, }",
-    "first second", unit="(correlation)", needs="above", joint="and",
-)  # fmt: skip
+@measure("likeness of weights")
 def _likeness(rule: Rule, rows: Rows, first: str, second: str) -> Found:
     """The correlation of the 60 weights of relevant features."""
 
@@ -136,31 +117,20 @@ def _likeness(rule: Rule, rows: Rows, first: str, second: str) -> Found:
     return Found(_of_averages(rows, (first, second), likeness))
 
 
-@measure(
-    "no zero weight", "none of the average weights is zero: {models:, }",
-    "models", unit="of 200 are zero", at_most=0.0,
-)  # fmt: skip
+@measure("no zero weight")
 def _no_zero(rule: Rule, rows: Rows, model: str) -> Found:
     """How many weights are zero in every part; a count over all parts has no interval."""
     return Found(float((_known(rows, model) == 0).all(axis=0).sum()))
 
 
-@measure(
-    "zero weights", "a tenth of the average weights are zero: {models:, }",
-    "models", unit="of 200 are zero", above=0.0,
-)  # fmt: skip
+@measure("zero weights")
 def _zeros(rule: Rule, rows: Rows, model: str) -> Found:
     """The same, where a claim is mixed that has fewer than a tenth."""
     zero = (_known(rows, model) == 0).all(axis=0)
     return Found(float(zero.sum()), status=decide(bool(zero.any()), bool(zero.mean() >= 0.1)))
 
 
-@measure(
-    "unequal variances",
-    "means of the two functions of each feature are opposite numbers, to the digits kept; as each is "
-    "its variance times an opposite number, the variances are the same: {models}",
-    "models", unit="of 100 differ", at_most=0.0,
-)  # fmt: skip
+@measure("unequal variances")
 def _unequal(rule: Rule, rows: Rows, model: str) -> Found:
     r"""At how many features the two functions have different posterior variances.
 
@@ -178,12 +148,7 @@ def _unequal(rule: Rule, rows: Rows, model: str) -> Found:
     return Found(float(apart.any(axis=0).sum()))
 
 
-@measure(
-    "distance from the truth",
-    "average weights of label 1 minus those of label 0, summed over groups of copies and scaled to come "
-    "nearest to the true ones, are more than {above:g} % of their norm away from them: {models:, }",
-    "models", unit="% of the true contrasts' norm", needs="above",
-)  # fmt: skip
+@measure("distance from the truth")
 def _distance(rule: Rule, rows: Rows, model: str) -> Found:
     """How far weights are from those of the model that made the labels, in per cent of their norm.
 
@@ -214,12 +179,7 @@ def _distance(rule: Rule, rows: Rows, model: str) -> Found:
 # with that within: 1 if the members of each group agree, 0 if they agree no more than any features
 
 
-@measure(
-    "variances in groups",
-    "variances within relevant groups have an intraclass correlation above 0, and above that of three "
-    "neighbouring irrelevant features: {model}",
-    "model", unit="(intraclass correlation)", above=0.0,
-)  # fmt: skip
+@measure("variances in groups")
 def _in_groups(rule: Rule, rows: Rows, model: str) -> Found:
     """How much variances agree in relevant groups, which must be more than in others."""
     relevant, others = (_agreement(rows, model, part) for part in ("relevant", "irrelevant"))
@@ -233,12 +193,7 @@ def _in_groups(rule: Rule, rows: Rows, model: str) -> Found:
     return Found(found, note, status=status)
 
 
-@measure(
-    "variances of irrelevant threes",
-    "variances of three neighbouring irrelevant features have an intraclass correlation of at most "
-    "{at_most:g}: {model}",
-    "model", unit="(intraclass correlation)", needs="at_most",
-)  # fmt: skip
+@measure("variances of irrelevant threes")
 def _of_others(rule: Rule, rows: Rows, model: str) -> Found:
     """How much variances agree in threes of irrelevant features."""
     n_parts = len(_known(rows, model, "variances"))
