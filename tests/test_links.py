@@ -117,8 +117,11 @@ def exists(name: str) -> bool:
 
 
 def test_names_in_prose_exist():
-    """A docstring that sends its reader to a module or function that has moved is a broken link."""
-    sources = [*PAGES, *ROOT.glob("medn_edu/**/*.py")]
+    """A text that sends its reader to a module or function that has moved is a broken link."""
+    sources = [
+        *PAGES,
+        *(path for path in ROOT.glob("medn_edu/**/*.*") if path.suffix in (".py", ".md", ".toml")),
+    ]
     named = {
         name: path.name
         for path in sources

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import tomllib
 from functools import reduce
 from itertools import islice
 from pathlib import Path
@@ -39,11 +40,8 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def listed_twins() -> dict[str, list[str]]:
-    """The table in the module's docstring: names of twins by the name of the kernel."""
-    table = re.split(r"^=+  =+$", reference.__doc__, flags=re.MULTILINE)[2]
-    rows = [line.split(None, 1) for line in table.strip().splitlines()]
-    assert len({kernel for kernel, _ in rows}) == len(rows)
-    return {kernel: twins.split(", ") for kernel, twins in rows}
+    """Names of twins by the name of the kernel."""
+    return tomllib.loads(Path(reference.__file__).with_name("twins.toml").read_text("utf-8"))
 
 
 def test_every_kernel_that_python_calls_is_in_the_list():

@@ -1,40 +1,6 @@
-r"""L1-M3N as the linear program it is, written out over all labellings and solved outright.
+"""L1-M3N as the linear program it is, written out over all labellings and solved outright.
 
-The L1-M3N paper (Zhu and Xing 2009) penalises weights by their magnitudes (its problem P1),
-
-.. math:: \min_{w, \xi} \tfrac12 \|w\|_1 + C \sum_i c_i \xi_i
-          \quad\text{s.t.}\quad w^\top \Delta f_i(y) \ge \Delta\ell_i(y) - \xi_i
-          \quad\text{for all } i, y .
-
-Magnitudes are not linear.  But let :math:`w = \mu - v`, a difference of two vectors that are not
-negative, at the price :math:`\tfrac12 \sum_k (\mu_k + v_k)`, which is linear; at the optimum
-:math:`\mu_k` or :math:`v_k` is 0, and the price is the norm.  Thus P1 is a linear program, with one
-row for every labelling.  The true labelling is among them: :math:`\xi_i \ge 0` is its row.
-
-Every row has a multiplier :math:`\alpha_i(y) \ge 0`, and with
-:math:`\eta = \sum_{i,y} \alpha_i(y) \Delta f_i(y)` they solve the dual program
-
-.. math:: \max_\alpha \sum_{i,y} \alpha_i(y) \Delta\ell_i(y)
-          \quad\text{s.t.}\quad |\eta_k| \le \tfrac12 \ \text{for all } k, \qquad
-          \sum_y \alpha_i(y) = C c_i \ \text{for all } i .
-
-**Two more programs** have the same solutions at other constants.  P1' keeps the weights in a ball,
-
-.. math:: V(r) = \min_w C \sum_i c_i \xi_i \quad\text{s.t.}\quad \|w\|_1 \le r ,
-
-where :math:`\max_k |\eta_k|` is free and costs :math:`r` a unit: it is the multiplier of the ball,
-so :math:`V` falls with slope :math:`-\max_k |\eta_k|`.  P4, which the adaptive M3N amounts to,
-penalises the square of the norm.  Its best weights of norm :math:`r` are those of the ball, so only
-one number has to be found,
-
-.. math:: \min_w s \|w\|_1^2 + C \sum_i c_i \xi_i = \min_{r \ge 0} s r^2 + V(r) .
-
-:math:`V` is convex and made of straight pieces.  Every solved ball gives a tangent to it, so the
-lowest point of the parabola plus the higher of two tangents is a lower bound; once :math:`V` itself
-is no higher there, it is the optimum.  In a corner of :math:`V` the multipliers are a mixture of those
-on both sides, mixed so that :math:`\max_k |\eta_k| = 2 s r`, the slope of the parabola.
-
-Rows grow in number like ``n_labels ** n_nodes``: small sets only.
+The theory is in ``l1m3n.md``, with its formulas drawn.
 """
 
 from __future__ import annotations

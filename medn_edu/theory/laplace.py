@@ -1,67 +1,6 @@
-r"""The Laplace prior as a normal prior of unknown variance, and what variational learning pays.
+"""The Laplace prior as a normal prior of unknown variance, and what variational learning pays.
 
-**Eq. (4) of MEDN.**  Draw a variance :math:`\tau` from an exponential density, then the weight from
-:math:`N(0, \tau)`, and forget :math:`\tau`: what is left is the Laplace density,
-
-.. math:: \int_0^\infty N(w; 0, \tau) \, \tfrac\lambda2 e^{-\lambda \tau / 2} \, d\tau
-          = \tfrac{\sqrt\lambda}{2} e^{-\sqrt\lambda |w|} .
-
-`scale_mixture` computes the left side numerically.  A mixture of bells of all widths has a peak,
-from the narrow ones, and long tails, from the wide ones.
-
-**Tilted.**  Under :math:`e^{\eta w}` a bell of variance :math:`\tau` moves to :math:`N(\eta\tau, \tau)`
-and counts :math:`e^{\eta^2 \tau / 2}` times as much, so that :math:`\tau` becomes exponential with the
-rate :math:`(\lambda - \eta^2) / 2` (`tau_density`).  Hence the mean of the weight is
-:math:`\eta \langle\tau\rangle = 2 \eta / (\lambda - \eta^2)`, which is Corollary 7: a weight is shrunk
-by its expected variance, and a large :math:`|\eta|` makes the variance itself grow.
-
-**Jensen's inequality** (section 5).  The divergence of a posterior ``p`` from the Laplace prior holds
-the logarithm of an integral over :math:`\tau`.  For any density :math:`q(\tau)`, the same for all ``w``,
-
-.. math:: KL(p \| p_0) \le \mathcal L(p, q) = KL\big(p(w) q(\tau) \,\|\, p(w \mid \tau) p(\tau)\big),
-          \qquad \mathcal L - KL = E_p \big[ KL(q(\tau) \| p(\tau \mid w)) \big] .
-
-The second formula says what is lost: one ``q`` has to stand for the posterior of :math:`\tau` at *every*
-``w``, and that depends on ``w``.  So the gap is zero only for a ``p`` that knows :math:`|w|`.
-
-**The best q** for a given ``p`` depends on :math:`m = \langle w^2 \rangle_p` alone:
-
-.. math:: q(\tau) = \frac{N(\sqrt m; 0, \tau) \, \frac\lambda2 e^{-\lambda \tau / 2}}
-          {\frac{\sqrt\lambda}{2} e^{-\sqrt{\lambda m}}}, \qquad
-          \Big\langle \frac1\tau \Big\rangle_q = \sqrt{\frac{\lambda}{m}} \quad (11) ,
-
-Eq. (4) again being the normaliser.  It is a generalised inverse Gaussian density (`q_density`);
-:math:`1/\tau` is inverse Gaussian, and :math:`\langle\tau\rangle = \sqrt{m/\lambda} + 1/\lambda`.
-
-**The bound** needs of such a ``q`` one number, the variance :math:`t = 1 / \langle 1/\tau \rangle` that
-Step 1 of Algorithm 1 works with.  For a normal posterior :math:`N(\mu, \sigma^2)`, per weight,
-
-.. math:: \mathcal L = -\tfrac12 \log(2 \pi e \sigma^2) - \log\tfrac{\sqrt\lambda}{2}
-          + \tfrac{\lambda t}{2} + \tfrac{\mu^2 + \sigma^2}{2 t},
-
-a *parabola* in the mean, which is why Step 1 is a quadratic program.  The last two terms are least at
-:math:`t = \sqrt{(\mu^2 + \sigma^2) / \lambda}`, Eq. (11), and then equal
-:math:`\sqrt{\lambda (\mu^2 + \sigma^2)}`: arithmetic and geometric mean.  Among all ``q`` with the same
-:math:`\langle 1/\tau \rangle`, of whatever shape, the density above has the least bound.
-
-**The exact divergence** has the folded normal's mean :math:`E|w|` in place of the root
-:math:`\sqrt{E w^2}` (`gaussian_kl`).  The gap is therefore a sum of two (`jensen_gap`),
-
-.. math:: \mathcal L - KL =
-          \underbrace{\frac{(\sqrt\lambda \, t - \sqrt m)^2}{2 t}}_{\text{not the best } t}
-          + \underbrace{\sqrt\lambda \, (\sqrt{E w^2} - E|w|)}_{\text{one } q \text{ for all } w} .
-
-**Is Algorithm 1's "local optimum" global?**  The paper is careful: the bound need not be convex in ``p``
-and ``q`` together.  With ``q`` eliminated it is
-:math:`-\log\sigma + \sqrt{\lambda(\mu^2 + \sigma^2)}` and constants, a convex function of
-:math:`(\mu, \sigma)` together: with the linear constraints there is one optimum and no other.  But it is
-not the optimum of P1.  At a fixed point :math:`\sigma^2 = t` and :math:`\mu = t \eta` give
-:math:`t = 1 / (\lambda - \eta^2)`, so that
-
-.. math:: \mu = \frac{\eta}{\lambda - \eta^2} ,
-
-*half* of Corollary 7: the algorithm solves, exactly, the MEDN whose prior is the normal-gamma prior of
-shape 1/2 instead of 1 (`medn_edu.priors.NormalGammaPrior`), and pays 0.274 a weight for it even at 0.
+The theory is in ``laplace.md``, with its formulas drawn.
 """
 
 from __future__ import annotations

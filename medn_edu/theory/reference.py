@@ -29,44 +29,7 @@ below only.  Drawing labels instead of multiplying probabilities gives an exact 
 
 The functions take a `Tree`, one sample at a time, and make no attempt at speed.
 
-**Every kernel has a twin**, a function in numpy that computes the same, to be read, and to be compared
-with it by a test.  A dot stands for a module of `medn_edu.theory` other than this one.
-
-======================================  ===============================================================
-kernel                                  readable twin
-======================================  ===============================================================
-maximize.best_labellings                enumerated_best, best_labelling
-k_best.k_best_labellings                enumerated_k_best, k_best
-marginalize.centre                      log_partition
-marginalize.scaled_up                   enumerated_log_partition, log_partition
-marginalize.log_up                      enumerated_log_partition, log_partition
-marginalize.scaled_down                 enumerated_marginals, marginals
-marginalize.log_down                    enumerated_marginals, marginals
-marginalize.scaled_entropies            enumerated_entropy
-sampling.draw_down                      draw_labelling
-textbook.gibbs.gibbs_sweeps             gibbs_transition
-scores.labelling_scores                 score
-scores.node_scores                      node_scores
-scores.add_feature_sums                 feature_sums
-scores.add_edge_counts                  edge_counts
-compress.compress_rows                  compressed
-block_step.visit_blocks                 frank_wolfe.block_step
-block_step.take_step                    frank_wolfe.block_step
-block_step.copy_transitions             frank_wolfe.block_step
-atoms.drop_atoms                        frank_wolfe.block_step
-atoms.fill_gram                         frank_wolfe.block_step
-line_search.is_high_enough              frank_wolfe.block_step
-line_search.next_step                   frank_wolfe.block_step
-block_step.extrapolate                  frank_wolfe.extrapolate
-block_step.load_atoms                   medn.EnumeratedProblem.dense
-block_step.sum_eta                      medn.EnumeratedProblem.eta
-block_step.sum_losses                   medn.EnumeratedProblem.dual_value
-tilting.slack_slopes_along              medn_solvers.conjugate_slopes
-textbook.exponentiate.climb_blocks      textbook.exponentiated_step
-textbook.online_subgradient.descend     textbook.subgradient_step
-textbook.smo.visit_samples              textbook.smo_step
-textbook.projection.project_l1_ball     projection.project_l1_ball
-======================================  ===============================================================
+Every kernel has such a twin; ``twins.toml`` lists them.
 """
 
 from __future__ import annotations

@@ -1,22 +1,6 @@
-r"""Algorithm 1 with one weight and one margin, to be followed with a pencil.
+"""Algorithm 1 with one weight and one margin, to be followed with a pencil.
 
-One weight is to be 1 ahead, :math:`\mu \ge 1 - \xi`, and violations cost :math:`C \xi`.  With a Laplace
-prior P1 asks for the least of :math:`\Lambda^*(\mu) + C \max(0, 1 - \mu)`.  Variational learning (MEDN
-section 5) puts a parabola of curvature :math:`1 / \sigma^2` in the place of :math:`\Lambda^*`, looks
-where that is least, and chooses the next parabola there:
-
-1. With a normal prior of variance :math:`\sigma^2` the least cost is at
-   :math:`\mu = \min(1, C \sigma^2)` (`cheapest_mean`): D1 has one dual variable between 0 and
-   ``C``, as large as the margin needs.
-2. `one_weight_bounds`, which is Algorithm 1, goes on with
-   :math:`\sigma^2 \leftarrow \sqrt{(\mu^2 + \sigma^2) / \lambda}`, Eq. (11).  Starting at 1, it
-   ends at the solution for the normal-gamma prior of shape 1/2.
-   `one_weight_tangents` takes the expected variance under the tilted prior instead,
-   :math:`\sigma^2 \leftarrow (1 + \sqrt{1 + \lambda \mu^2}) / \lambda`, whose parabola touches
-   :math:`\Lambda^*` at :math:`\mu`.  Starting at the prior's variance, it ends at the exact solution.
-
-`medn_edu.solvers.variational_laplace` does the first for a whole training set; the tests hold the two
-against each other.
+The theory is in ``variational.md``, with its formulas drawn.
 """
 
 from __future__ import annotations

@@ -1,20 +1,6 @@
-r"""The divergence between two coins, and its inverse, which turns an observed risk into a bound.
+"""The divergence between two coins, and its inverse, which turns an observed risk into a bound.
 
-A coin that shows an error with probability :math:`q` was thrown often and showed a share :math:`p`.
-How surprising that is, per throw, is the divergence
-
-.. math:: kl(p \| q) = p \log \frac pq + (1 - p) \log \frac{1 - p}{1 - q} .
-
-Chernoff's bound says it in one line: the share is at most :math:`p < q` with a probability of at most
-:math:`e^{-N kl(p \| q)}`.  Read backwards it bounds the unknown :math:`q`: with probability
-:math:`1 - \delta` it is at most
-
-.. math:: kl^{-1}(p, B) = \sup\{q : kl(p \| q) \le B\}, \qquad B = \tfrac1N \log \tfrac1\delta .
-
-Pinsker's inequality, :math:`kl(p \| q) \ge 2 (q - p)^2`, loosens it to :math:`p + \sqrt{B / 2}`: the
-form with a square root that most bounds are printed in.  Where few errors were seen the difference is
-large: at :math:`p = 0` the inverse is :math:`1 - e^{-B} \le B`, of the order of :math:`B` and not of
-its root.
+The theory is in ``binary_kl.md``, with its formulas drawn.
 """
 
 from __future__ import annotations

@@ -1,53 +1,6 @@
-r"""The Gibbs predictor: a model drawn anew for every question, and what is known of its error.
+"""The Gibbs predictor: a model drawn anew for every question, and what is known of its error.
 
-The averaging model decodes with the mean of :math:`p(w)`.  The *Gibbs* predictor draws
-:math:`w \sim p` each time and decodes with that.  It is the one that PAC-Bayes bounds are really
-about: its risk is linear in :math:`p`, so that no averaging, no :math:`m`, no :math:`\gamma`, no
-:math:`c` and no count of labellings is needed.  With probability :math:`1 - \delta`, for all
-:math:`p` at once,
-
-.. math:: kl\big(\hat R(p) \,\|\, R(p)\big) \le \frac{KL(p \| p_0) + \ln(2 \sqrt N / \delta)}{N}
-
-(Seeger 2002, with the constant of Maurer 2004 for :math:`N \ge 8`, and of Germain et al. 2015 for
-all), where :math:`R(p)` is the expected error of a drawn
-model and :math:`\hat R(p)` the same on the sample; `mcallester_bound` is the older form with a root.
-
-**The price of looking.**  Even :math:`\hat R(p)` is an expectation over :math:`p`, which no formula
-gives for structured outputs.  It is estimated by some draws of :math:`w`, each of which decodes the
-whole sample, and the shares of errors :math:`r_1, \dots, r_n` are independent numbers between 0 and 1
-with mean :math:`\hat R(p)`.  So Chernoff's bound tells how far their mean can be off (Langford and
-Caruana 2002): with probability :math:`1 - \delta'`
-
-.. math:: \hat R(p) \le kl^{-1}\Big(\bar r, \tfrac1n \ln \tfrac1{\delta'}\Big) ,
-
-and both together hold with :math:`1 - \delta - \delta'`.
-
-Back to the average
--------------------
-Where the averaging model errs there is a rival :math:`y'` over which the truth has no lead on average:
-:math:`X = w^\top \Delta f(y')` has :math:`E[X] \le 0`.  A drawn model errs on the same sample whenever
-:math:`X \le 0`.  So if a random variable is at or below its own mean with probability at least
-:math:`1 / k`, then the Gibbs predictor errs there with at least this probability, and
-
-.. math:: \text{error of the average} \le k \cdot \text{error of Gibbs} .
-
-======================  ===  ===================================================================
-posterior               k    because
-======================  ===  ===================================================================
-Gaussian, diagonal      2    :math:`X` is symmetric about its mean
-with log-concave        e    :math:`X` is log-concave (Prékopa), and such a variable is at or below
-density                      its mean with probability at least :math:`1/e` (Grünbaum)
-others                  --   a long thin tail on one side can leave as little as one likes below
-======================  ===  ===================================================================
-
-A log-concave prior stays log-concave when tilted: Laplace, box, exponential, and normal-gamma with a
-shape of at least 1.  The factor needs neither Theorem 8's bound on scores nor its margins, and works
-for structured outputs just as for two classes, because one rival is enough.
-
-**Gaussian posteriors of any length** (Langford and Shawe-Taylor 2003).  Predictions of the average do
-not change when its weights are stretched, but the Gibbs predictor's do: a long mean drowns the unit
-noise, at a price of :math:`KL = \nu^2 \|\mu\|^2 / 2`.  PAC-Bayes bounds hold for all posteriors at
-once, so the length :math:`\nu` may be chosen after the fact.
+The theory is in ``gibbs.md``, with its formulas drawn.
 """
 
 from __future__ import annotations

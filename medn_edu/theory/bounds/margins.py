@@ -1,28 +1,6 @@
-r"""What Theorem 8 asks of the data: margins, how many labellings there are, and a bound on every score.
+"""What Theorem 8 asks of the data: margins, how many labellings there are, and a bound on every score.
 
-**The margin** of a sample is how far the truth leads,
-
-.. math:: M(h, x, y) = h(x, y) - \max_{y' \ne y} h(x, y') ,
-
-negative where another labelling wins.  The rival is the best labelling, or, where that is the truth
-itself, the second best: two-best decoding finds it in one sweep.
-
-**The number of labellings** of a word is :math:`26^{\text{letters}}`, so only its logarithm is ever
-computed: the log-partition function of a model whose weights are all 0.
-
-**The bound on scores.**  Theorem 8 needs a constant :math:`c` with :math:`|w^\top f(x, y)| \le c` for
-*every* :math:`w` that the prior allows, every labelling and every input that may ever come, not only
-those seen.  Under a prior on :math:`[-a, a]^K`,
-
-.. math:: |w^\top f(x, y)| \le a \, \|f(x, y)\|_1
-          \le a \Big( \sum_t \|x_t\|_1 + \text{number of edges} \Big),
-
-and `score_bound` returns the largest of these over the given samples.  It bounds what comes later only
-if features and lengths are bounded by what they are (black and white pixels, at most 14 letters), and
-are not merely observed.  Gaussian and Laplace priors allow every weight: no :math:`c` exists, and
-Theorem 8, read strictly, says nothing about them.  `largest_score` is what one fixed :math:`w` (say,
-the posterior mean) reaches on the given samples; to put it in place of :math:`c` gives a number that
-can be looked at, but no theorem.
+The theory is in ``margins.md``, with its formulas drawn.
 """
 
 from __future__ import annotations

@@ -1,39 +1,6 @@
-r"""Theorem 8 with every constant of its proof, and the same proof with a sharper last step.
+"""Theorem 8 with every constant of its proof, and the same proof with a sharper last step.
 
-Printed, the theorem hides its constants in an O.  The proof (MEDN, Appendix B.5) has them all: with
-probability :math:`1 - \delta` over a sample of :math:`N`, for every posterior :math:`p`, every
-:math:`m = 1, 2, \dots` and every :math:`\gamma > 0`,
-
-.. math:: \Pr_Q[M(h) \le 0] \le \underbrace{\Pr_D[M(h) \le \gamma]}_{\text{margin loss}}
-          + \underbrace{|\mathcal Y| \, e^{-m \gamma^2 / 32 c^2}}_{\text{averaging}}
-          + \underbrace{\sqrt{\frac{m \, KL(p \| p_0) + \ln N + 3 \ln \frac{m + 1}{\delta} + 2}
-                                   {2 N - 1}}}_{\text{complexity}} .
-
-**Where m comes from.**  The averaging model :math:`h` is compared with the mean of :math:`m` models
-drawn from :math:`p`, each rounded to :math:`\pm c` at a random threshold.  Many draws imitate
-:math:`h` well, which makes the second term small; but they diverge from as many draws of the prior by
-:math:`m` times as much, which makes the third one large.
-
-**What it costs.**  Let :math:`s = \gamma^2 / 32 c^2`.  The averaging term is below 1 only for
-:math:`m > \ln|\mathcal Y| / s`, so at least :math:`32 \ln|\mathcal Y| \, (c / \gamma)^2` divergences
-stand under the root.  A margin of a twentieth of the largest possible score makes that 12,800 times
-:math:`\ln|\mathcal Y|`: the bound speaks when :math:`N` is beyond this number times the divergence.
-
-**The choice of m.**  The paper sets :math:`m = \lceil 16 c^2 \gamma^{-2} \ln \frac{N |\mathcal Y|^2}
-{KL + 1} \rceil`, which makes the averaging term :math:`\sqrt{(KL + 1) / N}`.  As the bound holds for
-all :math:`m` at once, the best one may be chosen after the fact, and likewise :math:`\gamma`.
-
-**The same proof with a sharper last step.**  The root is McAllester's (1999).  Seeger's bound with
-Maurer's constant (2004) asks of the drawn models' risks that :math:`kl(\text{observed} \|
-\text{expected}) \le (KL + \ln(2 \sqrt N / \delta)) / N`; all else in the proof stays.  With
-:math:`r = \Pr_D[M(h) \le \gamma] + (|\mathcal Y| - 1) e^{-m s}` this makes
-
-.. math:: \Pr_Q[M(h) \le 0] \le e^{-m s} + kl^{-1}\Big(r, \;
-          \frac{m \, KL(p \| p_0) + \ln 2 \sqrt N + \ln \frac{m (m + 1)^2}{\delta}}{N} \Big) .
-
-`Terms` and `KLTerms` are the two bounds as functions of :math:`m`, for many thresholds or many sample
-sizes at once: a curve over :math:`N` needs no sample at all.  `theorem_8` and `theorem_8_kl` look for
-the best threshold among those of a sample.
+The theory is in ``theorem_8.md``, with its formulas drawn.
 """
 
 from __future__ import annotations

@@ -1,31 +1,6 @@
-r"""Learning on factor graphs: structured prediction (3), its approximation, and how it is solved.
+"""Learning on factor graphs: structured prediction (3), its approximation, and how it is solved.
 
-Example ``(x, y)`` gives every labelling features :math:`\Phi(x, \hat y)` and a loss
-:math:`e_y(\hat y)`, both sums over nodes and factors.  With :math:`d = \sum \Phi(x, y)`, the features
-of the true labellings, *structured prediction* is (Hazan and Urtasun 2010, Eq. 3)
-
-.. math:: \min_\theta \sum_{(x,y)} \ln Z_\epsilon(x, y) - d^\top \theta + \frac{C}{p} \|\theta\|_p^p,
-
-where the labellings' scores are :math:`e_y(\hat y) + \theta^\top \Phi(x, \hat y)`: a conditional random
-field at :math:`\epsilon = 1`, a structured support vector machine at 0.  Its dual (Claim 1), with
-:math:`1/p + 1/q = 1`, chooses a distribution over the labellings of each example,
-
-.. math:: \max_p \sum_{(x,y)} \epsilon H(p_{x,y}) + p_{x,y}^\top e_y - \frac{C^{1-q}}{q}
-          \Big\| \sum_{(x,y)} \sum_{\hat y} p_{x,y}(\hat y) \Phi(x, \hat y) - d \Big\|_q^q .
-
-**With cycles** both have exponentially many terms.  Replace the distributions in the dual by beliefs
-that agree, their entropies by local ones (Eq. 9), and take the dual of *that* (Theorem 2): the soft-max
-falls into local ones, held together by messages,
-
-.. math:: \min_{\lambda, \theta} \sum_{(x,y)} \Big( \sum_v \epsilon c_v \ln \sum_{\hat y_v} \exp
-          \frac{\phi_v - \sum_\alpha \lambda_{v \to \alpha}}{\epsilon c_v}
-          + \sum_\alpha \epsilon c_\alpha \ln \sum_{\hat y_\alpha} \exp
-          \frac{\phi_\alpha + \sum_v \lambda_{v \to \alpha}}{\epsilon c_\alpha} \Big)
-          - d^\top \theta + \frac{C}{p} \|\theta\|_p^p .
-
-It is minimised in ``lambda`` and ``theta`` together, by turns: the messages from one node in closed
-form (Lemma 3), the weights by a step along the negative gradient (Lemma 4).  Inference never has to
-be finished before the weights may move.
+The theory is in ``learning.md``, with its formulas drawn.
 """
 
 from __future__ import annotations

@@ -1,24 +1,6 @@
-r"""Messages: inference on a factor graph without looking at all labellings.
+"""Messages: inference on a factor graph without looking at all labellings.
 
-The constraint of Eq. (8) that the beliefs :math:`b_\alpha` and :math:`b_v` agree has a multiplier
-:math:`\lambda_{v \to \alpha}(\hat y_v)`, and the dual is a sum of small soft-maxes,
-
-.. math:: \min_\lambda \sum_v \epsilon c_v \ln \sum_{\hat y_v} \exp
-          \frac{\phi_v - \sum_\alpha \lambda_{v \to \alpha}}{\epsilon c_v}
-          + \sum_\alpha \epsilon c_\alpha \ln \sum_{\hat y_\alpha} \exp
-          \frac{\phi_\alpha + \sum_v \lambda_{v \to \alpha}}{\epsilon c_\alpha} .
-
-All messages from one node can be made best at once (Lemma 3).  With :math:`\hat c_v = c_v +
-\sum_{\alpha \in N(v)} c_\alpha`,
-
-.. math:: \mu_{\alpha \to v}(\hat y_v) = \epsilon c_\alpha \ln \sum_{\hat y_\alpha \setminus \hat y_v}
-          \exp \frac{\phi_\alpha + \sum_{u \ne v} \lambda_{u \to \alpha}}{\epsilon c_\alpha}, \qquad
-          \lambda_{v \to \alpha} = \frac{c_\alpha}{\hat c_v}
-          \Big( \phi_v + \sum_{\beta \in N(v)} \mu_{\beta \to v} \Big) - \mu_{\alpha \to v} .
-
-Going over the nodes again and again is *norm-product belief propagation*; with Bethe's numbers it is
-sum-product at :math:`\epsilon = 1` and max-product at 0.  In the paper's product form
-:math:`m = e^\mu` and :math:`n = e^\lambda`.
+The theory is in ``messages.md``, with its formulas drawn.
 """
 
 from __future__ import annotations
