@@ -23,7 +23,7 @@ LEAST_CONTRAST = 4.5  # of text, WCAG 2.2 AA
 OF_STUDIES = {"synthetic-results", "ocr-results"}  # their lessons are about all of a table
 NOT_PLAYED = {*OF_STUDIES, "words"}  # the others have a time
 OF_ALL = ("The more words, the more alike", "Models are less sure")  # about all that is shown
-NO_NUMBER = re.compile(r"\b(nan|inf)\b|-0\.0+(?!\d)")
+NO_NUMBER = re.compile(r"\b(nan|inf)\b|[-−]0\.0+(?!\d)")
 
 
 @pytest.fixture(scope="module", params=EXHIBITS)
