@@ -146,15 +146,6 @@ def test_soft_max_and_marginals_are_those_of_inference(with_loss):
         assert frame.entropy == pytest.approx(slope, abs=1e-3)
 
 
-def test_zero_is_the_limit():
-    for habit in (0.0, 0.5, 1.0, 2.0):
-        cold, hard = softening_frame(1e-3, habit), softening_frame(0.0, habit)
-        np.testing.assert_allclose(cold.probabilities, hard.probabilities, atol=1e-12)
-        assert hard.gap == hard.bound == 0
-    with pytest.raises(ValueError, match="epsilon"):
-        softening_frame(-1.0, 0.0)
-
-
 def test_softening_shows_the_frame():
     frame = softening_frame(0.5, 1.25, with_loss=False)
     explorer = softening().set(epsilon=0.51, habit=1.25, with_loss=False)
@@ -178,6 +169,8 @@ def test_time_runs_from_warm_to_cold():
     assert explorer.controls["epsilon"].values == TEMPERATURES
     assert tuple(sorted(TEMPERATURES, reverse=True)) == TEMPERATURES
     assert TEMPERATURES[-1] == 0
+    with pytest.raises(ValueError, match="epsilon"):
+        softening_frame(-1.0, 0.0)
     for value in (-0.1, 2.1, "cold"):
         with pytest.raises(ValueError, match=r"outside the slider; expected 0.0 to 2.0"):
             explorer.set(epsilon=value)

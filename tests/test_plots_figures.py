@@ -102,16 +102,6 @@ ROWS = [
 ]  # fmt: skip
 
 
-def test_error_curves_average_and_leave_out_what_is_missing():
-    m3n, crf = curves(ROWS)
-    assert (m3n.name, crf.name) == ("M3N", "CRF")
-    assert m3n.x.tolist() == [100, 200]
-    np.testing.assert_allclose(m3n.mean, [0.3, 0.1])
-    np.testing.assert_allclose(m3n.deviation, [np.std([0.2, 0.4], ddof=1), 0.0])
-    assert m3n.n.tolist() == [2, 1]
-    assert crf.mean.tolist() == [0.5]
-
-
 def test_errors_are_drawn_with_markers_and_line_styles(tmp_path):
     for logarithmic in (False, True):
         figure = plots.new_figure()
