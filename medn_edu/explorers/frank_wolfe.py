@@ -1,14 +1,9 @@
-r"""Block-coordinate Frank-Wolfe on the three tiny words: labellings come and go, the gap closes.
+"""Block-coordinate Frank-Wolfe on the three tiny words: labellings come and go, the gap closes.
 
-The dual of MEDN (D1, Theorem 2) has a number :math:`\alpha_i(y) \ge 0` for each of the 27
-labellings of each word, those of a word adding up to :math:`C`.  At the start the true labellings
-have all of it: :math:`\eta = 0`, and every weight has its prior's mean.  A pass asks each word for
-the labelling with the largest margin violation, and raises its dual variable at the cost of the
-others.
-
-The words are those of `medn_edu.theory.axi`, with a weight for every pair of label and ink and for
-every transition (18 in all).  `frank_wolfe_passes` replays `medn_edu.solvers.block_frank_wolfe` on
-them and has every pass certified.
+At the start each word's true labelling has all of ``C``.  A pass asks each word for the labelling
+with the largest margin violation, and raises its dual variable at the cost of the others.  The
+words are those of `medn_edu.theory.axi` with 18 weights; the passes are the package's own solver's,
+certified.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-r"""Weights that switch off along the path to L1-M3N.
+"""Weights that switch off along the path to L1-M3N.
 
-The Laplace MEDN with constant :math:`2 C \sqrt\lambda` becomes L1-M3N with constant :math:`C` as
-:math:`\lambda` grows.  At every :math:`\lambda` the posterior means are weights, which cost no less
-than the optimum of the linear program; and :math:`\eta`, divided by :math:`2\sqrt\lambda`, is a
-point of its dual, because the Laplace prior never lets it reach a half.  So there are two bounds
-all the way, and at their distance ``g`` no solution has a weight larger than
-:math:`g / (\tfrac12 - |\eta_k|)`: weights whose :math:`|\eta_k|` stays below a half die.
-
-`l1_path_frames` follows this on a small synthetic set with correlated features.
+As lambda grows the Laplace MEDN becomes L1-M3N.  All the way its means are weights and its ``eta /
+(2 sqrt(lam))`` a dual point, so there are two bounds; at their distance a solution has no weight
+larger than ``gap / (1/2 - |eta|)``.  `l1_path_frames` follows this on a small set with correlated
+features.
 """
 
 from __future__ import annotations

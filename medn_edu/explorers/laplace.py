@@ -1,9 +1,8 @@
-r"""The Laplace prior on paper: a mixture of bells, the price of a bound, two limits with their rates.
+"""The Laplace prior on paper: a mixture of bells, the price of a bound, two limits with their rates.
 
-A Laplace density is an average of normal ones (MEDN, Eq. 4), which can be seen when few of them are
-stacked (`draw_bells`).  Variational learning bounds the divergence from it, and what the bound loses
-depends on one variance :math:`\tau` (`draw_gaps`).  How fast something goes to its limit is read off
-logarithmic axes, where a power is a straight line (`draw_rates`).
+A Laplace density is an average of normal ones (MEDN, Eq. 4): `draw_bells` stacks a few.  What the
+bound of variational learning loses depends on one variance (`draw_gaps`).  On logarithmic axes a
+rate is the slope of a straight line (`draw_rates`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """The lattice of a word: a column of labels for each letter, and the best path through it.
 
-Labelling a word means picking one label in each column.  A labelling's score adds up what each
-letter's image says for its label (the node potentials) and what the model says for each pair of
-neighbours (the edge potentials, here times a *strength*).  At strength 0 every letter is read
-alone; as it grows the best path (Eq. (1) of MEDN) jumps, at a few strengths, from one labelling to
-another.
+A path's score adds up what each image says for its label and, times a *strength*, what the model
+says for each pair of neighbours.  At strength 0 every letter is read alone; as it grows the path
+jumps.
 """
 
 from __future__ import annotations

@@ -1,20 +1,8 @@
-r"""Log-loss and hinge loss of one word over one weight, and which labellings each of them looks at.
+"""Log-loss and hinge loss of one word over one weight, and which labellings each of them looks at.
 
-Both losses compare the score of the true labelling :math:`y^i` with those of all labellings of the
-word.  The *log-loss* of a conditional random field takes a soft maximum, the *structured hinge loss* of
-a maximum-margin Markov network (MEDN P0) a hard one, after adding the Hamming loss:
-
-.. math:: -\log p(y^i | x) = \log \sum_y e^{F(y)} - F(y^i), \qquad
-          \xi_i = \max_y \{\Delta\ell_i(y) + F(y)\} - F(y^i) .
-
-With the score :math:`F = w_1 \cdot \mathrm{ink} + w_2 \cdot \mathrm{habit}` of the word *axi*
-(`medn_edu.theory.axi`) their slopes over :math:`w_2` are
-
-.. math:: E_p[\mathrm{habit}] - \mathrm{habit}(y^i), \qquad
-          \mathrm{habit}(\hat y) - \mathrm{habit}(y^i) ,
-
-a mean over all 27 labellings, and the habit of the single labelling :math:`\hat y` that attains the
-maximum.  Where two labellings attain it the hinge has a kink, and its slope jumps.
+The log-loss of a CRF takes a soft maximum over all 27 labellings of *axi*, the structured hinge
+loss of an M3N a hard one, with the Hamming loss added.  So the slope of the first is a mean over all
+labellings; that of the second comes from one labelling, and jumps where two attain the maximum.
 """
 
 from __future__ import annotations

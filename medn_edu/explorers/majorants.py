@@ -1,28 +1,9 @@
-r"""Algorithm 1 with one weight: parabolas, what they touch, and what they do not.
+"""Algorithm 1 with one weight: parabolas, what they touch, and what they do not.
 
-One weight is to be 1 ahead, :math:`\mu \ge 1 - \xi`, and violations cost :math:`C \xi`.  With a Laplace
-prior P1 asks for the least of the *true cost*
-
-.. math:: \Lambda^*(\mu) + C \max(0, 1 - \mu),
-
-where :math:`\Lambda^*`, the KL-norm's one term, is the divergence of the cheapest posterior of mean
-:math:`\mu` (Corollary 6).  Step 1 of Algorithm 1 (MEDN §5) puts a parabola of curvature
-:math:`1 / \sigma^2` in its place, `medn_edu.theory.jensen_bound` with
-:math:`1 / \langle 1/\tau \rangle = \sigma^2`.  For each mean the lowest of all these parabolas is the
-*bound*, Eq. (11) being put in and the variance chosen best,
-
-.. math:: \min_\sigma \big\{ \sqrt{\lambda (\mu^2 + \sigma^2)} - \log \sigma \big\} + \text{const},
-          \qquad \lambda \sigma^4 = \mu^2 + \sigma^2 .
-
-Each parabola touches the bound, where :math:`\mu^2 = \lambda \sigma^4 - \sigma^2`, and none comes nearer
-to the true cost than :math:`\tfrac12 + \log 2 - \tfrac12 \log 2 \pi = 0.274`.
-
-There is a parabola that touches :math:`\Lambda^*`, as that is a concave function of :math:`\mu^2`.  Its
-variance is the expected one under the tilted prior,
-:math:`\langle \tau \rangle = 2 / (\lambda - \eta^2) = (1 + \sqrt{1 + \lambda \mu^2}) / \lambda`, and
-iterations with it lead to the exact solution.
-
-Both kinds of iterations are in `medn_edu.theory.variational`.
+The *true cost* of a mean is its divergence plus ``C max(0, 1 - mean)``.  Algorithm 1 (MEDN §5) puts
+a parabola in place of the divergence; the lowest of all its parabolas is the *bound*, at least
+0.274 above the true cost.  Other parabolas touch the true cost itself, and lead to the exact
+solution.  `medn_edu.theory.variational` has both kinds of iterations.
 """
 
 from __future__ import annotations

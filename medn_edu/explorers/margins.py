@@ -1,19 +1,8 @@
-r"""A lattice of three letters, and how far its true labelling is ahead of all others.
+"""A lattice of three letters, and how far its true labelling is ahead of all others.
 
-A labelling is a path through the lattice, one label a column.  Its score :math:`F(x, y; w)` adds up the
-numbers in the nodes, the ink times :math:`w_1`, and :math:`w_2` for each pair that the script likes; the
-best path is the prediction of MEDN Eq. (1).  P0 of MEDN asks of the true labelling :math:`y^i` that its
-*margin* over every other one, :math:`w^\top \Delta f_i(y) = F(x^i, y^i; w) - F(x^i, y; w)`, reaches the
-Hamming loss :math:`\Delta\ell_i(y)`, the number of wrong letters.  What is missing at the worst
-labelling is the slack,
-
-.. math:: \xi_i = \max_y \{\Delta\ell_i(y) - w^\top \Delta f_i(y)\}
-   = \max_y \{F(x^i, y; w) + \Delta\ell_i(y)\} - F(x^i, y^i; w) \ge 0,
-
-where :math:`y = y^i` is allowed and gives 0.  The maximum on the right is a best path again, the
-*loss-augmented* one: the loss adds up over letters, so it is 1 more in each node of a wrong label.
-
-The words are those of `medn_edu.theory.axi`, with 27 labellings each.
+The best path is the prediction of MEDN Eq. (1).  P0 asks that the margin of the true labelling over
+every other one reaches its Hamming loss; what is missing at the worst is the slack.  That labelling
+is a best path again, once the loss has added 1 to each node of a wrong label.
 """
 
 from __future__ import annotations

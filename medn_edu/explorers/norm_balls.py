@@ -1,13 +1,8 @@
-r"""A line turned around balls: where it touches decides which weights are zero (MEDN, Figure 2).
+"""A line turned around balls: where it touches decides which weights are zero (MEDN, Figure 2).
 
-A margin constraint is linear, and the cheapest mean that meets it is where its line touches a ball.
-On the L1 ball that is a corner in almost every direction, and one weight is exactly 0.  On the L2 ball
-it is the direction itself.  The KL ball of a Laplace prior lies between: the larger :math:`\lambda`,
-the nearer to the corner; the distance falls like :math:`1/\sqrt\lambda` and is never 0.  While the line
-turns, the point on the L1 ball jumps from one corner to the next, that on the KL ball runs through
-everything between, the faster the larger :math:`\lambda`.
-
-The study ``kl-norm`` draws parts of it on its own axes, by `draw_tangents` and `draw_smaller_weight`.
+The cheapest mean that meets a margin constraint is where its line touches a ball: a corner of the
+L1 ball in almost every direction, the direction itself on the L2 ball, and between them on the KL
+ball of a Laplace prior.  The study ``kl-norm`` uses `draw_tangents` and `draw_smaller_weight`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Balls of norms and of KL-norms in two dimensions (MEDN, Figure 2), and in three.
 
-A point of a ball's boundary that is to be as far as possible in some direction lies, for the L1-norm,
-almost always in a corner: one of its coordinates is zero.  The L2 ball and the KL balls of Laplace
-priors are round where they meet the axes, the latter the more narrowly the larger lambda.
+Going far in some direction ends, on the L1 ball, almost always in a corner, where coordinates are
+zero.  The L2 ball and KL balls are round at the axes, the latter the more narrowly the larger
+lambda.
 """
 
 from __future__ import annotations

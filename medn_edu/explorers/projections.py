@@ -1,14 +1,8 @@
-r"""A point and its projections onto the L2 and the L1 ball (L1-M3N, Figure 1).
+"""A point and its projections onto the L2 and the L1 ball (L1-M3N, Figure 1).
 
-Projected sub-gradient steps leave the ball and are brought back to its nearest point.  On the L2 ball
-that point is the given one, scaled.  On the L1 ball every magnitude loses the same amount, the
-threshold :math:`\theta`, and what would become negative is 0:
-
-.. math:: p_k = \operatorname{sign}(w_k) \max(|w_k| - \theta, 0), \qquad \sum_k |p_k| = r.
-
-In two dimensions the plane outside the L1 ball falls into regions: four strips, from whose points the
-projection goes to an edge, both weights kept, and between them four wedges, from whose points it goes to
-a corner, one weight exactly 0.
+The L2 projection scales the point.  The L1 projection takes the threshold theta from every
+magnitude, and what would become negative is 0: from four wedges of the plane it goes to a corner,
+one weight exactly 0.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
-r"""Shrinkage curves: the posterior mean of a weight against its natural parameter.
+"""Shrinkage curves: the posterior mean of a weight against its natural parameter eta (Theorem 2).
 
-MEDN learns one number per weight from the data, its natural parameter
-:math:`\eta_k = \sum \alpha_i(y) \Delta f_i^k(y)`, and tilts the prior by it,
-:math:`p(w) = p_0(w) e^{\eta w} / Z` (Theorem 2).  The *shrinkage curve* of a prior is the mean of the
-tilted prior against :math:`\eta`: a straight line for the Gaussian, and for the Laplace prior
-:math:`2\eta / (\lambda - \eta^2)` (Corollary 7), which grows without bound towards
-:math:`|\eta| = \sqrt\lambda`.
-
-Curves are computed by `shrinkage_curve` and drawn by `draw_shrinkage`; the explorer, `shrinkage`, tilts
-one prior of the gallery and lets its mean draw the curve.
+Tilting a prior by ``exp(eta w)`` moves its mean: along a straight line for the Gaussian, and for
+the Laplace prior along ``2 eta / (lam - eta**2)``, which grows without bound (Corollary
+7).  `shrinkage_curve` computes curves, `draw_shrinkage` draws them, and `shrinkage` is the
+explorer.
 """
 
 from __future__ import annotations

@@ -1,16 +1,8 @@
-r"""The soft-max of the word *axi*, cooled down to the maximum.
+"""The soft-max of the word *axi*, cooled down to the maximum (Hazan and Urtasun 2010, Eq. (2)).
 
-The paper's Eq. (2) (Hazan and Urtasun 2010) puts a temperature :math:`\epsilon` between log-loss
-and hinge loss.  With :math:`g(y) = \Delta\ell(y) + F(y) - F(y^i)`, the margin violation of
-labelling ``y``,
-
-.. math:: \max_y g(y) \le \epsilon \log \sum_y e^{g(y) / \epsilon}
-          \le \max_y g(y) + \epsilon \log 27,
-
-so the loss at temperature :math:`\epsilon` lies in a band above the hinge that closes as
-:math:`\epsilon` falls.  Its slope is an expectation under :math:`p_\epsilon(y) \propto e^{g(y) /
-\epsilon}`, Eq. (5), whose marginals sharpen meanwhile.  At :math:`\epsilon = 0` the maximum is taken,
-and :math:`p_0` is the limit: even over all labellings that attain it.
+The loss at temperature epsilon lies in a band of width ``epsilon log 27`` above the hinge.  Its
+slope is an expectation under a distribution (Eq. (5)) whose marginals sharpen as epsilon falls.  At
+0 the maximum is taken, and the distribution is even over all labellings that attain it.
 """
 
 from __future__ import annotations

@@ -1,16 +1,9 @@
-r"""The log moment generating function as curve, slope and tangent.
+"""The log moment generating function as curve, slope and tangent.
 
-Tilting a prior gives :math:`p(w) = p_0(w) e^{\eta w} / Z`, and :math:`\log Z = \Lambda(\eta)`.  The
-slope of this curve is the mean :math:`\mu` of the tilted prior (MEDN, proof of Corollary 7), and as
-:math:`\log (p / p_0) = \eta w - \Lambda(\eta)`,
-
-.. math:: KL(p \| p_0) = \eta \mu - \Lambda(\eta) .
-
-That is minus the height at which the tangent at :math:`\eta`,
-:math:`t \mapsto \Lambda(\eta) + \mu (t - \eta)`, cuts the vertical axis.  A convex curve lies above its
-tangents, hence :math:`\Lambda(t) + KL \ge \mu t` for all ``t``: the divergence is
-:math:`\max_t \mu t - \Lambda(t) = \Lambda^*(\mu)`, the conjugate, which the paper introduces after
-Theorem 2.
+Tilting a prior by eta has the normaliser ``exp(Lambda(eta))``.  The slope of Lambda is the mean of
+the tilted prior, and its divergence from the prior is ``eta * mean - Lambda(eta)``: minus the
+height at which the tangent cuts the vertical axis, and the conjugate of Lambda at the mean (MEDN,
+after Theorem 2).
 """
 
 from __future__ import annotations

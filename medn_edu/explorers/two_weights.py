@@ -1,16 +1,9 @@
-r"""The word *axi* under any prior: a posterior over two weights, and the mean that the margins bind.
+"""The word *axi* under any prior: a posterior over two weights, and the mean that the margins bind.
 
-MEDN's P1 asks of a distribution :math:`p(w_1, w_2)` that its *mean* :math:`\mu` has the margins,
-
-.. math:: \mu^\top \Delta f_i(y) \ge \Delta\ell_i(y) - \xi_i \quad\text{for all } i, y ,
-
-and Theorem 2 (Eq. (3)) says that the best one is the prior tilted by
-:math:`\eta = \sum_{i,y} \alpha_i(y) \Delta f_i(y)`.  With two weights all of it can be drawn: the
-density, its mean and its mode, a half-plane for every labelling, and the dual variables
-:math:`\alpha_i(y)`.  Only labellings whose line passes through the mean may have positive ones
-(complementary slackness); all others have exactly zero.
-
-`medn_edu.theory.two_weights` solves the problem, and says which of several :math:`\alpha` is shown.
+P1 asks the *mean* of a distribution for margins, and the best distribution is a tilted prior
+(Theorem 2).  Two weights can be drawn: density, mean, mode, a half-plane for each labelling, and
+dual variables, positive only where the line passes through the mean.  `medn_edu.theory.two_weights`
+solves it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-r"""Algorithm 1 on three words, weight by weight, with the exact solution behind.
+"""Algorithm 1 on three words, weight by weight, with the exact solution behind.
 
-The three words of `medn_edu.theory.axi`, now with a weight of its own for everything: nine for the ink,
-one for each label and each column of marks, and nine for pairs of neighbouring labels.  A name like
-``a|x`` means "label a where the marks look like x", a name like ``ax`` "an x after an a".
-
-`variational_trail` runs the package's own solvers on them, `medn_edu.solvers.variational_laplace` and
-`medn_edu.solvers.block_frank_wolfe`.
+Each of the 18 weights has a name: ``a|x`` is label a where the marks look like x, ``ax`` an x after
+an a.  `variational_trail` runs the package's own solvers on the words of `medn_edu.theory.axi`.
 """
 
 from __future__ import annotations

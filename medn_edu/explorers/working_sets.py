@@ -1,14 +1,8 @@
-r"""The cutting plane method in a plane: two words, two features, and a working set that grows.
+"""The cutting plane method in a plane: two words, two features, and a working set that grows.
 
-L1-M3N minimises :math:`\tfrac12\|w\|_1 + C\sum_i \max_y H_i(y; w)`, where
-:math:`H_i(y; w) = \Delta\ell_i(y) - w^\top \Delta f_i(y)` is one plane for each labelling.  The cutting
-plane method (L1-M3N, Algorithm 1) keeps few of these planes, those of the working sets
-:math:`S_i`.  The largest of few is no more than the largest of all: what the linear program over the
-working sets pays is a *lower* bound, and what its solution really costs an *upper* one.
-
-The two words here have five letters each, with two labels and two features and without transitions
-(every letter is a root), so that only the difference of the two labels' weights counts and everything
-can be drawn.  `cutting_plane_rounds` replays the package's own solver on them.
+Algorithm 1 of L1-M3N keeps few of the planes whose maximum is the cost.  What the linear program
+over these working sets pays is a *lower* bound, and what its solution really costs an *upper* one.
+The words have five letters, two labels and no transitions, so that two weights are all there is.
 """
 
 from __future__ import annotations

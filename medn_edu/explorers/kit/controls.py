@@ -1,8 +1,7 @@
 """What a learner can move: sliders, choices, check boxes and time.
 
 A control is a finite list of values, each with the text that names it.  The browser knows only
-*positions* in that list: it never rounds a number, pictures can be kept by position, and a screen
-reader says the same text that is printed next to the slider.
+*positions* in that list, so it never rounds a number and a screen reader says what is printed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """One look for all figures, and how figures are made and saved.
 
-Figures come from `new_figure`: no pyplot, hence no global list of figures, no window system, and no
-trouble in threads or on servers.  They make their axes and draw themselves in the style of
-``medn.mplstyle``.  Wrap titles, legends and other drawing of your own in ``with styled():``, which
-lends matplotlib the settings and takes them back afterwards.
+Figures come from `new_figure`, without pyplot and so without global state, and draw themselves in
+the style of ``medn.mplstyle``.  Wrap titles, legends and other drawing of your own in ``with
+styled():``.
 """
 
 from __future__ import annotations
