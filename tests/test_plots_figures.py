@@ -14,7 +14,7 @@ from matplotlib import image as mpl_image
 from matplotlib.colors import to_hex
 
 from medn_edu import explorers as plots
-from medn_edu.explorers.kit import style
+from medn_edu.explorers.kit import palette, style
 from medn_edu.explorers.laplace import draw_bells, draw_gaps, draw_rates
 from medn_edu.explorers.weight_images import weight_mosaic
 from medn_edu.studies.kit import figures as errors
@@ -136,7 +136,14 @@ def test_style_is_complete_and_readable():
     assert min(sizes) >= 9
     cycle = settings["axes.prop_cycle"].by_key()
     assert len(set(map(str, cycle["linestyle"]))) == len(cycle["linestyle"])
-    colours = (style.BLUE, style.ORANGE, style.GREEN, style.PINK, style.SKY, style.SLATE)
+    colours = (
+        palette.BLUE,
+        palette.ORANGE,
+        palette.GREEN,
+        palette.PINK,
+        palette.SKY,
+        palette.SLATE,
+    )
     assert tuple(map(to_hex, cycle["color"])) == tuple(map(str.lower, colours))
     assert to_hex(settings["text.color"]) == plots.INK.lower()
 

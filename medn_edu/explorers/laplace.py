@@ -14,14 +14,22 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
 
-from medn_edu.explorers.kit.style import BLUE, GREEN, INK, MUTED, ORANGE, PINK, styled
+from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.style import INK, MUTED, styled
 
-_BLUES = ("#08395C", "#0A5688", BLUE, "#4C9CCB", "#8FC1DF", "#C9E1F0")  # from wide to narrow
+_BLUES = (
+    "#08395C",
+    "#0A5688",
+    palette.BLUE,
+    "#4C9CCB",
+    "#8FC1DF",
+    "#C9E1F0",
+)  # from wide to narrow
 _LINES: tuple[dict[str, Any], ...] = (
-    {"color": BLUE, "linestyle": "-"},
-    {"color": ORANGE, "linestyle": "--"},
-    {"color": GREEN, "linestyle": "-."},
-    {"color": PINK, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+    {"color": palette.BLUE, "linestyle": "-"},
+    {"color": palette.ORANGE, "linestyle": "--"},
+    {"color": palette.GREEN, "linestyle": "-."},
+    {"color": palette.PINK, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
 )
 _GUIDES: tuple[dict[str, Any], ...] = (
     {"color": MUTED, "linestyle": "--", "linewidth": 1.2},

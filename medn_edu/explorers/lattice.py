@@ -18,20 +18,11 @@ from matplotlib.axes import Axes
 
 from medn_edu.datasets import load_digit_words
 from medn_edu.estimators import M3N
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson
 from medn_edu.explorers.kit.letters import written
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    ERROR,
-    INK,
-    INK_ON_PAPER,
-    MUTED,
-    ORANGE,
-    SILVER,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
 from medn_edu.inference import Potentials, k_best, node_potentials
 from medn_edu.samples import Samples, pack
 
@@ -104,10 +95,10 @@ def _draw_columns(
     share = ((node - low) / np.maximum(high - low, 1e-12)) ** 3  # the best few stand out
     at, rows = np.arange(n_letters), np.tile(np.arange(n_labels), n_letters)
     sizes = 6 + 140 * share.ravel()
-    ax.scatter(at.repeat(n_labels), rows, s=sizes, color=SILVER, linewidths=0)
-    looks = {"linestyle": "--", "marker": "s", "ms": 9, "mfc": "none", "color": ORANGE}
+    ax.scatter(at.repeat(n_labels), rows, s=sizes, color=palette.SILVER, linewidths=0)
+    looks = {"linestyle": "--", "marker": "s", "ms": 9, "mfc": "none", "color": palette.ORANGE}
     (alone,) = ax.plot(at, np.zeros(n_letters), **looks, label="each one alone")
-    looks = {"linestyle": "-", "marker": "o", "ms": 5, "lw": 2.5, "color": BLUE}
+    looks = {"linestyle": "-", "marker": "o", "ms": 5, "lw": 2.5, "color": palette.BLUE}
     (best,) = ax.plot(at, np.zeros(n_letters), **looks, label="best path")
     title = ax.set_title("transitions × 0.00", fontsize=10, fontweight="normal", pad=4)
     ax.set_yticks(range(n_labels), classes)

@@ -16,18 +16,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from scipy.special import logsumexp
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    FAINT_GREY,
-    INK,
-    MUTED,
-    ORANGE,
-    ORANGE_TEXT,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import GaussianPrior
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.axi import AXI, HABIT, LETTERS, axi_problem, labelling_scores, text
@@ -39,7 +31,7 @@ WEIGHTS = np.linspace(-1, 3, 161)
 SHOWN = ("axi", "aai", "aax", "xai", "xax", "iax")
 """Labellings with a row of their own: the true one first; the hinge's maximum is one of them."""
 
-_LOG, _HINGE, _OTHERS = ORANGE, BLUE, "#C9DDEB"
+_LOG, _HINGE, _OTHERS = palette.ORANGE, palette.BLUE, "#C9DDEB"
 _WIDEST = 3.0  # violations beyond are cut off, to the left
 _STEP = 0.05  # of the weight of the habit
 _PROBLEM = axi_problem(GaussianPrior(), LinearSlack(1.0), [AXI])
@@ -141,12 +133,12 @@ def _draw_curves(ax: Axes) -> Callable[[LossesFrame], None]:
     tangents = [ax.plot([0, 0], [0, 0], "-", color=INK, lw=1)[0] for _ in range(3)]
     (log_dot,) = ax.plot([0], [0], "s", color=_LOG, mec=INK, ms=8, zorder=5)
     (hinge_dot,) = ax.plot([0], [0], "o", color=_HINGE, mec="white", ms=9, zorder=6)
-    (now,) = ax.plot([0, 0], [0, 0], "-", color=FAINT_GREY, lw=1, zorder=0)
+    (now,) = ax.plot([0, 0], [0, 0], "-", color=palette.FAINT_GREY, lw=1, zorder=0)
     ax.set(xlim=(-1.1, 3.1), ylim=(-0.15, 5.9), xticks=range(-1, 4), yticks=range(6))
     ax.set(xlabel="weight of the habit, $w_2$", ylabel="loss")
     title = ax.set_title("", y=1)  # a fixed place need not be searched for
     looks = {"va": "center", "fontweight": "bold"}
-    log_text = ax.text(0.75, 5.65, "", color=ORANGE_TEXT, **looks)
+    log_text = ax.text(0.75, 5.65, "", color=palette.ORANGE_TEXT, **looks)
     hinge_text = ax.text(0.75, 5.3, "", color=_HINGE, **looks)
     ax.plot([0.38, 0.68], [5.65] * 2, "--", color=_LOG)
     ax.plot([0.38, 0.68], [5.3] * 2, "-", color=_HINGE)
@@ -183,7 +175,7 @@ def _draw_labellings(left: Axes, right: Axes) -> Callable[[LossesFrame], None]:
     left.set_title("Probability", y=1, pad=16)
     above = {"transform": left.transAxes, "fontsize": 9}
     left.text(-0.02, 1.01, "habit ", ha="right", **above)
-    left.text(0, 1.01, " log-loss: all count", color=ORANGE_TEXT, **above)
+    left.text(0, 1.01, " log-loss: all count", color=palette.ORANGE_TEXT, **above)
     v_bars = right.barh(at, 0 * at, height=0.62, color=_OTHERS, ec=_HINGE, lw=0.5)
     v_texts = [right.text(0, y, "", va="center", fontsize=9) for y in at]
     right.axvline(0, color=MUTED, lw=0.8)
@@ -221,7 +213,7 @@ def _draw_marginals(ax: Axes) -> Callable[[LossesFrame], None]:
     for t, label in np.ndindex(3, 3):
         x, corner = 1.3 * t, (1.3 * t, label - 0.42)
         bar = ax.add_patch(Rectangle(corner, 0, 0.84, color="#F6D48A", lw=0))
-        box = ax.add_patch(Rectangle(corner, 1.1, 0.84, fill=False, ec=FAINT_GREY, lw=0.8))
+        box = ax.add_patch(Rectangle(corner, 1.1, 0.84, fill=False, ec=palette.FAINT_GREY, lw=0.8))
         words = ax.text(x + 0.55, label, "", ha="center", va="center", fontsize=9)
         cells.append((t, label, bar, box, words))
     ax.set(xlim=(-0.1, 3.8), ylim=(2.6, -0.6), yticks=range(3))
@@ -237,7 +229,9 @@ def _draw_marginals(ax: Axes) -> Callable[[LossesFrame], None]:
         for t, label, bar, box, words in cells:
             inside = framed[t] == LETTERS[label]
             bar.set_width(1.1 * frame.marginals[t, label])
-            box.set(edgecolor=_HINGE if inside else FAINT_GREY, linewidth=2.2 if inside else 0.8)
+            box.set(
+                edgecolor=_HINGE if inside else palette.FAINT_GREY, linewidth=2.2 if inside else 0.8
+            )
             box.set_zorder(4 if inside else 3)
             words.set_text(f"{frame.marginals[t, label]:.2f}")
 

@@ -16,17 +16,10 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    INK,
-    MUTED,
-    ORANGE,
-    ORANGE_TEXT,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import LaplacePrior, NormalGammaPrior
 from medn_edu.theory.laplace import jensen_bound
 from medn_edu.theory.variational import cheapest_mean, one_weight_bounds, one_weight_tangents
@@ -142,14 +135,16 @@ def _draw_curves(ax: Axes) -> Callable[[MajorantFrame], None]:
     """Draw cost, bound and parabola over the mean."""
     nowhere = np.zeros(2)
     (true,) = ax.plot(nowhere, nowhere, "-", color=INK, lw=2.2, label="true cost")
-    (bound,) = ax.plot(nowhere, nowhere, "--", color=ORANGE, lw=2.2, label="bound, at its best")
+    (bound,) = ax.plot(
+        nowhere, nowhere, "--", color=palette.ORANGE, lw=2.2, label="bound, at its best"
+    )
     name = "this iteration's parabola"
-    (parabola,) = ax.plot(nowhere, nowhere, "-.", color=BLUE, lw=1.8, label=name)
+    (parabola,) = ax.plot(nowhere, nowhere, "-.", color=palette.BLUE, lw=1.8, label=name)
     marks = {"ls": "none", "mec": "white", "zorder": 5}
-    (touch,) = ax.plot([0], [0], color=BLUE, marker="D", ms=9, label="touches", **marks)
-    (mean,) = ax.plot([0], [0], color=BLUE, marker="o", ms=10, label="mean", **marks)
+    (touch,) = ax.plot([0], [0], color=palette.BLUE, marker="D", ms=9, label="touches", **marks)
+    (mean,) = ax.plot([0], [0], color=palette.BLUE, marker="o", ms=10, label="mean", **marks)
     (exact,) = ax.plot([0], [0], color=INK, marker="*", ms=14, label="exact solution", **marks)
-    (drop,) = ax.plot(nowhere, nowhere, ":", color=BLUE, lw=1.2)
+    (drop,) = ax.plot(nowhere, nowhere, ":", color=palette.BLUE, lw=1.2)
     number = ax.text(0.02, 0.03, "", transform=ax.transAxes, color=MUTED)
     ax.set(xlim=(_LOW, _HIGH), xlabel=r"mean $\mu$ of the weight", ylabel="cost")
     ax.set_title("Over the mean")
@@ -174,14 +169,14 @@ def _draw_curves(ax: Axes) -> Callable[[MajorantFrame], None]:
 
 def _draw_means(ax: Axes) -> Callable[[MajorantFrame], None]:
     """Draw the means of the iterations so far, and those where they should and do end."""
-    (means,) = ax.plot([0, 0], [0, 0], "o-", color=BLUE, ms=6, mec="white")
+    (means,) = ax.plot([0, 0], [0, 0], "o-", color=palette.BLUE, ms=6, mec="white")
 
     def level(dashes: str, side: str, colour: str) -> tuple[Any, Any]:
         (line,) = ax.plot([0, 20], [0, 0], dashes, color=colour, lw=1.2, zorder=1)
         return line, ax.text(_END, 0, "", ha="right", va=side, color=colour, fontsize=9)
 
     exact, exact_text = level(":", "bottom", INK)
-    limit, limit_text = level("--", "top", ORANGE_TEXT)
+    limit, limit_text = level("--", "top", palette.ORANGE_TEXT)
     ax.set(xlim=(0.4, _END), ylim=(-0.25, 1.3), xticks=(1, 4, 8, 12), yticks=(0, 0.5, 1))
     ax.tick_params(labelbottom=False)
     ax.set_title("Its mean")
@@ -202,10 +197,10 @@ def _draw_means(ax: Axes) -> Callable[[MajorantFrame], None]:
 
 def _draw_costs(ax: Axes) -> Callable[[MajorantFrame], None]:
     """Draw what each iteration paid, by the bound and in truth."""
-    (bounds,) = ax.plot([0, 0], [0, 0], "s--", color=ORANGE, ms=6, mec="white")
+    (bounds,) = ax.plot([0, 0], [0, 0], "s--", color=palette.ORANGE, ms=6, mec="white")
     (costs,) = ax.plot([0, 0], [0, 0], "o-", color=INK, ms=6, mec="white")
     (least,) = ax.plot([0, 20], [0, 0], ":", color=INK, lw=1.2, zorder=1)
-    bound_text = ax.text(0, 0, "bound", ha="left", va="bottom", color=ORANGE_TEXT)
+    bound_text = ax.text(0, 0, "bound", ha="left", va="bottom", color=palette.ORANGE_TEXT)
     cost_text = ax.text(0, 0, "true cost", ha="left", va="top", color=INK)
     ax.set(xlim=(0.4, _END), xlabel="iteration", xticks=(1, 4, 8, 12))
     ax.set_title("What it costs")

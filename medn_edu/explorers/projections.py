@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import BLUE, INK, MUTED, ORANGE, PALE_GREY, new_figure, styled
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
-L1, L2, TAKEN, REGION = BLUE, ORANGE, PALE_GREY, "#EAF1F6"
+L1, L2, TAKEN, REGION = palette.BLUE, palette.ORANGE, palette.PALE_GREY, "#EAF1F6"
 _REACH = 2.1
 
 

@@ -16,23 +16,10 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Check, Choice, Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    GREEN,
-    INK,
-    MUTED,
-    ORANGE,
-    PALE_GREY,
-    PINK,
-    PURPLE,
-    SILVER,
-    SKY,
-    SLATE,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import (
     BoxPrior,
     ExponentialPrior,
@@ -47,15 +34,15 @@ from medn_edu.priors import (
 
 STYLES: dict[str, dict[str, Any]] = {
     "Gaussian": {"color": INK, "linestyle": "-"},
-    "Laplace": {"color": BLUE, "linestyle": "-"},
-    "normal-gamma": {"color": SKY, "linestyle": "--"},
-    "normal-inverse Gaussian": {"color": GREEN, "linestyle": "-."},
-    "box": {"color": ORANGE, "linestyle": "--"},
-    "two-point": {"color": PURPLE, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
-    "exponential": {"color": SLATE, "linestyle": (0, (1, 1))},
-    "spike and slab": {"color": PINK, "linestyle": (0, (8, 2))},
+    "Laplace": {"color": palette.BLUE, "linestyle": "-"},
+    "normal-gamma": {"color": palette.SKY, "linestyle": "--"},
+    "normal-inverse Gaussian": {"color": palette.GREEN, "linestyle": "-."},
+    "box": {"color": palette.ORANGE, "linestyle": "--"},
+    "two-point": {"color": palette.PURPLE, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+    "exponential": {"color": palette.SLATE, "linestyle": (0, (1, 1))},
+    "spike and slab": {"color": palette.PINK, "linestyle": (0, (8, 2))},
 }
-_SECOND = {"color": GREEN, "linestyle": "--"}  # of two priors of the same kind
+_SECOND = {"color": palette.GREEN, "linestyle": "--"}  # of two priors of the same kind
 
 
 def prior_gallery(lam: float = 4.0, *, matched: bool = False) -> dict[str, Prior]:
@@ -119,7 +106,7 @@ def prior_style(name: str) -> dict[str, Any]:
     for known, style in STYLES.items():
         if name.startswith(known):
             return dict(style)
-    return {"color": GREEN, "linestyle": (0, (1, 1))}
+    return {"color": palette.GREEN, "linestyle": (0, (1, 1))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,8 +218,8 @@ def draw_shrinkage(
 
 def draw_cross(ax: Axes) -> None:
     """Draw faint axes through the origin."""
-    ax.axhline(0, color=SILVER, linewidth=0.8, zorder=0)
-    ax.axvline(0, color=SILVER, linewidth=0.8, zorder=0)
+    ax.axhline(0, color=palette.SILVER, linewidth=0.8, zorder=0)
+    ax.axvline(0, color=palette.SILVER, linewidth=0.8, zorder=0)
 
 
 # -- a tilted prior ------------------------------------------------------------------------------
@@ -334,7 +321,7 @@ def tilted_density(ax: Axes, *, flat: bool = False) -> Show:
     (after,) = ax.plot(nowhere, nowhere, "-", color=blue, label=r"posterior $p_0\,e^{\eta w}/Z$")
     area = ax.fill_between(nowhere, nowhere, color=blue, alpha=0.15, lw=0)
     look = {"alpha": 0.9, "capstyle": "butt"}
-    bars_before = ax.vlines([0, 0], 0, 0, color=PALE_GREY, lw=14, **look)
+    bars_before = ax.vlines([0, 0], 0, 0, color=palette.PALE_GREY, lw=14, **look)
     bars_after = ax.vlines([0, 0], 0, 0, color=blue, lw=6, **look)
     (mean_line,) = ax.plot([0, 0], [0, 0.9], "-", color=INK, lw=1.5)
     (mean_dot,) = ax.plot([0], [0], "^", color=INK, ms=9, clip_on=False, zorder=5)

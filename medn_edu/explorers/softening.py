@@ -20,19 +20,10 @@ from matplotlib.text import Text
 from scipy.special import entr, softmax
 
 from medn_edu.checks import check_nonnegative
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Check, Control, Slider
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    INK,
-    INK_ON_PAPER,
-    MUTED,
-    ORANGE,
-    PALE_GREY,
-    VERMILION,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import INK, INK_ON_PAPER, MUTED, new_figure, styled
 from medn_edu.theory.axi import AXI, LETTERS, labelling_scores
 from medn_edu.theory.factor_graphs.graph import distribution, soft_max
 
@@ -122,10 +113,10 @@ def _losses(ax: Axes) -> Show:
     (band,) = ax.fill(HABITS, nowhere, color="#DCEAF3", lw=0, zorder=0)
     faint = [ax.plot(HABITS, nowhere, "-", color="#9DB8C9", lw=1)[0] for _ in FAINT]
     (hinge,) = ax.plot(HABITS, nowhere, "--", color=INK, lw=1.6)
-    (curve,) = ax.plot(HABITS, nowhere, "-", color=BLUE, lw=2.6)
+    (curve,) = ax.plot(HABITS, nowhere, "-", color=palette.BLUE, lw=2.6)
     above: dict[str, Any] = {"clip_on": False, "zorder": 4}
-    (between,) = ax.plot([0, 0], [0, 0], "-", color=VERMILION, lw=2, **above)
-    (ends,) = ax.plot([0, 0], [0, 0], "o", color=BLUE, mec="white", ms=8, **above)
+    (between,) = ax.plot([0, 0], [0, 0], "-", color=palette.VERMILION, lw=2, **above)
+    (ends,) = ax.plot([0, 0], [0, 0], "o", color=palette.BLUE, mec="white", ms=8, **above)
     keys = [_key(ax, row, look) for row, look in enumerate((band, curve, faint[0], hinge, between))]
     ax.set(xlim=(HABITS[0], HABITS[-1]), ylim=(0, 7.4), ylabel="loss")
     ax.set(xticks=range(4), yticks=range(0, 8, 2), xlabel="weight of habit (weight of ink: 1)")
@@ -172,8 +163,9 @@ def _tiles(ax: Axes) -> Show:
     tiles, numbers = {}, {}
     for t, a in np.ndindex(3, 3):
         is_true = AXI.true[t] == a
-        frame = {"lw": 2.5, "edgecolor": BLUE} if is_true else {"lw": 0.8, "edgecolor": PALE_GREY}
-        tiles[t, a] = ax.add_patch(Rectangle((t + 0.05, a + 0.05), 0.9, 0.9, **frame))
+        tiles[t, a] = ax.add_patch(Rectangle((t + 0.05, a + 0.05), 0.9, 0.9))
+        tiles[t, a].set(edgecolor=palette.BLUE if is_true else palette.PALE_GREY)
+        tiles[t, a].set(linewidth=2.5 if is_true else 0.8)
         numbers[t, a] = ax.text(t + 0.5, a + 0.5, "", ha="center", va="center")
     for i, letter in enumerate(LETTERS):
         ax.text(-0.12, i + 0.5, letter, ha="right", va="center", fontsize=11)
@@ -194,7 +186,7 @@ def _tiles(ax: Axes) -> Show:
 def _bars(ax: Axes) -> Show:
     """Draw the probabilities of a few labellings, and of all others together."""
     names = [*SHOWN, f"{27 - len(SHOWN)} others"]
-    colours = [BLUE, *[ORANGE] * (len(SHOWN) - 1), MUTED]
+    colours = [palette.BLUE, *[palette.ORANGE] * (len(SHOWN) - 1), MUTED]
     bars = ax.barh(range(len(names)), 0.0, height=0.72, color=colours)
     bars[0].set_hatch("//")
     bars[0].set_edgecolor("white")

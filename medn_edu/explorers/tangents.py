@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import GREEN, GREEN_TEXT, INK, MUTED, PINK, new_figure, styled
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.explorers.shrinkage import (
     STYLES,
     TiltingFrame,
@@ -37,7 +38,7 @@ _ETA, _MEAN = 2.75, 4.0  # how far the axes reach
 _LOW, _HIGH = -4.4, 3.5  # of Lambda
 _DEEPEST = -3.75  # where an intercept far below is marked
 _COST = 3.9  # how high the axis of the conjugate reaches
-_TANGENT, _SEGMENT = GREEN, PINK
+_TANGENT, _SEGMENT = palette.GREEN, palette.PINK
 _PIECE: dict[str, Any] = {"color": _SEGMENT, "ls": "-", "lw": 5, "solid_capstyle": "butt"}
 
 
@@ -100,7 +101,9 @@ def _curve(ax: Axes) -> Show:
     (point,) = ax.plot([0], [0], "o", color=INK, ms=9, zorder=6)
     paper = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     above: dict[str, Any] = {"ha": "center", "va": "top"}
-    slope_text = ax.text(0, 0.955 * _HIGH, "", **above, bbox=paper, zorder=7, color=GREEN_TEXT)
+    slope_text = ax.text(
+        0, 0.955 * _HIGH, "", **above, bbox=paper, zorder=7, color=palette.GREEN_TEXT
+    )
     height_text = ax.text(0, 0.815 * _HIGH, "", **above, bbox=paper, zorder=7)
     kl_text = ax.text(0, 0, "", va="top")
     no_point = ax.text(0, 0.955 * _HIGH, "Λ(η) = ∞: no point, no tangent", **above)

@@ -17,18 +17,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Control, Slider
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    GREEN,
-    GREEN_TEXT,
-    INK,
-    MUTED,
-    SILVER,
-    VERMILION,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import (
     BoxPrior,
     ExponentialPrior,
@@ -58,7 +50,7 @@ _W = np.linspace(_LOW, _HIGH, 241)
 _LEVELS = (0.1, 0.3, 0.6, 0.9)  # of the highest density in view
 _BLUES = LinearSegmentedColormap.from_list("density", ["#FFFFFF", "#8DBBDD"])
 _CONTOUR = "#4C84AD"
-_COLOURS = (VERMILION, "#8A5FA8", "#7A5B12")  # one for each word
+_COLOURS = (palette.VERMILION, "#8A5FA8", "#7A5B12")  # one for each word
 _DASHES: tuple[Any, ...] = ("-", "--", ":", (0, (2.4, 0.8, 0.8, 0.8)), (0, (0.6, 0.6)))
 
 
@@ -153,14 +145,15 @@ def _plane(ax: Axes) -> Show:
         return ax.contour(x, x, density[::2, ::2], _LEVELS, **look)
 
     contours = contour(np.outer(_W - _LOW, _W - _LOW) / (_HIGH - _LOW) ** 2)
-    hatched = {"facecolor": "none", "edgecolor": GREEN, "hatch": "//", "alpha": 0.6}
+    hatched = {"facecolor": "none", "edgecolor": palette.GREEN, "hatch": "//", "alpha": 0.6}
     (region,) = ax.fill([0, 0], [0, 0], **hatched, lw=1, zorder=2)
     ax.text(
         _HIGH - 0.08, _HIGH - 0.1, "the mean has\nall margins here", ha="right", va="top",
-        color=GREEN_TEXT, zorder=7, bbox={"fc": "white", "ec": "none", "pad": 1.5, "alpha": 0.85},
+        color=palette.GREEN_TEXT, zorder=7,
+        bbox={"fc": "white", "ec": "none", "pad": 1.5, "alpha": 0.85},
     )  # fmt: skip
-    ax.axhline(0, color=SILVER, lw=0.8, zorder=1)
-    ax.axvline(0, color=SILVER, lw=0.8, zorder=1)
+    ax.axhline(0, color=palette.SILVER, lw=0.8, zorder=1)
+    ax.axvline(0, color=palette.SILVER, lw=0.8, zorder=1)
     discs = ax.scatter([], [], s=[], color=_BLUES(1.0), edgecolor=_CONTOUR, zorder=1)
     most = worst_labellings(len(WORDS))
     loose_lines = [ax.plot([], [], lw=0.8, zorder=3, alpha=0.7)[0] for _ in most]
