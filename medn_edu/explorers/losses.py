@@ -20,9 +20,7 @@ from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
-from medn_edu.priors import GaussianPrior
-from medn_edu.slacks import LinearSlack
-from medn_edu.theory.axi import AXI, HABIT, LETTERS, axi_problem, labelling_scores, text
+from medn_edu.theory.axi import AXI, HABIT, LETTERS, labelling_scores, text
 from medn_edu.theory.reference import Tree, enumerated_probabilities, log_partition, marginals
 
 WEIGHTS = np.linspace(-1, 3, 161)
@@ -34,7 +32,6 @@ SHOWN = ("axi", "aai", "aax", "xai", "xax", "iax")
 _LOG, _HINGE, _OTHERS = palette.ORANGE, palette.BLUE, "#C9DDEB"
 _WIDEST = 3.0  # violations beyond are cut off, to the left
 _STEP = 0.05  # of the weight of the habit
-_PROBLEM = axi_problem(GaussianPrior(), LinearSlack(1.0), [AXI])
 _NAMES = [text(labels) for labels in AXI.labellings]
 _ROWS = [_NAMES.index(name) for name in SHOWN]
 
@@ -86,19 +83,15 @@ def losses_frame(ink: float, habit: float) -> LossesFrame:
     """Compute both losses of the word *axi*."""
     tree, w = axi_tree(ink, habit), np.array([ink, habit])
     p = enumerated_probabilities(tree)
-    scores = labelling_scores(AXI, w)
+    scores, violations = labelling_scores(AXI, w), AXI.losses - AXI.differences @ w
     return LossesFrame(
-        ink,
-        habit,
-        _curves(ink),
+        ink, habit, _curves(ink),
         float(log_partition(tree) - scores[AXI.true_row]),
-        float(_PROBLEM.xi(w)[0]),
+        float(violations.max()),
         float(-p @ AXI.differences[:, 1]),
-        p,
-        AXI.losses - AXI.differences @ w,
-        marginals(tree)[0],
+        p, violations, marginals(tree)[0],
         float(_wrong(scores)),
-    )
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=64)
@@ -107,7 +100,7 @@ def _curves(ink: float) -> LossCurves:
     scores = points @ AXI.features.T
     return LossCurves(
         logsumexp(scores, axis=1) - scores[:, AXI.true_row],
-        np.array([_PROBLEM.xi(w)[0] for w in points]),
+        (AXI.losses - points @ AXI.differences.T).max(axis=1),
         _wrong(scores),
     )
 

@@ -18,8 +18,8 @@ from matplotlib.axes import Axes
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
+from medn_edu.explorers.kit.panels import draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
-from medn_edu.explorers.shrinkage import draw_cross
 from medn_edu.priors import LaplacePrior
 from medn_edu.theory.norms import (
     kl_ball,

@@ -16,8 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LightSource
 
 from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.panels import draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, styled
-from medn_edu.explorers.shrinkage import draw_cross
 from medn_edu.priors import LaplacePrior
 from medn_edu.theory import kl_ball, kl_solid, norm_ball, norm_solid
 

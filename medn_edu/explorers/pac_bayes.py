@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from medn_edu.explorers.kit import palette
-from medn_edu.explorers.kit.controls import Choice, Control, Slider
+from medn_edu.explorers.kit.controls import Choice, Slider, listed
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import ERROR, INK, new_figure, styled
 from medn_edu.theory.bounds import Terms
@@ -225,10 +225,6 @@ def _three_digits(n: int) -> str:
 # -- sentence, lessons, controls ------------------------------------------------------------------
 
 
-def _numbers(values: tuple[float, ...], start: float, label: str) -> Control:
-    return Control("slider", values, tuple(f"{v:g}" for v in values), values.index(start), label)
-
-
 def _frame(
     n: int, divergence: float, ratio: float, letters: int, loss: float, m: str
 ) -> TermsFrame:
@@ -330,16 +326,15 @@ def pac_bayes_terms() -> Explorer:
             f"at 1 at N = {_three_digits(frame.speaks_from)}."
         )
 
-    sizes = tuple(f"{n:,}" for n in SIZES)
     return Explorer(
         figure,
         update,
         alt,
         lessons=[_draws_cost, _square, _logarithm, _saves_little, _saves_a_third],
         name="pac-bayes-terms",
-        n=Control("time", SIZES, sizes, SIZES.index(1_000_000), "samples N", 6.0),
-        divergence=_numbers(_DIVERGENCES, 10.0, "divergence KL(p ‖ p₀)"),
-        ratio=_numbers(_RATIOS, 0.1, "margin γ / c"),
+        n=listed(SIZES, 1_000_000, "samples N", texts=[f"{n:,}" for n in SIZES], per_second=6),
+        divergence=listed(_DIVERGENCES, 10.0, "divergence KL(p ‖ p₀)"),
+        ratio=listed(_RATIOS, 0.1, "margin γ / c"),
         letters=Slider(1, 14, 1, 3, label="letters of a word (of 26)"),
         loss=Slider(0.0, 0.5, 0.05, 0.05, label="share of margins ≤ γ"),
         m=Choice([PAPERS, BEST], PAPERS, label="m"),

@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
+from medn_edu.explorers.kit.panels import draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
@@ -67,8 +68,7 @@ Show = Callable[[ProjectionFrame], None]
 
 def _plane(ax: Axes) -> tuple[Show, list[Any]]:
     """Draw both unit balls; the point and its projections are returned for the legend, too."""
-    ax.axhline(0, color=TAKEN, lw=0.8, zorder=0)
-    ax.axvline(0, color=TAKEN, lw=0.8, zorder=0)
+    draw_cross(ax, TAKEN)
     _draw_wedges(ax)
     turn = np.linspace(0, 2 * np.pi, 241)
     ax.plot(np.cos(turn), np.sin(turn), "-", color=L2, lw=1.8)

@@ -19,6 +19,7 @@ from matplotlib.axes import Axes
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Check, Choice, Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
+from medn_edu.explorers.kit.panels import draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import (
     BoxPrior,
@@ -214,12 +215,6 @@ def draw_shrinkage(
         ax.set(ylim=(-reach, reach), xlabel="η", ylabel="posterior mean")
         if legend:
             ax.legend(loc="upper left", frameon=True, framealpha=1, edgecolor="white")
-
-
-def draw_cross(ax: Axes) -> None:
-    """Draw faint axes through the origin."""
-    ax.axhline(0, color=palette.SILVER, linewidth=0.8, zorder=0)
-    ax.axvline(0, color=palette.SILVER, linewidth=0.8, zorder=0)
 
 
 # -- a tilted prior ------------------------------------------------------------------------------

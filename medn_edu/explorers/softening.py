@@ -21,7 +21,7 @@ from scipy.special import entr, softmax
 
 from medn_edu.checks import check_nonnegative
 from medn_edu.explorers.kit import palette
-from medn_edu.explorers.kit.controls import Check, Control, Slider
+from medn_edu.explorers.kit.controls import Check, Slider, listed
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import INK, INK_ON_PAPER, MUTED, new_figure, styled
 from medn_edu.theory.axi import AXI, LETTERS, labelling_scores
@@ -291,16 +291,14 @@ def softening() -> Explorer:
             f"{frame.probability('axi'):.2f} for axi."
         )
 
-    texts = tuple(f"{epsilon:.3f}" if epsilon else "0" for epsilon in TEMPERATURES)
+    texts = [f"{epsilon:.3f}" if epsilon else "0" for epsilon in TEMPERATURES]
     return Explorer(
         figure,
         update,
         alt,
         lessons=[_sharpens, _ties, _log_loss],
         name="softening",
-        epsilon=Control(
-            "time", TEMPERATURES, texts, TEMPERATURES.index(1.0), "ε, temperature", 4.0
-        ),
+        epsilon=listed(TEMPERATURES, 1.0, "ε, temperature", texts=texts, per_second=4),
         habit=Slider(0.0, 3.0, 0.25, 0.5, label="weight of habit"),
         with_loss=Check(True, label="with Hamming loss"),
     )

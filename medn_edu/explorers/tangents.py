@@ -20,11 +20,11 @@ from matplotlib.axes import Axes
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
+from medn_edu.explorers.kit.panels import draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.explorers.shrinkage import (
     STYLES,
     TiltingFrame,
-    draw_cross,
     prior_gallery,
     shrinkage_curve,
     tilted_density,

@@ -18,8 +18,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from medn_edu.explorers.kit import palette
-from medn_edu.explorers.kit.controls import Choice, Control, Slider
+from medn_edu.explorers.kit.controls import Choice, Slider, listed
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
+from medn_edu.explorers.kit.panels import draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import (
     BoxPrior,
@@ -152,8 +153,7 @@ def _plane(ax: Axes) -> Show:
         color=palette.GREEN_TEXT, zorder=7,
         bbox={"fc": "white", "ec": "none", "pad": 1.5, "alpha": 0.85},
     )  # fmt: skip
-    ax.axhline(0, color=palette.SILVER, lw=0.8, zorder=1)
-    ax.axvline(0, color=palette.SILVER, lw=0.8, zorder=1)
+    draw_cross(ax, zorder=1)
     discs = ax.scatter([], [], s=[], color=_BLUES(1.0), edgecolor=_CONTOUR, zorder=1)
     most = worst_labellings(len(WORDS))
     loose_lines = [ax.plot([], [], lw=0.8, zorder=3, alpha=0.7)[0] for _ in most]
@@ -211,8 +211,7 @@ def _bars(ax: Axes) -> Show:
     values = [ax.text(1.03, k, "", ha="left", va="center") for k in places]
     total = ax.text(0.0, 0.0, "", va="top", ha="left", fontsize=10)
     ax.set(xlim=(-0.62, 1.3), xticks=[], yticks=[])
-    for side in ax.spines.values():
-        side.set_visible(False)
+    ax.spines[:].set_visible(False)
     ax.set_title("Dual variables α (full bar: C)")
 
     def show(frame: TwoWeightsFrame) -> None:
@@ -430,13 +429,10 @@ def two_weights() -> Explorer:
         lessons=[_mode_stays, _one_labelling, _half_below, _true_takes_the_rest],
         name="two-weights",
         prior=Choice(list(PRIORS), "Laplace"),
-        C=Control(
-            "time", _PRICES, tuple(f"{C:g}" for C in _PRICES), _PRICES.index(1.0),
-            "C, price of slack", 4.0,
-        ),
+        C=listed(_PRICES, 1.0, "C, price of slack", per_second=4),
         lam=Slider(1, 9, 1, 4, label="λ, of the Laplace prior"),
         words=Choice(list(_SETS), label="training set"),
-    )  # fmt: skip
+    )
 
 
 EXHIBIT = Exhibit("A distribution over two weights", "medn", two_weights)

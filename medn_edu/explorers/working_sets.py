@@ -20,7 +20,7 @@ from matplotlib.patches import Rectangle
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson, lesson
-from medn_edu.explorers.kit.panels import draw_bounds
+from medn_edu.explorers.kit.panels import draw_bounds, draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import DualVariables, L1Norm, MarginLoss, Problem
@@ -170,8 +170,7 @@ def _draw_plane(ax: Axes) -> Callable[[float, Rounds], None]:
         interpolation="bilinear", aspect="auto",
     )  # fmt: skip
     contours: dict[tuple[float, int], Any] = {}
-    ax.axhline(0, color=INK, lw=0.8, zorder=1)
-    ax.axvline(0, color=INK, lw=0.8, zorder=1)
+    draw_cross(ax, INK, zorder=1)
     (way,) = ax.plot([0], [0], "-o", color=INK, lw=1.2, ms=5, mfc="white", zorder=4)
     (solution,) = ax.plot([0], [0], "D", color=palette.BLUE, mec="white", ms=11, zorder=5)
     ax.set(xlim=extent[:2], ylim=extent[2:])

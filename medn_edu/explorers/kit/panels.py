@@ -10,6 +10,12 @@ from matplotlib.axes import Axes
 from medn_edu.explorers.kit import palette
 
 
+def draw_cross(ax: Axes, color: str = palette.SILVER, zorder: float = 0) -> None:
+    """Draw faint axes through the origin."""
+    ax.axhline(0, color=color, linewidth=0.8, zorder=zorder)
+    ax.axvline(0, color=color, linewidth=0.8, zorder=zorder)
+
+
 def draw_bounds(ax: Axes, size: float) -> Callable[[np.ndarray, np.ndarray], None]:
     """Draw lower and upper bounds of an optimum, with marks of a size and shade between them."""
     (above,) = ax.plot(
