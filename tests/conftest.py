@@ -38,7 +38,7 @@ FIRST = (
     "test_quick_studies.py",
     "test_course_notebooks.py",
     "test_experiments_bench.py",
-    "test_course_gallery.py",
+    "test_explorers.py",
     "test_course_offline.py",
     "test_cli_reproduce.py",
     "test_course_animations.py",

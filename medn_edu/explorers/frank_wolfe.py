@@ -1,14 +1,9 @@
-r"""Block-coordinate Frank-Wolfe on the three tiny words: labellings come and go, the gap closes.
+"""Block-coordinate Frank-Wolfe on the three tiny words: labellings come and go, the gap closes.
 
-The dual of MEDN (D1, Theorem 2) has a number :math:`\alpha_i(y) \ge 0` for each of the 27
-labellings of each word, those of a word adding up to :math:`C`.  At the start the true labellings
-have all of it: :math:`\eta = 0`, and every weight has its prior's mean.  A pass asks each word for
-the labelling with the largest margin violation, and raises its dual variable at the cost of the
-others.
-
-The words are those of `medn_edu.theory.axi`, with a weight for every pair of label and ink and for
-every transition (18 in all).  `frank_wolfe_passes` replays `medn_edu.solvers.block_frank_wolfe` on
-them and has every pass certified.
+At the start each word's true labelling has all of ``C``.  A pass asks each word for the labelling
+with the largest margin violation, and raises its dual variable at the cost of the others.  The
+words are those of `medn_edu.theory.axi` with 18 weights; the passes are the package's own solver's,
+certified.
 """
 
 from __future__ import annotations
@@ -24,19 +19,11 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Check, Choice, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.panels import draw_bounds
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    GREEN,
-    INK,
-    MUTED,
-    ORANGE,
-    PALE_GREY,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import GaussianPrior, LaplacePrior, Prior
 from medn_edu.problems import DualVariables, MarginLoss, Problem
 from medn_edu.slacks import LinearSlack
@@ -149,7 +136,7 @@ def _draw_word(ax: Axes, word: int) -> Callable[[FrankWolfePass, list[int], floa
     for y in range(_MOST_ROWS):
         name = ax.text(-0.04, y, "", ha="right", va="center", fontsize=10, family="monospace")
         state = ax.text(0.0, y, "", va="center", fontsize=9)
-        bar = ax.add_patch(Rectangle((0, y - 0.33), 0, 0.66, fc=BLUE, ec=INK, lw=0.8))
+        bar = ax.add_patch(Rectangle((0, y - 0.33), 0, 0.66, fc=palette.BLUE, ec=INK, lw=0.8))
         rows.append((name, state, bar))
     ax.set(xlim=(-0.28, 1.22), ylim=(_MOST_ROWS - 0.4, -0.6))
     ax.set_axis_off()
@@ -171,7 +158,8 @@ def _draw_word(ax: Axes, word: int) -> Callable[[FrankWolfePass, list[int], floa
             name.set_text(text(WORDS[word].labellings[row]))
             name.set_color(MUTED if gone else INK)
             bar.set_width(0.06 if gone else share)
-            bar.set_facecolor("white" if gone else ORANGE if new else PALE_GREY if true else BLUE)
+            colour = palette.ORANGE if new else palette.PALE_GREY if true else palette.BLUE
+            bar.set_facecolor("white" if gone else colour)
             bar.set_edgecolor(MUTED if gone else INK)
             bar.set_hatch("////" if new else "")
             words = "gone" if gone else f"{share:.0%}" if share >= 0.005 else "under 1%"
@@ -186,7 +174,7 @@ def _draw_word(ax: Axes, word: int) -> Callable[[FrankWolfePass, list[int], floa
 
 
 def _draw_gap(ax: Axes) -> Callable[[np.ndarray], None]:
-    (gaps,) = ax.plot([0], [1], "-D", color=GREEN, ms=4, lw=1.5)
+    (gaps,) = ax.plot([0], [1], "-D", color=palette.GREEN, ms=4, lw=1.5)
     ax.axhline(1e-2, color=MUTED, lw=1, ls=":")
     ax.set(yscale="log", xlim=(-0.4, N_PASSES + 0.4), ylim=(0.6 * _FLOOR, 2))
     ax.set(xlabel="pass", xticks=range(0, N_PASSES + 1, 4))
@@ -199,7 +187,7 @@ def _draw_gap(ax: Axes) -> Callable[[np.ndarray], None]:
 def _draw_curve(ax: Axes) -> Callable[[str, FrankWolfePass], None]:
     """Draw the weights on their prior's shrinkage curve (Corollary 7), and walls at its ends."""
     (curve,) = ax.plot([0], [0], "-", color=MUTED, lw=1.2)
-    (weights,) = ax.plot([0], [0], "o", color=BLUE, mec="white", ms=6.5)
+    (weights,) = ax.plot([0], [0], "o", color=palette.BLUE, mec="white", ms=6.5)
     walls = [ax.axvspan(2, 3, fc="#F3DDCB", ec="#D9A27A", hatch="///", lw=0) for _ in "lr"]
     ax.set(ylim=(-1.25, 1.25), xlabel="natural parameter η")
     ax.set_yticks([-1, 0, 1], ["−1", "0", "1"])
@@ -305,7 +293,7 @@ def frank_wolfe() -> Explorer:
         bounds.set(xlim=(-0.4, N_PASSES + 0.4), xticks=range(0, N_PASSES + 1, 4))
         bounds.set(xlabel="pass", ylim=(0, 1))
         bounds.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-        for height, name, colour in ((0.9, "primal", "#B34700"), (0.05, "dual", BLUE)):
+        for height, name, colour in ((0.9, "primal", "#B34700"), (0.05, "dual", palette.BLUE)):
             bounds.text(0.97, height, name, color=colour, transform=bounds.transAxes, ha="right")
         _stand_still(bounds, "Bounds of the optimum")
         show_gaps, show_curve = _draw_gap(axes[1, 1]), _draw_curve(axes[1, 2])

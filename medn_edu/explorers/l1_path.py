@@ -1,13 +1,9 @@
-r"""Weights that switch off along the path to L1-M3N.
+"""Weights that switch off along the path to L1-M3N.
 
-The Laplace MEDN with constant :math:`2 C \sqrt\lambda` becomes L1-M3N with constant :math:`C` as
-:math:`\lambda` grows.  At every :math:`\lambda` the posterior means are weights, which cost no less
-than the optimum of the linear program; and :math:`\eta`, divided by :math:`2\sqrt\lambda`, is a
-point of its dual, because the Laplace prior never lets it reach a half.  So there are two bounds
-all the way, and at their distance ``g`` no solution has a weight larger than
-:math:`g / (\tfrac12 - |\eta_k|)`: weights whose :math:`|\eta_k|` stays below a half die.
-
-`l1_path_frames` follows this on a small synthetic set with correlated features.
+As lambda grows the Laplace MEDN becomes L1-M3N.  All the way its means are weights and its ``eta /
+(2 sqrt(lam))`` a dual point, so there are two bounds; at their distance a solution has no weight
+larger than ``gap / (1/2 - |eta|)``.  `l1_path_frames` follows this on a small set with correlated
+features.
 """
 
 from __future__ import annotations
@@ -21,18 +17,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.datasets import make_chain_crf
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    GREEN,
-    INK,
-    ORANGE,
-    SLATE,
-    VERMILION,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import INK, new_figure, styled
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems import DualVariables, L1Norm, MarginLoss, Problem, weight_bounds
 from medn_edu.results import run
@@ -48,21 +36,21 @@ _LAMS = 10.0 ** np.arange(0, LAST / 2, 0.5)
 # The problem: two groups of three correlated relevant features, near-copies, and three of noise.
 _N_LABELS, _N_RELEVANT, _N_FEATURES, _N_COPIES = 3, 6, 9, 3
 _GROUPS = {  # marker, colour and place among the weights
-    "relevant": ("o", BLUE, slice(0, 18)),
-    "irrelevant": ("s", VERMILION, slice(18, 27)),
-    "transitions": ("^", SLATE, slice(27, 36)),
+    "relevant": ("o", palette.BLUE, slice(0, 18)),
+    "irrelevant": ("s", palette.VERMILION, slice(18, 27)),
+    "transitions": ("^", palette.SLATE, slice(27, 36)),
 }
-_COLOURS = [BLUE] * 18 + [VERMILION] * 9 + [SLATE] * 9
+_COLOURS = [palette.BLUE] * 18 + [palette.VERMILION] * 9 + [palette.SLATE] * 9
 # Stretches of nine weights with a thin gap between them, as named below the axis.
 _STRETCHES = ("near-copies 1", "near-copies 2", "irrelevant", "transitions")
 _AT = np.arange(36) + 0.8 * np.repeat(range(4), 9)  # where each weight stands on the axis
 
 _SORTED: tuple[dict[str, Any], ...] = (
-    {"color": BLUE, "linestyle": "-", "marker": "o"},
+    {"color": palette.BLUE, "linestyle": "-", "marker": "o"},
     {"color": INK, "linestyle": "none", "marker": "+"},
-    {"color": GREEN, "linestyle": "-.", "marker": "D"},
-    {"color": ORANGE, "linestyle": "--", "marker": "s"},
-    {"color": VERMILION, "linestyle": ":", "marker": "v"},
+    {"color": palette.GREEN, "linestyle": "-.", "marker": "D"},
+    {"color": palette.ORANGE, "linestyle": "--", "marker": "s"},
+    {"color": palette.VERMILION, "linestyle": ":", "marker": "v"},
 )
 _FLOOR, _TOP = 1e-5, 4.0
 _ZERO = _FLOOR / 4  # height at which exact zeros are drawn

@@ -1,9 +1,8 @@
-r"""The Laplace prior on paper: a mixture of bells, the price of a bound, two limits with their rates.
+"""The Laplace prior on paper: a mixture of bells, the price of a bound, two limits with their rates.
 
-A Laplace density is an average of normal ones (MEDN, Eq. 4), which can be seen when few of them are
-stacked (`draw_bells`).  Variational learning bounds the divergence from it, and what the bound loses
-depends on one variance :math:`\tau` (`draw_gaps`).  How fast something goes to its limit is read off
-logarithmic axes, where a power is a straight line (`draw_rates`).
+A Laplace density is an average of normal ones (MEDN, Eq. 4): `draw_bells` stacks a few.  What the
+bound of variational learning loses depends on one variance (`draw_gaps`).  On logarithmic axes a
+rate is the slope of a straight line (`draw_rates`).
 """
 
 from __future__ import annotations
@@ -15,14 +14,22 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
 
-from medn_edu.explorers.kit.style import BLUE, GREEN, INK, MUTED, ORANGE, PINK, styled
+from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.style import INK, MUTED, styled
 
-_BLUES = ("#08395C", "#0A5688", BLUE, "#4C9CCB", "#8FC1DF", "#C9E1F0")  # from wide to narrow
+_BLUES = (
+    "#08395C",
+    "#0A5688",
+    palette.BLUE,
+    "#4C9CCB",
+    "#8FC1DF",
+    "#C9E1F0",
+)  # from wide to narrow
 _LINES: tuple[dict[str, Any], ...] = (
-    {"color": BLUE, "linestyle": "-"},
-    {"color": ORANGE, "linestyle": "--"},
-    {"color": GREEN, "linestyle": "-."},
-    {"color": PINK, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+    {"color": palette.BLUE, "linestyle": "-"},
+    {"color": palette.ORANGE, "linestyle": "--"},
+    {"color": palette.GREEN, "linestyle": "-."},
+    {"color": palette.PINK, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
 )
 _GUIDES: tuple[dict[str, Any], ...] = (
     {"color": MUTED, "linestyle": "--", "linewidth": 1.2},

@@ -1,10 +1,8 @@
 """The lattice of a word: a column of labels for each letter, and the best path through it.
 
-Labelling a word means picking one label in each column.  A labelling's score adds up what each
-letter's image says for its label (the node potentials) and what the model says for each pair of
-neighbours (the edge potentials, here times a *strength*).  At strength 0 every letter is read
-alone; as it grows the best path (Eq. (1) of MEDN) jumps, at a few strengths, from one labelling to
-another.
+A path's score adds up what each image says for its label and, times a *strength*, what the model
+says for each pair of neighbours.  At strength 0 every letter is read alone; as it grows the path
+jumps.
 """
 
 from __future__ import annotations
@@ -20,20 +18,11 @@ from matplotlib.axes import Axes
 
 from medn_edu.datasets import load_digit_words
 from medn_edu.estimators import M3N
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson
 from medn_edu.explorers.kit.letters import written
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    ERROR,
-    INK,
-    INK_ON_PAPER,
-    MUTED,
-    ORANGE,
-    SILVER,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
 from medn_edu.inference import Potentials, k_best, node_potentials
 from medn_edu.samples import Samples, pack
 
@@ -106,10 +95,10 @@ def _draw_columns(
     share = ((node - low) / np.maximum(high - low, 1e-12)) ** 3  # the best few stand out
     at, rows = np.arange(n_letters), np.tile(np.arange(n_labels), n_letters)
     sizes = 6 + 140 * share.ravel()
-    ax.scatter(at.repeat(n_labels), rows, s=sizes, color=SILVER, linewidths=0)
-    looks = {"linestyle": "--", "marker": "s", "ms": 9, "mfc": "none", "color": ORANGE}
+    ax.scatter(at.repeat(n_labels), rows, s=sizes, color=palette.SILVER, linewidths=0)
+    looks = {"linestyle": "--", "marker": "s", "ms": 9, "mfc": "none", "color": palette.ORANGE}
     (alone,) = ax.plot(at, np.zeros(n_letters), **looks, label="each one alone")
-    looks = {"linestyle": "-", "marker": "o", "ms": 5, "lw": 2.5, "color": BLUE}
+    looks = {"linestyle": "-", "marker": "o", "ms": 5, "lw": 2.5, "color": palette.BLUE}
     (best,) = ax.plot(at, np.zeros(n_letters), **looks, label="best path")
     title = ax.set_title("transitions × 0.00", fontsize=10, fontweight="normal", pad=4)
     ax.set_yticks(range(n_labels), classes)

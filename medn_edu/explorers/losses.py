@@ -1,20 +1,8 @@
-r"""Log-loss and hinge loss of one word over one weight, and which labellings each of them looks at.
+"""Log-loss and hinge loss of one word over one weight, and which labellings each of them looks at.
 
-Both losses compare the score of the true labelling :math:`y^i` with those of all labellings of the
-word.  The *log-loss* of a conditional random field takes a soft maximum, the *structured hinge loss* of
-a maximum-margin Markov network (MEDN P0) a hard one, after adding the Hamming loss:
-
-.. math:: -\log p(y^i | x) = \log \sum_y e^{F(y)} - F(y^i), \qquad
-          \xi_i = \max_y \{\Delta\ell_i(y) + F(y)\} - F(y^i) .
-
-With the score :math:`F = w_1 \cdot \mathrm{ink} + w_2 \cdot \mathrm{habit}` of the word *axi*
-(`medn_edu.theory.axi`) their slopes over :math:`w_2` are
-
-.. math:: E_p[\mathrm{habit}] - \mathrm{habit}(y^i), \qquad
-          \mathrm{habit}(\hat y) - \mathrm{habit}(y^i) ,
-
-a mean over all 27 labellings, and the habit of the single labelling :math:`\hat y` that attains the
-maximum.  Where two labellings attain it the hinge has a kink, and its slope jumps.
+The log-loss of a CRF takes a soft maximum over all 27 labellings of *axi*, the structured hinge
+loss of an M3N a hard one, with the Hamming loss added.  So the slope of the first is a mean over all
+labellings; that of the second comes from one labelling, and jumps where two attain the maximum.
 """
 
 from __future__ import annotations
@@ -28,21 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from scipy.special import logsumexp
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    FAINT_GREY,
-    INK,
-    MUTED,
-    ORANGE,
-    ORANGE_TEXT,
-    new_figure,
-    styled,
-)
-from medn_edu.priors import GaussianPrior
-from medn_edu.slacks import LinearSlack
-from medn_edu.theory.axi import AXI, HABIT, LETTERS, axi_problem, labelling_scores, text
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
+from medn_edu.theory.axi import AXI, HABIT, LETTERS, labelling_scores, text
 from medn_edu.theory.reference import Tree, enumerated_probabilities, log_partition, marginals
 
 WEIGHTS = np.linspace(-1, 3, 161)
@@ -51,10 +29,9 @@ WEIGHTS = np.linspace(-1, 3, 161)
 SHOWN = ("axi", "aai", "aax", "xai", "xax", "iax")
 """Labellings with a row of their own: the true one first; the hinge's maximum is one of them."""
 
-_LOG, _HINGE, _OTHERS = ORANGE, BLUE, "#C9DDEB"
+_LOG, _HINGE, _OTHERS = palette.ORANGE, palette.BLUE, "#C9DDEB"
 _WIDEST = 3.0  # violations beyond are cut off, to the left
 _STEP = 0.05  # of the weight of the habit
-_PROBLEM = axi_problem(GaussianPrior(), LinearSlack(1.0), [AXI])
 _NAMES = [text(labels) for labels in AXI.labellings]
 _ROWS = [_NAMES.index(name) for name in SHOWN]
 
@@ -106,19 +83,15 @@ def losses_frame(ink: float, habit: float) -> LossesFrame:
     """Compute both losses of the word *axi*."""
     tree, w = axi_tree(ink, habit), np.array([ink, habit])
     p = enumerated_probabilities(tree)
-    scores = labelling_scores(AXI, w)
+    scores, violations = labelling_scores(AXI, w), AXI.losses - AXI.differences @ w
     return LossesFrame(
-        ink,
-        habit,
-        _curves(ink),
+        ink, habit, _curves(ink),
         float(log_partition(tree) - scores[AXI.true_row]),
-        float(_PROBLEM.xi(w)[0]),
+        float(violations.max()),
         float(-p @ AXI.differences[:, 1]),
-        p,
-        AXI.losses - AXI.differences @ w,
-        marginals(tree)[0],
+        p, violations, marginals(tree)[0],
         float(_wrong(scores)),
-    )
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=64)
@@ -127,7 +100,7 @@ def _curves(ink: float) -> LossCurves:
     scores = points @ AXI.features.T
     return LossCurves(
         logsumexp(scores, axis=1) - scores[:, AXI.true_row],
-        np.array([_PROBLEM.xi(w)[0] for w in points]),
+        (AXI.losses - points @ AXI.differences.T).max(axis=1),
         _wrong(scores),
     )
 
@@ -153,12 +126,12 @@ def _draw_curves(ax: Axes) -> Callable[[LossesFrame], None]:
     tangents = [ax.plot([0, 0], [0, 0], "-", color=INK, lw=1)[0] for _ in range(3)]
     (log_dot,) = ax.plot([0], [0], "s", color=_LOG, mec=INK, ms=8, zorder=5)
     (hinge_dot,) = ax.plot([0], [0], "o", color=_HINGE, mec="white", ms=9, zorder=6)
-    (now,) = ax.plot([0, 0], [0, 0], "-", color=FAINT_GREY, lw=1, zorder=0)
+    (now,) = ax.plot([0, 0], [0, 0], "-", color=palette.FAINT_GREY, lw=1, zorder=0)
     ax.set(xlim=(-1.1, 3.1), ylim=(-0.15, 5.9), xticks=range(-1, 4), yticks=range(6))
     ax.set(xlabel="weight of the habit, $w_2$", ylabel="loss")
     title = ax.set_title("", y=1)  # a fixed place need not be searched for
     looks = {"va": "center", "fontweight": "bold"}
-    log_text = ax.text(0.75, 5.65, "", color=ORANGE_TEXT, **looks)
+    log_text = ax.text(0.75, 5.65, "", color=palette.ORANGE_TEXT, **looks)
     hinge_text = ax.text(0.75, 5.3, "", color=_HINGE, **looks)
     ax.plot([0.38, 0.68], [5.65] * 2, "--", color=_LOG)
     ax.plot([0.38, 0.68], [5.3] * 2, "-", color=_HINGE)
@@ -195,7 +168,7 @@ def _draw_labellings(left: Axes, right: Axes) -> Callable[[LossesFrame], None]:
     left.set_title("Probability", y=1, pad=16)
     above = {"transform": left.transAxes, "fontsize": 9}
     left.text(-0.02, 1.01, "habit ", ha="right", **above)
-    left.text(0, 1.01, " log-loss: all count", color=ORANGE_TEXT, **above)
+    left.text(0, 1.01, " log-loss: all count", color=palette.ORANGE_TEXT, **above)
     v_bars = right.barh(at, 0 * at, height=0.62, color=_OTHERS, ec=_HINGE, lw=0.5)
     v_texts = [right.text(0, y, "", va="center", fontsize=9) for y in at]
     right.axvline(0, color=MUTED, lw=0.8)
@@ -233,7 +206,7 @@ def _draw_marginals(ax: Axes) -> Callable[[LossesFrame], None]:
     for t, label in np.ndindex(3, 3):
         x, corner = 1.3 * t, (1.3 * t, label - 0.42)
         bar = ax.add_patch(Rectangle(corner, 0, 0.84, color="#F6D48A", lw=0))
-        box = ax.add_patch(Rectangle(corner, 1.1, 0.84, fill=False, ec=FAINT_GREY, lw=0.8))
+        box = ax.add_patch(Rectangle(corner, 1.1, 0.84, fill=False, ec=palette.FAINT_GREY, lw=0.8))
         words = ax.text(x + 0.55, label, "", ha="center", va="center", fontsize=9)
         cells.append((t, label, bar, box, words))
     ax.set(xlim=(-0.1, 3.8), ylim=(2.6, -0.6), yticks=range(3))
@@ -249,7 +222,9 @@ def _draw_marginals(ax: Axes) -> Callable[[LossesFrame], None]:
         for t, label, bar, box, words in cells:
             inside = framed[t] == LETTERS[label]
             bar.set_width(1.1 * frame.marginals[t, label])
-            box.set(edgecolor=_HINGE if inside else FAINT_GREY, linewidth=2.2 if inside else 0.8)
+            box.set(
+                edgecolor=_HINGE if inside else palette.FAINT_GREY, linewidth=2.2 if inside else 0.8
+            )
             box.set_zorder(4 if inside else 3)
             words.set_text(f"{frame.marginals[t, label]:.2f}")
 

@@ -1,28 +1,9 @@
-r"""Algorithm 1 with one weight: parabolas, what they touch, and what they do not.
+"""Algorithm 1 with one weight: parabolas, what they touch, and what they do not.
 
-One weight is to be 1 ahead, :math:`\mu \ge 1 - \xi`, and violations cost :math:`C \xi`.  With a Laplace
-prior P1 asks for the least of the *true cost*
-
-.. math:: \Lambda^*(\mu) + C \max(0, 1 - \mu),
-
-where :math:`\Lambda^*`, the KL-norm's one term, is the divergence of the cheapest posterior of mean
-:math:`\mu` (Corollary 6).  Step 1 of Algorithm 1 (MEDN §5) puts a parabola of curvature
-:math:`1 / \sigma^2` in its place, `medn_edu.theory.jensen_bound` with
-:math:`1 / \langle 1/\tau \rangle = \sigma^2`.  For each mean the lowest of all these parabolas is the
-*bound*, Eq. (11) being put in and the variance chosen best,
-
-.. math:: \min_\sigma \big\{ \sqrt{\lambda (\mu^2 + \sigma^2)} - \log \sigma \big\} + \text{const},
-          \qquad \lambda \sigma^4 = \mu^2 + \sigma^2 .
-
-Each parabola touches the bound, where :math:`\mu^2 = \lambda \sigma^4 - \sigma^2`, and none comes nearer
-to the true cost than :math:`\tfrac12 + \log 2 - \tfrac12 \log 2 \pi = 0.274`.
-
-There is a parabola that touches :math:`\Lambda^*`, as that is a concave function of :math:`\mu^2`.  Its
-variance is the expected one under the tilted prior,
-:math:`\langle \tau \rangle = 2 / (\lambda - \eta^2) = (1 + \sqrt{1 + \lambda \mu^2}) / \lambda`, and
-iterations with it lead to the exact solution.
-
-Both kinds of iterations are in `medn_edu.theory.variational`.
+The *true cost* of a mean is its divergence plus ``C max(0, 1 - mean)``.  Algorithm 1 (MEDN §5) puts
+a parabola in place of the divergence; the lowest of all its parabolas is the *bound*, at least
+0.274 above the true cost.  Other parabolas touch the true cost itself, and lead to the exact
+solution.  `medn_edu.theory.variational` has both kinds of iterations.
 """
 
 from __future__ import annotations
@@ -35,17 +16,10 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    INK,
-    MUTED,
-    ORANGE,
-    ORANGE_TEXT,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import LaplacePrior, NormalGammaPrior
 from medn_edu.theory.laplace import jensen_bound
 from medn_edu.theory.variational import cheapest_mean, one_weight_bounds, one_weight_tangents
@@ -161,14 +135,16 @@ def _draw_curves(ax: Axes) -> Callable[[MajorantFrame], None]:
     """Draw cost, bound and parabola over the mean."""
     nowhere = np.zeros(2)
     (true,) = ax.plot(nowhere, nowhere, "-", color=INK, lw=2.2, label="true cost")
-    (bound,) = ax.plot(nowhere, nowhere, "--", color=ORANGE, lw=2.2, label="bound, at its best")
+    (bound,) = ax.plot(
+        nowhere, nowhere, "--", color=palette.ORANGE, lw=2.2, label="bound, at its best"
+    )
     name = "this iteration's parabola"
-    (parabola,) = ax.plot(nowhere, nowhere, "-.", color=BLUE, lw=1.8, label=name)
+    (parabola,) = ax.plot(nowhere, nowhere, "-.", color=palette.BLUE, lw=1.8, label=name)
     marks = {"ls": "none", "mec": "white", "zorder": 5}
-    (touch,) = ax.plot([0], [0], color=BLUE, marker="D", ms=9, label="touches", **marks)
-    (mean,) = ax.plot([0], [0], color=BLUE, marker="o", ms=10, label="mean", **marks)
+    (touch,) = ax.plot([0], [0], color=palette.BLUE, marker="D", ms=9, label="touches", **marks)
+    (mean,) = ax.plot([0], [0], color=palette.BLUE, marker="o", ms=10, label="mean", **marks)
     (exact,) = ax.plot([0], [0], color=INK, marker="*", ms=14, label="exact solution", **marks)
-    (drop,) = ax.plot(nowhere, nowhere, ":", color=BLUE, lw=1.2)
+    (drop,) = ax.plot(nowhere, nowhere, ":", color=palette.BLUE, lw=1.2)
     number = ax.text(0.02, 0.03, "", transform=ax.transAxes, color=MUTED)
     ax.set(xlim=(_LOW, _HIGH), xlabel=r"mean $\mu$ of the weight", ylabel="cost")
     ax.set_title("Over the mean")
@@ -193,14 +169,14 @@ def _draw_curves(ax: Axes) -> Callable[[MajorantFrame], None]:
 
 def _draw_means(ax: Axes) -> Callable[[MajorantFrame], None]:
     """Draw the means of the iterations so far, and those where they should and do end."""
-    (means,) = ax.plot([0, 0], [0, 0], "o-", color=BLUE, ms=6, mec="white")
+    (means,) = ax.plot([0, 0], [0, 0], "o-", color=palette.BLUE, ms=6, mec="white")
 
     def level(dashes: str, side: str, colour: str) -> tuple[Any, Any]:
         (line,) = ax.plot([0, 20], [0, 0], dashes, color=colour, lw=1.2, zorder=1)
         return line, ax.text(_END, 0, "", ha="right", va=side, color=colour, fontsize=9)
 
     exact, exact_text = level(":", "bottom", INK)
-    limit, limit_text = level("--", "top", ORANGE_TEXT)
+    limit, limit_text = level("--", "top", palette.ORANGE_TEXT)
     ax.set(xlim=(0.4, _END), ylim=(-0.25, 1.3), xticks=(1, 4, 8, 12), yticks=(0, 0.5, 1))
     ax.tick_params(labelbottom=False)
     ax.set_title("Its mean")
@@ -221,10 +197,10 @@ def _draw_means(ax: Axes) -> Callable[[MajorantFrame], None]:
 
 def _draw_costs(ax: Axes) -> Callable[[MajorantFrame], None]:
     """Draw what each iteration paid, by the bound and in truth."""
-    (bounds,) = ax.plot([0, 0], [0, 0], "s--", color=ORANGE, ms=6, mec="white")
+    (bounds,) = ax.plot([0, 0], [0, 0], "s--", color=palette.ORANGE, ms=6, mec="white")
     (costs,) = ax.plot([0, 0], [0, 0], "o-", color=INK, ms=6, mec="white")
     (least,) = ax.plot([0, 20], [0, 0], ":", color=INK, lw=1.2, zorder=1)
-    bound_text = ax.text(0, 0, "bound", ha="left", va="bottom", color=ORANGE_TEXT)
+    bound_text = ax.text(0, 0, "bound", ha="left", va="bottom", color=palette.ORANGE_TEXT)
     cost_text = ax.text(0, 0, "true cost", ha="left", va="top", color=INK)
     ax.set(xlim=(0.4, _END), xlabel="iteration", xticks=(1, 4, 8, 12))
     ax.set_title("What it costs")

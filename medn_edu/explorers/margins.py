@@ -1,19 +1,8 @@
-r"""A lattice of three letters, and how far its true labelling is ahead of all others.
+"""A lattice of three letters, and how far its true labelling is ahead of all others.
 
-A labelling is a path through the lattice, one label a column.  Its score :math:`F(x, y; w)` adds up the
-numbers in the nodes, the ink times :math:`w_1`, and :math:`w_2` for each pair that the script likes; the
-best path is the prediction of MEDN Eq. (1).  P0 of MEDN asks of the true labelling :math:`y^i` that its
-*margin* over every other one, :math:`w^\top \Delta f_i(y) = F(x^i, y^i; w) - F(x^i, y; w)`, reaches the
-Hamming loss :math:`\Delta\ell_i(y)`, the number of wrong letters.  What is missing at the worst
-labelling is the slack,
-
-.. math:: \xi_i = \max_y \{\Delta\ell_i(y) - w^\top \Delta f_i(y)\}
-   = \max_y \{F(x^i, y; w) + \Delta\ell_i(y)\} - F(x^i, y^i; w) \ge 0,
-
-where :math:`y = y^i` is allowed and gives 0.  The maximum on the right is a best path again, the
-*loss-augmented* one: the loss adds up over letters, so it is 1 more in each node of a wrong label.
-
-The words are those of `medn_edu.theory.axi`, with 27 labellings each.
+The best path is the prediction of MEDN Eq. (1).  P0 asks that the margin of the true labelling over
+every other one reaches its Hamming loss; what is missing at the worst is the slack.  That labelling
+is a best path again, once the loss has added 1 to each node of a wrong label.
 """
 
 from __future__ import annotations
@@ -28,21 +17,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.text import Text
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    ERROR,
-    GREY,
-    HAIRLINE,
-    INK,
-    MUTED,
-    ORANGE,
-    ORANGE_TEXT,
-    SLATE,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, styled
 from medn_edu.inference import add_loss
 from medn_edu.theory.axi import HABIT, LETTERS, WORDS, TinyWord, labelling_scores, text
 
@@ -147,18 +125,20 @@ def _key(ax: Axes, y: float, x: list[float], **style: Any) -> Text:
 def _draw_lattice(ax: Axes) -> Callable[[MarginsFrame], None]:
     """Draw the lattice with its best paths."""
     pairs = [(t, a, b) for t in (0, 1) for a, b in itertools.product(range(3), repeat=2)]
-    ax.plot(*_segments(pairs), "-", color=HAIRLINE, lw=0.8, zorder=0)
-    (liked,) = ax.plot(*_segments([pair for pair in pairs if HABIT[pair[1:]]]), "-", color=GREY)
-    (augmented,) = ax.plot(_NOWHERE, _NOWHERE, color=ORANGE)
+    ax.plot(*_segments(pairs), "-", color=palette.HAIRLINE, lw=0.8, zorder=0)
+    (liked,) = ax.plot(
+        *_segments([pair for pair in pairs if HABIT[pair[1:]]]), "-", color=palette.GREY
+    )
+    (augmented,) = ax.plot(_NOWHERE, _NOWHERE, color=palette.ORANGE)
     augmented.set(linestyle=(0, (2, 1)), lw=6, marker="s", ms=38, mfc="none", mew=2.2)
-    (best,) = ax.plot(_NOWHERE, _NOWHERE, "-", color=BLUE, lw=2.6, zorder=3)
+    (best,) = ax.plot(_NOWHERE, _NOWHERE, "-", color=palette.BLUE, lw=2.6, zorder=3)
     at, rows = np.repeat(range(3), 3), np.tile(range(3), 3)
     nodes = ax.scatter(at, rows, s=1000, zorder=4, clip_on=False)
     values, pluses = [], []
     for t, row in zip(at, rows, strict=True):
         style = {"ha": "center", "fontsize": 9, "zorder": 5}
         values.append(ax.text(t, row, "", va="center", **style))
-        pluses.append(ax.text(t, row + 0.03, "+1", va="top", color=ORANGE_TEXT, **style))
+        pluses.append(ax.text(t, row + 0.03, "+1", va="top", color=palette.ORANGE_TEXT, **style))
     true = [ax.text(t, -0.72, "", ha="center", fontsize=15, style="italic") for t in range(3)]
     ax.text(-0.42, -0.72, "truth", ha="right", color=MUTED)
     ax.set(xlim=(-0.5, 2.5), ylim=(2.5, -1.05), xticks=[])
@@ -167,9 +147,9 @@ def _draw_lattice(ax: Axes) -> Callable[[MarginsFrame], None]:
     ax.spines[["left", "bottom"]].set_visible(False)
     ax.set_title("Best path, and with the loss added")
     x = [0, 0.06, 0.12]
-    best_key = _key(ax, -0.07, x, color=BLUE, lw=2.6, linestyle="-")
-    augmented_key = _key(ax, -0.13, x, color=ORANGE, lw=5, linestyle=(0, (1.6, 0.8)))
-    liked_key = _key(ax, -0.19, x, color=GREY, lw=2.6, linestyle="-")
+    best_key = _key(ax, -0.07, x, color=palette.BLUE, lw=2.6, linestyle="-")
+    augmented_key = _key(ax, -0.13, x, color=palette.ORANGE, lw=5, linestyle=(0, (1.6, 0.8)))
+    liked_key = _key(ax, -0.19, x, color=palette.GREY, lw=2.6, linestyle="-")
 
     def show(frame: MarginsFrame) -> None:
         word, loss = frame.word, add_loss(np.zeros((3, 3)), frame.word.true).ravel()
@@ -214,12 +194,12 @@ def _draw_margins(ax: Axes) -> Callable[[MarginsFrame], None]:
     def points(marker: str, **style: Any) -> Any:
         return ax.plot(_NOWHERE, _NOWHERE, ls="none", marker=marker, **style)[0]
 
-    fine = points("o", ms=5.5, color=SLATE, zorder=4)
+    fine = points("o", ms=5.5, color=palette.SLATE, zorder=4)
     short = points("v", ms=7.5, color=ERROR, zorder=4)
-    above = points("^", ms=5.5, color=GREY, zorder=4)
+    above = points("^", ms=5.5, color=palette.GREY, zorder=4)
     ring = {"mfc": "none", "mew": 2, "zorder": 5}
-    closest = points("o", ms=12, mec=BLUE, **ring)
-    worst = points("s", ms=15, mec=ORANGE, **ring)
+    closest = points("o", ms=12, mec=palette.BLUE, **ring)
+    worst = points("s", ms=15, mec=palette.ORANGE, **ring)
     names = [
         ax.text(place, _LOW - 0.15, "", rotation=90, ha="center", va="top", fontsize=9)
         for place in places
@@ -229,8 +209,8 @@ def _draw_margins(ax: Axes) -> Callable[[MarginsFrame], None]:
     ax.set_ylabel(r"margin $\mathbf{w}^\top \Delta\mathbf{f}(\mathbf{y})$", labelpad=1)
     ax.spines["bottom"].set_visible(False)
     ax.set_title("How far the truth is ahead of the others")
-    closest_key = _key(ax, -0.13, [0.03], marker="o", mec=BLUE, ms=12, ls="none", **ring)
-    worst_key = _key(ax, -0.19, [0.03], marker="s", mec=ORANGE, ms=13, ls="none", **ring)
+    closest_key = _key(ax, -0.13, [0.03], marker="o", mec=palette.BLUE, ms=12, ls="none", **ring)
+    worst_key = _key(ax, -0.19, [0.03], marker="s", mec=palette.ORANGE, ms=13, ls="none", **ring)
 
     def show(frame: MarginsFrame) -> None:
         others = frame.others

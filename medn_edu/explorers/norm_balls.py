@@ -1,13 +1,8 @@
-r"""A line turned around balls: where it touches decides which weights are zero (MEDN, Figure 2).
+"""A line turned around balls: where it touches decides which weights are zero (MEDN, Figure 2).
 
-A margin constraint is linear, and the cheapest mean that meets it is where its line touches a ball.
-On the L1 ball that is a corner in almost every direction, and one weight is exactly 0.  On the L2 ball
-it is the direction itself.  The KL ball of a Laplace prior lies between: the larger :math:`\lambda`,
-the nearer to the corner; the distance falls like :math:`1/\sqrt\lambda` and is never 0.  While the line
-turns, the point on the L1 ball jumps from one corner to the next, that on the KL ball runs through
-everything between, the faster the larger :math:`\lambda`.
-
-The study ``kl-norm`` draws parts of it on its own axes, by `draw_tangents` and `draw_smaller_weight`.
+The cheapest mean that meets a margin constraint is where its line touches a ball: a corner of the
+L1 ball in almost every direction, the direction itself on the L2 ball, and between them on the KL
+ball of a Laplace prior.  The study ``kl-norm`` uses `draw_tangents` and `draw_smaller_weight`.
 """
 
 from __future__ import annotations
@@ -20,10 +15,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import BLUE, INK, MUTED, new_figure, styled
-from medn_edu.explorers.shrinkage import draw_cross
+from medn_edu.explorers.kit.panels import draw_cross
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import LaplacePrior
 from medn_edu.theory.norms import (
     kl_ball,
@@ -37,7 +33,11 @@ from medn_edu.theory.norms import (
 LAMS = np.logspace(-1, 6, 29)
 """Constants of the Laplace prior at which the smaller weight is drawn."""
 
-_LOOKS = {"L1": (MUTED, "D", 12), "L2": (INK, "s", 11), "KL": (BLUE, "o", 8)}  # the last on top
+_LOOKS = {
+    "L1": (MUTED, "D", 12),
+    "L2": (INK, "s", 11),
+    "KL": (palette.BLUE, "o", 8),
+}  # the last on top
 _TOP = (0.0, 1.0)  # the point that all balls pass
 _REACH, _LEAST = 1.35, 1e-4  # how far the axes reach
 
@@ -120,7 +120,7 @@ def draw_smaller_weight(ax: Axes, lams: np.ndarray, smaller: np.ndarray, on_l2: 
     r"""Draw the smaller weight where a line touches, against lambda."""
     with styled():
         (level,) = ax.plot(lams[[0, -1]], [on_l2] * 2, "-", color=INK, lw=1.5, label="L2")
-        (curve,) = ax.plot(lams, smaller, "-", color=BLUE, label="KL")
+        (curve,) = ax.plot(lams, smaller, "-", color=palette.BLUE, label="KL")
         slope = 1e-2 * np.array([1, 10**-1.5])
         ax.plot([1, 1e3], slope, "--", color=MUTED, lw=1)
         ax.text(10, 1e-3, "∝ 1/√λ", ha="right", va="center", color=MUTED)
@@ -138,7 +138,7 @@ def _balls(ax: Axes) -> Show:
     ax.plot(*norm_ball(np.square).T, "-", color=INK, lw=1.2)
     ax.plot(*norm_ball(np.abs).T, "--", color=MUTED, lw=1.2, zorder=3)
     (area,) = ax.fill([0, 0], [0, 0], color="#E6F0F6", lw=0, zorder=-1)
-    (ball,) = ax.plot([0], [0], "-", color=BLUE, lw=2.4)
+    (ball,) = ax.plot([0], [0], "-", color=palette.BLUE, lw=2.4)
     dots, lines = _dots(ax), {}
     for name, (colour, *_) in _LOOKS.items():
         width = 1.6 if name == "KL" else 0.7
@@ -167,7 +167,7 @@ def _turned(ax: Axes) -> Show:
     ax.plot([0, 45, 45, 90], [1, 1, 0, 0], "--", color=MUTED, lw=1.2, zorder=3)
     ax.text(58, 0.72, "L2", color=INK)
     ax.text(42, 0.06, "L1", color=MUTED, ha="right")
-    (turning,) = ax.plot([0], [0], "-", color=BLUE, lw=2.4)
+    (turning,) = ax.plot([0], [0], "-", color=palette.BLUE, lw=2.4)
     dots = _dots(ax)
     ax.set(xlim=(0, 90), ylim=(-0.08, 1.1), xticks=(0, 45, 90), yticks=(0, 1))
     ax.set_xticklabels(["0°", "45°", "90°"])
@@ -194,8 +194,8 @@ def _dots(ax: Axes) -> dict[str, Any]:
 def _smaller_weight(ax: Axes) -> Show:
     """Draw the smaller weight of the touched points against lambda."""
     curve, level = draw_smaller_weight(ax, LAMS, np.ones_like(LAMS), 1.0)
-    (now,) = ax.plot([1], [1], "o", color=BLUE, ms=9, mec="white", zorder=5, clip_on=False)
-    text = ax.text(0, 0, "", color=BLUE, ha="right", va="top", fontweight="bold")
+    (now,) = ax.plot([1], [1], "o", color=palette.BLUE, ms=9, mec="white", zorder=5, clip_on=False)
+    text = ax.text(0, 0, "", color=palette.BLUE, ha="right", va="top", fontweight="bold")
     l2_text = ax.text(LAMS[-1], 0, "L2", color=INK, ha="right", va="bottom")
     l1_text = ax.text(0.97, 0.02, "", ha="right", color=MUTED, transform=ax.transAxes)
     ax.set_title("Its smaller mean as λ grows")

@@ -1,8 +1,8 @@
 """Balls of norms and of KL-norms in two dimensions (MEDN, Figure 2), and in three.
 
-A point of a ball's boundary that is to be as far as possible in some direction lies, for the L1-norm,
-almost always in a corner: one of its coordinates is zero.  The L2 ball and the KL balls of Laplace
-priors are round where they meet the axes, the latter the more narrowly the larger lambda.
+Going far in some direction ends, on the L1 ball, almost always in a corner, where coordinates are
+zero.  The L2 ball and KL balls are round at the axes, the latter the more narrowly the larger
+lambda.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LightSource
 
-from medn_edu.explorers.kit.style import BLUE, GREEN, GREY, INK, MUTED, ORANGE, PINK, styled
-from medn_edu.explorers.shrinkage import draw_cross
+from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.panels import draw_cross
+from medn_edu.explorers.kit.style import INK, MUTED, styled
 from medn_edu.priors import LaplacePrior
 from medn_edu.theory import kl_ball, kl_solid, norm_ball, norm_solid
 
@@ -26,10 +27,10 @@ _PLAIN: dict[str, dict[str, Any]] = {
     "L1": {"color": MUTED, "linestyle": "--"},
 }
 _KL: tuple[dict[str, Any], ...] = (
-    {"color": ORANGE, "linestyle": "-"},
-    {"color": GREEN, "linestyle": "-."},
-    {"color": BLUE, "linestyle": (0, (8, 2))},
-    {"color": PINK, "linestyle": ":"},
+    {"color": palette.ORANGE, "linestyle": "-"},
+    {"color": palette.GREEN, "linestyle": "-."},
+    {"color": palette.BLUE, "linestyle": (0, (8, 2))},
+    {"color": palette.PINK, "linestyle": ":"},
 )
 _ELEVATION, _AZIMUTH = 22.0, 32.0  # where solids are seen from, degrees
 _LIGHT = LightSource(azdeg=300, altdeg=50)
@@ -193,7 +194,9 @@ def draw_norm_balls(ax: Axes, balls: Sequence[NormBall], *, reach: float = 1.15)
         ax.legend(loc="center", handlelength=2.6, frameon=True, framealpha=1, edgecolor="white")
 
 
-def draw_norm_solid(ax: Any, solid: NormSolid, *, color: str = GREY, reach: float = 1.0) -> None:
+def draw_norm_solid(
+    ax: Any, solid: NormSolid, *, color: str = palette.GREY, reach: float = 1.0
+) -> None:
     """Draw the surface of a ball, and on it the cuts through each two of the axes.
 
     The cuts show what the surface does at the axes: of L1 they are edges, of the others curves.

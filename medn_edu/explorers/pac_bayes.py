@@ -17,21 +17,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from medn_edu.explorers.kit.controls import Choice, Control, Slider
+from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.controls import Choice, Slider, listed
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    ERROR,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    PINK,
-    SKY,
-    SLATE,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import ERROR, INK, new_figure, styled
 from medn_edu.theory.bounds import Terms
 
 PAPERS, BEST = "the paper's", "the best"
@@ -44,15 +33,15 @@ _RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _TOP = 1.6  # of both axes
 _RIGHTMOST = 2e6  # number of samples beyond which words on its right would leave the axes
 _INSIDE = (  # name, colour, hatch
-    ("m KL", BLUE, ""),
-    ("ln N", ORANGE, "//"),
-    ("3 ln (m+1)/δ", GREEN, ".."),
-    ("2", GREY, ""),
+    ("m KL", palette.BLUE, ""),
+    ("ln N", palette.ORANGE, "//"),
+    ("3 ln (m+1)/δ", palette.GREEN, ".."),
+    ("2", palette.GREY, ""),
 )
 _SUM = (
-    ("margin loss", SKY, "\\\\"),
-    ("averaging", PINK, "xx"),
-    ("the root", SLATE, ""),
+    ("margin loss", palette.SKY, "\\\\"),
+    ("averaging", palette.PINK, "xx"),
+    ("the root", palette.SLATE, ""),
 )
 
 
@@ -174,7 +163,7 @@ def _over_samples(ax: Axes) -> Show:
     """Draw the bound over N, and where it begins to say something."""
     nowhere = np.array([SIZES[0], SIZES[-1]]), np.zeros(2)
     (curve,) = ax.plot(*nowhere, color=INK, label="the bound")
-    (roots,) = ax.plot(*nowhere, "--", color=SLATE, lw=1.5, label="the root alone")
+    (roots,) = ax.plot(*nowhere, "--", color=palette.SLATE, lw=1.5, label="the root alone")
     (now,) = ax.plot([1], [0], "o", color=INK, ms=9, zorder=6, clip_on=False)
     (drop,) = ax.plot([1, 1], [0, 0], "-", color=INK, lw=1, zorder=0)
     ax.axhline(1, color=ERROR, lw=1.5)
@@ -234,10 +223,6 @@ def _three_digits(n: int) -> str:
 
 
 # -- sentence, lessons, controls ------------------------------------------------------------------
-
-
-def _numbers(values: tuple[float, ...], start: float, label: str) -> Control:
-    return Control("slider", values, tuple(f"{v:g}" for v in values), values.index(start), label)
 
 
 def _frame(
@@ -341,16 +326,15 @@ def pac_bayes_terms() -> Explorer:
             f"at 1 at N = {_three_digits(frame.speaks_from)}."
         )
 
-    sizes = tuple(f"{n:,}" for n in SIZES)
     return Explorer(
         figure,
         update,
         alt,
         lessons=[_draws_cost, _square, _logarithm, _saves_little, _saves_a_third],
         name="pac-bayes-terms",
-        n=Control("time", SIZES, sizes, SIZES.index(1_000_000), "samples N", 6.0),
-        divergence=_numbers(_DIVERGENCES, 10.0, "divergence KL(p ‖ p₀)"),
-        ratio=_numbers(_RATIOS, 0.1, "margin γ / c"),
+        n=listed(SIZES, 1_000_000, "samples N", texts=[f"{n:,}" for n in SIZES], per_second=6),
+        divergence=listed(_DIVERGENCES, 10.0, "divergence KL(p ‖ p₀)"),
+        ratio=listed(_RATIOS, 0.1, "margin γ / c"),
         letters=Slider(1, 14, 1, 3, label="letters of a word (of 26)"),
         loss=Slider(0.0, 0.5, 0.05, 0.05, label="share of margins ≤ γ"),
         m=Choice([PAPERS, BEST], PAPERS, label="m"),

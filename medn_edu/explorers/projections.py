@@ -1,14 +1,8 @@
-r"""A point and its projections onto the L2 and the L1 ball (L1-M3N, Figure 1).
+"""A point and its projections onto the L2 and the L1 ball (L1-M3N, Figure 1).
 
-Projected sub-gradient steps leave the ball and are brought back to its nearest point.  On the L2 ball
-that point is the given one, scaled.  On the L1 ball every magnitude loses the same amount, the
-threshold :math:`\theta`, and what would become negative is 0:
-
-.. math:: p_k = \operatorname{sign}(w_k) \max(|w_k| - \theta, 0), \qquad \sum_k |p_k| = r.
-
-In two dimensions the plane outside the L1 ball falls into regions: four strips, from whose points the
-projection goes to an edge, both weights kept, and between them four wedges, from whose points it goes to
-a corner, one weight exactly 0.
+The L2 projection scales the point.  The L1 projection takes the threshold theta from every
+magnitude, and what would become negative is 0: from four wedges of the plane it goes to a corner,
+one weight exactly 0.
 """
 
 from __future__ import annotations
@@ -20,12 +14,14 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import BLUE, INK, MUTED, ORANGE, PALE_GREY, new_figure, styled
+from medn_edu.explorers.kit.panels import draw_cross
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
-L1, L2, TAKEN, REGION = BLUE, ORANGE, PALE_GREY, "#EAF1F6"
+L1, L2, TAKEN, REGION = palette.BLUE, palette.ORANGE, palette.PALE_GREY, "#EAF1F6"
 _REACH = 2.1
 
 
@@ -72,8 +68,7 @@ Show = Callable[[ProjectionFrame], None]
 
 def _plane(ax: Axes) -> tuple[Show, list[Any]]:
     """Draw both unit balls; the point and its projections are returned for the legend, too."""
-    ax.axhline(0, color=TAKEN, lw=0.8, zorder=0)
-    ax.axvline(0, color=TAKEN, lw=0.8, zorder=0)
+    draw_cross(ax, TAKEN)
     _draw_wedges(ax)
     turn = np.linspace(0, 2 * np.pi, 241)
     ax.plot(np.cos(turn), np.sin(turn), "-", color=L2, lw=1.8)

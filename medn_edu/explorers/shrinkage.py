@@ -1,14 +1,9 @@
-r"""Shrinkage curves: the posterior mean of a weight against its natural parameter.
+"""Shrinkage curves: the posterior mean of a weight against its natural parameter eta (Theorem 2).
 
-MEDN learns one number per weight from the data, its natural parameter
-:math:`\eta_k = \sum \alpha_i(y) \Delta f_i^k(y)`, and tilts the prior by it,
-:math:`p(w) = p_0(w) e^{\eta w} / Z` (Theorem 2).  The *shrinkage curve* of a prior is the mean of the
-tilted prior against :math:`\eta`: a straight line for the Gaussian, and for the Laplace prior
-:math:`2\eta / (\lambda - \eta^2)` (Corollary 7), which grows without bound towards
-:math:`|\eta| = \sqrt\lambda`.
-
-Curves are computed by `shrinkage_curve` and drawn by `draw_shrinkage`; the explorer, `shrinkage`, tilts
-one prior of the gallery and lets its mean draw the curve.
+Tilting a prior by ``exp(eta w)`` moves its mean: along a straight line for the Gaussian, and for
+the Laplace prior along ``2 eta / (lam - eta**2)``, which grows without bound (Corollary
+7).  `shrinkage_curve` computes curves, `draw_shrinkage` draws them, and `shrinkage` is the
+explorer.
 """
 
 from __future__ import annotations
@@ -21,23 +16,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Check, Choice, Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    GREEN,
-    INK,
-    MUTED,
-    ORANGE,
-    PALE_GREY,
-    PINK,
-    PURPLE,
-    SILVER,
-    SKY,
-    SLATE,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.panels import draw_cross
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import (
     BoxPrior,
     ExponentialPrior,
@@ -52,15 +35,15 @@ from medn_edu.priors import (
 
 STYLES: dict[str, dict[str, Any]] = {
     "Gaussian": {"color": INK, "linestyle": "-"},
-    "Laplace": {"color": BLUE, "linestyle": "-"},
-    "normal-gamma": {"color": SKY, "linestyle": "--"},
-    "normal-inverse Gaussian": {"color": GREEN, "linestyle": "-."},
-    "box": {"color": ORANGE, "linestyle": "--"},
-    "two-point": {"color": PURPLE, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
-    "exponential": {"color": SLATE, "linestyle": (0, (1, 1))},
-    "spike and slab": {"color": PINK, "linestyle": (0, (8, 2))},
+    "Laplace": {"color": palette.BLUE, "linestyle": "-"},
+    "normal-gamma": {"color": palette.SKY, "linestyle": "--"},
+    "normal-inverse Gaussian": {"color": palette.GREEN, "linestyle": "-."},
+    "box": {"color": palette.ORANGE, "linestyle": "--"},
+    "two-point": {"color": palette.PURPLE, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+    "exponential": {"color": palette.SLATE, "linestyle": (0, (1, 1))},
+    "spike and slab": {"color": palette.PINK, "linestyle": (0, (8, 2))},
 }
-_SECOND = {"color": GREEN, "linestyle": "--"}  # of two priors of the same kind
+_SECOND = {"color": palette.GREEN, "linestyle": "--"}  # of two priors of the same kind
 
 
 def prior_gallery(lam: float = 4.0, *, matched: bool = False) -> dict[str, Prior]:
@@ -124,7 +107,7 @@ def prior_style(name: str) -> dict[str, Any]:
     for known, style in STYLES.items():
         if name.startswith(known):
             return dict(style)
-    return {"color": GREEN, "linestyle": (0, (1, 1))}
+    return {"color": palette.GREEN, "linestyle": (0, (1, 1))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,12 +217,6 @@ def draw_shrinkage(
             ax.legend(loc="upper left", frameon=True, framealpha=1, edgecolor="white")
 
 
-def draw_cross(ax: Axes) -> None:
-    """Draw faint axes through the origin."""
-    ax.axhline(0, color=SILVER, linewidth=0.8, zorder=0)
-    ax.axvline(0, color=SILVER, linewidth=0.8, zorder=0)
-
-
 # -- a tilted prior ------------------------------------------------------------------------------
 
 _ETA, _WEIGHT = 3.0, 4.0  # how far the axes reach
@@ -339,7 +316,7 @@ def tilted_density(ax: Axes, *, flat: bool = False) -> Show:
     (after,) = ax.plot(nowhere, nowhere, "-", color=blue, label=r"posterior $p_0\,e^{\eta w}/Z$")
     area = ax.fill_between(nowhere, nowhere, color=blue, alpha=0.15, lw=0)
     look = {"alpha": 0.9, "capstyle": "butt"}
-    bars_before = ax.vlines([0, 0], 0, 0, color=PALE_GREY, lw=14, **look)
+    bars_before = ax.vlines([0, 0], 0, 0, color=palette.PALE_GREY, lw=14, **look)
     bars_after = ax.vlines([0, 0], 0, 0, color=blue, lw=6, **look)
     (mean_line,) = ax.plot([0, 0], [0, 0.9], "-", color=INK, lw=1.5)
     (mean_dot,) = ax.plot([0], [0], "^", color=INK, ms=9, clip_on=False, zorder=5)

@@ -1,16 +1,8 @@
-r"""The soft-max of the word *axi*, cooled down to the maximum.
+"""The soft-max of the word *axi*, cooled down to the maximum (Hazan and Urtasun 2010, Eq. (2)).
 
-The paper's Eq. (2) (Hazan and Urtasun 2010) puts a temperature :math:`\epsilon` between log-loss
-and hinge loss.  With :math:`g(y) = \Delta\ell(y) + F(y) - F(y^i)`, the margin violation of
-labelling ``y``,
-
-.. math:: \max_y g(y) \le \epsilon \log \sum_y e^{g(y) / \epsilon}
-          \le \max_y g(y) + \epsilon \log 27,
-
-so the loss at temperature :math:`\epsilon` lies in a band above the hinge that closes as
-:math:`\epsilon` falls.  Its slope is an expectation under :math:`p_\epsilon(y) \propto e^{g(y) /
-\epsilon}`, Eq. (5), whose marginals sharpen meanwhile.  At :math:`\epsilon = 0` the maximum is taken,
-and :math:`p_0` is the limit: even over all labellings that attain it.
+The loss at temperature epsilon lies in a band of width ``epsilon log 27`` above the hinge.  Its
+slope is an expectation under a distribution (Eq. (5)) whose marginals sharpen as epsilon falls.  At
+0 the maximum is taken, and the distribution is even over all labellings that attain it.
 """
 
 from __future__ import annotations
@@ -28,19 +20,10 @@ from matplotlib.text import Text
 from scipy.special import entr, softmax
 
 from medn_edu.checks import check_nonnegative
-from medn_edu.explorers.kit.controls import Check, Control, Slider
+from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.controls import Check, Slider, listed
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    INK,
-    INK_ON_PAPER,
-    MUTED,
-    ORANGE,
-    PALE_GREY,
-    VERMILION,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import INK, INK_ON_PAPER, MUTED, new_figure, styled
 from medn_edu.theory.axi import AXI, LETTERS, labelling_scores
 from medn_edu.theory.factor_graphs.graph import distribution, soft_max
 
@@ -130,10 +113,10 @@ def _losses(ax: Axes) -> Show:
     (band,) = ax.fill(HABITS, nowhere, color="#DCEAF3", lw=0, zorder=0)
     faint = [ax.plot(HABITS, nowhere, "-", color="#9DB8C9", lw=1)[0] for _ in FAINT]
     (hinge,) = ax.plot(HABITS, nowhere, "--", color=INK, lw=1.6)
-    (curve,) = ax.plot(HABITS, nowhere, "-", color=BLUE, lw=2.6)
+    (curve,) = ax.plot(HABITS, nowhere, "-", color=palette.BLUE, lw=2.6)
     above: dict[str, Any] = {"clip_on": False, "zorder": 4}
-    (between,) = ax.plot([0, 0], [0, 0], "-", color=VERMILION, lw=2, **above)
-    (ends,) = ax.plot([0, 0], [0, 0], "o", color=BLUE, mec="white", ms=8, **above)
+    (between,) = ax.plot([0, 0], [0, 0], "-", color=palette.VERMILION, lw=2, **above)
+    (ends,) = ax.plot([0, 0], [0, 0], "o", color=palette.BLUE, mec="white", ms=8, **above)
     keys = [_key(ax, row, look) for row, look in enumerate((band, curve, faint[0], hinge, between))]
     ax.set(xlim=(HABITS[0], HABITS[-1]), ylim=(0, 7.4), ylabel="loss")
     ax.set(xticks=range(4), yticks=range(0, 8, 2), xlabel="weight of habit (weight of ink: 1)")
@@ -180,8 +163,9 @@ def _tiles(ax: Axes) -> Show:
     tiles, numbers = {}, {}
     for t, a in np.ndindex(3, 3):
         is_true = AXI.true[t] == a
-        frame = {"lw": 2.5, "edgecolor": BLUE} if is_true else {"lw": 0.8, "edgecolor": PALE_GREY}
-        tiles[t, a] = ax.add_patch(Rectangle((t + 0.05, a + 0.05), 0.9, 0.9, **frame))
+        tiles[t, a] = ax.add_patch(Rectangle((t + 0.05, a + 0.05), 0.9, 0.9))
+        tiles[t, a].set(edgecolor=palette.BLUE if is_true else palette.PALE_GREY)
+        tiles[t, a].set(linewidth=2.5 if is_true else 0.8)
         numbers[t, a] = ax.text(t + 0.5, a + 0.5, "", ha="center", va="center")
     for i, letter in enumerate(LETTERS):
         ax.text(-0.12, i + 0.5, letter, ha="right", va="center", fontsize=11)
@@ -202,7 +186,7 @@ def _tiles(ax: Axes) -> Show:
 def _bars(ax: Axes) -> Show:
     """Draw the probabilities of a few labellings, and of all others together."""
     names = [*SHOWN, f"{27 - len(SHOWN)} others"]
-    colours = [BLUE, *[ORANGE] * (len(SHOWN) - 1), MUTED]
+    colours = [palette.BLUE, *[palette.ORANGE] * (len(SHOWN) - 1), MUTED]
     bars = ax.barh(range(len(names)), 0.0, height=0.72, color=colours)
     bars[0].set_hatch("//")
     bars[0].set_edgecolor("white")
@@ -307,16 +291,14 @@ def softening() -> Explorer:
             f"{frame.probability('axi'):.2f} for axi."
         )
 
-    texts = tuple(f"{epsilon:.3f}" if epsilon else "0" for epsilon in TEMPERATURES)
+    texts = [f"{epsilon:.3f}" if epsilon else "0" for epsilon in TEMPERATURES]
     return Explorer(
         figure,
         update,
         alt,
         lessons=[_sharpens, _ties, _log_loss],
         name="softening",
-        epsilon=Control(
-            "time", TEMPERATURES, texts, TEMPERATURES.index(1.0), "ε, temperature", 4.0
-        ),
+        epsilon=listed(TEMPERATURES, 1.0, "ε, temperature", texts=texts, per_second=4),
         habit=Slider(0.0, 3.0, 0.25, 0.5, label="weight of habit"),
         with_loss=Check(True, label="with Hamming loss"),
     )

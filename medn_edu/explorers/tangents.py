@@ -1,16 +1,9 @@
-r"""The log moment generating function as curve, slope and tangent.
+"""The log moment generating function as curve, slope and tangent.
 
-Tilting a prior gives :math:`p(w) = p_0(w) e^{\eta w} / Z`, and :math:`\log Z = \Lambda(\eta)`.  The
-slope of this curve is the mean :math:`\mu` of the tilted prior (MEDN, proof of Corollary 7), and as
-:math:`\log (p / p_0) = \eta w - \Lambda(\eta)`,
-
-.. math:: KL(p \| p_0) = \eta \mu - \Lambda(\eta) .
-
-That is minus the height at which the tangent at :math:`\eta`,
-:math:`t \mapsto \Lambda(\eta) + \mu (t - \eta)`, cuts the vertical axis.  A convex curve lies above its
-tangents, hence :math:`\Lambda(t) + KL \ge \mu t` for all ``t``: the divergence is
-:math:`\max_t \mu t - \Lambda(t) = \Lambda^*(\mu)`, the conjugate, which the paper introduces after
-Theorem 2.
+Tilting a prior by eta has the normaliser ``exp(Lambda(eta))``.  The slope of Lambda is the mean of
+the tilted prior, and its divergence from the prior is ``eta * mean - Lambda(eta)``: minus the
+height at which the tangent cuts the vertical axis, and the conjugate of Lambda at the mean (MEDN,
+after Theorem 2).
 """
 
 from __future__ import annotations
@@ -24,13 +17,14 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import GREEN, GREEN_TEXT, INK, MUTED, PINK, new_figure, styled
+from medn_edu.explorers.kit.panels import draw_cross
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.explorers.shrinkage import (
     STYLES,
     TiltingFrame,
-    draw_cross,
     prior_gallery,
     shrinkage_curve,
     tilted_density,
@@ -44,7 +38,7 @@ _ETA, _MEAN = 2.75, 4.0  # how far the axes reach
 _LOW, _HIGH = -4.4, 3.5  # of Lambda
 _DEEPEST = -3.75  # where an intercept far below is marked
 _COST = 3.9  # how high the axis of the conjugate reaches
-_TANGENT, _SEGMENT = GREEN, PINK
+_TANGENT, _SEGMENT = palette.GREEN, palette.PINK
 _PIECE: dict[str, Any] = {"color": _SEGMENT, "ls": "-", "lw": 5, "solid_capstyle": "butt"}
 
 
@@ -107,7 +101,9 @@ def _curve(ax: Axes) -> Show:
     (point,) = ax.plot([0], [0], "o", color=INK, ms=9, zorder=6)
     paper = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     above: dict[str, Any] = {"ha": "center", "va": "top"}
-    slope_text = ax.text(0, 0.955 * _HIGH, "", **above, bbox=paper, zorder=7, color=GREEN_TEXT)
+    slope_text = ax.text(
+        0, 0.955 * _HIGH, "", **above, bbox=paper, zorder=7, color=palette.GREEN_TEXT
+    )
     height_text = ax.text(0, 0.815 * _HIGH, "", **above, bbox=paper, zorder=7)
     kl_text = ax.text(0, 0, "", va="top")
     no_point = ax.text(0, 0.955 * _HIGH, "Λ(η) = ∞: no point, no tangent", **above)

@@ -1,16 +1,9 @@
-r"""The word *axi* under any prior: a posterior over two weights, and the mean that the margins bind.
+"""The word *axi* under any prior: a posterior over two weights, and the mean that the margins bind.
 
-MEDN's P1 asks of a distribution :math:`p(w_1, w_2)` that its *mean* :math:`\mu` has the margins,
-
-.. math:: \mu^\top \Delta f_i(y) \ge \Delta\ell_i(y) - \xi_i \quad\text{for all } i, y ,
-
-and Theorem 2 (Eq. (3)) says that the best one is the prior tilted by
-:math:`\eta = \sum_{i,y} \alpha_i(y) \Delta f_i(y)`.  With two weights all of it can be drawn: the
-density, its mean and its mode, a half-plane for every labelling, and the dual variables
-:math:`\alpha_i(y)`.  Only labellings whose line passes through the mean may have positive ones
-(complementary slackness); all others have exactly zero.
-
-`medn_edu.theory.two_weights` solves the problem, and says which of several :math:`\alpha` is shown.
+P1 asks the *mean* of a distribution for margins, and the best distribution is a tilted prior
+(Theorem 2).  Two weights can be drawn: density, mean, mode, a half-plane for each labelling, and
+dual variables, positive only where the line passes through the mean.  `medn_edu.theory.two_weights`
+solves it.
 """
 
 from __future__ import annotations
@@ -24,18 +17,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
-from medn_edu.explorers.kit.controls import Choice, Control, Slider
+from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.controls import Choice, Slider, listed
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    GREEN,
-    GREEN_TEXT,
-    INK,
-    MUTED,
-    SILVER,
-    VERMILION,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.panels import draw_cross
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import (
     BoxPrior,
     ExponentialPrior,
@@ -65,7 +51,7 @@ _W = np.linspace(_LOW, _HIGH, 241)
 _LEVELS = (0.1, 0.3, 0.6, 0.9)  # of the highest density in view
 _BLUES = LinearSegmentedColormap.from_list("density", ["#FFFFFF", "#8DBBDD"])
 _CONTOUR = "#4C84AD"
-_COLOURS = (VERMILION, "#8A5FA8", "#7A5B12")  # one for each word
+_COLOURS = (palette.VERMILION, "#8A5FA8", "#7A5B12")  # one for each word
 _DASHES: tuple[Any, ...] = ("-", "--", ":", (0, (2.4, 0.8, 0.8, 0.8)), (0, (0.6, 0.6)))
 
 
@@ -160,14 +146,14 @@ def _plane(ax: Axes) -> Show:
         return ax.contour(x, x, density[::2, ::2], _LEVELS, **look)
 
     contours = contour(np.outer(_W - _LOW, _W - _LOW) / (_HIGH - _LOW) ** 2)
-    hatched = {"facecolor": "none", "edgecolor": GREEN, "hatch": "//", "alpha": 0.6}
+    hatched = {"facecolor": "none", "edgecolor": palette.GREEN, "hatch": "//", "alpha": 0.6}
     (region,) = ax.fill([0, 0], [0, 0], **hatched, lw=1, zorder=2)
     ax.text(
         _HIGH - 0.08, _HIGH - 0.1, "the mean has\nall margins here", ha="right", va="top",
-        color=GREEN_TEXT, zorder=7, bbox={"fc": "white", "ec": "none", "pad": 1.5, "alpha": 0.85},
+        color=palette.GREEN_TEXT, zorder=7,
+        bbox={"fc": "white", "ec": "none", "pad": 1.5, "alpha": 0.85},
     )  # fmt: skip
-    ax.axhline(0, color=SILVER, lw=0.8, zorder=1)
-    ax.axvline(0, color=SILVER, lw=0.8, zorder=1)
+    draw_cross(ax, zorder=1)
     discs = ax.scatter([], [], s=[], color=_BLUES(1.0), edgecolor=_CONTOUR, zorder=1)
     most = worst_labellings(len(WORDS))
     loose_lines = [ax.plot([], [], lw=0.8, zorder=3, alpha=0.7)[0] for _ in most]
@@ -225,8 +211,7 @@ def _bars(ax: Axes) -> Show:
     values = [ax.text(1.03, k, "", ha="left", va="center") for k in places]
     total = ax.text(0.0, 0.0, "", va="top", ha="left", fontsize=10)
     ax.set(xlim=(-0.62, 1.3), xticks=[], yticks=[])
-    for side in ax.spines.values():
-        side.set_visible(False)
+    ax.spines[:].set_visible(False)
     ax.set_title("Dual variables α (full bar: C)")
 
     def show(frame: TwoWeightsFrame) -> None:
@@ -444,13 +429,10 @@ def two_weights() -> Explorer:
         lessons=[_mode_stays, _one_labelling, _half_below, _true_takes_the_rest],
         name="two-weights",
         prior=Choice(list(PRIORS), "Laplace"),
-        C=Control(
-            "time", _PRICES, tuple(f"{C:g}" for C in _PRICES), _PRICES.index(1.0),
-            "C, price of slack", 4.0,
-        ),
+        C=listed(_PRICES, 1.0, "C, price of slack", per_second=4),
         lam=Slider(1, 9, 1, 4, label="λ, of the Laplace prior"),
         words=Choice(list(_SETS), label="training set"),
-    )  # fmt: skip
+    )
 
 
 EXHIBIT = Exhibit("A distribution over two weights", "medn", two_weights)

@@ -1,11 +1,7 @@
-r"""Algorithm 1 on three words, weight by weight, with the exact solution behind.
+"""Algorithm 1 on three words, weight by weight, with the exact solution behind.
 
-The three words of `medn_edu.theory.axi`, now with a weight of its own for everything: nine for the ink,
-one for each label and each column of marks, and nine for pairs of neighbouring labels.  A name like
-``a|x`` means "label a where the marks look like x", a name like ``ax`` "an x after an a".
-
-`variational_trail` runs the package's own solvers on them, `medn_edu.solvers.variational_laplace` and
-`medn_edu.solvers.block_frank_wolfe`.
+Each of the 18 weights has a name: ``a|x`` is label a where the marks look like x, ``ax`` an x after
+an a.  `variational_trail` runs the package's own solvers on the words of `medn_edu.theory.axi`.
 """
 
 from __future__ import annotations
@@ -17,17 +13,10 @@ from functools import cache
 import numpy as np
 from matplotlib.axes import Axes
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import (
-    BLUE,
-    INK,
-    MUTED,
-    ORANGE,
-    ORANGE_TEXT,
-    new_figure,
-    styled,
-)
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems import MarginLoss, Problem
 from medn_edu.results import run
@@ -99,7 +88,7 @@ def _draw_means(ax: Axes) -> Callable[[VariationalTrail, int], None]:
     bars = {"color": _GHOST, "lw": 11, "capstyle": "butt", "zorder": 1}
     exact = ax.vlines(places, 0, 0, label="exact solution", **bars)
     (means,) = ax.plot(
-        places, np.zeros(18), "o", color=BLUE, ms=7, mec="white", label="Algorithm 1"
+        places, np.zeros(18), "o", color=palette.BLUE, ms=7, mec="white", label="Algorithm 1"
     )
     ax.set(xlim=(-0.7, 17.7), ylim=(-0.8, 0.8), yticks=(-0.5, 0, 0.5))
     ax.set_xticks(places, [""] * 18)
@@ -120,7 +109,7 @@ def _draw_variances(ax: Axes) -> Callable[[VariationalTrail, int], None]:
     """Draw the posterior variances likewise, and the levels 2/λ and 1/λ."""
     places = np.arange(18)
     exact = ax.vlines(places, 1e-3, 1e-3, color=_GHOST, lw=11, zorder=1)
-    (variances,) = ax.plot(places, np.ones(18), "o", color=BLUE, ms=7, mec="white")
+    (variances,) = ax.plot(places, np.ones(18), "o", color=palette.BLUE, ms=7, mec="white")
     levels = []
     for factor, dashes in ((2, "--"), (1, ":")):
         (line,) = ax.plot([-1, 18], [1, 1], dashes, color=INK, lw=1.1, zorder=2)
@@ -142,9 +131,9 @@ def _draw_variances(ax: Axes) -> Callable[[VariationalTrail, int], None]:
 
 def _draw_costs(ax: Axes) -> Callable[[VariationalTrail, int], None]:
     """Draw the bound and the true cost of the iterations so far."""
-    (bounds,) = ax.plot([1], [1], "s--", color=ORANGE, ms=6, mec="white")
+    (bounds,) = ax.plot([1], [1], "s--", color=palette.ORANGE, ms=6, mec="white")
     (costs,) = ax.plot([1], [1], "o-", color=INK, ms=6, mec="white")
-    bound_text = ax.text(_END - 0.1, 1, "", ha="right", va="bottom", color=ORANGE_TEXT)
+    bound_text = ax.text(_END - 0.1, 1, "", ha="right", va="bottom", color=palette.ORANGE_TEXT)
     cost_text = ax.text(_END - 0.1, 1, "", ha="right", va="top", color=INK)
     ax.set(xlim=(0.5, _END), yscale="log", ylim=(1, 120), xticks=(1, 3, 5, 8))
     ax.minorticks_off()
@@ -167,7 +156,7 @@ def _draw_costs(ax: Axes) -> Callable[[VariationalTrail, int], None]:
 def _draw_excess(ax: Axes) -> Callable[[VariationalTrail, int], None]:
     """Draw how far the true cost is above the least one."""
     (excess,) = ax.plot([1], [1], "o-", color=INK, ms=6, mec="white")
-    (now,) = ax.plot([1], [1], "o", mfc="none", mec=BLUE, mew=2, ms=13)
+    (now,) = ax.plot([1], [1], "o", mfc="none", mec=palette.BLUE, mew=2, ms=13)
     text = ax.text(_END - 0.1, 100, "", ha="right", va="top", color=INK)
     ax.set(xlim=(0.5, _END), yscale="log", ylim=(0.05, 300), xticks=(1, 3, 5, 8))
     ax.minorticks_off()

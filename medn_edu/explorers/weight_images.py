@@ -13,7 +13,7 @@ from matplotlib.image import AxesImage
 
 from medn_edu.datasets import load_handwriting
 from medn_edu.estimators import M3N
-from medn_edu.explorers.kit.controls import Control
+from medn_edu.explorers.kit.controls import listed
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson
 from medn_edu.explorers.kit.style import INK, SIGNED, new_figure, styled
 
@@ -159,8 +159,7 @@ def draw_transitions(
         ax.set_xticks(ticks, [str(label) for label in classes])
         ax.set_yticks(ticks, [str(label) for label in classes])
         ax.tick_params(length=0)
-        for spine in ax.spines.values():
-            spine.set_visible(False)
+        ax.spines[:].set_visible(False)
         ax.set_xlabel("child's label (the next one)")
         ax.set_ylabel("parent's label (the one before)")
     return image
@@ -271,8 +270,8 @@ def weight_images(
         first = Lesson(at_first, fact, lambda words: not some_are_blank(words))
     fact = "The more words, the more alike to the last."
     lessons = [first, Lesson({"words": sizes[-2]}, fact, they_settle)]
-    texts = tuple(f"{n:,}" for n in sizes)
-    time = Control("time", tuple(sizes), texts, len(sizes) - 1, "training words", per_second=2)
+    texts = [f"{n:,}" for n in sizes]
+    time = listed(sizes, sizes[-1], "training words", texts=texts, per_second=2)
     return Explorer(figure, update, alt, lessons=lessons, name="weights", words=time)
 
 

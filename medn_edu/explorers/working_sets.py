@@ -1,14 +1,8 @@
-r"""The cutting plane method in a plane: two words, two features, and a working set that grows.
+"""The cutting plane method in a plane: two words, two features, and a working set that grows.
 
-L1-M3N minimises :math:`\tfrac12\|w\|_1 + C\sum_i \max_y H_i(y; w)`, where
-:math:`H_i(y; w) = \Delta\ell_i(y) - w^\top \Delta f_i(y)` is one plane for each labelling.  The cutting
-plane method (L1-M3N, Algorithm 1) keeps few of these planes, those of the working sets
-:math:`S_i`.  The largest of few is no more than the largest of all: what the linear program over the
-working sets pays is a *lower* bound, and what its solution really costs an *upper* one.
-
-The two words here have five letters each, with two labels and two features and without transitions
-(every letter is a root), so that only the difference of the two labels' weights counts and everything
-can be drawn.  `cutting_plane_rounds` replays the package's own solver on them.
+Algorithm 1 of L1-M3N keeps few of the planes whose maximum is the cost.  What the linear program
+over these working sets pays is a *lower* bound, and what its solution really costs an *upper* one.
+The words have five letters, two labels and no transitions, so that two weights are all there is.
 """
 
 from __future__ import annotations
@@ -23,10 +17,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson, lesson
-from medn_edu.explorers.kit.panels import draw_bounds
-from medn_edu.explorers.kit.style import BLUE, INK, MUTED, ORANGE, VERMILION, new_figure, styled
+from medn_edu.explorers.kit.panels import draw_bounds, draw_cross
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import DualVariables, L1Norm, MarginLoss, Problem
 from medn_edu.samples import Forest, label_samples, pack
@@ -45,7 +40,7 @@ _FEATURES = (
 )
 _LABELS = ((1, 1, 0, 0, 1), (1, 1, 0, 1, 1))
 _LENGTH = 5
-_MISSING = LinearSegmentedColormap.from_list("missing", ["#FFFFFF", "#F6D9A8", ORANGE])
+_MISSING = LinearSegmentedColormap.from_list("missing", ["#FFFFFF", "#F6D9A8", palette.ORANGE])
 
 
 def two_word_problem(C: float) -> Problem:
@@ -175,16 +170,15 @@ def _draw_plane(ax: Axes) -> Callable[[float, Rounds], None]:
         interpolation="bilinear", aspect="auto",
     )  # fmt: skip
     contours: dict[tuple[float, int], Any] = {}
-    ax.axhline(0, color=INK, lw=0.8, zorder=1)
-    ax.axvline(0, color=INK, lw=0.8, zorder=1)
+    draw_cross(ax, INK, zorder=1)
     (way,) = ax.plot([0], [0], "-o", color=INK, lw=1.2, ms=5, mfc="white", zorder=4)
-    (solution,) = ax.plot([0], [0], "D", color=BLUE, mec="white", ms=11, zorder=5)
+    (solution,) = ax.plot([0], [0], "D", color=palette.BLUE, mec="white", ms=11, zorder=5)
     ax.set(xlim=extent[:2], ylim=extent[2:])
     ax.set(xlabel="weight of feature 1", ylabel="weight of feature 2")
     title = ax.set_title("Round 0", pad=6)
     keys = {
         "true cost": ax.plot([], [], "-", color=MUTED, lw=1)[0],
-        "cost by the working sets": ax.plot([], [], "--", color=BLUE, lw=1.3)[0],
+        "cost by the working sets": ax.plot([], [], "--", color=palette.BLUE, lw=1.3)[0],
         "what they miss": ax.fill([0], [0], color=_MISSING(0.6))[0],
         "the program's solution": solution,
     }
@@ -197,7 +191,7 @@ def _draw_plane(ax: Axes) -> Callable[[float, Rounds], None]:
         levels = truth.min() + (truth.max() - truth.min()) * np.linspace(0.02, 0.98, 13) ** 1.5
         for number, values, style in (
             (-1, truth, {"colors": MUTED, "linewidths": 0.9, "linestyles": "-"}),
-            (here, model, {"colors": BLUE, "linewidths": 1.2, "linestyles": "--"}),
+            (here, model, {"colors": palette.BLUE, "linewidths": 1.2, "linestyles": "--"}),
         ):
             if (C, number) not in contours:
                 x, y = np.moveaxis(_grid(), -1, 0)
@@ -223,7 +217,7 @@ def _draw_sets(ax: Axes) -> Callable[[float, Rounds], None]:
                 ax.add_patch(Rectangle((left + t, j - 0.36), 0.8, 0.72, ec=MUTED, lw=0.8))
                 for t in range(_LENGTH)
             ]
-            bar = ax.add_patch(Rectangle((left + 5.1, j - 0.2), 0, 0.4, color=BLUE, lw=0))
+            bar = ax.add_patch(Rectangle((left + 5.1, j - 0.2), 0, 0.4, color=palette.BLUE, lw=0))
             rows[i].append((boxes, bar))
     ax.set(xlim=(-0.2, 15.6), ylim=(MOST_ROWS + 1.4, -1.6))
     ax.set_axis_off()
@@ -242,7 +236,7 @@ def _draw_sets(ax: Axes) -> Callable[[float, Rounds], None]:
                     box.set_visible(shown)
                     if shown:
                         wrong = every.labellings[mine[j]][t] != _LABELS[i][t]
-                        box.set_facecolor(VERMILION if wrong else "white")
+                        box.set_facecolor(palette.VERMILION if wrong else "white")
                         box.set_alpha(1.0 if here.kept[mine[j]] else 0.3)
                         box.set_linewidth(1.8 if here.new[mine[j]] else 0.8)
                 bar.set_width(2.4 * here.alpha[mine[j]] / C if shown else 0.0)

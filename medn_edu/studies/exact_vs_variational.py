@@ -14,8 +14,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
+from medn_edu.explorers.kit.panels import draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
-from medn_edu.explorers.shrinkage import draw_cross, shrinkage_curve
+from medn_edu.explorers.shrinkage import shrinkage_curve
 from medn_edu.priors import LaplacePrior, NormalGammaPrior
 from medn_edu.studies.both_laplace import ITERATIONS, BothLaplaceMEDNs
 from medn_edu.studies.kit.models import Model

@@ -1,8 +1,7 @@
 """What a learner can move: sliders, choices, check boxes and time.
 
 A control is a finite list of values, each with the text that names it.  The browser knows only
-*positions* in that list: it never rounds a number, pictures can be kept by position, and a screen
-reader says the same text that is printed next to the slider.
+*positions* in that list, so it never rounds a number and a screen reader says what is printed.
 """
 
 from __future__ import annotations
@@ -47,20 +46,7 @@ class Control:
     def position(self, value: Any) -> int:
         """Return the position of ``value``: the nearest one of a slider, the equal one elsewhere.
 
-        Parameters
-        ----------
-        value : object
-            The value.
-
-        Returns
-        -------
-        int
-            Its position in ``values``.
-
-        Raises
-        ------
-        ValueError
-            If there is no such value.
+        Raises `ValueError` if there is no such value.
         """
         if self.kind in ("slider", "time"):
             return _nearest(self.values, value)
@@ -186,6 +172,20 @@ class Check(Control):
 
     def __init__(self, value: bool = False, *, label: str = "") -> None:
         super().__init__("check", (False, True), ("no", "yes"), int(value), label)
+
+
+def listed(
+    values: Sequence[Any],
+    start: Any,
+    label: str,
+    *,
+    texts: Sequence[str] = (),
+    per_second: float = 0,
+) -> Control:
+    """Return a slider of values that no step leads through, or with ``per_second`` a time."""
+    names = tuple(texts) or tuple(f"{value:g}" for value in values)
+    kind, rate = ("time", per_second) if per_second else ("slider", 6.0)
+    return Control(kind, tuple(values), names, list(values).index(start), label, rate)
 
 
 def as_control(name: str, declared: Any) -> Control:

@@ -1,24 +1,9 @@
 """`Explorer`: a matplotlib figure that answers when a learner moves a slider.
 
-How it works
-------------
-There is *one* figure, drawn once.  A move changes the data of its artists in place, the figure is
-rendered to one PNG, and the browser swaps that for the picture shown as soon as it is decoded.
-This keeps the axes still while the curves move, and costs about as much as the rendering itself.
-
-* The browser asks for one picture at a time and, when it arrives, for the newest values; pictures
-  nobody waits for any more are neither drawn nor shown.
-* After a single step, as arrow keys make them, the next one the same way is drawn ahead, while the
-  reader looks at this one.
-* One control may be the *time*: its pictures are drawn once, sent, and from then on played and
-  scrubbed in the browser without the kernel.  The same pictures make the saved animation; without a
-  time it runs along the control with most values.
-* Everything is reached by keyboard: Tab goes from control to control, arrow keys step, Home and End
-  jump, the space bar plays.  Screen readers hear the sentence when the moves have come to rest.
-* Where no kernel runs (GitHub, nbviewer, printed pages) the saved output holds the last picture
-  and, as text, the sentence with its numbers, which tests compare and screen readers read.
-
-Nothing here knows what the figure shows.
+The figure is drawn once; a move changes its artists in place and renders one PNG, which the browser
+swaps in.  The browser asks for one picture at a time, then for the newest values; the next step the
+same way is drawn ahead.  One control may be the *time*, played in the browser without the
+kernel.  Where no kernel runs the saved output holds the last picture and its sentence.
 """
 
 from __future__ import annotations

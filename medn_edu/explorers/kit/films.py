@@ -1,9 +1,8 @@
 """Animations as files: pictures joined to an endless GIF, or to an MP4 film.
 
-A GIF plays wherever pictures are shown.  An MP4 has all colours, can be paused, and projectors and
-slides play it; it is compressed by the library ``av``, which brings the encoder along and comes with
-``pip install 'medn_edu[lab]'``.  No dates are written, and one thread compresses, so that the same
-pictures give the same film but for a few bytes; those of a GIF are equal.
+A GIF plays wherever pictures are shown.  An MP4 has all colours and can be paused; the library
+``av`` compresses it (``pip install 'medn_edu[lab]'``), in one thread and without dates, so that the
+same pictures give the same film but for a few bytes.
 """
 
 from __future__ import annotations

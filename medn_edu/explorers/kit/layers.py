@@ -1,17 +1,9 @@
 """Pictures that follow each other, quickly: what stands still is drawn once.
 
-Most of a figure never moves: axes, ticks, labels, legends.  Drawing them takes most of the time, so
-`Layers` keeps them as two pictures and draws only the artists that have moved between them:
-
-1. *below*: all that stands still and is drawn before the first artist that moves;
-2. what moves, and whatever stands still among it;
-3. *above*: words and legends that stand still and are drawn after all that moves; ticks and titles,
-   which surround it.
-
-Matplotlib marks an artist as stale when it is changed, so nobody has to say what moves: it is found
-out when it happens.  An axes whose limits change is drawn anew as a whole from then on.  Figures in
-which the order of drawing is not that of plain axes side by side (three dimensions, axes within or over
-others, subfigures) are drawn whole, every time.
+`Layers` keeps what is drawn below and above all that moves as two pictures, and draws between them
+what moves.  Matplotlib marks changed artists as stale, which tells what moves; an axes whose limits
+change is drawn anew as a whole.  Figures that are not plain axes side by side are drawn whole,
+every time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Handwritten words with the labels that models gave them.
 
-Each word is a row of letter images.  Below it stands one line of labels per model: a wrong one is
-vermilion, bold, and crossed by a stroke, so that it shows in grey print too.  The true labels stand
-on top.
+Each word is a row of letter images, its true labels above and a line of labels per model below.  A
+wrong label is vermilion, bold, and crossed by a stroke, so that it shows in grey print too.
 """
 
 from __future__ import annotations

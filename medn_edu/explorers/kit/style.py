@@ -1,9 +1,8 @@
 """One look for all figures, and how figures are made and saved.
 
-Figures come from `new_figure`: no pyplot, hence no global list of figures, no window system, and no
-trouble in threads or on servers.  They make their axes and draw themselves in the style of
-``medn.mplstyle``.  Wrap titles, legends and other drawing of your own in ``with styled():``, which
-lends matplotlib the settings and takes them back afterwards.
+Figures come from `new_figure`, without pyplot and so without global state, and draw themselves in
+the style of ``medn.mplstyle``.  Wrap titles, legends and other drawing of your own in ``with
+styled():``.
 """
 
 from __future__ import annotations
@@ -20,19 +19,12 @@ import matplotlib as mpl
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+from medn_edu.explorers.kit import palette
 from medn_edu.files import write_atomically
 
 STYLE_FILE = Path(__file__).with_name("medn.mplstyle")
 """The style sheet; usable with ``plt.style.use`` too."""
 
-# The palette: Okabe and Ito's colours, which people with any colour vision tell apart (yellow left
-# out: too pale on white), and three more for figures with many series.
-BLUE, SKY, GREEN = "#0072B2", "#56B4E9", "#009E73"
-ORANGE, VERMILION, PINK = "#E69F00", "#D55E00", "#CC79A7"
-PURPLE, BROWN, SLATE = "#8A6FB0", "#A05A2C", "#5D6B78"
-ORANGE_TEXT, GREEN_TEXT = "#8A5A00", "#00664B"  # dark enough to be read
-GREY, SILVER, PALE_GREY, FAINT_GREY = "#A9B1B9", "#B9C2CA", "#C3CAD1", "#D5DADF"
-HAIRLINE, SHADE = "#E3E7EB", "#EDEFF1"  # of grids; between two curves
 INK = "#22303C"  # text and handwriting
 MUTED = "#66727E"  # what stands in the background
 ERROR = "#BF5000"  # vermilion dark enough for text; errors are marked by a shape as well
@@ -41,25 +33,26 @@ INK_ON_PAPER = LinearSegmentedColormap.from_list("ink_on_paper", ["#F4F1EA", INK
 """Colour map for handwriting."""
 
 SIGNED = LinearSegmentedColormap.from_list(
-    "signed", ["#7A3803", VERMILION, "#F3C9A5", "#FAFAFA", "#A9CFE6", BLUE, "#08395C"]
+    "signed",
+    ["#7A3803", palette.VERMILION, "#F3C9A5", "#FAFAFA", "#A9CFE6", palette.BLUE, "#08395C"],
 ).with_extremes(bad="#FFFFFF")
 """Colour map for weights: vermilion below zero, near white at zero, blue above."""
 
 _SERIES: dict[str, dict[str, Any]] = {
-    "M3N": {"color": BLUE, "linestyle": "-", "marker": "o"},
-    "L2-CRF": {"color": ORANGE, "linestyle": "--", "marker": "s"},
-    "CRF": {"color": SLATE, "linestyle": ":", "marker": "^"},
-    "L1-CRF": {"color": PINK, "linestyle": (0, (5, 1, 1, 1, 1, 1)), "marker": "v"},
-    "L1-M3N": {"color": SKY, "linestyle": (0, (8, 2)), "marker": "P"},
-    "LapMEDN": {"color": GREEN, "linestyle": "-.", "marker": "D"},
-    "LapMEDN variational": {"color": PURPLE, "linestyle": (0, (3, 1)), "marker": "X"},
-    "epsilon-M3N": {"color": BROWN, "linestyle": (0, (1, 0.6)), "marker": "p"},
-    "path": {"color": GREEN, "linestyle": "-", "marker": "D"},
-    "cutting plane": {"color": ORANGE, "linestyle": "--", "marker": "s"},
-    "sub-gradient": {"color": PINK, "linestyle": (0, (5, 1, 1, 1, 1, 1)), "marker": "v"},
-    "online sub-gradient": {"color": SLATE, "linestyle": ":", "marker": "^"},
-    "EM": {"color": BLUE, "linestyle": "-", "marker": "o"},
-    "per letter": {"color": GREY, "linestyle": (0, (2, 2)), "marker": "d"},
+    "M3N": {"color": palette.BLUE, "linestyle": "-", "marker": "o"},
+    "L2-CRF": {"color": palette.ORANGE, "linestyle": "--", "marker": "s"},
+    "CRF": {"color": palette.SLATE, "linestyle": ":", "marker": "^"},
+    "L1-CRF": {"color": palette.PINK, "linestyle": (0, (5, 1, 1, 1, 1, 1)), "marker": "v"},
+    "L1-M3N": {"color": palette.SKY, "linestyle": (0, (8, 2)), "marker": "P"},
+    "LapMEDN": {"color": palette.GREEN, "linestyle": "-.", "marker": "D"},
+    "LapMEDN variational": {"color": palette.PURPLE, "linestyle": (0, (3, 1)), "marker": "X"},
+    "epsilon-M3N": {"color": palette.BROWN, "linestyle": (0, (1, 0.6)), "marker": "p"},
+    "path": {"color": palette.GREEN, "linestyle": "-", "marker": "D"},
+    "cutting plane": {"color": palette.ORANGE, "linestyle": "--", "marker": "s"},
+    "sub-gradient": {"color": palette.PINK, "linestyle": (0, (5, 1, 1, 1, 1, 1)), "marker": "v"},
+    "online sub-gradient": {"color": palette.SLATE, "linestyle": ":", "marker": "^"},
+    "EM": {"color": palette.BLUE, "linestyle": "-", "marker": "o"},
+    "per letter": {"color": palette.GREY, "linestyle": (0, (2, 2)), "marker": "d"},
 }
 # Ways to train a model, told by the end of the name: the model's own style, a little changed.  What
 # stops early is dotted, as half a marker is little to see where many curves lie close together.

@@ -1,7 +1,8 @@
-"""The course's explorers: their lessons hold, and their figures show what their data say."""
+"""Explorers of handwriting: lattice, words read, and weights as images, of models trained here."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,8 @@ import pytest
 
 from medn_edu import CRF, M3N, load_digit_words
 from medn_edu.course.exercises import check_just_enough
-from medn_edu.explorers import best_path, read_words
+from medn_edu.explorers import best_path, read_words, weight_images
 from medn_edu.explorers.lattice import lattice_frame
-from medn_edu.explorers.reading import ReadingFrame
 from medn_edu.samples import pack
 
 DIGITS = load_digit_words(n_train=60, n_test=30)
@@ -76,16 +76,36 @@ def test_reading_shows_the_word_and_strikes_errors(models: dict[str, Any]) -> No
     assert f"{len(y[word])} handwritten letters" in explorer.summary
 
 
+def test_weight_images_are_those_of_labels_seen() -> None:
+    fits = {n: M3N(C=0.1).fit(*part(DIGITS.train[:n])[:2]) for n in (1, 10, 40)}
+    explorer = weight_images(fits, (8, 8))
+    time = explorer.controls["words"]
+    assert (time.kind, time.values) == ("time", (1, 10, 40))
+    assert not explorer.lessons[0].holds(40)
+    n_known = len(set(DIGITS.target[DIGITS.train[0]].tolist()))
+    said = explorer.set(words=1).summary
+    assert said.startswith(f"1 training words: {n_known} of 10 labels have an image")
+    assert explorer.set(words=40).summary.endswith("likeness to the last images 1.00.")
+    (ax,) = explorer.figure.axes
+    assert np.nanmax(np.abs(ax.images[0].get_array())) == pytest.approx(1)
+
+
+def test_other_weights_teach_other_lessons() -> None:
+    first, last = np.random.default_rng(0).normal(size=(2, 3, 4))
+    coefs = {10: first, 20: -last, 30: last}
+    models = {n: SimpleNamespace(classes_=np.arange(3), coef_=c) for n, c in coefs.items()}
+    known, settle = weight_images(models, (2, 2)).lessons
+    assert "Every label" in known.fact
+    assert not settle.holds(20)
+
+
 def test_what_cannot_be_shown_is_refused(models: dict[str, Any]) -> None:
     X, y, images = part(DIGITS.test[:1])
-    with pytest.raises(ValueError, match="two words or more"):
-        read_words(models, X, y, images)
-    with pytest.raises(ValueError, match="does not know the label 'x'"):
-        best_path(models["M3N"], X[0][:1], ["x"], images[0][:1])
-    with pytest.raises(ValueError, match="or none of them"):
-        best_path(models["M3N"], X[0])
-
-
-def test_wrong_letters_of_a_frame() -> None:
-    frame = ReadingFrame(np.zeros((3, 2, 2)), list("cat"), list("cot"), np.ones(3))
-    assert frame.wrong.tolist() == [False, True, False]
+    for attempt, words in (
+        (lambda: read_words(models, X, y, images), "two words or more"),
+        (lambda: best_path(models["M3N"], X[0][:1], ["x"], images[0][:1]), "the label 'x'"),
+        (lambda: best_path(models["M3N"], X[0]), "or none of them"),
+        (lambda: weight_images({3: None}, (8, 8)), "two models or more"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            attempt()

@@ -1,22 +1,25 @@
-"""The Explorer without a browser: frames, bundles, messages, animations, lessons."""
+"""The kit without a browser: frames, bundles, messages, films, controls, and pictures in layers."""
 
 from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import av
 import numpy as np
 import pytest
+from drawings import differing, pixels
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
-from medn_edu.explorers import Check, Choice, Control, Explorer, Lesson, Slider, Time, new_figure
+from medn_edu.explorers import Check, Choice, Explorer, Lesson, Slider, Time, new_figure
 from medn_edu.explorers.kit.controls import as_control
 from medn_edu.explorers.kit.films import mp4
+from medn_edu.explorers.kit.layers import Layers
 
 
 class Counted:
@@ -53,26 +56,23 @@ class Wire:
         self.sent: list[tuple[dict[str, Any], list[bytes]]] = []
         self.view.send = lambda content, buffers=None: self.sent.append((content, buffers or []))
 
-    def ask(self, kind: str, slope: int, t: int = 0, serial: int = 1, **more: Any) -> None:
-        positions = {"slope": slope, "t": t}
-        message = {"kind": kind, "view": "v", "serial": serial, "positions": positions, **more}
-        self.explorer._answer(self.view, message, [])
+    def ask(self, kind: str, serial: int = 1, have: Any = (), **positions: int) -> None:
+        message = {"kind": kind, "view": "v", "serial": serial, "positions": positions}
+        self.explorer._answer(self.view, {**message, "have": have}, [])
 
 
-def size(png: bytes) -> tuple[int, int]:
-    with Image.open(io.BytesIO(png)) as picture:
-        return picture.size
+def line(**controls: Any) -> Explorer:
+    return Counted(**controls).explorer
 
 
 def test_bundle_holds_live_view_picture_and_sentence() -> None:
-    explorer = Counted().explorer.set(slope=0.5)
+    explorer = line().set(slope=0.5)
     data, metadata = explorer._repr_mimebundle_()
     assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
     assert data["text/plain"] == explorer.summary == "now slope 0.5, t 0"
-    assert size(data["image/png"]) == (360, 240)
+    assert pixels(data["image/png"]).shape == (240, 360, 3)
     assert metadata["image/png"] == {"alt": "a line with 2 controls", "width": 288}
-    again = Counted().explorer.set(slope=0.5)._repr_mimebundle_()[0]
-    assert again["image/png"] == data["image/png"]
+    assert line().set(slope=0.5)._repr_mimebundle_()[0]["image/png"] == data["image/png"]
 
 
 def test_each_frame_is_drawn_once() -> None:
@@ -90,12 +90,18 @@ def test_each_frame_is_drawn_once() -> None:
     assert counted.line in axes.lines
 
 
-def test_browser_gets_the_frame_it_asked_for() -> None:
+# -- the browser ------------------------------------------------------------------------------------
+
+
+def test_browser_gets_the_frame_it_asked_for_and_every_other_move() -> None:
     wire = Wire(Counted())
     wire.ask("draw", slope=3, t=2, serial=7)
     frame = wire.view.frame
     assert (frame["serial"], frame["view"], frame["summary"]) == (7, "v", "now slope 0.5, t 2")
     assert wire.explorer.values == {"slope": 0.5, "t": 2}
+    wire.explorer.set(slope=0.0)
+    assert wire.view.frame["positions"] == {"slope": 2, "t": 2}
+    assert wire.view.frame["view"] == ""
 
 
 def test_stack_is_sent_in_portions_without_what_the_browser_has(
@@ -106,10 +112,9 @@ def test_stack_is_sent_in_portions_without_what_the_browser_has(
     wire = Wire(counted)
     have: list[int] = []
     for _ in range(4):
-        wire.ask("stack", slope=1, serial=3, have=have)
+        wire.ask("stack", slope=1, t=0, serial=3, have=have)
         content, buffers = wire.sent[-1]
-        assert content["kind"] == "stack"
-        assert content["serial"] == 3
+        assert (content["kind"], content["serial"]) == ("stack", 3)
         assert len(content["frames"]) == len(buffers) == 1
         have.append(content["frames"][0]["position"])
     assert have == [0, 1, 2, 3]
@@ -120,50 +125,49 @@ def test_the_next_step_is_drawn_ahead_but_not_shown() -> None:
     counted = Counted()
     wire = Wire(counted)
     before = wire.view.frame["summary"], counted.explorer.values
-    wire.ask("prepare", slope=3)
-    wire.ask("prepare", slope=4)  # a failure ahead is told when it is met
+    wire.ask("prepare", slope=3, t=0)
+    wire.ask("prepare", slope=4, t=0)  # a failure ahead is told when it is met
     assert (wire.view.frame["summary"], counted.explorer.values) == before
     assert wire.sent == []
     drawn = len(counted.drawn)
-    wire.ask("draw", slope=3)
+    wire.ask("draw", slope=3, t=0)
     assert wire.view.frame["summary"] == "now slope 0.5, t 0"
     wire.ask("moved", slope=2, t=3)  # scrubbing says where it is, and draws nothing
     assert counted.explorer.values == {"slope": 0.0, "t": 3}
     assert len(counted.drawn) == drawn
-    wire.ask("draw", slope=4)
+    wire.ask("draw", slope=4, t=0)
     assert wire.sent[-1][0]["text"] == "ZeroDivisionError: too steep"
-    wire.ask("draw", slope=3)
+    wire.ask("draw", slope=3, t=0)
     assert wire.view.frame["summary"] == "now slope 0.5, t 0"
 
 
 def test_a_broken_message_is_answered_and_changes_nothing() -> None:
+    wire = Wire(Counted())
+    before = wire.explorer.values
     for positions in ({"slope": 9, "t": 0}, {"slope": -1, "t": 0}, {"t": 0}):
-        wire = Wire(Counted())
-        before = wire.explorer.values
-        wire.explorer._answer(wire.view, {"kind": "draw", "view": "v", "positions": positions}, [])
-        assert wire.sent[-1][0]["kind"] == "failed"
+        wire.sent.clear()
+        wire.ask("draw", **positions)
+        assert [content["kind"] for content, _ in wire.sent] == ["failed"]
         assert wire.explorer.values == before
 
 
-def test_set_moves_the_browser_too() -> None:
-    counted = Counted()
-    wire = Wire(counted)
-    counted.explorer.set(slope=0.5)
-    assert wire.view.frame["positions"] == {"slope": 3, "t": 0}
-    assert wire.view.frame["view"] == ""
+# -- films ------------------------------------------------------------------------------------------
 
 
-def test_animation_is_saved_and_sent(tmp_path: Any) -> None:
+def test_animations_are_saved_and_sent(tmp_path: Any) -> None:
     counted = Counted()
     path = counted.explorer.save(tmp_path / "line.gif")
     with Image.open(path) as animation:
         assert animation.n_frames == 4
         assert animation.info["loop"] == 0
     wire = Wire(counted)
-    wire.ask("save", slope=0)
+    wire.ask("save", slope=0, t=0)
     content, buffers = wire.sent[-1]
     assert content["file"] == "line.gif"
     assert buffers[0] == path.read_bytes()
+    explorer = line(eta=(0, 4, 1), mark=True)
+    assert len(explorer.stack("mark")) == 2
+    assert len(explorer.stack()) == 5  # without a time, along the control with most values
 
 
 def test_animation_keeps_rare_colours(tmp_path: Any) -> None:
@@ -178,25 +182,14 @@ def test_animation_keeps_rare_colours(tmp_path: Any) -> None:
     assert (255, 255, 255) in colours
 
 
-def test_any_control_can_be_animated(tmp_path: Any) -> None:
-    explorer = Counted(eta=(0, 4, 1), mark=True).explorer
-    with pytest.raises(ValueError, match="no control 'zeta'; the controls are eta, mark"):
-        explorer.save(tmp_path / "line.gif", "zeta")
-    assert len(explorer.stack("mark")) == 2
-    assert len(explorer.stack()) == 5  # without a time, along the control with most values
-
-
 def test_film_is_saved(tmp_path: Any) -> None:
-    explorer = Counted().explorer
+    explorer = line()
     with av.open(explorer.save(tmp_path / "line.mp4")) as film:
         pictures = [picture.to_ndarray(format="rgb24") for picture in film.decode(video=0)]
         assert film.streams.video[0].codec_context.name == "h264"
         assert film.streams.video[0].average_rate == 6
     for frame, picture in zip(explorer.stack(), pictures, strict=True):
-        drawn = np.asarray(Image.open(io.BytesIO(frame.png)).convert("RGB"), dtype=float)
-        height, width, _ = drawn.shape
-        assert picture.shape == (height + height % 2, width + width % 2, 3)
-        assert np.abs(picture[:height, :width] - drawn).mean() < 2
+        assert np.abs(picture - pixels(frame.png)).mean() < 2
 
 
 def test_odd_sizes_gain_a_white_line() -> None:
@@ -211,64 +204,57 @@ def test_odd_sizes_gain_a_white_line() -> None:
 def test_film_needs_its_library(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(ValueError, match=r"needs the library av.*medn_edu\[lab\].*or save \.gif"):
-        Counted().explorer.save(tmp_path / "line.mp4")
-    with pytest.raises(ValueError, match=r"\.gif or \.mp4"):
-        Counted().explorer.save(tmp_path / "line.avi")
+        line().save(tmp_path / "line.mp4")
     assert list(tmp_path.iterdir()) == []
 
 
+# -- controls ---------------------------------------------------------------------------------------
+
+
 def test_lessons_are_moved_to_and_judged() -> None:
-    explorer = Counted().explorer
+    explorer = line()
     assert explorer.check(Lesson({"slope": 0.5}, "it rises", lambda slope, t: slope > 0))
     assert explorer.values["slope"] == 0.5
     assert not explorer.check(Lesson({"slope": -0.5}, "it rises", lambda slope, t: slope > 0))
 
 
-def test_wrong_controls_are_refused() -> None:
-    wrong: list[tuple[dict[str, Any], type[Exception], str]] = [
-        ({}, ValueError, "at least one control"),
-        ({"a": 3.0}, TypeError, "control 'a' is a float"),
-        ({"a": Time(0, 1), "b": Time(0, 1)}, ValueError, "a and b are both a Time"),
-    ]
-    for controls, error, words in wrong:
-        with pytest.raises(error, match=words):
-            Explorer(new_figure(2, 2), lambda **_: "", "nothing", **controls)
+def explore(update: Callable[..., Any] = lambda **_: "", **controls: Any) -> Explorer:
+    return Explorer(new_figure(2, 2), update, "nothing", **controls)
 
 
-IMPOSSIBLE: list[tuple[type[Control], tuple[Any, ...], str]] = [
-    (Slider, (1, 0), "low < high"),
-    (Slider, (0, 1, 0), "step > 0"),
-    (Slider, (0, 1, 1e-5), "too fine"),
-    (Slider, (0, 1, 0.1, 2), "outside"),
-    (Slider, (0, float("nan"), 0.1), "from 0 to nan by 0.1: expected finite numbers"),
-    (Slider, (0, 1, float("inf")), "finite numbers"),
-    (Time, (0, "ten"), "finite numbers"),
-    (Choice, ([],), "at least one option"),
-    (Choice, (["a"], "b"), "not a choice"),
-    (Choice, ([1, 2, 1],), "option 1 twice"),
+REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: explore(), ValueError, "at least one control"),
+    (lambda: explore(a=3.0), TypeError, "control 'a' is a float"),
+    (lambda: explore(a=Time(0, 1), b=Time(0, 1)), ValueError, "a and b are both a Time"),
+    (lambda: explore(lambda a: None, a=(0, 1)).frame(), TypeError, "expected one sentence"),
+    (lambda: line().save("line.avi"), ValueError, r"\.gif or \.mp4"),
+    (lambda: line().save("line.gif", "zeta"), ValueError, "'zeta'; the controls are slope, t"),
+    (lambda: Slider(1, 0), ValueError, "low < high"),
+    (lambda: Slider(0, 1, 0), ValueError, "step > 0"),
+    (lambda: Slider(0, 1, 1e-5), ValueError, "too fine"),
+    (lambda: Slider(0, 1, 0.1, 2), ValueError, "outside"),
+    (lambda: Slider(0, float("nan"), 0.1), ValueError, "from 0 to nan by 0.1: expected finite"),
+    (lambda: Slider(0, 1, float("inf")), ValueError, "finite numbers"),
+    (lambda: Time(0, "ten"), ValueError, "finite numbers"),
+    (lambda: Choice([]), ValueError, "at least one option"),
+    (lambda: Choice(["a"], "b"), ValueError, "not a choice"),
+    (lambda: Choice([1, 2, 1]), ValueError, "option 1 twice"),
 ]
 
 
-def test_impossible_controls_say_why() -> None:
-    for make, arguments, words in IMPOSSIBLE:
-        with pytest.raises(ValueError, match=words):
-            make(*arguments)
+def test_what_cannot_be_is_refused_in_a_sentence() -> None:
+    for attempt, error, words in REFUSED:
+        with pytest.raises(error, match=words):
+            attempt()
 
 
-def test_unknown_controls_and_values_are_refused_and_change_nothing() -> None:
-    explorer = Counted().explorer
+def test_unknown_controls_and_values_change_nothing() -> None:
+    explorer = line()
     before = explorer.values
-    with pytest.raises(ValueError, match="no control 'speed'; the controls are slope, t"):
-        explorer.set(t=2, speed=1)
-    with pytest.raises(ValueError, match="outside"):
-        explorer.set(t=2, slope=5)
-    assert explorer.values == before
-
-
-def test_update_must_return_a_sentence() -> None:
-    explorer = Explorer(new_figure(2, 2), lambda a: None, "nothing", a=(0, 1))
-    with pytest.raises(TypeError, match="expected one sentence"):
-        explorer.frame()
+    for wrong, words in (({"speed": 1}, "no control 'speed'"), ({"slope": 5}, "outside")):
+        with pytest.raises(ValueError, match=words):
+            explorer.set(t=2, **wrong)
+        assert explorer.values == before
 
 
 def test_short_forms() -> None:
@@ -288,27 +274,100 @@ def test_sliders_have_exact_ends_and_print_what_they_hold(low: int, n: int, step
     assert all(control.position(value) == i for i, value in enumerate(control.values))
 
 
+# -- layers: what stands still is drawn once, and the picture is that of a full drawing ------------
+
+
+@pytest.fixture
+def scene() -> dict[str, Any]:
+    figure = new_figure(4, 3)
+    left, right = figure.subplots(1, 2)
+    left.plot([0, 1], [0, 1], label="still")
+    (line,) = left.plot([0, 1], [1, 0], lw=4, label="moves")
+    (bar,) = right.bar([0], [1])
+    right.plot([0], [0.5], "o", ms=20, color="k")  # still, and above what moves
+    text = right.text(0, 0.2, "words")
+    left.legend()
+    note = figure.text(0.5, 0.02, "note")
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # settled
+    return {"figure": figure, "left": left, "right": right} | {
+        "line": line, "bar": bar, "text": text, "note": note,
+    }  # fmt: skip
+
+
+def shade(s: dict[str, Any]) -> None:
+    s["shade"] = s["left"].fill_between([0, 1], [0, 1], alpha=0.3)
+
+
+# What explorers do with artists, and what they should not.
+CHANGES: list[Callable[[dict[str, Any]], Any]] = [
+    lambda s: None,
+    lambda s: s["line"].set_ydata([0.2, 0.9]),
+    lambda s: s["bar"].set_height(0.3),
+    lambda s: s["text"].set_text("other words"),
+    lambda s: s["note"].set_text("another note"),
+    lambda s: s["left"].set_xlim(-1, 2),
+    shade,
+    lambda s: s["shade"].remove(),
+    lambda s: s["right"].plot([0.1, 0.2], [0, 1], zorder=9),
+    lambda s: s["right"].lines[0].remove(),
+    lambda s: s["left"].set_facecolor("0.9"),
+    lambda s: s["left"].set_visible(False),
+    lambda s: s["left"].set_visible(True),
+    lambda s: s["left"].set_title("title"),
+    lambda s: s["left"].grid(True),
+    lambda s: s["left"].axvspan(0, 0.5, zorder=0),
+    lambda s: s["right"].twinx().plot([0, 0.3], [3, 4]),
+    lambda s: s["right"].inset_axes([0.5, 0.5, 0.4, 0.4]).plot([0, 1], [0, 1]),
+    lambda s: s["bar"].set_height(0.8),
+    lambda s: (s["right"].clear(), s["right"].plot([0, 3], [0, 3])),
+]
+
+
+def test_every_change_is_shown(scene: dict[str, Any]) -> None:
+    layers = Layers(scene["figure"], 60)
+    pictures = []
+    for step, change in enumerate(CHANGES):
+        change(scene)
+        pictures.append(layers.render())
+        assert differing(pictures[-1], scene["figure"]) == 0, step
+    assert len(set(pictures)) >= len(pictures) - 2  # twice something is taken away again
+
+
+def test_what_stands_still_is_drawn_once(
+    scene: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layers = Layers(scene["figure"], 60)
+    drawings = []
+    monkeypatch.setattr(
+        FigureCanvasAgg, "draw", lambda self, draw=FigureCanvasAgg.draw: drawings.append(draw(self))
+    )
+    for height in (1.0, 0.5, 0.7, 0.9):
+        scene["bar"].set_height(height)
+        layers.render()
+    assert len(drawings) <= 2
+
+
+def test_three_dimensions_are_drawn_whole() -> None:
+    figure = new_figure(3, 3)
+    (line,) = figure.add_subplot(projection="3d").plot([0, 1], [0, 1], [0, 1], color="red", lw=5)
+    layers = Layers(figure, 60)
+    heights = []
+    for height in (1.0, 0.2):
+        line.set_data_3d([0, 1], [0, 1], [0, height])
+        red = pixels(layers.render())[..., 1] < 50
+        heights.append(np.flatnonzero(red.any(axis=1)).size)
+    assert heights[0] > 1.5 * heights[1] > 0
+
+
 def test_a_change_from_outside_and_a_failed_update_are_not_lost() -> None:
-    figure = new_figure(3, 2)
-    axes = figure.subplots()
-    (line,) = axes.plot([0, 1], [0, 1])
-
-    def update(x: int) -> str:
-        line.set_visible(x != 2)
-        line.set_ydata([0, x])
-        if x == 1:
-            raise ValueError("not today")
-        return f"x is {x}."
-
-    explorer = Explorer(figure, update, "a line", x=(0, 3, 1))
-    plain = explorer.set(x=0).frame().png
-    axes.set_title("a title")
-    titled = explorer.set(x=2).frame().png
-    assert titled != plain
-    with pytest.raises(ValueError, match="not today"):
-        explorer.set(x=1).frame()
-    last = explorer.set(x=3).frame().png
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    shown = np.asarray(Image.open(io.BytesIO(last)), dtype=float)
-    assert np.abs(shown - np.asarray(canvas.buffer_rgba())[..., :3]).max() < 40
+    counted = Counted()
+    explorer = counted.explorer
+    explorer.set(slope=-1.0).frame()
+    explorer.figure.axes[0].set_title("a title")
+    assert differing(explorer.set(slope=-0.5).frame().png, explorer.figure) == 0
+    counted.line.set_visible(False)
+    with pytest.raises(ZeroDivisionError, match="too steep"):
+        explorer.set(slope=1.0).frame()
+    last = explorer.set(slope=0.5).frame().png
+    assert differing(last, explorer.figure) == 0
