@@ -1,44 +1,6 @@
-r"""One problem: data, a loss and a regulariser joined into a primal, a dual and a certificate.
+"""One problem: data, a loss and a regulariser joined into a primal, a dual and a certificate.
 
-With the Hamming loss, the number of wrong nodes, and ``c_i`` the weight of sample ``i``, usually 1,
-training minimises
-
-    P(w) = R(w) + sum_i c_i l_i(w).
-
-Neither part is divided by the number of samples or nodes.  `medn_edu.problems.losses` has the losses
-``l_i``, `medn_edu.problems.regularisers` the regularisers ``R``; a prior is one of them.
-
-P1 of MEDN
-----------
-MEDN (Definition 1) looks for the *distribution* over weights that is closest to a prior among those
-whose expected margins are large enough:
-
-    minimise  KL(p || p0) + sum_i U(xi_i)
-    such that E_p[w . (f(x_i, y_i) - f(x_i, y))] >= loss_i(y) - xi_i   for all i and y.
-
-The best ``p`` with mean ``w`` costs ``Lambda*(w)``, the conjugate of the prior's log moment generating
-function, so the primal is a function of the mean alone: ``R(w) = sum_k Lambda*(w_k)`` with the margin
-loss.  With the standard normal prior and a linear slack it is the maximum margin Markov network
-(Theorem 3), with a Laplace prior ``R(w) = sqrt(lam) |w|_KL - K`` (Corollary 6), and with half the L1
-norm L1-M3N.  The soft-max loss and squares or magnitudes give conditional random fields.
-
-The dual, and the gap
----------------------
-The dual variables are ``alpha_i(y)``, and with ``eta = sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))``
-
-    D(alpha) = sum_i,y alpha_i(y) loss_i(y) - R*(eta) - sum_i c_i l_i*(alpha_i / c_i).
-
-For P1 this is D1 of Theorem 2: ``R* = sum_k Lambda(eta_k)``, and ``l_i*`` is ``U*``, the conjugate of
-the slack's price, at the total ``sum_y alpha_i(y) / c_i``.  With a linear slack the labellings include
-the true one, and the total is ``C``; other slacks leave it free.  For the soft-max loss ``l_i*`` is
-minus ``epsilon`` times an entropy (Hazan and Urtasun 2010, Claim 1 with ``p = q = 2``).
-
-No ``D(alpha)`` exceeds any ``P(w)``, so the *duality gap* between two points bounds how far ``w`` is
-from optimal.  `Problem.certify` computes it from ``w`` and ``alpha`` alone, never from what a solver
-collected.  Weights of a soft-max problem, whose solvers keep no dual variables, are certified by
-``alpha_i = c_i p_w(. | x_i)``.  Where the regulariser has no L2 part, these are scaled first
-(`dual_scaling`).  Where it has one, the gap is ``R(w) + R*(eta) - w . eta``, which for an L2 norm
-``lam |w|_2^2 / 2`` is the squared norm of the gradient over ``2 lam``.
+Why it works is told in ``problem.md``.
 """
 
 from __future__ import annotations

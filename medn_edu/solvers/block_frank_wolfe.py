@@ -1,40 +1,8 @@
 """Block-coordinate Frank-Wolfe for maximum entropy discrimination, on the dual.
 
-The dual of MEDN (Theorem 2; `medn_edu.problems.problem`),
-
-    maximise  sum_i,y alpha_i(y) loss_i(y) - sum_k Lambda(eta_k) - sum_i U*(sum_y alpha_i(y)),
-    with      eta = sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y)),  alpha_i(y) >= 0,
-
-has one variable per labelling, exponentially many.  With a linear slack those of a sample sum to
-``C_i``, so each sample has a simplex of its own, a *block*.  A linear function is largest over a simplex
-in one of its corners, where all of ``C_i`` is on one labelling: the one that violates its margin most
-under the posterior means ``w = Lambda'(eta)``.  Decoding finds it.  Block-coordinate Frank-Wolfe
-(Lacoste-Julien, Jaggi, Schmidt and Pletscher 2013) takes block after block, asks for that labelling and
-moves towards it, as far as the dual grows.  What the decoding promised, ``C_i H_i(best) - sum_y
-alpha_i(y) H_i(y)``, is the block's share of the duality gap.
-
-**Where to read on.**  `medn_edu.theory.frank_wolfe` has one block step in plain numpy, and
-`medn_edu.kernels.block_step` has the same step compiled.  This module has what is around it: which
-blocks are visited, and when.
-
-The papers call the dual "very difficult to solve" for a Laplace prior.  Indeed it is no quadratic
-program, and it is finite only for ``|eta_k| < sqrt(lam)``.  But no step here needs more than the slope
-``Lambda'`` and the curvature ``Lambda''``.  Within a block, steps are chosen as if ``Lambda`` were a
-parabola, and a line search on the true dual along their sum, inside the domain, makes up for the
-difference.  So the method is the same for every prior and slack, and for the elastic net.
-
-Plain Frank-Wolfe steps shrink *all* dual variables of a block alike and zigzag when regularisation is
-weak.  Four things cure it, and no step lowers the dual, up to rounding.
-
-* The labellings in use, few per sample, are kept, and *pairwise* steps go from any one of them to any
-  other (Shah, Kolmogorov and Lampert 2015, Osokin et al. 2016).  Their inner products are known, so
-  this costs hardly more than the decoding.
-* Between two rounds of decoding come rounds that only step among the kept labellings.
-* Blocks whose last known gap is far below the average are visited every few passes only.
-* Blocks that pull the weights the same way, each by its own small step, are slow together.  So before
-  each round all dual variables are *extrapolated* from the previous round to this one, negative ones
-  are cut off, and a line search on the dual decides how far to go.  On the OCR letters with ``C = 1``
-  this reduces M3N's gap after 120 passes by more than a factor of five.
+`medn_edu.theory.frank_wolfe` has one block step in plain numpy, and `medn_edu.kernels.block_step` the
+same compiled; here is what is around it: which blocks are visited, and when.  Why it works is told in
+``block_frank_wolfe.md``.
 """
 
 from __future__ import annotations

@@ -1,31 +1,6 @@
-r"""L1-M3N as the end of a path of Laplace MEDNs, and the step that gets there exactly.
+"""L1-M3N as the end of a path of Laplace MEDNs, and the step that gets there exactly.
 
-Divide the problem of Laplace MEDN with ``C_medn = 2 C sqrt(lam)`` by ``2 sqrt(lam)``.  On the primal
-side ``sqrt(lam) |w|_KL - K`` becomes half a norm that tends to ``|w|_1 / 2`` as ``lam`` grows (MEDN,
-Corollary 6); on the dual side the dual variables add up to ``C`` and ``|eta_k| < sqrt(lam)`` becomes
-``|eta_k| < 1/2``, which is all that the dual of L1-M3N asks.  So every solution along the path gives
-
-* an *upper* bound: the objective ``|w|_1 / 2 + C sum xi`` at the posterior mean ``w``, and
-* a *lower* bound: ``sum alpha_i(y) loss_i(y)`` with the dual variables divided by ``2 sqrt(lam)``,
-
-and their gap closes.  The logarithms that keep ``eta`` inside its domain are a barrier, and ``lam`` is
-its parameter: this is an interior-point method for the linear program, in which
-`medn_edu.solvers.block_frank_wolfe` takes the place of Newton's method.  Where the barrier is what is
-left, the gap is at most ``K / (2 sqrt(lam))``, for each weight contributes ``w_k / 2 - w_k eta_k / (2
-sqrt(lam))``, and ``2 sqrt(lam)`` times that is ``w_k (sqrt(lam) - eta_k) <= 1``.
-
-Each MEDN starts from the dual variables of the one before.  At the end all weights are small or large,
-but none is 0.  Two steps find the zeros.
-
-* *Rounding.*  Weights below a threshold become 0, the largest threshold at which the gap is still
-  small enough.  Cheap, and no proof.
-* *Clean-up.*  Weights whose ``|eta_k|`` came near a half, and active labellings make a linear
-  program of moderate size, which HiGHS solves to a vertex (a *crossover*).  Labellings that this vertex
-  violates are found by decoding, weights left out that are worth their price by their ``|eta_k|``;
-  both join the program until the gap is closed.
-
-When the gap is closed up to rounding, ``|eta_k| < 1/2`` proves that ``w_k`` is 0 in every solution; at
-any other gap `medn_edu.problems.weight_bounds` says how large it can be.
+Why it works is told in ``l1_path.md``.
 """
 
 from __future__ import annotations

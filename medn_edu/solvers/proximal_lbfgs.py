@@ -1,31 +1,6 @@
-r"""Proximal L-BFGS: magnitudes in the objective, and curvature that is used in spite of them.
+"""Proximal L-BFGS: magnitudes in the objective, and curvature that is used in spite of them.
 
-Newton's method minimises a quadratic model of the objective.  With magnitudes that is no longer a
-system of linear equations, because they have kinks, but nothing forces us to model *them*: a
-*proximal* Newton method (Lee, Sun and Saunders 2014) models the smooth part ``S`` alone,
-
-    q(z) = g . (z - w) + 1/2 (z - w) . B (z - w) + l1 ||z||_1,
-
-and steps from ``w`` towards its minimiser ``z``.  ``B`` comes from L-BFGS, so that no look at the
-samples is needed to minimise ``q`` and much care can be taken: the curvature stays whole where OWL-QN
-(`medn_edu.solvers.owlqn`) cuts directions to pieces.
-
-**The matrix.**  ``B_0`` below the pairs ``(s, y)`` is a multiple of the curvature of
-`medn_edu.solvers._initial_hessian`.  The pairs add matrices of low rank.  With matrices whose columns
-are the ``steps`` and the ``changes``, and ``steps^T changes = L + D + U`` cut into its triangles, L-BFGS
-amounts to (Byrd, Nocedal and Schnabel 1994)
-
-    B = B_0 - W N^{-1} W^T,   W = [B_0 steps, changes],   N = [[steps^T B_0 steps, L], [L^T, -D]],
-
-and its inverse has the same form: two small products more than ``B_0`` itself costs.
-
-**Minimising the model.**  As in OWL-QN the minimum-norm subgradient of ``q`` chooses an orthant.
-Weights at 0 whose slope is within the penalty stay there; the others are free to move.  On the free
-ones ``q`` is quadratic, and conjugate gradients minimise it.  Their preconditioner is the part of
-``B^{-1}`` that belongs to the free weights: it would give the solution at once if all weights were
-free.  Weights that cross 0 are left there, and the next round chooses another orthant.
-
-On the OCR letters it takes about 90 evaluations of ``S`` to come as far as OWL-QN comes in about 500.
+Why it works is told in ``proximal_lbfgs.md``.
 """
 
 from __future__ import annotations

@@ -1,35 +1,6 @@
 """The quadratic programs of `medn_edu.solvers.textbook.cutting_plane`, solved by HiGHS.
 
-They are duals over the labellings of a working set:
-
-    maximise   sum_j gain_j a_j - |sum_j a_j r_j|^2 / 2
-    such that  a_j >= 0,  sum of the a_j of each group <= its cap,
-
-where ``r_j`` is a row of feature differences, so that only the Gram matrix ``r_j . r_k`` matters.
-The primal, in the weights, has as many columns as there are weights and the rows themselves as
-constraints.  With the 300 to 650 labellings that matter on the digit words HiGHS takes three to six
-times as long for it, and the dual variables that it hands back are good to six digits only; those
-of the dual are to twelve.
-
-HiGHS solves such programs by an active-set method, from scratch each time.  Four things make it
-reliable.
-
-* Numbers are scaled so that dual variables and curvatures are about 1, whatever ``C`` and the
-  features.  HiGHS takes small curvatures for none, and then goes to and fro between two corners for
-  ever: where ``C`` is small, it is the gains that have to be large.
-* The Gram matrix is singular when there are more labellings than weights.  HiGHS adds a small
-  multiple of the identity to it, and may then creep for thousands of iterations along directions in
-  which hardly anything changes.  So that is left out at first, and put back only where HiGHS does
-  not finish or is not accurate; now and then it is the other way round.  Then it is put around the
-  best solution so far instead of 0 (a *proximal* step), so that a few steps lead to the true
-  optimum.
-* Whatever comes back is clipped to be feasible, and judged by its own duality gap, not by what HiGHS
-  says of it.
-* HiGHS may fail for all that: now and then it takes a program as small as nine variables for one
-  that is not concave, whatever the scale and the order, and ends without a solution.  Then an
-  amount is moved between two labellings of one group at a time, from the best solution so far
-  (`pairwise_maximiser`).  That is slow where curvatures differ much, but each step is exact and
-  none can fail.
+Why it works is told in ``_quadratic_program.md``.
 """
 
 from __future__ import annotations

@@ -1,45 +1,6 @@
 """L1-M3N by M3N whose variances adapt: the EM-style algorithm (Algorithm 3 of the L1-M3N paper).
 
-Squares whose prices are free to adapt cost as much as magnitudes
-(`medn_edu.problems.regularisers`).  The adaptive M3N (P2 of the paper) is
-
-    minimise  sum_k w_k^2 / tau_k + C sum_i xi_i    over w and tau   where sum_k tau_k = K / lam,
-
-and with the best ``tau_k = K |w_k| / (lam |w|_1)`` (Eq. 4) it pays ``lam / K |w|_1^2`` (P4), so
-that its solution is sparse.  L1-M3N itself can be solved in the same way, because
-
-    |w|_1 / 2 = min_v  sum_k w_k^2 / (2 v_k) + v_k / 8,       at v_k = 2 |w_k|.
-
-The algorithm takes two steps in turn.
-
-1. With the variances fixed, find weights: M3N with a normal prior of variances ``v``, where ``v_k``
-   is ``tau_k / 2`` in P2.  Its solution is ``w_k = v_k eta_k``.
-2. With the weights fixed, find variances, by the formulas above.
-
-Both steps lower one convex function of ``w`` and ``v``, which after step 2 equals the objective.  So
-the objective never rises, up to the gap that a quadratic program is left with.  Together the steps
-read ``v_k <- v_k |eta_k|``, up to a factor that all weights share: where ``|eta_k|`` is less than
-the largest, the variance dies out, by about the same factor in every iteration.  How many iterations
-it takes depends on how close the runners-up are.  Fifteen leave the objective a few parts in a
-thousand above the optimum in most small problems, some need fifty for one part in a thousand, and
-quadratic programs solved more tightly change nothing.
-
-A variance of 0 divides zero by zero, so the paper re-parametrises: ``w = beta gamma`` with
-``beta_k^2 = lam tau_k``, step 1 with features scaled by ``beta`` and one price for all ``gamma_k``
-(Eq. 5), step 2 as ``beta_k^2 = K |w_k| / |w|_1`` (Eq. 6).  A normal prior of variance ``v_k`` is a
-standard one after scaling the feature by ``sqrt(v_k)``, so that is what step 1 does.  What
-matters is that a *dead* feature, ``beta_k <= 1e-4``, has no part in anything that comes later, and that
-its weight is 0 and not small.  With either norm ``beta_k^2`` is the weight's magnitude over the mean
-magnitude.  The paper sets "tau (or beta)" to 0 below 1e-4; for ``tau`` ask for a threshold of
-``sqrt(1e-4 lam)``.
-
-The paper starts at ``tau = 1``, whose sum is ``K`` and not ``K / lam``.  Here all variances are equal
-at the start, and in P2 they have the sum that they must have, ``tau = 1 / lam``.  In L1-M3N no sum is
-given, but in a solution ``|w|_1 / 2`` is at most ``P(0)``, the price of having no weights, and the
-variances are those of weights that cost as much.
-
-Many weights may do equally well, such as those of two labels whose difference alone counts.  A linear
-program then gives one of them all and the other nothing; here they start alike and stay alike.
+Why it works is told in ``adaptive_m3n.md``.
 """
 
 from __future__ import annotations

@@ -1,41 +1,6 @@
 """Cutting planes for M3N: margins are enforced only once they are violated.
 
-The quadratic program of M3N, with a variance ``v_k`` for each weight,
-
-    minimise  sum_k w_k^2 / (2 v_k) + sum_i C_i xi_i
-    such that w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y) - xi_i   for all i and y,
-
-has a constraint for each labelling, exponentially many, of which few are tight at the optimum.  So they
-are left out at first.  In each *round* loss-augmented decoding finds every sample's most violated one at
-the present weights; those that are violated by more than the sample's slack join the *working set*, and
-the program is solved again over the working set alone.  What is left out can only raise the optimum, so
-the value of each program is a lower bound, which never falls, and the primal value at its weights an
-upper bound.  When nothing is violated any more they meet.
-
-`cutting_plane` keeps a working set for each sample (Tsochantaridis, Hofmann, Joachims and Altun 2004;
-this is the *n-slack* formulation, because each sample has its slack).  The program is solved in its
-dual, with dual variables ``alpha_i(y)`` for the labellings of the working set,
-
-    maximise  sum alpha_i(y) loss_i(y) - sum_k v_k eta_k^2 / 2   where  sum_y alpha_i(y) <= C_i,
-
-with ``eta = sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` and ``w_k = v_k eta_k``.  What the dual
-variables of a sample lack of ``C_i`` belongs to the true labelling.  A labelling whose dual
-variable is zero may be dropped without changing the value; it is, after some rounds at zero, and
-joins again if it is violated.  As the lower bound rises in between, no working set is seen twice.
-
-`one_slack_cutting_plane` has one slack for all samples together (Joachims, Finley and Yu 2009).  A round
-adds a single constraint, the sum of the most violated ones,
-
-    w . sum_i C_i (f(x_i, y_i) - f(x_i, y_i')) >= sum_i C_i loss_i(y_i') - xi,
-
-which any choice of one labelling per sample would give as well: the two programs have the same
-optimum.  Their dual has one variable ``gamma_c`` per constraint, with sum at most 1, and lays
-``gamma_c C_i`` on each labelling of the constraint.  Its quadratic programs stay tiny, however many
-samples there are, but it takes many more rounds.
-
-Both are made for problems in which decoding is expensive and a solver of quadratic programs is at
-hand.  Here decoding is cheap and HiGHS starts each program afresh, so that
-`medn_edu.solvers.block_frank_wolfe` is many times faster.
+Why it works is told in ``cutting_plane.md``.
 """
 
 from __future__ import annotations

@@ -1,36 +1,6 @@
 """Exponentiated gradient for maximum margin Markov networks: multiplicative steps on the dual.
 
-The dual of M3N is a parabola over simplices, one per sample, with a coordinate per labelling,
-
-    maximise  sum_i,y alpha_i(y) loss_i(y) - sum_k v_k eta_k^2 / 2,
-    with      eta = sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y)),  sum_y alpha_i(y) = C_i.
-
-A gradient step would leave the simplices, and there are too many coordinates to project them back.
-Exponentiated gradient (Kivinen and Warmuth 1997; Bartlett, Collins, Taskar and McAllester 2004) steps
-in the logarithm instead,
-
-    alpha_i(y) <- alpha_i(y) exp(step * g_i(y)) / Z_i,
-    g_i(y) = loss_i(y) - w . (f(x_i, y_i) - f(x_i, y)),
-
-with ``w = v * eta`` the weights that belong to ``alpha``: it is the gradient step whose distances
-are relative entropies.  Dual variables stay positive and are normalised by a sum.  And the exponent
-``g`` is made of parts that belong to nodes and edges.  So if ``log alpha_i`` is, it remains so, and
-a sum over exponentially many labellings is a sweep over the forest.  That is the whole trick:
-potentials grow by ``step * g``, and marginals, which are all that ``eta`` and the loss need, come
-from sum-product.
-
-`exponentiated_gradient` steps on all samples at once.  All of them then have taken the same steps, and
-their potentials are given by one number and one weight vector (`medn_edu.solvers.textbook._log_linear`).
-`block_exponentiated_gradient` (Collins, Globerson, Koo, Carreras and Bartlett 2008) visits the samples
-in random order, each with a step size of its own, and the weights follow at once
-(`medn_edu.kernels.textbook.exponentiate`).  A sample by itself bears far longer steps than all together.
-
-The optimum of M3N lies on faces of the simplices: nearly all dual variables are zero.  Their
-logarithms have to go to minus infinity, at a speed of ``step`` times what a labelling's violation
-lacks of the largest, so the last stretch is slow.  Two remedies keep within the family, as any step
-in the potentials does.  Step sizes grow as long as the dual does.  And the last movement is
-repeated in part (*momentum*; Polyak 1964), ever more so the longer all goes well; where the dual
-would fall, a step is not taken, and the movement is forgotten.
+Why it works is told in ``exponentiated_gradient.md``.
 """
 
 from __future__ import annotations

@@ -1,39 +1,6 @@
 """Extragradient for maximum margin Markov networks: weights and dual variables look ahead.
 
-Writing each slack as a maximum over dual variables makes M3N a game (Taskar, Lacoste-Julien and
-Jordan 2006):
-
-    min_w max_alpha  L(w, alpha) = sum_k w_k^2 / (2 v_k)
-                                   + sum_i,y alpha_i(y) [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))].
-
-The weights want margins, the dual variables look for labellings that violate them.  If both step
-along their gradients at once they circle around the solution, each answering what the other has
-just left.  *Extragradient* (Korpelevich 1976) has both make a trial step, see the gradients there,
-and take the step from where they were along those:
-
-    predict   w', alpha' = step from (w, alpha) along the gradients at (w, alpha),
-    correct   w+, alpha+ = step from (w, alpha) along the gradients at (w', alpha').
-
-A step stays near where it came from, and each player has his own idea of near.  For weights it is the
-distance ``|w - u|^2 / (2 v)``; their quadratic term is kept as it is, so that a step of size ``t`` is
-
-    argmin_u  sum_k u_k^2 / (2 v_k) - u . eta + |u - w|^2 / (2 v t)  =  (w + t v eta) / (1 + t).
-
-For dual variables it is relative entropy, the Bregman projection of section 5 of the paper: steps
-become ``alpha_i(y) <- alpha_i(y) exp(s g_i(y)) / Z_i``, as in `exponentiated_gradient`, and on
-forests sum-product carries them out (`medn_edu.solvers.textbook._log_linear`).  Unlike there the
-weights are no function of the dual variables.  They lag behind and so are smoother, which is good
-for the primal.
-
-The step sizes are as long as the theory of such methods lets them be (Nemirovski 2004; Tseng 2008): with
-``D`` the two distances, each divided by its step size, a step is kept if
-
-    (w' - w) . (eta(alpha') - eta(alpha+)) + (w' - w+) . (eta(alpha) - eta(alpha'))
-        <= D(w', w) + D(w+, w') + D(alpha', alpha) + D(alpha+, alpha'),
-
-and otherwise taken again at half the size.  All of it comes from sums already at hand, even
-relative entropies, because the logarithms of the dual variables are linear.  What is yielded is the
-last iterate, which does better here than the average for which rates are proved.
+Why it works is told in ``extragradient.md``.
 """
 
 from __future__ import annotations

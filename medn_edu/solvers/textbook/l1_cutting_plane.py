@@ -1,27 +1,6 @@
 """Cutting planes for L1-M3N: Algorithm 1 of the L1-M3N paper, with bounds.
 
-L1-M3N is a linear program with one row for each wrong labelling of each sample, exponentially many.
-Few of them matter at the optimum.  So the program is solved over a *working set* of rows
-(`medn_edu.solvers._linear_program`), the rows that its solution violates most are found by
-loss-augmented decoding, one a sample, and join the set:
-
-    w   <- solution of the linear program over the working set
-    y_i <- argmax_y loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))      for all samples i
-    add y_i where that violates its margin by more than the working set's slack xi_i
-
-The program over part of the rows asks less of the weights, so its value is a *lower* bound of the
-optimum; the true objective at its solution, for which the decoding tells all slacks, is an *upper*
-bound.  When nothing is violated the two meet.  The paper's pseudo-code solves a program for every row
-it adds; here all samples add theirs before the next is solved.
-
-Plain cutting planes jump from corner to corner at first: a few rows leave most weights free to go
-anywhere they like.  Two remedies, both old.
-
-* *Smoothing* (Neame 1999; Wentges 1997).  Rows are looked for at a running average of the solutions,
-  which moves less than the solutions do, and only where nothing is violated there, at the last solution
-  itself, so that the end is the same.  On 100 words of the OCR letters it halves the work.
-* *Dropping*.  Rows that were inactive for a few rounds leave the program; should one matter after all,
-  decoding finds it again.
+Why it works is told in ``l1_cutting_plane.md``.
 """
 
 from __future__ import annotations

@@ -1,47 +1,6 @@
 """Sequential minimal optimisation on marginals: the solver of the first paper on M3N.
 
-Taskar, Guestrin and Koller (2003) train M3N on its dual, which depends on the exponentially many
-dual variables ``alpha_i(y)`` through their *marginals* alone: the sums over the labellings of
-sample ``i`` that give node ``t`` the label ``a``, ``mu_i(t, a)``, and edge ``(s, t)`` the labels
-``a, b``.  They solve it as Platt's SMO solves support vector machines: the least change that keeps
-a sample's total fixed takes from one labelling and gives to another, and for such a pair the best
-amount has a closed form.
-
-**The amount.**  Moving the amount ``m`` from ``y''`` to ``y'`` changes the weights by
-``m v (f(y'') - f(y'))``, ``v`` the prior's variances.  The dual's slope there is the difference of
-the violations, ``H(y') - H(y'')``, and its curvature
-``|f(y'') - f(y')|_v^2 = sum_k v_k (f_k(y'') - f_k(y'))^2``, so
-
-    m = (H(y') - H(y'')) / |f(y'') - f(y')|_v^2,   but no more than can be moved.
-
-**The pair.**  Dual variables are optimal when only labellings of the largest violation have
-positive ones.  The pair that hurts this most is ``y' = argmax_y H(y)``, found by loss-augmented
-decoding, and ``y'' = argmin H(y)`` among the labellings with positive dual variables.
-
-**Which dual variables are positive, and how much of them can be moved?**  Marginals do not say.
-Many ``alpha`` have the same ones, and the dual cannot tell them apart.  Taskar et al. think of the
-``alpha`` of largest entropy, on a forest a product, ``C_i`` times
-``p(root) prod p(child | parent)``.  It is positive where all marginals along ``y''`` are, and so is
-``y''`` found by decoding ``-H`` over positive marginals.  It says that ``alpha(y'')`` can be moved,
-since then all dual variables stay non-negative.  That is safe, and less than what is possible.  All
-that the dual needs is marginals that belong to *some* dual variables, and on a forest those are the
-ones that are non-negative and agree along every edge.  Moving ``m`` keeps the agreement, and lowers
-just the marginals along ``y''`` where ``y'`` has other labels.  So
-
-    m  <=  the least marginal along y'' where it differs from y'
-
-is necessary and sufficient, and no product of conditional probabilities exceeds its least marginal.
-This bound is the one used here.  What is lost is the memory of single labellings: after a step
-longer than ``alpha(y'')`` no ``alpha`` is the old one with two entries changed, and mixtures of
-``y'`` and other labellings have dual variables that nobody gave them.  The dual value is not
-concerned, it rises by what the formula says.  What is gained is that a step which reaches the bound
-clears a marginal outright, where a product of many small probabilities would creep.
-
-When the two violations agree, every ``alpha`` with these marginals is on labellings of the largest
-violation only, and the sample's duality gap ``C_i max H - sum_y alpha(y) H(y)`` is zero.
-
-Steps never lower the dual.  Unlike `block_frank_wolfe`, nothing grows with the number of labellings in
-use, but every step decodes twice, and tables of ``n_labels^2`` numbers per node are kept.
+Why it works is told in ``smo.md``.
 """
 
 from __future__ import annotations

@@ -1,46 +1,6 @@
 """Sub-gradient descent on the primal of M3N, batch and online, with a dual point for free.
 
-Ratliff, Bagnell and Zinkevich (2007) train M3N on its primal, P0 of MEDN without the constraints,
-
-    P(w) = sum_k w_k^2 / (2 v_k) + sum_i C_i max_y H_i(y),   H_i(y) = loss_i(y) - w . df_i(y),
-
-with ``df_i(y) = f(x_i, y_i) - f(x_i, y)``, ``C_i`` the constant times the sample's weight and ``v_k``
-the prior's variances (1 in the papers).  The function has kinks, but wherever it stands, decoding
-finds labellings ``y'_i`` that attain the maxima, and ``w / v - sum_i C_i df_i(y'_i)`` is a sub-gradient.
-Measured in units of the variances, a step of size ``a`` against it is
-
-    w  <-  (1 - a) w + a g,   g = v sum_i C_i df_i(y'_i).
-
-**A dual point for free.**  The step shrinks the weights and adds a multiple of *features of
-labellings*.  Do the same to the dual variables: ``alpha <- (1 - a) alpha + a s``, where ``s`` puts
-the whole total ``C_i`` of each sample on ``y'_i``.  If ``a <= 1`` that is a mixture of feasible
-points, hence feasible, and since ``g = v eta(s)``, the weights are ``w = v eta(alpha)`` at every
-moment.  Sub-gradient descent has been walking through the dual all the time: it is Frank-Wolfe on
-the dual with prescribed steps (Bach 2015), and each step yields a true duality gap.
-
-**How fast.**  Let ``w_1, w_2, ...`` be the weights, ``w'`` and ``P'`` the running averages of the
-weights and of their primal values, ``w' <- (1 - a_t) w' + a_t w_t`` and likewise ``P'``, so that
-``P(w') <= P'`` by convexity.  As ``P(w_t) = |w_t|^2 / 2 + loss(s_t) - (w_t, g_t)`` in the inner product
-that divides by the variances, and the dual value is ``loss(alpha) - |w|^2 / 2``, inserting one step into
-their difference ``G_t = P'_t - D(alpha_{t+1})`` leaves only
-
-    G_t = (1 - a_t) G_{t-1} + a_t^2 |g_t - w_t|^2 / 2.
-
-This one line tells all about step sizes.  With a constant ``a`` the gap ends at about ``a R^2 / 2``,
-where ``R`` is the largest ``|g_t - w_t|``.  With ``a_t = 2 / (t + 1)`` multiply by ``t (t + 1)`` and
-sum: ``G_T <= 2 R^2 / (T + 1)``.  These steps and this average, which weighs step ``t`` by ``t``, are
-those of Lacoste-Julien, Schmidt and Bach (2012).
-
-**The papers' steps** are ``a_t = 1 / (2 beta sqrt(t))``, with the constant ``C = 200 beta`` (MEDN,
-Section 7).  By the line above the gap then falls like ``R^2 / (4 beta sqrt(t))``, slower than with
-``2 / (t + 1)``.  The constant is the *problem's*: the papers' setting is ``C = 200 * beta`` there
-and ``beta`` here.  At ``beta < 1/2`` the first steps are longer than 1.  They would overshoot
-``g``: the old dual variables would turn negative, and there would be no dual point.  So steps are
-capped at 1, which forgets the past and starts anew from the last answer.
-
-**Online**, a step decodes a single sample ``i`` and takes ``v N C_i df_i(y'_i)`` for ``g``, which is
-right on average over the samples.  It wanders more, but a pass has ``N`` steps; `online_subgradient`
-says what becomes of the dual point.
+Why it works is told in ``subgradient.md``.
 """
 
 from __future__ import annotations

@@ -1,28 +1,6 @@
 """Variational learning of the Laplace MEDN: Algorithm 1 of MEDN.
 
-A Laplace prior is a normal prior whose variance ``tau_k`` is itself drawn, from an exponential density
-(Eq. 4).  Jensen's inequality, with any distribution ``q(tau)``, bounds the divergence from above,
-
-    KL(p || p0) <= KL(p(w) q(tau) || p(w | tau) p(tau)),
-
-and the bound is lowered over ``p`` and ``q`` in turn.
-
-1. With ``q`` fixed, ``p`` is normal with the diagonal covariance ``Sigma = diag(1 / <1 / tau_k>)``, and
-   its mean solves the dual of M3N in which ``|eta|^2`` is ``eta . Sigma eta`` (Eq. 9): a quadratic
-   program, MEDN with a normal prior of these variances.
-2. With ``p`` fixed, ``<1 / tau_k> = sqrt(lam / <w_k^2>)`` (Eq. 11), ``<w_k^2> = mu_k^2 + sigma_k``, so
-   that the new variances are ``sqrt(<w_k^2> / lam)``.
-
-With the best ``q`` for it, the bound at ``p = N(mu, diag(sigma))`` is
-
-    sum_k [sqrt(lam (mu_k^2 + sigma_k)) - log(2 pi e sigma_k) / 2 - log(sqrt(lam) / 2)] + C sum_i xi_i.
-
-It never rises, up to the gap that a quadratic program is left with.  The first variances are 1.  The
-paper expects the variances of irrelevant features to go to zero.  They do not: with ``mu_k = 0`` step 2
-reads ``sigma_k = sqrt(sigma_k / lam)``, which goes to ``1 / lam``, half the prior's variance.
-
-The exact solution needs none of this (`medn_edu.solvers.block_frank_wolfe`); what the bound costs is
-told by the duality gap of the exact problem at the solution found here.
+Why it works is told in ``variational.md``.
 """
 
 from __future__ import annotations
