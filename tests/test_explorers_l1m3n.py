@@ -94,19 +94,19 @@ def test_rounds_are_those_of_the_solver_and_have_room_in_the_figure(C):
 
 
 def test_working_sets_shows_the_round():
-    explorer, every, rounds = working_sets(), labellings(), cutting_plane_rounds(1.0)
+    explorer, every, rounds = working_sets(), labellings(), cutting_plane_rounds(0.6)
     plane, bounds, sets = explorer.figure.axes
     rows = np.array(sets.patches).reshape(2, MOST_ROWS, -1)  # boxes, then the bar
     way = next(line for line in plane.lines if line.get_marker() == "o")
     for number in (1, len(rounds) - 1, 0):
         here = rounds[number]
-        explorer.set(rounds=number, C=1.0).frame()
+        explorer.set(rounds=number, C=0.6).frame()
         ever = np.any([each.new for each in rounds[: number + 1]], axis=0)
         for i in (0, 1):
             shown = sum(boxes[0].get_visible() for boxes in rows[i])
             assert shown == np.sum(ever & (every.sample == i))
         widths = sum(bar.get_width() for bar in rows[..., -1].flat)
-        assert widths == pytest.approx(2.4 * here.alpha[every.losses > 0].sum())
+        assert widths == pytest.approx(4 * here.alpha[every.losses > 0].sum())
         assert way.get_xydata()[-1].tolist() == here.weights.tolist()
         assert [line.get_ydata()[-1] for line in bounds.lines] == [here.upper, here.lower]
         known = f"lower bound {here.lower:.3f}, upper bound {here.upper:.3f}, "
@@ -144,6 +144,7 @@ def test_l1_path_shows_the_step():
     top, bottom = explorer.figure.axes
     dots = [line for line in top.lines if line.get_marker() in ("o", "s", "^")]
     assert len({line.get_marker() for line in dots}) == 3
+    places = [round(bar.get_x() + bar.get_width() / 2, 9) for bar in bottom.patches]
     for step in (2, LAST):
         frame = l1_path_frames(0.05)[step]
         said = explorer.set(step=step, C=0.05).summary
@@ -153,6 +154,7 @@ def test_l1_path_shows_the_step():
         assert [bar.get_height() for bar in bottom.patches] == frame.eta.tolist()
         hollow = [line for line in dots if line.get_markerfacecolor() == "white"]
         assert sum(len(line.get_xdata()) for line in hollow) == frame.zeros
+        assert {x for line in dots for x in line.get_xdata().round(9)} == set(places)
         solid = np.concatenate([line.get_ydata() for line in dots if line not in hollow])
         assert np.allclose(solid, np.clip(frame.weights[frame.weights > 0], 1e-5, 4))
         title = f"{frame.primal:.3f} ≥ optimum ≥ {frame.dual:.3f}"

@@ -55,6 +55,8 @@ def test_losses_shows_the_frame():
     expected = (frame.curves.wrong, frame.curves.log_loss, frame.curves.hinge)
     for line, values in zip(curves.lines[:3], expected, strict=True):
         np.testing.assert_array_equal(line.get_ydata(), values)
+    said = {t.get_text() for t in curves.texts}
+    assert said >= {"log-loss 1.22, slope \u22121.08", "hinge 0.75, slope \u22122 to \u22121"}
     assert sum(bar.get_width() for bar in p.patches) == pytest.approx(1.0)
     names = [text(labels) for labels in AXI.labellings]
     widths = [bar.get_width() for bar in violation.patches[:-1]]

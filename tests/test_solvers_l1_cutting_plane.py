@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+from functools import partial
 
 import highspy
 import numpy as np
@@ -14,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import DualVariables, L1Ball, L1Norm, MarginLoss, Problem, weight_bounds
+from medn_edu.problems import L1Norm, MarginLoss, Problem, weight_bounds
 from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.samples import LabelledSamples, label_samples, pack
-from medn_edu.slacks import LinearSlack, QuadraticSlack
-from medn_edu.solvers import l1_cutting_plane
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers import l1_cutting_plane, l1_path
 from medn_edu.solvers._l1_bounds import Bounds
 from medn_edu.solvers._linear_program import LinearProgram, cut
 from medn_edu.theory.l1m3n import ProgramSolution, solve_l1m3n
@@ -38,6 +39,19 @@ def rows_of(problem: Problem) -> EnumeratedProblem:
 
 def solve(problem: Problem, tol: float = 1e-9, **options) -> SolveResult:
     return run(l1_cutting_plane(problem, **options), problem, tol=tol, max_iter=200)
+
+
+def solve_by_path(problem: Problem, clean_up: bool | None = None) -> SolveResult:
+    rng = np.random.default_rng(0)
+    iterates = l1_path(problem, rng=rng, tol=1e-9, clean_up=clean_up)
+    return run(iterates, problem, tol=1e-9, max_iter=200)
+
+
+BOTH = {
+    "cutting planes": solve,
+    "path": solve_by_path,
+    "path that has to clean up": partial(solve_by_path, clean_up=True),
+}
 
 
 def assert_solved(problem: Problem, result: SolveResult) -> ProgramSolution:
@@ -64,10 +78,11 @@ def is_vertex(rows: EnumeratedProblem, weights: np.ndarray) -> bool:
 @pytest.mark.parametrize("price", PRICES)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_optimum_at_a_vertex(kind, seed, price):
+@pytest.mark.parametrize("solver", BOTH)
+def test_the_optimum_at_a_vertex(solver, kind, seed, price):
     """Chains, trees, types of edges, forbidden transitions, sample weights; C from tiny to huge."""
     problem = make_problem(kind, price, seed)
-    result = solve(problem)
+    result = BOTH[solver](problem)
     best = assert_solved(problem, result)
     assert is_vertex(rows_of(problem), result.weights)
     # Where |eta_k| is below a half a weight is exactly 0, and so it is in other solutions.
@@ -201,9 +216,10 @@ def odd_data() -> dict[str, LabelledSamples]:
 
 @pytest.mark.parametrize("price", [1e-8, 0.3, 1e4])
 @pytest.mark.parametrize("name", odd_data())
-def test_odd_data(name, price):
+@pytest.mark.parametrize("solver", BOTH)
+def test_odd_data(solver, name, price):
     problem = Problem(odd_data()[name], MarginLoss(LinearSlack(price)), L1Norm())
-    result = solve(problem)
+    result = BOTH[solver](problem)
     assert_solved(problem, result)
     if name == "features that never occur":
         coef, _ = problem.weight_shape.split(result.weights)
@@ -253,33 +269,6 @@ def test_highs_gets_a_second_chance(monkeypatch):
     problem = make_problem(KINDS[0], 1.0, 4)
     failing(monkeypatch, 3, 3)
     assert_solved(problem, solve(problem))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_same_bits_again(kind, small_groups):
-    results = [solve(make_problem(kind, 0.3, 2, n_jobs)) for n_jobs in (1, 1, 2)]
-    for other in results[1:]:
-        np.testing.assert_array_equal(other.weights, results[0].weights)
-        np.testing.assert_array_equal(other.alpha.values, results[0].alpha.values)
-        assert other.n_passes == results[0].n_passes
-
-
-def test_another_norm():
-    problem = Problem(make_data(KINDS[0]), MarginLoss(LinearSlack()), L1Ball(1.0))
-    with pytest.raises(TypeError, match="expects L1Norm"):
-        next(l1_cutting_plane(problem))
-
-
-def test_another_slack():
-    problem = Problem(make_problem().data, MarginLoss(QuadraticSlack()), L1Norm())
-    with pytest.raises(TypeError, match="expects a LinearSlack"):
-        next(l1_cutting_plane(problem))
-
-
-def test_a_start_that_is_no_solution():
-    alpha = DualVariables.empty()
-    with pytest.raises(TypeError, match=r"warm_start is DualVariables.*; expected a SolveResult"):
-        next(l1_cutting_plane(make_problem(), warm_start=alpha))
 
 
 def test_highs_prints_nothing():

@@ -12,7 +12,6 @@ from enumerated import KINDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_solvers_l1_cutting_plane import (
-    PRICES,
     assert_solved,
     bounds_hold,
     failing,
@@ -23,15 +22,12 @@ from test_solvers_l1_cutting_plane import (
 )
 
 from medn_edu.problems import (
-    DualVariables,
     L1Norm,
     MarginLoss,
     Problem,
-    SquaredL1Norm,
-    weight_bounds,
 )
 from medn_edu.results import SolveResult, run
-from medn_edu.slacks import LinearSlack, QuadraticSlack
+from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import l1_path
 from medn_edu.theory.l1m3n import solve_l1m3n
 
@@ -47,31 +43,6 @@ def solve(problem: Problem, tol: float = 1e-9, clean_up: bool | None = None) -> 
 
 
 # -- the optimum --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("price", PRICES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_optimum_at_a_vertex(kind, price):
-    """Chains, trees, types of edges, forbidden transitions, sample weights; C from tiny to huge."""
-    for seed, clean_up in ((0, None), (1, True)):
-        problem = make_problem(kind, price, seed)
-        result = solve(problem, clean_up=clean_up)
-        best = assert_solved(problem, result)
-        assert is_vertex(rows_of(problem), result.weights)
-        assert not result.weights[np.abs(result.eta) < 0.5 - 1e-6].any()
-        bound = weight_bounds(max(result.gap, 1e-9 * result.primal), result.eta)
-        assert np.all(np.abs(best.weights) <= bound * (1 + 1e-6) + 1e-9)
-
-
-@pytest.mark.parametrize("price", [1e-8, 0.3, 1e4])
-@pytest.mark.parametrize("name", odd_data())
-def test_odd_data(name, price):
-    problem = Problem(odd_data()[name], MarginLoss(LinearSlack(price)), L1Norm())
-    result = solve(problem)
-    assert_solved(problem, result)
-    if price == 1e-8:
-        assert not result.weights.any()
-        assert result.gap == 0
 
 
 @settings(max_examples=4, deadline=None, derandomize=True)
@@ -238,38 +209,9 @@ def test_a_warm_start_from_other_samples():
 # -- manners --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("clean_up", [None, False])
-def test_the_same_bits_again(clean_up, small_groups):
-    results = [
-        solve(make_problem(KINDS[1], 0.3, 2, n_jobs), 0.05, clean_up) for n_jobs in (1, 1, 2)
-    ]
-    for other in results[1:]:
-        np.testing.assert_array_equal(other.weights, results[0].weights)
-        np.testing.assert_array_equal(other.alpha.values, results[0].alpha.values)
-        assert other.n_passes == results[0].n_passes
-
-
 def test_constants_beyond_all_numbers():
     with pytest.raises(ValueError, match="cannot be computed in double precision"):
         solve(make_problem(price=1e300))
     least = solve(make_problem(price=1e-300))
     assert least.converged
     assert not least.weights.any()
-
-
-def test_another_norm():
-    problem = Problem(make_problem().data, MarginLoss(LinearSlack()), SquaredL1Norm(1.0))
-    with pytest.raises(TypeError, match="expects L1Norm"):
-        next(at_work(problem, 1e-3))
-
-
-def test_another_slack():
-    problem = Problem(make_problem().data, MarginLoss(QuadraticSlack()), L1Norm())
-    with pytest.raises(TypeError, match="expects a LinearSlack"):
-        next(at_work(problem, 1e-3))
-
-
-def test_a_start_that_is_no_solution():
-    alpha = DualVariables.empty()
-    with pytest.raises(TypeError, match=r"warm_start is DualVariables.*; expected a SolveResult"):
-        next(l1_path(make_problem(), rng=np.random.default_rng(0), warm_start=alpha))

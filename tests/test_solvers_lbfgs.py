@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from optimality import certified_minimum
-from scipy.optimize import minimize
 
 from medn_edu.problems import L2Norm, Problem, SoftMaxLoss, soft_max
 from medn_edu.results import run
@@ -45,41 +43,6 @@ def chains(
 
 def solve(problem: Problem, tol: float = 1e-8, **options):
     return run(lbfgs(problem, **options), problem, tol=tol, max_iter=2000)
-
-
-@pytest.mark.parametrize("lam", [1e-2, 1.0, 100.0])
-def test_reaches_the_optimum_of_a_library(lam):
-    problem = Problem(chains(), SoftMaxLoss(), L2Norm(lam))
-    result = solve(problem)
-    peer = minimize(
-        lambda weights: soft_max.smooth_part(problem, weights),
-        np.zeros(problem.weight_shape.size),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": 5000, "maxfun": 10000, "ftol": 1e-15, "gtol": 1e-8},
-    )
-    assert result.converged
-    least = certified_minimum(peer, lam, rtol=1e-8)
-    assert result.primal == pytest.approx(least, rel=1e-7)
-    assert result.dual <= least * (1 + 1e-12)
-
-
-def test_estimate_is_the_certified_gap():
-    problem = Problem(chains(), SoftMaxLoss(), L2Norm(0.5))
-    for n_passes, iterate in enumerate(lbfgs(problem)):
-        assert iterate.certify(problem).gap == pytest.approx(
-            iterate.gap_estimate, rel=1e-6, abs=1e-9
-        )
-        assert problem.primal(iterate.weights) == pytest.approx(iterate.objective_estimate)
-        if n_passes == 12:
-            break
-
-
-def test_objective_falls_in_every_iteration():
-    problem = Problem(chains(), SoftMaxLoss(), L2Norm(0.1))
-    values = [point.objective_estimate for point in solve(problem).trace]
-    assert len(values) > 10
-    assert (np.diff(values) <= 1e-12 * np.abs(values[:-1])).all()
 
 
 def test_agrees_with_crfsuite(tmp_path: Path):
@@ -182,24 +145,3 @@ def test_ends_when_floating_point_does():
     *_, last = lbfgs(problem)
     assert last.stopped
     assert last.gap_estimate < 1e-10 * last.objective_estimate
-
-
-def test_same_numbers_from_one_worker_and_two(small_groups):
-    data = chains(10, n_samples=40)
-    assert small_groups(data.samples) > 1
-    one = solve(Problem(data, SoftMaxLoss(), L2Norm(0.5), n_jobs=1))
-    two = solve(Problem(data, SoftMaxLoss(), L2Norm(0.5), n_jobs=2))
-    assert (one.weights == two.weights).all()
-    assert one.primal == two.primal
-
-
-@pytest.mark.parametrize("start", [np.zeros(3), np.full(64, np.nan), np.zeros((8, 8))])
-def test_bad_start_is_named(start):
-    problem = Problem(chains(), SoftMaxLoss(), L2Norm(1.0))
-    with pytest.raises(ValueError, match="warm_start"):
-        next(lbfgs(problem, warm_start=start))
-
-
-def test_a_negative_memory():
-    with pytest.raises(ValueError, match="memory is -1; expected a whole number of at least 0"):
-        lbfgs(Problem(chains(), SoftMaxLoss(), L2Norm(1.0)), memory=-1)

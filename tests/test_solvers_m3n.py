@@ -6,14 +6,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from enumerated import KINDS, make_data, solved
 
 from medn_edu import M3N, LaplaceMEDN, load_digit_words, load_model
-from medn_edu.priors import GaussianPrior, LaplacePrior
+from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MarginLoss, Problem
 from medn_edu.results import SolveResult, run
 from medn_edu.samples import label_samples, pack
-from medn_edu.slacks import LinearSlack, QuadraticSlack
+from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import M3N_SOLVERS, block_frank_wolfe, m3n_iterates
 
 SOLVERS = list(M3N_SOLVERS)
@@ -30,74 +29,9 @@ def within(solver: str) -> float:
     return WITHIN.get(solver, 1e-3)
 
 
-def variances(kind: str) -> GaussianPrior:
-    """Prior variances that differ from weight to weight, by more than a factor of ten."""
-    size = make_data(kind).weight_shape.size
-    return GaussianPrior(np.random.default_rng(0).uniform(0.1, 2.0, size))
-
-
-CONFIGURATIONS = [
-    (kind, prior, C)
-    for kind in KINDS
-    for prior, C in [(GaussianPrior(), 0.2), (GaussianPrior(), 3.0), (variances(kind), 1.3)]
-]
-
-
 def solve(problem: Problem, solver: str, tol: float) -> SolveResult:
     iterates = m3n_iterates(problem, solver, rng=np.random.default_rng(0))
     return run(iterates, problem, tol=tol, max_iter=MOST)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize(("kind", "prior", "C"), CONFIGURATIONS)
-def test_optimum_of_the_enumeration(solver, kind, prior, C):
-    slack = LinearSlack(C=C)
-    _, reference = solved(kind, prior, slack)
-    problem = Problem(make_data(kind), MarginLoss(slack), prior)
-    result = solve(problem, solver, within(solver))
-    assert result.converged, result.status
-    assert result.dual <= reference.value * (1 + 1e-8)
-    assert reference.value * (1 - 1e-8) <= result.primal
-    assert result.primal <= reference.value * (1 + 1.01 * within(solver))
-    # What is certified is what the result holds.
-    dual = result.marginals if result.alpha is None else result.alpha
-    assert dual.is_feasible(problem.data)
-    assert (dual.totals(problem.data) <= problem.C * (1 + 1e-9)).all()
-    assert result.primal == pytest.approx(problem.primal(result.weights), rel=1e-12)
-    assert result.dual == pytest.approx(problem.dual(dual), rel=1e-12)
-    np.testing.assert_allclose(
-        result.variance, np.broadcast_to(prior.prior_variance, result.weights.shape), rtol=1e-12
-    )
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_labellings_come_in_the_order_of_samples(solver):
-    data = make_data(KINDS[1])
-    problem = Problem(data, MarginLoss(LinearSlack(C=1.3)), GaussianPrior())
-    result = solve(problem, solver, 0.1)
-    alpha = result.alpha
-    if alpha is None:  # it keeps marginals, which have the order of the nodes
-        assert result.marginals.node.shape == (data.samples.n_nodes, data.n_labels)
-        return
-    assert (np.diff(alpha.sample) >= 0).all()
-    keys = [
-        (i, *alpha.labels[first:last])
-        for i, first, last in zip(alpha.sample, alpha.offsets[:-1], alpha.offsets[1:], strict=True)
-    ]
-    assert len(set(keys)) == len(keys)
-    np.testing.assert_array_equal(np.diff(alpha.offsets), data.samples.lengths[alpha.sample])
-
-
-@pytest.mark.parametrize("solver", OTHERS)
-def test_other_priors_and_slacks_are_refused(solver):
-    data = make_data(KINDS[0])
-    for prior, slack, message in [
-        (LaplacePrior(), LinearSlack(C=1.0), "prior is LaplacePrior.* expects a GaussianPrior"),
-        (GaussianPrior(), QuadraticSlack(C=1.0), "slack is QuadraticSlack.* expects a LinearSlack"),
-    ]:
-        problem = Problem(data, MarginLoss(slack), prior)
-        with pytest.raises(TypeError, match=message):
-            next(m3n_iterates(problem, solver, rng=np.random.default_rng(0)))
 
 
 @cache

@@ -7,16 +7,13 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from optimality import assert_no_lower_at_non_negative
 from scipy.optimize import minimize
 from test_problems_soft_max import random_data
 from test_solvers_lbfgs import chains
 
-from medn_edu.problems import L1Norm, L2Norm, MarginLoss, Problem, SoftMaxLoss, soft_max
+from medn_edu.problems import L1Norm, Problem, SoftMaxLoss, soft_max
 from medn_edu.results import run
-from medn_edu.samples import label_samples, pack
-from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import owlqn, proximal_lbfgs
 from medn_edu.solvers._initial_hessian import InitialHessian
 from medn_edu.solvers._quasi_newton import Pair, Point
@@ -116,21 +113,6 @@ def test_a_tiny_penalty_on_samples_without_error(solver):
 
 
 @SOLVERS
-def test_objective_falls_in_every_iteration_and_estimates_are_right(solver):
-    problem = Problem(chains(), SoftMaxLoss(), L1Norm(1.0))
-    values = []
-    for n_passes, iterate in enumerate(solver(problem)):
-        values.append(iterate.objective_estimate)
-        assert problem.primal(iterate.weights) == pytest.approx(values[-1], rel=1e-12)
-        certificate = iterate.certify(problem)
-        assert certificate.dual <= certificate.primal
-        if n_passes == 20 or iterate.stopped:
-            break
-    assert len(values) > 10
-    assert (np.diff(values) < 0).all()
-
-
-@SOLVERS
 def test_a_path_of_penalties_is_walked_by_warm_starts(solver):
     data, weights = chains(5), None
     n_warm = n_cold = 0
@@ -154,16 +136,6 @@ def test_ends_when_floating_point_does(solver):
     *_, last = solver(problem)
     assert last.stopped
     assert last.certify(problem).relative_gap < 1e-6
-
-
-@SOLVERS
-def test_same_numbers_from_one_worker_and_two(solver, small_groups):
-    data = chains(10, n_samples=40)
-    assert small_groups(data.samples) > 1
-    one = solve(solver, Problem(data, SoftMaxLoss(), L1Norm(0.5), n_jobs=1), tol=1e-5)
-    two = solve(solver, Problem(data, SoftMaxLoss(), L1Norm(0.5), n_jobs=2), tol=1e-5)
-    assert (one.weights == two.weights).all()
-    assert one.dual == two.dual
 
 
 def test_the_model_and_its_inverse_belong_together():
@@ -199,26 +171,6 @@ def test_many_features_get_a_diagonal_factor(monkeypatch):
     np.testing.assert_allclose(full.weights, reduced.weights, atol=1e-3)
 
 
-def test_wide_sparse_features_stay_sparse(monkeypatch):
-    def refuse(*args, **kwargs):
-        raise AssertionError("wide sparse features were made dense")
-
-    rng = np.random.default_rng(1)
-    X = [sp.random(5, 5_000, density=1e-3, format="csr", random_state=rng) for _ in range(30)]
-    data = label_samples(pack(X), rng.integers(3, size=150), np.ones((1, 3, 3), dtype=bool))
-    monkeypatch.setattr(sp.csr_matrix, "toarray", refuse)
-    result = solve(proximal_lbfgs, Problem(data, SoftMaxLoss(), L1Norm(0.1)), tol=1e-3)
-    assert result.converged
-    assert (result.weights != 0).sum() < 0.02 * result.weights.size
-
-
-@SOLVERS
-@pytest.mark.parametrize("start", [np.zeros(3), np.full(64, np.nan), np.zeros((8, 8))])
-def test_bad_start_is_named(solver, start):
-    with pytest.raises(ValueError, match="warm_start"):
-        next(solver(Problem(chains(), SoftMaxLoss(), L1Norm(1.0)), warm_start=start))
-
-
 @SOLVERS
 def test_without_memory(solver):
     problem = Problem(chains(), SoftMaxLoss(), L1Norm(1.0))
@@ -236,11 +188,3 @@ def test_no_pairs_are_kept_without_memory():
     found, _ = steps.take(start, 0)
     steps.remember(Pair.between(start, found))
     assert steps.pairs == []
-
-
-@SOLVERS
-def test_needs_magnitudes(solver):
-    with pytest.raises(TypeError, match="expects an L1Norm or an ElasticNet with l1 > 0"):
-        solver(Problem(chains(), SoftMaxLoss(), L2Norm(1.0)))
-    with pytest.raises(TypeError, match="expected a SoftMaxLoss"):
-        solver(Problem(chains(), MarginLoss(LinearSlack()), L1Norm(1.0)))

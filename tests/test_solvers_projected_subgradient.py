@@ -6,13 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from enumerated import KINDS, make_data, solved
+from enumerated import KINDS, make_data
 
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import (
     DualMarginals,
     L1Ball,
-    L1Norm,
     L2Ball,
     MarginLoss,
     Problem,
@@ -20,7 +19,7 @@ from medn_edu.problems import (
 )
 from medn_edu.results import run
 from medn_edu.samples import label_samples, pack
-from medn_edu.slacks import LinearSlack, QuadraticSlack
+from medn_edu.slacks import LinearSlack
 from medn_edu.solvers.textbook.projected_subgradient import projected_subgradient
 from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
@@ -72,37 +71,6 @@ def test_the_constant_comes_near():
     own = l1_constant(1.0, result.eta)
     same = [solve_l1m3n(rows(kind, each)).l1_norm for each in (0.9 * own, C, 1.1 * own)]
     assert same[0] * (1 - 1e-9) <= same[1] <= same[2] * (1 + 1e-9)
-
-
-@online_too
-def test_it_solves_m3n(online):
-    """The L2 ball through the solution of M3N."""
-    kind, slack = KINDS[1], LinearSlack(0.3)
-    reference, solution = solved(kind, GaussianPrior(), slack)
-    mean = solution.w
-    problem = ball(kind, L2Ball(np.linalg.norm(mean)), 0.3, seed=0)
-    result = run(at_work(problem, online=online), problem, tol=0.003, max_iter=2000)
-    assert result.converged
-    optimum = reference.penalty(reference.xi(mean))
-    assert optimum * 0.999 <= result.primal <= 1.01 * optimum
-    assert np.linalg.norm(result.weights - mean) < 0.2 * np.linalg.norm(mean)
-
-
-@online_too
-@pytest.mark.parametrize("norm", [L1Ball(5.0), L2Ball(2.0)])
-def test_the_gap_it_tells_is_the_gap(norm, online):
-    problem = ball(KINDS[1], norm, price=0.7)
-    best, bounds = np.inf, []
-    for iterate in itertools.islice(at_work(problem, online=online), 40):
-        certificate = iterate.certify(problem)
-        assert certificate.primal == pytest.approx(iterate.objective_estimate)
-        assert certificate.gap == pytest.approx(iterate.gap_estimate)
-        assert certificate.primal <= best
-        best = certificate.primal
-        bounds.append(certificate.dual)
-        np.testing.assert_allclose(iterate.dual().totals(problem.data), problem.C)
-    assert iterate.n_oracle_calls == (2 if online else 1) * 40 * problem.n_samples
-    assert bounds[-1] > max(bounds[:5])
 
 
 def plain(reference, project, online, beta, n_passes):
@@ -178,32 +146,6 @@ def test_separable_samples_end_the_run(online):
     problem = Problem(data, MarginLoss(LinearSlack(1.0)), L1Ball(10.0))
     result = run(at_work(problem, online=online), problem, tol=1e-6, max_iter=500)
     assert (result.primal, result.dual, result.converged) == (0, 0, True)
-
-
-@pytest.mark.parametrize("beta", [None, 1.0])
-@online_too
-def test_features_that_say_nothing(online, beta):
-    data = label_samples(
-        pack([np.zeros((1, 2))] * 3), np.array([0, 1, 1]), np.ones((1, 2, 2), bool)
-    )
-    problem = Problem(data, MarginLoss(LinearSlack(2.0)), L1Ball(1.0))
-    result = run(at_work(problem, online=online, beta=beta), problem, tol=1e-9, max_iter=5)
-    assert (result.primal, result.dual, result.converged) == (6, 6, True)
-    assert result.weights.tolist() == [0] * 8
-
-
-def test_bad_input():
-    problem = ball(KINDS[0], L1Norm())
-    with pytest.raises(TypeError, match=r"the norm is L1Norm\(.*\); .* an L1Ball or an L2Ball"):
-        next(at_work(problem))
-    problem = Problem(make_data(KINDS[0]), MarginLoss(QuadraticSlack()), L1Ball(1.0))
-    with pytest.raises(TypeError, match=r"the slack is QuadraticSlack.*expects a LinearSlack"):
-        next(at_work(problem))
-    with pytest.raises(ValueError, match="radius is 0; expected a finite number > 0"):
-        L1Ball(0)
-    for beta in (0, -1.0, np.inf):
-        with pytest.raises(ValueError, match=r"beta is .*; expected a finite number > 0"):
-            next(at_work(ball(KINDS[0], L1Ball(1.0)), beta=beta))
 
 
 @online_too

@@ -300,14 +300,6 @@ def test_programs_go_on_where_they_ended():
     assert warm[-1].iterate.n_oracle_calls < cold[-1].iterate.n_oracle_calls
 
 
-def test_only_for_laplace_priors():
-    problem = Problem(make_data("chain"), MarginLoss(LinearSlack()), GaussianPrior())
-    with pytest.raises(TypeError, match="expected a LaplacePrior, for which Algorithm 1 is made"):
-        next(variational_laplace(problem, rng=np.random.default_rng(0)))
-    with pytest.raises(TypeError, match="expected a LaplacePrior"):
-        variational_bound(problem, np.zeros(1), np.ones(1))
-
-
 def test_another_slack_is_no_obstacle():
     """Only step 1 knows of the slack."""
     data = make_data(KINDS[1])

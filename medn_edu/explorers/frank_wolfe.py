@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -297,10 +297,8 @@ def frank_wolfe() -> Explorer:
             bounds.text(0.97, height, name, color=colour, transform=bounds.transAxes, ha="right")
         _stand_still(bounds, "Bounds of the optimum")
         show_gaps, show_curve = _draw_gap(axes[1, 1]), _draw_curve(axes[1, 2])
-    for name in PRIORS:  # so that sliders answer at once
-        for price in PRICES:
-            for more in (False, True):
-                frank_wolfe_passes(name, price, more)
+    for problem in product(PRIORS, PRICES, (False, True)):  # so that sliders answer at once
+        frank_wolfe_passes(*problem)
 
     def update(passes: int, prior: str, C: float, cached: bool) -> str:
         every = frank_wolfe_passes(prior, C, cached)

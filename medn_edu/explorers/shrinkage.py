@@ -16,22 +16,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from medn_edu import priors
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Check, Choice, Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.panels import draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
-from medn_edu.priors import (
-    BoxPrior,
-    ExponentialPrior,
-    GaussianPrior,
-    LaplacePrior,
-    NormalGammaPrior,
-    NormalInverseGaussianPrior,
-    Prior,
-    SpikeSlabPrior,
-    TwoPointPrior,
-)
+from medn_edu.priors import Prior
 
 STYLES: dict[str, dict[str, Any]] = {
     "Gaussian": {"color": INK, "linestyle": "-"},
@@ -70,19 +61,19 @@ def prior_gallery(lam: float = 4.0, *, matched: bool = False) -> dict[str, Prior
     {0.25}
     """
     end = float(np.sqrt(lam))
-    priors: dict[str, Prior] = {
-        "Gaussian": GaussianPrior(),
-        "Laplace": LaplacePrior(lam),
-        "normal-gamma": NormalGammaPrior(shape=2.0, lam=lam),
-        "normal-inverse Gaussian": NormalInverseGaussianPrior(alpha=end, delta=1.0),
-        "box": BoxPrior(a=1.0),
-        "two-point": TwoPointPrior(a=1.0),
-        "exponential": ExponentialPrior(rate=end),
-        "spike and slab": SpikeSlabPrior(pi=0.1, slab_variance=1.0),
+    gallery: dict[str, Prior] = {
+        "Gaussian": priors.GaussianPrior(),
+        "Laplace": priors.LaplacePrior(lam),
+        "normal-gamma": priors.NormalGammaPrior(shape=2.0, lam=lam),
+        "normal-inverse Gaussian": priors.NormalInverseGaussianPrior(alpha=end, delta=1.0),
+        "box": priors.BoxPrior(a=1.0),
+        "two-point": priors.TwoPointPrior(a=1.0),
+        "exponential": priors.ExponentialPrior(rate=end),
+        "spike and slab": priors.SpikeSlabPrior(pi=0.1, slab_variance=1.0),
     }
     if matched:
-        return {name: prior.with_variance(2 / lam) for name, prior in priors.items()}
-    return priors
+        return {name: prior.with_variance(2 / lam) for name, prior in gallery.items()}
+    return gallery
 
 
 def prior_style(name: str) -> dict[str, Any]:
@@ -255,8 +246,8 @@ class TiltingFrame:
 
 def tilting_frame(prior: str, eta: float, lam: float = 4.0, matched: bool = False) -> TiltingFrame:
     """Tilt a prior of the gallery."""
-    priors, curves = _gallery(float(lam), matched)
-    chosen = priors[prior]
+    gallery, curves = _gallery(float(lam), matched)
+    chosen = gallery[prior]
     before, points, mass = _parts(chosen)
     low, high = chosen.domain
     inside = low < eta < high
@@ -273,11 +264,11 @@ def tilting_frame(prior: str, eta: float, lam: float = 4.0, matched: bool = Fals
 
 @lru_cache(maxsize=64)
 def _gallery(lam: float, matched: bool) -> tuple[Mapping[str, Prior], Mapping[str, ShrinkageCurve]]:
-    priors = prior_gallery(lam, matched=matched)
+    gallery = prior_gallery(lam, matched=matched)
     curves = {
-        name: shrinkage_curve(name, prior, -_ETA, _ETA, 161) for name, prior in priors.items()
+        name: shrinkage_curve(name, prior, -_ETA, _ETA, 161) for name, prior in gallery.items()
     }
-    return priors, curves
+    return gallery, curves
 
 
 @lru_cache(maxsize=512)
@@ -292,10 +283,10 @@ def _peak(name: str, lam: float, matched: bool) -> float:
 
 def _parts(prior: Prior) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the density at `_W`, and the points that have a probability of their own with theirs."""
-    if isinstance(prior, TwoPointPrior):
+    if isinstance(prior, priors.TwoPointPrior):
         return np.zeros_like(_W), np.array([-prior.a, prior.a]), np.array([0.5, 0.5])
-    if isinstance(prior, SpikeSlabPrior):
-        slab = GaussianPrior(prior_variance=prior.slab_variance)
+    if isinstance(prior, priors.SpikeSlabPrior):
+        slab = priors.GaussianPrior(prior_variance=prior.slab_variance)
         return prior.pi * np.exp(slab.log_density(_W)), np.zeros(1), np.array([1 - prior.pi])
     return np.exp(prior.log_density(_W)), np.zeros(0), np.zeros(0)
 

@@ -17,19 +17,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
+from medn_edu import priors
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Slider, listed
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.panels import draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
-from medn_edu.priors import (
-    BoxPrior,
-    ExponentialPrior,
-    GaussianPrior,
-    LaplacePrior,
-    Prior,
-    TwoPointPrior,
-)
+from medn_edu.priors import Prior
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.axi import WORDS, axi_problem
 from medn_edu.theory.medn import EnumeratedProblem
@@ -72,9 +66,7 @@ class TwoWeightsFrame:
     xi: np.ndarray  # slack of each word
     wanted: np.ndarray  # margin that each slot's labelling asks of the mean, less slack
     missing: np.ndarray  # share of the posterior without that margin
-    density: (
-        np.ndarray
-    )  # of the posterior, at `_W` by `_W`; all 0 where single points have all of it
+    density: np.ndarray  # of the posterior over `_W` by `_W`; 0 where points have all of it
     points: np.ndarray
     probabilities: np.ndarray  # of the points
 
@@ -115,16 +107,16 @@ def two_weights_frame(
 
 
 def _prior(name: str, lam: float) -> Prior:
-    priors: dict[str, Prior] = {
-        "Gaussian": GaussianPrior(),
-        "Laplace": LaplacePrior(lam),
-        "box": BoxPrior(3**0.5),
-        "exponential": ExponentialPrior(2.0),
-        "two-point": TwoPointPrior(1.0),
+    known: dict[str, Prior] = {
+        "Gaussian": priors.GaussianPrior(),
+        "Laplace": priors.LaplacePrior(lam),
+        "box": priors.BoxPrior(3**0.5),
+        "exponential": priors.ExponentialPrior(2.0),
+        "two-point": priors.TwoPointPrior(1.0),
     }
-    if name not in priors:
+    if name not in known:
         raise ValueError(f"there is no prior {name!r} here; expected one of {', '.join(PRIORS)}.")
-    return priors[name]
+    return known[name]
 
 
 # -- the drawing: each panel draws on axes and returns what shows a frame there ---------------------
@@ -254,9 +246,8 @@ def _name(frame: TwoWeightsFrame, k: int, between: str, true: str) -> str:
 
 
 def _below_the_bars(frame: TwoWeightsFrame) -> str:
-    slack = ", ".join(f"{xi + 0.0:.2f}" for xi in frame.xi)
     each = " for each word" if len(frame.xi) > 1 else ""
-    lines = [f"C = {frame.C:g}{each}", f"slack ξ = {slack}"]
+    lines = [f"C = {frame.C:g}{each}", f"slack ξ = {_slack(frame)}"]
     heaviest = frame.heaviest
     if heaviest is not None:
         lines += [
@@ -264,6 +255,10 @@ def _below_the_bars(frame: TwoWeightsFrame) -> str:
             f"{frame.missing[heaviest]:.0%} of the posterior on its wrong side",
         ]
     return "\n".join(lines)
+
+
+def _slack(frame: TwoWeightsFrame) -> str:
+    return ", ".join(f"{xi:.2f}" for xi in np.round(frame.xi, 2) + 0.0)
 
 
 def _line(difference: np.ndarray, margin: float) -> np.ndarray:
@@ -315,7 +310,6 @@ def _frame(prior: str, C: float, lam: int, words: str) -> TwoWeightsFrame:
 def _sentence(frame: TwoWeightsFrame, lam: int) -> str:
     constant = f", λ = {lam}" if frame.prior_name == "Laplace" else ""
     names = ", ".join(word.word for word in WORDS[: len(frame.xi)])
-    slack = ", ".join(f"{xi:.2f}" for xi in np.round(frame.xi, 2) + 0.0)
     missed, k = "", frame.heaviest
     if k is not None:
         missed = (
@@ -324,7 +318,7 @@ def _sentence(frame: TwoWeightsFrame, lam: int) -> str:
         )
     return (
         f"{frame.prior_name} prior{constant}, C = {frame.C:g}, {names}: posterior mean "
-        f"{_point(frame.mean)}, mode {_point(frame.mode)}, slack {slack}, "
+        f"{_point(frame.mean)}, mode {_point(frame.mode)}, slack {_slack(frame)}, "
         f"α: {_dual_variables(frame)}{missed}."
     )
 

@@ -1,0 +1,433 @@
+"""What every solver promises, over a table of all of them.
+
+A row names a solver, a problem that it solves, and what its estimates are.  The optimum comes from
+`medn_edu.theory`, which lists all labellings, or from scipy, whose answer is certified first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from itertools import islice
+
+import numpy as np
+import pytest
+from enumerated import KINDS, make_data
+from optimality import assert_no_lower_at_non_negative, certified_minimum
+from scipy.optimize import minimize
+
+from medn_edu import solvers
+from medn_edu.priors import BoxPrior, ExponentialPrior, GaussianPrior, LaplacePrior, Prior
+from medn_edu.problems import (
+    DualVariables,
+    ElasticNet,
+    L1Ball,
+    L1Norm,
+    L2Ball,
+    L2Norm,
+    MarginLoss,
+    Problem,
+    SoftMaxLoss,
+    SquaredL1Norm,
+    soft_max,
+)
+from medn_edu.results import Iterate, SolveResult, run
+from medn_edu.samples import LabelledSamples, label_samples, pack
+from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
+from medn_edu.solvers import M3N_SOLVERS
+from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n, solve_squared_l1
+from medn_edu.theory.medn import enumerate_problem
+from medn_edu.theory.medn_solvers import solve_dual
+
+MARGIN = MarginLoss(LinearSlack(C=1.3))
+UNEVEN = "variances that differ from weight to weight, by more than a factor of ten"
+MOST = 5000
+
+
+@dataclass(frozen=True)
+class Row:
+    """A solver at work, and what it says of itself on the way."""
+
+    solver: Callable[..., Iterator[Iterate]]
+    regulariser: object
+    loss: MarginLoss | SoftMaxLoss = MARGIN
+    options: dict = field(default_factory=dict)
+    tol: float = 1e-3  # first-order methods crawl at the end
+    estimate: str = "primal"  # what ``objective_estimate`` is: "primal", "dual" or "" if it depends
+    monotone: bool = True  # whether that never gets worse
+    exact: bool = True  # whether ``gap_estimate`` is the certified gap
+    tied: bool = False  # whether weights are those of the dual variables at every moment
+    draws: bool = True  # whether another seed leads to other iterates
+
+    def at_work(self, problem: Problem, seed: int = 0, **options) -> Iterator[Iterate]:
+        takes_rng = self.solver not in WITHOUT_RNG
+        rng = {"rng": np.random.default_rng(seed)} if takes_rng else {}
+        return self.solver(problem, **rng, **{**self.options, **options})
+
+    def problem(self, data: LabelledSamples, n_jobs: int = 1) -> Problem:
+        regulariser = self.regulariser
+        if regulariser is UNEVEN:
+            size = data.weight_shape.size
+            regulariser = GaussianPrior(np.random.default_rng(0).uniform(0.1, 2.0, size))
+        return Problem(data, self.loss, regulariser, n_jobs)
+
+    def solve(self, problem: Problem, seed: int = 0) -> SolveResult:
+        return run(self.at_work(problem, seed), problem, tol=self.tol, max_iter=MOST)
+
+
+WITHOUT_RNG = (
+    solvers.cutting_plane, solvers.one_slack_cutting_plane, solvers.l1_cutting_plane,
+    solvers.lbfgs, solvers.owlqn, solvers.proximal_lbfgs,
+)  # fmt: skip
+M3N = {
+    "block_frank_wolfe": {"exact": False, "tied": True, "tol": 1e-6},
+    "cutting_plane": {"draws": False},
+    "one_slack_cutting_plane": {"draws": False},
+    "subgradient": {"tol": 1e-2, "estimate": "primal", "draws": False},
+    "online_subgradient": {"tol": 1e-2, "estimate": "primal", "monotone": False},
+    "smo": {"exact": False, "tied": True, "tol": 1e-6},
+    "exponentiated_gradient": {"tied": True, "draws": False},
+    "block_exponentiated_gradient": {"tied": True},
+    "extragradient": {"tol": 1e-2, "monotone": False, "draws": False},
+}
+TABLE = {
+    **{
+        f"{name}, {words}": Row(
+            M3N_SOLVERS[name], prior, MarginLoss(LinearSlack(C)), **{"estimate": "dual", **promises}
+        )
+        for name, promises in M3N.items()
+        for words, prior, C in (
+            ("C = 0.2", GaussianPrior(), 0.2),
+            ("C = 3", GaussianPrior(), 3.0),
+            ("variances", UNEVEN, 1.3),
+        )
+    },
+    **{
+        f"block_frank_wolfe, {prior}, {slack}": Row(
+            solvers.block_frank_wolfe, prior, MarginLoss(slack),
+            tol=1e-6, estimate="dual", exact=False,
+        )
+        for prior, slack in (
+            (LaplacePrior(4.0), LinearSlack(1.3)),
+            (BoxPrior(1.2), QuadraticSlack(0.7)),
+            (ExponentialPrior(2.0), ExponentialSlack(1.8)),
+        )
+    },
+    **{
+        f"{solver.__name__}, no momentum": Row(
+            solver, GaussianPrior(), options={"momentum": False}, tied=True,
+            tol=1e-2, estimate="dual", draws=solver is solvers.block_exponentiated_gradient,
+        )
+        for solver in (solvers.exponentiated_gradient, solvers.block_exponentiated_gradient)
+    },
+    "smo, one step": Row(
+        solvers.smo, GaussianPrior(), options={"n_steps": 1}, tied=True,
+        tol=1e-6, estimate="dual", exact=False,
+    ),
+    "adaptive_m3n, L1": Row(
+        solvers.adaptive_m3n, L1Norm(), options={"tol": 1e-9, "n_iterations": 60}
+    ),
+    "adaptive_m3n, squared L1": Row(
+        solvers.adaptive_m3n, SquaredL1Norm(0.7), options={"tol": 1e-9, "n_iterations": 60}
+    ),
+    "l1_cutting_plane": Row(solvers.l1_cutting_plane, L1Norm(), tol=1e-9, draws=False),
+    "l1_path": Row(solvers.l1_path, L1Norm(), options={"tol": 1e-9}, tol=1e-9),
+    "l1_path, no clean-up": Row(
+        solvers.l1_path, L1Norm(), options={"tol": 1e-3, "clean_up": False}, monotone=False
+    ),
+    "projected_subgradient, L1": Row(
+        solvers.projected_subgradient, L1Ball(1.5), tol=1e-2, draws=False
+    ),
+    "projected_subgradient, L1, online": Row(
+        solvers.projected_subgradient, L1Ball(1.5), options={"online": True}, tol=1e-2
+    ),
+    "projected_subgradient, L2": Row(
+        solvers.projected_subgradient, L2Ball(0.9), tol=1e-2, draws=False
+    ),
+    "projected_subgradient, L2, online": Row(
+        solvers.projected_subgradient, L2Ball(0.9), options={"online": True}, tol=1e-2
+    ),
+    **{
+        f"lbfgs, {scale:g}": Row(
+            solvers.lbfgs, L2Norm(scale), SoftMaxLoss(), tol=1e-8, draws=False
+        )
+        for scale in (1e-2, 1.0, 100.0)
+    },
+    **{
+        f"{solver.__name__}, {words}": Row(
+            solver, regulariser, SoftMaxLoss(), tol=1e-7, exact=False, draws=False
+        )
+        for solver in (solvers.owlqn, solvers.proximal_lbfgs)
+        for words, regulariser in (
+            ("0.3", L1Norm(0.3)), ("2", L1Norm(2.0)), ("elastic net", ElasticNet(0.3, 0.2)),
+        )
+    },
+    **{
+        f"softening, {epsilon:g}": Row(
+            solvers.softening, L2Norm(0.5), SoftMaxLoss(epsilon, loss_augmented=True),
+            tol=1e-6, estimate="", exact=False,
+        )
+        for epsilon in (2.0, 0.3, 0.03)
+    },
+}  # fmt: skip
+ALL = pytest.mark.parametrize("name", TABLE)
+# The M3N solvers at one constant, where another would tell nothing more.
+ONCE = pytest.mark.parametrize("name", [name for name in TABLE if "C = " not in name])
+
+
+@cache
+def optimum(name: str, kind: str) -> float:
+    """Least value of the row's problem, by listing all labellings or by a certified library."""
+    row = TABLE[name]
+    problem = row.problem(make_data(kind))
+    norm = problem.regulariser
+    if isinstance(row.loss, SoftMaxLoss):
+        return library(problem)
+    if isinstance(norm, Prior):
+        return solve_dual(enumerate_problem(problem.data, norm, row.loss.slack)).value
+    listed = enumerate_problem(problem.data, GaussianPrior(), row.loss.slack)
+    if isinstance(norm, L1Norm):
+        return solve_l1m3n(listed).value
+    if isinstance(norm, SquaredL1Norm):
+        return solve_squared_l1(listed, norm.scale).value
+    if isinstance(norm, L1Ball):
+        return solve_l1_ball(listed, norm.radius).value
+    return least_in_l2_ball(listed, norm.radius)
+
+
+def library(problem: Problem) -> float:
+    """Minimise a soft-max problem by L-BFGS-B; w = u - v with u, v >= 0 makes magnitudes linear."""
+    n, l1, l2 = problem.weight_shape.size, problem.elastic_net.l1, problem.elastic_net.l2
+
+    def objective(x):
+        loss, gradient = soft_max.smooth_part(problem, x[:n] - x[n:])
+        return loss + l1 * x.sum(), np.concatenate([gradient, -gradient]) + l1
+
+    options = {"maxiter": 20000, "maxfun": 40000, "ftol": 1e-16, "gtol": 1e-9}
+    if l1 == 0:
+        smooth = partial(soft_max.smooth_part, problem)
+        found = minimize(smooth, np.zeros(n), jac=True, method="L-BFGS-B", options=options)
+        return certified_minimum(found, l2)
+    bounds = [(0, None)] * (2 * n)
+    found = minimize(objective, np.zeros(2 * n), jac=True, bounds=bounds, options=options)
+    assert_no_lower_at_non_negative(found, atol=1e-3 * l1)
+    return float(found.fun)
+
+
+def least_in_l2_ball(listed, radius: float) -> float:
+    """At some variance the solution of M3N lies on the sphere; then no weights inside do better."""
+    low, high = 1e-4, 1e2
+    for _ in range(60):
+        middle = np.sqrt(low * high)
+        solution = solve_dual(replace(listed, prior=GaussianPrior(middle)))
+        low, high = (middle, high) if np.linalg.norm(solution.w) < radius else (low, middle)
+    return listed.penalty(listed.xi(solution.w))
+
+
+def copied(iterate: Iterate) -> Iterate:
+    """Keep what is live."""
+    dual = iterate.dual and iterate.dual()
+    return replace(iterate, weights=iterate.weights.copy(), dual=dual and (lambda: dual))
+
+
+def first(name: str, n: int, problem: Problem, seed: int = 0) -> list[Iterate]:
+    return [copied(each) for each in islice(TABLE[name].at_work(problem, seed), n)]
+
+
+@ALL
+@pytest.mark.parametrize("kind", KINDS)
+def test_optimum(name, kind):
+    """The certificate encloses it, is what the result holds, and is as close as was asked for."""
+    row, best = TABLE[name], optimum(name, kind)
+    problem = row.problem(make_data(kind))
+    result = row.solve(problem)
+    assert result.converged, result.status
+    allowed = 1e-7 * abs(best)
+    assert result.dual <= best + allowed
+    assert best - allowed <= result.primal <= best + 1.01 * row.tol * abs(best) + allowed
+    assert result.primal == pytest.approx(problem.primal(result.weights), rel=1e-12)
+    dual = result.marginals if result.alpha is None else result.alpha
+    if dual is not None:
+        assert dual.is_feasible(problem.data)
+        assert result.dual == pytest.approx(problem.dual(dual), rel=1e-12)
+    if isinstance(problem.regulariser, GaussianPrior):
+        variance = np.broadcast_to(problem.regulariser.prior_variance, result.weights.shape)
+        np.testing.assert_allclose(result.variance, variance, rtol=1e-12)
+
+
+@ALL
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_pass(name, kind):
+    """Bounds enclose the optimum, estimates are what they are said to be, and nothing gets worse."""
+    row, best = TABLE[name], optimum(name, kind)
+    data = make_data(kind)
+    problem, calls, last = row.problem(data), [], None
+    allowed = 1e-7 * abs(best)
+    for iterate in first(name, 40, problem):
+        calls.append(iterate.n_oracle_calls)
+        certificate = iterate.certify(problem)
+        assert certificate.dual <= best + allowed
+        assert best - allowed <= certificate.primal
+        assert certificate.primal == pytest.approx(problem.primal(iterate.weights), rel=1e-12)
+        assert iterate.gap_estimate >= -allowed
+        if row.exact:
+            close = pytest.approx(certificate.gap, rel=1e-6, abs=allowed)
+            assert iterate.gap_estimate == close
+        if row.estimate:
+            value = getattr(certificate, row.estimate)
+            assert iterate.objective_estimate == pytest.approx(value, rel=1e-7, abs=allowed)
+            rise = 0.0 if last is None else iterate.objective_estimate - last
+            assert not row.monotone or (rise if row.estimate == "primal" else -rise) <= allowed
+            last = iterate.objective_estimate
+        if iterate.dual is not None:
+            judge_dual_variables(row, problem, iterate)
+    assert (np.diff([0, *calls]) >= 0).all()
+    assert 0 < calls[0] < calls[-1]
+
+
+def judge_dual_variables(row: Row, problem: Problem, iterate: Iterate) -> None:
+    """Feasible; each labelling once, in the order of samples; and no forbidden transition."""
+    data, dual = problem.data, iterate.dual()
+    assert dual.is_feasible(data)
+    if not isinstance(row.loss, MarginLoss) or isinstance(row.loss.slack, LinearSlack):
+        assert (dual.totals(data) <= problem.C * (1 + 1e-9)).all()
+    if row.tied:
+        variance = problem.regulariser.prior_variance
+        np.testing.assert_allclose(iterate.weights, variance * dual.eta(data), atol=1e-9)
+    if isinstance(dual, DualVariables):
+        assert (np.diff(dual.sample) >= 0).all()
+        ends = zip(dual.sample, dual.offsets[:-1], dual.offsets[1:], strict=True)
+        labellings = {(i, *dual.labels[a:b]) for i, a, b in ends}
+        assert len(labellings) == len(dual)
+    else:
+        assert dual.node.shape == (data.samples.n_nodes, data.n_labels)
+        assert not dual.edge[~data.allowed[data.samples.edge_types]].any()
+
+
+@ONCE
+def test_same_seed_same_iterates_with_any_number_of_workers(name, small_groups):
+    row, data = TABLE[name], make_data(KINDS[1], n_samples=12)
+    assert small_groups(data.samples) > 1
+    one, again, threaded = (first(name, 6, row.problem(data, n_jobs)) for n_jobs in (1, 1, 2))
+    for other in (again, threaded):
+        assert len(one) == len(other)
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_array_equal(a.weights, b.weights)
+            assert (a.gap_estimate, a.n_oracle_calls) == (b.gap_estimate, b.n_oracle_calls)
+    other_seed = first(name, 6, row.problem(data), seed=1)
+    differ = not np.array_equal(one[-1].weights, other_seed[-1].weights)
+    assert differ == row.draws
+
+
+@ONCE
+def test_order_of_samples_and_counting_one_twice_do_not_matter(name):
+    """Samples in another order, one of them twice in place of its weight: the same optimum."""
+    row, data = TABLE[name], make_data(KINDS[1])
+    index = np.array([3, 0, 4, 1, 2, 0])
+    labels = np.concatenate([data.samples.split(data.labels)[i] for i in index])
+    weight = data.sample_weight[index] * np.where(index == 0, 0.5, 1.0)
+    other = label_samples(data.samples.take(index), labels, data.allowed, weight)
+    problem, shuffled = row.problem(data), row.problem(other)
+    one, two = row.solve(problem), row.solve(shuffled)
+    assert two.converged
+    assert problem.primal(two.weights) == pytest.approx(two.primal, rel=1e-9)
+    assert two.primal == pytest.approx(one.primal, rel=1.01 * row.tol)
+
+
+@ONCE
+def test_out_of_passes(name):
+    """What there is comes back, with its gap, and is not called converged."""
+    row = TABLE[name]
+    problem = row.problem(make_data(KINDS[1]))
+    result = run(row.at_work(problem), problem, tol=1e-15, max_iter=1)
+    assert not result.converged
+    assert result.status == "stopped after 1 passes"
+    assert -np.inf < result.dual <= result.primal < np.inf
+
+
+@ONCE
+def test_features_that_say_nothing(name):
+    """All 0, and single nodes: finite numbers, and a gap that closes."""
+    samples = pack([np.zeros((2, 2)), np.zeros((1, 2))])
+    data = label_samples(samples, np.array([0, 1, 1]), np.ones((1, 2, 2), dtype=bool))
+    problem = TABLE[name].problem(data)
+    result = run(TABLE[name].at_work(problem), problem, tol=1e-2, max_iter=MOST)
+    assert result.converged, result.status
+    assert np.isfinite(result.weights).all()
+
+
+# -- what is refused ----------------------------------------------------------------------------------
+
+WEIGHTS = [np.zeros(3), np.full(18, np.nan), np.zeros((6, 3))]
+NAMES = {name: row.solver for name, row in TABLE.items() if "C = " not in name}
+BY_SOLVER = {solver: name for name, solver in NAMES.items()}
+WITH_STEPS = [solvers.exponentiated_gradient, solvers.block_exponentiated_gradient]
+BAD_OPTIONS = [
+    (solvers.block_frank_wolfe, {"capacity": 0}, "capacity is 0; expected a whole number of at"),
+    (solvers.block_frank_wolfe, {"n_cached_rounds": -1}, "n_cached_rounds is -1"),
+    (solvers.smo, {"n_steps": 0}, "n_steps"),
+    *((each, {"beta": 0.0}, "beta") for each in (solvers.subgradient, solvers.online_subgradient)),
+    *((each, {"step": 0.0}, "step") for each in WITH_STEPS),
+    *((solvers.extragradient, {option: -1.0}, option) for option in ("step", "ratio")),
+    *(
+        (solver, option, next(iter(option)))
+        for solver in (solvers.cutting_plane, solvers.one_slack_cutting_plane)
+        for option in ({"precision": 0.0}, {"patience": 0}, {"qp_iteration_limit": 0})
+    ),
+    *(
+        (solver, {"warm_start": start}, "warm_start has shape .*; expected 18 finite weights")
+        for solver in (solvers.lbfgs, solvers.owlqn, solvers.proximal_lbfgs)
+        for start in WEIGHTS
+    ),
+    *(
+        (solver, {"memory": -1}, "memory is -1; expected a whole number of at least 0")
+        for solver in (solvers.lbfgs, solvers.owlqn, solvers.proximal_lbfgs)
+    ),
+    *(
+        (solvers.projected_subgradient, {"beta": beta}, "beta is .*; expected a finite number > 0")
+        for beta in (0, -1.0, np.inf)
+    ),
+    (solvers.adaptive_m3n, {"threshold": -1.0}, "threshold"),
+    (solvers.adaptive_m3n, {"solver": "simplex"}, "expected one of"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("solver", "options", "message"), BAD_OPTIONS)
+def test_bad_options_are_named(solver, options, message):
+    row = TABLE[BY_SOLVER[solver]]
+    with pytest.raises(ValueError, match=message):
+        next(row.at_work(row.problem(make_data(KINDS[0])), **options))
+
+
+OTHERS = [solver for solver in M3N_SOLVERS.values() if solver is not solvers.block_frank_wolfe]
+L1 = [solvers.l1_cutting_plane, solvers.l1_path]
+SPARSE = [solvers.owlqn, solvers.proximal_lbfgs]
+QUADRATIC = MarginLoss(QuadraticSlack(1.0))
+NO_SOLUTION = r"warm_start is DualVariables.*; expected a SolveResult"
+BAD_TYPES = [
+    *((each, {"regulariser": LaplacePrior()}, {}, "prior is LaplacePrior.* expects a GaussianPrior")
+      for each in OTHERS),
+    *((each, {"loss": QUADRATIC}, {}, "slack is QuadraticSlack.* expects a LinearSlack")
+      for each in (*OTHERS, *L1, solvers.projected_subgradient)),
+    *((each, {"regulariser": norm}, {}, "expects L1Norm")
+      for each in L1 for norm in (SquaredL1Norm(1.0), L1Ball(1.0))),
+    *((each, {}, {"warm_start": DualVariables.empty()}, NO_SOLUTION) for each in L1),
+    *((each, {"regulariser": L2Norm(1.0)}, {}, "expects an L1Norm or an ElasticNet with l1 > 0")
+      for each in SPARSE),
+    *((each, {"loss": MARGIN}, {}, "expected a SoftMaxLoss") for each in SPARSE),
+    (solvers.projected_subgradient, {"regulariser": L1Norm()}, {},
+     r"the norm is L1Norm\(.*\); .* an L1Ball or an L2Ball"),
+    (solvers.adaptive_m3n, {"regulariser": L1Ball(1.0)}, {}, r"expected L1Norm\(\) or a Squared"),
+    (solvers.variational_laplace, {}, {}, "expected a LaplacePrior, for which Algorithm 1 is made"),
+    (solvers.block_frank_wolfe, {}, {"warm_start": np.zeros(8)},
+     r"warm_start is array.*; expected DualVariables"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("solver", "changes", "options", "message"), BAD_TYPES)
+def test_other_problems_and_starts_are_refused(solver, changes, options, message):
+    usual = TABLE.get(BY_SOLVER.get(solver, ""), Row(solver, GaussianPrior()))
+    row = replace(usual, **changes)
+    with pytest.raises(TypeError, match=message):
+        next(row.at_work(row.problem(make_data(KINDS[0])), **options))
