@@ -22,10 +22,7 @@ from medn_edu.priors import GaussianPrior
 from medn_edu.problems import L1Norm, MarginLoss, Problem, em_constant
 from medn_edu.samples import (
     LabelledSamples,
-    encode_labels,
-    forbidden_to_allowed,
-    label_samples,
-    pack,
+    labelled,
 )
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import M3N_SOLVERS
@@ -69,9 +66,7 @@ def _small_problems() -> Iterator[_Small]:
         chains = make_chain_crf(
             n_samples=8, n_features=4, n_relevant=2, n_labels=3, length=3, random_state=seed
         )
-        samples = pack(chains.data)
-        codes, classes = encode_labels(chains.target, samples)
-        data = label_samples(samples, codes, forbidden_to_allowed(None, classes))
+        data = labelled(chains.data, chains.target)
         for C in _CONSTANTS:
             rows = enumerate_problem(data, GaussianPrior(), LinearSlack(C))
             yield chains.data, chains.target, data, C, solve_l1m3n(rows)

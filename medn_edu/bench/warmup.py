@@ -23,10 +23,7 @@ from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import L1Ball, MarginLoss, Problem
 from medn_edu.samples import (
     Forest,
-    LabelledSamples,
-    encode_labels,
-    forbidden_to_allowed,
-    label_samples,
+    labelled,
     pack,
 )
 from medn_edu.slacks import ExponentialSlack, LinearSlack
@@ -137,7 +134,7 @@ def _train_crfs(X: list[Forest], y: list[list[int]]) -> None:
 
 def _grow(X: list[Forest], y: list[list[int]]) -> None:
     """Train M3N with room for a single labelling per sample, so that more has to be made."""
-    problem = Problem(_labelled(X, y), MarginLoss(LinearSlack(1.0)), GaussianPrior())
+    problem = Problem(labelled(X, y), MarginLoss(LinearSlack(1.0)), GaussianPrior())
     passes = block_frank_wolfe(problem, rng=np.random.default_rng(0), capacity=1)
     for _ in zip(range(5), passes, strict=False):
         pass
@@ -145,13 +142,7 @@ def _grow(X: list[Forest], y: list[list[int]]) -> None:
 
 def _project(X: list[Forest], y: list[list[int]]) -> None:
     """Take steps that leave a small ball."""
-    problem = Problem(_labelled(X, y), MarginLoss(LinearSlack(1.0)), L1Ball(0.1))
+    problem = Problem(labelled(X, y), MarginLoss(LinearSlack(1.0)), L1Ball(0.1))
     passes = projected_subgradient(problem, rng=np.random.default_rng(0))
     for _ in zip(range(3), passes, strict=False):
         pass
-
-
-def _labelled(X: list[Forest], y: list[list[int]]) -> LabelledSamples:
-    samples = pack(X)
-    codes, classes = encode_labels(y, samples)
-    return label_samples(samples, codes, forbidden_to_allowed(None, classes))

@@ -67,8 +67,8 @@ class DualVariables:
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> from medn_edu.samples import labelled
+    >>> data = labelled([np.eye(2)], [[0, 1]])
     >>> alpha = DualVariables.on(data.samples, np.array([1, 1]), np.array([0.5]))
     >>> alpha.loss(data), alpha.eta(data)
     (0.5, array([ 0.5,  0. , -0.5,  0. ,  0. ,  0.5,  0. , -0.5]))

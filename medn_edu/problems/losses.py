@@ -72,10 +72,7 @@ class MarginLoss:
     --------
     >>> import numpy as np
     >>> from medn_edu.problems import L2Norm, Problem
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), L2Norm())
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]], regulariser=L2Norm())
     >>> problem.violated(np.zeros(8))
     (array([1, 0]), array([2.]))
     """
@@ -143,9 +140,8 @@ class SoftMaxLoss:
 
     >>> import numpy as np
     >>> from medn_edu.problems import L2Norm, Problem
-    >>> from medn_edu.samples import label_samples, pack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> round(float(np.exp(Problem(data, SoftMaxLoss(), L2Norm()).primal(np.zeros(8)))), 6)
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]], SoftMaxLoss(), L2Norm())
+    >>> round(float(np.exp(problem.primal(np.zeros(8)))), 6)
     4.0
     """
 

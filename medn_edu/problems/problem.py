@@ -6,15 +6,16 @@ Why it works is told in ``problem.md``.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from medn_edu import inference
 from medn_edu.checks import shown
-from medn_edu.priors import Prior
+from medn_edu.priors import GaussianPrior, Prior
 from medn_edu.problems.dual_variables import Dual, DualVariables, ModelDistributions
 from medn_edu.problems.losses import Evaluation, MarginLoss, SoftMaxLoss
 from medn_edu.problems.regularisers import (
@@ -23,7 +24,8 @@ from medn_edu.problems.regularisers import (
     dual_scaling,
     minimum_norm_subgradient,
 )
-from medn_edu.samples import LabelledSamples, WeightShape
+from medn_edu.samples import LabelledSamples, WeightShape, labelled
+from medn_edu.slacks import LinearSlack
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,13 +101,10 @@ class Problem:
 
     >>> import numpy as np
     >>> from medn_edu.priors import LaplacePrior
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), LaplacePrior(lam=4.0))
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]], regulariser=LaplacePrior(lam=4.0))
     >>> problem.primal(np.zeros(8))
     2.0
-    >>> alpha = DualVariables.on(data.samples, np.array([1, 0]), np.array([1.0]))
+    >>> alpha = DualVariables.on(problem.data.samples, np.array([1, 0]), np.array([1.0]))
     >>> round(problem.dual(alpha), 3)
     0.274
     """
@@ -130,6 +129,33 @@ class Problem:
         self.loss = loss
         self.regulariser = regulariser
         self.n_jobs = n_jobs
+
+    @classmethod
+    def of(
+        cls,
+        X: Iterable[Any],
+        y: Iterable[Any],
+        loss: MarginLoss | SoftMaxLoss | None = None,
+        regulariser: Regulariser | None = None,
+    ) -> Problem:
+        """Return the problem of samples and labels as models take them.
+
+        Parameters
+        ----------
+        X, y : iterables
+            Samples and their label sequences, as for the ``fit`` of models.
+        loss : MarginLoss or SoftMaxLoss, optional
+            By default the margin loss with a linear slack, ``C = 1``.
+        regulariser : Regulariser, optional
+            By default the standard normal prior, with which that is M3N.
+
+        Returns
+        -------
+        Problem
+            The problem, with the weight 1 for every sample.
+        """
+        loss = MarginLoss(LinearSlack(C=1.0)) if loss is None else loss
+        return cls(labelled(X, y), loss, GaussianPrior() if regulariser is None else regulariser)
 
     @property
     def n_samples(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from medn_edu.checks import as_numbers, shown
 from medn_edu.samples.checks import MAGNITUDE, are_positions, as_list
+from medn_edu.samples.packing import pack
 from medn_edu.samples.structures import LabelledSamples, Samples
 
 _N_WEIGHTS = 10**8  # of all transitions together: 0.8 GB
@@ -218,6 +219,20 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
             f"up to {MAGNITUDE:g}."
         )
     return weight
+
+
+def labelled(X: Iterable[Any], y: Iterable[Any], *, forbidden: Any = None) -> LabelledSamples:
+    """Pack samples and labels for training, each sample with the weight 1.
+
+    >>> import numpy as np
+    >>> labelled([np.eye(2)], ["ab"]).labels
+    array([0, 1])
+    """
+    samples = pack(X)
+    codes, classes = encode_labels(y, samples)
+    return label_samples(
+        samples, codes, forbidden_to_allowed(forbidden, classes, samples.n_edge_types)
+    )
 
 
 def label_samples(

@@ -73,12 +73,9 @@ def block_frank_wolfe(
     --------
     >>> import numpy as np
     >>> from medn_edu.priors import LaplacePrior
-    >>> from medn_edu.problems import MarginLoss, Problem
+    >>> from medn_edu.problems import Problem
     >>> from medn_edu.results import run
-    >>> from medn_edu.slacks import LinearSlack
-    >>> from medn_edu.samples import label_samples, pack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), LaplacePrior(lam=4.0))
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]], regulariser=LaplacePrior(lam=4.0))
     >>> iterates = block_frank_wolfe(problem, rng=np.random.default_rng(0))
     >>> result = run(iterates, problem, tol=1e-6, max_iter=100)
     >>> result.converged, bool(np.abs(result.eta).max() < 2.0)

@@ -86,10 +86,8 @@ def lbfgs(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.problems import L2Norm, SoftMaxLoss
-    >>> from medn_edu.samples import label_samples, pack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> for iterate in lbfgs(Problem(data, SoftMaxLoss(), L2Norm(1.0))):
+    >>> from medn_edu.problems import L2Norm, Problem, SoftMaxLoss
+    >>> for iterate in lbfgs(Problem.of([np.eye(2)], [[0, 1]], SoftMaxLoss(), L2Norm(1.0))):
     ...     if iterate.gap_estimate < 1e-6:
     ...         break
     >>> round(iterate.objective_estimate, 4)

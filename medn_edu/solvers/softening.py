@@ -69,12 +69,11 @@ def softening(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.problems import L2Norm, SoftMaxLoss
+    >>> from medn_edu.problems import L2Norm, Problem, SoftMaxLoss
     >>> from medn_edu.results import run
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
     >>> for epsilon in (1.0, 0.1, 0.001):
-    ...     problem = Problem(data, SoftMaxLoss(epsilon, loss_augmented=True), L2Norm(1.0))
+    ...     loss = SoftMaxLoss(epsilon, loss_augmented=True)
+    ...     problem = Problem.of([np.eye(2)], [[0, 1]], loss, L2Norm(1.0))
     ...     iterates = softening(problem, rng=np.random.default_rng(0))
     ...     print(round(run(iterates, problem, tol=1e-6, max_iter=100).primal, 3))
     1.575

@@ -46,11 +46,11 @@ def solve_l1m3n(problem: EnumeratedProblem) -> ProgramSolution:
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
+    >>> from medn_edu.samples import labelled
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.slacks import LinearSlack
     >>> from medn_edu.theory.medn import enumerate_problem
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> data = labelled([np.eye(2)], [[0, 1]])
     >>> problem = enumerate_problem(data, GaussianPrior(), LinearSlack(C=1.0))
     >>> solution = solve_l1m3n(problem)
     >>> [round(each, 9) for each in (solution.value, solution.largest, solution.alpha.sum().item())]

@@ -143,10 +143,10 @@ def enumerate_problem(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
+    >>> from medn_edu.samples import labelled
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> data = labelled([np.eye(2)], [[0, 1]])
     >>> problem = enumerate_problem(data, GaussianPrior(), LinearSlack(C=1.0))
     >>> problem.losses
     array([1., 0., 2., 1.])

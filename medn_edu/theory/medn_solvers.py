@@ -39,11 +39,11 @@ def solve_dual(problem: EnumeratedProblem, *, accuracy: float = 1e-9) -> Referen
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
+    >>> from medn_edu.samples import labelled
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.slacks import LinearSlack
     >>> from medn_edu.theory import enumerate_problem
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
+    >>> data = labelled([np.eye(2)], [[0, 1]])
     >>> problem = enumerate_problem(data, GaussianPrior(), LinearSlack(C=1.0))
     >>> round(solve_dual(problem).value, 6), round(solve_primal(problem).value, 6)
     (0.333333, 0.333333)

@@ -73,11 +73,8 @@ def adaptive_m3n(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.problems import L1Norm, MarginLoss
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), L1Norm())
+    >>> from medn_edu.problems import L1Norm, Problem
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]], regulariser=L1Norm())
     >>> for iterate in adaptive_m3n(problem, rng=np.random.default_rng(0), tol=1e-6):
     ...     pass
     >>> round(iterate.objective_estimate, 3), np.count_nonzero(iterate.weights).item()

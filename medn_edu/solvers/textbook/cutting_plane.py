@@ -68,12 +68,8 @@ def cutting_plane(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MarginLoss
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
+    >>> from medn_edu.problems import Problem
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]])
     >>> for iterate in cutting_plane(problem):
     ...     print(round(iterate.objective_estimate, 3), len(iterate.dual()))
     0.333 1
@@ -128,13 +124,9 @@ def one_slack_cutting_plane(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MarginLoss
+    >>> from medn_edu.problems import Problem
     >>> from medn_edu.results import run
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)] * 9), np.tile([0, 1], 9), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
+    >>> problem = Problem.of([np.eye(2)] * 9, [[0, 1]] * 9)
     >>> run(one_slack_cutting_plane(problem), problem, tol=1e-6, max_iter=100).n_passes
     2
     """

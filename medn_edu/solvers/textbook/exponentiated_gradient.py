@@ -67,13 +67,9 @@ def exponentiated_gradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MarginLoss, Problem
+    >>> from medn_edu.problems import Problem
     >>> from medn_edu.results import run
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]])
     >>> iterates = exponentiated_gradient(problem, rng=np.random.default_rng(0))
     >>> run(iterates, problem, tol=1e-3, max_iter=200).converged
     True
@@ -154,13 +150,9 @@ def block_exponentiated_gradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MarginLoss, Problem
+    >>> from medn_edu.problems import Problem
     >>> from medn_edu.results import run
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]])
     >>> iterates = block_exponentiated_gradient(problem, rng=np.random.default_rng(0))
     >>> run(iterates, problem, tol=1e-3, max_iter=200).converged
     True

@@ -56,12 +56,9 @@ def l1_cutting_plane(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.problems import L1Norm, MarginLoss
+    >>> from medn_edu.problems import L1Norm, Problem
     >>> from medn_edu.results import run
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), L1Norm())
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]], regulariser=L1Norm())
     >>> result = run(l1_cutting_plane(problem), problem, tol=1e-6, max_iter=100)
     >>> round(result.primal, 6), result.converged
     (1.0, True)

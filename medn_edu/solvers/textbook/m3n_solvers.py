@@ -89,12 +89,8 @@ def m3n_iterates(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MarginLoss, Problem
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
+    >>> from medn_edu.problems import Problem
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]])
     >>> first = next(m3n_iterates(problem, "smo", rng=np.random.default_rng(0)))
     >>> bool(first.objective_estimate <= problem.primal(first.weights))
     True

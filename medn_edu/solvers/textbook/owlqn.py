@@ -71,10 +71,8 @@ def owlqn(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.problems import L1Norm, SoftMaxLoss
-    >>> from medn_edu.samples import label_samples, pack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> for iterate in owlqn(Problem(data, SoftMaxLoss(), L1Norm(0.4))):
+    >>> from medn_edu.problems import L1Norm, Problem, SoftMaxLoss
+    >>> for iterate in owlqn(Problem.of([np.eye(2)], [[0, 1]], SoftMaxLoss(), L1Norm(0.4))):
     ...     if iterate.gap_estimate < 1e-6:
     ...         break
     >>> iterate.weights.round(2)

@@ -65,12 +65,9 @@ def projected_subgradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.problems import L1Ball, MarginLoss
+    >>> from medn_edu.problems import L1Ball, Problem
     >>> from medn_edu.results import run
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), L1Ball(radius=1.0))
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]], regulariser=L1Ball(radius=1.0))
     >>> iterates = projected_subgradient(problem, rng=np.random.default_rng(0))
     >>> result = run(iterates, problem, tol=1e-3, max_iter=100)
     >>> result.converged, round(result.primal, 2)

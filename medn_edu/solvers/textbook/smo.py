@@ -52,13 +52,9 @@ def smo(problem: Problem, *, rng: np.random.Generator, n_steps: int = 5) -> Iter
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MarginLoss, Problem
+    >>> from medn_edu.problems import Problem
     >>> from medn_edu.results import run
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)] * 3), np.array([0, 1] * 3), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
+    >>> problem = Problem.of([np.eye(2)] * 3, [[0, 1]] * 3)
     >>> result = run(smo(problem, rng=np.random.default_rng(0)), problem, tol=1e-6, max_iter=100)
     >>> result.converged, result.marginals.node.shape
     (True, (6, 2))

@@ -56,13 +56,9 @@ def subgradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MarginLoss, Problem
+    >>> from medn_edu.problems import Problem
     >>> from medn_edu.results import run
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]])
     >>> iterates = subgradient(problem, rng=np.random.default_rng(0))
     >>> run(iterates, problem, tol=0.01, max_iter=1000).converged
     True
@@ -131,13 +127,9 @@ def online_subgradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MarginLoss, Problem
+    >>> from medn_edu.problems import Problem
     >>> from medn_edu.results import run
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)] * 3), np.array([0, 1] * 3), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
+    >>> problem = Problem.of([np.eye(2)] * 3, [[0, 1]] * 3)
     >>> iterates = online_subgradient(problem, rng=np.random.default_rng(0))
     >>> run(iterates, problem, tol=0.01, max_iter=1000).converged
     True

@@ -75,11 +75,8 @@ def variational_laplace(
     --------
     >>> import numpy as np
     >>> from medn_edu.priors import LaplacePrior
-    >>> from medn_edu.problems import DualVariables, MarginLoss, Problem
-    >>> from medn_edu.slacks import LinearSlack
-    >>> from medn_edu.samples import label_samples, pack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), LaplacePrior(lam=4.0))
+    >>> from medn_edu.problems import Problem
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]], regulariser=LaplacePrior(lam=4.0))
     >>> passes = variational_laplace(problem, rng=np.random.default_rng(0), tol=1e-6)
     >>> [round(iterate.objective_estimate, 3) for iterate in passes]
     [5.298, 3.678, 3.394]
@@ -134,11 +131,8 @@ def variational_bound(problem: Problem, mean: np.ndarray, variance: np.ndarray) 
     --------
     >>> import numpy as np
     >>> from medn_edu.priors import LaplacePrior
-    >>> from medn_edu.problems import MarginLoss, Problem
-    >>> from medn_edu.slacks import LinearSlack
-    >>> from medn_edu.samples import label_samples, pack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), LaplacePrior(lam=4.0))
+    >>> from medn_edu.problems import Problem
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]], regulariser=LaplacePrior(lam=4.0))
     >>> bound = variational_bound(problem, np.zeros(8), np.ones(8))
     >>> bound > problem.primal(np.zeros(8))
     True
