@@ -2,8 +2,8 @@
 
 At the start each word's true labelling has all of ``C``.  A pass asks each word for the labelling
 with the largest margin violation, and raises its dual variable at the cost of the others.  The
-words are those of `medn_edu.theory.axi` with 18 weights; the passes are the package's own solver's,
-certified.
+words are those of `medn_edu.theory.axi` with 18 weights, the passes those of
+`medn_edu.solvers.block_frank_wolfe`, certified.
 """
 
 from __future__ import annotations

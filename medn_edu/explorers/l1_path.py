@@ -1,9 +1,8 @@
 """Weights that switch off along the path to L1-M3N.
 
-As lambda grows the Laplace MEDN becomes L1-M3N.  All the way its means are weights and its ``eta /
-(2 sqrt(lam))`` a dual point, so there are two bounds; at their distance a solution has no weight
-larger than ``gap / (1/2 - |eta|)``.  `l1_path_frames` follows this on a small set with correlated
-features.
+As lambda grows the Laplace MEDN becomes L1-M3N.  All the way its means are weights and its
+``eta / (2 sqrt(lam))`` is a dual point, so there are two bounds.  While they are ``gap`` apart, no
+weight of a solution is larger than ``gap / (1/2 - |eta / (2 sqrt(lam))|)``, so some must die.
 """
 
 from __future__ import annotations

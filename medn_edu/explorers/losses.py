@@ -1,8 +1,8 @@
 """Log-loss and hinge loss of one word over one weight, and which labellings each of them looks at.
 
-The log-loss of a CRF takes a soft maximum over all 27 labellings of *axi*, the structured hinge
-loss of an M3N a hard one, with the Hamming loss added.  So the slope of the first is a mean over all
-labellings; that of the second comes from one labelling, and jumps where two attain the maximum.
+The log-loss of a CRF takes a soft maximum over all 27 labellings of *axi*, so its slope is a mean
+over all of them.  The structured hinge loss of an M3N takes a hard maximum, with the Hamming loss
+added.  Its slope comes from one labelling, and jumps where two attain the maximum.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Algorithm 1 with one weight: parabolas, what they touch, and what they do not.
 
 The *true cost* of a mean is its divergence plus ``C max(0, 1 - mean)``.  Algorithm 1 (MEDN §5) puts
-a parabola in place of the divergence; the lowest of all its parabolas is the *bound*, at least
-0.274 above the true cost.  Other parabolas touch the true cost itself, and lead to the exact
-solution.  `medn_edu.theory.variational` has both kinds of iterations.
+a parabola in place of the divergence, see `medn_edu.theory.jensen_bound`.  The lowest of all its
+parabolas is the *bound*, at least 0.274 above the true cost.  Other parabolas touch the true cost
+itself and lead to the exact solution.  `medn_edu.theory.variational` has both kinds of iterations.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A point and its projections onto the L2 and the L1 ball (L1-M3N, Figure 1).
 
 The L2 projection scales the point.  The L1 projection takes the threshold theta from every
-magnitude, and what would become negative is 0: from four wedges of the plane it goes to a corner,
-one weight exactly 0.
+magnitude, and what would become negative is 0.  So from four wedges of the plane it goes to a
+corner of the ball, where one weight is exactly 0.
 """
 
 from __future__ import annotations

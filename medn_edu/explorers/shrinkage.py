@@ -1,9 +1,8 @@
 """Shrinkage curves: the posterior mean of a weight against its natural parameter eta (Theorem 2).
 
 Tilting a prior by ``exp(eta w)`` moves its mean: along a straight line for the Gaussian, and for
-the Laplace prior along ``2 eta / (lam - eta**2)``, which grows without bound (Corollary
-7).  `shrinkage_curve` computes curves, `draw_shrinkage` draws them, and `shrinkage` is the
-explorer.
+the Laplace prior along ``2 eta / (lam - eta**2)``, which grows without bound (Corollary 7).
+`shrinkage_curve` computes curves, `draw_shrinkage` draws them, and `shrinkage` is the explorer.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The log moment generating function as curve, slope and tangent.
+"""The log moment generating function Lambda as curve, slope and tangent.
 
-Tilting a prior by eta has the normaliser ``exp(Lambda(eta))``.  The slope of Lambda is the mean of
-the tilted prior, and its divergence from the prior is ``eta * mean - Lambda(eta)``: minus the
-height at which the tangent cuts the vertical axis, and the conjugate of Lambda at the mean (MEDN,
-after Theorem 2).
+Tilting a prior by eta has the normaliser ``exp(Lambda(eta))``, and the slope of Lambda is the mean
+of the tilted prior.  Its divergence from the prior is ``eta * mean - Lambda(eta)``.  That is minus
+the height at which the tangent cuts the vertical axis, because a tangent falls by ``eta * mean`` on
+its way there.  It is also the conjugate of Lambda at the mean (MEDN, after Theorem 2).
 """
 
 from __future__ import annotations

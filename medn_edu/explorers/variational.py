@@ -1,7 +1,8 @@
 """Algorithm 1 on three words, weight by weight, with the exact solution behind.
 
 Each of the 18 weights has a name: ``a|x`` is label a where the marks look like x, ``ax`` an x after
-an a.  `variational_trail` runs the package's own solvers on the words of `medn_edu.theory.axi`.
+an a.  `variational_trail` runs `medn_edu.solvers.variational_laplace` and `block_frank_wolfe` on the
+words of `medn_edu.theory.axi`.
 """
 
 from __future__ import annotations

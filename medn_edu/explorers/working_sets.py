@@ -2,7 +2,7 @@
 
 Algorithm 1 of L1-M3N keeps few of the planes whose maximum is the cost.  What the linear program
 over these working sets pays is a *lower* bound, and what its solution really costs an *upper* one.
-The words have five letters, two labels and no transitions, so that two weights are all there is.
+The words have five letters, two labels and no transitions, so that only two weights count.
 """
 
 from __future__ import annotations

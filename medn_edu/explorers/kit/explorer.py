@@ -1,9 +1,9 @@
 """`Explorer`: a matplotlib figure that answers when a learner moves a slider.
 
-The figure is drawn once; a move changes its artists in place and renders one PNG, which the browser
-swaps in.  The browser asks for one picture at a time, then for the newest values; the next step the
-same way is drawn ahead.  One control may be the *time*, played in the browser without the
-kernel.  Where no kernel runs the saved output holds the last picture and its sentence.
+The figure is drawn once.  A move changes its artists in place and renders one PNG, which the
+browser swaps in.  The browser asks for one picture at a time, and then for the newest values.  One
+control may be the *time*, which is played in the browser without the kernel.  Where no kernel runs
+the saved output holds the last picture and its sentence.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Animations as files: pictures joined to an endless GIF, or to an MP4 film.
 
-A GIF plays wherever pictures are shown.  An MP4 has all colours and can be paused; the library
+A GIF plays wherever pictures are shown.  An MP4 has all colours and can be paused.  The library
 ``av`` compresses it (``pip install 'medn_edu[lab]'``), in one thread and without dates, so that the
 same pictures give the same film but for a few bytes.
 """

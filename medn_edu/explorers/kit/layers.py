@@ -1,9 +1,9 @@
 """Pictures that follow each other, quickly: what stands still is drawn once.
 
-`Layers` keeps what is drawn below and above all that moves as two pictures, and draws between them
-what moves.  Matplotlib marks changed artists as stale, which tells what moves; an axes whose limits
-change is drawn anew as a whole.  Figures that are not plain axes side by side are drawn whole,
-every time.
+`Layers` keeps two pictures, of what is below and what is above all that moves, and draws only what
+moves between them.  Matplotlib marks changed artists as stale, which tells what moves.  An axes
+whose limits change is drawn anew as a whole.  Figures that are not plain axes side by side are
+drawn whole, every time.
 """
 
 from __future__ import annotations

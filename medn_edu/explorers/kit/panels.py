@@ -1,4 +1,4 @@
-"""Panels that several explorers draw: each function draws one and returns what moves it."""
+"""Parts of figures that several explorers draw."""
 
 from __future__ import annotations
 
