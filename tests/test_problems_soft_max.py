@@ -1,4 +1,4 @@
-"""The soft-max problem against enumeration, finite differences and its own duality."""
+"""Soft-max problems, with squares and magnitudes, against enumeration, differences and duality."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from medn_edu.problems import (
     soft_max,
 )
 from medn_edu.problems.dual_variables import ModelDistributions
+from medn_edu.problems.regularisers import minimum_norm_subgradient
 from medn_edu.samples import LabelledSamples, label_samples, pack
 
 
@@ -79,6 +80,17 @@ def random_weights(data: LabelledSamples, seed: int, size: float = 1.0) -> np.nd
     return weights
 
 
+def subgradient(problem: Problem, weights: np.ndarray) -> np.ndarray:
+    _, gradient = soft_max.smooth_part(problem, weights)
+    return minimum_norm_subgradient(weights, gradient, problem.elastic_net.l1)
+
+
+def sparse_weights(data, seed: int, size: float = 1.0) -> np.ndarray:
+    weights = random_weights(data, seed, size)
+    weights[np.random.default_rng(seed).random(weights.size) < 0.4] = 0.0
+    return weights
+
+
 def features_of(data: LabelledSamples, i: int, y: tuple[int, ...]) -> np.ndarray | None:
     """Joint features of one labelling by the definition; None if it is forbidden."""
     samples, first = data.samples, data.samples.offsets[i]
@@ -94,45 +106,52 @@ def features_of(data: LabelledSamples, i: int, y: tuple[int, ...]) -> np.ndarray
     return data.weight_shape.join(coef, transitions)
 
 
-def enumerated(
-    data: LabelledSamples,
-    weights: np.ndarray,
-    lam: float,
-    epsilon: float = 1.0,
-    loss_augmented: bool = False,
-):
-    """Objective, gradient, dual value, entropies and sizes by listing all labellings."""
-    objective, eta, gain = 0.5 * lam * weights @ weights, np.zeros_like(weights), 0.0
-    entropies, sizes = [], []
-    for i, s in enumerate(data.sample_weight):
-        nodes = slice(data.samples.offsets[i], data.samples.offsets[i + 1])
-        truth = features_of(data, i, tuple(data.labels[nodes]))
-        listed = itertools.product(range(data.n_labels), repeat=int(data.samples.lengths[i]))
-        pairs = [(y, f) for y in listed if (f := features_of(data, i, y)) is not None]
-        f = np.array([f for _, f in pairs])
-        loss = np.array([np.sum(np.array(y) != data.labels[nodes]) for y, _ in pairs])
-        loss = loss * float(loss_augmented)
-        scores = f @ weights + loss
-        soft = epsilon * np.logaddexp.reduce(scores / epsilon)
-        p = np.exp((scores - soft) / epsilon)
-        objective += s * (soft - truth @ weights)
-        eta += s * (truth - p @ f)
-        entropies.append(entr(p).sum())
-        sizes.append(len(pairs))
-        gain += s * (epsilon * entropies[-1] + p @ loss)
-    dual = gain - eta @ eta / (2 * lam) if lam > 0 else -math.inf
-    return Enumerated(objective, lam * weights - eta, dual, np.array(entropies), np.array(sizes))
-
-
 @dataclass
 class Enumerated:
-    """What listing all labellings yields."""
+    """What listing all labellings yields; the dual value is at the best share of the distributions."""
 
     objective: float
-    gradient: np.ndarray
+    eta: np.ndarray
+    share: float
     dual: float
     entropies: np.ndarray
     sizes: np.ndarray
+
+
+def entropy(p: np.ndarray) -> float:
+    return float(entr(p).sum())
+
+
+def enumerated(problem: Problem, weights: np.ndarray) -> Enumerated:
+    """Objective and dual value by the definition, the rest of the distributions on the truth."""
+    data, net, loss = problem.data, problem.elastic_net, problem.soft_max_loss
+    epsilon = loss.epsilon
+    objective, eta = problem.regulariser.value(weights), np.zeros_like(weights)
+    listed = []
+    for i, s in enumerate(data.sample_weight):
+        nodes = slice(data.samples.offsets[i], data.samples.offsets[i + 1])
+        every = itertools.product(range(data.n_labels), repeat=int(data.samples.lengths[i]))
+        pairs = [(y, f) for y in every if (f := features_of(data, i, y)) is not None]
+        f = np.array([f for _, f in pairs])
+        wrong = np.array([np.sum(np.array(y) != data.labels[nodes]) for y, _ in pairs])
+        truth, gain = (wrong == 0).astype(float), wrong * float(loss.loss_augmented)
+        scores = f @ weights + gain
+        soft = epsilon * np.logaddexp.reduce(scores / epsilon)
+        p = np.exp((scores - soft) / epsilon)
+        objective += s * (soft - truth @ f @ weights)
+        eta += s * (truth - p) @ f
+        listed.append((s, truth, p, gain))
+    share = min(1.0, net.l1 / np.abs(eta).max()) if net.l2 == 0 < net.l1 else 1.0
+    mixed = [(s, (1 - share) * truth + share * p, gain) for s, truth, p, gain in listed]
+    dual = sum(s * (epsilon * entropy(alpha) + alpha @ gain) for s, alpha, gain in mixed)
+    if net.l2 > 0:
+        dual -= eta @ eta / (2 * net.l2)
+    elif net.l1 == 0:
+        dual = -math.inf
+    entropies = np.array([entropy(p) for _, _, p, _ in listed])
+    return Enumerated(
+        objective, eta, share, dual, entropies, np.array([p.size for _, _, p, _ in listed])
+    )
 
 
 CASES = {
@@ -146,25 +165,35 @@ CASES = {
 FAMILY = [(1.0, False), (1.0, True), (0.3, True), (0.01, True), (0.05, False), (7.0, True)]
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.3])
+NORMS = [L2Norm(0.0), L2Norm(0.3), L1Norm(0.3), L1Norm(3.0), L1Norm(1e3)]
+
+
+@pytest.mark.parametrize("norm", NORMS, ids=str)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(("epsilon", "loss_augmented"), FAMILY)
-def test_agrees_with_enumeration(case, lam, epsilon, loss_augmented):
+def test_agrees_with_enumeration(case, norm, epsilon, loss_augmented):
     for seed in range(3):
         data = random_data(seed, **CASES[case])
-        weights = random_weights(data, seed + 100)
-        problem = Problem(data, SoftMaxLoss(epsilon, loss_augmented=loss_augmented), L2Norm(lam))
-        expected = enumerated(data, weights, lam, epsilon, loss_augmented)
+        weights = sparse_weights(data, seed + 100) if norm.l1 else random_weights(data, seed + 100)
+        problem = Problem(data, SoftMaxLoss(epsilon, loss_augmented=loss_augmented), norm)
+        expected = enumerated(problem, weights)
         value, slope = soft_max.smooth_part(problem, weights)
-        assert value == pytest.approx(expected.objective, rel=1e-12)
+        assert value + norm.magnitudes(weights) == pytest.approx(expected.objective, rel=1e-12)
         assert problem.primal(weights) == pytest.approx(expected.objective, rel=1e-12)
-        np.testing.assert_allclose(slope, expected.gradient, atol=1e-10)
-        assert problem.certify(weights).dual == pytest.approx(expected.dual, rel=1e-10)
-        found = distributions(problem, weights)
+        np.testing.assert_allclose(slope, norm.l2 * weights - expected.eta, atol=1e-10)
+        found, certificate = distributions(problem, weights), problem.certify(weights)
+        assert certificate.primal == problem.primal(weights)
+        assert certificate.dual == problem.dual(found)
+        assert certificate.dual == pytest.approx(expected.dual, rel=1e-9)
         np.testing.assert_allclose(found.entropy, expected.entropies, rtol=1e-10, atol=1e-11)
-        np.testing.assert_allclose(lam * weights - found.eta(data), expected.gradient, atol=1e-10)
+        np.testing.assert_allclose(found.eta(data), expected.eta, atol=1e-10)
         softness = epsilon * data.sample_weight @ np.log(expected.sizes)
         assert soft_max.softness(problem) == pytest.approx(softness, rel=1e-12, abs=1e-14)
+        if norm.l1:
+            np.testing.assert_allclose(certificate.eta, expected.share * expected.eta, atol=1e-11)
+            assert np.abs(certificate.eta).max() <= norm.l1
+            steepest = np.abs(subgradient(problem, weights)).max()
+            assert certificate.subgradient_norm == pytest.approx(steepest, rel=1e-9)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -175,7 +204,7 @@ def test_entropies_where_potentials_are_far_apart(case, size):
         data = random_data(seed, **CASES[case])
         weights = np.round(random_weights(data, seed, 2.0)) * size  # with ties, so with entropy
         problem = Problem(data, SoftMaxLoss(0.5), L2Norm(1.0))
-        expected = enumerated(data, weights, 1.0, 0.5)
+        expected = enumerated(problem, weights)
         entropies = distributions(problem, weights).entropy
         np.testing.assert_allclose(entropies, expected.entropies, atol=1e-11 * size)
         assert (entropies >= 0).all()
@@ -345,22 +374,20 @@ def test_forbidden_transitions_have_no_gradient():
     assert (data.weight_shape.split(gradient)[1][~data.allowed] == 0).all()
 
 
-def test_sample_weight_two_is_the_sample_twice():
+@pytest.mark.parametrize("norm", [L2Norm(0.7), L1Norm(0.7)], ids=str)
+def test_sample_weight_two_is_the_sample_twice(norm):
     data = random_data(5, weighted=False, n_samples=4)
     index = np.array([0, 1, 1, 2, 3])
-    samples = data.samples.take(index)
     labels = np.concatenate([data.samples.split(data.labels)[i] for i in index])
-    twice = label_samples(samples, labels, data.allowed)
+    twice = label_samples(data.samples.take(index), labels, data.allowed)
     heavy = label_samples(data.samples, data.labels, data.allowed, [1.0, 2.0, 1.0, 1.0])
-    weights = random_weights(data, 1)
-    a, b = Problem(twice, SoftMaxLoss(), L2Norm(0.7)), Problem(heavy, SoftMaxLoss(), L2Norm(0.7))
-    np.testing.assert_allclose(a.primal(weights), b.primal(weights), rtol=1e-13)
-    duals = [problem.certify(weights).dual for problem in (a, b)]
-    np.testing.assert_allclose(*duals, rtol=1e-12)
-    for x, y in zip(
-        soft_max.smooth_part(a, weights), soft_max.smooth_part(b, weights), strict=True
-    ):
-        np.testing.assert_allclose(x, y, atol=1e-12)
+    weights = sparse_weights(data, 1)
+    a, b = (Problem(each, SoftMaxLoss(), norm) for each in (twice, heavy))
+    assert a.primal(weights) == pytest.approx(b.primal(weights), rel=1e-13)
+    assert a.certify(weights).dual == pytest.approx(b.certify(weights).dual, rel=1e-12)
+    np.testing.assert_allclose(
+        soft_max.smooth_part(a, weights)[1], soft_max.smooth_part(b, weights)[1], atol=1e-12
+    )
 
 
 def test_a_tiny_loss_is_not_negative():
@@ -371,18 +398,16 @@ def test_a_tiny_loss_is_not_negative():
     assert problem.primal(weights) >= max(0.0, problem.certify(weights).dual)
 
 
-def test_results_do_not_depend_on_workers(small_groups):
+@pytest.mark.parametrize("norm", [L2Norm(1.0), L1Norm(1.0)], ids=str)
+def test_results_do_not_depend_on_workers(norm, small_groups):
     data = random_data(7, n_samples=40)
     assert small_groups(data.samples) > 1
-    weights = random_weights(data, 2)
-    one, two = (
-        Problem(data, SoftMaxLoss(0.3, loss_augmented=True), L2Norm(1.0), n_jobs=n_jobs)
-        for n_jobs in (1, 2)
-    )
-    value_one, gradient_one = soft_max.smooth_part(one, weights)
-    value_two, gradient_two = soft_max.smooth_part(two, weights)
-    assert value_one == value_two
-    assert (gradient_one == gradient_two).all()
+    weights, loss = sparse_weights(data, 2), SoftMaxLoss(0.3, loss_augmented=True)
+    one, two = (Problem(data, loss, norm, n_jobs) for n_jobs in (1, 2))
+    for a, b in zip(
+        soft_max.smooth_part(one, weights), soft_max.smooth_part(two, weights), strict=True
+    ):
+        np.testing.assert_array_equal(a, b)
     assert one.primal(weights) == two.primal(weights)
     assert one.certify(weights).dual == two.certify(weights).dual
 
@@ -421,7 +446,80 @@ def test_without_dual_variables_there_is_no_entropy():
     assert DualVariables.empty().entropies(random_data(0)).size == 0
 
 
-@pytest.mark.parametrize("lam", [-1.0, math.nan, math.inf])
-def test_bad_penalty_is_named(lam):
+@pytest.mark.parametrize(
+    ("norm", "scale"),
+    [(L1Norm, 0.0), *itertools.product((L1Norm, L2Norm), (-1.0, math.nan, math.inf))],
+)
+def test_bad_penalty_is_named(norm, scale):
     with pytest.raises(ValueError, match="scale is"):
-        Problem(random_data(0), SoftMaxLoss(), L2Norm(lam))
+        norm(scale)
+
+
+# -- magnitudes -----------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 10**6), lam=st.sampled_from([0.1, 1.0, 5.0]))
+@settings(max_examples=25, deadline=None)
+def test_subgradient_is_the_steepest_slope(seed, lam):
+    """Its entries are the one-sided slopes of the objective that lead down, else 0."""
+    data = random_data(seed)
+    problem = Problem(data, SoftMaxLoss(), L1Norm(lam))
+    weights = sparse_weights(data, seed)
+    minimum_norm = subgradient(problem, weights)
+    h = 1e-6
+    for k in np.random.default_rng(seed).choice(weights.size, 6):
+        unit = np.eye(weights.size)[k] * h
+        right = (problem.primal(weights + unit) - problem.primal(weights)) / h
+        left = (problem.primal(weights) - problem.primal(weights - unit)) / h
+        if not data.weight_shape.split(unit)[1][~data.allowed].any():
+            # The subdifferential is [left, right]; its entry closest to 0:
+            assert minimum_norm[k] == pytest.approx(max(left, min(right, 0.0)), abs=1e-3)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    lam=st.sampled_from([1e-3, 0.1, 1.0, 30.0, 1e4]),
+    size=st.sampled_from([0.0, 0.1, 1.0, 30.0]),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_dual_value_exceeds_a_primal_one(seed, lam, size):
+    data = random_data(seed)
+    problem = Problem(data, SoftMaxLoss(), L1Norm(lam))
+    primals = [problem.primal(sparse_weights(data, seed + k, size)) for k in range(3)]
+    duals = [problem.certify(sparse_weights(data, seed + k, size)).dual for k in range(3)]
+    assert max(duals) <= min(primals) * (1 + 1e-12) + 1e-12
+    assert min(duals) >= -1e-12
+
+
+@given(
+    loss=st.floats(1e-9, 40.0),
+    share=st.floats(1e-6, 1.0),
+    n=st.integers(1, 6),
+    seed=st.integers(0, 10**6),
+)
+@settings(max_examples=100, deadline=None)
+def test_entropy_of_a_mixture(loss, share, n, seed):
+    q = math.exp(-loss)
+    others = (1 - q) * np.random.default_rng(seed).dirichlet(np.ones(n))
+    p = np.append(q, others)
+    alpha = share * p
+    alpha[0] += 1 - share
+
+    zero = np.zeros(1)
+    whole = ModelDistributions(zero, zero, np.array([entropy(p)]), np.array([loss]))
+    found = whole.scaled(share)
+    assert found.log_losses[0] == pytest.approx(-math.log(alpha[0]))
+    assert found.entropy[0] == pytest.approx(entropy(alpha), rel=1e-6, abs=1e-9)
+
+
+def test_estimate_of_the_gap_is_exact_for_one_sample_and_close_for_all():
+    for seed in range(5):
+        one, many = random_data(seed, n_samples=1), random_data(seed, n_samples=30)
+        for data, rel in ((one, 1e-7), (many, 0.3)):
+            problem = Problem(data, SoftMaxLoss(), L1Norm(0.2))
+            weights = sparse_weights(data, seed + 3, 0.3)
+            estimate = soft_max.gap_estimate(
+                problem, weights, *soft_max.smooth_part(problem, weights)
+            )
+            gap = problem.certify(weights).gap
+            assert estimate == pytest.approx(gap, rel=rel, abs=1e-10)

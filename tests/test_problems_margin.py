@@ -1,4 +1,4 @@
-"""Norm-regularised margin problems against their definition, by enumeration."""
+"""Margin problems with priors, norms and balls against their definition, by enumeration."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from medn_edu.priors import GaussianPrior
+from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import (
     DualMarginals,
     DualVariables,
     L1Ball,
     L1Norm,
     L2Ball,
+    L2Norm,
     MarginLoss,
     Problem,
     Regulariser,
@@ -26,19 +27,27 @@ from medn_edu.problems import (
 )
 from medn_edu.problems.regularisers import dual_scaling
 from medn_edu.results import Iterate
+from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n, solve_squared_l1
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 
 C = 1.3
 NORMS: dict[str, Regulariser] = {
+    "Gaussian": GaussianPrior(),
+    "Laplace": LaplacePrior(400.0),
+    "L2": L2Norm(0.4),
     "L1": L1Norm(),
     "squared L1": SquaredL1Norm(0.7),
     "L1 ball": L1Ball(1.5),
     "L2 ball": L2Ball(0.9),
 }
+SCALED = ["L1", "squared L1", "L1 ball", "L2 ball"]  # whose dual variables are scaled
 # What weights cost once more, from the formulas.
 COST = {
+    "Gaussian": lambda w: 0.5 * w @ w,
+    "Laplace": lambda w: LaplacePrior(400.0).kl(w).sum(),
+    "L2": lambda w: 0.2 * w @ w,
     "L1": lambda w: 0.5 * np.abs(w).sum(),
     "squared L1": lambda w: 0.7 * np.abs(w).sum() ** 2,
     "L1 ball": lambda w: 0.0 if np.abs(w).sum() <= 1.5 else np.inf,
@@ -110,19 +119,19 @@ def test_primal_value(norm, kind):
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_dual_value(norm, kind):
-    """The best value on the way from the true labellings to alpha, searched for."""
+    """At alpha or, of what is scaled, the best on the way there from the true labellings."""
     problem, rows = make(norm, kind)
     for seed in range(3):
         alpha = random_alpha(rows, np.random.default_rng(seed))
         eta, loss = rows.eta(alpha.values), alpha.values @ rows.losses
-        scalings = np.linspace(0, 1, 2001)
+        scalings = np.linspace(0, 1, 2001) if norm in SCALED else [1.0]
         values = [s * loss - problem.regulariser.conjugate(s * eta) for s in scalings]
         best = max(values)
         assert best - 1e-9 <= problem.dual(alpha) <= best + 1e-3 * loss
         np.testing.assert_allclose(alpha.eta(problem.data), eta, atol=1e-12)
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("norm", SCALED)
 @pytest.mark.parametrize("scale", [0.3, 3.0])
 def test_dual_scaling_is_the_best(norm, scale):
     """Against a bounded search, for gains that are worth it and gains that are not."""
@@ -140,7 +149,7 @@ def test_dual_scaling_is_the_best(norm, scale):
         assert value(scaling) >= max(-found.fun, value(0.0)) - 1e-9
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("norm", SCALED)
 def test_conjugate_is_a_maximum(norm):
     """``max_w eta . w - R(w)``: no direction does better, and the best ones do as well."""
     regulariser, rng = NORMS[norm], np.random.default_rng(3)
@@ -272,10 +281,14 @@ def test_forbidden_transitions_have_no_dual_variables():
     assert not DualMarginals(good.node, edge).is_feasible(problem.data)
 
 
-def test_negative_dual_variables_bound_nothing():
-    problem, rows = make("L1")
+@pytest.mark.parametrize("norm", ["Gaussian", "Laplace", "L2", "L1"])
+def test_infeasible_dual_variables_bound_nothing(norm):
+    """Negative ones, and a total above C; the other norms scale these to 0, which proves 0."""
+    problem, rows = make(norm)
     alpha = random_alpha(rows, np.random.default_rng(0))
-    assert problem.dual(replace(alpha, values=-alpha.values)) == -np.inf
+    assert problem.dual(alpha.scaled(-1.0)) == -np.inf
+    if norm not in SCALED:
+        assert problem.dual(alpha.scaled(1.01)) == -np.inf
 
 
 # -- bounds of weights ---------------------------------------------------------------------------
@@ -335,3 +348,87 @@ def test_variances_make_squares_cost_as_much(seed):
             assert v.sum() == pytest.approx(1 / (2 * 0.7))
             other *= v.sum() / other.sum()
         assert np.sum(w**2 / (2 * other)) + price * other.sum() > cost
+
+
+# -- what is checked -----------------------------------------------------------------------------
+
+
+def test_dual_variables_that_are_no_numbers_are_not_feasible():
+    data = make_data(KINDS[0])
+    alpha = DualVariables.on(data.samples, data.labels, np.full(data.samples.n_samples, np.nan))
+    assert not alpha.is_feasible(data)
+
+
+def test_losses_and_slacks_are_checked():
+    with pytest.raises(TypeError, match=r"^slack is 1\.0; expected LinearSlack\(C\)"):
+        MarginLoss(1.0)
+    with pytest.raises(TypeError, match=r"^loss is LinearSlack\(C=1\.0\); expected a MarginLoss"):
+        Problem(make_data(KINDS[0]), LinearSlack(), GaussianPrior())
+
+
+@pytest.mark.parametrize("regulariser", [None, "l2", L2Norm])
+def test_data_regularisers_and_weights_are_checked(regulariser):
+    data, loss = make_data(KINDS[0]), MarginLoss(LinearSlack())
+    with pytest.raises(TypeError, match=r"^regulariser is .*; expected a prior or another"):
+        Problem(data, loss, regulariser)
+    with pytest.raises(TypeError, match=r"^data is \[\]; expected LabelledSamples"):
+        Problem([], loss, GaussianPrior())
+    with pytest.raises(ValueError, match=r"^weights has shape \(3,\); expected"):
+        Problem(data, loss, GaussianPrior()).primal(np.zeros(3))
+
+
+def test_dual_variables_of_other_samples_are_refused():
+    problem, _ = make("Gaussian")
+    samples, labels = problem.data.samples, problem.data.labels
+    values = np.ones(samples.n_samples)
+    with pytest.raises(ValueError, match=r"^labels and values have shapes"):
+        DualVariables.on(samples, labels[1:], values)
+    with pytest.raises(ValueError, match=r"^alpha holds a label code beyond the"):
+        problem.dual(DualVariables.on(samples, labels + 99, values))
+    alpha = DualVariables.on(samples, labels, values)
+    with pytest.raises(ValueError, match=r"^alpha names a sample beyond the"):
+        problem.dual(replace(alpha, sample=alpha.sample + 1))
+
+
+@pytest.mark.parametrize("chosen", [[99], [-1], [True], slice(1)])
+def test_labellings_are_taken_by_their_positions(chosen):
+    data = make_data(KINDS[0])
+    alpha = DualVariables.on(data.samples, data.labels, np.ones(data.samples.n_samples))
+    assert len(alpha.take([1, 0])) == 2
+    with pytest.raises(ValueError, match=r"^chosen must hold .* booleans, or whole numbers"):
+        alpha.take(chosen)
+
+
+def test_sweeps_do_not_depend_on_threads(small_groups):
+    """One and two threads give the same bits."""
+    problem, rows = make("Gaussian")
+    assert small_groups(problem.data.samples) > 1
+    weights = np.random.default_rng(1).normal(size=rows.n_weights)
+    threaded = Problem(problem.data, problem.loss, problem.regulariser, n_jobs=2)
+    assert threaded.primal(weights) == problem.primal(weights)
+
+
+def test_labellings_that_are_forbidden_bound_nothing():
+    """A total all on a labelling that cannot occur would prove too much."""
+    allowed = np.ones((1, 2, 2), bool)
+    allowed[0, 0, 1] = False
+    data = label_samples(pack([np.eye(2)]), np.array([0, 0]), allowed)
+    problem = Problem(data, MarginLoss(LinearSlack(1.0)), GaussianPrior())
+    for labels, feasible in (([0, 1], False), ([1, 1], True)):
+        alpha = DualVariables(np.array([0]), np.array([0, 2]), np.array(labels), np.array([0.5]))
+        assert alpha.is_feasible(problem.data) == feasible
+        assert (problem.dual(alpha) > -np.inf) == feasible
+
+
+def test_marginals_are_judged_by_the_total_of_their_own_sample():
+    """A sample that hardly counts has to be as consistent as the others."""
+    weight = np.array([1.0, 1e-10])
+    data = label_samples(
+        pack([np.eye(1), np.eye(1)]), np.array([0, 1]), np.ones((1, 2, 2), bool), weight
+    )
+    problem = Problem(data, MarginLoss(LinearSlack(1.0)), GaussianPrior())
+    edge = np.zeros((2, 2, 2))
+    fine = DualMarginals(np.array([[0.5, 0.5], [1e-10, 0.0]]), edge)
+    wrong = DualMarginals(np.array([[0.5, 0.5], [2e-10, -1e-10]]), edge)
+    assert fine.is_feasible(problem.data)
+    assert not wrong.is_feasible(problem.data)
