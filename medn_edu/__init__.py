@@ -34,8 +34,6 @@ The names below are loaded when they are first used (PEP 562), so importing the 
 loads no compiler and no plotting library.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

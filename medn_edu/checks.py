@@ -1,7 +1,5 @@
 """Checks of plain arguments, each one sentence that names the argument and what was expected."""
 
-from __future__ import annotations
-
 import math
 import numbers
 import sys

@@ -5,8 +5,6 @@ written, and only they are read.  A device or a pipe is refused: replacing it wo
 waiting for the other end of a pipe may take forever.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json

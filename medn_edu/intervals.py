@@ -1,7 +1,5 @@
 """How far values scatter, and Student's interval of their mean."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

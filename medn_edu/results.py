@@ -11,8 +11,6 @@ far ``w`` is from optimal, whatever happened on the way.  Both are computed apar
 cheap estimate says that it is time.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

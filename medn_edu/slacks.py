@@ -27,8 +27,6 @@ searches must end as well; these are the lines that mention ``EXPONENTIAL_SLACK`
 
 # ruff: noqa: D102  # Slack says what each method is for
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

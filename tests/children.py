@@ -1,7 +1,5 @@
 """Processes that tests start, signal and never leave behind."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

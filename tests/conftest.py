@@ -6,8 +6,6 @@ out first, so that both processes end at about the same time.  Tests that measur
 ``alone`` and run when nothing else does, by ``pytest -m alone``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import itertools

@@ -1,7 +1,5 @@
 """Compares the pictures that explorers send with a drawing of the whole figure."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

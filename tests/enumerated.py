@@ -1,7 +1,5 @@
 """Small random training sets, and priors and slacks to try on them, for tests that enumerate."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random small forests with potentials, for tests that compare with enumeration."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

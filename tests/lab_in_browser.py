@@ -4,8 +4,6 @@
 JupyterLab and saves a screenshot of each in FOLDER, so that somebody can look at them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Runs a study as ``medn-edu reproduce`` does, without its console."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

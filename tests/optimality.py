@@ -4,8 +4,6 @@ What a solver says of its own success depends on rounding, and so on the process
 answer instead: at a residual that is zero at the optimum of a convex problem and nowhere else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

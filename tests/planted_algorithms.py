@@ -1,7 +1,5 @@
 """Planted fits of the study of algorithms, as they are published: one row a fold."""
 
-from __future__ import annotations
-
 import zlib
 
 import numpy as np

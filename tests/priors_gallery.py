@@ -1,7 +1,5 @@
 """Priors to try things on, with random parameters and natural parameters that suit them."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 

@@ -4,8 +4,6 @@ Needs Chromium; without it these tests are skipped on a reader's machine and fai
 Screenshots are kept in the folder named by ``MEDN_EDU_SCREENSHOTS``, if it is set.
 """
 
-from __future__ import annotations
-
 import ast
 import itertools
 import os

@@ -1,7 +1,5 @@
 """The command that says which claims hold."""
 
-from __future__ import annotations
-
 import functools
 
 import pytest

@@ -1,7 +1,5 @@
 """Every command from end to end."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import sys

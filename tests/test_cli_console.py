@@ -1,7 +1,5 @@
 """The command line as such: help that teaches, any console, one sentence per failure."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

@@ -1,7 +1,5 @@
 """``medn-edu reproduce``, mostly with a toy study."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

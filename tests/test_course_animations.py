@@ -1,7 +1,5 @@
 """The animations are what their command makes, small, endless, and show what their captions say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import av

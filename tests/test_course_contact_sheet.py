@@ -1,7 +1,5 @@
 """The contact sheet shows every chapter with a picture, and is the committed one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

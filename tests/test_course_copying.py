@@ -1,7 +1,5 @@
 """Copies of the course: nothing of the learner's is ever lost."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

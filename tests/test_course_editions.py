@@ -1,7 +1,5 @@
 """Editions: for a class without solutions, for who teaches it with solutions that run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The checks of exercises: never raise, know the right answer, and tell mistakes apart."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

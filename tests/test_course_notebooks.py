@@ -1,7 +1,5 @@
 """Every notebook: its form, its links, its exercises, and outputs that a new run reproduces."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import itertools

@@ -1,7 +1,5 @@
 """The course out of a built wheel, in an empty folder, with every way to the network blocked."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """Solved exercises are kept next to the notebooks, nowhere else, and never lost."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """Digit words: real images, a known grammar, nothing shared between training and test."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

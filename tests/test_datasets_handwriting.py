@@ -1,7 +1,5 @@
 """Handwriting for the notebooks: the OCR letters, or digits under a banner, never silently."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The OCR loader: what it returns, and that no bad file gets past it or is left behind."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import hashlib

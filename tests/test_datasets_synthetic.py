@@ -1,7 +1,5 @@
 """Chains from a known CRF: features, weights and labels are distributed as they should be."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """CRF with an L1 penalty, as a user meets it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning

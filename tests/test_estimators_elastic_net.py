@@ -1,7 +1,5 @@
 """Magnitudes and squares together: M3N and CRF with an elastic net, and the solvers of CRF by name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from enumerated import KINDS, make_data

@@ -1,7 +1,5 @@
 """The family between M3N and CRF: both ends, its bound, its gaps, and bad input."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 

@@ -1,7 +1,5 @@
 """L1M3N, the estimator: four ways to one solution, what it tells of it, and bad input."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

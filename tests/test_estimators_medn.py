@@ -1,7 +1,5 @@
 """MEDN and LaplaceMEDN as estimators: their theorems, support labellings, warm starts, saving."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The benchmark: its table is right about what was measured, and each task measures something."""
 
-from __future__ import annotations
-
 import functools
 import json
 import warnings

@@ -1,7 +1,5 @@
 """Claims: what the rules say of planted tables, how entries are read, what the ledger writes."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import tomllib

@@ -1,7 +1,5 @@
 """Claims about the algorithms for L1-M3N: what rules read off raw fits, fold by fold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from planted_algorithms import (

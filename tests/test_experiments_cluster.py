@@ -1,7 +1,5 @@
 """Fits made by the workers of a Dask scheduler: two processes of this machine."""
 
-from __future__ import annotations
-
 import builtins
 
 import pytest

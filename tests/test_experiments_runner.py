@@ -1,7 +1,5 @@
 """The runner: every fit once, kept at once, the same tables however it was run."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """The tables that are published next to the figures, read again."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """The studies: what trains and what tests; test_quick_studies.py runs them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

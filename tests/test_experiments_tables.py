@@ -1,7 +1,5 @@
 """Tables: written and read again they are the same, and damage is noticed."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

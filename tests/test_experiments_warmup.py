@@ -1,7 +1,5 @@
 """Warming up: after it nothing that a user may do waits for the compiler."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Every explorer works alone, teaches what it declares, and can be read by everyone."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from typing import Any
@@ -50,7 +48,7 @@ def test_every_explorer_is_exhibited() -> None:
         name
         for name in explorers.__all__
         if inspect.isfunction(getattr(explorers, name))
-        and inspect.signature(getattr(explorers, name)).return_annotation == "Explorer"
+        and inspect.signature(getattr(explorers, name)).return_annotation is Explorer
     }
     assert made | {"synthetic_results", "ocr_results"} <= set(EXHIBITS)
 

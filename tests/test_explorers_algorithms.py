@@ -1,7 +1,5 @@
 """Explorers of MEDN's algorithms show the solvers' own steps, which end where other solvers do."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

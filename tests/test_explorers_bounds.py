@@ -1,7 +1,5 @@
 """Explorers of norms and of Theorem 8: balls and lines touch, terms are those of `theory.bounds`."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """The kit without a browser: frames, bundles, messages, films, controls, and pictures in layers."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Callable

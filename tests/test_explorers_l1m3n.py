@@ -1,7 +1,5 @@
 """Explorers of L1-M3N: projections are nearest, rounds and path are those of the algorithms."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

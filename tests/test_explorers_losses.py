@@ -1,7 +1,5 @@
 """Explorers of losses, margins and the temperature show what enumeration and inference say."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Explorers of priors: tilted ones, their tangents, and two weights; they show what formulas say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

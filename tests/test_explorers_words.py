@@ -1,7 +1,5 @@
 """Explorers of handwriting: lattice, words read, and weights as images, of models trained here."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

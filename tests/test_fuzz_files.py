@@ -1,7 +1,5 @@
 """Files from strangers: what is read is right or is refused in one sentence, whatever was done to it."""
 
-from __future__ import annotations
-
 import functools
 import io
 import json

@@ -1,7 +1,5 @@
 """Tables of results that somebody has changed: read as they are, or refused; never changed."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

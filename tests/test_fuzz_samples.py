@@ -5,8 +5,6 @@ assigning to their arrays.  Compiled code would follow such numbers out of memor
 is seen with ``NUMBA_BOUNDSCHECK=1``, which `test_kernels_modes.py` asks for.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

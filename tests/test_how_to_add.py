@@ -1,7 +1,5 @@
 """The page "How to add ...": its examples are added to a copy of the package, and its commands run."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Bad input in one sentence, threads without influence, and arrays of any kind."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import joblib

@@ -1,7 +1,5 @@
 """Laws that inference obeys whatever the potentials are: derivatives, bounds, invariances, sums."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from forests import cases, make_case

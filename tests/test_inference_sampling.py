@@ -1,7 +1,5 @@
 """Random labellings against the enumerated distribution, with fixed seeds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from forests import make_case

@@ -1,7 +1,5 @@
 """Kernels with bounds checked, as plain Python, and where their compiled code is kept."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

@@ -3,8 +3,6 @@
 This file also runs with bounds checked and as plain Python (tests/test_kernels_modes.py).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

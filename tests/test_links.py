@@ -4,8 +4,6 @@ Pages of other people are not fetched, as tests need no network; their addresses
 and their hosts against a list, which a typing error would not be on.
 """
 
-from __future__ import annotations
-
 import json
 import pkgutil
 import re

@@ -1,7 +1,5 @@
 """Everything public says what it is for; what users import says what it takes, in numpydoc's form."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil

@@ -1,7 +1,5 @@
 """Importing the package is quick because it loads nothing; its names arrive when asked for."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Who may import whom: imports go down only, and each heavy library has one room."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

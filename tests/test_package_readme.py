@@ -1,7 +1,5 @@
 """The README keeps its word: its examples, its commands, its links."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

@@ -1,7 +1,5 @@
 """Facts about the files: pins, citation, notebooks, and what must not be in any of them."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Figures: something is drawn, errors are marked by shape, bad input gets a sentence."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`check_prior` lets through what MEDN can work with and says in a sentence why not the rest."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

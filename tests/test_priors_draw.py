@@ -1,7 +1,5 @@
 """Draws from the tilted prior: moments, distribution, ends of the range, determinism."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal

@@ -1,7 +1,5 @@
 """Every formula of the gallery against another way to the same number."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Priors of one's own: what the base class computes, stretching, compiled names, equality."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle

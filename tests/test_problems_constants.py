@@ -1,7 +1,5 @@
 """Constants of L1-M3N, its ball and the adaptive M3N that belong together."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from enumerated import KINDS, make_data

@@ -1,7 +1,5 @@
 """Margin problems with priors, norms and balls against their definition, by enumeration."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Soft-max problems, with squares and magnitudes, against enumeration, differences and duality."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """All studies at quick scale, run once by the command line with two workers."""
 
-from __future__ import annotations
-
 import math
 import re
 import time

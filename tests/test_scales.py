@@ -1,7 +1,5 @@
 """Features and constants of extreme sizes: no false certificate, no early stop, no raw error."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Prices of violated margins and their conjugates."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

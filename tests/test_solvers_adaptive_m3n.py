@@ -1,7 +1,5 @@
 """The EM-style algorithm of L1-M3N: its steps by hand, and the program that it goes to."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 

@@ -4,8 +4,6 @@ A row names a solver, a problem that it solves, and what its estimates are.  The
 `medn_edu.theory`, which lists all labellings, or from scipy, whose answer is certified first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, partial

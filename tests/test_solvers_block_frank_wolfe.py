@@ -1,7 +1,5 @@
 """Block-coordinate Frank-Wolfe for any prior and slack, judged by enumeration."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass, replace

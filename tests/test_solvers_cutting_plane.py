@@ -1,7 +1,5 @@
 """Cutting planes for M3N: bounds, working sets, and what happens when HiGHS does not finish."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

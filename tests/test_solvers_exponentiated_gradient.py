@@ -1,7 +1,5 @@
 """Exponentiated gradient: its steps written out over all labellings, and where they lead."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import numpy as np

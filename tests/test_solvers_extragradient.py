@@ -1,7 +1,5 @@
 """Extragradient: its steps against the game they play, and where they lead."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from enumerated import KINDS, make_data

@@ -1,7 +1,5 @@
 """L1-M3N by cutting planes: against the linear program over all labellings, and when things go wrong."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """L1-M3N along the path of Laplace MEDNs: bounds on the way, the clean-up, and rounding."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import math

@@ -1,7 +1,5 @@
 """L-BFGS: optimum, certificates, CRFsuite, wide sparse features, and bad starts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

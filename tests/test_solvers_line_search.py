@@ -1,7 +1,5 @@
 """Line search on concave functions, on the whole line and with barriers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

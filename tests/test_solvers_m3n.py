@@ -1,7 +1,5 @@
 """All solvers of M3N on the same problems: enumerated ones, digit words, and inside the estimators."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

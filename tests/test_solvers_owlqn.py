@@ -1,7 +1,5 @@
 """OWL-QN and proximal L-BFGS: optimum, zeros, certificates, paths, and the ends of the scale."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 

@@ -1,7 +1,5 @@
 """Projected sub-gradient against the programs solved outright, and its steps against plain ones."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """SMO on marginals against enumeration, and what it promises of its marginals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from enumerated import SLACKS, make_data

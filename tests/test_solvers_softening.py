@@ -1,7 +1,5 @@
 """From M3N to the soft-max problem: optima, certificates on both legs, warm starts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from test_problems_soft_max import distributions

@@ -1,7 +1,5 @@
 """Sub-gradient descent against enumeration, and the dual point that it carries along."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Algorithm 1 of MEDN: its steps by hand, its bound, and the minimum it goes to."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import warnings

@@ -1,7 +1,5 @@
 """The explorers of results: intervals by hand, what is drawn, and lessons that hold and can fail."""
 
-from __future__ import annotations
-
 import itertools
 from functools import partial
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The studies of over-fitting and of sensitivity: marks along training, means, ranges, figures."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Studies without fits: the table holds what the formulas give, and the figure comes from it."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from pathlib import Path

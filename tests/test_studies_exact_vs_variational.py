@@ -1,7 +1,5 @@
 """The study of Algorithm 1 beside the exact solution: where it goes, what is measured and drawn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The study of the algorithms for L1-M3N: what is counted, what is drawn, what a quick run finds."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

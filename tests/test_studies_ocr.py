@@ -1,7 +1,5 @@
 """The studies of the OCR letters: who trains and who tests, what is chosen where, what reports say."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The study of Theorem 8: worlds in which all is known, bounds that hold there, faults that do not."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

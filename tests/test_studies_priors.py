@@ -1,7 +1,5 @@
 """The study of the gallery of priors: its models, choices, tables and figures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

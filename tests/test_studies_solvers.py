@@ -1,7 +1,5 @@
 """The study of solvers: what is recorded and what is summed up; test_quick_studies.py runs it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

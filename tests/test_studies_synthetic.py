@@ -1,7 +1,5 @@
 """The synthetic studies: what trains and what tests, and figures and reports on planted rows."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The study ``theorems``: its table, page and figure, and what is published of it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from dataclasses import replace

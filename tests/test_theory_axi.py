@@ -1,7 +1,5 @@
 """The course's word of three letters: the same words for the package's solvers, and its marginals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """PAC-Bayes bounds: every term against its formula, optima against brute force, chances against sums."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every theorem of the papers on random instances: it holds, and with a slip it does not."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

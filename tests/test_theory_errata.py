@@ -1,7 +1,5 @@
 """Slips of the papers: the corrected formula is right, the printed one is not, and both are shown."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

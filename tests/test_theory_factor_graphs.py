@@ -1,7 +1,5 @@
 """Factor graphs: enumeration against brute force, messages against enumeration, programs and duals."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The readable block step against the compiled one, from visit to visit."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

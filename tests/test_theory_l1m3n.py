@@ -1,7 +1,5 @@
 """Programs of L1-M3N solved outright: what a linear program's solution must fulfil, on both sides."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from enumerated import KINDS, make_data

@@ -1,7 +1,5 @@
 """The hierarchical Laplace prior: every formula against an integral."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

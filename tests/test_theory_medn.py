@@ -1,7 +1,5 @@
 """The papers' statements on maximum entropy discrimination, on numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

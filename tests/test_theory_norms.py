@@ -1,7 +1,5 @@
 """The KL-norm is the divergence, shifted and scaled; balls are level curves to the last digit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from optimality import assert_touches

@@ -1,7 +1,5 @@
 """Every kernel has a readable twin; here are those that no other test compares with theirs."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import tomllib

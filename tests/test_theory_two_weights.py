@@ -1,7 +1,5 @@
 """Two weights: exact dual variables solve D1, shares and modes are those of the tilted prior."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Algorithm 1 with one weight: against the package's solver, and against a search on a line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar

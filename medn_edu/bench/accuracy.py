@@ -6,8 +6,6 @@ that all four are to find the same weights.  And all solvers of M3N, on the digi
 block-coordinate Frank-Wolfe proves about the optimum.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -6,8 +6,6 @@ binary pixels, folds 1-9 of the OCR letters to train.  Where those are missing, 
 in, and of the targets only those for synthetic sequences apply.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os

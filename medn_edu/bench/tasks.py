@@ -5,8 +5,6 @@ own means one thread from the start, no warm caches of earlier measurements, and
 belongs to one training.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

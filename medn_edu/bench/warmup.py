@@ -4,8 +4,6 @@ Kernels compile when they are first called and are kept on disk.  `warm_up` call
 on a handful of tiny samples, and says how long that took and where the code is kept.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Each command is a module with ``add_parser`` and ``run``.  What a command needs 
 runs, so that ``medn-edu --help`` answers at once, without compiler or plotting library.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

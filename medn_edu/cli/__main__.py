@@ -1,7 +1,5 @@
 """``python -m medn_edu.cli``, where the command ``medn-edu`` is not on the path."""
 
-from __future__ import annotations
-
 import sys
 
 from medn_edu.cli import main

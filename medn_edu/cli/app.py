@@ -1,7 +1,5 @@
 """``medn-edu app``: the course's moving figures alone, served by Voila."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import sys

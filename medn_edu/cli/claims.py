@@ -1,7 +1,5 @@
 """``medn-edu claims``: which sentences of the papers hold here."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``medn-edu course``: editions of the course for teaching."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

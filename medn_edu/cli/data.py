@@ -1,7 +1,5 @@
 """``medn-edu data``: what data there are, and getting the OCR letters."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

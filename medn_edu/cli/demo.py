@@ -1,7 +1,5 @@
 """``medn-edu demo``: all models on embedded handwriting."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``medn-edu doctor``: what is there, and what is missing."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.metadata
 import importlib.util

@@ -1,7 +1,5 @@
 """``medn-edu lab``: the course in JupyterLab."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import os

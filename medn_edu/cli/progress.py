@@ -1,7 +1,5 @@
 """``medn-edu progress``: which exercises are solved."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from pathlib import Path

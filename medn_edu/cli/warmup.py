@@ -1,7 +1,5 @@
 """``medn-edu warmup``: compile everything once."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -13,8 +13,6 @@
 =================  =============================================================================
 """
 
-from __future__ import annotations
-
 from medn_edu.course.copying import CourseCopy, copy_course
 from medn_edu.course.progress import progress
 

@@ -17,8 +17,6 @@ study.  The pictures are those of the course's Explorers, in the order of a list
 where it began, so that the film goes on for ever.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

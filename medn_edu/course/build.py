@@ -8,8 +8,6 @@ and what slides show are put in on the way, and the map in the README is made an
 ``lab`` extra; the OCR letters must be there, for a committed ocr-study is that of the real letters.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

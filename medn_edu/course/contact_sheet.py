@@ -5,8 +5,6 @@ as ``course.png``.  The pictures are those in the saved notebooks: the first mov
 chapter, or its first picture.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

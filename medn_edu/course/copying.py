@@ -5,8 +5,6 @@ later version of the package can tell an untouched notebook, which it replaces, 
 which it leaves alone and puts the newer version next to it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

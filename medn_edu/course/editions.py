@@ -11,8 +11,6 @@ section, leaves the exercises out, and puts what is shown below what is said.  (
 the pages, reveal.js, is loaded from the network when such a file is opened.)
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 `app_pages` makes a small notebook for each, which Voila shows without its code.
 """
 
-from __future__ import annotations
-
 import html
 from dataclasses import dataclass
 from importlib import import_module

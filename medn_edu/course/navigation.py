@@ -4,8 +4,6 @@
 writes them by hand and no link goes stale when a chapter moves.
 """
 
-from __future__ import annotations
-
 from medn_edu.course.syllabus import CHAPTERS, binder_link
 
 START = "00-start-here.ipynb"

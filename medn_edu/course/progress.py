@@ -6,8 +6,6 @@ the table, ``progress().export("progress.csv")`` writes it for a lecturer or a s
 ``medn-edu progress`` does both from the command line.
 """
 
-from __future__ import annotations
-
 import csv
 import datetime
 import html

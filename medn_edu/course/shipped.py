@@ -1,7 +1,5 @@
 """Where the notebooks of this installation are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -4,8 +4,6 @@ A chapter is a notebook, named ``NN-slug.ipynb`` (the errata, which is looked th
 number).  Text elsewhere names chapters by their slugs, because numbers may move.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 REPOSITORY = "medn-edu/medn_edu"

@@ -27,8 +27,6 @@ of one word lean on each other, so a word cut in two would leak from training in
 1245690135 (10, 64)
 """
 
-from __future__ import annotations
-
 from medn_edu.datasets.digits import load_digit_words
 from medn_edu.datasets.handwriting import Handwriting, load_handwriting
 from medn_edu.datasets.ocr import DataError, DataStatus, fetch, load_ocr, status

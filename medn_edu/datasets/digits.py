@@ -15,8 +15,6 @@ On clean images a single digit is read almost without error and there is nothing
 noise makes single digits doubtful and leaves the grammar as it is.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A notebook must work without a network, and must never pretend: what stands in f
 so in a banner above everything computed from it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

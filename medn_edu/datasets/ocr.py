@@ -17,8 +17,6 @@ from it can be compared with every other.  A download is checked in memory and t
 step: a broken one leaves nothing behind.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -22,8 +22,6 @@ With these weights it does not: at 30 relevant features it mistakes about 7 labe
 the features are correlated or not, although some label is wrong in about 43 sequences of 100.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

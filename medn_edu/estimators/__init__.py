@@ -31,8 +31,6 @@ them.  Then add the model's name here, in ``medn_edu/__init__.py`` and, so that 
 loaded, in ``loading.py``.
 """
 
-from __future__ import annotations
-
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.estimators.crf import CRF
 from medn_edu.estimators.epsilon import EpsilonMarkovNetwork

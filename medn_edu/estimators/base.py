@@ -12,8 +12,6 @@
 A model says what its problem and its solver are.  Everything else is here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The conditional random field as an estimator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The family between CRF and M3N as an estimator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The L1-norm maximum margin Markov network as an estimator."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass

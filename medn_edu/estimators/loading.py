@@ -1,7 +1,5 @@
 """Reading saved models again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from medn_edu.checks import check_jobs

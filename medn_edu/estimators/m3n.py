@@ -1,7 +1,5 @@
 """The maximum margin Markov network as an estimator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 

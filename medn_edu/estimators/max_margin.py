@@ -1,7 +1,5 @@
 """What all max-margin estimators share: a sparse dual, and mostly a prior and a slack."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Maximum entropy discrimination Markov networks as estimators: any prior, and the Laplace prior."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np

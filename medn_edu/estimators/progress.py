@@ -1,7 +1,5 @@
 """Telling people how far a fit has come."""
 
-from __future__ import annotations
-
 import math
 import os
 import threading

@@ -5,8 +5,6 @@ at worst be wrong.  What the file declares is checked before it is read, because
 unpack to more than the memory holds.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math
@@ -29,11 +27,11 @@ FORMAT = "medn_edu model"
 FORMAT_VERSION = 2
 _ARRAYS = ("weights", "eta", "alpha", "trace", "variance", "marginals")  # marginals are not saved
 _KINDS: dict[Any, tuple[type, ...]] = {
-    "int": (int,),
-    "float": (float, int),
-    "bool": (bool,),
-    "str": (str,),
-    "float | None": (float, int, type(None)),
+    int: (int,),
+    float: (float, int),
+    bool: (bool,),
+    str: (str,),
+    float | None: (float, int, type(None)),
 }
 _SCALARS = {f.name: _KINDS[f.type] for f in fields(SolveResult) if f.name not in _ARRAYS}
 _TRACE = [f.name for f in fields(TracePoint)]

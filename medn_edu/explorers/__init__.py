@@ -5,8 +5,6 @@ figures.  This room and the studies above it are the ones that draw; only this o
 Pictures of studies live with their study in `medn_edu.studies`.
 """
 
-from __future__ import annotations
-
 from medn_edu.explorers.frank_wolfe import frank_wolfe
 from medn_edu.explorers.kit.controls import Check, Choice, Control, Slider, Time
 from medn_edu.explorers.kit.explorer import Explorer, Frame, Lesson

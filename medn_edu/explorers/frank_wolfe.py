@@ -6,8 +6,6 @@ words are those of `medn_edu.theory.axi` with 18 weights, the passes those of
 `medn_edu.solvers.block_frank_wolfe`, certified.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache

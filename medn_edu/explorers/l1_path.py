@@ -5,8 +5,6 @@ As lambda grows the Laplace MEDN becomes L1-M3N.  All the way its means are weig
 weight of a solution is larger than ``gap / (1/2 - |eta / (2 sqrt(lam))|)``, so some must die.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache

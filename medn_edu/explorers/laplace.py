@@ -5,8 +5,6 @@ bound of variational learning loses depends on one variance (`draw_gaps`).  On l
 rate is the slope of a straight line (`draw_rates`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

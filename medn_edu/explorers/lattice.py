@@ -5,8 +5,6 @@ says for each pair of neighbours.  At strength 0 every letter is read alone; as 
 jumps.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ over all of them.  The structured hinge loss of an M3N takes a hard maximum, wit
 added.  Its slope comes from one labelling, and jumps where two attain the maximum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

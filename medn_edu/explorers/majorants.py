@@ -6,8 +6,6 @@ parabolas is the *bound*, at least 0.274 above the true cost.  Other parabolas t
 itself and lead to the exact solution.  `medn_edu.theory.variational` has both kinds of iterations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

@@ -5,8 +5,6 @@ every other one reaches its Hamming loss.  What is missing at the worst labellin
 labelling is a best path, too, once the loss has added 1 to each node of a wrong label.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

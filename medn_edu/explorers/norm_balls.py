@@ -5,8 +5,6 @@ L1 ball in almost every direction, the direction itself on the L2 ball, and betw
 ball of a Laplace prior.  The study ``kl-norm`` uses `draw_tangents` and `draw_smaller_weight`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache

@@ -5,8 +5,6 @@ zero.  The L2 ball and KL balls are round at the axes, the latter the more narro
 lambda.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ letters of a word, the share of samples whose margin is at most :math:`\gamma`, 
 the paper's or the best.  The numbers are those of `medn_edu.theory.bounds.Terms`, for many N at once.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ magnitude, and what would become negative is 0.  So from four wedges of the plan
 corner of the ball, where one weight is exactly 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

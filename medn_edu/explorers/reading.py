@@ -1,7 +1,5 @@
 """One word at a time, with what a model read in it, in a figure whose letters change in place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

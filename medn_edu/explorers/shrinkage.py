@@ -5,8 +5,6 @@ the Laplace prior along ``2 eta / (lam - eta**2)``, which grows without bound (C
 `shrinkage_curve` computes curves, `draw_shrinkage` draws them, and `shrinkage` is the explorer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache

@@ -5,8 +5,6 @@ slope is an expectation under a distribution (Eq. (5)) whose marginals sharpen a
 0 the maximum is taken, and the distribution is even over all labellings that attain it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache

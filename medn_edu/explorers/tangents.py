@@ -6,8 +6,6 @@ the height at which the tangent cuts the vertical axis, because a tangent falls 
 its way there.  It is also the conjugate of Lambda at the mean (MEDN, after Theorem 2).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ dual variables, positive only where the line passes through the mean.  `medn_edu
 solves it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache

@@ -5,8 +5,6 @@ an a.  `variational_trail` runs `medn_edu.solvers.variational_laplace` and `bloc
 words of `medn_edu.theory.axi`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Weights as pictures: what each label looks for in an image, and which labels go together."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache

@@ -5,8 +5,6 @@ over these working sets pays is a *lower* bound, and what its solution really co
 The words have five letters, two labels and no transitions, so that only two weights count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -26,8 +26,6 @@ An argument that does not fit is a ValueError, or a TypeError if it holds no num
 any allowed labelling is a ValueError that names the sample.
 """
 
-from __future__ import annotations
-
 from medn_edu.inference.features import edge_counts, feature_sums, joint_features
 from medn_edu.inference.marginalization import (
     ExpectedStatistics,

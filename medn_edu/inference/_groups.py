@@ -5,8 +5,6 @@ groups return is joined in their order.  So results are the same, bit for bit, h
 work.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import TypeVar

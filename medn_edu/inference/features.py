@@ -3,8 +3,6 @@
 It is the transpose of the product that makes potentials of weights (`medn_edu.inference.potentials`).
 """
 
-from __future__ import annotations
-
 from functools import reduce
 
 import numpy as np

@@ -15,8 +15,6 @@ respect to a potential is a marginal probability, which gives the gradients of c
 fields (Lafferty et al. 2001).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import reduce
 

@@ -7,8 +7,6 @@ best it can do.  That is dynamic programming, on chains the algorithm of Viterbi
 ``n_nodes * n_labels ** 2``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.checks import check_count

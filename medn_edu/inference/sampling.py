@@ -4,8 +4,6 @@ An upward sweep sums over everything below each node, then the root is drawn fro
 other node given the label of its parent.  So draws are exact and independent.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.checks import check_count, check_nonnegative, check_rng

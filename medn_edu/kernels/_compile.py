@@ -7,8 +7,6 @@ from being vectorised.  It goes without the wrapper for calls from C, which woul
 time to compile.  ``NUMBA_DISABLE_JIT=1`` leaves plain Python.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar, cast
 

@@ -13,8 +13,6 @@ so all products are computed anew at each visit, from the sparse rows.  Steps ad
 atoms have in common does not matter, and nodes at which they all agree are left out.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -30,8 +30,6 @@ are 0, so its dual variable means nothing, and ``U*`` counts the sum over all ot
 Forbidden transitions are minus infinity in the transition scores, which no update can change.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.kernels._compile import inner_kernel, kernel

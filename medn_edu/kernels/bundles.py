@@ -9,8 +9,6 @@ calls mostly take `Blocks`, `Atoms`, `TiltedPrior` and `Workspace` apart and pas
 and `Parameters` are small and are passed on whole.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

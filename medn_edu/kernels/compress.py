@@ -5,8 +5,6 @@ branch depends on the data, which a processor would often guess wrong in handwri
 neither rare nor regular.  The price is room for all entries.
 """
 
-from __future__ import annotations
-
 from medn_edu.kernels._compile import kernel
 
 

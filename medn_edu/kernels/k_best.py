@@ -15,8 +15,6 @@ children of one more node that has a single label and no potential.  Ties and th
 are those of the maximisation, so the first labelling is the best labelling bit for bit.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.kernels._compile import inner_kernel, kernel

@@ -27,8 +27,6 @@ parent)``, and from the edge marginals above, whose logarithm is a sum,
 logarithms of ``n_labels`` numbers instead of ``n_labels ** 2``.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

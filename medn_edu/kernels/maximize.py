@@ -11,8 +11,6 @@ equally good the lowest is taken.  Both sweeps work in place, on one sample with
 < last``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.kernels._compile import inner_kernel, kernel

@@ -4,8 +4,6 @@ Labels have weights given by logarithms, ``p[b]`` proportional to ``exp(x[b])``.
 first at which the running sum passes ``uniform * total``.  Uniform numbers are handed in.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Weights have the shape ``(n_features, n_labels)`` here, so that the innermost lo
 labels, which are contiguous: compilers vectorise it.  Several values at a time save traffic of the sums.
 """
 
-from __future__ import annotations
-
 from medn_edu.kernels._compile import kernel
 
 

@@ -6,8 +6,6 @@ and two parameters.  `PRIORS` and `SLACKS` give the numbers by the names that `m
 ``Lambda``.  A prior that is not listed is asked in Python instead.
 """
 
-from __future__ import annotations
-
 import math
 
 from medn_edu.kernels._compile import inner_kernel, kernel

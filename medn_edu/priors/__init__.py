@@ -50,8 +50,6 @@ number in ``PRIORS`` of `medn_edu.kernels.tilting`, under the name that ``compil
 branch with its slope and curvature in ``tilt`` there.
 """
 
-from __future__ import annotations
-
 from medn_edu.priors.base import Prior
 from medn_edu.priors.bounded import BoxPrior, TwoPointPrior
 from medn_edu.priors.checking import check_prior

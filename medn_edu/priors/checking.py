@@ -1,7 +1,5 @@
 """Checks that a user's own prior fits together and that MEDN can work with it."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

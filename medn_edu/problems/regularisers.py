@@ -23,8 +23,6 @@ Dual variables can be scaled down: what is taken away goes to the true labelling
 the loss or to eta.  `dual_scaling` says which scale is best; with the L1 norm it makes them feasible.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable

@@ -10,8 +10,6 @@ takes a `Problem` with a `SoftMaxLoss` and an `ElasticNet`; functions that need 
 TypeError for any other.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

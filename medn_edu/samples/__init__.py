@@ -15,8 +15,6 @@ samples for granted; only `pack` looks again at `Samples` that a user hands in, 
 then at values and width.  `medn_edu.samples.structures` says what a packed sample is.
 """
 
-from __future__ import annotations
-
 from medn_edu.samples.labels import (
     check_sample_weight,
     class_array,

@@ -4,8 +4,6 @@ Compiled code follows every number it is given, even past the end of an array, s
 wrong may pass.  Each check raises one sentence that names the sample and says what was expected.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Labels, transitions and weights of samples: checked, and turned into codes and tables."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from numbers import Integral
 from typing import Any

@@ -1,7 +1,5 @@
 """From arrays, sparse matrices and forests to packed samples."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Set
 from itertools import pairwise
 from typing import Any

@@ -5,8 +5,6 @@ kept labellings with their dual variables (`Atoms`), the prior tilted by them (`
 scratch space (`Workspace`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.kernels import block_step as kernels

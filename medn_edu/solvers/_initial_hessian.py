@@ -19,8 +19,6 @@ its inverse is four small products and a division by ``m_a g_k + floor``.  Trans
 diagonal, and with very many features only the diagonal of ``G`` is kept.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.problems import Problem, soft_max

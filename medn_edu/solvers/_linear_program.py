@@ -11,8 +11,6 @@ may come; HiGHS goes on from its last basis.  `cut` lets the program grow by the
 solution violates most, until there are none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any

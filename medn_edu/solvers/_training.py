@@ -4,8 +4,6 @@ Users see the weights label by label; kernels update all labels of a feature at 
 by side.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

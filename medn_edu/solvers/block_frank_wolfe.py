@@ -5,8 +5,6 @@ same compiled; here is what is around it: which blocks are visited, and when.  W
 ``block_frank_wolfe.md``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 

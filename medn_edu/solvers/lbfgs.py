@@ -16,8 +16,6 @@ Step lengths are found by the bisection of Lewis and Overton (2013) for the two 
 enough decrease, and a slope that has flattened.  Nearly always the first length, 1, is taken.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Callable, Iterator

@@ -7,8 +7,6 @@
 0.75
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

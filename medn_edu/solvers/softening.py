@@ -19,8 +19,6 @@ L-BFGS, started at 0, is not there after 400 iterations and 40 seconds.  Lowerin
 three steps, from 0.1, each problem started at the solution of the one before, takes 11 seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial

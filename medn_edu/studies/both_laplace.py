@@ -7,8 +7,6 @@ the MEDN with the normal-gamma prior of shape 1/2.  Why that is so, the study
 ``exact-vs-variational`` derives.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Self
 

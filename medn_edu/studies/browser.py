@@ -16,8 +16,6 @@ reference model, and `ResultBrowser` is the figure.  `synthetic_results` and `oc
 explorers of these studies, with lessons of their own; `study_picture` draws the figure of any study.
 """
 
-from __future__ import annotations
-
 import itertools
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence

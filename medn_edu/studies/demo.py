@@ -4,8 +4,6 @@ Each digit is blurred by noise, so it can often be read only with the help of it
 model that looks at each letter by itself shows what the others gain by looking at both.
 """
 
-from __future__ import annotations
-
 import textwrap
 import time
 import warnings

@@ -5,8 +5,6 @@ programs is ``beta``, whose square is ``lam tau``: the estimator, which drops by
 the threshold ``sqrt(1e-4 lam)``.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 How it works, and what the paper leaves open, stands at the head of ``exact_vs_variational.md``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 How it works, and what the paper leaves open, stands at the head of ``l1_algorithms.md``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

@@ -7,8 +7,6 @@ zero, one bit each (`mask_of`), and `table_1` puts the folds together; errors, t
 to the counts are means over folds, deviations are standard deviations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ slowly as :math:`\log\lambda / \sqrt\lambda`; (d) with a small one it becomes a 
 round, as fast as :math:`\lambda`.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

@@ -9,8 +9,6 @@ gradients, as the papers' optimisers do, `TracedCRF` divides by a guess of the c
 ``ocr-overfitting`` says what comes of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

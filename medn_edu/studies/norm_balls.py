@@ -7,8 +7,6 @@ weight of the touched point falls like :math:`1/\sqrt\lambda` and is never 0; (f
 weights, on which corners and edges are round.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 How it works, and what the paper leaves open, stands at the head of ``ocr.md``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 How it works, and what the paper leaves open, stands at the head of ``ocr_full.md``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 How it works, and what the paper leaves open, stands at the head of ``overfitting.md``.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

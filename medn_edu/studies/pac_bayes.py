@@ -3,8 +3,6 @@
 How it works, and what the paper leaves open, stands at the head of ``pac_bayes.md``.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from functools import cache

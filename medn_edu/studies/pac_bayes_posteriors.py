@@ -1,7 +1,5 @@
 """The study ``pac-bayes``: what is measured of a posterior on a sample, and of many at once."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from functools import cached_property

@@ -18,8 +18,6 @@ labels it gets.  Nothing can be learned, and every model errs on half of all let
 kind can be learned by heart.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 How it works, and what the paper leaves open, stands at the head of ``priors.md``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path

@@ -7,8 +7,6 @@ quantiles of a Gaussian, and balls of half their own norm: the smaller half of t
 every weight has become half as large.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A study is a file of this folder in which a line begins with ``NAME = Study(``, 
 Markdown file of the same name: `STUDIES` finds them all, in the order of their `place`.
 """
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

@@ -3,8 +3,6 @@
 How it works, and what the paper leaves open, stands at the head of ``sensitivity.md``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@
 and all at the same variance, so that its constants are a name and a number.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from medn_edu.estimators.max_margin import PriorNetwork

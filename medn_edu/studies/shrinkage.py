@@ -3,8 +3,6 @@
 Three panels: the paper's figure, all priors of the gallery, and these again at equal variances.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

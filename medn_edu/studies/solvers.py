@@ -11,8 +11,6 @@ In the figure each solver's name stands at its curve, where there is most room. 
 no label, so there is a legend as well.
 """
 
-from __future__ import annotations
-
 import math
 import textwrap
 import time

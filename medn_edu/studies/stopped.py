@@ -7,8 +7,6 @@ A common factor of all weights changes no prediction; under a normal prior of an
 goes through the same predictions, which is why ``lam`` hardly matters to it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from medn_edu.estimators import M3N, LaplaceMEDN

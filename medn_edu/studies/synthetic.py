@@ -3,8 +3,6 @@
 How it works, and what the paper leaves open, stands at the head of ``synthetic.md``.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

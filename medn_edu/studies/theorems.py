@@ -12,8 +12,6 @@ far they may be, and an open dot how far they are with a slip in one of them.  T
 as fifteen powers of ten lie between rounding and a forgotten factor of two.
 """
 
-from __future__ import annotations
-
 import itertools
 import textwrap
 from collections.abc import Sequence

@@ -18,8 +18,6 @@
 ==================  ============================================================================
 """
 
-from __future__ import annotations
-
 from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n, solve_squared_l1
 from medn_edu.theory.laplace import gaussian_kl, jensen_bound, jensen_gap
 from medn_edu.theory.medn import enumerate_problem, p1_value

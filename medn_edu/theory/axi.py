@@ -23,8 +23,6 @@ margins cost more than they are worth unless violations are expensive.
 1 axi 9.0
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

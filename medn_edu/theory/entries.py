@@ -1,7 +1,5 @@
 """What people read about a formula lies in TOML, what computes it is a function: an id joins them."""
 
-from __future__ import annotations
-
 import dataclasses
 import tomllib
 from collections.abc import Callable

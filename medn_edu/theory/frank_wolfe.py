@@ -41,8 +41,6 @@ last round has taken them, with the same line search.
 The compiled step is `medn_edu.kernels.block_step`; a test follows both from visit to visit.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

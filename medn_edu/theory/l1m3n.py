@@ -3,8 +3,6 @@
 The theory is in ``l1m3n.md``, with its formulas drawn.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

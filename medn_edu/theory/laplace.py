@@ -3,8 +3,6 @@
 The theory is in ``laplace.md``, with its formulas drawn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -6,8 +6,6 @@ with a logarithmic barrier (Boyd and Vandenberghe 2004, chapter 11).  No value o
 so where the two agree, both are right.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 The theory is in ``norms.md``, with its formulas drawn.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -3,8 +3,6 @@
 The theory is in ``projection.md``, with its formulas drawn.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.checks import check_positive

@@ -15,8 +15,6 @@ the linear slack, with which the dual variables of sample ``i`` add up to :math:
 The compiled steps (`medn_edu.kernels.textbook`) do the same without a list of labellings.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.samples import LabelledSamples

@@ -16,8 +16,6 @@ points.  `share_missing` says how much of it lies on the wrong side of a line, a
 mean only.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

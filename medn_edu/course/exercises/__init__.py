@@ -3,8 +3,6 @@
 A check prints one line and never raises, whatever it is given.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 

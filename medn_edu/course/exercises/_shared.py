@@ -1,7 +1,5 @@
 """What several exercises share: small chains, their best labellings, and bisection."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ A check is called with a learner's answer, prints one line and never raises, wha
 yet* for an untouched stub, *right* with the reason, or *not quite* with a hint.
 """
 
-from __future__ import annotations
-
 import math
 import reprlib
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """Checks of the exercises of exact."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.course.exercises._shared import bisect

@@ -1,7 +1,5 @@
 """Checks of the exercises of kl-norm."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks of the exercises of l1-m3n."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.course.exercises.declarations import Function, Number

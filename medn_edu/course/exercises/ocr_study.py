@@ -1,7 +1,5 @@
 """Checks of the exercises of ocr-study."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of the exercises of pac-bayes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks of the exercises of shrinkage."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import softmax
 

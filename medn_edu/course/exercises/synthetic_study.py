@@ -1,7 +1,5 @@
 """Checks of the exercises of synthetic-study."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks of the exercises of your-data."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ A control is a finite list of values, each with the text that names it.  The bro
 *positions* in that list, so it never rounds a number and a screen reader says what is printed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation

@@ -5,8 +5,6 @@ A GIF plays wherever pictures are shown.  An MP4 has all colours and can be paus
 same pictures give the same film but for a few bytes.
 """
 
-from __future__ import annotations
-
 import io
 import pathlib
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ whose limits change is drawn anew as a whole.  Figures that are not plain axes s
 drawn whole, every time.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Each word is a row of letter images, its true labels above and a line of labels 
 wrong label is vermilion, bold, and crossed by a stroke, so that it shows in grey print too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

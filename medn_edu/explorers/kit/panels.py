@@ -1,7 +1,5 @@
 """Parts of figures that several explorers draw."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

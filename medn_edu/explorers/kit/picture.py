@@ -1,7 +1,5 @@
 """Still figures in notebooks, with the sentence that says what they show, and many on one page."""
 
-from __future__ import annotations
-
 import io
 import math
 from collections.abc import Mapping

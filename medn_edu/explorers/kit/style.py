@@ -5,8 +5,6 @@ the style of ``medn.mplstyle``.  Wrap titles, legends and other drawing of your 
 styled():``.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

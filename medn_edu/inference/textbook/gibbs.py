@@ -8,8 +8,6 @@ every other by changing one node at a time.  Forbidden transitions may rule that
 stand only next to 0 and 1 only next to 1, neither of two neighbours can ever change.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.checks import check_count, check_positive, check_rng

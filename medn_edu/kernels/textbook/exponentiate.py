@@ -17,8 +17,6 @@ each visit.  Forbidden transitions are kept apart, ``barred``, ``-inf`` there an
 potentials stay finite and can be extrapolated.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.kernels._compile import kernel

@@ -1,7 +1,5 @@
 """Sweeps of Gibbs sampling over forests."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.kernels._compile import kernel

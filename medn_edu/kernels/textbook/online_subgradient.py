@@ -15,8 +15,6 @@ and ``r`` changes only where ``u`` does.  `descend` leaves it to its caller to m
 at the end of a pass and whenever the scale has become too small.
 """
 
-from __future__ import annotations
-
 from medn_edu.kernels._compile import inner_kernel, kernel
 from medn_edu.kernels.bundles import FIRST_NODE, edge_cell, sample_of
 from medn_edu.kernels.maximize import max_down, max_up

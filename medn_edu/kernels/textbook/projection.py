@@ -26,8 +26,6 @@ a sum of numbers of one sign.  The entry with ``d_k = 0`` alone says that ``tau 
 ``d_k >= r`` are out from the start, often nearly all.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.kernels._compile import inner_kernel, kernel

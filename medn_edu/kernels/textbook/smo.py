@@ -10,8 +10,6 @@
 Here `work.scores` hold the loss too.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.kernels._compile import inner_kernel, kernel

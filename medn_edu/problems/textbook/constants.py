@@ -17,8 +17,6 @@ which for the adaptive M3N reads ``C' = C K / (4 lam |w*|_1)`` (`l1_constant_of_
 round ``radius = |w*|_1``, and ``lam = C K / (4 C' |w*|_1)`` (`em_constant`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.checks import check_positive

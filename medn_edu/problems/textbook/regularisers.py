@@ -22,8 +22,6 @@ Schwarz.  ``variances`` returns the best ``v``; with these fixed what remains is
 of these variances (`medn_edu.solvers.adaptive_m3n`).
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

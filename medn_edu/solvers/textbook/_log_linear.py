@@ -14,8 +14,6 @@ that a solver asks of them comes from sums over labellings, the two sweeps of
 `medn_edu.inference.marginals`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

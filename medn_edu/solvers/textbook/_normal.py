@@ -1,7 +1,5 @@
 """What the textbook solvers of M3N ask of their problem: a normal prior and a linear slack."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.checks import warn_user

@@ -1,7 +1,5 @@
 """Euclidean projections onto balls, for whole weight vectors."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.checks import check_positive

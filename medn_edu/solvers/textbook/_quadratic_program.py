@@ -3,8 +3,6 @@
 Why it works is told in ``_quadratic_program.md``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,8 +3,6 @@
 Why it works is told in ``adaptive_m3n.md``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

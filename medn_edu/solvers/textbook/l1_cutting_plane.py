@@ -3,8 +3,6 @@
 Why it works is told in ``l1_cutting_plane.md``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

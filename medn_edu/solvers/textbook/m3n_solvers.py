@@ -5,8 +5,6 @@ weight to weight, and a linear slack.  `block_frank_wolfe` is the one to use; th
 the literature, to study and to compare.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

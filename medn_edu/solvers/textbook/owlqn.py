@@ -17,8 +17,6 @@ spoils it.  `medn_edu.solvers.proximal_lbfgs` uses it in another way and needs a
 iterations.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 Why it works is told in ``subgradient.md``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any

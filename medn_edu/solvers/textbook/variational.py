@@ -3,8 +3,6 @@
 Why it works is told in ``variational.md``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 What is compared, and how a verdict is reached, stands in ``README.md``.
 """
 
-from __future__ import annotations
-
 from medn_edu.studies.claims.claim import CLAIMS, COMING, PAPERS, SEEN, Claim, ClaimError, judge
 from medn_edu.studies.claims.ledger import Entry, entries, ledger_text, load_tables
 from medn_edu.studies.claims.verdicts import STATUSES, Verdict

@@ -14,8 +14,6 @@ mean over the folds, the worst the one with the highest.
 without how far it came: notes say with which duality gaps the fits ended whose times are compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

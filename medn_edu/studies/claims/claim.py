@@ -4,8 +4,6 @@ They are written in ``claims.toml``, an entry each; its first lines explain the 
 cannot be read is an error that names it.
 """
 
-from __future__ import annotations
-
 import importlib.resources
 import tomllib
 from collections.abc import Mapping, Sequence

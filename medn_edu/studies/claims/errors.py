@@ -4,8 +4,6 @@ Advantages are the worse model's error minus the better one's, in percentage poi
 same data: positive speaks for the claim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -6,8 +6,6 @@ rule, and may be written after the study has run.  Findings are written in ``fin
 first lines explain the fields; what their numbers may ask of the tables stands in `claims.quantities`.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import inspect

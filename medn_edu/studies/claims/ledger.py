@@ -1,7 +1,5 @@
 """The ledger: every claim with its verdict, for a console and for ``figures/claims.md``."""
 
-from __future__ import annotations
-
 import datetime
 import re
 import textwrap

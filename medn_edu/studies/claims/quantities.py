@@ -4,8 +4,6 @@ Errors are in per cent of labels, differences of errors in points.  What a table
 `LookupError`, and the finding is not shown.
 """
 
-from __future__ import annotations
-
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

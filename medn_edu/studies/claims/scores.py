@@ -6,8 +6,6 @@ how many features are relevant, the constant of a model.  Several rows of one un
 the parts of a data set that train in turn, are averaged first: they are not independent.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a rule says of a claim, and how several answers become one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

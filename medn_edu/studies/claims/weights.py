@@ -6,8 +6,6 @@ Averages of averages are no means over units, so intervals come from the jackkni
 they say what other training parts of this one data set would give, not what other data would.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

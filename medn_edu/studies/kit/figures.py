@@ -1,7 +1,5 @@
 """Panels of studies: errors, one bar per model or against training samples; means against a constant."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -17,8 +17,6 @@
 `medn_edu.studies.kit.stored` reads the tables.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -24,8 +24,6 @@ low as any on the same grid.  Spike and slab (a hundredth or a tenth of N(0, 0.1
 3) reads no better, 0.327 at best, and so is not among the models. The digits were not asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self

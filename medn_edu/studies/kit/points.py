@@ -1,7 +1,5 @@
 """Tables of points: what a study of curves draws, by panel, kind and name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -11,8 +11,6 @@ A worker that dies, for want of memory say, takes no other fits with it: those t
 way are made once more, one at a time, and one that breaks its process again is recorded as failed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -4,8 +4,6 @@ A run that was killed leaves no line, only its fits; then the log does not accou
 and the time by the clock is not known.
 """
 
-from __future__ import annotations
-
 import datetime
 import math
 from collections.abc import Iterable

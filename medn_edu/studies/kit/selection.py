@@ -9,8 +9,6 @@ The test part of a study is never seen here: all that a `Selected` model is give
 on.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """What a study consists of: specs, one per fit, each with a key that names it for good."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -3,8 +3,6 @@
 Each function takes a spec and returns its `Split`; data are read or drawn once and kept.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any

@@ -6,8 +6,6 @@ took.  An installed package brings these tables along, so that notebooks can dra
 claims be judged by them, without an hour of computing.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

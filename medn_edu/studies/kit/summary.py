@@ -5,8 +5,6 @@ constant, how many samples train), averages over what was drawn (data sets, fold
 finds as a table for the console and for Markdown.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

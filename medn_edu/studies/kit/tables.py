@@ -4,8 +4,6 @@ Rows are plain dictionaries.  Numbers are written so that the same results give 
 whole numbers as they are, others with ten significant digits, missing ones as nothing.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

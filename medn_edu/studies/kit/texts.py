@@ -4,8 +4,6 @@ A file holds one text per heading ``## name``.  Texts may be paragraphs of a cap
 sentence that only some results call for; Python decides which, and computes the numbers.
 """
 
-from __future__ import annotations
-
 import re
 import string
 import textwrap

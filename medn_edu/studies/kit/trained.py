@@ -1,7 +1,5 @@
 """The fit of most studies: a model is trained on a part of the data and measured on the rest."""
 
-from __future__ import annotations
-
 import statistics
 import textwrap
 import time

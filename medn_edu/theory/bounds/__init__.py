@@ -29,8 +29,6 @@ distribution of what is to come.  One bound holds with probability :math:`1 - \d
 for ten priors and quote the best takes :math:`\delta / 10` for each.
 """
 
-from __future__ import annotations
-
 from medn_edu.theory.bounds.binary_kl import binary_kl, kl_inverse
 from medn_edu.theory.bounds.gibbs import (
     GibbsBound,

@@ -3,8 +3,6 @@
 The theory is in ``binary_kl.md``, with its formulas drawn.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr, xlogy

@@ -3,8 +3,6 @@
 The theory is in ``gibbs.md``, with its formulas drawn.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

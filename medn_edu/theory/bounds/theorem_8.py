@@ -3,8 +3,6 @@
 The theory is in ``theorem_8.md``, with its formulas drawn.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable

@@ -13,8 +13,6 @@ wrong sign, and then the sides must fall apart.
 True
 """
 
-from __future__ import annotations
-
 # Each module registers its functions under the ids of the checks.
 from medn_edu.theory.checks import (  # noqa: F401
     asp_exact,

@@ -1,7 +1,5 @@
 """Structured prediction and duality (ASP sections 2.1 and 3): Theorem 1, Claim 1, Eq. (4) and (6)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

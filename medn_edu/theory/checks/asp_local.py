@@ -1,7 +1,5 @@
 """Local entropies and messages (ASP sections 2.2 and 4): Theorem 2, Lemmas 3 and 4, Claims 2 and 3."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a statement of the papers is tried with: a random instance, and both sides of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

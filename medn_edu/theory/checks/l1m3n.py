@@ -9,8 +9,6 @@ Of the adaptive M3N (§4.3 and Appendix A) scales come from SLSQP, never from Eq
 Eq. (4) is what is tried.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """P1 and its dual (MEDN section 3): Definition 1, Theorem 2, slacks; with the normal prior M3N."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

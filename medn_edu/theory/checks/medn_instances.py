@@ -4,8 +4,6 @@ Small ones, for everything is enumerated: a few short chains with two labels, tw
 so at most eight weights.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Sequence

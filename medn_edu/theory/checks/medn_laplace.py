@@ -1,7 +1,5 @@
 """Laplace prior (MEDN sections 3.3 and 4): Eqs. (4)-(8), Theorem 5, Corollaries 6 and 7, footnotes."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable

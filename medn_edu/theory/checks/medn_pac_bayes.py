@@ -18,8 +18,6 @@ and the chance of being misled is a sum of ``N + 1`` terms.  Posteriors are tilt
 one sign to the other; the learner may take the one that looks best on the sample.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

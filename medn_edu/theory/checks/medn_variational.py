@@ -1,7 +1,5 @@
 """Variational learning with a Laplace prior (MEDN section 5): the bound, its steps, Algorithm 1."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -14,8 +14,6 @@ quadrature, enumeration).  Nobody has to be believed.  The functions are in the 
 True
 """
 
-from __future__ import annotations
-
 import tomllib
 from importlib import resources
 

@@ -4,8 +4,6 @@ The examples have one training pair with one node, so that the labellings are th
 everything can be followed with pencil and paper.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import linprog, minimize, minimize_scalar
 from scipy.special import logsumexp, softmax

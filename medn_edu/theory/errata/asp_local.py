@@ -1,7 +1,5 @@
 r"""ASP, §2.2 to §4: slips about local entropies, messages, and the approximated program."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp

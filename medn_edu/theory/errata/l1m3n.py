@@ -6,8 +6,6 @@ wrong labelling, :math:`\mathbf a^\top \mathbf w \ge \ell - \xi`, so that every 
 down.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

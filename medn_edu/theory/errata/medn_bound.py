@@ -1,7 +1,5 @@
 """MEDN, Appendix B.5: a slip in the proof of Theorem 8."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.theory.errata.slip import numbers_of

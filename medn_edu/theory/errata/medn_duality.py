@@ -4,8 +4,6 @@ All examples have one or two samples, each with one or two wrong labellings, so 
 multipliers and everything can be followed with pencil and paper.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """MEDN, §3.3 to §5 and Appendix B.4: slips about the Laplace prior and Algorithm 1."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

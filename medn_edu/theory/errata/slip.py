@@ -1,7 +1,5 @@
 """What a slip is: the formula as printed, the formula as meant, and numbers that tell which is right."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ and `messages` what that saves; `learning` trains weights on either; `solvers` d
 solvers, for comparison.
 """
 
-from __future__ import annotations
-
 from medn_edu.theory.factor_graphs.entropies import CountingNumbers
 from medn_edu.theory.factor_graphs.graph import FactorGraph, log_partition, marginals, probabilities
 from medn_edu.theory.factor_graphs.learning import (

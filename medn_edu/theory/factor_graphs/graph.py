@@ -14,8 +14,6 @@ is the log-partition at :math:`\epsilon = 1` and the best score at 0.  The sum h
 terms, and so has ``p``.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

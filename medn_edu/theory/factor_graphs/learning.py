@@ -3,8 +3,6 @@
 The theory is in ``learning.md``, with its formulas drawn.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 The theory is in ``messages.md``, with its formulas drawn.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

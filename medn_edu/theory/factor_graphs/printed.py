@@ -4,8 +4,6 @@ Each differs by little from the right one in `medn_edu.theory.factor_graphs.mess
 nothing but the errata and the checks of statements uses them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from medn_edu.theory.factor_graphs.entropies import CountingNumbers

@@ -15,8 +15,6 @@ By Fenchel's duality (Theorem 1) the dual is a problem in one distribution a blo
 barrier (Boyd and Vandenberghe 2004, chapter 11).  Neither knows of messages.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
