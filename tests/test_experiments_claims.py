@@ -62,8 +62,7 @@ from medn_edu.studies.registry import STUDIES
 FIGURES = Path(__file__).resolve().parent.parent / "figures"
 
 
-# ---------------------------------------------------------------------------------------------
-# rules, in short
+# -- rules, in short ------------------------------------------------------------------------------
 
 
 def short(measure, *roles, **fixed):
@@ -94,8 +93,7 @@ IN_GROUPS = rule("variances in groups", model="A")
 IN_THREES = rule("variances of irrelevant threes", model="A", at_most=0.5)
 
 
-# ---------------------------------------------------------------------------------------------
-# planted tables
+# -- planted tables -------------------------------------------------------------------------------
 
 
 def iid(errors, *, relevant=(10, 30, 50), sizes=(30, 50, 150), noise=0.2, seed=0):
@@ -253,8 +251,7 @@ ONE_ZERO = np.where(np.arange(100) < 1, 0, DENSE)
 HALF_ZERO = np.where(np.arange(100) < 50, 0, DENSE)
 
 
-# ---------------------------------------------------------------------------------------------
-# every rule can say everything
+# -- every rule can say everything ----------------------------------------------------------------
 
 # a rule, and rows of which it says that the claim holds, that it is mixed, that it does not hold
 PLANTED = [
@@ -443,8 +440,7 @@ def test_without_rows_or_with_too_few_nothing_is_tested():
         assert some.text()
 
 
-# ---------------------------------------------------------------------------------------------
-# effects and notes
+# -- effects and notes ----------------------------------------------------------------------------
 
 
 def test_better_where_only_the_mean_says_so():
@@ -598,8 +594,7 @@ def test_variances_that_agree_everywhere_are_not_those_of_groups():
     assert IN_GROUPS.decide(rows).status == IN_THREES.decide(rows).status == FAILS
 
 
-# ---------------------------------------------------------------------------------------------
-# intervals and verdicts
+# -- intervals and verdicts -----------------------------------------------------------------------
 
 
 def test_intervals_hold_what_they_promise():
@@ -660,8 +655,7 @@ def test_numbers():
     assert Verdict(HOLDS, 0.15, unit="hours").numbers == "0.15 hours"
 
 
-# ---------------------------------------------------------------------------------------------
-# entries
+# -- entries --------------------------------------------------------------------------------------
 
 
 def test_inventory():
@@ -750,8 +744,7 @@ def test_mistakes_in_an_entry_name_it():
         rule_of({"models": "M3N"})
 
 
-# ---------------------------------------------------------------------------------------------
-# at the optimum, and by several studies
+# -- at the optimum, and by several studies -------------------------------------------------------
 
 
 def test_rules_at_the_optimum():
@@ -818,8 +811,7 @@ def test_conclusions_on_synthetic_data_are_about_both_kinds():
     assert entry.study == "synthetic-iid; synthetic-correlated, 3 of 5 fits"
 
 
-# ---------------------------------------------------------------------------------------------
-# the ledger
+# -- the ledger -----------------------------------------------------------------------------------
 
 
 def row_of(text, entry):

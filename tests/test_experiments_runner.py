@@ -67,8 +67,7 @@ def refuses(folder, said, study=TOY):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-# ---------------------------------------------------------------------------------------------
-# tables
+# -- tables ---------------------------------------------------------------------------------------
 
 
 def test_every_fit_is_a_row_sorted_by_key(tmp_path):
@@ -181,8 +180,7 @@ def test_everything_is_computed_with_one_thread(tmp_path):
     assert seen == {"outside": 2, "split": 1, "fit": 1, "predict": 1, "measure": 1}
 
 
-# ---------------------------------------------------------------------------------------------
-# what is not trained
+# -- what is not trained --------------------------------------------------------------------------
 
 
 def test_fits_may_be_panels_of_several_rows(tmp_path):
@@ -221,8 +219,7 @@ def test_fits_may_be_panels_of_several_rows(tmp_path):
     refuses(tmp_path, "that no other line has", study)
 
 
-# ---------------------------------------------------------------------------------------------
-# resuming
+# -- resuming -------------------------------------------------------------------------------------
 
 
 def watched(monkeypatch):
@@ -329,8 +326,7 @@ def test_missing_data_end_the_study_before_it_begins(tmp_path):
     assert not (tmp_path / "results.csv").exists()
 
 
-# ---------------------------------------------------------------------------------------------
-# damage
+# -- damage ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("damage", ["", "key,other\n1,2\n", "key", "\ufeff\x00"])
@@ -384,8 +380,7 @@ def test_leftovers_of_a_killed_run_are_removed(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-# ---------------------------------------------------------------------------------------------
-# killed runs
+# -- killed runs ----------------------------------------------------------------------------------
 
 
 def test_finished_fits_wait_in_the_journal_for_the_next_writing(tmp_path):
@@ -484,8 +479,7 @@ def test_a_fit_that_breaks_its_process_is_a_failed_fit(tmp_path):
     assert tables(tmp_path / "broken") == tables(tmp_path / "whole")
 
 
-# ---------------------------------------------------------------------------------------------
-# fits that choose constants
+# -- fits that choose constants -------------------------------------------------------------------
 
 # Six words to choose a constant on, of which the strongest, 0.01, leaves the labels to chance.
 MANY = Split(X * 3, Y * 3, X, Y)

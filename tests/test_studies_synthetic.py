@@ -101,8 +101,7 @@ def test_every_model_can_be_made():
             assert model.build() is not None, name
 
 
-# ---------------------------------------------------------------------------------------------
-# figures and reports
+# -- figures and reports --------------------------------------------------------------------------
 
 
 def planted(row, name, hard, rank, rng):

@@ -9,18 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
+from medn_edu import priors
 from medn_edu.inference import Potentials, labelling_scores
-from medn_edu.priors import (
-    BoxPrior,
-    ExponentialPrior,
-    GaussianPrior,
-    LaplacePrior,
-    NormalGammaPrior,
-    NormalInverseGaussianPrior,
-    Prior,
-    SpikeSlabPrior,
-    TwoPointPrior,
-)
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.bounds import (
@@ -54,7 +44,7 @@ BOUNDS = {"McAllester": theorem_8, "Seeger": theorem_8_kl}
 
 
 def enumerated(kind: str, seed: int) -> EnumeratedProblem:
-    return enumerate_problem(make_data(kind, seed), GaussianPrior(), LinearSlack())
+    return enumerate_problem(make_data(kind, seed), priors.GaussianPrior(), LinearSlack())
 
 
 def weights(problem: EnumeratedProblem, seed: int) -> np.ndarray:
@@ -66,8 +56,7 @@ def random_sample(seed: int, n: int = 40) -> MarginSample:
     return MarginSample(rng.uniform(-0.5, 2.0, n), 1.0, math.log(8), rng.integers(1, 3000, n))
 
 
-# ---------------------------------------------------------------------------------------------
-# coins
+# -- coins ----------------------------------------------------------------------------------------
 
 
 @given(SHARES, BUDGETS)
@@ -97,8 +86,7 @@ def test_chernoff_holds_in_exact_sums(q, n):
         assert binom.pmf(k, n, q)[bare].sum() > 0.04
 
 
-# ---------------------------------------------------------------------------------------------
-# what Theorem 8 asks of the data
+# -- what Theorem 8 asks of the data --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -162,8 +150,7 @@ def test_counts_are_samples_that_share_a_margin():
     assert theorem_8(one, 0.4) == theorem_8(two, 0.4)
 
 
-# ---------------------------------------------------------------------------------------------
-# Theorem 8
+# -- Theorem 8 ------------------------------------------------------------------------------------
 
 
 def by_hand(sample: MarginSample, kl: float, delta: float, gamma: float, m: int) -> float:
@@ -258,8 +245,7 @@ def test_nothing_but_errors_leaves_a_vacuous_bound():
     assert bound.is_vacuous
 
 
-# ---------------------------------------------------------------------------------------------
-# Gibbs, and back to the average
+# -- Gibbs, and back to the average ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -304,15 +290,15 @@ def test_maurers_lemma_in_exact_sums():
             assert mean > math.sqrt(n) / 2  # so that half of the constant would be too little
 
 
-LOG_CONCAVE: list[Prior] = [
-    LaplacePrior(4.0),
-    BoxPrior(1.2),
-    ExponentialPrior(2.0),
-    NormalGammaPrior(shape=1.5, lam=4.0),
+LOG_CONCAVE: list[priors.Prior] = [
+    priors.LaplacePrior(4.0),
+    priors.BoxPrior(1.2),
+    priors.ExponentialPrior(2.0),
+    priors.NormalGammaPrior(shape=1.5, lam=4.0),
 ]
 
 
-@pytest.mark.parametrize("prior", [GaussianPrior(), *LOG_CONCAVE], ids=repr)
+@pytest.mark.parametrize("prior", [priors.GaussianPrior(), *LOG_CONCAVE], ids=repr)
 @pytest.mark.parametrize("seed", range(3))
 def test_where_the_average_errs_so_do_enough_draws(prior, seed):
     """Sums of tilted weights are at or below their mean with probability 1 / k."""
@@ -327,7 +313,7 @@ def test_where_the_average_errs_so_do_enough_draws(prior, seed):
 def test_the_factor_e_cannot_be_smaller():
     """One exponential weight that counts against the truth is below its mean just so often."""
     rng = np.random.default_rng(0)
-    draws = -ExponentialPrior(2.0).draw(np.array([0.5]), rng, 200_000)[:, 0]
+    draws = -priors.ExponentialPrior(2.0).draw(np.array([0.5]), rng, 200_000)[:, 0]
     assert np.mean(draws <= draws.mean()) == pytest.approx(1 / math.e, abs=0.005)
 
 
@@ -349,8 +335,7 @@ def test_two_classes_have_a_formula():
         assert bound.divergence == pytest.approx(scale**2 * (mean @ mean) / 2)
 
 
-# ---------------------------------------------------------------------------------------------
-# arguments
+# -- arguments ------------------------------------------------------------------------------------
 
 
 def refused(message, call, *arguments, **more):
@@ -414,9 +399,9 @@ def test_weights_scales_and_priors_are_checked():
     rng = np.random.default_rng(0)
     refused("scales is empty", gaussian_bounds, data, np.zeros(8), [], rng)
     for prior in (
-        TwoPointPrior(),
-        SpikeSlabPrior(pi=0.1),
-        NormalInverseGaussianPrior(alpha=1.0, delta=1.0),
-        NormalGammaPrior(shape=0.5, lam=4.0),
+        priors.TwoPointPrior(),
+        priors.SpikeSlabPrior(pi=0.1),
+        priors.NormalInverseGaussianPrior(alpha=1.0, delta=1.0),
+        priors.NormalGammaPrior(shape=0.5, lam=4.0),
     ):
         refused("need not be symmetric nor log-concave", averaging_factor, prior)

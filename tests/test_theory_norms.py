@@ -7,16 +7,7 @@ from priors_gallery import Own
 from scipy.optimize import minimize_scalar
 from scipy.special import lambertw
 
-from medn_edu.priors import (
-    BoxPrior,
-    ExponentialPrior,
-    GaussianPrior,
-    LaplacePrior,
-    NormalGammaPrior,
-    NormalInverseGaussianPrior,
-    SpikeSlabPrior,
-    TwoPointPrior,
-)
+from medn_edu import priors
 from medn_edu.theory.norms import (
     kl_ball,
     kl_level,
@@ -51,7 +42,7 @@ def divergence(mu: float, lam: float) -> float:
 def test_corollary_6(lam):
     expected = sum(divergence(mu, lam) for mu in MEANS)
     assert np.sqrt(lam) * kl_norm(MEANS, lam) - len(MEANS) == pytest.approx(expected, abs=1e-8)
-    assert LaplacePrior(lam).kl(MEANS).sum() == pytest.approx(expected, abs=1e-8)
+    assert priors.LaplacePrior(lam).kl(MEANS).sum() == pytest.approx(expected, abs=1e-8)
 
 
 @pytest.mark.parametrize("lam", LAMS)
@@ -87,9 +78,9 @@ def test_l1_and_l2_balls():
 def test_footnote_5():
     """On each ray from the origin the coordinates solve 2x - log x = a, here by Lambert's W."""
     lam = 36.0
-    ball = kl_ball(LaplacePrior(lam))
-    budget = LaplacePrior(lam).kl(np.array([0.0, 1.0])).sum()
-    left = budget - LaplacePrior(lam).kl(ball[:, 0])
+    ball = kl_ball(priors.LaplacePrior(lam))
+    budget = priors.LaplacePrior(lam).kl(np.array([0.0, 1.0])).sum()
+    left = budget - priors.LaplacePrior(lam).kl(ball[:, 0])
     x = -lambertw(-2 * np.exp(-(left + 2)), -1).real / 2
     height = np.sqrt(np.maximum((2 * x - 1) ** 2 - 1, 0) / lam)
     away = np.abs(ball[:, 1]) > 1e-3  # near zero the root loses half the digits
@@ -98,21 +89,23 @@ def test_footnote_5():
 
 def test_kl_balls_grow_from_the_l1_ball_to_the_l2_ball():
     """At 45 degrees the radius falls from that of a circle to that of the diamond."""
-    radii = [np.hypot(*kl_ball(LaplacePrior(lam), n_angles=9)[1]) for lam in (1e-6, 1, 4, 36, 1e9)]
+    radii = [
+        np.hypot(*kl_ball(priors.LaplacePrior(lam), n_angles=9)[1]) for lam in (1e-6, 1, 4, 36, 1e9)
+    ]
     assert radii[0] == pytest.approx(1, abs=1e-5)
     assert radii[-1] == pytest.approx(np.sqrt(0.5), abs=1e-3)
     assert (np.diff(radii) < 0).all()
 
 
 PRIORS = [
-    (GaussianPrior(2.0), (0.3, 1.0)),
-    (LaplacePrior(4.0), (0.0, 1.0)),
-    (NormalGammaPrior(shape=2.0, lam=4.0), (0.0, 1.0)),
-    (NormalInverseGaussianPrior(alpha=2.0, delta=1.0), (0.0, 1.0)),
-    (BoxPrior(a=1.0), (0.0, 0.5)),
-    (TwoPointPrior(a=1.0), (0.0, 0.8)),
-    (ExponentialPrior(rate=2.0), (0.0, 1.0)),
-    (SpikeSlabPrior(pi=0.1, slab_variance=1.0), (0.0, 1.0)),
+    (priors.GaussianPrior(2.0), (0.3, 1.0)),
+    (priors.LaplacePrior(4.0), (0.0, 1.0)),
+    (priors.NormalGammaPrior(shape=2.0, lam=4.0), (0.0, 1.0)),
+    (priors.NormalInverseGaussianPrior(alpha=2.0, delta=1.0), (0.0, 1.0)),
+    (priors.BoxPrior(a=1.0), (0.0, 0.5)),
+    (priors.TwoPointPrior(a=1.0), (0.0, 0.8)),
+    (priors.ExponentialPrior(rate=2.0), (0.0, 1.0)),
+    (priors.SpikeSlabPrior(pi=0.1, slab_variance=1.0), (0.0, 1.0)),
 ]
 
 
@@ -131,9 +124,9 @@ def test_every_prior_has_convex_balls(prior, point):
 
 def test_a_ball_may_end_where_no_mean_can_be():
     """Two points: a large budget allows all means of the square but the corners."""
-    ball = kl_ball(TwoPointPrior(a=1.0), (0.97, 0.0), n_angles=9)
+    ball = kl_ball(priors.TwoPointPrior(a=1.0), (0.97, 0.0), n_angles=9)
     assert np.abs(ball).max() <= 1
-    ball = norm_ball(TwoPointPrior(a=1.0).kl, (0.95, 0.95), n_angles=9)
+    ball = norm_ball(priors.TwoPointPrior(a=1.0).kl, (0.95, 0.95), n_angles=9)
     assert np.abs(ball[[0, 2, 4, 6]]).max(axis=1) == pytest.approx(1)
 
 
@@ -157,7 +150,7 @@ def test_kl_norm_of_every_prior(prior, point):
 
 def test_kl_norm_of_laplace_by_both_ways():
     for lam in LAMS:
-        assert kl_norm(MEANS, lam, LaplacePrior(lam)) == pytest.approx(
+        assert kl_norm(MEANS, lam, priors.LaplacePrior(lam)) == pytest.approx(
             kl_norm(MEANS, lam), rel=1e-14
         )
 
@@ -165,7 +158,10 @@ def test_kl_norm_of_laplace_by_both_ways():
 @pytest.mark.parametrize("alpha", [1.0, 7.0])
 def test_scaled_by_the_end_of_the_domain_it_grows_like_l1(alpha):
     far = np.array([1e9, -2e9])
-    for prior in (NormalInverseGaussianPrior(alpha, 0.5), NormalGammaPrior(3.0, alpha**2)):
+    for prior in (
+        priors.NormalInverseGaussianPrior(alpha, 0.5),
+        priors.NormalGammaPrior(3.0, alpha**2),
+    ):
         assert prior.domain[1] == pytest.approx(alpha)
         assert kl_norm(far, alpha**2, prior) == pytest.approx(np.abs(far).sum(), rel=1e-6)
 
@@ -203,7 +199,7 @@ def test_every_prior_has_solids(prior, point):
 
 
 def test_a_cut_through_a_solid_is_a_ball():
-    prior = LaplacePrior(36.0)
+    prior = priors.LaplacePrior(36.0)
     ball, solid = kl_ball(prior, n_angles=13), kl_solid(prior, n_polar=5, n_azimuth=13)
     np.testing.assert_allclose(solid[2, :, :2], ball, atol=1e-14)
     np.testing.assert_allclose(solid[2, :, 2], 0, atol=1e-15)
@@ -296,15 +292,15 @@ def test_no_point_of_the_ball_is_farther(prior, point):
 def test_touching_in_other_dimensions(n_weights):
     a = np.random.default_rng(0).normal(size=n_weights)
     for level in (1e-8, 1.0, 50.0):
-        gaussian = touching_point(GaussianPrior(2.0), a, level)
+        gaussian = touching_point(priors.GaussianPrior(2.0), a, level)
         np.testing.assert_allclose(gaussian, touching_l2(a, np.sqrt(4 * level)), rtol=1e-12)
-        laplace = touching_point(LaplacePrior(4.0), a, level)
-        assert LaplacePrior(4.0).kl(laplace).sum() == pytest.approx(level, rel=1e-9)
+        laplace = touching_point(priors.LaplacePrior(4.0), a, level)
+        assert priors.LaplacePrior(4.0).kl(laplace).sum() == pytest.approx(level, rel=1e-9)
 
 
 def test_priors_of_ones_own():
     """Told by three functions only; or with a variance for each weight."""
-    prior, a = LaplacePrior(4.0), np.array([2.0, -0.3])
+    prior, a = priors.LaplacePrior(4.0), np.array([2.0, -0.3])
     level = kl_level(prior, (0.0, 1.0))
     assert kl_level(Own(prior), (0.0, 1.0)) == pytest.approx(level, rel=1e-9)
     np.testing.assert_allclose(
@@ -314,13 +310,13 @@ def test_priors_of_ones_own():
         kl_ball(Own(prior), n_angles=13), kl_ball(prior, n_angles=13), atol=1e-8
     )
     variances = np.array([1.0, 9.0])
-    touching = touching_point(GaussianPrior(variances), a, 0.5)
+    touching = touching_point(priors.GaussianPrior(variances), a, 0.5)
     assert np.sum(touching**2 / variances) == pytest.approx(1, rel=1e-12)
     np.testing.assert_allclose(touching / touching[0], variances * a / a[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize(
-    "prior", [LaplacePrior(4.0), GaussianPrior([1.0, 9.0]), TwoPointPrior(1.0)]
+    "prior", [priors.LaplacePrior(4.0), priors.GaussianPrior([1.0, 9.0]), priors.TwoPointPrior(1.0)]
 )
 def test_many_levels_at_once(prior):
     a, levels = np.array([2.0, -0.3]), np.array([1e-3, 0.5, 7.0])
@@ -335,7 +331,7 @@ def test_pseudo_sparse():
     a = np.array([2.0, 1.9, 0.1])
     points = []
     for lam in np.logspace(-6, 16, 12):
-        prior = LaplacePrior(lam)
+        prior = priors.LaplacePrior(lam)
         points.append(touching_point(prior, a, kl_level(prior, (0.0, 0.0, 1.0))))
         assert np.all(points[-1] > 0)
     assert np.all(np.diff(np.array(points)[:, 2]) < 0)
@@ -354,7 +350,7 @@ def test_touching_corners_in_ties():
 
 
 def test_two_points_touch_in_the_corner_of_their_square():
-    prior = TwoPointPrior(a=0.5)
+    prior = priors.TwoPointPrior(a=0.5)
     np.testing.assert_array_equal(touching_point(prior, [1.0, -0.1], 2.0), [0.5, -0.5])
     np.testing.assert_array_equal(touching_point(prior, [1.0, 0.0], 1.0), [0.5, 0.0])
     inner = touching_point(prior, [1.0, -0.1], 1.0)
@@ -371,14 +367,14 @@ def refused(message, call, *arguments, error=ValueError, **more):
 
 
 def test_points_that_cannot_lie_on_a_boundary():
-    box, no_ball = BoxPrior(a=1.0), r"no ball of BoxPrior\(a=1.0\) passes the mean \(0, "
+    box, no_ball = priors.BoxPrior(a=1.0), r"no ball of BoxPrior\(a=1.0\) passes the mean \(0, "
     for point in ((0.0, 0.0), (0.0, np.inf), (0.0, 1.0)):
         refused("expected a point whose cost is finite and higher", norm_ball, box.kl, point)
         refused(no_ball, kl_ball, box, point)
         refused(no_ball, kl_solid, box, (0.0, *point))
     # An exponential prior's own mean is 1: seen from there, (0, 1) is a step of -1 and none.
     beyond = r"passes the mean \(0, 1\): its divergence is inf"
-    refused(beyond, kl_ball, ExponentialPrior(), (-1.0, 0.0))
+    refused(beyond, kl_ball, priors.ExponentialPrior(), (-1.0, 0.0))
     for call in (norm_ball, norm_solid):
         refused(r"point is \(1.0,\); expected [23] numbers", call, np.abs, (1.0,))
     refused("no end in some direction", norm_ball, lambda mu: np.maximum(mu, 0.0))
@@ -390,15 +386,17 @@ def test_numbers_that_are_refused():
         for name in ("n_azimuth", "n_polar"):
             refused(r"expected 3, 5, 7, \.\.\. and 5, 9, 13", norm_solid, np.abs, **{name: n})
     for a in ([0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], [], [[1.0]]):
-        refused("direction is .* expected finite numbers", touching_point, LaplacePrior(), a, 1.0)
+        refused(
+            "direction is .* expected finite numbers", touching_point, priors.LaplacePrior(), a, 1.0
+        )
         for call in (touching_l2, touching_corners):
             refused("direction is .* expected finite numbers", call, a)
     for size in (0.0, -1.0, np.inf):
-        refused("level is", touching_point, LaplacePrior(), [1.0], size)
+        refused("level is", touching_point, priors.LaplacePrior(), [1.0], size)
         for call in (touching_l2, touching_corners):
             refused("radius is", call, [1.0], size)
     for lam in (0, -1, np.inf, np.nan):
         refused("lam is", kl_norm, MEANS, lam)
     refused("mu holds NaN", kl_norm, np.array([1.0, np.nan]), 4.0)
     whole = "n_angles is 9.0; expected a whole number"
-    refused(whole, kl_ball, LaplacePrior(4.0), n_angles=9.0, error=TypeError)
+    refused(whole, kl_ball, priors.LaplacePrior(4.0), n_angles=9.0, error=TypeError)

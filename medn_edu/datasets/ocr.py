@@ -222,8 +222,7 @@ def fetch(data_home: str | os.PathLike[str] | None = None, *, progress: bool = F
     return status(data_home)
 
 
-# ---------------------------------------------------------------------------------------------
-# Finding, downloading and checking the file
+# -- Finding, downloading and checking the file ---------------------------------------------------
 
 
 def _places(data_home: str | os.PathLike[str] | None) -> list[tuple[Path, str]]:
@@ -329,8 +328,7 @@ def _missing_sentence(data_home: str | os.PathLike[str] | None) -> str:
     )
 
 
-# ---------------------------------------------------------------------------------------------
-# Parsing
+# -- Parsing --------------------------------------------------------------------------------------
 
 
 def _parse(content: bytes) -> Bunch:

@@ -7,9 +7,9 @@ corner of the ball, where one weight is exactly 0.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit import palette
@@ -64,7 +64,7 @@ def projection_frame(angle: float, distance: float) -> ProjectionFrame:
 Show = Callable[[ProjectionFrame], None]
 
 
-def _plane(ax: Axes) -> tuple[Show, list[Any]]:
+def _plane(ax: Axes) -> tuple[Show, list[Artist]]:
     """Draw both unit balls; the point and its projections are returned for the legend, too."""
     draw_cross(ax, TAKEN)
     _draw_wedges(ax)
@@ -106,7 +106,7 @@ def _draw_wedges(ax: Axes) -> None:
     ax.text(outside, 0, "$w_2$ becomes 0", ha="left", va="center", rotation=90, **words)
 
 
-def _magnitudes(ax: Axes) -> tuple[Show, list[Any]]:
+def _magnitudes(ax: Axes) -> tuple[Show, list[Artist]]:
     """Draw each magnitude as a bar from which the part below the threshold is taken."""
     taken = ax.bar([0, 1], 0, 0.5, color=TAKEN, hatch="///", ec="white", lw=0)
     left = ax.bar([0, 1], 0, 0.5, color=L1)

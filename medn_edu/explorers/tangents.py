@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -37,7 +36,7 @@ _LOW, _HIGH = -4.4, 3.5  # of Lambda
 _DEEPEST = -3.75  # where an intercept far below is marked
 _COST = 3.9  # how high the axis of the conjugate reaches
 _TANGENT, _SEGMENT = palette.GREEN, palette.PINK
-_PIECE: dict[str, Any] = {"color": _SEGMENT, "ls": "-", "lw": 5, "solid_capstyle": "butt"}
+_PIECE: dict[str, object] = {"color": _SEGMENT, "ls": "-", "lw": 5, "solid_capstyle": "butt"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +97,7 @@ def _curve(ax: Axes) -> Show:
     (cut,) = ax.plot([0], [0], "s", color=_TANGENT, ms=7, zorder=6)
     (point,) = ax.plot([0], [0], "o", color=INK, ms=9, zorder=6)
     paper = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    above: dict[str, Any] = {"ha": "center", "va": "top"}
+    above: dict[str, object] = {"ha": "center", "va": "top"}
     slope_text = ax.text(
         0, 0.955 * _HIGH, "", **above, bbox=paper, zorder=7, color=palette.GREEN_TEXT
     )
@@ -177,7 +176,7 @@ def _bands(
 ) -> Callable[[float, float], None]:
     """Draw grey bands where a function is infinite, on both sides of its axes."""
     spans = [ax.axvspan(0, 0, color="#EEF1F3", lw=0, zorder=0) for _ in range(2)]
-    centred: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "center", "color": MUTED}
+    centred: dict[str, object] = {"rotation": 90, "ha": "center", "va": "center", "color": MUTED}
     texts = [ax.text(0, y, words, **centred) for _ in range(2)]
 
     def show(first: float, last: float) -> None:

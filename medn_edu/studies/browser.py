@@ -42,8 +42,7 @@ _FAINT = "#6C7884"
 Rows = Iterable[Mapping[str, Any]]
 
 
-# ---------------------------------------------------------------------------------------------
-# what is shown
+# -- what is shown --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -194,8 +193,7 @@ def browser_frame(
     )
 
 
-# ---------------------------------------------------------------------------------------------
-# the figure
+# -- the figure -----------------------------------------------------------------------------------
 
 
 class ResultBrowser:
@@ -366,8 +364,7 @@ def _ends(found: Sequence[float]) -> tuple[float, float]:
     return low - room, high + room
 
 
-# ---------------------------------------------------------------------------------------------
-# an explorer of any table
+# -- an explorer of any table ---------------------------------------------------------------------
 
 
 _MODELS = (
@@ -570,8 +567,7 @@ def _difference(frame: BrowserFrame, name: str) -> str:
     return text if interval.n == 1 else f"{text} (less on {below} of {interval.n})"
 
 
-# ---------------------------------------------------------------------------------------------
-# the synthetic studies
+# -- the synthetic studies ------------------------------------------------------------------------
 
 
 def synthetic_results(rows: Rows | None = None, *, study: str = "synthetic-iid") -> Explorer:
@@ -665,8 +661,7 @@ def _copies_spare_sparsity(study: StudyErrors) -> list[Lesson]:
     return [Lesson(move, fact, holds)]
 
 
-# ---------------------------------------------------------------------------------------------
-# the study of OCR letters
+# -- the study of OCR letters ---------------------------------------------------------------------
 
 
 def ocr_results(rows: Rows | None = None) -> Explorer:
@@ -742,8 +737,7 @@ def _penalty_pays(study: StudyErrors) -> list[Lesson]:
     return [Lesson(move, "Without a penalty the CRF errs more, on nearly every fold.", holds)]
 
 
-# ---------------------------------------------------------------------------------------------
-# the figure of any study
+# -- the figure of any study ----------------------------------------------------------------------
 
 
 def study_picture(study: str, alt: str, figure: str = "") -> SavedPicture:

@@ -50,10 +50,6 @@ _KEPT = (1, 3, 20)  # iterations whose weights are kept, of one fit:
 _SHOWN = (_SETS[0], 0, {"C": 1.0, "lam": 36.0})
 
 
-# ---------------------------------------------------------------------------------------------
-# fits
-
-
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
     points = [
@@ -121,8 +117,7 @@ def _correlation(weights: np.ndarray, other: np.ndarray) -> float:
     return float(np.corrcoef(weights, other)[0, 1])
 
 
-# ---------------------------------------------------------------------------------------------
-# groups of fits: the same kind of data, the same C and the same lam
+# -- groups of fits: the same kind of data, the same C and the same lam ---------------------------
 
 Rows = Sequence[dict[str, Any]]
 Groups = dict[tuple[str, float, float], list[dict[str, Any]]]
@@ -155,9 +150,6 @@ def _at(place: int, name: str, fits: Rows) -> np.ndarray:
     """Return what fits have at a place of `ITERATIONS`, or behind them, in the limit."""
     return np.array([_along(row, name)[place] for row in fits])
 
-
-# ---------------------------------------------------------------------------------------------
-# figures
 
 _STYLES: tuple[dict[str, Any], ...] = (
     {"color": INK, "linestyle": "-", "marker": "o"},
@@ -336,9 +328,6 @@ def _draw_limits(ax: Any, lam: float, reach: float) -> None:
         near = np.abs(curve.mean) < 2 * reach
         ax.plot(curve.eta[near], curve.mean[near], label=name, color=INK, linestyle=line)
 
-
-# ---------------------------------------------------------------------------------------------
-# report
 
 _TEXTS = Texts("exact_vs_variational.md")
 _QUANTITIES = ("excess", "error_difference", "distance", "correlation", "limit_distance", "gap")

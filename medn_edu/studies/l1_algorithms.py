@@ -44,9 +44,6 @@ from medn_edu.studies.l1_table import (
     table_1,
 )
 
-# ---------------------------------------------------------------------------------------------
-# models
-
 # No gap ends the sub-gradient methods: they make their steps, as in the paper.
 _STEPS: dict[str, Any] = {"tol": 1e-12, "verbose": 0}
 _TO_A_GAP: dict[str, Any] = {"tol": 1e-3, "verbose": 0}
@@ -65,10 +62,6 @@ _MODELS = {
         Model("path", _PATH, "exact Laplace MEDNs with growing lambda"),
     )
 }
-
-
-# ---------------------------------------------------------------------------------------------
-# fits
 
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:
@@ -111,9 +104,6 @@ def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
         found["nonzero"], found["not_small"] = mask_of(sizes > 0), mask_of(sizes >= SMALL)
     return found
 
-
-# ---------------------------------------------------------------------------------------------
-# figure
 
 _SHARED_CONSTANT = (("cutting plane", "path"), ("sub-gradient", "online sub-gradient"), ("EM",))
 
@@ -169,9 +159,6 @@ def _shown(row: Row) -> float:
     known = dict(zip(algorithm.constants[CHAINS], algorithm.printed, strict=True))
     return known.get(constant, constant)
 
-
-# ---------------------------------------------------------------------------------------------
-# report
 
 _TEXTS = Texts("l1_algorithms.md")
 _FAR = 10  # of 140 counts, a difference to speak of

@@ -57,9 +57,6 @@ MEMORY_NOTE = _TEXTS("memory-note")
 """The same below a figure."""
 
 
-# ---------------------------------------------------------------------------------------------
-# constants
-
 _BETAS = {100: 4.0, 150: 4.0, 200: 2.0, 250: 2.0}  # the papers', for each number of words
 _LAM = 36.0  # the papers', of LapMEDN
 _L1_CONSTANT = 289.0  # radius or ``lam`` of L1-M3N, the middle of those of MEDN Fig. 9
@@ -85,10 +82,6 @@ FIXED: dict[str, dict[str, Any]] = {
     "LapMEDN": {"C": 1.0},
 }
 """Constants that are neither the papers' nor chosen."""
-
-
-# ---------------------------------------------------------------------------------------------
-# models
 
 
 _PAPERS = {
@@ -117,9 +110,6 @@ _CHOOSERS = {
     for name, grid in GRIDS.items()
 }
 
-
-# ---------------------------------------------------------------------------------------------
-# fits
 
 # At quick scale, with the choice of their constants, they would take too long.
 _SLOW = (
@@ -168,9 +158,6 @@ def grid_errors(spec: FitSpec, model: Any) -> dict[str, Any]:
         return {}
     return {"grid_errors": numbers_text(model.errors_)}
 
-
-# ---------------------------------------------------------------------------------------------
-# figure
 
 _HALVES = {  # title, models from left to right, and the one whose errors are subtracted
     "a": (
@@ -231,9 +218,6 @@ def fits_text(n: int) -> str:
     """Return what an axis says of the fits behind its points."""
     return "1 fit" if n == 1 else f"mean ± deviation of {n} fits"
 
-
-# ---------------------------------------------------------------------------------------------
-# report
 
 _COLUMNS = (
     "constants", "model", "n_train", "fits", "error", "error_deviation", "train_error",

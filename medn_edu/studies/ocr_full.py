@@ -44,8 +44,6 @@ from medn_edu.studies.ocr import GRIDS as OCR_GRIDS
 
 _TEXTS = Texts("ocr_full.md")
 
-# ---------------------------------------------------------------------------------------------
-# models
 
 _PRICES: Grid = (("C", (0.03, 0.1, 0.3, 1.0, 3.0)),)
 _PENALTIES: Grid = (("lam", (16.0, 9.0, 4.0, 1.0, 0.3, 0.1)),)
@@ -73,9 +71,6 @@ _CHOOSERS = {
     for name, grid in _GRIDS.items()
 }
 
-
-# ---------------------------------------------------------------------------------------------
-# fits
 
 _UNSEEN_MODELS = ("per letter", "L2-CRF", "M3N", "LapMEDN")
 # At quick scale, with the choice of their constants, they would take too long.
@@ -114,10 +109,6 @@ def _choosing_spec(data: str, part: int, name: str, scale: str, seed: int) -> Fi
         return None
     source = "ocr-unseen" if data == "ocr-seen" else data
     return FitSpec(f"{source}-choosing", part, _CHOOSERS[of, source].name, TRIED[scale], seed)
-
-
-# ---------------------------------------------------------------------------------------------
-# figure
 
 
 def _of(rows: Iterable[dict[str, Any]], data: str) -> list[dict[str, Any]]:
@@ -186,9 +177,6 @@ def _unseen_lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         lines.append(line)
     return lines
 
-
-# ---------------------------------------------------------------------------------------------
-# report
 
 _COLUMNS = (
     "data", "model", "fits", "error", "error_deviation", "train_error", "largest_gap", "parameters",
@@ -312,8 +300,7 @@ def difference_text(grid: Grid, other: Grid) -> str:
     return listed(texts) if texts else ""
 
 
-# ---------------------------------------------------------------------------------------------
-# both studies in one table
+# -- both studies in one table --------------------------------------------------------------------
 
 _SHOWN = {"ocr-100": "100 words", "ocr-250": "250 words", "ocr-rest": "folds 1–9"}
 _LABELS = {

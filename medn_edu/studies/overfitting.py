@@ -59,10 +59,6 @@ _WAYS = {
 }
 
 
-# ---------------------------------------------------------------------------------------------
-# fits
-
-
 _MODELS = {
     name + suffix: Model(
         name + suffix,
@@ -106,10 +102,6 @@ def _measure(spec: FitSpec, model: TracedCRF) -> dict[str, Any]:
             [np.nan if mark is None else mark.n_passes for mark in marks]
         )
     return found
-
-
-# ---------------------------------------------------------------------------------------------
-# means over folds
 
 
 _AXES = {"change": CHANGES, "loss": LOSSES}
@@ -193,10 +185,6 @@ def _kinds(
         yield name, lam, group
 
 
-# ---------------------------------------------------------------------------------------------
-# figure
-
-
 _LABELS = {"change": "√(1 / relative change)", "loss": "√(1000 / negative log-likelihood)"}
 
 
@@ -244,10 +232,6 @@ def _draw_panel(ax: Any, points: Sequence[dict[str, Any]], suffix: str) -> None:
 
 def _folds(points: Iterable[dict[str, Any]]) -> str:
     return over(max((point["fits"] for point in points), default=0))
-
-
-# ---------------------------------------------------------------------------------------------
-# report
 
 
 def _way(line: dict[str, Any]) -> str:

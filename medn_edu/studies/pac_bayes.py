@@ -44,10 +44,6 @@ _NOISE_SIZE = 400
 _N_POSTERIORS = {"quick": 50, "paper": 200}  # that the bound has to hold for at once
 
 
-# ---------------------------------------------------------------------------------------------
-# run
-
-
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     draws, many = range(_N_DRAWS[scale]), _N_POSTERIORS[scale]
     places = [(prior, n, 0) for prior, n in itertools.product(_PRIORS, _SIZES[scale])]
@@ -131,9 +127,6 @@ def _posteriors(number: int, seed: int) -> Any:
     eta = _tilts_of_medn(MAIN_SIZE * world.probability, prior)
     return posteriors_around(world, prior, eta, MAIN_SIZE, number, _rng(seed, 0, 0))
 
-
-# ---------------------------------------------------------------------------------------------
-# figures
 
 _TERMS = {
     "theorem_8": "Theorem 8", "margin_loss": "margin loss", "averaging": "averaging",
@@ -346,10 +339,6 @@ def _draw_range(ax: Axes, row: int, found: np.ndarray, lapses: float) -> None:
         _percent(lapses), (1.02, row), xycoords=("axes fraction", "data"), color=color, fontsize=9,
         va="center",
     )  # fmt: skip
-
-
-# ---------------------------------------------------------------------------------------------
-# report
 
 
 def shares_that_hold(rows: Sequence[Row]) -> dict[str, float]:

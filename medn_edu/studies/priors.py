@@ -73,10 +73,6 @@ _APART = {
 }
 
 
-# ---------------------------------------------------------------------------------------------
-# models
-
-
 _PLAIN = {
     shape: Model(shape, partial(ShapedMEDN, shape, C=_PRICE), f"MEDN with the prior {shape}")
     for shape in SHAPES
@@ -98,10 +94,6 @@ def _chooser_name(shape: str, data: str) -> str:
 _CHOOSERS = {
     model.name: model for model in (_chooser(shape, data) for data in TITLES for shape in SHAPES)
 }
-
-
-# ---------------------------------------------------------------------------------------------
-# fits
 
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:
@@ -139,8 +131,7 @@ def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
     return {"grid_errors": numbers_text(model.errors_)}
 
 
-# ---------------------------------------------------------------------------------------------
-# groups of fits
+# -- groups of fits -------------------------------------------------------------------------------
 
 _PLACE = [*TITLES, *SHAPES]
 
@@ -231,9 +222,6 @@ def kurtosis(shape: str) -> float:
     mean = prior_gallery()[shape].with_variance(1.0).mean(step * np.arange(-2.0, 3.0))
     return float(np.array([-1, 2, 0, -2, 1]) @ mean / (2 * step**3))
 
-
-# ---------------------------------------------------------------------------------------------
-# figures
 
 _MARKERS = {
     "Gaussian": "o",
@@ -374,9 +362,6 @@ def draw_differences(
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="x")
 
-
-# ---------------------------------------------------------------------------------------------
-# report
 
 _TEXTS = Texts("priors.md")
 _COLUMNS = (

@@ -37,9 +37,6 @@ _MARKS: dict[str, dict[str, Any]] = {
 _ON_TOP = {"clip_on": False, "markeredgecolor": "white", "zorder": 5}
 _ON = {"L1": project_l1_ball, "L2": project_l2_ball}
 
-# ---------------------------------------------------------------------------------------------
-# points
-
 
 def _figure_1() -> Curves:
     """Yield what (a) shows: the balls, the regions' boundaries, the points and their projections."""
@@ -85,10 +82,6 @@ def _arc(norm: str, radius: float) -> np.ndarray:
         return radius * np.eye(2)
     angles = np.linspace(0, np.pi / 2, 46)
     return np.round(radius * np.column_stack([np.cos(angles), np.sin(angles)]), 12)
-
-
-# ---------------------------------------------------------------------------------------------
-# figure
 
 
 def _draw(rows: Rows, path: Path) -> None:

@@ -85,10 +85,6 @@ _MODELS = {name: MODELS[name] for name in ("L2-CRF", "M3N", "LapMEDN variational
 }
 
 
-# ---------------------------------------------------------------------------------------------
-# fits
-
-
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
     return [
@@ -100,10 +96,6 @@ def _specs(scale: str, seed: int) -> list[FitSpec]:
         ]
         for fold in (range(1) if quick else FOLDS)
     ]
-
-
-# ---------------------------------------------------------------------------------------------
-# means over folds
 
 
 _COLUMNS = (
@@ -164,10 +156,6 @@ def _folds(lines: Iterable[dict[str, Any]]) -> str:
     return over(max((line["fits"] for line in lines), default=0))
 
 
-# ---------------------------------------------------------------------------------------------
-# figure
-
-
 _PANELS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("CRF", "λ", ("L2-CRF", "L1-CRF")),
     ("M3N, LapMEDN", "C of M3N, λ of LapMEDN", ("M3N", "LapMEDN variational", "LapMEDN")),
@@ -191,10 +179,6 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
         axes[0].set_ylabel("test error (% of labels)")
         figure.supxlabel(_TEXTS("note", folds=_folds(means(rows))), fontsize=9, color=MUTED)
     save_figure(figure, path)
-
-
-# ---------------------------------------------------------------------------------------------
-# report
 
 
 _RANGES = (

@@ -48,10 +48,6 @@ _COLUMNS = ("solver", "iteration", "n_passes", "primal", "dual", "relative_gap",
 _GOALS = (1e-1, 1e-2, 1e-3, 1e-4)
 
 
-# ---------------------------------------------------------------------------------------------
-# run
-
-
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     until = (("gap", _TARGETS[scale]), ("passes", _N_PASSES[scale]))
     return [FitSpec("digit-words", 0, solver, until, seed) for solver in M3N_SOLVERS]
@@ -126,9 +122,6 @@ def watch(
         if is_last or gap <= target:
             return rows
 
-
-# ---------------------------------------------------------------------------------------------
-# figure
 
 _COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#5D6B78", "#8A6FB0", "#A05A2C", "#22303C")
 _LINES = ("--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (3, 1)), ":", (0, (1, 0.6)), "-")
@@ -324,10 +317,6 @@ def _roomiest(
     worth[room < _ROOM] = -np.inf
     chosen = int(np.argmax(worth))
     return float(worth[chosen]), places[chosen], points[chosen]
-
-
-# ---------------------------------------------------------------------------------------------
-# report
 
 
 def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:

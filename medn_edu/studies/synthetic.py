@@ -47,10 +47,6 @@ _SIZES = (30, 50, 80, 100, 150)
 _REFERENCE = "M3N"  # whose errors are subtracted
 
 
-# ---------------------------------------------------------------------------------------------
-# models
-
-
 _PENALTIES: Grid = (("lam", (16.0, 9.0, 4.0, 1.0, 0.1, 0.01)),)
 _LAMS: Grid = (("lam", tuple(float(round(lam)) for lam in np.linspace(268, 1, 20))),)
 GRIDS: dict[str, Grid] = {
@@ -76,10 +72,6 @@ def selected(base: dict[str, Model], name: str, grid: Grid, **options: Any) -> M
     """Return a model that chooses its constants."""
     build = partial(Selected, name, grid, base, **options, **FIXED.get(name, {}))
     return Model(name, build, base[name].summary)
-
-
-# ---------------------------------------------------------------------------------------------
-# fits
 
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:
@@ -118,10 +110,6 @@ def _truth(data: str, fold: int, seed: int) -> dict[str, float]:
         "truth_error": float(wrong.mean()),
         "truth_sequences": float(wrong.any(axis=1).mean()),
     }
-
-
-# ---------------------------------------------------------------------------------------------
-# means
 
 
 _ORDER = (
@@ -174,10 +162,6 @@ def _by_relevant(rows: Iterable[dict[str, Any]]) -> dict[int, list[dict[str, Any
     return groups(rows, lambda row: int(row["data"].split("-")[1]), order=lambda n: n)
 
 
-# ---------------------------------------------------------------------------------------------
-# figure
-
-
 def draw_iid(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw MEDN Fig. 3: errors against the number of training sequences."""
     settings = _by_relevant(rows)
@@ -223,10 +207,6 @@ def finish(figure: Any, axes: np.ndarray, rows: Iterable[dict[str, Any]], units:
     one = _TEXTS("one-repetition", units=units)
     note = one if n == 1 else _TEXTS("repetitions", n=n, units=units)
     figure.supxlabel(note, fontsize=10, color=INK)
-
-
-# ---------------------------------------------------------------------------------------------
-# report
 
 
 def report_iid(rows: Sequence[dict[str, Any]], scale: str) -> Report:

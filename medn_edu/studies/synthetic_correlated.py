@@ -53,10 +53,6 @@ _SHOWN = "correlated-10-0"  # whose weights are kept, for MEDN Fig. 5 and 6
 _N_RELEVANT, _GROUP = 30, 3  # relevant features, and how many of these copy one value
 
 
-# ---------------------------------------------------------------------------------------------
-# models
-
-
 _OPTIMUM = partial(medn_optimum, max_iter=300)
 _BASE = {
     **BASE,
@@ -89,10 +85,6 @@ def _models() -> dict[str, Model]:
 
 def _chooser(name: str, n_parts: int) -> str:
     return f"{name}, chosen for {n_parts} parts"
-
-
-# ---------------------------------------------------------------------------------------------
-# fits
 
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:
@@ -141,10 +133,6 @@ def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
             variances = model.posterior_variance_[: model.coef_.size]
             found["variances"] = numbers_text(variances.reshape(model.coef_.shape).mean(axis=0))
     return found | measure_truth(spec, model)
-
-
-# ---------------------------------------------------------------------------------------------
-# means
 
 
 def _averaged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -197,10 +185,6 @@ def _within_groups(variances: np.ndarray) -> float:
     values = np.log(variances[:_N_RELEVANT]).reshape(-1, _GROUP)
     inside = np.sum((values - values.mean(axis=1, keepdims=True)) ** 2)
     return float(inside / np.sum((values - values.mean()) ** 2))
-
-
-# ---------------------------------------------------------------------------------------------
-# figures
 
 
 def draw_correlated(rows: Sequence[dict[str, Any]], path: Path) -> None:
@@ -297,10 +281,6 @@ def _draw_diamonds(ax: Axes, variances: np.ndarray) -> None:
 
 def _most_parts(found: dict[str, tuple[np.ndarray, int]]) -> int:
     return max((n for _, n in found.values()), default=0)
-
-
-# ---------------------------------------------------------------------------------------------
-# report
 
 
 def report_correlated(rows: Sequence[dict[str, Any]], scale: str) -> Report:

@@ -35,10 +35,6 @@ _COLUMNS = (
 _N_INSTANCES = {"quick": 2, "paper": 10}
 
 
-# ---------------------------------------------------------------------------------------------
-# run
-
-
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     instances = (("instances", _N_INSTANCES[scale]),)
     return [FitSpec("random", 0, check.name, instances, seed) for check in CHECKS]
@@ -64,9 +60,6 @@ def _tried(spec: FitSpec) -> dict[str, Any]:
 def _short(value: float) -> float:
     return float(f"{value:.2g}")
 
-
-# ---------------------------------------------------------------------------------------------
-# figure
 
 _EDGES = (1e-17, 1e3)  # what is beyond is drawn at the edge, 0 at the left one
 _POWERS = range(-15, 3, 3)
@@ -176,10 +169,6 @@ def _short_name(row: Row, heading: str) -> str:
         if name == heading and row["name"].startswith(f"{start}, "):
             return str(row["name"]).removeprefix(f"{start}, ")
     return str(row["name"]).removeprefix(f"{row['paper']} ").replace("section ", "§")
-
-
-# ---------------------------------------------------------------------------------------------
-# report
 
 
 def _report(rows: Sequence[Any], scale: str) -> Report:

@@ -53,27 +53,22 @@ def owlqn(
     Yields
     ------
     Iterate
-        ``gap_estimate`` is that of `medn_edu.problems.soft_max`.
+        As of `medn_edu.solvers.proximal_lbfgs`, which is faster.
 
     Raises
     ------
     TypeError
         If the problem has another loss or regulariser.
     ValueError
-        If ``warm_start`` has the wrong shape or is not finite, or ``memory`` is below 0.
-
-    See Also
-    --------
-    medn_edu.solvers.proximal_lbfgs : Faster.
+        If ``memory`` is below 0, or ``warm_start`` not finite or of the wrong shape.
 
     Examples
     --------
     >>> import numpy as np
     >>> from medn_edu.problems import L1Norm, Problem, SoftMaxLoss
-    >>> for iterate in owlqn(Problem.of([np.eye(2)], [[0, 1]], SoftMaxLoss(), L1Norm(0.4))):
-    ...     if iterate.gap_estimate < 1e-6:
-    ...         break
-    >>> iterate.weights.round(2)
+    >>> from medn_edu.results import run
+    >>> problem = Problem.of([np.eye(2)], [[0, 1]], SoftMaxLoss(), L1Norm(0.4))
+    >>> run(owlqn(problem), problem, tol=1e-6, max_iter=100).weights.round(2)
     array([0. , 0. , 0. , 0. , 0. , 1.5, 0. , 0. ])
     """
     if not problem.elastic_net.l1 > 0:

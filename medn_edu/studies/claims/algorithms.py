@@ -59,8 +59,7 @@ def _lines(rows: Rows, algorithm: str, data: str, what: str) -> list[Row]:
     return known(algorithm_rows(rows, algorithm, data) or None, f"no {what} of {algorithm}.")
 
 
-# ---------------------------------------------------------------------------------------------
-# counts, on the chains
+# -- counts, on the chains ------------------------------------------------------------------------
 
 
 @measure("counts as printed")
@@ -129,8 +128,7 @@ def _left(rule: Rule, rows: Rows, algorithm: str) -> Found:
     return Found(float(fewest), note, status=decide(fewest <= 5, fewest == 0))
 
 
-# ---------------------------------------------------------------------------------------------
-# errors
+# -- errors ---------------------------------------------------------------------------------------
 
 
 @measure("best error")
@@ -186,8 +184,7 @@ def _difference(first: _Errors, second: _Errors, *names: str) -> Estimate:
     return known(mean_interval(list(_apart(first, second).values())), too_few(*names))
 
 
-# ---------------------------------------------------------------------------------------------
-# times
+# -- times ----------------------------------------------------------------------------------------
 
 
 @measure("range of times")

@@ -82,8 +82,7 @@ class Claim:
         return self.id.split("-")[1]
 
 
-# ---------------------------------------------------------------------------------------------
-# reading them
+# -- reading them ---------------------------------------------------------------------------------
 
 _FIELDS = ("text", "study", "rule", "untested", "also", "caveat", "amended", "page")
 
@@ -227,8 +226,7 @@ def check_studies(claims: Mapping[str, Claim]) -> None:
                     raise ClaimError(f"claim {claim.id}: study {name} trains no model {model!r}.")
 
 
-# ---------------------------------------------------------------------------------------------
-# judging them
+# -- judging them ---------------------------------------------------------------------------------
 
 
 def at_optimum(rule: AnyRule, study: str) -> AnyRule:

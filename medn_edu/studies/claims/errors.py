@@ -134,8 +134,7 @@ def _rate(rule: Rule, scores: Scores, model: str) -> Found:
     return Found(known(mean_interval(means), too_few(model)), f"{len(by_unit)} units")
 
 
-# ---------------------------------------------------------------------------------------------
-# constants
+# -- constants ------------------------------------------------------------------------------------
 
 
 @measure("rise over constants", read=_by_constant)
@@ -155,8 +154,7 @@ def _steadiness(rule: Rule, scores: Scores, stable: str, sensitive: str) -> Foun
     return Found(known(spared, too_few(stable, sensitive)), note)
 
 
-# ---------------------------------------------------------------------------------------------
-# along training
+# -- along training -------------------------------------------------------------------------------
 
 
 def _kinds(rows: Rows, models: Names) -> list[tuple[str, Names]]:
@@ -196,8 +194,7 @@ def _rise_again(rule: Rule, rows: Rows, model: str, constant: str) -> Found:
     return Found(known(mean_interval(ends - table[:, int(np.nanargmin(means))]), lack))
 
 
-# ---------------------------------------------------------------------------------------------
-# what they share
+# -- what they share ------------------------------------------------------------------------------
 
 
 def _paired(

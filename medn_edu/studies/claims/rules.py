@@ -284,8 +284,7 @@ class Untested:
 AnyRule = Rule | AllOf | Untested
 
 
-# ---------------------------------------------------------------------------------------------
-# from tables
+# -- from tables ----------------------------------------------------------------------------------
 
 _GROUPS = {"all_of": AllOf, "either_of": EitherOf}
 _CHOICES: dict[str, Collection[str]] = {
@@ -353,8 +352,7 @@ def _value(key: str, value: Any, roles: Mapping[str, str]) -> Any:
     return parts if several else value
 
 
-# ---------------------------------------------------------------------------------------------
-# what measures share
+# -- what measures share --------------------------------------------------------------------------
 
 
 def scores_with(

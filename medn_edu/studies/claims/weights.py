@@ -172,7 +172,6 @@ def _distance(rule: Rule, rows: Rows, model: str) -> Found:
     return Found(_of_averages(rows, (model,), distance), note)
 
 
-# ---------------------------------------------------------------------------------------------
 # variances: the intraclass correlation of their logarithms compares the spread between groups of three
 # with that within: 1 if the members of each group agree, 0 if they agree no more than any features
 
@@ -210,8 +209,7 @@ def _agreement(rows: Rows, model: str, part: str) -> Callable[[np.ndarray], floa
     return correlation
 
 
-# ---------------------------------------------------------------------------------------------
-# what they share
+# -- what they share ------------------------------------------------------------------------------
 
 
 def _correlation(first: np.ndarray, second: np.ndarray) -> float:

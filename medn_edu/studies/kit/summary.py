@@ -23,8 +23,7 @@ MISSING = "–"
 """What stands in a table where there is no value."""
 
 
-# ---------------------------------------------------------------------------------------------
-# groups and values
+# -- groups and values ----------------------------------------------------------------------------
 
 
 def groups(
@@ -71,8 +70,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-# ---------------------------------------------------------------------------------------------
-# means and differences
+# -- means and differences ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -133,8 +131,7 @@ def _with(rows: Iterable[Row], column: str) -> list[Any]:
     return [row for row in rows if not _is_missing(row.get(column))]
 
 
-# ---------------------------------------------------------------------------------------------
-# curves
+# -- curves ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,8 +184,7 @@ def with_intervals(curve: Curve) -> Curve:
     return replace(curve, deviation=student_quantile(n - 1) * curve.deviation / np.sqrt(n))
 
 
-# ---------------------------------------------------------------------------------------------
-# what a cell of the results holds
+# -- what a cell of the results holds -------------------------------------------------------------
 
 
 def constants_text(constants: Iterable[tuple[str, float]]) -> str:
@@ -227,8 +223,7 @@ def is_at_end(value: float | None, grid: Sequence[float]) -> bool:
     return value in (grid[0], grid[-1])
 
 
-# ---------------------------------------------------------------------------------------------
-# tables
+# -- tables ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -99,8 +99,7 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and np.isfinite(value) else None
 
 
-# ---------------------------------------------------------------------------------------------
-# a study that writes no report of its own
+# -- a study that writes no report of its own -----------------------------------------------------
 
 
 def plain_report(study: Study, rows: Sequence[Row]) -> Report:

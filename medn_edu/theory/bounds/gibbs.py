@@ -9,16 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from medn_edu import priors
 from medn_edu.checks import check_count, check_nonnegative, check_positive, check_probability
 from medn_edu.inference import best_labelling
-from medn_edu.priors import (
-    BoxPrior,
-    ExponentialPrior,
-    GaussianPrior,
-    LaplacePrior,
-    NormalGammaPrior,
-    Prior,
-)
 from medn_edu.samples import LabelledSamples
 from medn_edu.theory.bounds.binary_kl import kl_inverse
 from medn_edu.theory.bounds.margins import potentials
@@ -119,7 +112,7 @@ def _is_wrong(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
 # -- back to the average --------------------------------------------------------------------------
 
 
-def averaging_factor(prior: Prior) -> float:
+def averaging_factor(prior: priors.Prior) -> float:
     """Return by how much more often than the Gibbs predictor the averaging model can err.
 
     Examples
@@ -129,11 +122,11 @@ def averaging_factor(prior: Prior) -> float:
     (2.0, 2.7183)
     """
     match prior:
-        case GaussianPrior():
+        case priors.GaussianPrior():
             return 2.0
-        case LaplacePrior() | BoxPrior() | ExponentialPrior():
+        case priors.LaplacePrior() | priors.BoxPrior() | priors.ExponentialPrior():
             return math.e
-        case NormalGammaPrior(shape=shape) if shape >= 1:
+        case priors.NormalGammaPrior(shape=shape) if shape >= 1:
             return math.e
     raise ValueError(
         f"prior is {prior!r}, whose tilts need not be symmetric nor log-concave; expected a "

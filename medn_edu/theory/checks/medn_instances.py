@@ -13,17 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
-from medn_edu.priors import (
-    BoxPrior,
-    ExponentialPrior,
-    GaussianPrior,
-    LaplacePrior,
-    NormalGammaPrior,
-    NormalInverseGaussianPrior,
-    Prior,
-    SpikeSlabPrior,
-    TwoPointPrior,
-)
+from medn_edu import priors
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack, enumerate_problem
@@ -31,18 +21,18 @@ from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack, enumerate_prob
 _Vector = Callable[[np.ndarray], np.ndarray]
 
 
-def draw_prior(rng: np.random.Generator) -> Prior:
+def draw_prior(rng: np.random.Generator) -> priors.Prior:
     """Return one of the gallery's priors."""
     a, b = rng.uniform(0.8, 2.0, 2)
-    gallery: tuple[Prior, ...] = (
-        GaussianPrior(a),
-        LaplacePrior(4 * a),
-        NormalGammaPrior(2 * a, 6 * b),
-        NormalInverseGaussianPrior(a, b),
-        BoxPrior(a),
-        TwoPointPrior(a),
-        ExponentialPrior(2 * a),
-        SpikeSlabPrior(0.3, 2 * a),
+    gallery: tuple[priors.Prior, ...] = (
+        priors.GaussianPrior(a),
+        priors.LaplacePrior(4 * a),
+        priors.NormalGammaPrior(2 * a, 6 * b),
+        priors.NormalInverseGaussianPrior(a, b),
+        priors.BoxPrior(a),
+        priors.TwoPointPrior(a),
+        priors.ExponentialPrior(2 * a),
+        priors.SpikeSlabPrior(0.3, 2 * a),
     )
     return gallery[rng.integers(len(gallery))]
 
@@ -55,7 +45,7 @@ def draw_slacks(rng: np.random.Generator) -> tuple[ShippedSlack, ...]:
 
 def draw_problem(
     rng: np.random.Generator,
-    prior: Prior,
+    prior: priors.Prior,
     slack: ShippedSlack,
     lengths: Sequence[int] = (1, 2, 2),
     weights: Sequence[int] | None = None,
@@ -122,7 +112,7 @@ def best_dual(
 
 
 @dataclass(frozen=True, eq=False)
-class _DiscretePrior(Prior):
+class _DiscretePrior(priors.Prior):
     """A prior on a few points of the line; all it answers are sums over these."""
 
     points: np.ndarray
@@ -148,12 +138,12 @@ class _DiscretePrior(Prior):
         return self._tilted(eta) @ self.points**2 - self.mean(eta) ** 2
 
 
-def discrete_prior(points: np.ndarray, mass: np.ndarray) -> Prior:
+def discrete_prior(points: np.ndarray, mass: np.ndarray) -> priors.Prior:
     """Return a prior on a few points of the line; all it answers are sums over these."""
     return _DiscretePrior(points, mass)
 
 
-def laplace_by_quadrature(lam: float, n_nodes: int = 60) -> Prior:
+def laplace_by_quadrature(lam: float, n_nodes: int = 60) -> priors.Prior:
     r"""Return points and probabilities that stand for a Laplace prior in every expectation.
 
     On either side of 0 its density is :math:`\frac{1}{2} e^{-x}` in :math:`x = \sqrt\lambda |w|`, for
