@@ -156,7 +156,7 @@ def test_every_solver_is_watched(quick_studies, tmp_path):
     }  # fmt: skip
     text = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.csv")}
     traces = read_csv(text["results"], exact=True)  # as every fit of a study without models is kept
-    times, whole = (read_csv(text[name]) for name in ("timings", "table"))
+    times, whole = read_csv(text["timings"], exact=True), read_csv(text["table"])
     assert "seconds" not in text["results"].partition("\n")[0]
     assert [row["key"] for row in traces] == [row["key"] for row in times]
     best = min(row["primal"] for row in traces)

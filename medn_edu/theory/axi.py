@@ -85,8 +85,6 @@ class TinyWord:
     def marginals(self, probabilities: np.ndarray) -> np.ndarray:
         """Return the probability of each label at each letter, by summing over labellings.
 
-        Examples
-        --------
         Half *axi* and half *aai*:
 
         >>> AXI.marginals([text(y) in ("axi", "aai") for y in AXI.labellings]) / 2

@@ -41,8 +41,6 @@ class ProgramSolution:
 def solve_l1m3n(problem: EnumeratedProblem) -> ProgramSolution:
     """Solve P1 of the L1-M3N paper, ``|w|_1 / 2 + C sum_i c_i xi_i``.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from medn_edu.samples import labelled
     >>> from medn_edu.priors import GaussianPrior

@@ -27,8 +27,6 @@ def scale_mixture(w: np.ndarray, lam: float) -> np.ndarray:
 def tau_density(tau: np.ndarray, lam: float, eta: float = 0.0) -> np.ndarray:
     """Return the density of the variance, under the prior or under the prior tilted by ``exp(eta w)``.
 
-    Examples
-    --------
     A large ``eta``, of either sign, makes large variances likely:
 
     >>> [tau_density(2.0, lam=4.0, eta=eta).round(4).item() for eta in (0.0, 1.0, -1.9)]
@@ -84,8 +82,6 @@ def jensen_gap(
     Against ``tau`` it falls to its least value at `best_tau`, Eq. (11), and rises again; the expected
     variance is always ``1 / lam`` more than ``tau``.
 
-    Examples
-    --------
     The best ``q`` still loses something, much where the sign of the weight is in doubt and little
     where its size is known:
 

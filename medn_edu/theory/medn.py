@@ -140,8 +140,6 @@ def enumerate_problem(
 ) -> EnumeratedProblem:
     """Write out all allowed labellings of all samples.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from medn_edu.samples import labelled
     >>> from medn_edu.priors import GaussianPrior

@@ -34,8 +34,6 @@ def solve_dual(problem: EnumeratedProblem, *, accuracy: float = 1e-9) -> Referen
     ``t`` is made.  The sums ``sum_y alpha_i(y) = C_i`` of the linear slack are kept by steps that
     do not change them.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from medn_edu.samples import labelled
     >>> from medn_edu.priors import GaussianPrior

@@ -19,8 +19,6 @@ _FAR = 1e150  # an eta beyond which no prior's mean changes, unless it has no bo
 def kl_norm(mu: np.ndarray, lam: float, prior: Prior | None = None) -> float:
     r"""Return the KL-norm :math:`\|\mu\|_{KL} = (\sum_k \Lambda^*(\mu_k) + K) / \sqrt\lambda`.
 
-    Examples
-    --------
     With a large ``lam`` it is almost the L1-norm:
 
     >>> import numpy as np
@@ -64,8 +62,6 @@ def norm_ball(
 ) -> np.ndarray:
     """Return the boundary of a ball in two dimensions: what costs as much as ``point``.
 
-    Examples
-    --------
     The unit balls of L1 and L2 at 45 degrees:
 
     >>> import numpy as np
@@ -198,8 +194,6 @@ def _last_inside(inside: Callable[[np.ndarray], np.ndarray], start: np.ndarray) 
 def l1_error(mu: np.ndarray, lam: float) -> float:
     r"""Return :math:`\|\mu\|_{KL} - \|\mu\|_1`, which goes to 0 like ``log(lam) / sqrt(lam)``.
 
-    Examples
-    --------
     A hundred times the ``lam``, more than a tenth of the error:
 
     >>> [round(l1_error([1.0, -0.5], lam), 5) for lam in (1e4, 1e6, 1e8)]
@@ -240,8 +234,6 @@ def l2_ball_error(lam: float, n_angles: int = 361) -> float:
 def touching_point(prior: Prior, direction: np.ndarray, level: float | np.ndarray) -> np.ndarray:
     """Return the mean that is farthest in a direction, among those of a limited divergence.
 
-    Examples
-    --------
     The second weight is never zero, however large ``lam``:
 
     >>> import numpy as np
@@ -290,8 +282,6 @@ def touching_l2(direction: np.ndarray, radius: float = 1.0) -> np.ndarray:
 def touching_corners(direction: np.ndarray, radius: float = 1.0) -> np.ndarray:
     """Return the corners of an L1 ball that are farthest in a direction.
 
-    Examples
-    --------
     >>> touching_corners([2.0, 1.0])
     array([[1., 0.]])
     >>> touching_corners([2.0, -2.0, 1.0], radius=3.0)

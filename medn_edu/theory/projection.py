@@ -11,8 +11,6 @@ from medn_edu.checks import check_positive
 def project_l1_ball(v: np.ndarray, radius: float) -> np.ndarray:
     """Return the point of the L1 ball nearest to ``v``, by sorting.
 
-    Examples
-    --------
     The three points of the L1-M3N paper's Fig. 1: far from both axes, near one, and nearer still.
 
     >>> for v in ([1.2, 1.4], [1.5, 0.3], [0.1, 1.8]):
@@ -36,8 +34,6 @@ def project_l1_ball(v: np.ndarray, radius: float) -> np.ndarray:
 def project_l2_ball(v: np.ndarray, radius: float) -> np.ndarray:
     """Return the point of the L2 ball nearest to ``v``.
 
-    Examples
-    --------
     The same three points: no zeros.
 
     >>> for v in ([1.2, 1.4], [1.5, 0.3], [0.1, 1.8]):

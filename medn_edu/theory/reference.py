@@ -205,8 +205,6 @@ def compressed(dense: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def best_labelling(tree: Tree) -> tuple[np.ndarray, float]:
     """Return the best labelling and its score by max-product with back-pointers (Viterbi 1967).
 
-    Examples
-    --------
     >>> tree = Tree(np.array([[0.0, 3.0], [1.0, 0.0]]), np.array([[[2.0, 0.0], [0.0, 2.0]]]),
     ...             parents=np.array([-1, 0]), edge_types=np.array([0, 0]))
     >>> best_labelling(tree)

@@ -52,8 +52,6 @@ def worst_labellings(n_words: int = 1) -> tuple[Slot, ...]:
     from 0 to 4.  The true labelling is among them: it is the worst where all others have more than
     their margins.
 
-    Examples
-    --------
     >>> [slot.name for slot in worst_labellings(1)]
     ['aax', 'aai', 'axi', 'xax', 'iax']
     """
@@ -79,8 +77,6 @@ def _alone_at_the_top(word: TinyWord, means: np.ndarray) -> list[int]:
 def exact_dual_variables(problem: EnumeratedProblem, slots: tuple[Slot, ...]) -> np.ndarray:
     """Return dual variables that solve D1, with exact zeros.
 
-    Examples
-    --------
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.theory.axi import AXI, axi_problem
     >>> for C in (0.4, 1.0):
@@ -212,8 +208,6 @@ def tilted_density(prior: Prior, eta: float, w: np.ndarray) -> np.ndarray:
 def tilted_mode(prior: Prior, eta: np.ndarray, low: float, high: float) -> np.ndarray:
     """Return where the posterior is highest, to three digits.
 
-    Examples
-    --------
     A Laplace prior's peak stays where it is:
 
     >>> from medn_edu.priors import GaussianPrior, LaplacePrior

@@ -25,8 +25,6 @@ def cheapest_mean(prior: Prior, C: float) -> float:
 def one_weight_bounds(lam: float, C: float, n_iterations: int) -> tuple[np.ndarray, np.ndarray]:
     """Run Algorithm 1 with one weight.
 
-    Examples
-    --------
     It passes the exact solution, 2/3, on its way to half of it:
 
     >>> one_weight_bounds(4.0, 1.0, 12)[1][[0, 1, 2, 11]].round(2)
@@ -42,8 +40,6 @@ def one_weight_bounds(lam: float, C: float, n_iterations: int) -> tuple[np.ndarr
 def one_weight_tangents(lam: float, C: float, n_iterations: int) -> tuple[np.ndarray, np.ndarray]:
     """Run iterations whose parabolas touch the divergence from the Laplace prior.
 
-    Examples
-    --------
     >>> one_weight_tangents(4.0, 1.0, 12)[1][[0, 1, 2, 11]].round(2)
     array([0.5 , 0.6 , 0.64, 0.67])
     """

@@ -26,8 +26,6 @@ def _divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 def kl_inverse(p: ArrayLike, budget: ArrayLike) -> np.ndarray:
     """Return the largest ``q`` with ``kl(p || q) <= budget``.
 
-    Examples
-    --------
     No error in 100 throws, and a confidence of 95 %:
 
     >>> bound = kl_inverse(0.0, np.log(1 / 0.05) / 100)

@@ -115,8 +115,6 @@ def _is_wrong(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
 def averaging_factor(prior: priors.Prior) -> float:
     """Return by how much more often than the Gibbs predictor the averaging model can err.
 
-    Examples
-    --------
     >>> from medn_edu.priors import BoxPrior, GaussianPrior
     >>> averaging_factor(GaussianPrior()), round(averaging_factor(BoxPrior()), 4)
     (2.0, 2.7183)

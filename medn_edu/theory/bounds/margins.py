@@ -25,8 +25,6 @@ LEAST = 1e-6
 class MarginSample:
     """All that Theorem 8 asks of a data set.
 
-    Examples
-    --------
     >>> sample = MarginSample(np.array([-0.5, 0.2, 1.0]), c=2.0, log_n_labellings=np.log(8))
     >>> sample.n_samples, sample.loss(np.array([0.1, 0.2]))
     (3, array([0.33333333, 0.66666667]))

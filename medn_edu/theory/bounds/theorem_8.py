@@ -202,8 +202,6 @@ def theorem_8(
 ) -> MarginBound:
     r"""Return Theorem 8's bound on the error of the averaging model, with all constants.
 
-    Examples
-    --------
     Margins of at least half the largest score, eight labellings, 100,000 samples:
 
     >>> margins = np.linspace(1.0, 2.0, 100_000)

@@ -85,8 +85,6 @@ def soft_max(z: np.ndarray, temperature: float, axes: tuple[int, ...] | None = N
     A negative temperature gives a soft minimum, and so does its limit, the float ``-0.0``, which is
     what ``epsilon * c`` becomes for ``epsilon = 0`` and ``c < 0``.
 
-    Examples
-    --------
     >>> z = np.log([1.0, 3.0])
     >>> np.exp([soft_max(z, 1.0), soft_max(z, 0.0), soft_max(z, -0.0)])
     array([4., 3., 1.])

@@ -180,8 +180,6 @@ def coordinate_descent(
     The step of the weights is halved until the value decreases as much as half the gradient promises
     (Armijo's rule), and tried twice as long the next time.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> examples = random_examples(rng, ((0, 1), (1, 2), (2, 0)), (2, 2, 2))
     >>> c = CountingNumbers.ones(examples[0].graph(np.zeros(3)))
