@@ -183,7 +183,7 @@ def optimum(name: str, kind: str) -> float:
     problem = row.problem(make_data(kind))
     norm = problem.regulariser
     if isinstance(row.loss, SoftMaxLoss):
-        return library(problem)
+        return library(problem)[1]
     if isinstance(norm, Prior):
         return solve_dual(enumerate_problem(problem.data, norm, row.loss.slack)).value
     listed = enumerate_problem(problem.data, GaussianPrior(), row.loss.slack)
@@ -196,7 +196,7 @@ def optimum(name: str, kind: str) -> float:
     return least_in_l2_ball(listed, norm.radius)
 
 
-def library(problem: Problem) -> float:
+def library(problem: Problem) -> tuple[np.ndarray, float]:
     """Minimise a soft-max problem by L-BFGS-B; w = u - v with u, v >= 0 makes magnitudes linear."""
     n, l1, l2 = problem.weight_shape.size, problem.elastic_net.l1, problem.elastic_net.l2
 
@@ -208,11 +208,11 @@ def library(problem: Problem) -> float:
     if l1 == 0:
         smooth = partial(soft_max.smooth_part, problem)
         found = minimize(smooth, np.zeros(n), jac=True, method="L-BFGS-B", options=options)
-        return certified_minimum(found, l2)
+        return found.x, certified_minimum(found, l2)
     bounds = [(0, None)] * (2 * n)
     found = minimize(objective, np.zeros(2 * n), jac=True, bounds=bounds, options=options)
     assert_no_lower_at_non_negative(found, atol=1e-3 * l1)
-    return float(found.fun)
+    return found.x[:n] - found.x[n:], float(found.fun)
 
 
 def least_in_l2_ball(listed, radius: float) -> float:
