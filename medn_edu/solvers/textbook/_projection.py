@@ -13,12 +13,6 @@ def project_l1(weights: np.ndarray, radius: float) -> np.ndarray:
 
     Expected linear time (`medn_edu.kernels.textbook.projection`).  NaN everywhere if a weight is not
     finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> project_l1(np.array([3.0, -2.0, 0.5]), radius=2.0)
-    array([ 1.5, -0.5,  0. ])
     """
     radius = check_positive("radius", radius)
     # A copy: kernels take arrays that are contiguous and writeable.
@@ -28,14 +22,7 @@ def project_l1(weights: np.ndarray, radius: float) -> np.ndarray:
 
 
 def project_l2(weights: np.ndarray, radius: float) -> np.ndarray:
-    """Return the nearest weights of a Euclidean norm of at most a radius.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> project_l2(np.array([3.0, -4.0]), radius=2.5)
-    array([ 1.5, -2. ])
-    """
+    """Return the nearest weights of a Euclidean norm of at most a radius."""
     radius = check_positive("radius", radius)
     projected = np.array(weights, dtype=np.float64)
     length = float(np.linalg.norm(projected))

@@ -50,12 +50,7 @@ _REGULARISATION = (0.0, *[_OWN] * 5)  # what is tried, as long as it leads furth
 
 @dataclass(frozen=True, eq=False)
 class CappedProgram:
-    """A concave quadratic program over dual variables, in groups that have caps.
-
-    >>> program = CappedProgram(np.ones(1), np.eye(1), np.zeros(1, dtype=int), np.full(1, 0.5))
-    >>> program.value(np.full(1, 0.5)), program.upper_bound(np.full(1, 0.5))
-    (0.375, 0.375)
-    """
+    """A concave quadratic program over dual variables, in groups that have caps."""
 
     gain: np.ndarray
     gram: np.ndarray
@@ -120,10 +115,6 @@ def pairwise_maximiser(program: CappedProgram, start: np.ndarray, n_steps: int) 
 
     from the latter, ``j``, to the former, ``k``: the value is a parabola along the way.  It ends when
     the duality gap ``sum_g cap_g max_k s_k - sum_j a_j s_j`` is small.
-
-    >>> program = CappedProgram(np.ones(2), np.eye(2), np.zeros(2, dtype=int), np.ones(1))
-    >>> pairwise_maximiser(program, np.zeros(2), n_steps=10)
-    array([0.5, 0.5])
     """
     n_variables, n_groups = len(program.gain), len(program.cap)
     group = np.concatenate([program.group, np.arange(n_groups)])

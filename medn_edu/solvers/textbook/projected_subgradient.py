@@ -297,9 +297,8 @@ class _Average:
     """An average over consecutive passes, weighted by their steps."""
 
     def __init__(self, problem: Problem) -> None:
-        n_nodes, n_labels = problem.data.samples.n_nodes, problem.data.n_labels
-        self.node = np.zeros((n_nodes, n_labels))
-        self.edge = np.zeros((n_nodes, n_labels, n_labels))
+        data = problem.data
+        self.raw = DualMarginals.on(data, data.labels, np.zeros(problem.n_samples))
         self.eta = np.zeros(problem.weight_shape.size)
         self.loss, self.total, self.n_passes = 0.0, 0.0, 0
         self.bound = -np.inf  # its dual value
@@ -310,10 +309,6 @@ class _Averages:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        samples = problem.data.samples
-        self.nodes = np.arange(samples.n_nodes)
-        self.child = np.flatnonzero(samples.parents >= 0)
-        self.parent = samples.parents[self.child]
         self.running, self.complete = _Average(problem), _Average(problem)
 
     @property
@@ -325,11 +320,11 @@ class _Averages:
         """Add what a pass found."""
         if self.running.n_passes >= max(1, 2 * self.complete.n_passes):
             self.complete, self.running = self.running, _Average(self.problem)
-        running, norm, labels = self.running, self.problem.regulariser, found.labels
+        running, norm, problem = self.running, self.problem.regulariser, self.problem
         running.n_passes += 1
         running.total += step
-        running.node[self.nodes, labels] += step
-        running.edge[self.child, labels[self.parent], labels[self.child]] += step
+        steps = np.full(problem.n_samples, step)
+        running.raw.add(problem.data.samples, found.labels, steps)
         running.loss += step * found.loss
         running.eta += step * found.eta
         if running.total > 0:
@@ -339,6 +334,5 @@ class _Averages:
 
     def dual(self) -> DualMarginals:
         """Dual marginals of labels and transitions."""
-        best, samples = self.best, self.problem.data.samples
-        factor = (self.problem.C / best.total)[samples.sample_of_node]
-        return DualMarginals(factor[:, None] * best.node, factor[:, None, None] * best.edge)
+        factor = self.problem.C / self.best.total
+        return self.best.raw.scaled(factor[self.problem.data.samples.sample_of_node])
