@@ -13,7 +13,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from enumerated import KINDS, make_data
+from enumerated import KINDS, make_data, uneven_prior
 from optimality import assert_no_lower_at_non_negative, certified_minimum
 from scipy.optimize import minimize
 
@@ -41,7 +41,6 @@ from medn_edu.theory.medn import enumerate_problem
 from medn_edu.theory.medn_solvers import solve_dual
 
 MARGIN = MarginLoss(LinearSlack(C=1.3))
-UNEVEN = "variances that differ from weight to weight, by more than a factor of ten"
 MOST = 5000
 
 
@@ -67,9 +66,8 @@ class Row:
 
     def problem(self, data: LabelledSamples, n_jobs: int = 1) -> Problem:
         regulariser = self.regulariser
-        if regulariser is UNEVEN:
-            size = data.weight_shape.size
-            regulariser = GaussianPrior(np.random.default_rng(0).uniform(0.1, 2.0, size))
+        if regulariser is uneven_prior:
+            regulariser = uneven_prior(data)
         return Problem(data, self.loss, regulariser, n_jobs)
 
     def solve(self, problem: Problem, seed: int = 0) -> SolveResult:
@@ -100,7 +98,7 @@ TABLE = {
         for words, prior, C in (
             ("C = 0.2", GaussianPrior(), 0.2),
             ("C = 3", GaussianPrior(), 3.0),
-            ("variances", UNEVEN, 1.3),
+            ("variances", uneven_prior, 1.3),
         )
     },
     **{

@@ -6,7 +6,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from enumerated import KINDS, SLACKS, make_data, solved
+from enumerated import KINDS, SLACKS, make_data, solved, uneven_prior
 
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MarginLoss, Problem
@@ -25,17 +25,11 @@ def iterates(method, problem, n, seed=0, **options):
     return list(islice(method(problem, rng=np.random.default_rng(seed), **options), n))
 
 
-def varied(kind: str) -> GaussianPrior:
-    """Return a prior with a variance of its own for each weight."""
-    size = make_data(kind).weight_shape.size
-    return GaussianPrior(np.random.default_rng(5).uniform(0.2, 3.0, size))
-
-
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("beta", [None, 0.05, 2.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_pass_has_a_dual_point_and_an_honest_gap(method, beta, kind):
-    problem = make_problem(kind, varied(kind), seed=1)
+    problem = make_problem(kind, uneven_prior(make_data(kind)), seed=1)
     passes = method(problem, rng=np.random.default_rng(0), beta=beta)
     for iterate in islice(passes, 40):
         alpha = iterate.dual()
@@ -71,7 +65,7 @@ def test_dual_variables_that_vanish_are_those_of_the_true_labellings():
 
 def test_batch_weights_belong_to_the_dual_point_throughout():
     """The docstring's line: each step changes the gap of the averages in one way only."""
-    problem = make_problem(KINDS[1], varied(KINDS[1]))
+    problem = make_problem(KINDS[1], uneven_prior(make_data(KINDS[1])))
     variances = problem.regulariser.prior_variance
     passes = subgradient(problem, rng=np.random.default_rng(0))
     weights, average, value, gap = np.zeros(len(variances)), np.zeros(len(variances)), 0.0, 0.0
@@ -93,7 +87,7 @@ def test_batch_weights_belong_to_the_dual_point_throughout():
 @pytest.mark.parametrize("beta", [None, 0.02, 3.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_online_pass_is_that_of_its_definition(kind, beta):
-    prior = varied(kind)
+    prior = uneven_prior(make_data(kind))
     problem = make_problem(kind, prior)
     enumerated, _ = solved(kind, prior, SLACK)
     variances, n = prior.prior_variance, problem.n_samples
