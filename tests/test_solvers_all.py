@@ -225,8 +225,11 @@ def least_in_l2_ball(listed, radius: float) -> float:
 
 def copied(iterate: Iterate) -> Iterate:
     """Keep what is live."""
-    dual = iterate.dual and iterate.dual()
-    return replace(iterate, weights=iterate.weights.copy(), dual=dual and (lambda: dual))
+    iterate = replace(iterate, weights=iterate.weights.copy())
+    if iterate.dual is None:
+        return iterate
+    dual = iterate.dual()
+    return replace(iterate, dual=lambda: dual)
 
 
 def first(name: str, n: int, problem: Problem, seed: int = 0) -> list[Iterate]:
