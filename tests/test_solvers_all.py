@@ -389,7 +389,10 @@ BAD_OPTIONS = [
         (solvers.projected_subgradient, {"beta": beta}, "beta is .*; expected a finite number > 0")
         for beta in (0, -1.0, np.inf)
     ),
+    (solvers.l1_cutting_plane, {"smoothing": 1.0}, "smoothing is 1.0; expected a share from 0 to"),
+    (solvers.l1_cutting_plane, {"patience": -1}, "patience is -1"),
     (solvers.adaptive_m3n, {"threshold": -1.0}, "threshold"),
+    (solvers.adaptive_m3n, {"n_iterations": 0}, "n_iterations"),
     (solvers.adaptive_m3n, {"solver": "simplex"}, "expected one of"),
 ]  # fmt: skip
 

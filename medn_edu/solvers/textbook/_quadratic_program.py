@@ -106,15 +106,9 @@ def highs_maximiser(
 def pairwise_maximiser(program: CappedProgram, start: np.ndarray, n_steps: int) -> np.ndarray:
     """Maximise a quadratic program by moving an amount between two labellings of a group at a time.
 
-    What a group's variables lack of its cap counts as one more variable, the true labelling's, with
-    no gain and a row of zeros.  With the slopes ``s_j = gain_j - r_j . sum_k a_k r_k`` a step takes
-    the group in which the largest slope and the smallest one of a labelling whose variable is
-    positive are furthest apart, and moves
-
-        min(a_j, (s_k - s_j) / |r_k - r_j|^2)
-
-    from the latter, ``j``, to the former, ``k``: the value is a parabola along the way.  It ends when
-    the duality gap ``sum_g cap_g max_k s_k - sum_j a_j s_j`` is small.
+    What a group's variables lack of its cap counts as the true labelling's, with no gain and a row
+    of zeros.  A step takes the group in which the largest slope and the smallest one of a positive
+    variable are furthest apart.  It moves as much as is there, or as lets the parabola rise.
     """
     n_variables, n_groups = len(program.gain), len(program.cap)
     group = np.concatenate([program.group, np.arange(n_groups)])

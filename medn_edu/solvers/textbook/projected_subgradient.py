@@ -76,12 +76,12 @@ from typing import Any
 import numpy as np
 
 from medn_edu.checks import check_positive
+from medn_edu.kernels.textbook.projection import project_l1_ball
 from medn_edu.problems import DualMarginals, DualVariables, L1Ball, L2Ball, Problem
 from medn_edu.problems.regularisers import dual_scaling
 from medn_edu.results import OVERFLOW, Iterate
 from medn_edu.samples import LabelledSamples
 from medn_edu.solvers._training import check_linear_slack
-from medn_edu.solvers.textbook._projection import project_l1, project_l2
 
 _Projection = Callable[[np.ndarray], np.ndarray]
 
@@ -156,6 +156,29 @@ def _projection(problem: Problem) -> _Projection:
     if isinstance(norm, L2Ball):
         return lambda weights: project_l2(weights, norm.radius)
     raise TypeError(f"the norm is {norm!r}; projected sub-gradient expects an L1Ball or an L2Ball.")
+
+
+def project_l1(weights: np.ndarray, radius: float) -> np.ndarray:
+    """Return the nearest weights whose magnitudes add up to at most a radius.
+
+    Expected linear time (`medn_edu.kernels.textbook.projection`).  NaN everywhere if a weight is not
+    finite.
+    """
+    radius = check_positive("radius", radius)
+    # A copy: kernels take arrays that are contiguous and writeable.
+    projected = np.array(weights, dtype=np.float64)
+    project_l1_ball(projected, radius, np.empty_like(projected), projected)
+    return projected
+
+
+def project_l2(weights: np.ndarray, radius: float) -> np.ndarray:
+    """Return the nearest weights of a Euclidean norm of at most a radius."""
+    radius = check_positive("radius", radius)
+    projected = np.array(weights, dtype=np.float64)
+    length = float(np.linalg.norm(projected))
+    if length > radius:
+        projected *= radius / length
+    return projected
 
 
 # -- which steps, and which weights are shown -----------------------------------------------------

@@ -55,8 +55,13 @@ from medn_edu.checks import check_positive
 from medn_edu.kernels.textbook import online_subgradient as kernels
 from medn_edu.problems import DualMarginals, DualVariables, Problem
 from medn_edu.results import Iterate
-from medn_edu.solvers._training import public_order, tilted_prior, training_blocks, workspace
-from medn_edu.solvers.textbook._normal import normal_variances
+from medn_edu.solvers._training import (
+    normal_variances,
+    public_order,
+    tilted_prior,
+    training_blocks,
+    workspace,
+)
 
 _LONGEST_ONLINE_STEP = 0.999  # 1 would leave nothing of a scale that later steps divide by
 _SMALLEST_SCALE = 1e-100
