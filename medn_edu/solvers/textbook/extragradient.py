@@ -104,16 +104,12 @@ def extragradient(
 
     Examples
     --------
+    A model asks for it by name:
+
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MarginLoss, Problem
-    >>> from medn_edu.results import run
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
-    >>> iterates = extragradient(problem, rng=np.random.default_rng(0))
-    >>> run(iterates, problem, tol=1e-2, max_iter=200).converged
+    >>> from medn_edu import M3N
+    >>> model = M3N(solver="extragradient", tol=1e-2)
+    >>> model.fit([np.eye(2)], [["a", "b"]]).result_.converged
     True
     """
     check_positive("ratio", ratio)

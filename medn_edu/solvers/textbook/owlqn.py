@@ -55,7 +55,7 @@ def owlqn(
     Yields
     ------
     Iterate
-        ``gap_estimate`` is that of `medn_edu.problems.soft_max`.
+        The weights, many of them exactly 0; ``gap_estimate`` is that of `medn_edu.problems.soft_max`.
 
     Raises
     ------

@@ -100,16 +100,12 @@ def subgradient(
 
     Examples
     --------
+    A model asks for it by name:
+
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MarginLoss, Problem
-    >>> from medn_edu.results import run
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)]), np.array([0, 1]), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
-    >>> iterates = subgradient(problem, rng=np.random.default_rng(0))
-    >>> run(iterates, problem, tol=0.01, max_iter=1000).converged
+    >>> from medn_edu import M3N
+    >>> model = M3N(solver="subgradient", tol=1e-2)
+    >>> model.fit([np.eye(2)], [["a", "b"]]).result_.converged
     True
     """
     variances = normal_variances(problem)
@@ -175,16 +171,12 @@ def online_subgradient(
 
     Examples
     --------
+    A model asks for it by name:
+
     >>> import numpy as np
-    >>> from medn_edu.samples import label_samples, pack
-    >>> from medn_edu.priors import GaussianPrior
-    >>> from medn_edu.problems import MarginLoss, Problem
-    >>> from medn_edu.results import run
-    >>> from medn_edu.slacks import LinearSlack
-    >>> data = label_samples(pack([np.eye(2)] * 3), np.array([0, 1] * 3), np.ones((1, 2, 2), bool))
-    >>> problem = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
-    >>> iterates = online_subgradient(problem, rng=np.random.default_rng(0))
-    >>> run(iterates, problem, tol=0.01, max_iter=1000).converged
+    >>> from medn_edu import M3N
+    >>> model = M3N(solver="online_subgradient", tol=1e-2)
+    >>> model.fit([np.eye(2)], [["a", "b"]]).result_.converged
     True
     """
     variances = normal_variances(problem)
