@@ -65,7 +65,13 @@ class SquaredL1Norm:
         return largest_magnitude(eta) ** 2 / (4 * self.scale)
 
     def dual_scaling(self, loss: float, eta: np.ndarray) -> float:
-        """Return where the parabola ``t * loss - t^2 R*(eta)`` is highest, at most 1."""
+        """Return where the parabola ``t * loss - t^2 R*(eta)`` is highest, at most 1.
+
+        Parameters
+        ----------
+        loss, eta : float and ndarray
+            As for `dual_scaling`.
+        """
         conjugate = self.conjugate(eta)
         return min(1.0, max(loss, 0.0) / (2 * conjugate)) if conjugate > 0 else 1.0
 
@@ -103,7 +109,13 @@ class _Ball(ABC):
         return self.radius * self._dual_norm(eta)
 
     def dual_scaling(self, loss: float, eta: np.ndarray) -> float:
-        """Return 0 or 1: the dual value is proportional to the factor."""
+        """Return 0 or 1: the dual value is proportional to the factor.
+
+        Parameters
+        ----------
+        loss, eta : float and ndarray
+            As for `dual_scaling`.
+        """
         return float(loss > self.conjugate(eta))
 
 
