@@ -78,6 +78,12 @@ WITHOUT_RNG = (
     solvers.cutting_plane, solvers.one_slack_cutting_plane, solvers.l1_cutting_plane,
     solvers.lbfgs, solvers.owlqn, solvers.proximal_lbfgs,
 )  # fmt: skip
+# Solvers whose true labellings have dual variables too, so that those of a sample sum to ``C_i``.
+FILLED = (
+    solvers.block_frank_wolfe, solvers.subgradient, solvers.online_subgradient, solvers.smo,
+    solvers.exponentiated_gradient, solvers.block_exponentiated_gradient, solvers.extragradient,
+    solvers.projected_subgradient,
+)  # fmt: skip
 M3N = {
     "block_frank_wolfe": {"exact": False, "tied": True, "tol": 1e-6},
     "cutting_plane": {"draws": False},
@@ -118,6 +124,14 @@ TABLE = {
             tol=1e-2, estimate="dual", draws=solver is solvers.block_exponentiated_gradient,
         )
         for solver in (solvers.exponentiated_gradient, solvers.block_exponentiated_gradient)
+    },
+    **{
+        f"{solver.__name__}, beta {beta:g}": Row(
+            solver, uneven_prior, options={"beta": beta}, tol=0.2,
+            monotone=solver is solvers.subgradient, draws=solver is solvers.online_subgradient,
+        )
+        for solver in (solvers.subgradient, solvers.online_subgradient)
+        for beta in (0.05, 2.0)
     },
     "smo, one step": Row(
         solvers.smo, GaussianPrior(), options={"n_steps": 1}, tied=True,
@@ -292,7 +306,10 @@ def judge_dual_variables(row: Row, problem: Problem, iterate: Iterate) -> None:
     data, dual = problem.data, iterate.dual()
     assert dual.is_feasible(data)
     if not isinstance(row.loss, MarginLoss) or isinstance(row.loss.slack, LinearSlack):
-        assert (dual.totals(data) <= problem.C * (1 + 1e-9)).all()
+        totals = dual.totals(data)
+        assert (totals <= problem.C * (1 + 1e-9)).all()
+        if row.solver in FILLED:
+            np.testing.assert_allclose(totals, problem.C, rtol=1e-9)
     if row.tied:
         variance = problem.regulariser.prior_variance
         np.testing.assert_allclose(iterate.weights, variance * dual.eta(data), atol=1e-9)
@@ -353,7 +370,8 @@ def test_features_that_say_nothing(name):
     samples = pack([np.zeros((2, 2)), np.zeros((1, 2))])
     data = label_samples(samples, np.array([0, 1, 1]), np.ones((1, 2, 2), dtype=bool))
     problem = TABLE[name].problem(data)
-    result = run(TABLE[name].at_work(problem), problem, tol=1e-2, max_iter=MOST)
+    tol = max(TABLE[name].tol, 1e-2)
+    result = run(TABLE[name].at_work(problem), problem, tol=tol, max_iter=MOST)
     assert result.converged, result.status
     assert np.isfinite(result.weights).all()
 
@@ -427,6 +445,13 @@ BAD_TYPES = [
     (solvers.block_frank_wolfe, {}, {"warm_start": np.zeros(8)},
      r"warm_start is array.*; expected DualVariables"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("loss", "scale"), [(SoftMaxLoss(), 1.0), (SoftMaxLoss(1.0, True), 0.0)])
+def test_softening_needs_a_penalty_and_a_loss(loss, scale):
+    problem = Problem(make_data(KINDS[0]), loss, L2Norm(scale))
+    with pytest.raises(ValueError, match="needs l2 > 0 and a loss"):
+        next(solvers.softening(problem, rng=np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize(("solver", "changes", "options", "message"), BAD_TYPES)
