@@ -197,7 +197,17 @@ def run(
         out_of_passes = n_passes >= max_iter
         with clock:
             certificate = judge(iterate, force=out_of_passes or bool(iterate.stopped))
-        trace.append(_trace_point(n_passes, iterate, certificate, judge, clock))
+        values = () if certificate is None else (certificate.primal, certificate.dual)
+        trace.append(
+            TracePoint(
+                n_passes,
+                iterate.n_oracle_calls + judge.n_oracle_calls,
+                clock.seconds,
+                iterate.gap_estimate,
+                iterate.objective_estimate,
+                *values,
+            )
+        )
         if record is not None:
             record(n_passes, iterate)
         if callback is not None and callback(trace[-1]):
@@ -296,21 +306,3 @@ class _Clock:
             if item is None:
                 return
             yield item
-
-
-def _trace_point(
-    n_passes: int,
-    iterate: Iterate,
-    certificate: Certificate | None,
-    judge: _Judge,
-    clock: _Clock,
-) -> TracePoint:
-    return TracePoint(
-        n_passes=n_passes,
-        n_oracle_calls=iterate.n_oracle_calls + judge.n_oracle_calls,
-        seconds=clock.seconds,
-        gap_estimate=iterate.gap_estimate,
-        objective_estimate=iterate.objective_estimate,
-        primal=certificate.primal if certificate is not None else float("nan"),
-        dual=certificate.dual if certificate is not None else float("nan"),
-    )

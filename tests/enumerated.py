@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 
 from medn_edu import priors, slacks
+from medn_edu.problems import DualMarginals
 from medn_edu.samples import Forest, LabelledSamples, label_samples, pack
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 from medn_edu.theory.medn_solvers import ReferenceSolution, solve_dual
@@ -57,6 +58,26 @@ def make_data(kind: str, seed: int = 0, n_samples: int = 5) -> LabelledSamples:
             codes[t] = codes[parent]
     weight = rng.uniform(0.5, 2.0, n_samples) if "weights" in kind else None
     return label_samples(samples, codes, allowed, weight)
+
+
+def uneven_prior(data: LabelledSamples) -> priors.GaussianPrior:
+    """Prior variances that differ from weight to weight, by more than a factor of ten."""
+    return priors.GaussianPrior(np.random.default_rng(0).uniform(0.1, 2.0, data.weight_shape.size))
+
+
+def marginals_of(data: LabelledSamples, listed: EnumeratedProblem, alpha) -> DualMarginals:
+    """Sum the dual variables of labellings up by node and label, and by edge and transition."""
+    samples, n_labels = data.samples, data.n_labels
+    node = np.zeros((samples.n_nodes, n_labels))
+    edge = np.zeros((samples.n_nodes, n_labels, n_labels))
+    for i, y, value in zip(listed.sample, listed.labellings, alpha, strict=True):
+        first = samples.offsets[i]
+        for t, label in enumerate(y):
+            node[first + t, label] += value
+            parent = samples.parents[first + t]
+            if parent >= 0:
+                edge[first + t, y[parent - first], label] += value
+    return DualMarginals(node, edge)
 
 
 @cache

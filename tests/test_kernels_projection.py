@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from medn_edu.solvers.textbook._projection import project_l1, project_l2
+from medn_edu.solvers.textbook.projected_subgradient import project_l1, project_l2
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
 few = settings(max_examples=80, deadline=None, derandomize=True)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from enumerated import KINDS, make_data
+from enumerated import KINDS, make_data, marginals_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
@@ -76,22 +76,6 @@ def even_alpha(rows: EnumeratedProblem) -> DualVariables:
     even = np.ones(len(rows.losses))
     values = (C * rows.sample_weight / rows.totals(even))[rows.sample]
     return replace(random_alpha(rows, np.random.default_rng(0)), values=values)
-
-
-def marginals(problem: Problem, alpha: DualVariables) -> DualMarginals:
-    """Sum dual variables up by node and edge, labelling by labelling."""
-    samples, n_labels = problem.data.samples, problem.data.n_labels
-    node = np.zeros((samples.n_nodes, n_labels))
-    edge = np.zeros((samples.n_nodes, n_labels, n_labels))
-    for j, i in enumerate(alpha.sample):
-        y = alpha.labels[alpha.offsets[j] : alpha.offsets[j + 1]]
-        first = samples.offsets[i]
-        for t, label in enumerate(y):
-            node[first + t, label] += alpha.values[j]
-            parent = samples.parents[first + t]
-            if parent >= 0:
-                edge[first + t, y[parent - first], label] += alpha.values[j]
-    return DualMarginals(node, edge)
 
 
 def inside(norm: str, weights: np.ndarray) -> np.ndarray:
@@ -179,7 +163,7 @@ def test_weak_duality(seed, norm):
     primal = problem.primal(weights)
     assert np.isfinite(primal)
     assert problem.dual(alpha) <= primal + 1e-9
-    assert problem.dual(marginals(problem, alpha)) <= primal + 1e-9
+    assert problem.dual(marginals_of(problem.data, rows, alpha.values)) <= primal + 1e-9
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -211,7 +195,7 @@ def test_certificate_of_the_solution(norm, solve, kind):
 def test_marginals_have_the_sums_of_the_labellings(kind):
     problem, rows = make("L1", kind)
     alpha = random_alpha(rows, np.random.default_rng(4))
-    summed = marginals(problem, alpha)
+    summed = marginals_of(problem.data, rows, alpha.values)
     np.testing.assert_allclose(summed.eta(problem.data), alpha.eta(problem.data), atol=1e-12)
     np.testing.assert_allclose(summed.totals(problem.data), alpha.totals(problem.data))
     np.testing.assert_allclose(alpha.totals(problem.data), problem.C)
@@ -251,7 +235,7 @@ def _break(name: str, problem: Problem, good: DualMarginals) -> DualMarginals:
 def test_infeasible_marginals_bound_nothing(name):
     problem, rows = make("squared L1", KINDS[0])
     alpha = even_alpha(rows)
-    good = marginals(problem, alpha)
+    good = marginals_of(problem.data, rows, alpha.values)
     assert np.isfinite(problem.dual(good))
     bad = _break(name, problem, good)
     if name == "too much":
@@ -268,7 +252,7 @@ def test_infeasible_marginals_bound_nothing(name):
 
 def test_forbidden_transitions_have_no_dual_variables():
     problem, rows = make("L1", "chain forbidden")
-    good = marginals(problem, even_alpha(rows))
+    good = marginals_of(problem.data, rows, even_alpha(rows).values)
     assert good.is_feasible(problem.data)
     assert not problem.data.allowed[0, 0, 2]
     child = int(np.flatnonzero(problem.data.samples.parents >= 0)[0])

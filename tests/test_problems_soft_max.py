@@ -5,6 +5,7 @@ import itertools
 import math
 import tracemalloc
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -365,29 +366,6 @@ def test_certificate_of_a_long_chain_with_many_labels_stays_small():
     assert peak < 60e6
 
 
-def test_forbidden_transitions_have_no_gradient():
-    data = random_data(3)
-    problem = Problem(data, SoftMaxLoss(), L2Norm(0.5))
-    _, gradient = soft_max.smooth_part(problem, random_weights(data, 0))
-    assert (data.weight_shape.split(gradient)[1][~data.allowed] == 0).all()
-
-
-@pytest.mark.parametrize("norm", [L2Norm(0.7), L1Norm(0.7)], ids=str)
-def test_sample_weight_two_is_the_sample_twice(norm):
-    data = random_data(5, weighted=False, n_samples=4)
-    index = np.array([0, 1, 1, 2, 3])
-    labels = np.concatenate([data.samples.split(data.labels)[i] for i in index])
-    twice = label_samples(data.samples.take(index), labels, data.allowed)
-    heavy = label_samples(data.samples, data.labels, data.allowed, [1.0, 2.0, 1.0, 1.0])
-    weights = sparse_weights(data, 1)
-    a, b = (Problem(each, SoftMaxLoss(), norm) for each in (twice, heavy))
-    assert a.primal(weights) == pytest.approx(b.primal(weights), rel=1e-13)
-    assert a.certify(weights).dual == pytest.approx(b.certify(weights).dual, rel=1e-12)
-    np.testing.assert_allclose(
-        soft_max.smooth_part(a, weights)[1], soft_max.smooth_part(b, weights)[1], atol=1e-12
-    )
-
-
 def test_a_tiny_loss_is_not_negative():
     """Where the samples are separated by far, the primal keeps its sign and stays above the dual."""
     data = random_data(7, n_samples=5)
@@ -410,47 +388,33 @@ def test_results_do_not_depend_on_workers(norm, small_groups):
     assert one.certify(weights).dual == two.certify(weights).dual
 
 
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
-def test_bad_temperature_is_named(epsilon):
-    with pytest.raises(ValueError, match="epsilon is"):
-        Problem(random_data(0), SoftMaxLoss(epsilon), L2Norm(1.0))
+NUMBERS = (-1.0, math.nan, math.inf)
+AUGMENTED = SoftMaxLoss(loss_augmented=True)
 
 
-def test_no_hard_problem_without_loss_or_penalty():
-    for problem in (
-        Problem(random_data(0), SoftMaxLoss(loss_augmented=True), L2Norm(0.0)),
-        Problem(random_data(0), SoftMaxLoss(), L2Norm(1.0)),
-    ):
-        with pytest.raises(ValueError, match="needs l2 > 0 and a loss"):
-            soft_max.hard_problem(problem)
-
-
-def test_no_hard_problem_with_an_l1_norm():
-    net = ElasticNet(0.1, 1.0)
-    problem = Problem(random_data(0), SoftMaxLoss(loss_augmented=True), net)
-    with pytest.raises(TypeError, match="M3N has no L1 norm; expected an L2Norm"):
-        soft_max.hard_problem(problem)
-
-
-def test_dual_marginals_have_no_entropies():
-    data = random_data(0)
-    problem = Problem(data, SoftMaxLoss(), L2Norm())
-    alpha = DualMarginals.on(data, data.labels, data.sample_weight)
-    with pytest.raises(TypeError, match="a soft-max loss needs entropies"):
-        problem.dual(alpha)
+@pytest.mark.parametrize(
+    ("refused", "error", "message"),
+    [
+        *((partial(SoftMaxLoss, epsilon), ValueError, "epsilon is") for epsilon in (0.0, *NUMBERS)),
+        *((partial(L2Norm, scale), ValueError, "scale is") for scale in NUMBERS),
+        *((partial(L1Norm, scale), ValueError, "scale is") for scale in (0.0, *NUMBERS)),
+        *((lambda loss=loss, scale=scale: soft_max.hard_problem(
+              Problem(random_data(0), loss, L2Norm(scale))), ValueError, "needs l2 > 0 and a loss")
+          for loss, scale in ((AUGMENTED, 0.0), (SoftMaxLoss(), 1.0))),
+        (lambda: soft_max.hard_problem(Problem(random_data(0), AUGMENTED, ElasticNet(0.1, 1.0))),
+         TypeError, "M3N has no L1 norm; expected an L2Norm"),
+        (lambda: Problem(random_data(0), SoftMaxLoss(), L2Norm()).dual(
+            DualMarginals.on(random_data(0), random_data(0).labels, random_data(0).sample_weight)),
+         TypeError, "a soft-max loss needs entropies"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(refused, error, message):
+    with pytest.raises(error, match=message):
+        refused()
 
 
 def test_without_dual_variables_there_is_no_entropy():
     assert DualVariables.empty().entropies(random_data(0)).size == 0
-
-
-@pytest.mark.parametrize(
-    ("norm", "scale"),
-    [(L1Norm, 0.0), *itertools.product((L1Norm, L2Norm), (-1.0, math.nan, math.inf))],
-)
-def test_bad_penalty_is_named(norm, scale):
-    with pytest.raises(ValueError, match="scale is"):
-        norm(scale)
 
 
 # -- magnitudes -----------------------------------------------------------------------------------

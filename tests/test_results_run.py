@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from medn_edu.problems import Certificate, DualVariables
+from medn_edu.problems import Certificate
 from medn_edu.results import Iterate, run
 
 
@@ -120,9 +120,3 @@ def test_relative_gap_of_degenerate_problems():
     assert Certificate(0.0, -1.0).relative_gap == np.inf
     assert Certificate(5.0, -np.inf).relative_gap == np.inf
     assert Certificate(1.0, 50.0).relative_gap == np.inf  # no dual value exceeds a primal one
-
-
-def test_dual_variables_have_a_length():
-    """It is the number of labellings whose dual variables are positive."""
-    alpha = DualVariables(np.array([0]), np.array([0, 2]), np.array([1, 1]), np.array([0.5]))
-    assert len(alpha) == 1

@@ -11,7 +11,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from enumerated import KINDS, make_data
+from enumerated import KINDS, make_data, uneven_prior
 from optimality import assert_no_lower_at_non_negative, certified_minimum
 from scipy.optimize import minimize
 
@@ -39,7 +39,6 @@ from medn_edu.theory.medn import enumerate_problem
 from medn_edu.theory.medn_solvers import solve_dual
 
 MARGIN = MarginLoss(LinearSlack(C=1.3))
-UNEVEN = "variances that differ from weight to weight, by more than a factor of ten"
 MOST = 5000
 
 
@@ -65,9 +64,8 @@ class Row:
 
     def problem(self, data: LabelledSamples, n_jobs: int = 1) -> Problem:
         regulariser = self.regulariser
-        if regulariser is UNEVEN:
-            size = data.weight_shape.size
-            regulariser = GaussianPrior(np.random.default_rng(0).uniform(0.1, 2.0, size))
+        if regulariser is uneven_prior:
+            regulariser = uneven_prior(data)
         return Problem(data, self.loss, regulariser, n_jobs)
 
     def solve(self, problem: Problem, seed: int = 0) -> SolveResult:
@@ -77,6 +75,12 @@ class Row:
 WITHOUT_RNG = (
     solvers.cutting_plane, solvers.one_slack_cutting_plane, solvers.l1_cutting_plane,
     solvers.lbfgs, solvers.owlqn, solvers.proximal_lbfgs,
+)  # fmt: skip
+# Solvers whose true labellings have dual variables too, so that those of a sample sum to ``C_i``.
+FILLED = (
+    solvers.block_frank_wolfe, solvers.subgradient, solvers.online_subgradient, solvers.smo,
+    solvers.exponentiated_gradient, solvers.block_exponentiated_gradient, solvers.extragradient,
+    solvers.projected_subgradient,
 )  # fmt: skip
 M3N = {
     "block_frank_wolfe": {"exact": False, "tied": True, "tol": 1e-6},
@@ -98,7 +102,7 @@ TABLE = {
         for words, prior, C in (
             ("C = 0.2", GaussianPrior(), 0.2),
             ("C = 3", GaussianPrior(), 3.0),
-            ("variances", UNEVEN, 1.3),
+            ("variances", uneven_prior, 1.3),
         )
     },
     **{
@@ -118,6 +122,14 @@ TABLE = {
             tol=1e-2, estimate="dual", draws=solver is solvers.block_exponentiated_gradient,
         )
         for solver in (solvers.exponentiated_gradient, solvers.block_exponentiated_gradient)
+    },
+    **{
+        f"{solver.__name__}, beta {beta:g}": Row(
+            solver, uneven_prior, options={"beta": beta}, tol=0.2,
+            monotone=solver is solvers.subgradient, draws=solver is solvers.online_subgradient,
+        )
+        for solver in (solvers.subgradient, solvers.online_subgradient)
+        for beta in (0.05, 2.0)
     },
     "smo, one step": Row(
         solvers.smo, GaussianPrior(), options={"n_steps": 1}, tied=True,
@@ -181,7 +193,7 @@ def optimum(name: str, kind: str) -> float:
     problem = row.problem(make_data(kind))
     norm = problem.regulariser
     if isinstance(row.loss, SoftMaxLoss):
-        return library(problem)
+        return library(problem)[1]
     if isinstance(norm, Prior):
         return solve_dual(enumerate_problem(problem.data, norm, row.loss.slack)).value
     listed = enumerate_problem(problem.data, GaussianPrior(), row.loss.slack)
@@ -194,7 +206,7 @@ def optimum(name: str, kind: str) -> float:
     return least_in_l2_ball(listed, norm.radius)
 
 
-def library(problem: Problem) -> float:
+def library(problem: Problem) -> tuple[np.ndarray, float]:
     """Minimise a soft-max problem by L-BFGS-B; w = u - v with u, v >= 0 makes magnitudes linear."""
     n, l1, l2 = problem.weight_shape.size, problem.elastic_net.l1, problem.elastic_net.l2
 
@@ -206,11 +218,11 @@ def library(problem: Problem) -> float:
     if l1 == 0:
         smooth = partial(soft_max.smooth_part, problem)
         found = minimize(smooth, np.zeros(n), jac=True, method="L-BFGS-B", options=options)
-        return certified_minimum(found, l2)
+        return found.x, certified_minimum(found, l2)
     bounds = [(0, None)] * (2 * n)
     found = minimize(objective, np.zeros(2 * n), jac=True, bounds=bounds, options=options)
     assert_no_lower_at_non_negative(found, atol=1e-3 * l1)
-    return float(found.fun)
+    return found.x[:n] - found.x[n:], float(found.fun)
 
 
 def least_in_l2_ball(listed, radius: float) -> float:
@@ -225,8 +237,11 @@ def least_in_l2_ball(listed, radius: float) -> float:
 
 def copied(iterate: Iterate) -> Iterate:
     """Keep what is live."""
-    dual = iterate.dual and iterate.dual()
-    return replace(iterate, weights=iterate.weights.copy(), dual=dual and (lambda: dual))
+    iterate = replace(iterate, weights=iterate.weights.copy())
+    if iterate.dual is None:
+        return iterate
+    dual = iterate.dual()
+    return replace(iterate, dual=lambda: dual)
 
 
 def first(name: str, n: int, problem: Problem, seed: int = 0) -> list[Iterate]:
@@ -289,7 +304,10 @@ def judge_dual_variables(row: Row, problem: Problem, iterate: Iterate) -> None:
     data, dual = problem.data, iterate.dual()
     assert dual.is_feasible(data)
     if not isinstance(row.loss, MarginLoss) or isinstance(row.loss.slack, LinearSlack):
-        assert (dual.totals(data) <= problem.C * (1 + 1e-9)).all()
+        totals = dual.totals(data)
+        assert (totals <= problem.C * (1 + 1e-9)).all()
+        if row.solver in FILLED:
+            np.testing.assert_allclose(totals, problem.C, rtol=1e-9)
     if row.tied:
         variance = problem.regulariser.prior_variance
         np.testing.assert_allclose(iterate.weights, variance * dual.eta(data), atol=1e-9)
@@ -350,7 +368,8 @@ def test_features_that_say_nothing(name):
     samples = pack([np.zeros((2, 2)), np.zeros((1, 2))])
     data = label_samples(samples, np.array([0, 1, 1]), np.ones((1, 2, 2), dtype=bool))
     problem = TABLE[name].problem(data)
-    result = run(TABLE[name].at_work(problem), problem, tol=1e-2, max_iter=MOST)
+    tol = max(TABLE[name].tol, 1e-2)
+    result = run(TABLE[name].at_work(problem), problem, tol=tol, max_iter=MOST)
     assert result.converged, result.status
     assert np.isfinite(result.weights).all()
 
@@ -386,7 +405,10 @@ BAD_OPTIONS = [
         (solvers.projected_subgradient, {"beta": beta}, "beta is .*; expected a finite number > 0")
         for beta in (0, -1.0, np.inf)
     ),
+    (solvers.l1_cutting_plane, {"smoothing": 1.0}, "smoothing is 1.0; expected a share from 0 to"),
+    (solvers.l1_cutting_plane, {"patience": -1}, "patience is -1"),
     (solvers.adaptive_m3n, {"threshold": -1.0}, "threshold"),
+    (solvers.adaptive_m3n, {"n_iterations": 0}, "n_iterations"),
     (solvers.adaptive_m3n, {"solver": "simplex"}, "expected one of"),
 ]  # fmt: skip
 
@@ -421,6 +443,13 @@ BAD_TYPES = [
     (solvers.block_frank_wolfe, {}, {"warm_start": np.zeros(8)},
      r"warm_start is array.*; expected DualVariables"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("loss", "scale"), [(SoftMaxLoss(), 1.0), (SoftMaxLoss(1.0, True), 0.0)])
+def test_softening_needs_a_penalty_and_a_loss(loss, scale):
+    problem = Problem(make_data(KINDS[0]), loss, L2Norm(scale))
+    with pytest.raises(ValueError, match="needs l2 > 0 and a loss"):
+        next(solvers.softening(problem, rng=np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize(("solver", "changes", "options", "message"), BAD_TYPES)

@@ -9,6 +9,7 @@ import pytest
 from enumerated import FORBIDDEN, KINDS, N_LABELS, PRIORS, SLACKS, make_data, solved
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_solvers_all import copied
 
 from medn_edu.priors import ExponentialPrior, GaussianPrior, LaplacePrior, Prior
 from medn_edu.problems import DualVariables, MarginLoss, Problem
@@ -28,12 +29,7 @@ def make_problem(kind: str, prior: Prior, slack: LinearSlack, **options) -> Prob
 def passes(problem: Problem, n: int, seed: int = 0, **options) -> list[Iterate]:
     """Return copies of the first iterates, whose arrays are live."""
     iterates = block_frank_wolfe(problem, rng=np.random.default_rng(seed), **options)
-    return [copy_of(iterate) for iterate in itertools.islice(iterates, n)]
-
-
-def copy_of(iterate: Iterate) -> Iterate:
-    alpha = iterate.dual()
-    return replace(iterate, weights=iterate.weights.copy(), dual=lambda: alpha)
+    return [copied(iterate) for iterate in itertools.islice(iterates, n)]
 
 
 def solve(problem: Problem, tol: float = 3e-6, **options) -> SolveResult:
@@ -198,17 +194,6 @@ def test_a_price_at_which_the_prior_itself_is_best(prior):
     assert abs(result.primal) < 1e-9
     assert abs(result.dual) < 1e-9
     np.testing.assert_allclose(result.weights, prior.mean(np.zeros(judge.n_weights)), atol=1e-9)
-
-
-def test_features_without_values_and_single_nodes():
-    data = label_samples(
-        pack([np.zeros((2, 2)), np.zeros((1, 2))]), np.array([0, 1, 1]), np.ones((1, 2, 2), bool)
-    )
-    for prior in ("gaussian", "laplace", "exponential", "two-point"):
-        for slack in SLACKS.values():
-            judge = enumerate_problem(data, PRIORS[prior], slack)
-            result = solve(Problem(data, MarginLoss(slack), PRIORS[prior]))
-            check_solution(judge, result, solve_dual(judge).value)
 
 
 # -- a user's own prior -------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from enumerated import KINDS, make_data
+from enumerated import KINDS, make_data, uneven_prior
 from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu import M3N
@@ -30,8 +30,7 @@ BOTH = [cutting_plane, one_slack_cutting_plane]
 
 def make_problem(kind: str = KINDS[1], C: float = 1.3, n_samples: int = 12) -> Problem:
     data = make_data(kind, seed=1, n_samples=n_samples)
-    variance = np.random.default_rng(0).uniform(0.1, 2.0, data.weight_shape.size)
-    return Problem(data, MarginLoss(LinearSlack(C=C)), GaussianPrior(variance))
+    return Problem(data, MarginLoss(LinearSlack(C=C)), uneven_prior(data))
 
 
 def keys(alpha) -> set[tuple[int, ...]]:
@@ -41,23 +40,13 @@ def keys(alpha) -> set[tuple[int, ...]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("solver", BOTH)
-def test_bounds_close_in_and_are_those_of_the_problem(solver, kind):
+def test_it_ends_by_itself(solver, kind):
+    """Because nothing is violated by more than the precision any more."""
     problem = make_problem(kind)
-    lower, upper = 0.0, np.inf
     for n_rounds, iterate in enumerate(solver(problem), start=1):
-        alpha = iterate.dual()
-        assert (alpha.totals(problem.data) <= problem.C * (1 + 1e-12)).all()
-        assert len(keys(alpha)) == len(alpha)
-        assert iterate.objective_estimate == pytest.approx(problem.dual(alpha), rel=1e-9)
-        primal = iterate.objective_estimate + iterate.gap_estimate
-        assert primal == pytest.approx(problem.primal(iterate.weights), rel=1e-9)
-        assert iterate.objective_estimate >= lower * (1 - 1e-12)
-        assert primal <= upper * (1 + 1e-12)
         assert iterate.n_oracle_calls == n_rounds * problem.n_samples
-        lower, upper = iterate.objective_estimate, primal
-    # It ends by itself, because nothing is violated by more than the precision any more.
     assert iterate.stopped == "no margin is violated by more than 1e-06 beyond its slack"
-    assert upper - lower <= 1e-5 * upper
+    assert iterate.gap_estimate <= 1e-5 * iterate.objective_estimate
 
 
 @pytest.mark.parametrize("solver", BOTH)
@@ -140,13 +129,7 @@ def test_programs_that_highs_finds_hard(solver, kind):
 
 
 @pytest.mark.parametrize("solver", BOTH)
-def test_no_features_and_nothing_to_choose(solver):
-    samples = pack([np.zeros((2, 2)), np.zeros((1, 2))])
-    codes, allowed = np.array([0, 1, 1]), np.ones((1, 2, 2), dtype=bool)
-    problem = Problem(
-        label_samples(samples, codes, allowed), MarginLoss(LinearSlack(C=1.0)), GaussianPrior()
-    )
-    assert run(solver(problem), problem, tol=1e-6, max_iter=20).converged
+def test_nothing_to_choose(solver):
     allowed = np.array([[[False, True], [False, False]]])  # so that there is one labelling
     only = label_samples(pack([np.eye(2)]), np.array([0, 1]), allowed)
     problem = Problem(only, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())

@@ -1,47 +1,24 @@
-"""Exponentiated gradient: its steps written out over all labellings, and where they lead."""
+"""Exponentiated gradient and extragradient: their steps written out over all labellings."""
 
 from itertools import islice
 
 import numpy as np
 import pytest
-from enumerated import KINDS, make_data
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from enumerated import KINDS, make_data, marginals_of, uneven_prior
 
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import DualMarginals, MarginLoss, Problem
+from medn_edu.problems import MarginLoss, Problem
+from medn_edu.results import run
 from medn_edu.slacks import LinearSlack
-from medn_edu.solvers import block_exponentiated_gradient, exponentiated_gradient
+from medn_edu.solvers import block_exponentiated_gradient, exponentiated_gradient, extragradient
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 
 SOLVERS = [exponentiated_gradient, block_exponentiated_gradient]
 SLACK = LinearSlack(C=1.3)
 
 
-def make_problem(kind: str, prior: GaussianPrior | None = None, **kwargs) -> Problem:
-    """Return a problem on enumerable data."""
-    return Problem(make_data(kind, **kwargs), MarginLoss(SLACK), prior or GaussianPrior())
-
-
-def uneven_prior(problem: Problem) -> GaussianPrior:
-    """Return a prior with a variance of its own for each weight."""
-    rng = np.random.default_rng(3)
-    return GaussianPrior(rng.uniform(0.2, 2.0, problem.weight_shape.size))
-
-
-def marginals_of(problem: Problem, listed: EnumeratedProblem, alpha: np.ndarray):
-    """Sum the dual variables of labellings up by node and label, and by edge and transition."""
-    samples, n_labels = problem.data.samples, problem.data.n_labels
-    node = np.zeros((samples.n_nodes, n_labels))
-    edge = np.zeros((samples.n_nodes, n_labels, n_labels))
-    for i, y, value in zip(listed.sample, listed.labellings, alpha, strict=True):
-        first = samples.offsets[i]
-        for t, label in enumerate(y):
-            node[first + t, label] += value
-            parent = samples.parents[first + t]
-            if parent >= 0:
-                edge[first + t, y[parent - first], label] += value
-    return DualMarginals(node, edge)
+def make_problem(kind: str, **kwargs) -> Problem:
+    return Problem(make_data(kind, **kwargs), MarginLoss(SLACK), GaussianPrior())
 
 
 def written_out(problem: Problem, listed: EnumeratedProblem, alpha, eta, step):
@@ -51,29 +28,11 @@ def written_out(problem: Problem, listed: EnumeratedProblem, alpha, eta, step):
     return grown * (problem.C / listed.totals(grown))[listed.sample]
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-@settings(max_examples=10, deadline=None)
-@given(seed=st.integers(0, 10_000), step=st.floats(1e-3, 0.02), kind=st.sampled_from(KINDS))
-def test_steps_are_multiplicative_on_labellings(solver, seed, step, kind):
-    # A single sample per problem: then a pass of either is one step at the old weights.
-    problem = make_problem(kind, seed=seed, n_samples=1)
-    problem = Problem(problem.data, MarginLoss(SLACK), uneven_prior(problem))
-    listed = enumerate_problem(problem.data, problem.regulariser, SLACK)
-    alpha = (problem.C / listed.totals(np.ones(len(listed.losses))))[listed.sample]
-    alpha = written_out(problem, listed, alpha, listed.eta(alpha), step)
-    iterate = next(solver(problem, rng=np.random.default_rng(0), step=step))
-    found, expected = iterate.dual(), marginals_of(problem, listed, alpha)
-    np.testing.assert_allclose(found.node, expected.node, atol=1e-10)
-    np.testing.assert_allclose(found.edge, expected.edge, atol=1e-10)
-    np.testing.assert_allclose(
-        iterate.weights, problem.regulariser.prior_variance * listed.eta(alpha), atol=1e-10
-    )
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_batch_steps_on_all_samples_at_once(kind):
-    problem = make_problem(kind)
-    listed = enumerate_problem(problem.data, problem.regulariser, SLACK)
+    data = make_data(kind)
+    problem = Problem(data, MarginLoss(SLACK), uneven_prior(data))
+    listed = enumerate_problem(data, problem.regulariser, SLACK)
     alpha = (problem.C / listed.totals(np.ones(len(listed.losses))))[listed.sample]
     step = 1e-3
     passes = exponentiated_gradient(
@@ -81,7 +40,7 @@ def test_batch_steps_on_all_samples_at_once(kind):
     )
     for k, iterate in enumerate(islice(passes, 3)):
         alpha = written_out(problem, listed, alpha, listed.eta(alpha), step * 1.01**k)
-        found, expected = iterate.dual(), marginals_of(problem, listed, alpha)
+        found, expected = iterate.dual(), marginals_of(problem.data, listed, alpha)
         np.testing.assert_allclose(found.node, expected.node, atol=1e-10)
         np.testing.assert_allclose(found.edge, expected.edge, atol=1e-10)
 
@@ -101,3 +60,36 @@ def test_momentum_pays():
         passes = exponentiated_gradient(problem, rng=np.random.default_rng(0), momentum=momentum)
         gaps.append(next(islice(passes, 100, None)).gap_estimate)
     assert gaps[0] < 0.5 * gaps[1]
+
+
+# -- extragradient -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_extragradient_step_written_out(kind):
+    problem = make_problem(kind)
+    problem = Problem(problem.data, MarginLoss(SLACK), uneven_prior(problem.data))
+    listed = enumerate_problem(problem.data, GaussianPrior(), SLACK)
+    v, step, ratio = problem.regulariser.prior_variance, 1e-2, 0.5
+    start = (problem.C / listed.totals(np.ones(len(listed.losses))))[listed.sample]
+
+    def stepped(w, alpha):
+        """Step from no weights and equal ``alpha_i(y)`` along the gradients at ``w`` and ``alpha``."""
+        grown = start * np.exp(step * (listed.losses - listed.differences @ w))
+        t = ratio * step
+        weights = t * v * listed.eta(alpha) / (1 + t)
+        return weights, grown * (problem.C / listed.totals(grown))[listed.sample]
+
+    trial = stepped(np.zeros(len(v)), start)
+    weights, alpha = stepped(*trial)
+    iterate = next(extragradient(problem, rng=np.random.default_rng(0), step=step, ratio=ratio))
+    np.testing.assert_allclose(iterate.weights, weights, atol=1e-12)
+    np.testing.assert_allclose(iterate.dual().eta(problem.data), listed.eta(alpha), atol=1e-10)
+
+
+def test_steps_too_long_are_taken_again():
+    problem = make_problem(KINDS[0])
+    iterates = extragradient(problem, rng=np.random.default_rng(0), step=1e4)
+    first = next(iterates)
+    np.testing.assert_array_equal(first.weights, 0.0)  # refused
+    assert run(iterates, problem, tol=1e-2, max_iter=2000).converged

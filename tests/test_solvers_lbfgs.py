@@ -1,15 +1,20 @@
-"""L-BFGS: optimum, certificates, CRFsuite, wide sparse features, and bad starts."""
+"""L-BFGS, OWL-QN and proximal L-BFGS: zeros, CRFsuite, wide features, starts, ends of the scale."""
 
+import importlib
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from test_solvers_all import library
 
-from medn_edu.problems import L2Norm, Problem, SoftMaxLoss, soft_max
+from medn_edu.problems import L1Norm, L2Norm, Problem, SoftMaxLoss, soft_max
 from medn_edu.results import run
 from medn_edu.samples import LabelledSamples, label_samples, pack
-from medn_edu.solvers import lbfgs
+from medn_edu.solvers import lbfgs, owlqn, proximal_lbfgs
+from medn_edu.solvers._initial_hessian import InitialHessian
+from medn_edu.solvers._quasi_newton import Pair, Point
 
 
 def chains(
@@ -39,8 +44,82 @@ def chains(
     return label_samples(pack(X), np.concatenate(y).astype(np.int64), allowed)
 
 
-def solve(problem: Problem, tol: float = 1e-8, **options):
-    return run(lbfgs(problem, **options), problem, tol=tol, max_iter=2000)
+SPARSE = pytest.mark.parametrize("solver", [owlqn, proximal_lbfgs])
+ALL = pytest.mark.parametrize(
+    ("solver", "norm"),
+    [(lbfgs, L2Norm), (owlqn, L1Norm), (proximal_lbfgs, L1Norm)],
+    ids=["lbfgs", "owlqn", "proximal_lbfgs"],
+)
+# With an odd number of labels the optimum is unique: adding a constant to a feature's weights of all
+# labels leaves the loss as it is, and of all such constants magnitudes prefer the median.
+ODD = {"n_labels": 5}
+
+
+def solve(solver, problem: Problem, tol: float = 1e-7, **options):
+    return run(solver(problem, **options), problem, tol=tol, max_iter=3000)
+
+
+# -- all three ----------------------------------------------------------------------------------------
+
+
+@ALL
+def test_wide_sparse_features_stay_sparse(solver, norm, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("wide sparse features were made dense")
+
+    rng = np.random.default_rng(1)
+    X = [sp.random(5, 20_000, density=5e-4, format="csr", random_state=rng) for _ in range(30)]
+    data = label_samples(pack(X), rng.integers(3, size=150), np.ones((1, 3, 3), dtype=bool))
+    monkeypatch.setattr(sp.csr_matrix, "toarray", refuse)
+    result = solve(solver, Problem(data, SoftMaxLoss(), norm(0.1)), tol=1e-3)
+    assert result.converged
+    assert norm is L2Norm or (result.weights != 0).sum() < 0.02 * result.weights.size
+
+
+@pytest.mark.parametrize(("solver", "norm"), [(lbfgs, L2Norm), (proximal_lbfgs, L1Norm)])
+def test_the_diagonal_factor_leads_to_the_same_optimum(solver, norm, monkeypatch):
+    problem = Problem(chains(5, **ODD), SoftMaxLoss(), norm(0.5))
+    full = solve(solver, problem)
+    monkeypatch.setattr("medn_edu.solvers._initial_hessian.MAX_GRAM_FEATURES", 3)
+    reduced = solve(solver, problem)
+    assert reduced.converged
+    assert [p.objective_estimate for p in full.trace] != [
+        p.objective_estimate for p in reduced.trace
+    ]
+    np.testing.assert_allclose(full.weights, reduced.weights, atol=1e-3)
+
+
+@ALL
+def test_forbidden_transitions_stay_at_zero(solver, norm):
+    allowed = np.ones((1, 4, 4), dtype=bool)
+    allowed[0, 1, 2] = allowed[0, 3, 3] = False
+    problem = Problem(chains(6, allowed=allowed), SoftMaxLoss(), norm(0.3))
+    start = np.ones(problem.weight_shape.size)
+    result = solve(solver, problem, warm_start=start)
+    assert result.converged
+    assert (problem.weight_shape.split(result.weights)[1][~allowed] == 0).all()
+    assert (start == 1).all()
+
+
+@ALL
+def test_warm_start_at_the_optimum_is_certified_at_once(solver, norm):
+    problem = Problem(chains(), SoftMaxLoss(), norm(0.5))
+    first = solve(solver, problem, tol=1e-6)
+    again = solve(solver, problem, tol=1e-6, warm_start=first.weights)
+    assert again.converged
+    assert again.n_passes == 1
+    assert (again.weights == first.weights).all()
+
+
+@ALL
+def test_ends_when_floating_point_does(solver, norm):
+    problem = Problem(chains(9), SoftMaxLoss(), norm(1.0))
+    *_, last = solver(problem)
+    assert last.stopped
+    assert last.certify(problem).relative_gap < (1e-10 if norm is L2Norm else 1e-6)
+
+
+# -- squares, or nothing ------------------------------------------------------------------------------
 
 
 def test_agrees_with_crfsuite(tmp_path: Path):
@@ -71,58 +150,15 @@ def test_agrees_with_crfsuite(tmp_path: Path):
         items = [{str(k): x for k, x in zip(row.indices, row.data, strict=True)} for row in rows]
         trainer.append(pycrfsuite.ItemSequence(items), [str(code) for code in labels[i]])
     trainer.train(str(tmp_path / "model"))
-    assert solve(Problem(data, SoftMaxLoss(), L2Norm(lam))).primal == pytest.approx(
+    assert solve(lbfgs, Problem(data, SoftMaxLoss(), L2Norm(lam))).primal == pytest.approx(
         min(losses), rel=1e-6
     )
-
-
-def test_wide_sparse_features_stay_sparse(monkeypatch):
-    def refuse(*args, **kwargs):
-        raise AssertionError("wide sparse features were made dense")
-
-    rng = np.random.default_rng(1)
-    X = [sp.random(5, 200_000, density=2e-4, format="csr", random_state=rng) for _ in range(30)]
-    y = rng.integers(3, size=150)
-    data = label_samples(pack(X), y, np.ones((1, 3, 3), dtype=bool))
-    monkeypatch.setattr(sp.csr_matrix, "toarray", refuse)
-    assert solve(Problem(data, SoftMaxLoss(), L2Norm(0.1)), tol=1e-4).converged
-
-
-def test_the_diagonal_factor_leads_to_the_same_optimum(monkeypatch):
-    problem = Problem(chains(5), SoftMaxLoss(), L2Norm(0.3))
-    full = solve(problem)
-    monkeypatch.setattr("medn_edu.solvers._initial_hessian.MAX_GRAM_FEATURES", 3)
-    reduced = solve(problem)
-    assert [p.objective_estimate for p in full.trace] != [
-        p.objective_estimate for p in reduced.trace
-    ]
-    np.testing.assert_allclose(full.weights, reduced.weights, atol=1e-3)
-
-
-def test_forbidden_transitions_stay_at_zero():
-    allowed = np.ones((1, 4, 4), dtype=bool)
-    allowed[0, 1, 2] = allowed[0, 3, 3] = False
-    problem = Problem(chains(6, allowed=allowed), SoftMaxLoss(), L2Norm(0.3))
-    start = np.ones(problem.weight_shape.size)
-    result = solve(problem, warm_start=start)
-    assert result.converged
-    assert (problem.weight_shape.split(result.weights)[1][~allowed] == 0).all()
-    assert (start == 1).all()
-
-
-def test_warm_start_at_the_optimum_is_certified_at_once():
-    problem = Problem(chains(), SoftMaxLoss(), L2Norm(0.5))
-    first = solve(problem, tol=1e-6)
-    again = solve(problem, tol=1e-6, warm_start=first.weights)
-    assert again.converged
-    assert again.n_passes == 1
-    assert (again.weights == first.weights).all()
 
 
 def test_without_penalty_it_stops_and_does_not_claim_convergence():
     separable = chains(7, noise=0.0)
     problem = Problem(separable, SoftMaxLoss(), L2Norm(0.0))
-    result = solve(problem)
+    result = solve(lbfgs, problem)
     assert not result.converged
     assert result.status.startswith("log-loss below 5e-05 of guessing")
     assert 0 < result.primal < 1e-4 * problem.primal(np.zeros(problem.weight_shape.size))
@@ -131,15 +167,97 @@ def test_without_penalty_it_stops_and_does_not_claim_convergence():
 
 def test_without_penalty_it_finds_an_optimum_that_exists():
     problem = Problem(chains(8, noise=20.0), SoftMaxLoss(), L2Norm(0.0))
-    result = solve(problem, change_tol=1e-11)
+    result = solve(lbfgs, problem, change_tol=1e-11)
     _, gradient = soft_max.smooth_part(problem, result.weights)
     assert np.abs(gradient).max() < 0.01
     assert not result.converged
     assert "relative change" in result.status
 
 
-def test_ends_when_floating_point_does():
-    problem = Problem(chains(9), SoftMaxLoss(), L2Norm(1.0))
-    *_, last = lbfgs(problem)
-    assert last.stopped
-    assert last.gap_estimate < 1e-10 * last.objective_estimate
+# -- magnitudes ---------------------------------------------------------------------------------------
+
+
+@SPARSE
+@pytest.mark.parametrize("lam", [0.3, 2.0, 10.0])
+def test_reaches_optimum_and_zeros_of_a_library(solver, lam):
+    problem = Problem(chains(**ODD), SoftMaxLoss(), L1Norm(lam))
+    result = solve(solver, problem)
+    weights, _ = library(problem)
+    assert result.subgradient_norm < 1e-3 * lam
+    assert ((result.weights != 0) == (np.abs(weights) > 1e-5)).all()
+    assert 0 < (result.weights == 0).sum() < result.weights.size
+
+
+@SPARSE
+def test_just_above_the_largest_useful_penalty_nothing_is_learned_and_below_something(solver):
+    data = chains(2)
+    _, slope = soft_max.smooth_part(
+        Problem(data, SoftMaxLoss(), L1Norm(1.0)), np.zeros(data.weight_shape.size)
+    )
+    largest = np.abs(slope).max()
+    above = solve(solver, Problem(data, SoftMaxLoss(), L1Norm(largest * (1 + 1e-9))))
+    assert above.converged
+    assert above.n_passes == 1
+    assert above.subgradient_norm == 0
+    assert not above.weights.any()
+    below = solve(solver, Problem(data, SoftMaxLoss(), L1Norm(largest * 0.99)))
+    assert below.converged
+    assert below.weights.any()
+
+
+@SPARSE
+def test_a_tiny_penalty_on_samples_without_error(solver):
+    """The optimum is far out, yet there is one, and the objective falls all the way."""
+    problem = Problem(chains(7, noise=0.0), SoftMaxLoss(), L1Norm(1e-3))
+    result = run(solver(problem), problem, tol=1e-2, max_iter=150)
+    values = [point.objective_estimate for point in result.trace]
+    assert (np.diff(values) <= 0).all()
+    assert result.primal < 0.02 * values[0]
+    assert 0 <= result.dual <= result.primal
+
+
+@SPARSE
+def test_a_path_of_penalties_is_walked_by_warm_starts(solver):
+    data, weights = chains(5), None
+    n_warm = n_cold = 0
+    for lam in (8.0, 4.0, 2.0, 1.0):
+        problem = Problem(data, SoftMaxLoss(), L1Norm(lam))
+        warm = solve(solver, problem, tol=1e-6, warm_start=weights)
+        cold = solve(solver, problem, tol=1e-6)
+        assert warm.converged
+        assert warm.primal == pytest.approx(cold.primal, rel=3e-6)
+        weights = warm.weights
+        n_warm, n_cold = n_warm + warm.n_passes, n_cold + cold.n_passes
+    assert n_warm < n_cold
+
+
+def test_the_model_and_its_inverse_belong_together():
+    """Both forms satisfy the secant equation of the latest pair and undo each other."""
+    module = importlib.import_module("medn_edu.solvers.proximal_lbfgs")
+    problem = Problem(chains(1), SoftMaxLoss(), L1Norm(1.0))
+    rng = np.random.default_rng(0)
+    steps = module._ProximalSteps(problem, 5)
+    start = np.zeros(problem.weight_shape.size)
+    steps.initial = InitialHessian(problem, start, floor_share=1e-3)
+    points = [Point.at(problem, 0.1 * rng.normal(size=64)) for _ in range(8)]
+    for old, new in itertools.pairwise(points):
+        steps.remember(Pair.between(old, new))
+    model = steps._model()
+    assert len(steps.pairs) == 5
+    last = steps.pairs[-1]
+    np.testing.assert_allclose(model.multiply(last.step), last.change, atol=1e-8)
+    np.testing.assert_allclose(model.solve(last.change), last.step, atol=1e-8)
+    vector = rng.normal(size=64)
+    np.testing.assert_allclose(model.solve(model.multiply(vector)), vector, atol=1e-8)
+    matrix = np.array([model.multiply(unit) for unit in np.eye(64)])
+    np.testing.assert_allclose(model.root_diagonal**2, np.diag(matrix), rtol=1e-8)
+    assert np.linalg.eigvalsh(matrix).min() > 0
+
+
+@SPARSE
+def test_without_memory(solver):
+    problem = Problem(chains(), SoftMaxLoss(), L1Norm(1.0))
+    first, *_, last = itertools.islice(solver(problem, memory=0), 5)
+    assert last.objective_estimate < first.objective_estimate
+    with pytest.raises(ValueError, match="memory is -1"):
+        solver(problem, memory=-1)

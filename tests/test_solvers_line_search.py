@@ -48,7 +48,7 @@ barriers = st.integers(0, 4).flatmap(
 
 @given(barriers, accuracies)
 def test_slope_is_small_or_the_whole_way_pays(function, accuracy):
-    """Well inside the domain, and where the slope has all but vanished; never past step 1."""
+    """Inside the domain, where the slope has all but vanished, past neither step 1 nor the top."""
     start = function.start
     assume(start > 1e-6 * function.gain)
     step = highest_point(function, start, function.limit, accuracy)
@@ -58,18 +58,9 @@ def test_slope_is_small_or_the_whole_way_pays(function, accuracy):
     end = min(0.99 * function.limit, 1.0)
     assert -1e-8 * start <= slope <= accuracy * start * (1 + 1e-9) or (step == end and slope > 0)
     assert len(function.asked) <= 61
-
-
-@given(barriers, accuracies)
-def test_function_has_grown(function, accuracy):
-    """It ends before the highest point, so it never ends below its start."""
-    start = function.start
-    assume(start > 1e-6 * function.gain)
-    step = highest_point(function, start, function.limit, accuracy)
     grown = function.gain * step - function.bend * step**2 / 2
     grown += float(np.sum(function.heights * np.log1p(-step / function.ends)))
-    rounding = 1e-12 * (function.gain + np.sum(function.heights))
-    assert grown >= -rounding
+    assert grown >= -1e-12 * (function.gain + np.sum(function.heights))
 
 
 @given(positive, positive, accuracies)
@@ -91,11 +82,8 @@ def test_parabola_takes_one_newton_step(gain, bend, accuracy):
 def test_where_nothing_is_to_be_gained_nothing_moves(start, limit):
     """Without asking for another slope."""
     assert highest_point(pytest.fail, start, limit) == 0.0
-
-
-@pytest.mark.parametrize("limit", [0.0, -1e-3, -np.inf])
-def test_past_the_end_of_the_domain_nothing_moves(limit):
-    assert highest_point(pytest.fail, 1.0, limit) == 0.0
+    for end in (0.0, -1e-3, -math.inf):  # past the end of the domain
+        assert highest_point(pytest.fail, 1.0, end) == 0.0
 
 
 @given(st.floats(0.01, 0.99), st.floats(1, 8))

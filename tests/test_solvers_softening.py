@@ -88,12 +88,3 @@ def test_weights_to_start_from_are_used_if_they_are_near_and_dropped_if_they_are
 def test_no_posterior_variances():
     problem = Problem(chains(), SoftMaxLoss(1e-3, loss_augmented=True), L2Norm(1.0))
     assert solve(problem, tol=1e-2).variance is None
-
-
-def test_needs_penalty_and_loss():
-    for problem in (
-        Problem(chains(), SoftMaxLoss(), L2Norm(1.0)),
-        Problem(chains(), SoftMaxLoss(1.0, loss_augmented=True), L2Norm(0.0), n_jobs=1),
-    ):
-        with pytest.raises(ValueError, match="needs l2 > 0 and a loss"):
-            next(softening(problem, rng=np.random.default_rng(0)))

@@ -4,7 +4,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from enumerated import KINDS, SLACKS, make_data, solved
+from enumerated import KINDS, SLACKS, make_data, solved, uneven_prior
 
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MarginLoss, Problem
@@ -21,29 +21,6 @@ def make_problem(kind: str, prior=None, seed: int = 0) -> Problem:
 
 def iterates(method, problem, n, seed=0, **options):
     return list(islice(method(problem, rng=np.random.default_rng(seed), **options), n))
-
-
-def varied(kind: str) -> GaussianPrior:
-    """Return a prior with a variance of its own for each weight."""
-    size = make_data(kind).weight_shape.size
-    return GaussianPrior(np.random.default_rng(5).uniform(0.2, 3.0, size))
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("beta", [None, 0.05, 2.0])
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_pass_has_a_dual_point_and_an_honest_gap(method, beta, kind):
-    problem = make_problem(kind, varied(kind), seed=1)
-    passes = method(problem, rng=np.random.default_rng(0), beta=beta)
-    for iterate in islice(passes, 40):
-        alpha = iterate.dual()
-        assert alpha.is_feasible(problem.data)
-        np.testing.assert_allclose(alpha.totals(problem.data), problem.C, rtol=1e-9)
-        primal, dual = problem.primal(iterate.weights), problem.dual(alpha)
-        assert primal >= dual - 1e-9 * abs(primal)
-        assert iterate.objective_estimate == pytest.approx(primal, rel=1e-9)
-        assert iterate.gap_estimate == pytest.approx(primal - dual, rel=1e-7, abs=1e-9)
-        np.testing.assert_array_equal(iterate.variance, problem.regulariser.prior_variance)
 
 
 @pytest.mark.filterwarnings("error")
@@ -69,7 +46,7 @@ def test_dual_variables_that_vanish_are_those_of_the_true_labellings():
 
 def test_batch_weights_belong_to_the_dual_point_throughout():
     """The docstring's line: each step changes the gap of the averages in one way only."""
-    problem = make_problem(KINDS[1], varied(KINDS[1]))
+    problem = make_problem(KINDS[1], uneven_prior(make_data(KINDS[1])))
     variances = problem.regulariser.prior_variance
     passes = subgradient(problem, rng=np.random.default_rng(0))
     weights, average, value, gap = np.zeros(len(variances)), np.zeros(len(variances)), 0.0, 0.0
@@ -88,10 +65,10 @@ def test_batch_weights_belong_to_the_dual_point_throughout():
     assert problem.primal(iterate.weights) <= min(value, problem.primal(np.zeros_like(weights)))
 
 
-@pytest.mark.parametrize("beta", [None, 0.02, 3.0])
+@pytest.mark.parametrize("beta", [0.02, 3.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_online_pass_is_that_of_its_definition(kind, beta):
-    prior = varied(kind)
+    prior = uneven_prior(make_data(kind))
     problem = make_problem(kind, prior)
     enumerated, _ = solved(kind, prior, SLACK)
     variances, n = prior.prior_variance, problem.n_samples
@@ -100,8 +77,7 @@ def test_online_pass_is_that_of_its_definition(kind, beta):
     for iterate in iterates(online_subgradient, problem, 4, seed=3, beta=beta):
         for i in rng.permutation(n):
             t += 1
-            step = 2 / (t + 2 * n - 1) if beta is None else 1 / (2 * beta * np.sqrt(t))
-            step = min(step, 0.999)
+            step = min(1 / (2 * beta * np.sqrt(t)), 0.999)
             rows = np.flatnonzero(enumerated.sample == i)
             violation = enumerated.losses[rows] - enumerated.differences[rows] @ weights
             best = rows[np.argmax(violation)]

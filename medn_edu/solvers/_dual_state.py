@@ -285,14 +285,10 @@ def _empty_arena(blocks: Blocks, capacity: int) -> Atoms:
 
 def _enlarged(atoms: Atoms) -> Atoms:
     """Return an arena with the same atoms, twice the slots and labels, and four times the products."""
-    n_slots = len(atoms.alpha)
+    growth = {"alpha": 1, "previous": 1, "violation": 1, "moved": 1, "labels": 1, "products": 3}
+    old = {name: getattr(atoms, name) for name in growth}
     return atoms._replace(
-        alpha=np.pad(atoms.alpha, (0, n_slots)),
-        previous=np.pad(atoms.previous, (0, n_slots)),
-        violation=np.pad(atoms.violation, (0, n_slots)),
-        moved=np.pad(atoms.moved, (0, n_slots)),
-        labels=np.pad(atoms.labels, (0, len(atoms.labels))),
-        products=np.pad(atoms.products, (0, 3 * len(atoms.products))),
+        **{name: np.pad(old[name], (0, growth[name] * len(old[name]))) for name in growth}
     )
 
 

@@ -17,10 +17,11 @@ is depends on the regulariser.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import Protocol
 
 import numpy as np
 
@@ -67,17 +68,26 @@ class Pair:
         return cls(step, change, product) if product > tiny else None
 
 
-class Steps(Protocol):
+class Steps(ABC):
     """A way to take steps, with the pairs it has seen."""
 
+    def __init__(self, problem: Problem, length: int) -> None:
+        self.problem = problem
+        self.pairs: deque[Pair] = deque(maxlen=length)
+
+    @abstractmethod
     def take(self, point: Point, iteration: int) -> tuple[Point | None, int]:
         """Return where a step leads, None if nowhere, and the evaluations that it took."""
 
     def remember(self, pair: Pair) -> None:
         """Keep a pair, and drop the oldest if there are too many."""
+        self.pairs.append(pair)
 
     def forget(self) -> bool:
         """Forget all pairs, if a step failed because of them; say whether there were any."""
+        had_pairs = bool(self.pairs)
+        self.pairs.clear()
+        return had_pairs
 
 
 def quasi_newton(
@@ -142,6 +152,15 @@ def backtrack(
             return trial, n_trials
         length /= 2
     return None, MAX_TRIALS
+
+
+def check_magnitudes(problem: Problem, solver: str) -> None:
+    """Refuse another loss than the soft-max loss, and a regulariser without magnitudes."""
+    if not problem.elastic_net.l1 > 0:
+        raise TypeError(
+            f"the regulariser is {problem.regulariser!r}; {solver} expects an L1Norm or an "
+            "ElasticNet with l1 > 0."
+        )
 
 
 def starting_weights(data: LabelledSamples, warm_start: np.ndarray | None) -> np.ndarray:

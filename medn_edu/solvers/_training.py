@@ -11,6 +11,7 @@ import numpy as np
 from medn_edu.checks import shown
 from medn_edu.kernels.atoms import fill_gram
 from medn_edu.kernels.bundles import Blocks, TiltedPrior, Workspace
+from medn_edu.priors import GaussianPrior
 from medn_edu.problems import DualVariables, Problem
 from medn_edu.samples import LabelledSamples, WeightShape
 from medn_edu.slacks import LinearSlack
@@ -123,6 +124,15 @@ def scaled_to_fit(values: np.ndarray, sample: np.ndarray, C: np.ndarray) -> np.n
     """Return dual variables, scaled down where those of a sample exceed ``C_i`` together."""
     total = np.bincount(sample, values, len(C))
     return values * np.minimum(1.0, C / np.maximum(total, 1e-300))[sample]
+
+
+def normal_variances(problem: Problem) -> np.ndarray:
+    """Return the prior variances of M3N's weights: ``w = v * eta``, a normal prior, a linear slack."""
+    prior = problem.regulariser
+    if not isinstance(prior, GaussianPrior):
+        raise TypeError(f"the prior is {prior!r}; this solver expects a GaussianPrior.")
+    check_linear_slack(problem)
+    return np.broadcast_to(prior.prior_variance, problem.weight_shape.size)
 
 
 def check_linear_slack(problem: Problem) -> None:

@@ -32,6 +32,7 @@ from medn_edu.solvers._quasi_newton import (
     REFRESH_AT,
     Pair,
     Point,
+    Steps,
     history_length,
     quasi_newton,
     starting_weights,
@@ -105,17 +106,14 @@ def lbfgs(
     )
 
 
-class _WolfeSteps:
+class _WolfeSteps(Steps):
     """Steps ``-H^{-1} g``, of a length that fulfils the Wolfe conditions."""
 
     solve: Callable[[np.ndarray], np.ndarray]
 
     def __init__(self, problem: Problem, length: int, preconditioned: bool) -> None:
-        self.problem, self.preconditioned = problem, preconditioned
-        self.pairs: deque[Pair] = deque(maxlen=length)
-
-    def remember(self, pair: Pair) -> None:
-        self.pairs.append(pair)
+        super().__init__(problem, length)
+        self.preconditioned = preconditioned
 
     def forget(self) -> bool:
         return False  # pairs that lead uphill are forgotten before the line search

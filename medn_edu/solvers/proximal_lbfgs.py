@@ -5,6 +5,7 @@ Why it works is told in ``proximal_lbfgs.md``.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -19,7 +20,9 @@ from medn_edu.solvers._quasi_newton import (
     REFRESH_AT,
     Pair,
     Point,
+    Steps,
     backtrack,
+    check_magnitudes,
     history_length,
     quasi_newton,
     starting_weights,
@@ -70,43 +73,39 @@ def proximal_lbfgs(
     >>> iterate.weights.round(2)
     array([0. , 0. , 0. , 0. , 0. , 1.5, 0. , 0. ])
     """
-    if not problem.elastic_net.l1 > 0:
-        raise TypeError(
-            f"the regulariser is {problem.regulariser!r}; proximal_lbfgs expects an L1Norm "
-            "or an ElasticNet with l1 > 0."
-        )
+    check_magnitudes(problem, "proximal_lbfgs")
     start = starting_weights(problem.data, warm_start)
     steps = _ProximalSteps(problem, history_length(memory, LARGER_HISTORY * start.size))
     return quasi_newton(problem, start, steps)
 
 
-class _ProximalSteps:
+class _ProximalSteps(Steps):
     """Steps towards the minimiser of a model, with the pairs' products with ``B_0``."""
 
     def __init__(self, problem: Problem, length: int) -> None:
-        self.problem, self.length, self.refreshed_at = problem, length, -1
-        self.pairs: list[Pair] = []
-        self.B0_s: list[np.ndarray] = []  # initial Hessian times step
-        self.H0_y: list[np.ndarray] = []  # its inverse times change
+        super().__init__(problem, length)
+        self.refreshed_at = -1
+        self.B0_s: deque[np.ndarray] = deque(maxlen=length)  # initial Hessian times step
+        self.H0_y: deque[np.ndarray] = deque(maxlen=length)  # its inverse times change
 
     def forget(self) -> bool:
-        had_pairs = bool(self.pairs)
-        self.pairs, self.B0_s, self.H0_y = [], [], []
-        return had_pairs
+        self.B0_s.clear()
+        self.H0_y.clear()
+        return super().forget()
 
     def remember(self, pair: Pair) -> None:
-        self.pairs.append(pair)
+        super().remember(pair)
         self.B0_s.append(self.initial.multiply(pair.step))
         self.H0_y.append(self.initial.solve(pair.change))
-        for items in (self.pairs, self.B0_s, self.H0_y):
-            del items[: max(len(items) - self.length, 0)]
 
     def take(self, point: Point, iteration: int) -> tuple[Point | None, int]:
         n_evaluations = 0
         if iteration in REFRESH_AT and iteration != self.refreshed_at:
             self.initial = InitialHessian(self.problem, point.weights, FLOOR)
-            self.B0_s = [self.initial.multiply(pair.step) for pair in self.pairs]
-            self.H0_y = [self.initial.solve(pair.change) for pair in self.pairs]
+            pairs = list(self.pairs)
+            self.forget()
+            for pair in pairs:
+                self.remember(pair)
             self.refreshed_at = iteration
             n_evaluations = 1
         found, n_trials = self._step(point)

@@ -19,12 +19,7 @@ _REGULARISATION = (0.0, *[_OWN] * 5)  # what is tried, as long as it leads furth
 
 @dataclass(frozen=True, eq=False)
 class CappedProgram:
-    """A concave quadratic program over dual variables, in groups that have caps.
-
-    >>> program = CappedProgram(np.ones(1), np.eye(1), np.zeros(1, dtype=int), np.full(1, 0.5))
-    >>> program.value(np.full(1, 0.5)), program.upper_bound(np.full(1, 0.5))
-    (0.375, 0.375)
-    """
+    """A concave quadratic program over dual variables, in groups that have caps."""
 
     gain: np.ndarray
     gram: np.ndarray
@@ -80,19 +75,9 @@ def highs_maximiser(
 def pairwise_maximiser(program: CappedProgram, start: np.ndarray, n_steps: int) -> np.ndarray:
     """Maximise a quadratic program by moving an amount between two labellings of a group at a time.
 
-    What a group's variables lack of its cap counts as one more variable, the true labelling's, with
-    no gain and a row of zeros.  With the slopes ``s_j = gain_j - r_j . sum_k a_k r_k`` a step takes
-    the group in which the largest slope and the smallest one of a labelling whose variable is
-    positive are furthest apart, and moves
-
-        min(a_j, (s_k - s_j) / |r_k - r_j|^2)
-
-    from the latter, ``j``, to the former, ``k``: the value is a parabola along the way.  It ends when
-    the duality gap ``sum_g cap_g max_k s_k - sum_j a_j s_j`` is small.
-
-    >>> program = CappedProgram(np.ones(2), np.eye(2), np.zeros(2, dtype=int), np.ones(1))
-    >>> pairwise_maximiser(program, np.zeros(2), n_steps=10)
-    array([0.5, 0.5])
+    What a group's variables lack of its cap counts as the true labelling's, with no gain and a row
+    of zeros.  A step takes the group in which the largest slope and the smallest one of a positive
+    variable are furthest apart.  It moves as much as is there, or as lets the parabola rise.
     """
     n_variables, n_groups = len(program.gain), len(program.cap)
     group = np.concatenate([program.group, np.arange(n_groups)])

@@ -10,9 +10,8 @@ import numpy as np
 from medn_edu.checks import check_count, check_nonnegative, warn_user
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import L1Norm, Problem, SquaredL1Norm
-from medn_edu.results import Iterate, run
-from medn_edu.solvers.textbook._normal import warn_of_gap
-from medn_edu.solvers.textbook.m3n_solvers import m3n_iterates
+from medn_edu.results import Iterate
+from medn_edu.solvers.textbook.m3n_solvers import solve_quadratic_program
 
 # Variance of a dead feature, relative to the mean, because a normal prior must have one.  Its weight,
 # this times eta, moves no score by as much as it is rounded, nor does its share of the dual; so weights
@@ -92,14 +91,11 @@ def adaptive_m3n(
     variance = norm.variances(np.full(n_weights, 2 * (without or 1.0) / n_weights))
     alpha, n_oracle_calls = None, problem.n_samples
     for iteration in range(1, n_iterations + 1):
-        quadratic = Problem(problem.data, problem.loss, _prior(variance), problem.n_jobs)
-        passes = m3n_iterates(quadratic, solver, rng=rng, warm_start=alpha)
-        result = run(passes, quadratic, tol=tol, max_iter=max_iter)
-        if not result.converged:
-            warn_of_gap(iteration, result, tol)
+        result, dual = solve_quadratic_program(
+            iteration, problem, _prior(variance), solver,
+            tol=tol, max_iter=max_iter, rng=rng, warm_start=alpha,
+        )  # fmt: skip
         alpha = result.alpha
-        dual = result.marginals if alpha is None else alpha
-        assert dual is not None
         weights = np.where(variance > 0, result.weights, 0.0)
         live = np.abs(weights) > threshold**2 * np.abs(weights).mean()
         if live.any():

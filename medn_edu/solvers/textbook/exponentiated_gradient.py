@@ -149,12 +149,12 @@ def block_exponentiated_gradient(
 
     Examples
     --------
+    A model asks for it by name:
+
     >>> import numpy as np
-    >>> from medn_edu.problems import Problem
-    >>> from medn_edu.results import run
-    >>> problem = Problem.of([np.eye(2)], [[0, 1]])
-    >>> iterates = block_exponentiated_gradient(problem, rng=np.random.default_rng(0))
-    >>> run(iterates, problem, tol=1e-3, max_iter=200).converged
+    >>> from medn_edu import M3N
+    >>> model = M3N(solver="block_exponentiated_gradient", tol=1e-3)
+    >>> model.fit([np.eye(2)], [["a", "b"]]).result_.converged
     True
     """
     if step is not None:

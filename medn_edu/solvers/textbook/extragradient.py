@@ -71,12 +71,12 @@ def extragradient(
 
     Examples
     --------
+    A model asks for it by name:
+
     >>> import numpy as np
-    >>> from medn_edu.problems import Problem
-    >>> from medn_edu.results import run
-    >>> problem = Problem.of([np.eye(2)], [[0, 1]])
-    >>> iterates = extragradient(problem, rng=np.random.default_rng(0))
-    >>> run(iterates, problem, tol=1e-2, max_iter=200).converged
+    >>> from medn_edu import M3N
+    >>> model = M3N(solver="extragradient", tol=1e-2)
+    >>> model.fit([np.eye(2)], [["a", "b"]]).result_.converged
     True
     """
     check_positive("ratio", ratio)

@@ -6,12 +6,14 @@ the literature, to study and to compare.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
-from medn_edu.checks import check_choice, check_positive
-from medn_edu.problems import DualVariables, Problem
-from medn_edu.results import Iterate
+from medn_edu.checks import check_choice, check_positive, warn_user
+from medn_edu.priors import GaussianPrior
+from medn_edu.problems import Dual, DualVariables, Problem
+from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.textbook.cutting_plane import cutting_plane, one_slack_cutting_plane
 from medn_edu.solvers.textbook.exponentiated_gradient import (
@@ -99,3 +101,28 @@ def m3n_iterates(
     if solver in _WITH_STEPS:
         return make(problem, rng=rng, beta=beta)
     return make(problem, rng=rng)
+
+
+def solve_quadratic_program(
+    iteration: int,
+    problem: Problem,
+    prior: GaussianPrior,
+    solver: str,
+    *,
+    tol: float,
+    max_iter: int,
+    **options: Any,
+) -> tuple[SolveResult, Dual]:
+    """Solve M3N with a problem's samples, in an iteration of another method; warn if that fails."""
+    quadratic = Problem(problem.data, problem.loss, prior, problem.n_jobs)
+    passes = m3n_iterates(quadratic, solver, **options)
+    result = run(passes, quadratic, tol=tol, max_iter=max_iter)
+    if not result.converged:
+        warn_user(
+            f"the quadratic program of iteration {iteration} reached a relative gap of "
+            f"{result.relative_gap:.2g} instead of {tol:.2g} ({result.status}); "
+            "raise max_iter or tol."
+        )
+    dual = result.marginals if result.alpha is None else result.alpha
+    assert dual is not None
+    return result, dual

@@ -17,7 +17,6 @@ spoils it.  `medn_edu.solvers.proximal_lbfgs` uses it in another way and needs a
 iterations.
 """
 
-from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
@@ -26,9 +25,10 @@ from medn_edu.problems import Problem
 from medn_edu.problems.regularisers import minimum_norm_subgradient
 from medn_edu.results import Iterate
 from medn_edu.solvers._quasi_newton import (
-    Pair,
     Point,
+    Steps,
     backtrack,
+    check_magnitudes,
     history_length,
     quasi_newton,
     starting_weights,
@@ -53,7 +53,7 @@ def owlqn(
     Yields
     ------
     Iterate
-        As of `medn_edu.solvers.proximal_lbfgs`, which is faster.
+        The weights, many of them exactly 0; ``gap_estimate`` is that of `medn_edu.problems.soft_max`.
 
     Raises
     ------
@@ -71,30 +71,14 @@ def owlqn(
     >>> run(owlqn(problem), problem, tol=1e-6, max_iter=100).weights.round(2)
     array([0. , 0. , 0. , 0. , 0. , 1.5, 0. , 0. ])
     """
-    if not problem.elastic_net.l1 > 0:
-        raise TypeError(
-            f"the regulariser is {problem.regulariser!r}; owlqn expects an L1Norm or an ElasticNet "
-            "with l1 > 0."
-        )
+    check_magnitudes(problem, "owlqn")
     start = starting_weights(problem.data, warm_start)
     steps = _OrthantSteps(problem, history_length(memory, start.size))
     return quasi_newton(problem, start, steps)
 
 
-class _OrthantSteps:
+class _OrthantSteps(Steps):
     """Steps within the orthant that the minimum-norm subgradient chooses."""
-
-    def __init__(self, problem: Problem, length: int) -> None:
-        self.problem = problem
-        self.pairs: deque[Pair] = deque(maxlen=length)
-
-    def remember(self, pair: Pair) -> None:
-        self.pairs.append(pair)
-
-    def forget(self) -> bool:
-        had_pairs = bool(self.pairs)
-        self.pairs.clear()
-        return had_pairs
 
     def take(self, point: Point, iteration: int) -> tuple[Point | None, int]:
         l1 = self.problem.elastic_net.l1

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from medn_edu.checks import check_positive
+from medn_edu.kernels.textbook.projection import project_l1_ball
 from medn_edu.problems import DualMarginals, DualVariables, L1Ball, L2Ball, Problem
 from medn_edu.problems.regularisers import dual_scaling
 from medn_edu.results import OVERFLOW, Iterate
 from medn_edu.samples import LabelledSamples
 from medn_edu.solvers._training import check_linear_slack
-from medn_edu.solvers.textbook._projection import project_l1, project_l2
 
 _Projection = Callable[[np.ndarray], np.ndarray]
 
@@ -91,6 +91,29 @@ def _projection(problem: Problem) -> _Projection:
     if isinstance(norm, L2Ball):
         return lambda weights: project_l2(weights, norm.radius)
     raise TypeError(f"the norm is {norm!r}; projected sub-gradient expects an L1Ball or an L2Ball.")
+
+
+def project_l1(weights: np.ndarray, radius: float) -> np.ndarray:
+    """Return the nearest weights whose magnitudes add up to at most a radius.
+
+    Expected linear time (`medn_edu.kernels.textbook.projection`).  NaN everywhere if a weight is not
+    finite.
+    """
+    radius = check_positive("radius", radius)
+    # A copy: kernels take arrays that are contiguous and writeable.
+    projected = np.array(weights, dtype=np.float64)
+    project_l1_ball(projected, radius, np.empty_like(projected), projected)
+    return projected
+
+
+def project_l2(weights: np.ndarray, radius: float) -> np.ndarray:
+    """Return the nearest weights of a Euclidean norm of at most a radius."""
+    radius = check_positive("radius", radius)
+    projected = np.array(weights, dtype=np.float64)
+    length = float(np.linalg.norm(projected))
+    if length > radius:
+        projected *= radius / length
+    return projected
 
 
 # -- which steps, and which weights are shown -----------------------------------------------------
@@ -232,9 +255,8 @@ class _Average:
     """An average over consecutive passes, weighted by their steps."""
 
     def __init__(self, problem: Problem) -> None:
-        n_nodes, n_labels = problem.data.samples.n_nodes, problem.data.n_labels
-        self.node = np.zeros((n_nodes, n_labels))
-        self.edge = np.zeros((n_nodes, n_labels, n_labels))
+        data = problem.data
+        self.raw = DualMarginals.on(data, data.labels, np.zeros(problem.n_samples))
         self.eta = np.zeros(problem.weight_shape.size)
         self.loss, self.total, self.n_passes = 0.0, 0.0, 0
         self.bound = -np.inf  # its dual value
@@ -245,10 +267,6 @@ class _Averages:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        samples = problem.data.samples
-        self.nodes = np.arange(samples.n_nodes)
-        self.child = np.flatnonzero(samples.parents >= 0)
-        self.parent = samples.parents[self.child]
         self.running, self.complete = _Average(problem), _Average(problem)
 
     @property
@@ -260,11 +278,11 @@ class _Averages:
         """Add what a pass found."""
         if self.running.n_passes >= max(1, 2 * self.complete.n_passes):
             self.complete, self.running = self.running, _Average(self.problem)
-        running, norm, labels = self.running, self.problem.regulariser, found.labels
+        running, norm, problem = self.running, self.problem.regulariser, self.problem
         running.n_passes += 1
         running.total += step
-        running.node[self.nodes, labels] += step
-        running.edge[self.child, labels[self.parent], labels[self.child]] += step
+        steps = np.full(problem.n_samples, step)
+        running.raw.add(problem.data.samples, found.labels, steps)
         running.loss += step * found.loss
         running.eta += step * found.eta
         if running.total > 0:
@@ -274,6 +292,5 @@ class _Averages:
 
     def dual(self) -> DualMarginals:
         """Dual marginals of labels and transitions."""
-        best, samples = self.best, self.problem.data.samples
-        factor = (self.problem.C / best.total)[samples.sample_of_node]
-        return DualMarginals(factor[:, None] * best.node, factor[:, None, None] * best.edge)
+        factor = self.problem.C / self.best.total
+        return self.best.raw.scaled(factor[self.problem.data.samples.sample_of_node])

@@ -11,8 +11,13 @@ from medn_edu.checks import check_count
 from medn_edu.kernels.textbook import smo as kernels
 from medn_edu.problems import DualMarginals, Problem
 from medn_edu.results import Iterate
-from medn_edu.solvers._training import public_order, tilted_prior, training_blocks, workspace
-from medn_edu.solvers.textbook._normal import normal_variances
+from medn_edu.solvers._training import (
+    normal_variances,
+    public_order,
+    tilted_prior,
+    training_blocks,
+    workspace,
+)
 
 _ACCURACY = (
     0.1  # a visit ends when violations differ by this share of what they differed by at first

@@ -13,8 +13,13 @@ from medn_edu.checks import check_positive
 from medn_edu.kernels.textbook import online_subgradient as kernels
 from medn_edu.problems import DualMarginals, DualVariables, Problem
 from medn_edu.results import Iterate
-from medn_edu.solvers._training import public_order, tilted_prior, training_blocks, workspace
-from medn_edu.solvers.textbook._normal import normal_variances
+from medn_edu.solvers._training import (
+    normal_variances,
+    public_order,
+    tilted_prior,
+    training_blocks,
+    workspace,
+)
 
 _LONGEST_ONLINE_STEP = 0.999  # 1 would leave nothing of a scale that later steps divide by
 _SMALLEST_SCALE = 1e-100
@@ -53,12 +58,12 @@ def subgradient(
 
     Examples
     --------
+    A model asks for it by name:
+
     >>> import numpy as np
-    >>> from medn_edu.problems import Problem
-    >>> from medn_edu.results import run
-    >>> problem = Problem.of([np.eye(2)], [[0, 1]])
-    >>> iterates = subgradient(problem, rng=np.random.default_rng(0))
-    >>> run(iterates, problem, tol=0.01, max_iter=1000).converged
+    >>> from medn_edu import M3N
+    >>> model = M3N(solver="subgradient", tol=1e-2)
+    >>> model.fit([np.eye(2)], [["a", "b"]]).result_.converged
     True
     """
     variances = normal_variances(problem)
@@ -124,12 +129,12 @@ def online_subgradient(
 
     Examples
     --------
+    A model asks for it by name:
+
     >>> import numpy as np
-    >>> from medn_edu.problems import Problem
-    >>> from medn_edu.results import run
-    >>> problem = Problem.of([np.eye(2)] * 3, [[0, 1]] * 3)
-    >>> iterates = online_subgradient(problem, rng=np.random.default_rng(0))
-    >>> run(iterates, problem, tol=0.01, max_iter=1000).converged
+    >>> from medn_edu import M3N
+    >>> model = M3N(solver="online_subgradient", tol=1e-2)
+    >>> model.fit([np.eye(2)], [["a", "b"]]).result_.converged
     True
     """
     variances = normal_variances(problem)

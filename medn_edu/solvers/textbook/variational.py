@@ -10,15 +10,9 @@ import numpy as np
 
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import Dual, DualVariables, Problem
-from medn_edu.results import (
-    OVERFLOW,
-    Iterate,
-    SolveResult,
-    run,
-)
+from medn_edu.results import OVERFLOW, Iterate, SolveResult
 from medn_edu.solvers.line_search import highest_point
-from medn_edu.solvers.textbook._normal import warn_of_gap
-from medn_edu.solvers.textbook.m3n_solvers import m3n_iterates
+from medn_edu.solvers.textbook.m3n_solvers import solve_quadratic_program
 
 
 def variational_laplace(
@@ -86,18 +80,15 @@ def variational_laplace(
     for iteration in range(1, n_iterations + 1):
         # With variances of 1 it is M3N's own problem, whose visits are cheaper.
         normal = GaussianPrior() if (variance == 1.0).all() else GaussianPrior(variance)
-        quadratic = Problem(problem.data, problem.loss, normal, problem.n_jobs)
         start = known[iteration - 1] if iteration <= len(known) else alpha
-        passes = m3n_iterates(quadratic, solver, rng=rng, warm_start=start, beta=beta)
-        result = run(passes, quadratic, tol=tol, max_iter=max_iter)
-        if not result.converged:
-            warn_of_gap(iteration, result, tol)
+        result, dual = solve_quadratic_program(
+            iteration, problem, normal, solver,
+            tol=tol, max_iter=max_iter, rng=rng, warm_start=start, beta=beta,
+        )  # fmt: skip
         n_oracle_calls += result.n_oracle_calls
         alpha = result.alpha
         if alpha is not None:
             known[iteration - 1 : iteration] = [alpha]
-        dual = result.marginals if alpha is None else alpha
-        assert dual is not None
         yield Iterate(
             weights=result.weights,
             gap_estimate=result.gap,
