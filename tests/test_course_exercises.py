@@ -17,7 +17,7 @@ from scipy.stats import sem
 
 from medn_edu.course import exercises
 from medn_edu.course.exercises import CHECKS
-from medn_edu.course.exercises.declarations import Function, Judged, Number
+from medn_edu.course.exercises.declarations import Function, Number
 from medn_edu.priors import LaplacePrior
 
 Array = np.ndarray
@@ -85,22 +85,11 @@ def test_checks_can_be_imported_by_name_and_do_not_tell_their_answer() -> None:
         assert repr(check) == f"{name}: {check.asks}"
 
 
-def planted(name: str) -> list[tuple[Any, str | None]]:
-    """Return the mistakes that a check declares, each with its hint if that is declared, too."""
-    check = CHECKS[name]
-    if isinstance(check, Number):
-        return list(check.mistakes.items())
-    if isinstance(check, Function):
-        return [(mistake, hint) for mistake, hint, *_ in [*check.mistakes, *check.hidden]]
-    assert isinstance(check, Judged)
-    return [(mistake, None) for mistake in check.mistakes]
-
-
 def test_each_declared_mistake_has_a_hint_of_its_own(said: Any) -> None:
     for name, check in CHECKS.items():
         assert said(name, check.right) == f"Right: {check.praise}"
-        verdicts = [said(name, mistake) for mistake, _ in planted(name)]
-        for verdict, (_, hint) in zip(verdicts, planted(name), strict=True):
+        verdicts = [said(name, mistake) for mistake, _ in check.planted]
+        for verdict, (_, hint) in zip(verdicts, check.planted, strict=True):
             assert verdict.startswith("Not quite: "), name
             assert hint is None or verdict == f"Not quite: {hint}", name
         twice = 2 if name == "check_bmes" else 0  # two of its mistakes are written in two ways
@@ -111,7 +100,7 @@ def test_numbers_may_be_rounded(said: Any) -> None:
     for name, check in CHECKS.items():
         if isinstance(check, Number):
             assert said(name, float(f"{check.right:.4g}")).startswith("Right"), name
-            for mistake, hint in check.mistakes.items():
+            for mistake, hint in check.planted:
                 assert said(name, float(f"{mistake:.4g}")) == f"Not quite: {hint}"
             assert "another number" in said(name, 1234.5), name
 

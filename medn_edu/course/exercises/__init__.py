@@ -1,19 +1,25 @@
 """Checks of the notebooks' exercises: one module per notebook, and in it one declaration per exercise.
 
+What an exercise asks, its praise and its hints lie in the TOML file of the same name.
+
 A check prints one line and never raises, whatever it is given.
 """
 
 import importlib
-import pkgutil
+import tomllib
+from pathlib import Path
 
 from medn_edu.course.exercises.declarations import Check
 
 CHECKS: dict[str, Check] = {}
-for module in pkgutil.iter_modules(__path__):
-    for name, each in vars(importlib.import_module(f"{__name__}.{module.name}")).items():
+for file in sorted(Path(__file__).parent.glob("*.toml")):
+    words = tomllib.loads(file.read_text(encoding="utf-8"))
+    for name, each in vars(importlib.import_module(f"{__name__}.{file.stem}")).items():
         if isinstance(each, Check):
-            each.name = name
+            each.give_words(name, words.pop(name, {}))
             CHECKS[name] = each
+    if words:
+        raise ValueError(f"{file.name}: there is no exercise {', '.join(words)}.")
 
 __all__ = sorted(CHECKS)
 

@@ -1,4 +1,7 @@
-"""Exercises as declarations: the right answer, the typical mistakes, and what to say to each.
+"""Exercises as declarations: the right answer and the typical mistakes.
+
+What to say to each lies in a TOML file next to the chapter's module, joined by the names of checks and
+of mistakes.
 
 A check is called with a learner's answer, prints one line and never raises, whatever it is given: *not
 yet* for an untouched stub, *right* with the reason, or *not quite* with a hint.
@@ -8,7 +11,7 @@ import math
 import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,16 +25,26 @@ NOTHING_RETURNED = "your function returns None; does it end in `return ...`?"
 
 @dataclass(eq=False, repr=False)
 class Check(ABC):
-    """What an exercise asks for, and what is said to the right answer.
+    """An exercise: its right answer in Python, its words from the TOML file next to its module."""
 
-    Its name is that of the variable that holds it; the package gives it, when it collects all checks.
-    """
-
-    asks: str
     _: KW_ONLY
     right: Any
-    praise: str
-    name: str = ""
+    name: str = ""  # that of the variable that holds it
+    asks: str = ""
+    praise: str = ""  # said to the right answer
+    hints: dict[str, str] = field(default_factory=dict)  # said to mistakes, by their names
+
+    def give_words(self, name: str, words: dict[str, Any]) -> None:
+        """Take over the name and the words, once a check is collected."""
+        self.name = name
+        may = {"asks", "praise", "hints", "nearly", "otherwise"} & vars(self).keys()
+        if not {"asks", "praise"} <= words.keys() <= may:
+            raise ValueError(f"{name}: expected asks, praise and perhaps others of {sorted(may)}.")
+        vars(self).update(words)
+        try:
+            self.planted = self._planted()
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"{name}: mistakes and hints do not match: {error}") from error
 
     def __call__(self, answer: Any) -> None:
         """Print the verdict on an answer."""
@@ -54,13 +67,20 @@ class Check(ABC):
     def _complaint(self, answer: Any) -> str | None:
         """Say what is wrong with an answer, if anything."""
 
+    @abstractmethod
+    def _planted(self) -> list[tuple[Any, str | None]]:
+        """Return the mistakes, each with its hint if it has one of its own."""
+
 
 @dataclass(eq=False, repr=False)
 class Number(Check):
-    """A number: an integer has to be met exactly, other numbers as `agrees` says."""
+    """A number: an integer has to be met exactly, other numbers as `agrees` says.
+
+    A hint belongs to the number that is its key, or to the one computed under that name.
+    """
 
     _: KW_ONLY
-    mistakes: dict[float, str]
+    mistakes: dict[str, float] = field(default_factory=dict)
 
     def _complaint(self, answer: Any) -> str | None:
         if isinstance(answer, str):
@@ -73,12 +93,18 @@ class Number(Check):
             return "expected a number."
         if value == self.right:
             return None
-        for wrong, hint in self.mistakes.items():
+        for wrong, hint in self.planted:
             if math.isclose(value, wrong, rel_tol=5e-3):
                 return hint
         if not isinstance(self.right, int) and agrees(value, self.right):
             return None
         return "that is another number; try the hints."
+
+    def _planted(self) -> list[tuple[Any, str | None]]:
+        if missing := self.mistakes.keys() - self.hints:
+            raise KeyError(*missing)
+        found = [(self.mistakes.get(key), key, hint) for key, hint in self.hints.items()]
+        return [(float(key) if wrong is None else wrong, hint) for wrong, key, hint in found]
 
 
 def agrees(value: float, right: float) -> bool:
@@ -94,15 +120,15 @@ def agrees(value: float, right: float) -> bool:
 class Function(Check):
     """A function, compared on cases with a right one and with others that make a mistake.
 
-    A hidden mistake is one that the cases do not show: its third part tells whether a function that is
+    A hidden mistake is one that the cases do not show: its second part tells whether a function that is
     right on the cases makes it.
     """
 
     _: KW_ONLY
     cases: Sequence[tuple[Any, ...]]
     right: Answer
-    mistakes: Sequence[tuple[Answer, str]]
-    hidden: Sequence[tuple[Answer, str, Callable[[Answer], bool]]] = ()
+    mistakes: dict[str, Answer]
+    hidden: dict[str, tuple[Answer, Callable[[Answer], bool]]] = field(default_factory=dict)
     nearly: str = ""  # said where results are within 2 % of the right ones
     otherwise: str = "some results differ; try it on a word of two letters, on paper."
 
@@ -120,16 +146,23 @@ class Function(Check):
             return NOTHING_RETURNED
         expected = [self.right(*case) for case in self.cases]
         if _same(given, expected):
-            return next((hint for _, hint, shows in self.hidden if shows(answer)), None)
+            shown = (name for name, (_, shows) in self.hidden.items() if shows(answer))
+            return next((self.hints[name] for name in shown), None)
         if all(map(_same_but_for_shape, given, expected)):
             shapes = f"{np.shape(given[0])}; expected {np.shape(expected[0])}"
             return f"the numbers are right, but yours come in an array of shape {shapes}."
-        for mistaken, hint in self.mistakes:
+        for name, mistaken in self.mistakes.items():
             if _same(given, [mistaken(*case) for case in self.cases]):
-                return hint
+                return self.hints[name]
         if self.nearly and _same(given, expected, rtol=0.02):
             return self.nearly
         return self.otherwise
+
+    def _planted(self) -> list[tuple[Any, str | None]]:
+        answers = self.mistakes | {name: answer for name, (answer, _) in self.hidden.items()}
+        if answers.keys() != self.hints.keys():
+            raise KeyError(*(answers.keys() ^ self.hints.keys()))
+        return [(answer, self.hints[name]) for name, answer in answers.items()]
 
 
 @dataclass(eq=False, repr=False)
@@ -142,6 +175,9 @@ class Judged(Check):
 
     def _complaint(self, answer: Any) -> str | None:
         return self.judge(answer)
+
+    def _planted(self) -> list[tuple[Any, str | None]]:
+        return [(mistake, None) for mistake in self.mistakes]
 
 
 def differs(right: Answer, *cases: tuple[Any, ...]) -> Callable[[Answer], bool]:

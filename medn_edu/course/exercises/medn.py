@@ -8,8 +8,6 @@ import numpy as np
 from medn_edu.course.exercises._shared import bisect
 from medn_edu.course.exercises.declarations import Function, Judged, Number
 
-_DIFFERS = "some results differ; try it on aax alone, with alpha = 1, on paper."
-
 
 def _judge_labellings(answer: Any) -> str | None:
     given = {answer} if isinstance(answer, str) else set(answer)
@@ -31,9 +29,7 @@ def _judge_labellings(answer: Any) -> str | None:
 
 
 check_tight_labellings = Judged(
-    "the labellings of *axi* that may have positive dual variables at the mean (0.5, 0.3)",
     right=["aax", "xax"],
-    praise="both violate by 1.2, the slack; all others by less, so their alpha must be 0.",
     judge=_judge_labellings,
     mistakes=[
         "aax",
@@ -69,25 +65,20 @@ def _judge_mean(answer: Any) -> str | None:
 
 
 check_mean_from_alpha = Judged(
-    "the posterior mean for alpha(aax) = 0.2 and alpha(xax) = 0.1, under a Laplace prior",
     right=_MEAN,
-    praise="eta = (0.5, 0.3), then weight by weight the shrinkage of Corollary 7.",
     judge=_judge_mean,
     mistakes=[*(wrong for wrong, _ in _MISTAKEN_MEANS), 0.5, [0.2, 0.1]],
 )
 
 _TAKEN = -np.log(1 - 0.25 / 4) - np.log(1 - 0.09 / 4)
 check_d1_value = Number(
-    "the value of D1 for alpha(aax) = 0.2 and alpha(xax) = 0.1, under a Laplace prior",
     right=0.7 - _TAKEN,
-    praise="0.2 * 2 + 0.1 * 3, less Lambda of both weights. No distribution costs less in P1.",
     mistakes={
-        0.7: "that is alpha times the loss; what the prior takes, Lambda, is missing.",
-        0.7 + _TAKEN: "the sign of Lambda: D1 is minus log Z.",
-        0.7 - 0.17: "that is the standard normal's; the Laplace prior's Lambda is a logarithm.",
-        _TAKEN - 0.7: "that is log Z; D1 has it with a minus.",
-        0.5 - _TAKEN: "each alpha counts times its own loss: aax has 2 wrong letters, xax 3.",
-        0.7 - _TAKEN / 2: "Lambda is to be added up over both weights.",
+        "sign_of_log_mgf": 0.7 + _TAKEN,
+        "standard_normal": 0.7 - 0.17,
+        "sign": _TAKEN - 0.7,
+        "one_loss_for_all": 0.5 - _TAKEN,
+        "one_weight": 0.7 - _TAKEN / 2,
     },
 )
 
@@ -108,7 +99,6 @@ _LOSSES = np.array([0.0, 1.0, 2.0, 3.0])
 _DIFFERENCES = np.array([[0, 0], [-1, 2], [1, 1], [3, 1.0]])
 
 check_duality_gap = Function(
-    "gap(alpha, losses, differences, mean)",
     cases=[
         (np.array(alpha), _LOSSES, _DIFFERENCES, np.array(mean))
         for alpha, mean in [
@@ -120,35 +110,14 @@ check_duality_gap = Function(
         ]
     ],
     right=_gap,
-    praise="alpha times what is missing to the largest violation: zero exactly if every labelling "
-    "with a positive alpha has the largest.",
-    mistakes=[
-        (
-            lambda alpha, losses, d, mean: -_gap(alpha, losses, d, mean),
-            "the sign: a gap is never negative; take the slack minus each margin violation.",
-        ),
-        (
-            _without_the_truth,
-            "once all margins are kept the slack is 0, not negative: the true labelling counts.",
-        ),
-        (
-            lambda alpha, losses, d, mean: alpha.sum() * (losses - d @ mean).max(),
-            "that is C times the slack; the violations times alpha are missing.",
-        ),
-        (
-            lambda alpha, losses, d, mean: alpha @ (losses - d @ mean),
-            "that is alpha times each violation; compare it with C times the slack.",
-        ),
-        (
-            lambda alpha, losses, d, mean: alpha @ (losses.max() - losses + d @ mean),
-            "the slack is the largest *violation*, not the largest loss.",
-        ),
-        (
-            lambda alpha, *given: _gap((alpha > 0).astype(float), *given),
-            "each labelling counts with its alpha, not only whether that is positive.",
-        ),
-    ],
-    otherwise=_DIFFERS,
+    mistakes={
+        "sign": lambda alpha, losses, d, mean: -_gap(alpha, losses, d, mean),
+        "without_the_truth": _without_the_truth,
+        "slack_alone": lambda alpha, losses, d, mean: alpha.sum() * (losses - d @ mean).max(),
+        "violations_alone": lambda alpha, losses, d, mean: alpha @ (losses - d @ mean),
+        "largest_loss": lambda alpha, losses, d, mean: alpha @ (losses.max() - losses + d @ mean),
+        "alpha_as_indicator": lambda alpha, *given: _gap((alpha > 0).astype(float), *given),
+    },
 )
 
 
@@ -174,7 +143,6 @@ def _laplace(eta: np.ndarray) -> np.ndarray:
 
 
 check_alpha_step = Function(
-    "best_alpha(difference, loss, mean, C) for one labelling and any prior",
     cases=[
         (np.array([1.0, 1.0]), 2.0, _laplace, 1.0),
         (np.array([1.0, 1.0]), 2.0, _laplace, 1.9),
@@ -185,36 +153,17 @@ check_alpha_step = Function(
         (np.array([1.0, 1.0]), 0.5, _exponential, 1.0),
     ],
     right=_step,
-    praise="a step of coordinate ascent on D1, for every prior: the violation falls as alpha grows, "
-    "and bisection finds where it ends, or C.",
-    mistakes=[
-        (
-            lambda d, loss, mean, C: C,
-            "right while C is small; a large C is not used up: stop where the violation is 0.",
+    mistakes={
+        "all_of_C": lambda d, loss, mean, C: C,
+        "negative_alpha": lambda d, loss, mean, C: (
+            # below 0 only where the domain goes on that far
+            _step(d, loss, mean, C, floor=-3 * C if mean is _exponential else 0.0)
         ),
-        (
-            lambda d, loss, mean, C: (
-                # below 0 only where the domain goes on that far
-                _step(d, loss, mean, C, floor=-3 * C if mean is _exponential else 0.0)
-            ),
-            "alpha is never negative: where the prior's mean has the margin already, it is 0.",
+        "zero_becomes_C": lambda d, loss, mean, C: _step(d, loss, mean, C) or C,
+        "gaussian": lambda d, loss, mean, C: min(C, loss / (d @ d)),
+        "proportional_mean": lambda d, loss, mean, C: min(C, loss / (d @ mean(d))),
+        "sum_of_mean": lambda d, loss, mean, C: _step(
+            np.ones(2), loss, lambda eta: mean(eta * d), C
         ),
-        (
-            lambda d, loss, mean, C: _step(d, loss, mean, C) or C,
-            "where the prior's mean has the margin already, alpha must be 0.",
-        ),
-        (
-            lambda d, loss, mean, C: min(C, loss / (d @ d)),
-            "that is the Gaussian's answer, where the mean is eta; use `mean`.",
-        ),
-        (
-            lambda d, loss, mean, C: min(C, loss / (d @ mean(d))),
-            "the mean does not grow in proportion to alpha; look for the zero by halving.",
-        ),
-        (
-            lambda d, loss, mean, C: _step(np.ones(2), loss, lambda eta: mean(eta * d), C),
-            "the margin is difference @ mean, not the sum of the mean.",
-        ),
-    ],
-    otherwise="some results differ; under the standard normal aax wants alpha = 1.",
+    },
 )

@@ -14,41 +14,22 @@ from medn_edu.course.exercises.declarations import (
     Number,
 )
 
-check_chance = Number(
-    "how many of the 95 % intervals of 3 x 5 x 6 comparisons exclude 0 by chance alone",
-    right=4.5,
-    praise="five in a hundred of 90. Look for what holds in many places, not for the best of 90.",
-    mistakes={
-        0.05: "that is the share; of how many comparisons?",
-        0.75: "that is 5 % of 15; in each of the 15 places M3N has six rivals.",
-        5.25: "one model is the reference: six differences, not seven.",
-        85.5: "that is how many cover 0.",
-        1 - 0.95**90: "that is the probability that there is *at least one*; how many on average?",
-        0.95**90: "that is the probability that there is none; how many are there on average?",
-        15.75: "the pairs of all seven models are 21; here all are compared with M3N alone.",
-        0.3: "that is 5 % of 6: one place. There are 3 x 5.",
-        90: "that is the number of comparisons; five in a hundred of them.",
-    },
-)
+check_chance = Number(right=4.5, mistakes={"at_least_one": 1 - 0.95**90, "none": 0.95**90})
 
 _VARIANCE = 2 * 16 * (1 - 0.92)
 check_paired_error = Number(
-    "the standard error of a mean difference: deviations of 4, correlation 0.92, 10 CRFs",
     right=math.sqrt(_VARIANCE / 10),
-    praise="unpaired it would be 1.79; to bring that down to 0.51 would take 125 CRFs.",
     mistakes={
-        math.sqrt(_VARIANCE): (
-            "that is the deviation of one difference; the mean of ten deviates less."
-        ),
-        math.sqrt(_VARIANCE) / 10: "divide the deviation by the *root* of the number of CRFs.",
-        math.sqrt(32 / 10): "that is the unpaired one: the covariance, 0.92 * 4 * 4, is missing.",
-        math.sqrt(2 * 16 * 1.92 / 10): "the covariance is subtracted, not added.",
-        math.sqrt(16 * 0.08 / 10): "both models vary: 16 + 16 less twice the covariance.",
-        math.sqrt((32 - 0.92 * 16) / 10): "the covariance counts *twice*.",
-        _VARIANCE / 10: "that is a variance; take the root.",
-        _VARIANCE: "that is the variance of one difference; divide by ten and take the root.",
-        4 / math.sqrt(10): "that is the standard error of one model's mean error.",
-        math.sqrt(2 * 4 * 0.08 / 10): "4 is the deviation; the variance is 16.",
+        "one_difference": math.sqrt(_VARIANCE),
+        "not_the_root": math.sqrt(_VARIANCE) / 10,
+        "unpaired": math.sqrt(32 / 10),
+        "covariance_added": math.sqrt(2 * 16 * 1.92 / 10),
+        "one_model_varies": math.sqrt(16 * 0.08 / 10),
+        "covariance_once": math.sqrt((32 - 0.92 * 16) / 10),
+        "variance_of_mean": _VARIANCE / 10,
+        "variance_of_difference": _VARIANCE,
+        "one_model": 4 / math.sqrt(10),
+        "deviation_not_squared": math.sqrt(2 * 4 * 0.08 / 10),
     },
 )
 
@@ -73,85 +54,37 @@ def _pairs(n: int, rng: np.random.Generator) -> list[np.ndarray]:
 
 rng = np.random.default_rng(5)
 check_paired_interval = Function(
-    "interval(a, b, t): Student's interval of the mean difference of pairs",
     cases=[(*_pairs(n, rng), t) for n, t in ((4, 3.18), (10, 2.26), (7, 2.45))],
     right=_paired,
-    praise="what is hard for both models is gone before the deviation is taken.",
-    mistakes=[
-        (
-            _unpaired,
-            "these variances were added: what is hard for both is still in. Subtract first.",
+    mistakes={
+        "unpaired": _unpaired,
+        "n_in_variance": lambda a, b, t: _around(
+            (a - b).mean(), t * (a - b).std() / math.sqrt(len(a))
         ),
-        (
-            lambda a, b, t: _around((a - b).mean(), t * (a - b).std() / math.sqrt(len(a))),
-            "n divides your variance; the mean is estimated, too: n - 1, in numpy `ddof=1`.",
+        "interval_of_one": lambda a, b, t: _around((a - b).mean(), t * (a - b).std(ddof=1)),
+        "without_root": lambda a, b, t: _around((a - b).mean(), t * (a - b).std(ddof=1) / len(a)),
+        "without_t": lambda a, b, t: _around(
+            (a - b).mean(), (a - b).std(ddof=1) / math.sqrt(len(a))
         ),
-        (
-            lambda a, b, t: _around((a - b).mean(), t * (a - b).std(ddof=1)),
-            "that is an interval for one difference; the mean's is narrower by the root of n.",
-        ),
-        (
-            lambda a, b, t: _around((a - b).mean(), t * (a - b).std(ddof=1) / len(a)),
-            "too narrow: the deviation of a mean falls with the *root* of n.",
-        ),
-        (
-            lambda a, b, t: _around((a - b).mean(), (a - b).std(ddof=1) / math.sqrt(len(a))),
-            "t is missing: one standard error either way covers about two thirds.",
-        ),
-        (
-            lambda a, b, t: _paired(b, a, t),
-            "the sign is turned round: asked is the error of a *minus* that of b.",
-        ),
-        (
-            lambda a, b, t: (a - b).mean(),
-            "that is the mean alone; return both ends of the interval.",
-        ),
-    ],
-    otherwise="some results differ; try a = [1, 2], b = [0, 0] and t = 1, which give (1, 2).",
+        "sign": lambda a, b, t: _paired(b, a, t),
+        "mean_alone": lambda a, b, t: (a - b).mean(),
+    },
 )
 
 rng = np.random.default_rng(6)
 check_honest_error = Function(
-    "report(validation, test): the error to report for a model with constants",
     cases=[tuple(0.2 + 0.05 * rng.random((2, n))) for n in (5, 8, 6, 20)],
     right=lambda validation, test: test[validation.argmin()],
-    praise="the test part has a say in nothing but this number.",
-    mistakes=[
-        (
-            lambda validation, test: test.min(),
-            "that chooses on the test part: the least of many errors is too good to be true.",
-        ),
-        (
-            lambda validation, test: validation.min(),
-            "the least validation error has been chosen for being small; look at the test part.",
-        ),
-        (
-            lambda validation, test: test.argmin(),
-            "that is the place of a constant, and of one chosen on the test part.",
-        ),
-        (
-            lambda validation, test: validation.argmin(),
-            "that is the place of the constant; what does it get wrong on the test part?",
-        ),
-        (
-            lambda validation, test: validation[test.argmin()],
-            "the other way round: choose on validation, report on test.",
-        ),
-        (
-            lambda validation, test: test.mean(),
-            "that averages over the constants; choose one, on the validation part.",
-        ),
-        (
-            lambda validation, test: test[validation.argmax()],
-            "that is the worst constant on the validation part.",
-        ),
-        (
-            lambda validation, test: test[(validation + test).argmin()],
-            "the test part has helped to choose; validation alone may.",
-        ),
-    ],
-    otherwise="some results differ; try validation = [0.3, 0.2] and test = [0.1, 0.25], which "
-    "give 0.25.",
+    mistakes={
+        "least_on_test": lambda validation, test: test.min(),
+        "least_on_validation": lambda validation, test: validation.min(),
+        "place_on_test": lambda validation, test: test.argmin(),
+        "place_on_validation": lambda validation, test: validation.argmin(),
+        "roles_swapped": lambda validation, test: validation[test.argmin()],
+        "mean_over_constants": lambda validation, test: test.mean(),
+        "worst_constant": lambda validation, test: test[validation.argmax()],
+        "chosen_on_both": lambda validation, test: test[(validation + test).argmin()],
+    },
 )
 
 Call = tuple[float, tuple[int, ...], tuple[int, ...]]
@@ -283,9 +216,7 @@ _SHUFFLE = np.random.default_rng(0)
 # error(constant, train, test) trains on the samples with the numbers ``train`` and returns the error on
 # those with the numbers ``test``
 check_cross_validation = Judged(
-    "choose(n, n_folds, constants, error): a constant by cross-validation",
     right=_choose,
-    praise="every sample tested once per constant, by a model that had not seen it.",
     judge=_judge_cross_validation,
     mistakes=[
         lambda n, k, constants, error: constants[1],

@@ -43,11 +43,7 @@ def _judge_labels(answer: Any) -> str | None:
 
 
 check_bmes = Judged(
-    'the labels of the ten letters of "a labelling"',
-    right=_LABELS,
-    praise="ten letters, ten labels. From them the words can be put together again.",
-    judge=_judge_labels,
-    mistakes=[*_MISLABELLED, "SBMMMMMME", "SBMMMMMMEE"],
+    right=_LABELS, judge=_judge_labels, mistakes=[*_MISLABELLED, "SBMMMMMME", "SBMMMMMMEE"]
 )
 
 
@@ -104,9 +100,7 @@ def _judge_spaces(answer: Any) -> str | None:
 
 
 check_spaces = Judged(
-    "spaces(letters, labels) that puts the spaces back",
     right=_spaces,
-    praise="no word has been looked up: labels alone say where words begin.",
     judge=_judge_spaces,
     mistakes=[
         *(mistaken for mistaken, _ in _MISSPACED),
@@ -172,9 +166,7 @@ def _folds_of_runs(groups: Sequence[str], k: int) -> list[int]:
 
 
 check_group_folds = Judged(
-    "folds(groups, k): a fold for each sample, no group in two of them",
     right=_folds,
-    praise="who is in the test fold has not been seen in training, not even once.",
     judge=_judge_folds,
     mistakes=[
         lambda groups, k: [i % k for i in range(len(groups))],
@@ -210,40 +202,18 @@ class _Dense(Function):
 rng = np.random.default_rng(16)
 _SHAPES = ((5, 2, 1), (6, 3, 2), (1, 2, 2), (3, 2, 3), (4, 3, 0))
 check_window = _Dense(
-    "window(x, reach): each row next to the rows around it",
     cases=[(rng.integers(1, 10, (n, d)).astype(float), r) for n, d, r in _SHAPES],
     right=_window,
-    praise="the last sample's end and the next one's beginning never meet, as each sample has its own.",
-    mistakes=[
-        (lambda x, reach: x, "that is x itself; put the rows before and after next to each row."),
-        (
-            lambda x, reach: np.hstack([np.roll(x, -k, axis=0) for k in range(-reach, reach + 1)]),
-            "np.roll goes round: the first row sees the last. Beyond the ends there are zeros.",
+    mistakes={
+        "x_itself": lambda x, reach: x,
+        "rolled": lambda x, reach: np.hstack(
+            [np.roll(x, -k, axis=0) for k in range(-reach, reach + 1)]
         ),
-        (
-            _repeated,
-            "you repeat the first and the last row; beyond the ends there should be zeros.",
-        ),
-        (
-            lambda x, reach: _window(x[::-1], reach)[::-1],
-            "the order is turned round: earliest row first, latest row last.",
-        ),
-        (
-            lambda x, reach: _window(x, reach)[reach : len(x) - reach],
-            "rows are missing at the ends; every node keeps its row.",
-        ),
-        (
-            lambda x, reach: _window(x, 1),
-            "right for reach = 1 only; how many rows stand side by side?",
-        ),
-        (
-            lambda x, reach: _window(x, reach)[:, : (reach + 1) * x.shape[1]],
-            "rows after it are missing; the node may look both ways.",
-        ),
-        (
-            lambda x, reach: np.hstack([_window(c[:, None], reach) for c in x.T]),
-            "whole rows, one after the other, not column by column.",
-        ),
-    ],
-    otherwise="some results differ; window([[1], [2]], 1) is [[0, 1, 2], [1, 2, 0]].",
+        "repeated": _repeated,
+        "turned_round": lambda x, reach: _window(x[::-1], reach)[::-1],
+        "ends_missing": lambda x, reach: _window(x, reach)[reach : len(x) - reach],
+        "reach_one": lambda x, reach: _window(x, 1),
+        "rows_after_missing": lambda x, reach: _window(x, reach)[:, : (reach + 1) * x.shape[1]],
+        "column_by_column": lambda x, reach: np.hstack([_window(c[:, None], reach) for c in x.T]),
+    },
 )
