@@ -22,7 +22,7 @@ from hypothesis import settings
 # browser, need no kernels or have some of their own, which keeps the other process away from the rest
 # until then.  After these come the longest, and what is left follows by name.
 FIRST = (
-    "test_experiments_warmup.py",
+    "test_bench_warmup.py",
     "test_kernels_modes.py",
     "test_package_build.py",
     "test_package_docstrings.py",
@@ -35,7 +35,7 @@ FIRST = (
     "test_browser.py",
     "test_quick_studies.py",
     "test_course_notebooks.py",
-    "test_experiments_bench.py",
+    "test_bench_bench.py",
     "test_explorers.py",
     "test_course_offline.py",
     "test_cli_reproduce.py",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from children import child
-from test_experiments_runner import CHOICE, CHOOSING, LATER, SPECS, TOY, fitting
+from test_studies_runner import CHOICE, CHOOSING, LATER, SPECS, TOY, fitting
 
 from medn_edu import __version__
 from medn_edu.cli import main
@@ -424,7 +424,7 @@ SLOW_STUDY = """
 import sys, time
 from dataclasses import replace
 sys.path.insert(0, sys.argv[3])
-from test_experiments_runner import SPECS, fitting, toy_split
+from test_studies_runner import SPECS, fitting, toy_split
 from medn_edu.cli import main
 from medn_edu.studies.registry import STUDIES
 

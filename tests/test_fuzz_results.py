@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_experiments_runner import TOY
+from test_studies_runner import TOY
 
 from medn_edu.studies.kit.results import ResultStore
 from medn_edu.studies.kit.specs import TIMES

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from test_experiments_studies import ABOUT_TIMES
+from test_studies_registry import ABOUT_TIMES
 
 from medn_edu.solvers import M3N_SOLVERS
 from medn_edu.studies.kit.gallery import PUBLISHED

@@ -3,7 +3,7 @@
 import builtins
 
 import pytest
-from test_experiments_runner import CHOICE, CHOOSING, LATER, SPECS, tables
+from test_studies_runner import CHOICE, CHOOSING, LATER, SPECS, tables
 
 from medn_edu.studies.kit import runner
 from medn_edu.studies.kit.runner import ResultStore, run_study

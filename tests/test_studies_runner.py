@@ -409,7 +409,7 @@ SLOW_RUN = """
 import os, sys, time
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from test_experiments_runner import SPECS, fitting, toy_split
+from test_studies_runner import SPECS, fitting, toy_split
 from medn_edu.studies.kit.runner import ResultStore, run_study
 
 def split(spec):
