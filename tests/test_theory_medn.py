@@ -109,45 +109,6 @@ def test_two_solvers_meet_for_every_lambda(lam, slack):
     assert np.abs(problem.eta(dual.alpha)).max() < math.sqrt(lam)
 
 
-@pytest.mark.parametrize("slack", SLACKS)
-@pytest.mark.parametrize("prior", ["gaussian", "laplace", "exponential"])
-def test_optimality_conditions(prior, slack):
-    """Positive only on the worst violations, and as much in total as the slope of the price there."""
-    problem, solution = solved(KINDS[1], PRIORS[prior], SLACKS[slack])
-    alpha, w = solution.alpha, solution.w
-    violation = problem.losses - problem.differences @ w
-    xi = problem.xi(w)
-    room = xi[problem.sample] - violation
-    assert (room >= 0).all()
-    assert alpha @ room < 1e-6 * solution.value
-    totals = problem.totals(alpha)
-    U = {
-        "linear": lambda xi: np.full_like(xi, 1.3),
-        "quadratic": lambda xi: 0.7 * xi,
-        "exponential": lambda xi: 1.8 - 1 / xi,
-    }[slack]
-    np.testing.assert_allclose(totals, problem.sample_weight * U(xi), atol=1e-4)
-
-
-@pytest.mark.parametrize("prior", PRIORS)
-def test_no_dual_value_exceeds_a_primal_one(prior):
-    rng = np.random.default_rng(0)
-    for slack in SLACKS.values():
-        problem, solution = solved(KINDS[1], PRIORS[prior], slack)
-        for _ in range(6):
-            shares = rng.uniform(size=len(problem.losses)) * solution.alpha
-            while np.isinf(problem.dual_value(shares)):
-                shares /= 2
-            if isinstance(slack, LinearSlack):
-                true = problem.losses == 0
-                shares[true] += LINEAR.C * problem.sample_weight - problem.totals(shares)
-            w = problem.posterior_mean(shares * rng.uniform())
-            value = problem.dual_value(shares)
-            assert -math.inf < value < problem.primal_value(w)
-            assert value < solution.value
-            assert problem.primal_value(w) > solution.value
-
-
 @pytest.mark.parametrize("prior", PRIORS)
 def test_divergence_from_its_definition(prior):
     """The conjugate by bisection is the prior's own, and the slope undoes the mean."""
@@ -227,48 +188,3 @@ def test_theorem_2_with_one_weight(name, slack):
         shift = rng.normal() * 0.1
         other = tilt(points[:, None], prior_mass * np.exp(bend), eta + shift)
         assert p1_value(problem, points[:, None], prior_mass, other) > value
-
-
-@pytest.mark.parametrize("name", ["gaussian", "laplace", "exponential", "two-point"])
-def test_theorem_2_with_two_weights(name):
-    """The same with a joint distribution, which may make the two weights depend on each other."""
-    prior, _ = DENSE[name]
-    everything, _ = solved("chain", GaussianPrior(), LINEAR)
-    problem = of_weights(everything, [1, 4], prior)
-    solution = solve_dual(problem)
-    line, line_mass = prior_on_points(name)
-    if name != "two-point":  # fewer, for there will be the square of them: dense near 0 only
-        u = (np.arange(800) + 0.5) / 800 * (4 if name == "exponential" else 8)
-        u -= 0 if name == "exponential" else 4
-        line = np.sinh(u)
-        line_mass = np.exp(prior.log_density(line)) * np.cosh(u) * (u[1] - u[0])
-    points = np.array(list(itertools.product(line, line)))
-    prior_mass = np.outer(line_mass, line_mass).ravel()
-    eta = problem.eta(solution.alpha)
-    best = tilt(points, prior_mass, eta)
-    np.testing.assert_allclose(best @ points, solution.w, rtol=1e-3, atol=1e-4)
-    value = p1_value(problem, points, prior_mass, best)
-    assert value == pytest.approx(solution.value, rel=1e-3)
-    for product in (-0.3, 0.3):
-        bent = prior_mass * np.exp(product * np.tanh(points[:, 0] * points[:, 1]))
-        assert p1_value(problem, points, prior_mass, tilt(points, bent, eta)) > value
-        assert (
-            p1_value(problem, points, prior_mass, tilt(points, prior_mass, eta + product)) > value
-        )
-
-
-@pytest.mark.parametrize("name", ["gaussian", "laplace", "box", "exponential"])
-def test_of_all_distributions_with_one_mean_the_tilted_prior_is_closest(name):
-    prior, _ = DENSE[name]
-    points, prior_mass = prior_on_points(name)
-    mean = float(prior.mean(np.array([0.7]))[0])
-    for bend in (-0.05, 0.05):
-        base = prior_mass * np.exp(bend * np.cos(2 * points))
-        low, high = -3.0, 1.9
-        for _ in range(60):  # the eta that brings the mean back
-            middle = (low + high) / 2
-            p = tilt(points[:, None], base, np.array([middle]))
-            low, high = (low, middle) if p @ points > mean else (middle, high)
-        assert p @ points == pytest.approx(mean, rel=1e-9)
-        divergence = p @ np.log(p / prior_mass)
-        assert divergence > float(prior.kl(np.array([mean]))[0]) + 1e-5
