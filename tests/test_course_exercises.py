@@ -85,6 +85,22 @@ def test_checks_can_be_imported_by_name_and_do_not_tell_their_answer() -> None:
         assert repr(check) == f"{name}: {check.asks}"
 
 
+def test_words_that_do_not_fit_a_declaration_name_it() -> None:
+    words: dict[str, Any] = {"asks": "a number", "praise": "yes.", "hints": {"2": "too much."}}
+    check = Number(right=1)
+    check.give_words("check_one", words)
+    assert check.planted == [(2.0, "too much.")]
+    for mistakes, changed, message in (
+        ({}, {"hint": {}}, "check_one: expected asks, praise and perhaps others of"),
+        ({}, {"praise": None}, "check_one: expected asks"),
+        ({}, {"hints": {"double": "too much."}}, "check_one: mistakes and hints do not match"),
+        ({"double": 2.0}, {}, "check_one: mistakes and hints do not match: 'double'"),
+    ):
+        given = {key: value for key, value in {**words, **changed}.items() if value is not None}
+        with pytest.raises(ValueError, match=message):
+            Number(right=1, mistakes=mistakes).give_words("check_one", given)
+
+
 def test_each_declared_mistake_has_a_hint_of_its_own(said: Any) -> None:
     for name, check in CHECKS.items():
         assert said(name, check.right) == f"Right: {check.praise}"

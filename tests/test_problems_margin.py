@@ -20,12 +20,13 @@ from medn_edu.problems import (
     MarginLoss,
     Problem,
     Regulariser,
+    SoftMaxLoss,
     SquaredL1Norm,
     weight_bounds,
 )
 from medn_edu.problems.regularisers import dual_scaling
 from medn_edu.results import Iterate
-from medn_edu.samples import label_samples, pack
+from medn_edu.samples import Forest, label_samples, labelled, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n, solve_squared_l1
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
@@ -414,3 +415,18 @@ def test_marginals_are_judged_by_the_total_of_their_own_sample():
     wrong = DualMarginals(np.array([[0.5, 0.5], [2e-10, -1e-10]]), edge)
     assert fine.is_feasible(problem.data)
     assert not wrong.is_feasible(problem.data)
+
+
+def test_a_problem_of_samples_and_labels():
+    X, y = [np.eye(2), np.ones((1, 2))], ["ab", "b"]
+    data = label_samples(pack(X), np.array([0, 1, 1]), np.ones((1, 2, 2), dtype=bool))
+    by_hand = Problem(data, MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
+    w = np.random.default_rng(0).normal(size=8)
+    assert Problem.of(X, y).primal(w) == by_hand.primal(w)
+    other = Problem.of(X, y, SoftMaxLoss(), L2Norm(3.0))
+    assert other.primal(w) == Problem(data, SoftMaxLoss(), L2Norm(3.0)).primal(w)
+    tree = labelled([Forest(np.eye(3), [-1, 0, 0], [0, 0, 1])], ["abb"], forbidden=[("b", "b")])
+    assert tree.allowed.shape == (2, 2, 2)
+    assert not tree.allowed[:, 1, 1].any()
+    with pytest.raises(ValueError, match=r"the labels of sample 0 use a forbidden transition"):
+        labelled([np.eye(2)], ["ab"], forbidden=[("a", "b")])
