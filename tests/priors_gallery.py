@@ -3,51 +3,43 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from medn_edu.priors import (
-    BoxPrior,
-    ExponentialPrior,
-    GaussianPrior,
-    LaplacePrior,
-    NormalGammaPrior,
-    NormalInverseGaussianPrior,
-    Prior,
-    SpikeSlabPrior,
-    TwoPointPrior,
-)
+from medn_edu import priors
 
 GALLERY = [
-    GaussianPrior(2.0),
-    LaplacePrior(4.0),
-    NormalGammaPrior(0.7, 3.0),
-    NormalGammaPrior(4.0, 3.0),
-    NormalInverseGaussianPrior(2.0, 0.5),
-    BoxPrior(1.5),
-    TwoPointPrior(0.7),
-    ExponentialPrior(3.0),
-    SpikeSlabPrior(0.1, 2.0),
+    priors.GaussianPrior(2.0),
+    priors.LaplacePrior(4.0),
+    priors.NormalGammaPrior(0.7, 3.0),
+    priors.NormalGammaPrior(4.0, 3.0),
+    priors.NormalInverseGaussianPrior(2.0, 0.5),
+    priors.BoxPrior(1.5),
+    priors.TwoPointPrior(0.7),
+    priors.ExponentialPrior(3.0),
+    priors.SpikeSlabPrior(0.1, 2.0),
 ]
-WITH_DENSITY = [p for p in GALLERY if not isinstance(p, TwoPointPrior | SpikeSlabPrior)]
+WITH_DENSITY = [
+    p for p in GALLERY if not isinstance(p, priors.TwoPointPrior | priors.SpikeSlabPrior)
+]
 
 size = st.floats(-3, 3).map(lambda exponent: 10.0**exponent)
-priors = st.one_of(
-    st.builds(GaussianPrior, size),
-    st.builds(LaplacePrior, size),
-    st.builds(NormalGammaPrior, st.floats(0.1, 50.0), size),
-    st.builds(NormalInverseGaussianPrior, size, size),
-    st.builds(BoxPrior, size),
-    st.builds(TwoPointPrior, size),
-    st.builds(ExponentialPrior, size),
-    st.builds(SpikeSlabPrior, st.floats(1e-3, 1.0), size),
+any_prior = st.one_of(
+    st.builds(priors.GaussianPrior, size),
+    st.builds(priors.LaplacePrior, size),
+    st.builds(priors.NormalGammaPrior, st.floats(0.1, 50.0), size),
+    st.builds(priors.NormalInverseGaussianPrior, size, size),
+    st.builds(priors.BoxPrior, size),
+    st.builds(priors.TwoPointPrior, size),
+    st.builds(priors.ExponentialPrior, size),
+    st.builds(priors.SpikeSlabPrior, st.floats(1e-3, 1.0), size),
 )
 
 
-def prior_scale(prior: Prior) -> float:
+def prior_scale(prior: priors.Prior) -> float:
     """Where the prior's functions bend: eta of one over its standard deviation, or the slab's."""
     variance = getattr(prior, "slab_variance", prior.variance(np.zeros(1))[0])
     return 1 / float(np.sqrt(variance))
 
 
-def etas(prior: Prior, farthest: float = 0.9, n: int = 21, reach: float = 5.0) -> np.ndarray:
+def etas(prior: priors.Prior, farthest: float = 0.9, n: int = 21, reach: float = 5.0) -> np.ndarray:
     """Natural parameters of both signs: up to a share of the domain, or ``reach`` times its scale."""
     lower, upper = prior.domain
     scale = reach * prior_scale(prior)
@@ -56,16 +48,16 @@ def etas(prior: Prior, farthest: float = 0.9, n: int = 21, reach: float = 5.0) -
     return np.concatenate([np.linspace(low, 0, n), np.linspace(0, high, n)[1:]])
 
 
-def names(prior: Prior) -> str:
+def names(prior: priors.Prior) -> str:
     """Name of a test's prior; an address would differ from process to process."""
     text = repr(prior)
     return type(prior).__name__ if " object at 0x" in text else text
 
 
-class Own(Prior):
+class Own(priors.Prior):
     """A prior of somebody's own, with another's formulas and nothing else."""
 
-    def __init__(self, model: Prior) -> None:
+    def __init__(self, model: priors.Prior) -> None:
         self.model = model
 
     @property

@@ -7,20 +7,13 @@ from priors_gallery import GALLERY, WITH_DENSITY, Own, etas, names
 from scipy.integrate import cumulative_simpson
 from scipy.stats import expon, kstest, norm
 
-from medn_edu.priors import (
-    BoxPrior,
-    ExponentialPrior,
-    GaussianPrior,
-    LaplacePrior,
-    NormalGammaPrior,
-    NormalInverseGaussianPrior,
-    Prior,
-    SpikeSlabPrior,
-    TwoPointPrior,
-)
+from medn_edu import priors
 
 N_DRAWS = 20_000
-STRETCHED = [Prior.stretched(prior, 0.3) for prior in (LaplacePrior(4.0), SpikeSlabPrior(0.1, 2.0))]
+STRETCHED = [
+    priors.Prior.stretched(prior, 0.3)
+    for prior in (priors.LaplacePrior(4.0), priors.SpikeSlabPrior(0.1, 2.0))
+]
 
 
 def draw(prior, eta, n_draws=N_DRAWS, seed=0):
@@ -56,7 +49,7 @@ def tilted_cdf(prior, eta):
     log_mgf = float(prior.log_mgf(np.array([eta]))[0])
     density = np.exp(prior.log_density(w) + eta * w - log_mgf) * stride
     density[u == 0] = 0.0  # the stride wins over a pole
-    if isinstance(prior, ExponentialPrior):
+    if isinstance(prior, priors.ExponentialPrior):
         density[u < 0] = 0.0
     probability = cumulative_simpson(density, x=u, initial=0)
     assert probability[-1] == pytest.approx(1, abs=1e-4)
@@ -76,7 +69,7 @@ def test_distribution(prior, share):
 
 @pytest.mark.parametrize("eta", [-3.0, 0.0, 0.5])
 def test_two_points(eta):
-    draws = draw(TwoPointPrior(0.7), [eta])
+    draws = draw(priors.TwoPointPrior(0.7), [eta])
     assert set(np.unique(draws)) <= {-0.7, 0.7}
     share = np.exp(0.7 * eta) / (2 * np.cosh(0.7 * eta))
     assert np.mean(draws > 0) == pytest.approx(
@@ -87,16 +80,18 @@ def test_two_points(eta):
 @pytest.mark.parametrize("eta", [-2.0, 0.0, 1.0])
 def test_spike_and_slab(eta):
     """A share of exact zeros, and the rest normal."""
-    prior = SpikeSlabPrior(0.3, 2.0)
+    prior = priors.SpikeSlabPrior(0.3, 2.0)
     draws = draw(prior, [eta])[:, 0]
     slab = draws[draws != 0]
     share = 0.3 * np.exp(eta**2) / (0.7 + 0.3 * np.exp(eta**2))
     assert len(slab) / N_DRAWS == pytest.approx(share, abs=5 * np.sqrt(0.25 / N_DRAWS))
     assert kstest(slab, norm(2 * eta, np.sqrt(2)).cdf).pvalue > 1e-3
-    assert np.all(draw(SpikeSlabPrior(1.0), [eta]) != 0)
+    assert np.all(draw(priors.SpikeSlabPrior(1.0), [eta]) != 0)
 
 
-@pytest.mark.parametrize("prior", [LaplacePrior(4.0), NormalGammaPrior(0.7, 3.0)], ids=names)
+@pytest.mark.parametrize(
+    "prior", [priors.LaplacePrior(4.0), priors.NormalGammaPrior(0.7, 3.0)], ids=names
+)
 def test_the_scale_mixture_has_the_same_draws(prior):
     """The papers' way: a gamma distributed variance tau, tilted, and N(eta tau, tau) given it."""
     rng, eta = np.random.default_rng(1), 0.6 * prior.domain[1]
@@ -107,7 +102,7 @@ def test_the_scale_mixture_has_the_same_draws(prior):
 
 def test_box_at_the_ends():
     """From eta = 0 to any: within the bounds, and piling up at them as the formula says."""
-    prior, eta = BoxPrior(2.0), np.array([-1e308, -1e9, -1e-300, 0.0, 1e-18, 50.0, 1e308])
+    prior, eta = priors.BoxPrior(2.0), np.array([-1e308, -1e9, -1e-300, 0.0, 1e-18, 50.0, 1e308])
     draws = draw(prior, eta)
     assert np.all(np.abs(draws) <= 2)
     assert_array_equal(draws[:, [0, -1]], np.tile([-2.0, 2.0], (N_DRAWS, 1)))
@@ -117,7 +112,9 @@ def test_box_at_the_ends():
         assert kstest(draws[:, column], lambda w: (w + 2) / 4).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("prior", [LaplacePrior(4.0), ExponentialPrior(2.0)], ids=names)
+@pytest.mark.parametrize(
+    "prior", [priors.LaplacePrior(4.0), priors.ExponentialPrior(2.0)], ids=names
+)
 def test_close_to_the_end_of_the_domain(prior):
     """One exponential number is left, however long."""
     eta = 2.0 * (1 - 1e-12)
@@ -130,7 +127,7 @@ def test_normal_inverse_gaussian_close_to_the_end():
     rng, (alpha, delta) = np.random.default_rng(1), (2.0, 0.5)
     tau = np.square(delta / rng.standard_normal(N_DRAWS))
     limit = alpha * tau + np.sqrt(tau) * rng.standard_normal(N_DRAWS)
-    draws = draw(NormalInverseGaussianPrior(alpha, delta), [alpha * (1 - 1e-12)])[:, 0]
+    draws = draw(priors.NormalInverseGaussianPrior(alpha, delta), [alpha * (1 - 1e-12)])[:, 0]
     assert kstest(draws, limit).pvalue > 1e-3
 
 
@@ -138,12 +135,12 @@ def test_normal_inverse_gaussian_close_to_the_end():
 def test_a_seed_says_it_all(prior):
     eta = etas(prior, n=2)
     assert_array_equal(draw(prior, eta, 5, seed=3), draw(prior, eta, 5, seed=3))
-    if not isinstance(prior, TwoPointPrior):
+    if not isinstance(prior, priors.TwoPointPrior):
         assert np.any(draw(prior, eta, 50, seed=3) != draw(prior, eta, 50, seed=4))
 
 
 def test_variances_of_one_weight_each():
-    prior = GaussianPrior([1.0, 0.01, 4.0])
+    prior = priors.GaussianPrior([1.0, 0.01, 4.0])
     eta, index = np.array([0.0, 1.0]), np.array([2, 1])
     draws = prior.draw(eta, np.random.default_rng(0), N_DRAWS, index)
     assert draws.std(axis=0) == pytest.approx([2.0, 0.1], rel=0.05)
@@ -171,19 +168,19 @@ def test_stretched_names_the_first_tilt_outside():
 
 def test_not_told():
     with pytest.raises(TypeError, match="Own does not tell how to draw"):
-        draw(Own(LaplacePrior()), [0.0])
+        draw(Own(priors.LaplacePrior()), [0.0])
     with pytest.raises(TypeError, match="Own does not tell how to draw"):
-        draw(Own(LaplacePrior()).stretched(2.0), [0.0])
+        draw(Own(priors.LaplacePrior()).stretched(2.0), [0.0])
 
 
 @pytest.mark.parametrize("n_draws", [0, -1])
 def test_number_of_draws(n_draws):
-    for prior in (GaussianPrior(), LaplacePrior()):
+    for prior in (priors.GaussianPrior(), priors.LaplacePrior()):
         with pytest.raises(ValueError, match="n_draws is"):
             draw(prior, [0.0], n_draws)
 
 
-@pytest.mark.parametrize("prior", [GaussianPrior(), LaplacePrior(4.0)], ids=repr)
+@pytest.mark.parametrize("prior", [priors.GaussianPrior(), priors.LaplacePrior(4.0)], ids=repr)
 def test_a_seed_is_no_generator(prior):
     with pytest.raises(TypeError, match=r"rng is 0; expected a numpy.random.Generator"):
         prior.draw(np.zeros(2), 0, 3)

@@ -8,20 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose
-from priors_gallery import GALLERY, WITH_DENSITY, etas, names, prior_scale, priors
+from priors_gallery import GALLERY, WITH_DENSITY, any_prior, etas, names, prior_scale
 from scipy.integrate import quad
 from scipy.stats import gamma, norm
 
-from medn_edu.priors import (
-    BoxPrior,
-    ExponentialPrior,
-    GaussianPrior,
-    LaplacePrior,
-    NormalGammaPrior,
-    NormalInverseGaussianPrior,
-    SpikeSlabPrior,
-    TwoPointPrior,
-)
+from medn_edu import priors
 
 
 def step(prior, eta):
@@ -36,7 +27,7 @@ def derivative(prior, function, eta):
     return sum(c * (function(eta + k * h) - function(eta - k * h)) for k, c in weights.items()) / h
 
 
-@given(priors)
+@given(any_prior)
 def test_mean_is_the_slope_of_log_mgf(prior):
     eta = etas(prior)
     mean = prior.mean(eta)
@@ -45,7 +36,7 @@ def test_mean_is_the_slope_of_log_mgf(prior):
     assert np.all(difference <= 1e-9 * np.sqrt(prior.variance(eta)) + rounding)
 
 
-@given(priors)
+@given(any_prior)
 def test_variance_is_the_slope_of_mean(prior):
     eta = etas(prior)
     variance = prior.variance(eta)
@@ -54,7 +45,7 @@ def test_variance_is_the_slope_of_mean(prior):
     assert np.all(difference <= 1e-8 * variance + rounding)
 
 
-@given(priors)
+@given(any_prior)
 def test_kl_is_the_conjugate(prior):
     """Fenchel and Young: equality at the mean, inequality elsewhere."""
     eta = etas(prior)
@@ -69,7 +60,7 @@ def test_kl_is_the_conjugate(prior):
     assert np.all(bounds <= divergence[:, None] + 1e-13 * scale)
 
 
-@given(priors)
+@given(any_prior)
 def test_kl_is_least_at_the_priors_own_mean(prior):
     own = prior.mean(np.zeros(1))
     assert prior.kl(own)[0] <= 1e-15
@@ -100,7 +91,7 @@ def test_limits_of_small_tilts_are_the_variance(prior):
 def test_exponential_near_its_own_mean(small):
     t = np.array([-small, small])
     expected = t**2 / 2 - t**3 / 3
-    assert_allclose(ExponentialPrior(3.0).kl((1 + t) / 3), expected, rtol=small**2 + 1e-8)
+    assert_allclose(priors.ExponentialPrior(3.0).kl((1 + t) / 3), expected, rtol=small**2 + 1e-8)
 
 
 # -- against quadrature and sums -----------------------------------------------------------------
@@ -145,7 +136,7 @@ def test_against_quadrature_of_the_tilted_density(prior, share):
 
 @pytest.mark.parametrize("eta", [-3.0, -0.2, 0.0, 1.0, 2.5])
 def test_two_point_against_the_sum(eta):
-    prior = TwoPointPrior(a=0.7)
+    prior = priors.TwoPointPrior(a=0.7)
     w = np.array([-0.7, 0.7])
     p = np.exp(eta * w) / np.exp(eta * w).sum()
     assert float(prior.log_mgf(eta)) == pytest.approx(math.log(np.mean(np.exp(eta * w))))
@@ -159,7 +150,7 @@ def test_two_point_against_the_sum(eta):
 def test_spike_and_slab_against_the_mixture(eta, pi):
     """Tilting a mixture tilts its parts and their shares."""
     v = 2.0
-    prior = SpikeSlabPrior(pi, v)
+    prior = priors.SpikeSlabPrior(pi, v)
     evidence = np.array([1.0, math.exp(v * eta**2 / 2)])  # E exp(eta w) in spike and slab
     shares = np.array([1 - pi, pi])
     total = shares @ evidence
@@ -178,12 +169,14 @@ def test_spike_and_slab_against_the_mixture(eta, pi):
 
 def test_densities_known_to_scipy():
     w = np.linspace(-3, 3, 13)
-    assert_allclose(GaussianPrior(2.0).log_density(w), norm(scale=math.sqrt(2)).logpdf(w))
+    assert_allclose(priors.GaussianPrior(2.0).log_density(w), norm(scale=math.sqrt(2)).logpdf(w))
     assert_allclose(
-        NormalGammaPrior(1.0, 4.0).log_density(w), LaplacePrior(4.0).log_density(w), atol=1e-12
+        priors.NormalGammaPrior(1.0, 4.0).log_density(w),
+        priors.LaplacePrior(4.0).log_density(w),
+        atol=1e-12,
     )
-    assert_allclose(NormalGammaPrior(2.0, 9.0).log_density(np.zeros(1)), math.log(3 / 4))
-    assert NormalGammaPrior(0.5, 1.0).log_density(np.zeros(1)) == np.inf
+    assert_allclose(priors.NormalGammaPrior(2.0, 9.0).log_density(np.zeros(1)), math.log(3 / 4))
+    assert priors.NormalGammaPrior(0.5, 1.0).log_density(np.zeros(1)) == np.inf
 
 
 @pytest.mark.parametrize("w", [1e-3, 0.3, 2.0])
@@ -198,17 +191,17 @@ def test_density_of_normal_gamma_against_its_mixture(shape, w):
     low, high = variances.ppf([1e-14, 1 - 1e-14])
     inner = np.geomspace(low, high, 12)
     expected = sum(quad(integrand, a, b, epsrel=1e-11)[0] for a, b in itertools.pairwise(inner))
-    found = NormalGammaPrior(shape, 2 * shape).log_density(np.array(w))
+    found = priors.NormalGammaPrior(shape, 2 * shape).log_density(np.array(w))
     assert float(found) == pytest.approx(math.log(expected), abs=1e-7)
 
 
 @pytest.mark.parametrize("shape", [1.5, 3.0, 30.6, 200.0])
 def test_density_of_normal_gamma_is_continuous_at_zero(shape):
-    near, at = NormalGammaPrior(shape, 2.0).log_density(np.array([1e-250, 0.0]))
+    near, at = priors.NormalGammaPrior(shape, 2.0).log_density(np.array([1e-250, 0.0]))
     assert near == pytest.approx(at, abs=1e-7)
 
 
-@pytest.mark.parametrize("prior", [TwoPointPrior(), SpikeSlabPrior()], ids=names)
+@pytest.mark.parametrize("prior", [priors.TwoPointPrior(), priors.SpikeSlabPrior()], ids=names)
 def test_no_density(prior):
     with pytest.raises(TypeError, match=f"{type(prior).__name__} has no density"):
         prior.log_density(np.zeros(1))
@@ -220,7 +213,7 @@ def test_no_density(prior):
 def test_laplace_is_the_papers():
     """Corollaries 6 and 7."""
     lam, mu = 6.0, np.array([-3.0, 0.2, 50.0])
-    prior = LaplacePrior(lam)
+    prior = priors.LaplacePrior(lam)
     norm_kl = np.sqrt(mu**2 + 1 / lam) - np.log((np.sqrt(lam * mu**2 + 1) + 1) / 2) / math.sqrt(lam)
     assert_allclose(prior.kl(mu), math.sqrt(lam) * norm_kl - 1)
     eta = np.array([-2.4, 0.1, 1.0])
@@ -229,7 +222,7 @@ def test_laplace_is_the_papers():
 
 
 def test_normal_gamma_of_shape_1_is_laplace():
-    one, other = NormalGammaPrior(1.0, 5.0), LaplacePrior(5.0)
+    one, other = priors.NormalGammaPrior(1.0, 5.0), priors.LaplacePrior(5.0)
     eta = etas(other, 0.9999)
     for method in ("log_mgf", "mean", "variance"):
         assert_allclose(getattr(one, method)(eta), getattr(other, method)(eta), rtol=1e-14)
@@ -239,7 +232,7 @@ def test_normal_gamma_of_shape_1_is_laplace():
 @pytest.mark.parametrize("shape", [1e2, 1e4, 1e6])
 def test_normal_gamma_of_large_shape_is_gaussian(shape):
     v = 0.7
-    one, other = NormalGammaPrior(shape, 2 * shape / v), GaussianPrior(v)
+    one, other = priors.NormalGammaPrior(shape, 2 * shape / v), priors.GaussianPrior(v)
     eta = np.linspace(-3, 3, 13)
     for method in ("log_mgf", "mean", "variance", "kl", "log_density"):
         expected = getattr(other, method)(eta)
@@ -248,20 +241,20 @@ def test_normal_gamma_of_large_shape_is_gaussian(shape):
 
 def test_spike_and_slab_without_spike_is_gaussian():
     eta = np.array([-40.0, -1.0, 0.0, 1e-6, 3.0])
-    one, other = SpikeSlabPrior(1.0, 2.0), GaussianPrior(2.0)
+    one, other = priors.SpikeSlabPrior(1.0, 2.0), priors.GaussianPrior(2.0)
     for method in ("log_mgf", "mean", "variance", "kl"):
         assert_allclose(getattr(one, method)(eta), getattr(other, method)(eta), rtol=1e-14)
 
 
-@given(priors)
+@given(any_prior)
 def test_who_shrinks_more_than_a_gaussian_of_the_same_variance(prior):
     """Tails heavier than the normal's push large weights out; bounds hold them in."""
     eta = etas(prior, 0.999)
     moved = np.abs(prior.mean(eta) - prior.mean(np.zeros(1)))
     line = float(prior.variance(np.zeros(1))[0]) * np.abs(eta)
-    if isinstance(prior, BoxPrior | TwoPointPrior):
+    if isinstance(prior, priors.BoxPrior | priors.TwoPointPrior):
         assert np.all(moved <= line * (1 + 1e-12))
-    elif isinstance(prior, ExponentialPrior):
+    elif isinstance(prior, priors.ExponentialPrior):
         assert np.all(np.where(eta > 0, moved >= line * (1 - 1e-9), moved <= line * (1 + 1e-9)))
     else:
         assert np.all(moved >= line * (1 - 1e-12))
@@ -272,10 +265,12 @@ def test_shrinkage_is_ordered_between_laplace_and_gaussian():
     v = 0.5
     eta = np.linspace(0.1, 1.9, 10)
     shapes = [1.0, 1.5, 4.0, 40.0]
-    curves = [NormalGammaPrior(a, 2 * a / v).mean(eta) for a in shapes] + [v * eta]
+    curves = [priors.NormalGammaPrior(a, 2 * a / v).mean(eta) for a in shapes] + [v * eta]
     for more, less in itertools.pairwise(curves):
         assert np.all(more > less)
-    between = NormalInverseGaussianPrior(2.0, 2 * v).mean(eta)  # the same variance and domain
+    between = priors.NormalInverseGaussianPrior(2.0, 2 * v).mean(
+        eta
+    )  # the same variance and domain
     assert np.all((between < curves[0]) & (between > v * eta))
 
 
@@ -284,14 +279,18 @@ def test_shrinkage_is_ordered_between_laplace_and_gaussian():
 
 def test_large_tilts():
     far = np.array([-1e200, -1e5, 1e5, 1e200])
-    assert_allclose(BoxPrior(2.0).log_mgf(far[1:3]), 2e5 - math.log(4e5), rtol=1e-14)
-    assert_allclose(BoxPrior(2.0).mean(far), np.sign(far) * 2, rtol=1e-5)
-    assert_allclose(BoxPrior(2.0).variance(far[1:3]), 1e-10, rtol=1e-12)
-    assert_allclose(TwoPointPrior(2.0).log_mgf(far[1:3]), 2e5 - math.log(2), rtol=1e-14)
-    assert_allclose(TwoPointPrior(2.0).variance(np.array([20.0])), 16 * math.exp(-80), rtol=1e-14)
-    assert_allclose(SpikeSlabPrior(0.1, 2.0).log_mgf(far[1:3]), 1e10 + math.log(0.1), rtol=1e-14)
-    assert_allclose(SpikeSlabPrior(0.1, 2.0).mean(far), 2 * far)
-    assert_allclose(ExponentialPrior(2.0).mean(far[:2]), -1 / far[:2], rtol=1e-4)
+    assert_allclose(priors.BoxPrior(2.0).log_mgf(far[1:3]), 2e5 - math.log(4e5), rtol=1e-14)
+    assert_allclose(priors.BoxPrior(2.0).mean(far), np.sign(far) * 2, rtol=1e-5)
+    assert_allclose(priors.BoxPrior(2.0).variance(far[1:3]), 1e-10, rtol=1e-12)
+    assert_allclose(priors.TwoPointPrior(2.0).log_mgf(far[1:3]), 2e5 - math.log(2), rtol=1e-14)
+    assert_allclose(
+        priors.TwoPointPrior(2.0).variance(np.array([20.0])), 16 * math.exp(-80), rtol=1e-14
+    )
+    assert_allclose(
+        priors.SpikeSlabPrior(0.1, 2.0).log_mgf(far[1:3]), 1e10 + math.log(0.1), rtol=1e-14
+    )
+    assert_allclose(priors.SpikeSlabPrior(0.1, 2.0).mean(far), 2 * far)
+    assert_allclose(priors.ExponentialPrior(2.0).mean(far[:2]), -1 / far[:2], rtol=1e-4)
 
 
 @pytest.mark.parametrize("prior", GALLERY, ids=names)
@@ -314,9 +313,9 @@ def test_ends_of_the_domain(prior):
 @pytest.mark.parametrize(
     ("prior", "reach"),
     [
-        (BoxPrior(2.0), (-2.0, 2.0)),
-        (TwoPointPrior(2.0), (-2.0, 2.0)),
-        (ExponentialPrior(2.0), (0.0, math.inf)),
+        (priors.BoxPrior(2.0), (-2.0, 2.0)),
+        (priors.TwoPointPrior(2.0), (-2.0, 2.0)),
+        (priors.ExponentialPrior(2.0), (0.0, math.inf)),
     ],
     ids=["box", "two-point", "exponential"],
 )
@@ -330,10 +329,10 @@ def test_means_out_of_reach_are_infinitely_expensive(prior, reach):
 
 
 def test_ends_of_the_reach():
-    assert_allclose(TwoPointPrior(2.0).kl(np.array([-2.0, 2.0])), math.log(2))
-    assert np.all(BoxPrior(2.0).kl(np.array([-2.0, 2.0])) == np.inf)
-    assert_allclose(BoxPrior(1.0).kl(np.array([1 - 1e-6])), math.log(2e6) - 1, rtol=1e-6)
-    assert ExponentialPrior().kl(np.array([0.0])) == np.inf
+    assert_allclose(priors.TwoPointPrior(2.0).kl(np.array([-2.0, 2.0])), math.log(2))
+    assert np.all(priors.BoxPrior(2.0).kl(np.array([-2.0, 2.0])) == np.inf)
+    assert_allclose(priors.BoxPrior(1.0).kl(np.array([1 - 1e-6])), math.log(2e6) - 1, rtol=1e-6)
+    assert priors.ExponentialPrior().kl(np.array([0.0])) == np.inf
 
 
 @pytest.mark.parametrize("prior", GALLERY, ids=names)
@@ -350,20 +349,20 @@ def test_nothing_warns_and_nan_stays_nan(prior):
 @pytest.mark.parametrize(
     ("kind", "name", "size"),
     [
-        (BoxPrior, "a", 1e300),
-        (BoxPrior, "a", np.float64(1e-300)),
-        (TwoPointPrior, "a", 1e300),
-        (ExponentialPrior, "rate", 1e-300),
-        (NormalGammaPrior, "shape", 1e300),
-        (NormalGammaPrior, "lam", 1e-300),
-        (NormalInverseGaussianPrior, "alpha", 1e300),
-        (NormalInverseGaussianPrior, "delta", 1e-300),
-        (SpikeSlabPrior, "pi", 1e-300),
-        (SpikeSlabPrior, "slab_variance", 1e300),
-        (BoxPrior, "a", 10**400),
-        (BoxPrior, "a", np.timedelta64(1, "s")),
-        (GaussianPrior, "prior_variance", ["1", "2"]),
-        (GaussianPrior, "prior_variance", np.ones(2, "m8[s]")),
+        (priors.BoxPrior, "a", 1e300),
+        (priors.BoxPrior, "a", np.float64(1e-300)),
+        (priors.TwoPointPrior, "a", 1e300),
+        (priors.ExponentialPrior, "rate", 1e-300),
+        (priors.NormalGammaPrior, "shape", 1e300),
+        (priors.NormalGammaPrior, "lam", 1e-300),
+        (priors.NormalInverseGaussianPrior, "alpha", 1e300),
+        (priors.NormalInverseGaussianPrior, "delta", 1e-300),
+        (priors.SpikeSlabPrior, "pi", 1e-300),
+        (priors.SpikeSlabPrior, "slab_variance", 1e300),
+        (priors.BoxPrior, "a", 10**400),
+        (priors.BoxPrior, "a", np.timedelta64(1, "s")),
+        (priors.GaussianPrior, "prior_variance", ["1", "2"]),
+        (priors.GaussianPrior, "prior_variance", np.ones(2, "m8[s]")),
     ],
 )
 def test_parameters_whose_functions_would_overflow(kind, name, size):
@@ -380,5 +379,5 @@ def test_factors_whose_squares_would_overflow(prior):
 
 def test_parameters_are_kept_as_floats():
     """Of other numbers, such as fractions or huge integers, numpy makes arrays of objects."""
-    assert type(BoxPrior(Fraction(1, 2)).a) is float
-    assert type(NormalGammaPrior(10**10, np.float32(2)).shape) is float
+    assert type(priors.BoxPrior(Fraction(1, 2)).a) is float
+    assert type(priors.NormalGammaPrior(10**10, np.float32(2)).shape) is float
