@@ -35,7 +35,7 @@ FIRST = (
     "test_browser.py",
     "test_quick_studies.py",
     "test_course_notebooks.py",
-    "test_bench_bench.py",
+    "test_bench_rows.py",
     "test_explorers.py",
     "test_course_offline.py",
     "test_cli_reproduce.py",

@@ -66,7 +66,7 @@ def measure(
     found = {}
     for number, task in enumerate(tasks):
         tell(number, len(tasks), task)
-        found[task] = _cold() if task == "cold" else _run(task, data)
+        found[task] = _cold() if task == "cold" else run_task(task, data)
     tell(len(tasks), len(tasks), "")
     return found
 
@@ -74,10 +74,11 @@ def measure(
 def _cold() -> dict[str, Any]:
     """Measure compiling everything into an empty folder."""
     with tempfile.TemporaryDirectory() as folder:
-        return _run("warm", "digits", NUMBA_CACHE_DIR=folder)
+        return run_task("warm", "digits", NUMBA_CACHE_DIR=folder)
 
 
-def _run(task: str, data: str, **environment: str) -> dict[str, Any]:
+def run_task(task: str, data: str, **environment: str) -> dict[str, Any]:
+    """Run a task in a process of its own; of one that fails return its last line."""
     command = [sys.executable, "-m", "medn_edu.bench.tasks", task, data]
     done = subprocess.run(
         command,

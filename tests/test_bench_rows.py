@@ -129,7 +129,7 @@ def test_compiling_says_what_the_processor_did():
 
 
 def test_quick_leaves_out_what_takes_long(monkeypatch):
-    monkeypatch.setattr(bench, "_run", lambda task, data, **environment: {"task": task})
+    monkeypatch.setattr(bench, "run_task", lambda task, data, **environment: {"task": task})
     everything = bench.measure("ocr")
     left_out = set(everything) - set(bench.measure("ocr", quick=True))
     assert left_out == {"crfsuite-train", "crfsuite-l1", "cold"}
@@ -159,7 +159,7 @@ def test_the_command_writes_its_table(tmp_path, capsys, monkeypatch):
 
 
 def test_a_failing_task_is_one_line(monkeypatch):
-    found = bench._run("no-such-task", "digits")
+    found = bench.run_task("no-such-task", "digits")
     assert found == {"failure": "KeyError: 'no-such-task'"}
 
 
@@ -175,7 +175,7 @@ APART = (
 def on_digit_words(task):
     """What a task measures on a few of them; each runs once."""
     if task in APART:
-        return bench._run(task, "few")
+        return bench.run_task(task, "few")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return json.loads(json.dumps(bench_tasks.TASKS[task]("few")))
