@@ -40,9 +40,17 @@ MODELS = {
     "variational LapMEDN": LaplaceMEDN(lam=4.0, method="variational", tol=1e-4),
     "MEDN": MEDN(prior=NormalGammaPrior(), slack=QuadraticSlack(), tol=1e-4),
     "epsilon": EpsilonMarkovNetwork(epsilon=0.5, tol=1e-4),
+    "low epsilon": EpsilonMarkovNetwork(epsilon=0.001, tol=1e-4, max_iter=5000),
+    "L1-CRF": CRF(penalty="l1", lam=0.5, tol=1e-6),
+    "L1M3N": L1M3N(0.2, tol=1e-6),
+    "L1M3N by cutting planes": L1M3N(0.2, "cutting_plane", tol=1e-6),
+    "L1M3N in a ball": L1M3N(solver="subgradient", radius=2.0, tol=0.05),
+    "L1M3N in a ball, online": L1M3N(solver="online_subgradient", radius=2.0, tol=0.05),
+    "L1M3N by EM": L1M3N(0.2, "em", n_iterations=5, tol=1e-4),
 }
 GRIDS = {"C": [0.1, 1.0], "lam": [0.1, 1.0], "prior": [GaussianPrior(), NormalGammaPrior()]}
-ENDLESS = ("CRF", "variational LapMEDN")  # end when their work is done, not at a gap
+ENDLESS = ("CRF", "variational LapMEDN", "L1M3N by EM")  # end when their work is done, not at a gap
+WARM = [name for name in MODELS if name not in ENDLESS and "ball" not in name]
 
 
 def make_words(n_samples=12, n_features=4, n_labels=3, seed=0, trees=False):
@@ -191,7 +199,8 @@ def test_weight_two_is_a_copy(model):
     weight[3] = 2.0
     weighted = clone(model).fit(X, Y, sample_weight=weight)
     copied = clone(model).fit([*X, X[3]], [*Y, Y[3]])
-    assert weighted.result_.primal == pytest.approx(copied.result_.primal, rel=1e-3)
+    close = max(1e-3, 1.1 * model.tol)
+    assert weighted.result_.primal == pytest.approx(copied.result_.primal, rel=close)
     assert 0 <= weighted.score(X, Y, sample_weight=weight) <= 1
 
 
@@ -216,7 +225,7 @@ def test_forbidden_transitions_never_occur(model):
     assert (model.transitions_[0, 0, 1]) == 0
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name not in ENDLESS])
+@pytest.mark.parametrize("name", WARM)
 def test_warm_start_continues(name):
     """Fitted again with warm_start, a model needs fewer passes."""
     model = clone(MODELS[name]).set_params(tol=1e-5, warm_start=True).fit(X, Y)
@@ -450,7 +459,7 @@ def test_saved_models_come_back_whole(model, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name not in ENDLESS])
+@pytest.mark.parametrize("name", WARM)
 def test_saved_models_can_be_trained_on(name, tmp_path):
     """The solution is saved too, so a warm start works after loading."""
     model = clone(MODELS[name]).set_params(tol=1e-3, warm_start=True).fit(X, Y)

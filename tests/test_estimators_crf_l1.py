@@ -35,16 +35,6 @@ def test_result_carries_both_certificates():
     assert CRF(penalty="l2").fit(X, y).result_.subgradient_norm is None
 
 
-def test_a_heavier_sample_counts_as_that_many():
-    X, y = words()
-    weight = np.ones(len(X))
-    weight[:5] = 2
-    heavy = CRF(penalty="l1", tol=1e-7).fit(X, y, sample_weight=weight)
-    twice = CRF(penalty="l1", tol=1e-7).fit(X + X[:5], y + y[:5])
-    assert heavy.result_.primal == pytest.approx(twice.result_.primal, rel=2e-7)
-    np.testing.assert_allclose(heavy.weights_, twice.weights_, atol=1e-3)
-
-
 def test_saved_and_loaded(tmp_path):
     X, y = words()
     model = CRF(penalty="l1", lam=2.0).fit(X, y)

@@ -1,16 +1,13 @@
 """The family between M3N and CRF: both ends, its bound, its gaps, and bad input."""
 
-import itertools
 import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from test_estimators import labellings, make_words
 
-from medn_edu import CRF, M3N, EpsilonMarkovNetwork, load_model
-from medn_edu.samples import pack
+from medn_edu import CRF, M3N, EpsilonMarkovNetwork
 
 X, Y = make_words()
 TREES, TREE_LABELS = make_words(trees=True, seed=3)
@@ -98,37 +95,6 @@ def test_without_the_loss_it_is_a_crf_of_another_scale(epsilon):
     np.testing.assert_allclose(model.weights_ / epsilon, crf.weights_, atol=2e-3)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 0.001])
-def test_forbidden_transitions_never_occur(epsilon):
-    words, labels = zip(
-        *((x, y) for x, y in zip(X, Y, strict=True) if ("a", "b") not in itertools.pairwise(y)),
-        strict=True,
-    )
-    model = fitted(list(words), list(labels), epsilon=epsilon, forbidden=[("a", "b")], tol=1e-2)
-    assert model.result_.converged
-    assert model.transitions_[0, 0, 1] == 0
-    for found in model.predict(X):
-        assert ("a", "b") not in itertools.pairwise(found)
-
-
-@pytest.mark.parametrize("epsilon", [0.3, 0.001])
-def test_weight_two_is_a_copy(epsilon):
-    weight = np.ones(len(X))
-    weight[3] = 2.0
-    model = EpsilonMarkovNetwork(epsilon=epsilon, tol=1e-4, max_iter=5000)
-    weighted = clone(model).fit(X, Y, sample_weight=weight)
-    copied = clone(model).fit([*X, X[3]], [*Y, Y[3]])
-    assert weighted.result_.primal == pytest.approx(copied.result_.primal, rel=2e-4)
-
-
-@pytest.mark.parametrize("epsilon", [0.3, 0.001])
-def test_same_weights_whatever_the_workers(epsilon, small_groups):
-    assert small_groups(pack(X)) > 1
-    one, two = (fitted(epsilon=epsilon, tol=1e-2, n_jobs=n_jobs) for n_jobs in (1, 2))
-    assert np.array_equal(one.weights_, two.weights_)
-    assert one.result_.gap == two.result_.gap
-
-
 @pytest.mark.parametrize("epsilon", [0.3, 0.001])
 def test_warm_start_goes_on(epsilon):
     """From the optimum nothing is left to do; along a path of temperatures less than from scratch."""
@@ -143,20 +109,6 @@ def test_warm_start_goes_on(epsilon):
     assert model.result_.converged
     with pytest.raises(ValueError, match="warm_start continues"):
         model.fit(X[:-1], Y[:-1])
-
-
-@pytest.mark.parametrize("epsilon", [1.0, 0.001, 0.0])
-def test_save_and_load(tmp_path, epsilon):
-    model = fitted(C=0.3, epsilon=epsilon, tol=1e-2)
-    model.save(tmp_path / "model.npz")
-    again = load_model(tmp_path / "model.npz")
-    assert type(again) is EpsilonMarkovNetwork
-    assert again.get_params() == model.get_params()
-    assert np.array_equal(again.weights_, model.weights_)
-    assert np.array_equal(again.eta_, model.eta_)
-    assert again.result_.dual == model.result_.dual
-    for a, b in zip(again.predict(X), model.predict(X), strict=True):
-        assert np.array_equal(a, b)
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,12 @@ import pytest
 from enumerated import FORBIDDEN, KINDS, make_data
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV
 from test_estimators import make_words
 from test_estimators_medn import learned
 
 from medn_edu import L1M3N, load_model, make_chain_crf
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import L1Norm, MarginLoss, Problem, em_constant
-from medn_edu.samples import pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.l1m3n import solve_l1m3n
 from medn_edu.theory.medn import enumerate_problem
@@ -68,31 +66,6 @@ def test_every_solver_learns(model, trees):
     else:
         assert model.result_.converged
         assert model.result_.relative_gap <= model.tol
-
-
-def test_parameters(model):
-    assert clone(model).get_params() == model.get_params()
-    again = L1M3N(**model.get_params())
-    assert repr(again) == repr(model)
-    assert set(L1M3N().get_params()) == {
-        "C", "solver", "radius", "beta", "lam", "n_iterations", "threshold", "clean_up", "forbidden",
-        "tol", "max_iter", "warm_start", "random_state", "n_jobs", "verbose",
-    }  # fmt: skip
-
-
-def test_grid_search_over_C():
-    search = GridSearchCV(L1M3N(verbose=0), {"C": [1e-4, 0.3]}, cv=2).fit(X, Y)
-    assert search.best_params_ == {"C": 0.3}
-    assert search.best_estimator_.l1_constant_ == 0.3
-
-
-def test_the_same_bits_again(model, small_groups):
-    model.set_params(n_iterations=2, tol=0.2)
-    first = clone(model).fit(X[:4], Y[:4])
-    assert small_groups(pack(X[:4])) > 1
-    again = clone(model).set_params(n_jobs=2).fit(X[:4], Y[:4])
-    np.testing.assert_array_equal(again.weights_, first.weights_)
-    assert again.result_.dual == first.result_.dual
 
 
 def test_saved_and_loaded(model, tmp_path):
@@ -260,19 +233,6 @@ def test_the_radius_is_that_of_the_path():
     radius = np.abs(path.weights_).sum()
     given = L1M3N(0.9, "subgradient", radius=radius, tol=0.02).fit(X, Y)
     np.testing.assert_array_equal(ball.weights_, given.weights_)
-
-
-@pytest.mark.parametrize("name", ["path", "cutting_plane", "em", "em, lam", "subgradient"])
-def test_a_sample_that_counts_twice(name):
-    """A weight of 2 is as good as a repetition."""
-    tight = {"path": 1e-9, "cutting_plane": 1e-9, "subgradient": 0.03}.get(name, 1e-5)
-    model = clone(SOLVERS[name]).set_params(tol=tight, max_iter=5000)
-    weight = np.where(np.arange(6) < 2, 2.0, 1.0)
-    weighted = clone(model).fit(X[:6], Y[:6], sample_weight=weight).result_
-    repeated = clone(model).fit(X[:2] + X[:6], Y[:2] + Y[:6]).result_
-    assert repeated.primal == pytest.approx(weighted.primal, rel=max(1.1 * tight, 1e-8))
-    plain = clone(model).fit(X[:6], Y[:6]).result_
-    assert plain.primal < 0.99 * weighted.primal
 
 
 def test_whether_to_clean_up_may_come_from_a_grid():
