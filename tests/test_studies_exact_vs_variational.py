@@ -1,4 +1,4 @@
-"""The study of Algorithm 1 beside the exact solution: where it goes, what is measured and drawn."""
+"""The study of Algorithm 1 next to the exact solution: where it goes, what is measured and drawn."""
 
 import numpy as np
 import pytest
@@ -146,7 +146,7 @@ def test_a_report_where_all_fits_have_failed():
         "paper",
     )
     assert not report.rows
-    assert "beside the exact solution" in " ".join(report.caption.split())
+    assert "next to the exact solution" in " ".join(report.caption.split())
     assert "Excess of the objective" not in report.caption
 
 
