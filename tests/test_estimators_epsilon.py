@@ -111,26 +111,6 @@ def test_warm_start_goes_on(epsilon):
         model.fit(X[:-1], Y[:-1])
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"C": 0}, "C is 0"),
-        ({"C": -1.0}, "C is -1.0"),
-        ({"epsilon": -0.1}, "epsilon is -0.1"),
-        ({"epsilon": float("nan")}, "epsilon is nan"),
-        ({"epsilon": float("inf")}, "epsilon is inf"),
-        ({"epsilon": "1"}, "epsilon is '1'"),
-        ({"loss": "zero-one"}, "loss is 'zero-one'"),
-        ({"epsilon": 0, "loss": None}, "epsilon is 0 and loss is None"),
-        ({"random_state": "x"}, "random_state is 'x'"),
-    ],
-)
-def test_bad_parameters(parameters, words):
-    with pytest.raises((TypeError, ValueError), match=words) as error:
-        EpsilonMarkovNetwork(**parameters).fit(X, Y)
-    assert str(error.value).endswith(".")
-
-
 @pytest.mark.parametrize("size", [1e-200, 1e20, 1e90, 1e160, 1e308])
 @pytest.mark.parametrize("epsilon", [1.0, 0.01, 1e-300])
 @pytest.mark.parametrize("loss", ["hamming", None])

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from enumerated import FORBIDDEN, KINDS, make_data
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from test_estimators import make_words
-from test_estimators_medn import learned
 
-from medn_edu import L1M3N, load_model, make_chain_crf
+from medn_edu import L1M3N, make_chain_crf
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import L1Norm, MarginLoss, Problem, em_constant
 from medn_edu.slacks import LinearSlack
@@ -48,44 +47,6 @@ def fit_without_warnings(model: L1M3N, *data, **options) -> L1M3N:
 
 
 # -- manners ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("trees", [False, True])
-def test_every_solver_learns(model, trees):
-    data = (TREES, TREE_LABELS) if trees else (X, Y)
-    fit_without_warnings(model, *data)
-    assert model.score(*data) > 0.6
-    assert model.result_.primal >= model.result_.dual
-    assert model.weights_.shape == model.eta_.shape == (N_WEIGHTS,)
-    np.testing.assert_allclose(
-        model.joint_feature(*data) @ model.weights_, model.decision_scores(*data)
-    )
-    if model.solver == "em":
-        assert model.result_.n_passes == model.n_iterations == 15
-        assert model.result_.status.startswith("all iterations done; ")
-    else:
-        assert model.result_.converged
-        assert model.result_.relative_gap <= model.tol
-
-
-def test_saved_and_loaded(model, tmp_path):
-    model.fit(X, Y).save(tmp_path / "model.npz")
-    again = load_model(tmp_path / "model.npz")
-    assert type(again) is L1M3N
-    assert again.get_params() == model.get_params()
-    np.testing.assert_array_equal(again.weights_, model.weights_)
-    np.testing.assert_array_equal(again.eta_, model.eta_)
-    np.testing.assert_array_equal(again.dead_features_, model.dead_features_)
-    assert again.l1_constant_ == model.l1_constant_
-    assert again.result_.gap == model.result_.gap
-    for a, b in zip(again.predict(X), model.predict(X), strict=True):
-        np.testing.assert_array_equal(a, b)
-    if hasattr(model, "weight_bounds_"):
-        np.testing.assert_array_equal(again.weight_bounds_, model.weight_bounds_)
-    if hasattr(model, "support_labellings_"):
-        assert [len(found) for found in again.support_labellings_] == [
-            len(found) for found in model.support_labellings_
-        ]
 
 
 # -- what it tells of the solution --------------------------------------------------------------------
@@ -163,14 +124,6 @@ def test_no_bounds_of_weights_of_another_problem(solver, why):
     assert not hasattr(model, "certified_zeros_")
     with pytest.raises(AttributeError, match=f"own C; expected no radius .*{why}.*'path'"):
         _ = model.weight_bounds_
-
-
-@pytest.mark.parametrize(
-    "name", ["l1_constant_", "weight_bounds_", "certified_zeros_", "dead_features_"]
-)
-def test_nothing_is_known_before_training(name):
-    with pytest.raises(NotFittedError):
-        getattr(L1M3N(), name)
 
 
 def test_no_constant_belongs_to_a_ball_that_is_too_large():
@@ -253,28 +206,12 @@ def test_beta_makes_the_papers_steps():
 # -- training cut short --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["path", "cutting_plane", "subgradient", "online_subgradient"])
-def test_training_cut_short_is_told(name):
-    model = clone(SOLVERS[name]).set_params(max_iter=1, tol=1e-6)
-    with pytest.warns(ConvergenceWarning) as warned:
-        model.fit(X, Y)
-    (warning,) = warned
-    text = str(warning.message)
-    gap = f"{model.result_.relative_gap:.2g}"
-    assert text.startswith(f"L1M3N reached a relative gap of {gap} instead of 1e-06 (")
-    assert text.endswith(".")
-    assert warning.filename == __file__
-    assert not model.result_.converged
-    assert len(model.predict(X)) == len(X)
-
-
 def test_em_that_is_done_is_done():
-    """One iteration that was asked for is no failure; a quadratic program cut short is."""
+    """Iterations that were asked for are no failure."""
     model = fit_without_warnings(L1M3N(0.2, "em", n_iterations=1), X, Y)
     assert model.result_.n_passes == 1
+    assert model.result_.status.startswith("all iterations done; ")
     assert not model.result_.converged
-    with pytest.warns(ConvergenceWarning, match="the quadratic program of iteration 1 reached"):
-        L1M3N(5.0, "em", n_iterations=1, max_iter=1, tol=1e-9).fit(X, Y)
 
 
 def test_em_where_everything_dies():
@@ -328,15 +265,6 @@ def test_warm_starts_along_a_path_of_constants(name, tol):
     assert n_calls[0] < (1.0 if name == "path, rounded" else 0.8) * n_calls[1]
 
 
-@pytest.mark.parametrize("solver", ["path", "cutting_plane"])
-def test_a_warm_start_where_nothing_is_left_to_do(solver):
-    model = L1M3N(0.1, solver, warm_start=True, tol=1e-8).fit(CHAINS.data, CHAINS.target)
-    first = model.result_
-    again = model.fit(CHAINS.data, CHAINS.target).result_
-    assert again.n_passes <= 3
-    assert again.primal == pytest.approx(first.primal, rel=1e-8)
-
-
 def test_warm_starts_with_other_labels_and_weights():
     """Dual variables that are too large now, and labellings that have become true."""
     rng = np.random.default_rng(0)
@@ -363,71 +291,7 @@ def test_warm_starts_after_other_solvers(name):
     np.testing.assert_array_equal(em.weights_, afresh.weights_)
 
 
-@pytest.mark.parametrize("solver", ["path", "cutting_plane"])
-def test_no_warm_start_from_other_samples(solver):
-    model = L1M3N(0.1, solver, warm_start=True).fit(X, Y)
-    with pytest.raises(ValueError, match="warm_start continues from the last fit, but these"):
-        model.fit(X[1:], Y[1:])
-    model.set_params(warm_start=False).fit(X[1:], Y[1:])
-
-
 # -- bad input -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "kind", "words"),
-    [
-        ({"C": 0}, ValueError, "C is 0; expected a finite number > 0"),
-        ({"C": -1.0, "solver": "em"}, ValueError, "C is -1.0; expected"),
-        ({"C": math.nan, "solver": "cutting_plane"}, ValueError, "C is nan; expected"),
-        ({"C": "1"}, TypeError, "C is '1'; expected a number"),
-        ({"C": 0.0, "solver": "subgradient"}, ValueError, "C is 0.0; expected"),
-        ({"C": 1e300}, ValueError, "cannot be computed in double precision"),
-        ({"solver": "subgradient", "radius": 0.0}, ValueError, "radius is 0.0; expected a finite"),
-        ({"solver": "subgradient", "radius": -2}, ValueError, "radius is -2; expected a finite"),
-        ({"solver": "online_subgradient", "beta": 0}, ValueError, "beta is 0; expected a finite"),
-        ({"solver": "em", "lam": -1}, ValueError, "lam is -1; expected a finite"),
-        ({"solver": "em", "lam": "5"}, TypeError, "lam is '5'; expected a number"),
-        ({"solver": "em", "n_iterations": 0}, ValueError, "n_iterations is 0; expected a whole"),
-        ({"solver": "em", "n_iterations": 1.5}, TypeError, "n_iterations is 1.5; expected a whole"),
-        ({"solver": "simplex"}, ValueError, "solver is 'simplex'; expected one of 'path', 'cutt"),
-        ({"solver": None}, ValueError, "solver is None; expected one of"),
-        (
-            {"radius": 1.0},
-            ValueError,
-            "radius is 1.0, which the solver 'path' does not know; .*or 'o",
-        ),
-        ({"solver": "em", "radius": 1.0}, ValueError, "radius is 1.0, which the solver 'em'"),
-        ({"solver": "cutting_plane", "lam": 2.0}, ValueError, "lam is 2.0, .* the solver 'em'"),
-        ({"beta": 3.0}, ValueError, "beta is 3.0, which the solver 'path' does not know"),
-        ({"solver": "em", "clean_up": True}, ValueError, "clean_up is True, .* the solver 'path'"),
-        ({"clean_up": "yes"}, TypeError, "clean_up is 'yes'; expected True, False or None"),
-        ({"tol": 0}, ValueError, "tol is 0"),
-        ({"max_iter": 0}, ValueError, "max_iter is 0"),
-        ({"random_state": "x"}, ValueError, "is 'x'"),
-    ],
-)
-def test_bad_parameters(options, kind, words):
-    """One sentence when fit is called, not before; nothing is learned, nothing is lost."""
-    model = L1M3N(**options)
-    with pytest.raises(kind, match=words) as error:
-        model.fit(X, Y)
-    assert str(error.value).endswith(".")
-    assert "\n" not in str(error.value)
-    assert learned(model) == []
-
-
-def test_bad_samples(model):
-    spoilt = [np.where(np.arange(4) == 2, np.nan, X[0]), *X[1:]]
-    with pytest.raises(ValueError, match="sample 0"):
-        model.fit(spoilt, Y)
-    with pytest.raises(ValueError, match="expected"):
-        model.fit([], [])
-    with pytest.raises(ValueError, match="expected"):
-        model.fit(X, Y[:-1])
-    with pytest.raises(ValueError, match="sample_weight"):
-        model.fit(X, Y, sample_weight=np.zeros(len(X)))
-    assert learned(model) == []
 
 
 def test_what_was_learned_does_not_follow_new_parameters():
@@ -442,8 +306,6 @@ def test_a_high_threshold_leaves_fewer_features():
     strict = L1M3N(C=0.3, solver="em", threshold=0.5, verbose=0).fit(X[:4], Y[:4])
     mild = L1M3N(C=0.3, solver="em", verbose=0).fit(X[:4], Y[:4])
     assert strict.dead_features_.sum() > mild.dead_features_.sum()
-    with pytest.raises(ValueError, match="threshold"):
-        L1M3N(solver="path", threshold=0.1).fit(X[:4], Y[:4])
 
 
 def test_a_ball_for_weights_of_zero():

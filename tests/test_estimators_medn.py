@@ -1,19 +1,18 @@
 """MEDN and LaplaceMEDN as estimators: their theorems, support labellings, warm starts, saving."""
 
 import copy
+import io
 import itertools
 import json
 import math
 import warnings
-import zipfile
 
 import numpy as np
 import pytest
-import scipy.stats
 from priors_gallery import GALLERY, names
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from test_estimators import labellings, make_words
+from sklearn.exceptions import ConvergenceWarning
+from test_estimators import labellings, learned, make_words, rewrite
 
 from medn_edu import M3N, MEDN, LaplaceMEDN, load_model
 from medn_edu.priors import (
@@ -46,22 +45,6 @@ class Logistic(Prior):
         return np.where(small, np.pi**2 / 3 * eta, 1 / safe - np.pi / np.tan(np.pi * safe))
 
 
-class NotSteep(Prior):
-    """A mean that stays below 1 up to the end of the domain."""
-
-    domain = (-1.0, 1.0)
-
-    def log_mgf(self, eta, index=None):
-        return eta**2 / 2
-
-    def mean(self, eta, index=None):
-        return np.asarray(eta, dtype=float)
-
-
-def learned(model) -> list[str]:
-    return [name for name in vars(model) if name.endswith("_") or name.startswith("_")]
-
-
 # -- the papers' statements ---------------------------------------------------------------------------
 
 
@@ -91,13 +74,6 @@ def test_posterior_is_a_copy():
     np.testing.assert_array_equal(model.posterior_variance_, variance)
 
 
-@pytest.mark.parametrize("method", ["posterior_mean_", "posterior_variance_", "bounds_"])
-@pytest.mark.parametrize("how", ["exact", "variational"])
-def test_nothing_is_known_before_training(method, how):
-    with pytest.raises(NotFittedError):
-        getattr(LaplaceMEDN(method=how), method)
-
-
 def test_laplace_medn_is_medn_with_a_laplace_prior():
     short = LaplaceMEDN(C=0.7, lam=9.0, tol=1e-3).fit(X, Y)
     long = MEDN(prior=LaplacePrior(9.0), slack=LinearSlack(0.7), tol=1e-3).fit(X, Y)
@@ -112,6 +88,7 @@ def test_theorem_3():
     medn = MEDN(prior=GaussianPrior(), tol=1e-3).fit(X, Y)
     m3n = M3N(tol=1e-3).fit(X, Y)
     np.testing.assert_array_equal(medn.weights_, m3n.weights_)
+    np.testing.assert_allclose(m3n.weights_, m3n.eta_, atol=1e-10)
     np.testing.assert_array_equal(m3n.posterior_variance_, 1.0)
 
 
@@ -215,17 +192,11 @@ def check_supports(model, C):
 
 
 @pytest.mark.parametrize("make", [LaplaceMEDN, M3N], ids=lambda make: make.__name__)
-def test_support_labellings(make, tmp_path):
+def test_support_labellings(make):
     model = make(C=0.8, tol=1e-5).fit(X, Y)
     left = check_supports(model, 0.8)
     assert left == pytest.approx(model.result_.gap, abs=1e-9 * model.result_.primal)
     assert any(model.support_labellings_)
-    model.save(tmp_path / "model.npz")
-    again = load_model(tmp_path / "model.npz")
-    for kept, supports in zip(again.support_labellings_, model.support_labellings_, strict=True):
-        assert [value for _, value in kept] == [value for _, value in supports]
-        for (a, _), (b, _) in zip(kept, supports, strict=True):
-            np.testing.assert_array_equal(a, b)
 
 
 def test_a_sample_with_a_wide_margin_supports_nothing():
@@ -319,15 +290,6 @@ def test_variational_posterior_of_one_iteration_is_that_of_m3n():
     np.testing.assert_array_equal(model.posterior_variance_, 1.0)
 
 
-def test_variational_training_cut_short_is_told():
-    with pytest.warns(ConvergenceWarning) as warned:
-        LaplaceMEDN(C=50.0, method="variational", tol=1e-9, max_iter=2).fit(X, Y)
-    assert 1 <= len(warned) <= 3
-    for warning in warned:
-        assert "quadratic program of iteration" in str(warning.message)
-        assert str(warning.message).endswith("raise max_iter or tol.")
-
-
 @pytest.mark.parametrize("lam", [4.0, 9.0, 100.0])
 def test_variational_warm_start_changes_nothing_but_the_time(lam):
     """Each quadratic program starts where the last one of its turn ended, and ends where it would."""
@@ -367,10 +329,6 @@ def test_the_papers_steps_are_for_sub_gradients():
     with pytest.warns(ConvergenceWarning):
         slow, fast = (LaplaceMEDN(beta=beta, **steps).fit(X, Y).weights_ for beta in (4.0, None))
     assert not np.allclose(slow, fast)
-    with pytest.raises(ValueError, match=r"beta is 4\.0 and solver 'smo'; expected beta=None"):
-        LaplaceMEDN(method="variational", solver="smo", beta=4.0).fit(X, Y)
-    with pytest.raises(ValueError, match="beta"):
-        M3N(solver="subgradient", beta=-1.0).fit(X, Y)
 
 
 def test_bounds_belong_to_the_fit_not_to_the_parameters(tmp_path):
@@ -387,54 +345,6 @@ def test_bounds_belong_to_the_fit_not_to_the_parameters(tmp_path):
 # -- bad parameters -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("make", "kind", "words"),
-    [
-        (
-            lambda: MEDN(prior=GaussianPrior),
-            TypeError,
-            "prior is the class GaussianPrior; expected",
-        ),
-        (lambda: MEDN(prior=scipy.stats.laplace()), TypeError, "distribution 'laplace' of scipy"),
-        (lambda: MEDN(prior=scipy.stats.t(3)), TypeError, "such as a Student-t, does not have"),
-        (lambda: MEDN(prior="laplace"), TypeError, "prior is 'laplace'; expected a Prior"),
-        (lambda: MEDN(prior=3.0), TypeError, "prior is 3.0, of type float, and lacks domain"),
-        (lambda: MEDN(prior=NotSteep()), ValueError, "mean of NotSteep stays finite"),
-        (lambda: MEDN(prior=GaussianPrior(np.ones(5))), ValueError, "each of 5 weights.*21"),
-        (lambda: MEDN(prior=GaussianPrior(np.ones(22))), ValueError, "each of 22 weights.*21"),
-        (lambda: MEDN(slack="linear"), TypeError, "slack is 'linear'; expected LinearSlack"),
-        (lambda: MEDN(slack=LinearSlack), TypeError, "slack is <class .*; expected LinearSlack"),
-        (lambda: LaplaceMEDN(C=0), ValueError, "C is 0; expected a finite number > 0"),
-        (lambda: LaplaceMEDN(C=-1.0), ValueError, "C is -1.0; expected"),
-        (lambda: LaplaceMEDN(lam=0), ValueError, "lam is 0; expected"),
-        (lambda: LaplaceMEDN(lam=math.nan), ValueError, "lam is nan; expected"),
-        (lambda: LaplaceMEDN(lam="36"), TypeError, "lam is '36'; expected a number"),
-        (lambda: LaplaceMEDN(method="exakt"), ValueError, "method is 'exakt'; expected 'exact'"),
-        (lambda: LaplaceMEDN(method=None), ValueError, "method is None; expected 'exact'"),
-        (lambda: LaplaceMEDN(n_iterations=0), ValueError, "n_iterations is 0; expected a whole"),
-        (lambda: LaplaceMEDN(n_iterations=2.5), TypeError, "n_iterations is 2.5; expected a whole"),
-        (lambda: LaplaceMEDN(method="variational", tol=0), ValueError, "tol is 0"),
-        (lambda: LaplaceMEDN(method="variational", random_state="x"), ValueError, "is 'x'"),
-    ],
-)
-def test_bad_parameters(make, kind, words):
-    """One sentence when fit is called, not before; nothing is learned, nothing is lost."""
-    model = make()
-    with pytest.raises(kind, match=words) as error:
-        model.fit(X, Y)
-    assert str(error.value).endswith((".", "?"))
-    assert "\n" not in str(error.value)
-    assert learned(model) == []
-    good = type(model)().fit(X, Y)
-    before = copy.copy(vars(good))
-    good.set_params(**model.get_params())
-    with pytest.raises(kind, match=words):
-        good.fit(X, Y)
-    for name in learned(good):
-        assert vars(good)[name] is before[name]
-    assert good.score(X, Y) > 0.5
-
-
 @pytest.mark.parametrize("method", ["exact", "variational"])
 @pytest.mark.parametrize("lam", [1e-300, 1e-9, 1e9, 1e300])
 @pytest.mark.parametrize("C", [1e-300, 1e-9, 1e9, 1e300])
@@ -448,7 +358,7 @@ def test_constants_of_any_size(method, lam, C):
             model.fit(X, Y)
     except ValueError as error:
         assert str(error).startswith("the weights cannot be computed in double precision")
-        assert learned(model) == []
+        assert not learned(model)
     else:
         assert np.isfinite(model.weights_).all()
         assert (model.posterior_variance_ >= 0).all()
@@ -510,19 +420,15 @@ def test_a_subclass_of_a_shipped_prior_is_ones_own(tmp_path):
 
 def tampered(path, change):
     """Rewrite the header of a saved model."""
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in members.items():
-            if name == "header.npy":
-                start = content.index(b"{", content.index(b"\n"))
-                header = json.loads(content[start:])
-                change(header)
-                array = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-                with archive.open(name, "w") as stream:
-                    np.lib.format.write_array(stream, array)
-            else:
-                archive.writestr(name, content)
+
+    def changed(content):
+        header = json.loads(content[content.index(b"{", content.index(b"\n")) :])
+        change(header)
+        stream = io.BytesIO()
+        np.lib.format.write_array(stream, np.frombuffer(json.dumps(header).encode(), np.uint8))
+        return stream.getvalue()
+
+    rewrite(path, "header.npy", changed)
 
 
 @pytest.mark.parametrize(
@@ -578,16 +484,3 @@ def test_only_known_estimators_are_made_from_a_file(name, tmp_path):
         told = r"is not a readable model .*'estimator'"
     with pytest.raises(ValueError, match=told):
         load_model(path)
-
-
-def test_named_tuples_are_saved_as_tuples(tmp_path):
-    """Equal to them, so that predictions of the loaded model compare as before."""
-    from collections import namedtuple
-
-    Tag = namedtuple("Tag", ["kind", "case"])
-    y = [[Tag("pos", c) if c == "a" else Tag("neg", c) for c in word] for word in Y]
-    model = LaplaceMEDN().fit(X, y)
-    model.save(tmp_path / "model.npz")
-    again = load_model(tmp_path / "model.npz")
-    assert again.classes_.tolist() == model.classes_.tolist()
-    assert again.score(X, y) == model.score(X, y)
