@@ -4,7 +4,9 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -29,3 +31,18 @@ def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[A
                     process.wait(60)
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+def is_running(pid: str) -> bool:
+    """Say whether a process is there, and more than a note of how it ended; needs ``/proc``."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float) -> None:
+    """Wait for something that must be so in time."""
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

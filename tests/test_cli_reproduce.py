@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from children import child
+from children import child, is_running, wait_until
 from test_studies_runner import CHOICE, CHOOSING, LATER, SPECS, TOY, fitting
 
 from medn_edu import __version__
@@ -92,6 +92,14 @@ def sentence(capsys) -> str:
     return error
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def rows_of(folder: Path, name: str = "results") -> list[dict]:
+    return read_csv((folder / f"{name}.csv").read_text(encoding="utf-8"))
+
+
 def test_studies_are_listed_with_the_time_they_take(capsys):
     assert reproduce("--list") == 0
     head, _, *listed = capsys.readouterr().out.splitlines()
@@ -103,34 +111,53 @@ def test_studies_are_listed_with_the_time_they_take(capsys):
         assert len(line) <= 100
         assert line.endswith((" s", " min")), line
     for study in filter(lambda study: study.scaled, STUDIES.values()):
-        assert re.fullmatch(r"quick [\d.]+ (s|min), paper [\d.]+ (s|min)", study.duration), (
-            study.name
-        )
+        times = r"quick [\d.]+ (s|min), paper [\d.]+ (s|min)"
+        assert re.fullmatch(times, study.duration), study.name
     with pytest.raises(SystemExit):
         reproduce("--help")
     text = capsys.readouterr().out
     for line in listed:
         assert line in text, "the help's durations are the studies' own"
-
-
-def test_a_study_must_be_named(capsys):
     assert reproduce() == 2
     assert "medn-edu reproduce STUDY" in capsys.readouterr().err
 
 
-def test_an_unknown_study(tmp_path, capsys):
-    for words in (["orc"], ["kl-norm", "orc"]):
-        assert reproduce(*words, "--out", tmp_path) == 2
-        error = sentence(capsys)
-        assert "no study named 'orc'; there are shrinkage, kl-norm, " in error
-    assert not list(tmp_path.iterdir()), "all names are read before anything is done"
+UNKNOWN = "no study named 'orc'; there are shrinkage, kl-norm, "
+TOGETHER = "--backend dask and --scheduler ADDRESS belong together"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("orc", UNKNOWN),
+        ("kl-norm orc", UNKNOWN),
+        (
+            "toy --only L2 --only L1",
+            f"no fit has 'L2' or 'L1' in its key; a key is, for example, {SPECS[0].key}",
+        ),
+        ("kl-norm --only L2", "a key is, for example, kl-norm/fold=0/a/seed=0"),
+        ("toy --backend dask", TOGETHER),
+        ("toy --scheduler tcp://127.0.0.1:1", TOGETHER),
+        (
+            "toy --only fold=1 --publish figures",
+            "only whole studies are published; leave --only out",
+        ),
+        ("toy --publish file", "choose another with --publish."),
+        ("toy --out file", "the results folder file cannot be written (file exists); choose"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_made(toy, tmp_path, capsys, monkeypatch, words, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    assert reproduce(*words.split()) == 2
+    assert said in sentence(capsys)
+    assert contents(tmp_path) == {"file": b""}
 
 
 def test_several_studies_one_after_the_other(tmp_path, capsys):
     assert reproduce("shrinkage", "kl-norm", "shrinkage", "--out", tmp_path) == 0
     for name in ("shrinkage", "kl-norm"):
-        made = {path.name for path in (tmp_path / name).iterdir()}
-        assert made == {
+        assert contents(tmp_path / name).keys() == {
             "caption.md", "results.csv", "timings.csv", "figure.png", "figure.svg", "runs.csv",
         }  # fmt: skip
     lines = capsys.readouterr().out.splitlines()
@@ -146,7 +173,7 @@ def test_a_run_makes_tables_figures_and_a_caption(toy, tmp_path, capsys):
     first, second = (tmp_path / jobs / "toy-quick" for jobs in "12")
     for name in ("results.csv", "figure.png", "much.png"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
-    assert {path.name for path in first.iterdir()} == {
+    assert contents(first).keys() == {
         "results.csv", "timings.csv", "runs.csv", "caption.md", "figure.png", "much.png",
     }  # fmt: skip
     caption = " ".join((second / "caption.md").read_text(encoding="utf-8").split())
@@ -160,40 +187,36 @@ def test_a_run_makes_tables_figures_and_a_caption(toy, tmp_path, capsys):
     assert "8 of 8 fits are done already; --force would start over." in said
     assert "Mind: it is a toy." in said
     assert (first / "timings.csv").read_bytes() == times, "nothing was done again"
-    runs = read_csv((first / "runs.csv").read_text(encoding="utf-8"))
+    runs = rows_of(first, "runs")
     assert [(run["fits"], run["jobs"], run["backend"]) for run in runs] == [
         (8, 1, "loky"), (0, 1, "loky"),
     ]  # fmt: skip
     assert 0 <= runs[0]["seconds"] < both + 0.1, "to a tenth of a second"
     assert reproduce("toy", "--out", tmp_path / "1", "--jobs", 1, "--force") == 0
-    [run] = read_csv((first / "runs.csv").read_text(encoding="utf-8"))
+    [run] = rows_of(first, "runs")
     assert run["fits"] == 8
-
-
-def test_resuming_and_starting_over_exclude_each_other(capsys):
     with pytest.raises(SystemExit):
         reproduce("toy", "--resume", "--force")
     assert "not allowed with" in capsys.readouterr().err
 
 
 def test_some_of_the_fits(toy, tmp_path, capsys):
-    def keys():
-        text = (tmp_path / "toy-quick" / "results.csv").read_text(encoding="utf-8")
-        return [row["key"] for row in read_csv(text)]
+    words, folder = ["toy", "--out", tmp_path, "--jobs", 1], tmp_path / "toy-quick"
 
-    assert reproduce("toy", "--out", tmp_path, "--only", "fold=1/M3N", "--jobs", 1) == 0
+    def keys():
+        return [row["key"] for row in rows_of(folder)]
+
+    assert reproduce(*words, "--only", "fold=1/M3N") == 0
     assert keys() == sorted(s.key for s in SPECS if s.fold == 1 and s.model == "M3N")
     said = " ".join(capsys.readouterr().out.split())
     assert "2 of 8 fits are there; figures and tables show these." in said
     assert "Not made: figure.png; more of the fits are needed." in said
-    assert (tmp_path / "toy-quick" / "much.png").exists(), "one figure does not wait for another"
-    assert not (tmp_path / "toy-quick" / "figure.png").exists()
-    assert (
-        reproduce("toy", "--out", tmp_path, "--jobs", 1, "--only", "fold=0", "--only", "1/p") == 0
-    )
+    assert (folder / "much.png").exists(), "one figure does not wait for another"
+    assert not (folder / "figure.png").exists()
+    assert reproduce(*words, "--only", "fold=0", "--only", "1/p") == 0
     assert keys() == sorted(s.key for s in SPECS)
     assert "Not made" not in capsys.readouterr().out
-    assert (tmp_path / "toy-quick" / "figure.png").exists(), "drawn from all rows that are there"
+    assert (folder / "figure.png").exists(), "drawn from all rows that are there"
 
 
 def draw_nothing(rows, path):
@@ -207,77 +230,45 @@ def draw_nothing(rows, path):
         (["--only", "fold=1/M3N"], "more of the fits are needed"),
     ],
 )
-@pytest.mark.parametrize("scale", ["quick", "paper"])
-def test_a_figure_for_which_there_is_nothing_to_draw(toy, tmp_path, capsys, scale, words, why):
+def test_a_figure_for_which_there_is_nothing_to_draw(toy, tmp_path, capsys, words, why):
     """As SVG, too; and that of earlier rows does not stay."""
     toy(replace(STUDY, draw=draw_much, more_figures={"weights": draw_nothing}))
-    folder = tmp_path / f"toy-{scale}"
+    folder = tmp_path / "toy-paper"
     folder.mkdir()
     for suffix in ("png", "svg"):
         (folder / f"weights.{suffix}").write_text("old", encoding="utf-8")
-    assert reproduce("toy", "--out", tmp_path, "--jobs", 1, "--scale", scale, *words) == 0
+    assert reproduce("toy", "--out", tmp_path, "--jobs", 1, "--scale", "paper", *words) == 0
     output = capsys.readouterr()
     assert f"Not made: weights.png; {why}." in output.out
     assert "medn-edu:" not in output.err
     assert {path.name for path in folder.glob("*.[ps][nv]g")} == {"figure.png"}
 
 
-def test_forgetting_some_of_the_fits(toy, tmp_path):
+def test_a_fit_brings_the_one_that_chooses_its_constants_and_is_forgotten_alone(toy, tmp_path):
     """Others, and the log of runs, are kept."""
     toy(replace(CHOOSING, fits=lambda scale, seed: [*SPECS, CHOICE, *LATER]))
-    words = ["toy", "--out", tmp_path, "--jobs", 1]
-    folder = tmp_path / "toy-quick"
+    words, folder = ["toy", "--out", tmp_path, "--jobs", 1], tmp_path / "toy-quick"
+    later = LATER[1].key
+    assert reproduce(*words, "--only", later) == 0
+    assert {row["key"] for row in rows_of(folder)} == {CHOICE.key, later}
     assert reproduce(*words) == 0
     before = (folder / "results.csv").read_bytes()
-    assert reproduce(*words, "--force", "--only", LATER[1].key) == 0
-    assert (folder / "results.csv").read_bytes() == before
-    runs = read_csv((folder / "runs.csv").read_text(encoding="utf-8"))
-    assert [run["fits"] for run in runs] == [len(SPECS) + 3, 1], "what chose is kept, too"
+    assert reproduce(*words, "--force", "--only", later) == 0
     assert reproduce(*words, "--force", "--only", "fold=0/M3N/C") == 0
-    [*_, run] = read_csv((folder / "runs.csv").read_text(encoding="utf-8"))
-    assert run["fits"] == 2
     assert (folder / "results.csv").read_bytes() == before
-
-
-def test_a_fit_brings_the_one_that_chooses_its_constants(toy, tmp_path):
-    toy(replace(CHOOSING, fits=lambda scale, seed: [*SPECS, CHOICE, *LATER]))
-    assert reproduce("toy", "--out", tmp_path, "--only", LATER[1].key, "--jobs", 1) == 0
-    text = (tmp_path / "toy-quick" / "results.csv").read_text(encoding="utf-8")
-    assert {row["key"] for row in read_csv(text)} == {CHOICE.key, LATER[1].key}
-
-
-def test_no_fit_of_that_name(toy, tmp_path, capsys):
-    assert reproduce("toy", "--out", tmp_path, "--only", "L2", "--only", "L1") == 2
-    error = sentence(capsys)
-    assert f"no fit has 'L2' or 'L1' in its key; a key is, for example, {SPECS[0].key}" in error
-    assert reproduce("kl-norm", "--out", tmp_path, "--only", "L2") == 2
-    assert "a key is, for example, kl-norm/fold=0/a/seed=0" in sentence(capsys)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("words", [["--backend", "dask"], ["--scheduler", "tcp://127.0.0.1:1"]])
-def test_dask_needs_a_scheduler(toy, tmp_path, capsys, words):
-    assert reproduce("toy", "--out", tmp_path, *words) == 2
-    assert "--backend dask and --scheduler ADDRESS belong together" in sentence(capsys)
-
-
-def test_a_scheduler_that_does_not_answer(distributed, toy, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(runner, "PATIENCE", 0.3)
-    words = ["--backend", "dask", "--scheduler", "tcp://127.0.0.1:1"]
-    assert reproduce("toy", "--out", tmp_path, *words) == 2
-    assert "no Dask scheduler answers at 'tcp://127.0.0.1:1'" in sentence(capsys)
+    made = [run["fits"] for run in rows_of(folder, "runs")]
+    assert made == [2, len(SPECS) + 1, 1, 2], "what chose is kept, too"
 
 
 def test_each_seed_has_its_folder(toy, tmp_path):
     toy(replace(TOY, fits=lambda scale, seed: [replace(spec, seed=seed) for spec in SPECS[:1]]))
-    assert reproduce("toy", "--out", tmp_path, "--jobs", 1) == 0
-    first = tmp_path / "toy-quick"
-    before = {path.name: path.read_bytes() for path in first.iterdir()}
-    assert reproduce("toy", "--out", tmp_path, "--seed", 1, "--jobs", 1, "--force") == 0
-    assert {path.name: path.read_bytes() for path in first.iterdir()} == before
+    words = ["toy", "--out", tmp_path, "--jobs", 1]
+    assert reproduce(*words) == 0
+    before = contents(tmp_path / "toy-quick")
+    assert reproduce(*words, "--seed", 1, "--force") == 0
+    assert contents(tmp_path / "toy-quick") == before
     other = tmp_path / "toy-quick-seed1"
-    [row] = read_csv((other / "results.csv").read_text(encoding="utf-8"))
-    assert row["seed"] == 1
+    assert [row["seed"] for row in rows_of(other)] == [1]
     caption = " ".join((other / "caption.md").read_text(encoding="utf-8").split())
     assert "`medn-edu reproduce toy --scale quick --seed 1`" in caption
 
@@ -306,11 +297,10 @@ def test_publishing(toy, tmp_path, capsys):
         "README.md", "runs.csv", "toy.csv", "toy-times.csv", "toy.md", "toy.png", "toy.svg",
         "toy-much.png", "kl-norm.csv", "kl-norm.md", "kl-norm.png", "kl-norm.svg",
     }  # fmt: skip
-    assert {path.name for path in figures.iterdir()} == names
-    source = (tmp_path / "toy-paper" / "results.csv").read_text(encoding="utf-8")
+    assert contents(figures).keys() == names
     rows = stored_rows("toy", figures)
     assert len(rows) == len(SPECS)
-    for row, full in zip(rows, read_csv(source), strict=True):
+    for row, full in zip(rows, rows_of(tmp_path / "toy-paper"), strict=True):
         assert list(row) == [*PUBLISHED, "twice", "seconds", "cpu_seconds"]
         assert row["twice"] == 0.666667
         assert row["seconds"] is not None
@@ -324,12 +314,13 @@ def test_publishing(toy, tmp_path, capsys):
     assert "medn-edu reproduce toy --scale quick  # 1 s\n" in page
     assert "medn-edu reproduce toy --scale paper  # 2 s\n" in page
     assert "A toy.  It is a toy.\n" in page, "the first paragraph of the caption"
-    assert f"| toy | paper | {read_runs(figures)['date']} | {__version__} | 8 | 1 |" in page
+    [run] = rows_of(figures, "runs")
+    assert f"| toy | paper | {run['date']} | {__version__} | 8 | 1 |" in page
     for link in re.findall(r"\]\((.*?)\)", page):
         assert (figures / link).exists()
-    before = {path.name: path.read_bytes() for path in figures.iterdir()}
+    before = contents(figures)
     assert reproduce(*words, "--scale", "paper") == 0
-    assert {path.name: path.read_bytes() for path in figures.iterdir()} == before
+    assert contents(figures) == before
 
     def report(rows, scale):
         table = [{"model": "M3N", "n": len(rows)}]
@@ -339,8 +330,7 @@ def test_publishing(toy, tmp_path, capsys):
     toy(replace(STUDY, report=report, draw=draw_much))
     assert reproduce(*words, "--scale", "paper") == 0
     assert stored_rows("toy-summary", figures) == [{"model": "M3N", "n": 8}]
-    names = {path.name for path in figures.iterdir()}
-    assert "toy.svg" not in names, "what belongs to an earlier figure goes"
+    assert not (figures / "toy.svg").exists(), "what belongs to an earlier figure goes"
     assert set(stored_studies()).isdisjoint({"runs", "toy-times"})
     page = (figures / "README.md").read_text(encoding="utf-8")
     assert "![A toy](toy.png)\n\nCaption at paper scale.\n" in page
@@ -357,7 +347,7 @@ def test_what_is_published_at_paper_scale_stays_so(toy, tmp_path, capsys, monkey
     assert reproduce(*words, "--scale", "paper", "--seed", 3) == 0, "the same once more"
     assert reproduce(*words, "--scale", "paper") == 0
     capsys.readouterr()
-    before = {path.name: path.read_bytes() for path in figures.iterdir()}
+    before = contents(figures)
     with monkeypatch.context() as patch:
         patch.setattr(runner, "run_study", None)  # nothing is made
         for more in (["--seed", 3], [], ["--scale", "paper", "--seed", 3]):
@@ -367,22 +357,10 @@ def test_what_is_published_at_paper_scale_stays_so(toy, tmp_path, capsys, monkey
                 f"medn-edu: {figures} holds toy at paper scale with seed 0, which this run ({scale}, "
                 f"seed {seed}) must not replace; choose another folder with --publish.\n"
             )
-        assert {path.name: path.read_bytes() for path in figures.iterdir()} == before
+        assert contents(figures) == before
         (figures / "runs.csv").unlink()
         assert reproduce(*words) == 2, "without a log it counts as of paper scale"
     assert reproduce("shrinkage", "--out", out, "--publish", figures) == 0, "curves have no scale"
-
-
-def test_some_of_the_fits_are_not_published(toy, tmp_path, capsys):
-    words = ["--out", tmp_path / "out", "--only", "fold=1", "--publish", tmp_path / "figures"]
-    assert reproduce("toy", *words) == 2
-    assert "only whole studies are published; leave --only out" in sentence(capsys)
-    assert not list(tmp_path.iterdir()), "said before anything is made"
-
-
-def read_runs(figures: Path) -> dict:
-    [run] = read_csv((figures / "runs.csv").read_text(encoding="utf-8"))
-    return run
 
 
 def test_the_committed_page_is_that_of_the_files_beside_it(tmp_path):
@@ -401,14 +379,6 @@ def test_the_committed_page_is_that_of_the_files_beside_it(tmp_path):
         assert caption.name == "README.md" or f"]({caption.name})" in page or text in page
 
 
-def test_where_nothing_can_be_published(toy, tmp_path, capsys):
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    words = ["--publish", tmp_path / "file"]
-    assert reproduce("toy", "--out", tmp_path / "out", *words) == 2
-    assert "choose another with --publish." in sentence(capsys)
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot lock folders")
 def test_two_runs_do_not_share_a_folder(toy, tmp_path, capsys):
     """Each would write tables without the other's fits."""
@@ -422,47 +392,64 @@ def test_two_runs_do_not_share_a_folder(toy, tmp_path, capsys):
         pass
 
 
-SLOW_STUDY = """
-import sys, time
-from dataclasses import replace
-sys.path.insert(0, sys.argv[3])
-from test_studies_runner import SPECS, fitting, toy_split
-from medn_edu.cli import main
-from medn_edu.studies.registry import STUDIES
+LONG = replace(
+    TOY, fits=lambda scale, seed: [replace(spec, seed=n) for spec in SPECS for n in range(15)]
+)
+SLOW_RUN = """
+import os, sys, time
+from pathlib import Path
+jobs, folder, tests = sys.argv[1:]
+sys.path.insert(0, tests)
+from test_cli_reproduce import LONG, STUDIES, fitting, main
+from test_studies_runner import toy_split
 
 def split(spec):
+    Path(folder, f"pid-{os.getpid()}").touch()
     time.sleep(0.2)
     return toy_split(spec)
 
-specs = [replace(spec, seed=seed) for spec in SPECS for seed in range(15)]
-STUDIES["toy"] = replace(fitting(split=split), fits=lambda scale, seed: specs)
-sys.exit(main(["reproduce", "toy", "--jobs", sys.argv[1], "--out", sys.argv[2]]))
+STUDIES["toy"] = fitting(LONG, split=split)
+sys.exit(main(["reproduce", "toy", "--jobs", jobs, "--out", folder]))
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to whole consoles")
-@pytest.mark.parametrize(("jobs", "whole_group"), [("1", False), ("2", True)])
-def test_ctrl_c_in_the_middle_of_a_study(tmp_path, jobs, whole_group):
-    """A shell sends it to the workers, too."""
-    table = tmp_path / "toy-quick" / "results.csv"
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no kill -9, and Ctrl-C is for consoles")
+@pytest.mark.parametrize(
+    ("jobs", "number", "send"),
+    [
+        (1, "SIGINT", "kill"),
+        (2, "SIGINT", "killpg"),
+        (1, "SIGKILL", "kill"),
+        (2, "SIGKILL", "kill"),
+    ],
+)
+def test_a_stopped_run_resumes_to_identical_tables(toy, tmp_path, jobs, number, send):
+    """A shell sends Ctrl-C to the workers, too; nobody tells them that the process was killed."""
+    out, killed = tmp_path / "toy-quick", number == "SIGKILL"
+    first = out / ("journal.csv" if killed else "results.csv")
     with child(
-        [sys.executable, "-c", SLOW_STUDY, jobs, str(tmp_path), str(TESTS)],
+        [sys.executable, "-c", SLOW_RUN, str(jobs), str(tmp_path), str(TESTS)],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
-        deadline = time.monotonic() + 120
-        while not table.exists():
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        (os.killpg if whole_group else os.kill)(process.pid, signal.SIGINT)
+        wait_until(lambda: first.exists() or process.poll() is not None, 120)
+        assert process.poll() is None, process.communicate()
+        getattr(os, send)(process.pid, getattr(signal, number))
         _, error = process.communicate(timeout=60)
-    assert process.returncode == 130
-    made = {path.name for path in table.parent.iterdir()}
-    assert made == {"results.csv", "timings.csv", "runs.csv"}
-    n_done = len(read_csv(table.read_text(encoding="utf-8")))
+        workers = [path.name.removeprefix("pid-") for path in tmp_path.glob("pid-*")]
+        assert len(workers) in ([1] if jobs == 1 else [2, 3]), "one may not have begun"
+        wait_until(lambda: not any(map(is_running, workers)), 10)
+    n_done = len(rows_of(out))
     assert 0 < n_done < 120, "stopped in the middle"
-    assert read_csv((table.parent / "runs.csv").read_text())[0]["fits"] == n_done
-    verb = "is" if n_done == 1 else "are"
-    assert error.strip() == (
-        f"Stopped. {n_done} of 120 fits {verb} kept; the same command goes on from there."
-    )
+    if not killed:
+        assert process.returncode == 130
+        assert contents(out).keys() == {"results.csv", "timings.csv", "runs.csv"}
+        assert rows_of(out, "runs")[0]["fits"] == n_done
+        verb = "is" if n_done == 1 else "are"
+        assert error.strip() == (
+            f"Stopped. {n_done} of 120 fits {verb} kept; the same command goes on from there."
+        )
+    toy(LONG)
+    for folder in (tmp_path, tmp_path / "whole"):
+        assert reproduce("toy", "--out", folder, "--jobs", 1) == 0
+    whole = tmp_path / "whole" / "toy-quick" / "results.csv"
+    assert (out / "results.csv").read_bytes() == whole.read_bytes()

@@ -2,15 +2,12 @@
 
 import os
 import re
-import sys
-import textwrap
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from children import child
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from medn_edu.estimators import M3N
@@ -19,8 +16,8 @@ from medn_edu.studies.kit.models import MODELS, Model
 from medn_edu.studies.kit.results import ResultStore
 from medn_edu.studies.kit.runner import evaluate, run_study, write_report
 from medn_edu.studies.kit.selection import Selected
-from medn_edu.studies.kit.specs import FitSpec, Report, Split, Study, caption_only, panels
-from medn_edu.studies.kit.summary import mean, read_constants
+from medn_edu.studies.kit.specs import FitSpec, Split, Study, caption_only, panels
+from medn_edu.studies.kit.summary import read_constants
 from medn_edu.studies.kit.trained import Trained
 
 X = [np.eye(2), np.eye(2)[::-1]]
@@ -74,7 +71,6 @@ def test_every_fit_is_a_row_sorted_by_key(tmp_path):
     rows = run(tmp_path, SPECS[::-1])
     assert [row["key"] for row in rows] == sorted({spec.key for spec in SPECS})
     assert all(row["error"] == 0 and not row["failure"] for row in rows)
-    assert tables(tmp_path).count(b"\n") == len(SPECS) + 1
     assert "seconds" not in tables(tmp_path).decode(), "times stand in a file of their own"
     assert {path.name for path in tmp_path.iterdir()} == {"results.csv", "timings.csv"}
     assert rows == run(tmp_path), "rows are those that a resumed run would read, to the last digit"
@@ -125,54 +121,29 @@ def test_times_by_the_clock_and_by_the_processor(tmp_path):
     assert row["seconds"] is row["cpu_seconds"] is None
 
 
-def test_reports_are_the_same_with_any_number_of_workers(tmp_path):
-    """A mean's last digits would show any difference of the rows."""
-
-    def report(rows, scale):
-        table = [{"mean": mean(rows, lambda row: row["largest"] / 3)}]
-        return Report(("mean",), table, "text", f"Caption, {scale}.")
-
-    measures = {"measured": OWN.fit.measured, "measure": OWN.fit.measure}
-    study = replace(fitting(**measures), report=report)
-    for n_jobs in (1, 2):
-        rows = run(tmp_path / str(n_jobs), SPECS, study, n_jobs=n_jobs)
-        write_report(study, rows, tmp_path / str(n_jobs), "paper")
-    for name in ("results.csv", "table.csv"):
-        one, two = ((tmp_path / n_jobs / name).read_bytes() for n_jobs in "12")
-        assert one == two
-    assert one.startswith(b"mean\n0.")
-    caption = (tmp_path / "2" / "caption.md").read_text(encoding="utf-8")
-    assert caption.startswith("Caption, paper.\nMade by `medn-edu reproduce toy --scale paper`")
-
-
 def test_everything_is_computed_with_one_thread(tmp_path):
     """As in a worker, where linear algebra has no more: data, training, errors, measures."""
     seen = {}
 
-    def note(what):
-        seen[what] = max(library["num_threads"] for library in threadpool_info())
+    def noting(what, function):
+        def note(*arguments):
+            seen[what] = max(library["num_threads"] for library in threadpool_info())
+            return function(*arguments)
+
+        return note
 
     class Watched(M3N):
-        def fit(self, X, y):
-            note("fit")
-            return super().fit(X, y)
+        fit = noting("fit", M3N.fit)
+        predict = noting("predict", M3N.predict)
 
-        def predict(self, X):
-            note("predict")
-            return super().predict(X)
-
-    def split(spec):
-        note("split")
-        return toy_split(spec)
-
-    def measure(spec, model):
-        note("measure")
-        return {"largest": 0.0}
-
-    models = {"twice": Model("twice", lambda C: Watched(C, verbose=0), "")}
-    study = fitting(OWN, split=split, models=models, measure=measure)
+    study = fitting(
+        OWN,
+        split=noting("split", toy_split),
+        models={"twice": Model("twice", lambda C: Watched(C, verbose=0), "")},
+        measure=noting("measure", OWN.fit.measure),
+    )
     with threadpool_limits(2):
-        note("outside")
+        noting("outside", list)()
         runner.read_data(study, OWN_SPECS[0])
         assert seen["split"] == 1
         [row] = run(tmp_path, OWN_SPECS[:1], study)
@@ -222,20 +193,9 @@ def test_fits_may_be_panels_of_several_rows(tmp_path):
 # -- resuming -------------------------------------------------------------------------------------
 
 
-def watched(monkeypatch):
-    """Return a list to which every fit that is made is added."""
-    made, original = [], runner.evaluate
-
-    def evaluate(spec, *rest):
-        made.append(spec)
-        return original(spec, *rest)
-
-    monkeypatch.setattr(runner, "evaluate", evaluate)
-    return made
-
-
 def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
-    made, counts = watched(monkeypatch), []
+    made, counts = [], []
+    monkeypatch.setattr(runner, "evaluate", lambda *call: made.append(call[0]) or evaluate(*call))
     run(tmp_path, SPECS[:3])
     run(tmp_path, progress=lambda *count: counts.append(count))
     assert made == SPECS, "one worker begins with the first, which are short"
@@ -246,59 +206,36 @@ def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
     assert tables(tmp_path) == tables(tmp_path / "once")
     run_study(TOY, SPECS, ResultStore.open(tmp_path, TOY, force=True))
     assert made[-len(SPECS) :] == SPECS
-
-
-def test_rows_of_other_fits_are_kept_but_not_reported(tmp_path):
-    run(tmp_path)
-    before = tables(tmp_path)
     rows = run(tmp_path, SPECS[:2])
     assert [row["key"] for row in rows] == sorted(spec.key for spec in SPECS[:2])
-    assert tables(tmp_path) == before
-    rows = run(tmp_path, [replace(spec, seed=1) for spec in SPECS[:2]])
-    assert [row["seed"] for row in rows] == [1, 1]
-    assert tables(tmp_path).count(b"\n") == 1 + len(SPECS) + 2
+    assert tables(tmp_path) == tables(tmp_path / "once"), "others are kept, but not reported"
 
 
-def test_a_study_whose_splits_or_measures_have_changed(tmp_path):
-    run(tmp_path, OWN_SPECS, OWN)
-    first = tables(tmp_path)
-    again = replace(OWN, revision=2)
-    assert not done(tmp_path, OWN_SPECS, again)
-    rows = run(tmp_path, OWN_SPECS, again)
-    assert all(row["settings"].endswith(" revision=2") for row in rows)
-    assert done(tmp_path, OWN_SPECS, again) == OWN_SPECS
-    assert tables(tmp_path).replace(b" revision=2", b"") == first, "1 is not written"
-
-
-def test_some_fits_are_forgotten(tmp_path):
+@pytest.mark.parametrize("change", ["version", "settings", "revision"])
+def test_what_another_version_model_or_revision_made_is_made_again(tmp_path, monkeypatch, change):
     run(tmp_path)
-    before = tables(tmp_path)
-    store = ResultStore.open(tmp_path, TOY)
-    store.forget([SPECS[0].key, SPECS[1].key, "unknown"])
-    assert done(tmp_path) == SPECS[2:]
-    times = (tmp_path / "timings.csv").read_text(encoding="utf-8")
-    assert [spec for spec in SPECS if spec.key in times] == SPECS[2:]
-    run(tmp_path)
-    assert tables(tmp_path) == before
-
-
-@pytest.mark.parametrize("change", ["version", "settings"])
-def test_what_another_version_or_model_made_is_made_again(tmp_path, monkeypatch, change):
-    run(tmp_path)
+    first, study, stale = tables(tmp_path), TOY, SPECS
     if change == "version":
         for module in (results, runner):
             monkeypatch.setattr(module, "__version__", "99.0")
-        stale = SPECS
+    elif change == "revision":
+        study = replace(TOY, revision=2)
     else:
         finer = replace(MODELS["M3N"], build=lambda **parameters: M3N(tol=1e-3, **parameters))
         monkeypatch.setitem(MODELS, "M3N", finer)
         stale = [spec for spec in SPECS if spec.model == "M3N"]
-    assert [spec for spec in SPECS if spec not in done(tmp_path)] == stale
-    rows = run(tmp_path)
-    made = {"version": "99.0", "settings": "tol=0.001"}[change]
-    assert sum(made in str(row[change]) for row in rows) == len(stale)
+    assert [spec for spec in SPECS if spec not in done(tmp_path, SPECS, study)] == stale
+    rows = run(tmp_path, SPECS, study)
+    column, made = {
+        "version": ("version", "99.0"),
+        "settings": ("settings", "tol=0.001"),
+        "revision": ("settings", " revision=2"),
+    }[change]
+    assert sum(made in str(row[column]) for row in rows) == len(stale)
     assert tables(tmp_path).count(b"\n") == 1 + len(SPECS), "new rows take the place of old ones"
-    assert done(tmp_path) == SPECS
+    assert done(tmp_path, SPECS, study) == SPECS
+    if change == "revision":
+        assert tables(tmp_path).replace(made.encode(), b"") == first, "1 is not written"
 
 
 def test_a_failed_fit_is_a_row_and_is_tried_again(tmp_path):
@@ -317,23 +254,7 @@ def test_a_failed_fit_is_a_row_and_is_tried_again(tmp_path):
     assert done(tmp_path, [*SPECS, broken]) == SPECS
 
 
-def test_missing_data_end_the_study_before_it_begins(tmp_path):
-    def split(spec):
-        raise OSError("no data")
-
-    with pytest.raises(OSError, match="no data"):
-        run(tmp_path, SPECS, fitting(split=split))
-    assert not (tmp_path / "results.csv").exists()
-
-
 # -- damage ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("damage", ["", "key,other\n1,2\n", "key", "\ufeff\x00"])
-def test_damaged_results_are_named_and_kept(tmp_path, damage):
-    (tmp_path / "results.csv").write_text(damage, encoding="utf-8")
-    refuses(tmp_path, r"results.csv holds results that cannot be continued.*--force")
-    ResultStore.open(tmp_path, TOY, force=True)
 
 
 DAMAGED_CELLS = (
@@ -350,7 +271,7 @@ DAMAGED_CELLS = (
 
 
 def test_damage_of_a_table_is_named(tmp_path):
-    """Cell by cell; then a doubled row, an unknown model, the end of a line, a column of times."""
+    """Cell by cell; then lines, ends, whole tables and a column of times; force starts over."""
     run(tmp_path)
     whole, times = tables(tmp_path).decode(), (tmp_path / "timings.csv").read_text()
     header, line, *others = whole.splitlines()
@@ -364,7 +285,10 @@ def test_damage_of_a_table_is_named(tmp_path):
     for damage, said in (
         (f"{whole}{line}\n", r"line 10, column key, is .* that no other line has"),
         (whole.replace("M3N", "M4N"), r"line \d, column model, is 'M4N'; expected a model of this"),
-        (whole[:-20], "--force"),
+        *[
+            (text, r"results.csv holds results that cannot be continued.*--force")
+            for text in (whole[:-20], "", "key,other\n1,2\n", "key", "\ufeff\x00")
+        ],
     ):
         (tmp_path / "results.csv").write_text(damage)
         refuses(tmp_path, said)
@@ -372,15 +296,12 @@ def test_damage_of_a_table_is_named(tmp_path):
     other = "".join(line.rpartition(",")[0] + "\n" for line in times.splitlines())
     (tmp_path / "timings.csv").write_text(other, encoding="utf-8")
     refuses(tmp_path, r"timings\.csv holds results that cannot be continued")
-
-
-def test_leftovers_of_a_killed_run_are_removed(tmp_path):
-    (tmp_path / ".medn_edu-abc").write_text("half a ta", encoding="utf-8")
-    ResultStore.open(tmp_path, TOY)
+    (tmp_path / ".medn_edu-abc").write_text("left by a run that was killed while writing")
+    assert not ResultStore.open(tmp_path, TOY, force=True).rows
     assert not list(tmp_path.iterdir())
 
 
-# -- killed runs ----------------------------------------------------------------------------------
+# -- runs that end early; test_cli_reproduce.py kills some -----------------------------------------
 
 
 def test_finished_fits_wait_in_the_journal_for_the_next_writing(tmp_path):
@@ -401,64 +322,6 @@ def test_finished_fits_wait_in_the_journal_for_the_next_writing(tmp_path):
         assert done(tmp_path) == SPECS[:3]
     store.journal_file.write_bytes(b"other,columns\n")
     refuses(tmp_path, r"journal\.csv holds results that cannot be continued")
-    assert not ResultStore.open(tmp_path, TOY, force=True).rows
-    assert not list(tmp_path.iterdir())
-
-
-SLOW_RUN = """
-import os, sys, time
-from pathlib import Path
-sys.path.insert(0, {tests!r})
-from test_studies_runner import SPECS, fitting, toy_split
-from medn_edu.studies.kit.runner import ResultStore, run_study
-
-def split(spec):
-    (Path({folder!r}) / f"pid-{{os.getpid()}}").touch()
-    time.sleep(0.2)
-    return toy_split(spec)
-
-study = fitting(split=split)
-store = ResultStore.open(Path({folder!r}), study)
-store.share_of_writing = 1e-9  # the first table is written, what follows is in the journal
-run_study(study, SPECS, store, n_jobs={n_jobs})
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no kill -9")
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_killed_run_resumes_to_identical_tables(tmp_path, n_jobs):
-    folder = tmp_path / "killed"
-    code = textwrap.dedent(SLOW_RUN).format(
-        tests=str(Path(__file__).parent), folder=str(folder), n_jobs=n_jobs
-    )
-    with child([sys.executable, "-c", code]) as process:
-        wait_until((folder / "journal.csv").exists, 100)
-        process.kill()
-        process.wait()
-        workers = [int(path.name.removeprefix("pid-")) for path in folder.glob("pid-*")]
-        wait_until(lambda: not any(map(is_running, workers)), 10)
-    n_before = tables(folder).count(b"\n") - 1
-    assert 0 < n_before < len(SPECS), "killed in the middle"
-    # One, or the main process and two workers, of which one may not have begun.
-    assert len(workers) in ([1] if n_jobs == 1 else [2, 3])
-    run(folder)
-    run(tmp_path / "whole")
-    assert tables(folder) == tables(tmp_path / "whole")
-
-
-def wait_until(is_so, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_a_fit_that_breaks_its_process_is_a_failed_fit(tmp_path):
@@ -524,7 +387,7 @@ def test_a_choice_that_failed_fails_what_waits_for_it(tmp_path):
 
 def test_choosing_never_sees_the_test_part(tmp_path, monkeypatch):
     """Touching it before training has ended is noticed, and training has no way to it."""
-    log = []
+    log, fit = [], Selected.fit
 
     class Guarded(list):
         def __iter__(self):
@@ -535,16 +398,14 @@ def test_choosing_never_sees_the_test_part(tmp_path, monkeypatch):
             log.append("test")
             return super().__getitem__(index)
 
-    def fit(self, words, labels):
+    def watched(self, words, labels):
         assert all(any(word is known for known in MANY.X_train) for word in words)
-        result = original(self, words, labels)
+        result = fit(self, words, labels)
         log.append("trained")
         return result
 
-    original = Selected.fit
-    monkeypatch.setattr(Selected, "fit", fit)
-    words = [sample.copy() for sample in X]
-    guarded = Split(MANY.X_train, MANY.y_train, Guarded(words), Guarded(Y))
+    monkeypatch.setattr(Selected, "fit", watched)
+    guarded = replace(MANY, X_test=Guarded(word.copy() for word in X), y_test=Guarded(Y))
     [row] = run(tmp_path, [CHOICE], fitting(CHOOSING, split=lambda spec: guarded))
     assert not row["failure"]
     assert log[0] == "trained"
