@@ -149,12 +149,17 @@ TABLE = {
         solvers.smo, GaussianPrior(), options={"n_steps": 1}, tied=True,
         tol=1e-6, estimate="dual", exact=False,
     ),
-    "adaptive_m3n, L1": Row(
-        solvers.adaptive_m3n, L1Norm(), options={"tol": 1e-9, "n_iterations": 60}
-    ),
-    "adaptive_m3n, squared L1": Row(
-        solvers.adaptive_m3n, SquaredL1Norm(0.7), options={"tol": 1e-9, "n_iterations": 60}
-    ),
+    **{
+        f"adaptive_m3n, {words}": Row(
+            solvers.adaptive_m3n, norm, MarginLoss(LinearSlack(C)),
+            options={"tol": 1e-9, "n_iterations": 60},
+        )
+        for words, norm, C in (
+            ("L1", L1Norm(), 1.3), ("L1, C = 20", L1Norm(), 20.0), ("L1, C = 0.3", L1Norm(), 0.3),
+            ("squared L1", SquaredL1Norm(0.7), 1.3),
+            ("squared L1, C = 20", SquaredL1Norm(0.7), 20.0),
+        )
+    },
     "l1_cutting_plane": Row(solvers.l1_cutting_plane, L1Norm(), tol=1e-9, draws=False),
     "l1_path": Row(solvers.l1_path, L1Norm(), options={"tol": 1e-9}, tol=1e-9),
     "l1_path, no clean-up": Row(
