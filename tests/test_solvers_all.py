@@ -7,16 +7,17 @@ A row names a solver, a problem that it solves, and what its estimates are.  The
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import islice
+from itertools import islice, product
 
 import numpy as np
 import pytest
-from enumerated import KINDS, make_data, uneven_prior
+from enumerated import KINDS, PRIORS, SLACKS, make_data, uneven_prior
 from optimality import assert_no_lower_at_non_negative, certified_minimum
+from priors_gallery import Own
 from scipy.optimize import minimize
 
 from medn_edu import solvers
-from medn_edu.priors import BoxPrior, ExponentialPrior, GaussianPrior, LaplacePrior, Prior
+from medn_edu.priors import GaussianPrior, LaplacePrior, Prior
 from medn_edu.problems import (
     DualVariables,
     ElasticNet,
@@ -64,8 +65,8 @@ class Row:
 
     def problem(self, data: LabelledSamples, n_jobs: int = 1) -> Problem:
         regulariser = self.regulariser
-        if regulariser is uneven_prior:
-            regulariser = uneven_prior(data)
+        if callable(regulariser):
+            regulariser = regulariser(data)
         return Problem(data, self.loss, regulariser, n_jobs)
 
     def solve(self, problem: Problem, seed: int = 0) -> SolveResult:
@@ -93,6 +94,23 @@ M3N = {
     "block_exponentiated_gradient": {"tied": True},
     "extragradient": {"tol": 1e-2, "monotone": False, "draws": False},
 }
+# What block Frank-Wolfe solves: every prior and slack, one's own prior, domains with hardly any room
+# and with all of it, prices of every size, and variances that differ from weight to weight.
+SOLVED = {
+    **{(p, s): (PRIORS[p], SLACKS[s]) for p, s in product(PRIORS, SLACKS)},
+    **{("own", s): (Own(LaplacePrior(4.0)), SLACKS[s]) for s in SLACKS},
+    **{
+        (f"lam = {lam:g}", s): (LaplacePrior(lam), SLACKS[s])
+        for lam, s in product((1e-3, 1.0, 36.0, 1e6), SLACKS)
+    },
+    **{
+        ("laplace", f"{slack.__name__}, C = {C:g}"): (LaplacePrior(4.0), slack(C))
+        for slack in (LinearSlack, QuadraticSlack, ExponentialSlack)
+        for C in (1e-3, 0.1, 10.0, 1e3)
+    },
+    **{("variances", s): (uneven_prior, SLACKS[s]) for s in ("quadratic", "exponential")},
+    ("own variances", "linear"): (lambda data: Own(uneven_prior(data)), SLACKS["linear"]),
+}
 TABLE = {
     **{
         f"{name}, {words}": Row(
@@ -106,15 +124,11 @@ TABLE = {
         )
     },
     **{
-        f"block_frank_wolfe, {prior}, {slack}": Row(
+        f"block_frank_wolfe, {p}, {s}": Row(
             solvers.block_frank_wolfe, prior, MarginLoss(slack),
-            tol=1e-6, estimate="dual", exact=False,
+            tol=1e-6, estimate="dual", exact=False, tied=True,
         )
-        for prior, slack in (
-            (LaplacePrior(4.0), LinearSlack(1.3)),
-            (BoxPrior(1.2), QuadraticSlack(0.7)),
-            (ExponentialPrior(2.0), ExponentialSlack(1.8)),
-        )
+        for (p, s), (prior, slack) in SOLVED.items()
     },
     **{
         f"{solver.__name__}, no momentum": Row(
@@ -135,12 +149,17 @@ TABLE = {
         solvers.smo, GaussianPrior(), options={"n_steps": 1}, tied=True,
         tol=1e-6, estimate="dual", exact=False,
     ),
-    "adaptive_m3n, L1": Row(
-        solvers.adaptive_m3n, L1Norm(), options={"tol": 1e-9, "n_iterations": 60}
-    ),
-    "adaptive_m3n, squared L1": Row(
-        solvers.adaptive_m3n, SquaredL1Norm(0.7), options={"tol": 1e-9, "n_iterations": 60}
-    ),
+    **{
+        f"adaptive_m3n, {words}": Row(
+            solvers.adaptive_m3n, norm, MarginLoss(LinearSlack(C)),
+            options={"tol": 1e-9, "n_iterations": 60},
+        )
+        for words, norm, C in (
+            ("L1", L1Norm(), 1.3), ("L1, C = 20", L1Norm(), 20.0), ("L1, C = 0.3", L1Norm(), 0.3),
+            ("squared L1", SquaredL1Norm(0.7), 1.3),
+            ("squared L1, C = 20", SquaredL1Norm(0.7), 20.0),
+        )
+    },
     "l1_cutting_plane": Row(solvers.l1_cutting_plane, L1Norm(), tol=1e-9, draws=False),
     "l1_path": Row(solvers.l1_path, L1Norm(), options={"tol": 1e-9}, tol=1e-9),
     "l1_path, no clean-up": Row(
@@ -182,8 +201,8 @@ TABLE = {
     },
 }  # fmt: skip
 ALL = pytest.mark.parametrize("name", TABLE)
-# The M3N solvers at one constant, where another would tell nothing more.
-ONCE = pytest.mark.parametrize("name", [name for name in TABLE if "C = " not in name])
+# At one constant, where another would tell nothing more.
+ONCE = pytest.mark.parametrize("name", [name for name in TABLE if " = " not in name])
 
 
 @cache
@@ -308,9 +327,12 @@ def judge_dual_variables(row: Row, problem: Problem, iterate: Iterate) -> None:
         assert (totals <= problem.C * (1 + 1e-9)).all()
         if row.solver in FILLED:
             np.testing.assert_allclose(totals, problem.C, rtol=1e-9)
+    else:
+        assert (dual.losses(data) > 0).all()
     if row.tied:
-        variance = problem.regulariser.prior_variance
-        np.testing.assert_allclose(iterate.weights, variance * dual.eta(data), atol=1e-9)
+        prior, eta = problem.regulariser, dual.eta(data)
+        assert ((prior.domain[0] < eta) & (eta < prior.domain[1])).all()
+        np.testing.assert_allclose(iterate.weights, prior.mean(eta), rtol=1e-6, atol=1e-9)
     if isinstance(dual, DualVariables):
         assert (np.diff(dual.sample) >= 0).all()
         ends = zip(dual.sample, dual.offsets[:-1], dual.offsets[1:], strict=True)
@@ -377,8 +399,7 @@ def test_features_that_say_nothing(name):
 # -- what is refused ----------------------------------------------------------------------------------
 
 WEIGHTS = [np.zeros(3), np.full(18, np.nan), np.zeros((6, 3))]
-NAMES = {name: row.solver for name, row in TABLE.items() if "C = " not in name}
-BY_SOLVER = {solver: name for name, solver in NAMES.items()}
+BY_SOLVER = {row.solver: name for name, row in TABLE.items()}
 WITH_STEPS = [solvers.exponentiated_gradient, solvers.block_exponentiated_gradient]
 BAD_OPTIONS = [
     (solvers.block_frank_wolfe, {"capacity": 0}, "capacity is 0; expected a whole number of at"),

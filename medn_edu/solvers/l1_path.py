@@ -26,7 +26,7 @@ _MOST_VAIN = 3  # and how often it may fail to
 _NEAR = 0.4  # weights with a smaller |eta_k| are left out of the linear program at first
 _FINE = 1e-2  # gap at which that program takes over,
 _WORTH = 3e3  # or this divided by its rows times its features, if that is more,
-_MOST_CELLS = 1_000_000  # if they are not more than this, so that it takes seconds, not minutes
+MOST_CELLS = 1_000_000  # if they are not more than this, so that it takes seconds, not minutes
 _FEW_CELLS = 100_000  # so many take no longer than a Laplace MEDN: a warm start begins with them,
 _NEARER = 0.2  # and with weights whose |eta_k| was above this,
 _FAR = 0.6  # unless the last solution proves nothing: the relative gap of its dual variables
@@ -107,8 +107,8 @@ def l1_path(
     for scaled_eta in _follow(problem, bounds, rng, coarse, tol, max_passes, alpha, upper):
         features = np.flatnonzero(np.abs(scaled_eta) > _NEAR)
         n_cells = len(features) * len(bounds.alpha)
-        allowed = n_cells <= _MOST_CELLS if clean_up is None else clean_up
-        handover = max(_WORTH / max(n_cells, 1), tol, _FINE) if n_cells <= _MOST_CELLS else tol
+        allowed = n_cells <= MOST_CELLS if clean_up is None else clean_up
+        handover = max(_WORTH / max(n_cells, 1), tol, _FINE) if n_cells <= MOST_CELLS else tol
         if allowed and bounds.closed(handover):
             break
         if bounds.closed(tol):
