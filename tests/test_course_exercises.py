@@ -2,17 +2,14 @@
 
 import itertools
 import math
-import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.optimize import brentq
-from scipy.special import rel_entr, softmax
+from scipy.special import rel_entr
 from scipy.stats import sem
 
 from medn_edu.course import exercises
@@ -59,7 +56,7 @@ def fails(*_: Any) -> None:
 
 
 ODD_ANSWERS = [
-    *("", "a", b"b", [], {}, {1}, float("nan"), float("inf"), 1j, True, int, object()),
+    *("", "a", b"b", [], {}, {1}, float("nan"), float("inf"), 1j, True, int, object(), 10**400),
     *(np.zeros(0), np.zeros((2, 2)), Hostile(), lambda: 1, lambda *a: None, lambda *a: a[0]),
     *(lambda *a: [[1], [2, 3]], lambda *a: 1 / 0, lambda *a: "text", lambda *a: exit(1), fails),
 ]
@@ -70,12 +67,6 @@ def test_an_odd_answer_is_not_quite_right_and_an_untouched_stub_not_yet(said: An
         assert said(name, None).startswith("Not yet"), name
         for number, answer in enumerate(ODD_ANSWERS):
             assert said(name, answer).startswith("Not quite: "), (name, number)
-
-
-@given(st.one_of(st.floats(), st.integers(), st.text(), st.lists(st.integers()), st.binary()))
-def test_checks_never_raise_on_anything(answer: Any) -> None:
-    for check in CHECKS.values():
-        check(answer)
 
 
 def test_checks_can_be_imported_by_name_and_do_not_tell_their_answer() -> None:
@@ -130,6 +121,133 @@ def test_results_that_are_a_little_off_are_not_right(said: Any) -> None:
             assert said(name, slightly_off) == f"Not quite: {check.nearly or check.otherwise}", name
 
 
+# Right answers where the solution in the notebook is close to the declaration: written in another way.
+# Solutions that differ from it are tested with the notebooks.
+
+
+def all_scores(node: Array, edge: Array) -> dict[tuple[int, ...], float]:
+    every = itertools.product(range(node.shape[1]), repeat=len(node))
+    rows = range(len(node))
+    return {y: node[rows, y].sum() + edge[y[:-1], y[1:]].sum() for y in every}
+
+
+def score(node: Array, edge: Array, labels: Array) -> float:
+    """Score a labelling, and spoil the arguments."""
+    total = sum(node[t, label] for t, label in enumerate(labels))
+    total += sum(edge[a, b] for a, b in itertools.pairwise(labels))
+    node[:], edge[:], labels[:] = 0, 0, 0
+    return total
+
+
+def soft_hinge(node: Array, edge: Array, y: Array, epsilon: float, steady: bool = True) -> float:
+    scores = all_scores(node, edge)
+    values = np.array([np.sum(np.not_equal(other, y)) + s for other, s in scores.items()])
+    top = values.max() if steady else 0.0
+    soft = (
+        epsilon * np.log(np.exp((values - top) / epsilon).sum()) if epsilon else values.max() - top
+    )
+    return top + soft - scores[tuple(y)]
+
+
+def cheapest(a: Array, margin: float, lam: float, digits: int = 15) -> Array:
+    prior, end = LaplacePrior(lam), np.sqrt(lam) / np.abs(a).max()
+    t = brentq(lambda t: a @ prior.mean(t * a) - margin, 0, end * (1 - 1e-12), xtol=1e-15)
+    return prior.mean(float(f"{t:.{digits}g}") * a)
+
+
+def plain_kl(p: float, q: float) -> float:
+    return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
+
+
+def entropy_kl(p: float, q: float) -> float:
+    return rel_entr(p, q) + rel_entr(1 - p, 1 - q)
+
+
+def kl_root(p: float, budget: float, kl: Any = entropy_kl, digits: int = 15) -> float:
+    root = brentq(lambda q: kl(p, q) - budget, p, 1 - 1e-12, xtol=1e-15)
+    return float(f"{root:.{digits}g}")
+
+
+def best_path(node: Array, edge: Array) -> list[int]:
+    """Viterbi from the last letter to the first, so that no way back is needed."""
+    ahead = [np.zeros(node.shape[1])]
+    for here in node[:0:-1]:
+        ahead.insert(0, (edge + here + ahead[0]).max(axis=1))
+    path = [int(np.argmax(node[0] + ahead[0]))]
+    for here, rest in zip(node[1:], ahead[1:], strict=True):
+        path.append(int(np.argmax(edge[path[-1]] + here + rest)))
+    return path
+
+
+def early_stopping(errors: list[float], patience: int) -> int:
+    best = [errors.index(min(errors[: i + 1])) for i in range(len(errors))]
+    return next((b for i, b in enumerate(best) if i - b == patience), best[-1])
+
+
+def window(x: Array, reach: int) -> Array:
+    n, d = x.shape
+    wide = np.zeros((n, (2 * reach + 1) * d))
+    for t, k in itertools.product(range(n), range(-reach, reach + 1)):
+        if 0 <= t + k < n:
+            wide[t, (reach + k) * d : (reach + k + 1) * d] = x[t + k]
+    return wide
+
+
+def room(eta: Array, d: Array, lam: float) -> float:
+    ways = [(math.copysign(lam**0.5, b) - a) / b for a, b in zip(eta, d, strict=True) if b]
+    return min(ways)
+
+
+def kl_slope(mu: float, lam: float) -> float:
+    return (np.sqrt(1 + lam * mu**2) - 1) / (np.sqrt(lam) * mu) if mu else 0.0
+
+
+def paired_interval(a: Array, b: Array, t: float) -> tuple[float, float]:
+    return np.mean(a - b) - t * sem(a - b), np.mean(a - b) + t * sem(a - b)
+
+
+def algorithm_1(program: Any, n_weights: int, lam: float, n_programs: int) -> list[Array]:
+    means, variance = [], np.ones(n_weights)
+    while len(means) < n_programs:
+        means.append(program(variance))
+        variance = 1 / np.sqrt(lam / (means[-1] ** 2 + variance))
+    return means
+
+
+RIGHT = {
+    "check_algorithm_1": algorithm_1,
+    "check_averaging": lambda m, g, c, k: np.exp(k - m / 32 * (g / c) ** 2),
+    "check_best_alpha": lambda C, q: np.minimum(C, 1 / q),
+    "check_best_path": best_path,
+    "check_block_gap": lambda H, alpha, C: sum(
+        (C * (k == H.argmax()) - alpha[k]) * H[k] for k in range(len(H))
+    ),
+    "check_block_update": lambda alpha, best, gamma, C: (
+        alpha + gamma * (C * np.eye(len(alpha))[best] - alpha)
+    ),
+    "check_cheapest_mean": cheapest,
+    "check_early_stopping": early_stopping,
+    "check_em_update": lambda w, k: np.abs(w) / np.abs(w).mean() / k,
+    "check_honest_error": lambda v, t: min(zip(v, t, strict=True))[1],
+    "check_kl_inverse": kl_root,
+    "check_kl_slope": kl_slope,
+    "check_labelling_score": score,
+    "check_multiplier": lambda m, b, v, C: np.clip((m - b) / v, 0, C),
+    "check_paired_interval": paired_interval,
+    "check_room": room,
+    "check_slope": lambda z, t, C, p: z + C * np.sign(t) * np.abs(t) ** (p - 1),
+    "check_soft_hinge": soft_hinge,
+    "check_viterbi": best_path,
+    "check_weight_bounds": lambda g, e: 2 * g / (1 - 2 * np.abs(e)),
+    "check_window": window,
+}
+
+
+def test_another_way_of_writing_it_is_right(said: Any) -> None:
+    for name, answer in RIGHT.items():
+        assert said(name, answer) == f"Right: {CHECKS[name].praise}", name
+
+
 @pytest.mark.parametrize(
     ("name", "answer", "verdict"),
     [
@@ -170,263 +288,3 @@ def test_results_that_are_a_little_off_are_not_right(said: Any) -> None:
 )
 def test_answers_of_many_kinds(said: Any, name: str, answer: Any, verdict: str) -> None:
     assert verdict in said(name, answer)
-
-
-# -- right answers, written in another way than in the declarations --------------------------------
-
-
-def all_scores(node: Array, edge: Array) -> dict[tuple[int, ...], float]:
-    every = itertools.product(range(node.shape[1]), repeat=len(node))
-    rows = range(len(node))
-    return {y: node[rows, y].sum() + edge[y[:-1], y[1:]].sum() for y in every}
-
-
-def score(node: Array, edge: Array, labels: Array) -> float:
-    """Score a labelling, and spoil the arguments."""
-    total = sum(node[t, label] for t, label in enumerate(labels))
-    total += sum(edge[a, b] for a, b in itertools.pairwise(labels))
-    node[:], edge[:], labels[:] = 0, 0, 0
-    return total
-
-
-def best_path(node: Array, edge: Array) -> list[int]:
-    """Viterbi from the last letter to the first, so that no way back is needed."""
-    ahead = [np.zeros(node.shape[1])]
-    for here in node[:0:-1]:
-        ahead.insert(0, (edge + here + ahead[0]).max(axis=1))
-    path = [int(np.argmax(node[0] + ahead[0]))]
-    for here, rest in zip(node[1:], ahead[1:], strict=True):
-        path.append(int(np.argmax(edge[path[-1]] + here + rest)))
-    return path
-
-
-def log_partition(node: Array, edge: Array) -> float:
-    below = node[0]
-    for here in node[1:]:
-        below = here + np.array([np.logaddexp.reduce(below + column) for column in edge.T])
-    return np.logaddexp.reduce(below)
-
-
-def soft_hinge(node: Array, edge: Array, y: Array, epsilon: float, steady: bool = True) -> float:
-    scores = all_scores(node, edge)
-    values = np.array([np.sum(np.not_equal(other, y)) + s for other, s in scores.items()])
-    top = values.max() if steady else 0.0
-    soft = (
-        epsilon * np.log(np.exp((values - top) / epsilon).sum()) if epsilon else values.max() - top
-    )
-    return top + soft - scores[tuple(y)]
-
-
-def margin(node: Array, edge: Array, labels: Array) -> float:
-    scores = all_scores(node, edge)
-    truth = scores.pop(tuple(labels))
-    return truth - max(scores.values())
-
-
-def augmented(node: Array, true: Array) -> Array:
-    loss = np.ones(node.shape)
-    loss[np.arange(len(true)), true] = 0
-    return node + loss
-
-
-def early_stopping(errors: list[float], patience: int) -> int:
-    best = [errors.index(min(errors[: i + 1])) for i in range(len(errors))]
-    return next((b for i, b in enumerate(best) if i - b == patience), best[-1])
-
-
-def share_of_letters(true: list[str], predicted: list[str]) -> float:
-    return np.mean([a != b for a, b in zip("".join(true), "".join(predicted), strict=True)])
-
-
-def spaces(letters: str, labels: str) -> str:
-    """Cut by a pattern."""
-    found = re.finditer("BM*E|S", "".join(labels))
-    return " ".join(letters[match.start() : match.end()] for match in found)
-
-
-def window(x: Array, reach: int) -> Array:
-    n, d = x.shape
-    wide = np.zeros((n, (2 * reach + 1) * d))
-    for t, k in itertools.product(range(n), range(-reach, reach + 1)):
-        if 0 <= t + k < n:
-            wide[t, (reach + k) * d : (reach + k + 1) * d] = x[t + k]
-    return wide
-
-
-def cross_validation(n: int, n_folds: int, constants: list[float], error: Any) -> float:
-    """Use neighbours as parts."""
-    parts = np.array_split(np.arange(n), n_folds)
-    trains = [np.setdiff1d(np.arange(n), part) for part in parts]
-    means = [np.mean([error(c, *p) for p in zip(trains, parts, strict=True)]) for c in constants]
-    return constants[np.argmin(means)]
-
-
-def project(v: Array, radius: float) -> Array:
-    """Bisect for the threshold."""
-    low, high = 0.0, float(np.abs(v).max())
-    if np.abs(v).sum() <= radius:
-        return v
-    for _ in range(200):
-        theta = (low + high) / 2
-        too_much = np.maximum(np.abs(v) - theta, 0).sum() > radius
-        low, high = (theta, high) if too_much else (low, theta)
-    return np.sign(v) * np.maximum(np.abs(v) - high, 0)
-
-
-def line_search(eta: Array, d: Array, gain: float, lam: float) -> float:
-    """Newton's steps, halved where they leave the bracket."""
-
-    def slope(step: float) -> float:
-        tilted = eta + step * d
-        return gain - d @ (2 * tilted / (lam - tilted**2))
-
-    def bend(step: float) -> float:
-        tilted = eta + step * d
-        return d**2 @ (2 * (lam + tilted**2) / (lam - tilted**2) ** 2)
-
-    low, high, step = 0.0, min(1.0, room(eta, d, lam)), 0.0
-    if slope(0.0) <= 0:
-        return 0.0
-    if high == 1 and slope(1.0) >= 0:
-        return 1.0
-    for _ in range(200):
-        step += slope(step) / bend(step)
-        step = step if low < step < high else (low + high) / 2
-        low, high = (step, high) if slope(step) > 0 else (low, step)
-    return step
-
-
-def room(eta: Array, d: Array, lam: float) -> float:
-    ways = [(math.copysign(lam**0.5, b) - a) / b for a, b in zip(eta, d, strict=True) if b]
-    return min(ways)
-
-
-def kl_slope(mu: float, lam: float) -> float:
-    return (np.sqrt(1 + lam * mu**2) - 1) / (np.sqrt(lam) * mu) if mu else 0.0
-
-
-def cheapest(a: Array, margin: float, lam: float, digits: int = 15) -> Array:
-    prior, end = LaplacePrior(lam), np.sqrt(lam) / np.abs(a).max()
-    t = brentq(lambda t: a @ prior.mean(t * a) - margin, 0, end * (1 - 1e-12), xtol=1e-15)
-    return prior.mean(float(f"{t:.{digits}g}") * a)
-
-
-def best_alpha(difference: Array, loss: float, mean: Any, C: float) -> float:
-    def short(alpha: float) -> float:
-        return loss - difference @ mean(alpha * difference)
-
-    if short(0.0) <= 0:
-        return 0.0
-    return C if short(C) >= 0 else brentq(short, 0, C)
-
-
-def duality_gap(alpha: Array, losses: Array, differences: Array, mean: Array) -> float:
-    violation = losses - differences @ mean
-    return float(alpha.sum() * violation.max() - alpha @ violation)
-
-
-def closest(w: Array, p0: Array, m: float) -> Array:
-    def tilted(eta: float) -> Array:
-        with np.errstate(divide="ignore"):
-            return softmax(np.log(p0) + eta * w)
-
-    if p0 @ w >= m:
-        return p0
-    return tilted(brentq(lambda eta: tilted(eta) @ w - m, 0, 100 / np.ptp(w), xtol=1e-14))
-
-
-def plain_kl(p: float, q: float) -> float:
-    return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
-
-
-def entropy_kl(p: float, q: float) -> float:
-    return rel_entr(p, q) + rel_entr(1 - p, 1 - q)
-
-
-def kl_root(p: float, budget: float, kl: Any = entropy_kl, digits: int = 15) -> float:
-    root = brentq(lambda q: kl(p, q) - budget, p, 1 - 1e-12, xtol=1e-15)
-    return float(f"{root:.{digits}g}")
-
-
-def paired_interval(a: Array, b: Array, t: float) -> tuple[float, float]:
-    return np.mean(a - b) - t * sem(a - b), np.mean(a - b) + t * sem(a - b)
-
-
-def bound(mean: Array, variance: Array, lam: float) -> float:
-    entropy = np.log(2 * np.pi * np.e * variance) / 2
-    return sum(np.sqrt(lam * (mean**2 + variance)) - entropy - np.log(lam) / 2 + np.log(2))
-
-
-def algorithm_1(program: Any, n_weights: int, lam: float, n_programs: int) -> list[Array]:
-    means, variance = [], np.ones(n_weights)
-    while len(means) < n_programs:
-        means.append(program(variance))
-        variance = 1 / np.sqrt(lam / (means[-1] ** 2 + variance))
-    return means
-
-
-def trapezoidal_mean(w: Array, log_p0: Array, eta: float) -> float:
-    density = softmax(log_p0 + eta * w)
-    return np.trapezoid(w * density, w) / np.trapezoid(density, w)
-
-
-def message(phi: Array, m: Array, a: int) -> Array:
-    told = phi * np.prod(np.delete(m, a, axis=0), axis=0)
-    return told / np.sum(told)
-
-
-RIGHT = {
-    "check_algorithm_1": algorithm_1,
-    "check_alpha_step": best_alpha,
-    "check_averaging": lambda m, g, c, k: np.exp(k - m / 32 * (g / c) ** 2),
-    "check_best_alpha": lambda C, q: np.minimum(C, 1 / q),
-    "check_best_path": best_path,
-    "check_block_gap": lambda H, alpha, C: sum(
-        (C * (k == H.argmax()) - alpha[k]) * H[k] for k in range(len(H))
-    ),
-    "check_block_update": lambda alpha, best, gamma, C: (
-        alpha + gamma * (C * np.eye(len(alpha))[best] - alpha)
-    ),
-    "check_bound_value": bound,
-    "check_cheapest_mean": cheapest,
-    "check_closest": closest,
-    "check_conjugate": lambda e, k: 2 * e**2 / (k - e**2) + np.log(1 - e**2 / k),
-    "check_cooler": lambda p, e: (p / p.max()) ** (1 / e) / np.sum((p / p.max()) ** (1 / e)),
-    "check_cross_validation": cross_validation,
-    "check_duality_gap": duality_gap,
-    "check_early_stopping": early_stopping,
-    "check_em_update": lambda w, k: np.abs(w) / np.abs(w).mean() / k,
-    "check_error_share": share_of_letters,
-    "check_eta_for_mean": lambda m, k: k * m / (1 + np.sqrt(1 + k * m**2)),
-    "check_group_folds": lambda groups, k: np.unique(groups, return_inverse=True)[1] % k,
-    "check_honest_error": lambda v, t: min(zip(v, t, strict=True))[1],
-    "check_kl_inverse": kl_root,
-    "check_kl_slope": kl_slope,
-    "check_l1_projection": project,
-    "check_labelling_score": score,
-    "check_line_search": line_search,
-    "check_log_loss_gradient": lambda s, f, t: softmax(s) @ (f - f[t]),
-    "check_log_partition": log_partition,
-    "check_loss_augmented": augmented,
-    "check_m3n_dual": lambda a, loss, d: np.sum(a * loss) - 0.5 * np.sum((d.T @ a) ** 2),
-    "check_margin": margin,
-    "check_message": message,
-    "check_multiplier": lambda m, b, v, C: np.clip((m - b) / v, 0, C),
-    "check_paired_interval": paired_interval,
-    "check_resting_point": lambda eta, lam: np.array([eta, 1]) / (lam - eta**2),
-    "check_room": room,
-    "check_slope": lambda z, t, C, p: z + C * np.sign(t) * np.abs(t) ** (p - 1),
-    "check_soft_hinge": soft_hinge,
-    "check_spaces": spaces,
-    "check_temperature_for": lambda accuracy, C, n: accuracy / C / sum(map(np.log, n)),
-    "check_tilted_mean": trapezoidal_mean,
-    "check_viterbi": best_path,
-    "check_weight_bounds": lambda g, e: 2 * g / (1 - 2 * np.abs(e)),
-    "check_window": window,
-}
-
-
-def test_another_way_of_writing_it_is_right(said: Any) -> None:
-    assert set(RIGHT) == {name for name, check in CHECKS.items() if callable(check.right)}
-    for name, answer in RIGHT.items():
-        assert said(name, answer) == f"Right: {CHECKS[name].praise}", name
