@@ -52,25 +52,22 @@ def test_one_claim_or_those_of_a_section(capsys):
     assert heads == [*(name for name in CLAIMS if name.startswith("asp")), "medn-7-a"]
 
 
-def test_the_ledger_is_written(tmp_path, capsys):
-    file = tmp_path / "claims.md"
-    assert main(["claims", "--write", str(file)]) == 0
-    text = file.read_text(encoding="utf-8")
+def test_the_ledger_is_written_and_the_page_beside_it_renewed(tmp_path, capsys):
+    file, page = tmp_path / "claims.md", tmp_path / "README.md"
+
+    def write(name, *claims):
+        assert main(["claims", *claims, "--write", str(tmp_path / name)]) == 0
+        return (tmp_path / name).read_text(encoding="utf-8")
+
+    page.write_text("# Mine\n")
+    text = write("claims.md")
     assert all(f"| {name} |" in text for name in CLAIMS)
     assert str(file) in capsys.readouterr().out
-    assert main(["claims", "medn-7-a", "--write", str(file)]) == 0
-    assert file.read_text(encoding="utf-8") == text, "always the whole ledger"
-
-
-def test_the_page_beside_the_ledger_is_renewed(tmp_path):
-    page = tmp_path / "README.md"
-    page.write_text("# Mine\n")
-    assert main(["claims", "--write", str(tmp_path / "claims.md")]) == 0
     assert page.read_text() == "# Mine\n", "no page of figures"
     page.write_text("# Figures\n")
-    assert main(["claims", "--write", str(tmp_path / "other.md")]) == 0
+    assert write("other.md") == text
     assert page.read_text() == "# Figures\n", "it does not link to that"
-    assert main(["claims", "--write", str(tmp_path / "claims.md")]) == 0
+    assert write("claims.md", "medn-7-a") == text, "always the whole ledger"
     assert "(claims.md)" in page.read_text()
 
 
@@ -97,18 +94,3 @@ def test_results_that_lack_fits(tmp_path, capsys):
     assert unfinished(tmp_path) == {}
     (folder / "journal.csv").write_text("key\n")
     assert unfinished(tmp_path) == {"ocr": f"{len(specs)} of {len(specs)} fits"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["medn-99"], "there is no claim 'medn-99'"),
-        (["--results", "nowhere"], "there is no folder nowhere"),
-        (["--results", "."], "no results at paper scale in .; expected folders such as ocr-paper"),
-        (["--write", "nowhere/claims.md"], "there is no folder nowhere"),
-    ],
-)
-def test_mistakes(arguments, said, capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    assert main(["claims", *arguments]) == 2
-    assert said in capsys.readouterr().err
