@@ -22,6 +22,10 @@ def test_dual_variables_certify_where_it_is_cold(lam):
     result = solve(cold, tol=1e-2)
     assert result.converged
     assert result.alpha is not None
+    assert result.variance is None
+    again = solve(cold, tol=1e-2, warm_start=result.alpha)
+    assert again.converged
+    assert again.n_passes < result.n_passes
     assert result.dual == cold.dual(result.alpha)
     np.testing.assert_allclose(result.weights, result.eta / lam, atol=1e-9)
     warm = Problem(chains(), SoftMaxLoss(0.5, loss_augmented=True), L2Norm(lam))
@@ -58,14 +62,6 @@ def test_the_cold_problem_is_easier_from_the_hard_one():
     assert solve(problem, tol=1e-2).n_passes < straight.n_passes / 2
 
 
-def test_warm_start_at_the_optimum():
-    problem = Problem(chains(), SoftMaxLoss(1e-3, loss_augmented=True), L2Norm(0.5))
-    first = solve(problem, tol=1e-2)
-    again = solve(problem, tol=1e-2, warm_start=first.alpha)
-    assert again.converged
-    assert again.n_passes < first.n_passes
-
-
 def test_weights_to_start_from_are_used_if_they_are_near_and_dropped_if_they_are_far():
     data = chains()
     warm, cool, cold = (
@@ -83,8 +79,3 @@ def test_weights_to_start_from_are_used_if_they_are_near_and_dropped_if_they_are
     assert far.converged
     assert far.alpha is not None  # of M3N, which is where the cold problem is solved
     assert far.n_passes == solve(cold, tol=1e-2).n_passes + 1
-
-
-def test_no_posterior_variances():
-    problem = Problem(chains(), SoftMaxLoss(1e-3, loss_augmented=True), L2Norm(1.0))
-    assert solve(problem, tol=1e-2).variance is None

@@ -4,31 +4,30 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from enumerated import KINDS, SLACKS, make_data, solved, uneven_prior
+from enumerated import KINDS, make_data, uneven_prior
 
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MarginLoss, Problem
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import online_subgradient, subgradient
-
-METHODS = [subgradient, online_subgradient]
-SLACK = SLACKS["linear"]
-
-
-def make_problem(kind: str, prior=None, seed: int = 0) -> Problem:
-    return Problem(make_data(kind, seed), MarginLoss(SLACK), prior or GaussianPrior())
+from medn_edu.theory.medn import enumerate_problem
+from medn_edu.theory.textbook import subgradient_step
 
 
-def iterates(method, problem, n, seed=0, **options):
-    return list(islice(method(problem, rng=np.random.default_rng(seed), **options), n))
+def make_problem(kind: str, prior=None, C: float = 1.3, **options) -> Problem:
+    data = make_data(kind, **options)
+    return Problem(data, MarginLoss(LinearSlack(C)), prior or GaussianPrior())
+
+
+def at_work(method, problem: Problem, **options):
+    return method(problem, rng=np.random.default_rng(0), **options)
 
 
 @pytest.mark.filterwarnings("error")
 def test_dual_variables_that_vanish_are_those_of_the_true_labellings():
     # C = 200 beta, as in the papers: all 120 steps are capped, and leave 1e-360 of the first sample.
-    problem = Problem(make_data(KINDS[1], 0, 120), MarginLoss(LinearSlack(C=1.0)), GaussianPrior())
-    passes = online_subgradient(problem, rng=np.random.default_rng(0), beta=0.005)
-    for iterate in islice(passes, 3):
+    problem = make_problem(KINDS[1], C=1.0, n_samples=120)
+    for iterate in islice(at_work(online_subgradient, problem, beta=0.005), 3):
         alpha = iterate.dual()
         assert alpha.is_feasible(problem.data)
         np.testing.assert_allclose(alpha.totals(problem.data), problem.C, rtol=1e-9)
@@ -37,7 +36,7 @@ def test_dual_variables_that_vanish_are_those_of_the_true_labellings():
         assert iterate.gap_estimate == pytest.approx(primal - dual)
         assert primal >= dual
     order = np.random.default_rng(0).permutation(120)
-    marginals = next(online_subgradient(problem, rng=np.random.default_rng(0), beta=0.005)).dual()
+    marginals = next(at_work(online_subgradient, problem, beta=0.005)).dual()
     for place, true in ((0, True), (-1, False)):
         nodes = np.flatnonzero(problem.data.samples.sample_of_node == order[place])
         on_true = marginals.node[nodes, problem.data.labels[nodes]]
@@ -48,7 +47,7 @@ def test_batch_weights_belong_to_the_dual_point_throughout():
     """The docstring's line: each step changes the gap of the averages in one way only."""
     problem = make_problem(KINDS[1], uneven_prior(make_data(KINDS[1])))
     variances = problem.regulariser.prior_variance
-    passes = subgradient(problem, rng=np.random.default_rng(0))
+    passes = at_work(subgradient, problem)
     weights, average, value, gap = np.zeros(len(variances)), np.zeros(len(variances)), 0.0, 0.0
     for t, iterate in enumerate(islice(passes, 30), start=1):
         step = 2.0 / (t + 1)
@@ -67,28 +66,21 @@ def test_batch_weights_belong_to_the_dual_point_throughout():
 
 @pytest.mark.parametrize("beta", [0.02, 3.0])
 @pytest.mark.parametrize("kind", KINDS)
-def test_online_pass_is_that_of_its_definition(kind, beta):
-    prior = uneven_prior(make_data(kind))
-    problem = make_problem(kind, prior)
-    enumerated, _ = solved(kind, prior, SLACK)
-    variances, n = prior.prior_variance, problem.n_samples
-    weights, average, t = np.zeros(len(variances)), np.zeros(len(variances)), 0
-    rng = np.random.default_rng(3)
-    for iterate in iterates(online_subgradient, problem, 4, seed=3, beta=beta):
-        for i in rng.permutation(n):
+def test_online_passes_take_the_papers_steps(kind, beta):
+    problem = make_problem(kind, uneven_prior(make_data(kind)))
+    listed = enumerate_problem(problem.data, problem.regulariser, problem.loss.slack)
+    alpha, average, t = np.zeros(len(listed.losses)), np.zeros(listed.n_weights), 0
+    rng = np.random.default_rng(0)
+    for iterate in islice(at_work(online_subgradient, problem, beta=beta), 4):
+        for i in rng.permutation(problem.n_samples):
             t += 1
             step = min(1 / (2 * beta * np.sqrt(t)), 0.999)
-            rows = np.flatnonzero(enumerated.sample == i)
-            violation = enumerated.losses[rows] - enumerated.differences[rows] @ weights
-            best = rows[np.argmax(violation)]
-            target = variances * n * problem.C[i] * enumerated.differences[best]
-            average = (1 - step) * average + step * weights
-            weights = (1 - step) * weights + step * target
+            alpha, average = subgradient_step(listed, alpha, average, i, step)
         np.testing.assert_allclose(iterate.weights, average, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [subgradient, online_subgradient])
 def test_gap_falls_like_one_over_time(method):
-    problem = make_problem("chain")
-    gaps = [iterate.gap_estimate for iterate in iterates(method, problem, 300)]
+    passes = at_work(method, make_problem("chain"))
+    gaps = [iterate.gap_estimate for iterate in islice(passes, 300)]
     assert gaps[299] < 0.3 * gaps[49]
