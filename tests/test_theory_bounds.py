@@ -15,7 +15,6 @@ from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.bounds import (
     KLTerms,
-    MarginBound,
     MarginSample,
     Terms,
     averaging_factor,
@@ -195,11 +194,8 @@ def test_seegers_step_is_never_looser(seed, kl, gamma, m):
     sample = random_sample(seed)
     tight, loose = (bound(sample, kl, gamma=gamma, m=m) for bound in (theorem_8_kl, theorem_8))
     assert tight.value <= loose.value + 1e-9
-
-
-@given(st.floats(0, 1), st.floats(0, 100), st.integers(1, 10**6))
-def test_so_it_is_for_gibbs(risk, kl, n):
-    assert seeger_bound(risk, kl, n) <= mcallester_bound(risk, kl, n) + 1e-9
+    risk = sample.loss(gamma)
+    assert seeger_bound(risk, kl, m) <= mcallester_bound(risk, kl, m) + 1e-9
 
 
 @pytest.mark.parametrize("name", BOUNDS)
@@ -224,25 +220,14 @@ def test_the_papers_m_makes_the_averaging_term_what_the_proof_needs():
         assert theorem_8(sample, kl).value <= theorem_8(sample, kl, gamma=gamma, m=m).value
 
 
-def test_a_hundred_thousand_margins_are_searched_through():
-    margins = np.random.default_rng(0).uniform(-0.2, 1.9, 100_000)
-    sample = MarginSample(margins, 1.0, math.log(100))
-    best = theorem_8(sample, 1.0)
-    others = [theorem_8(sample, 1.0, gamma=gamma).value for gamma in np.linspace(0.05, 2, 60)]
-    assert best.value <= min(others) + 1e-9
-    assert isinstance(best, MarginBound)
-
-
-def test_seegers_step_adds_nothing_to_what_is_vacuous_by_itself():
-    bound = theorem_8_kl(random_sample(0), 1.0, gamma=0.01, m=1)
-    assert bound.averaging > 1
-    assert (bound.value, bound.complexity) == (1.0, 0.0)
-
-
-def test_nothing_but_errors_leaves_a_vacuous_bound():
+def test_bounds_that_say_nothing():
+    """Nothing but errors; or an averaging term above 1, to which Seeger's step adds nothing."""
     bound = theorem_8(MarginSample(-np.ones(50), 1.0, 1.0), 1.0)
     assert bound.margin_loss == 1
     assert bound.is_vacuous
+    bound = theorem_8_kl(random_sample(0), 1.0, gamma=0.01, m=1)
+    assert bound.averaging > 1
+    assert (bound.value, bound.complexity) == (1.0, 0.0)
 
 
 # -- Gibbs, and back to the average ---------------------------------------------------------------

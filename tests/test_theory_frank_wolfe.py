@@ -9,8 +9,8 @@ from enumerated import KINDS, PRIORS, SLACKS, make_data
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems import MarginLoss, Problem
 from medn_edu.solvers import block_frank_wolfe
-from medn_edu.solvers._dual_state import DualState
-from medn_edu.solvers._training import public_order
+from medn_edu.solvers.dual_state import DualState
+from medn_edu.solvers.training import public_order
 from medn_edu.theory.frank_wolfe import block_step, dense, start
 from medn_edu.theory.medn import enumerate_problem
 

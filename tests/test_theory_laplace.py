@@ -155,26 +155,6 @@ def test_gap_against_tau(mean, variance, lam):
         assert bound - gaussian_kl(mean, variance, lam) == pytest.approx(gap, rel=1e-6)
 
 
-def test_gap_is_the_expected_divergence_of_q_from_the_posterior_of_tau():
-    mean, variance, lam, t = 0.4, 0.3, 4.0, 0.5
-    posterior = norm(mean, np.sqrt(variance))
-
-    def divergence(w):
-        def integrand(tau):
-            ratio = log_q(tau, lam * t**2, lam) - log_q(tau, w**2, lam)
-            return q_density(tau, lam * t**2, lam) * ratio
-
-        return over_tau(integrand, lam)  # fmt: skip
-
-    nodes, weights = np.polynomial.legendre.leggauss(40)
-    total = 0.0
-    for low, high in ((-4.0, -1e-9), (1e-9, 4.5)):
-        w = low + (high - low) * (nodes + 1) / 2
-        values = [divergence(x) for x in w]
-        total += (high - low) / 2 * weights @ (posterior.pdf(w) * values)
-    assert jensen_gap(mean, variance, lam, t) == pytest.approx(total, rel=1e-4)
-
-
 @pytest.mark.parametrize(
     "q", [gamma(2.5, scale=0.4), lognorm(0.7, scale=0.6)], ids=["gamma", "log"]
 )
@@ -234,21 +214,21 @@ def test_algorithm_1_pays_normal_gammas_divergence_and_a_constant():
 # -- arguments -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lam", [0.0, -1.0, np.inf])
-def test_lam_is_positive(lam):
-    for call in (
-        lambda: scale_mixture(0.0, lam),
-        lambda: tau_density(1.0, lam),
-        lambda: best_tau(1.0, lam),
-        lambda: q_density(1.0, 1.0, lam),
-        lambda: gaussian_kl(0.0, 1.0, lam),
-        lambda: jensen_gap(0.0, 1.0, lam),
+def test_arguments():
+    for call, *arguments in (
+        (scale_mixture, 0.0),
+        (tau_density, 1.0),
+        (best_tau, 1.0),
+        (q_density, 1.0, 1.0),
+        (gaussian_kl, 0.0, 1.0),
+        (jensen_gap, 0.0, 1.0),
     ):
-        with pytest.raises(ValueError, match="lam is"):
-            call()
-
-
-def test_other_arguments():
+        for lam in (0.0, -1.0, np.inf):
+            with pytest.raises(ValueError, match="lam is"):
+                call(*arguments, lam)
+    assert np.isfinite(gaussian_kl(1e200, 1.0, lam=4.0))
+    with pytest.raises(ValueError, match="mean holds something else"):
+        gaussian_kl(np.nan, 1.0, lam=4.0)
     with pytest.raises(ValueError, match=r"eta is 2.0; expected a number between -2 and 2"):
         tau_density(1.0, 4.0, 2.0)
     with pytest.raises(ValueError, match="variance holds 0"):
@@ -259,9 +239,3 @@ def test_other_arguments():
         best_tau(np.nan, 4.0)
     with pytest.raises(ValueError, match="integrates to 2; expected a density"):
         bound_by_quadrature(0.0, 1.0, 4.0, lambda tau: np.log(2) + log_q(tau, 1.0, 4.0))
-
-
-def test_far_out_the_divergence_is_that_of_the_mean():
-    assert np.isfinite(gaussian_kl(1e200, 1.0, lam=4.0))
-    with pytest.raises(ValueError, match="mean holds something else"):
-        gaussian_kl(np.nan, 1.0, lam=4.0)

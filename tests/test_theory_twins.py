@@ -21,11 +21,11 @@ from medn_edu.kernels.tilting import (
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MarginLoss, Problem
 from medn_edu.samples import pack
-from medn_edu.solvers._dual_state import DualState
-from medn_edu.solvers._training import public_order
+from medn_edu.solvers.dual_state import DualState
 from medn_edu.solvers.textbook.exponentiated_gradient import block_exponentiated_gradient
 from medn_edu.solvers.textbook.smo import smo
 from medn_edu.solvers.textbook.subgradient import online_subgradient
+from medn_edu.solvers.training import public_order
 from medn_edu.theory import frank_wolfe, reference, textbook
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 from medn_edu.theory.medn_solvers import conjugate_slopes

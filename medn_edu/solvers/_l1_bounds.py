@@ -10,7 +10,7 @@ import numpy as np
 from medn_edu.checks import shown
 from medn_edu.problems import DualVariables, L1Norm, Problem
 from medn_edu.results import Iterate, SolveResult
-from medn_edu.solvers._training import check_linear_slack, check_warm_start, scaled_to_fit
+from medn_edu.solvers.training import check_linear_slack, check_warm_start, scaled_to_fit
 
 
 def check_l1_problem(problem: Problem, warm_start: SolveResult | None) -> None:

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from medn_edu.problems import DualVariables, Problem
 from medn_edu.results import Iterate
 from medn_edu.solvers._l1_bounds import Bounds
-from medn_edu.solvers._training import scaled_to_fit
+from medn_edu.solvers.training import scaled_to_fit
 
 SMOOTHING = 0.8  # measured on 100 words of the OCR letters
 WARM_SMOOTHING = 0.5  # less from a solution on, which is nearer but not the end

@@ -14,7 +14,7 @@ from medn_edu.checks import check_count, check_rng
 from medn_edu.priors import Prior
 from medn_edu.problems import DualVariables, Problem
 from medn_edu.results import Iterate
-from medn_edu.solvers._dual_state import DualState
+from medn_edu.solvers.dual_state import DualState
 
 # All measured on the OCR letters; the optimum does not depend on them, times do, and only mildly.
 _SMALL = 0.3  # gaps below this share of the average are small,

@@ -1,7 +1,7 @@
 """L-BFGS for conditional random fields without an L1 norm.
 
-`medn_edu.solvers._quasi_newton` has the loop and says what pairs are.  The initial Hessian below the
-pairs is the curvature of `medn_edu.solvers._initial_hessian`; on the OCR letters this takes about a
+`medn_edu.solvers.quasi_newton` has the loop and says what pairs are.  The initial Hessian below the
+pairs is the curvature of `medn_edu.solvers.initial_hessian`; on the OCR letters this takes about a
 third of the iterations of plain L-BFGS.  At low temperatures the curvature changes quickly and many
 iterations are needed, unless the method starts near the optimum (`medn_edu.solvers.softening`).
 
@@ -25,8 +25,8 @@ import numpy as np
 from medn_edu.problems import Problem, soft_max
 from medn_edu.problems.losses import score_rounding
 from medn_edu.results import STUCK, Iterate
-from medn_edu.solvers._initial_hessian import InitialHessian
-from medn_edu.solvers._quasi_newton import (
+from medn_edu.solvers.initial_hessian import InitialHessian
+from medn_edu.solvers.quasi_newton import (
     ENOUGH_DECREASE,
     MAX_TRIALS,
     REFRESH_AT,

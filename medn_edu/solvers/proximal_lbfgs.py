@@ -14,8 +14,8 @@ import numpy as np
 from medn_edu.problems import Problem
 from medn_edu.problems.regularisers import minimum_norm_subgradient
 from medn_edu.results import Iterate
-from medn_edu.solvers._initial_hessian import InitialHessian
-from medn_edu.solvers._quasi_newton import (
+from medn_edu.solvers.initial_hessian import InitialHessian
+from medn_edu.solvers.quasi_newton import (
     MAX_TRIALS,
     REFRESH_AT,
     Pair,
@@ -75,11 +75,11 @@ def proximal_lbfgs(
     """
     check_magnitudes(problem, "proximal_lbfgs")
     start = starting_weights(problem.data, warm_start)
-    steps = _ProximalSteps(problem, history_length(memory, LARGER_HISTORY * start.size))
+    steps = ProximalSteps(problem, history_length(memory, LARGER_HISTORY * start.size))
     return quasi_newton(problem, start, steps)
 
 
-class _ProximalSteps(Steps):
+class ProximalSteps(Steps):
     """Steps towards the minimiser of a model, with the pairs' products with ``B_0``."""
 
     def __init__(self, problem: Problem, length: int) -> None:
@@ -89,16 +89,19 @@ class _ProximalSteps(Steps):
         self.H0_y: deque[np.ndarray] = deque(maxlen=length)  # its inverse times change
 
     def forget(self) -> bool:
+        """Drop all pairs and their products."""
         self.B0_s.clear()
         self.H0_y.clear()
         return super().forget()
 
     def remember(self, pair: Pair) -> None:
+        """Keep a pair, and its products with ``B_0`` and its inverse."""
         super().remember(pair)
         self.B0_s.append(self.initial.multiply(pair.step))
         self.H0_y.append(self.initial.solve(pair.change))
 
     def take(self, point: Point, iteration: int) -> tuple[Point | None, int]:
+        """Step towards the model's minimiser; now and then with a new ``B_0``."""
         n_evaluations = 0
         if iteration in REFRESH_AT and iteration != self.refreshed_at:
             self.initial = InitialHessian(self.problem, point.weights, FLOOR)
@@ -115,7 +118,7 @@ class _ProximalSteps(Steps):
         """Search towards the model's minimiser; return the point and the trials it took."""
         net, weights = self.problem.elastic_net, point.weights
         try:
-            model = self._model()
+            model = self.model()
         except np.linalg.LinAlgError:
             return None, 0
         direction = _minimiser(model, weights, point.gradient, net.l1) - weights
@@ -127,7 +130,7 @@ class _ProximalSteps(Steps):
         promised = lambda length, _: length * decrease  # noqa: E731
         return backtrack(self.problem, point, 1.0, place, promised)
 
-    def _model(self) -> _Model:
+    def model(self) -> _Model:
         """Return ``B`` as the pairs have it."""
         initial, k = self.initial, len(self.pairs)
         if k == 0:

@@ -20,7 +20,7 @@ import numpy as np
 
 from medn_edu import inference
 from medn_edu.problems import DualMarginals, Problem
-from medn_edu.solvers._training import normal_variances
+from medn_edu.solvers.training import normal_variances
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from medn_edu.solvers._linear_program import serial_highs
-from medn_edu.solvers._training import scaled_to_fit
+from medn_edu.solvers.training import scaled_to_fit
 
 _CLOSE = 1e-6  # relative gap at which a solution is good enough, whatever HiGHS says of it
 _OWN = 1e-7  # the multiple of the identity that HiGHS adds

@@ -16,8 +16,8 @@ from medn_edu.checks import check_count, check_positive
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import DualVariables, Problem
 from medn_edu.results import OVERFLOW, Iterate
-from medn_edu.solvers._training import normal_variances
 from medn_edu.solvers.textbook._quadratic_program import CappedProgram, highs_maximiser
+from medn_edu.solvers.training import normal_variances
 
 
 def cutting_plane(

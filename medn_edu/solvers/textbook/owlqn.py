@@ -24,7 +24,8 @@ import numpy as np
 from medn_edu.problems import Problem
 from medn_edu.problems.regularisers import minimum_norm_subgradient
 from medn_edu.results import Iterate
-from medn_edu.solvers._quasi_newton import (
+from medn_edu.solvers.lbfgs import two_loops
+from medn_edu.solvers.quasi_newton import (
     Point,
     Steps,
     backtrack,
@@ -33,7 +34,6 @@ from medn_edu.solvers._quasi_newton import (
     quasi_newton,
     starting_weights,
 )
-from medn_edu.solvers.lbfgs import two_loops
 
 
 def owlqn(

@@ -19,7 +19,7 @@ from medn_edu.problems import DualMarginals, DualVariables, L1Ball, L2Ball, Prob
 from medn_edu.problems.regularisers import dual_scaling
 from medn_edu.results import OVERFLOW, Iterate
 from medn_edu.samples import LabelledSamples
-from medn_edu.solvers._training import check_linear_slack
+from medn_edu.solvers.training import check_linear_slack
 
 _Projection = Callable[[np.ndarray], np.ndarray]
 

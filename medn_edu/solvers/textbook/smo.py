@@ -11,7 +11,7 @@ from medn_edu.checks import check_count
 from medn_edu.kernels.textbook import smo as kernels
 from medn_edu.problems import DualMarginals, Problem
 from medn_edu.results import Iterate
-from medn_edu.solvers._training import (
+from medn_edu.solvers.training import (
     normal_variances,
     public_order,
     tilted_prior,

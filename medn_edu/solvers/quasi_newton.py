@@ -4,7 +4,7 @@ Newton's method would minimise a smooth convex function by steps ``-H^{-1} g``, 
 gradient and ``H`` the matrix of second derivatives, which has far too many entries.  *L-BFGS* (Liu
 and Nocedal 1989) keeps the last few steps ``s`` and the changes ``y`` of the gradient along them.  As
 ``H s = y`` nearly holds, these *pairs* say how curved the function is where the method has been;
-everywhere else an initial Hessian has to do (`medn_edu.solvers._initial_hessian`).  It depends on the
+everywhere else an initial Hessian has to do (`medn_edu.solvers.initial_hessian`).  It depends on the
 weights, so it is computed at the start and once more after some iterations.  Pairs stay valid.
 
 `quasi_newton` is the loop: it evaluates, yields, asks for a step, and remembers the pair.  What a step

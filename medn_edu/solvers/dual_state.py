@@ -21,7 +21,8 @@ from medn_edu.kernels.tilting import (
 )
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import DualVariables, Problem
-from medn_edu.solvers._training import (
+from medn_edu.solvers.line_search import highest_point
+from medn_edu.solvers.training import (
     kernel_order,
     public_order,
     starting_point,
@@ -29,7 +30,6 @@ from medn_edu.solvers._training import (
     training_blocks,
     workspace,
 )
-from medn_edu.solvers.line_search import highest_point
 
 
 class DualState:
