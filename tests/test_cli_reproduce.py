@@ -260,6 +260,13 @@ def test_a_fit_brings_the_one_that_chooses_its_constants_and_is_forgotten_alone(
     assert made == [2, len(SPECS) + 1, 1, 2], "what chose is kept, too"
 
 
+def test_a_scheduler_that_does_not_answer(distributed, toy, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(runner, "PATIENCE", 0.3)
+    words = ["--backend", "dask", "--scheduler", "tcp://127.0.0.1:1"]
+    assert reproduce("toy", "--out", tmp_path, *words) == 2
+    assert "no Dask scheduler answers at 'tcp://127.0.0.1:1'" in sentence(capsys)
+
+
 def test_each_seed_has_its_folder(toy, tmp_path):
     toy(replace(TOY, fits=lambda scale, seed: [replace(spec, seed=seed) for spec in SPECS[:1]]))
     words = ["toy", "--out", tmp_path, "--jobs", 1]

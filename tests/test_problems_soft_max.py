@@ -69,7 +69,7 @@ def random_data(
 def distributions(problem: Problem, weights: np.ndarray) -> ModelDistributions:
     """Return ``c_i p_w(. | x_i)``, the dual variables by which `Problem.certify` judges."""
     loss = problem.soft_max_loss
-    return loss._distributions(problem, weights, loss._evaluate(problem, weights).losses)
+    return loss.distributions(problem, weights, loss.evaluate(problem, weights).losses)
 
 
 def random_weights(data: LabelledSamples, seed: int, size: float = 1.0) -> np.ndarray:
@@ -207,27 +207,6 @@ def test_entropies_where_potentials_are_far_apart(case, size):
         entropies = distributions(problem, weights).entropy
         np.testing.assert_allclose(entropies, expected.entropies, atol=1e-11 * size)
         assert (entropies >= 0).all()
-
-
-@given(
-    seed=st.integers(0, 10**6),
-    size=st.sampled_from([0.1, 1.0, 30.0]),
-    epsilon=st.sampled_from([0.2, 1.0, 3.0]),
-    loss_augmented=st.booleans(),
-)
-@settings(max_examples=25, deadline=None)
-def test_gradient_is_the_slope_of_the_objective(seed, size, epsilon, loss_augmented):
-    data = random_data(seed)
-    problem = Problem(data, SoftMaxLoss(epsilon, loss_augmented=loss_augmented), L2Norm(0.1))
-    weights = random_weights(data, seed, size)
-    direction = random_weights(data, seed + 1)
-    h = 1e-5 * epsilon
-    ahead = problem.primal(weights + h * direction)
-    behind = problem.primal(weights - h * direction)
-    _, gradient = soft_max.smooth_part(problem, weights)
-    assert gradient @ direction == pytest.approx(
-        (ahead - behind) / (2 * h), rel=1e-4, abs=1e-6 * (1 + abs(ahead)) / epsilon
-    )
 
 
 @given(
