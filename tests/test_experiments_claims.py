@@ -461,36 +461,6 @@ def test_better_where_only_the_mean_says_so():
     assert "of 9 settings" in verdict.note
 
 
-def test_of_several_models_all_must_be_better():
-    verdict = better("M3N", ("CRF", "L2-CRF")).decide(THREE)
-    assert verdict.status == FAILS, "one model refutes what is said of several"
-    assert verdict.effect == pytest.approx(-1, abs=0.2)
-    assert "M3N against CRF: holds" in verdict.note
-    assert better("L2-CRF", ("M3N", "CRF")).decide(THREE).effect == pytest.approx(1, abs=0.2)
-
-
-def test_units_that_differ_leave_a_rate_mixed():
-    rows = [{**row, "truth_error": 0.07 + 0.05 * (row["fold"] > 4)} for row in iid({"M3N": 20})]
-    assert near(GENERATOR, 10, 1).decide(rows).status == MIXED
-
-
-def test_comparable_is_not_what_nobody_can_tell():
-    verdict = comparable("M3N", "CRF").decide(pair(20.8, 20, noise=2.5))
-    assert abs(verdict.effect) < 1 < max(map(abs, verdict.interval))
-    assert verdict.status == MIXED
-
-
-def test_spread_that_grows_in_one_of_two_models():
-    rows = ocr({
-        "CRF": lambda size, fold: 30 + 600 / size * (fold - 4.5),
-        "M3N": lambda size, fold: 30 + size / 200 * (fold - 4.5),
-    }, noise=0)  # fmt: skip
-    verdict = spread_falls(("CRF", "M3N")).decide(rows)
-    assert verdict.status == FAILS
-    assert "CRF: holds" in verdict.note
-    assert "M3N: does not hold here" in verdict.note
-
-
 def test_effects():
     for some, rows, effect, margin in (
         (gain("M3N", "CRF", "few samples"), advantage(0, 4), -4, 0.3),

@@ -6,7 +6,6 @@ from planted_algorithms import (
     EM,
     FOLDS,
     ONLINE,
-    PATH,
     PLANES,
     RULES,
     TABLE,
@@ -20,9 +19,8 @@ from planted_algorithms import (
     steadier,
 )
 
-from medn_edu.studies.claims import CLAIMS, judge
 from medn_edu.studies.claims.scores import mean_interval
-from medn_edu.studies.claims.verdicts import FAILS, HOLDS, UNTESTED
+from medn_edu.studies.claims.verdicts import HOLDS, UNTESTED
 from medn_edu.studies.kit.gallery import PUBLISHED
 from medn_edu.studies.kit.tables import csv_text, read_csv
 from medn_edu.studies.l1_algorithms import L1_STUDY
@@ -163,39 +161,3 @@ def test_notes_say_how_far_the_fits_came():
     unknown = [{**row, "relative_gap": None} for row in rows]
     quiet = quicker(OCR, ONLINE, PLANES, above=10).decide(unknown)
     assert quiet.note == "2 s against 30 s a fit"
-
-
-def test_claims_that_cutting_planes_are_slow_say_both_gaps():
-    for claim_id in ("medn-7-a", "medn-7.2-a", "l1m3n-5.2-a"):
-        note = judge(CLAIMS[claim_id], {"l1m3n-algorithms": TABLE}).note
-        assert "median gaps of 98 % against 1 %" in note
-
-
-def grown(planes, em=2.0, online=1.0):
-    """Fits whose times at the best constants grow by known factors."""
-    growth = {PLANES: planes, EM: em, ONLINE: online}
-    return [
-        row
-        for name, factor in growth.items()
-        for row in (
-            *fits(name, (0.2, 0.1), (900, 2)),
-            *fits(name, (0.5, 0.4), (900, 2 * factor), data=OCR),
-        )
-    ]
-
-
-def test_cutting_planes_do_not_scale_if_their_time_grows_ten_times_as_much():
-    claim = CLAIMS["l1m3n-5.3.2-o"]
-    assert claim.rule.measure == "growth with the data"
-    assert "at least 10 times" in claim.rule.text()
-    for planes, status, effect in ((21, HOLDS, 10.5), (19, FAILS, 9.5), (2, FAILS, 1.0)):
-        verdict = judge(claim, {claim.study: grown(planes)})
-        assert (verdict.status, verdict.interval) == (status, None)
-        assert verdict.effect == pytest.approx(effect), "the other whose time grows most"
-    assert judge(claim, {claim.study: grown(25, em=1.0, online=3.0)}).status == FAILS
-    slow_everywhere = [
-        {**row, "cpu_seconds": 100 * row["cpu_seconds"]} if row["model"] == PLANES else row
-        for row in grown(2)
-    ]
-    assert judge(claim, {claim.study: slow_everywhere}).status == FAILS, "slow, but no worse"
-    assert judge(claim, {claim.study: fits(PATH, (0.1,), (1,))}).status == UNTESTED
