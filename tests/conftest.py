@@ -160,7 +160,7 @@ def quick_studies(require_ocr, tmp_path_factory):
 @pytest.fixture
 def small_groups(monkeypatch):
     """Cut even small data sets into groups for threads; returns the number of groups of samples."""
-    from medn_edu.inference import _groups
+    from medn_edu.inference import groups
 
-    monkeypatch.setattr(_groups, "_GROUP_NODES", 2)
-    return lambda samples: len(_groups.groups(samples))
+    monkeypatch.setattr(groups, "GROUP_NODES", 2)
+    return lambda samples: len(groups.groups(samples))

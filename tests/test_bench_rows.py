@@ -192,7 +192,7 @@ def test_tasks_on_digit_words(task):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", [*bench._TRAININGS, "laplace-1", "laplace-36", "laplace-268"])
+@pytest.mark.parametrize("task", [*bench.TRAININGS, "laplace-1", "laplace-36", "laplace-268"])
 def test_trainings_on_digit_words(task):
     found = on_digit_words(task)
     assert "failure" not in found
@@ -226,10 +226,10 @@ def test_crfsuite_trains_the_same_model(own, peer):
 
 def test_accuracy_is_measured_against_the_optimum(tmp_path, capsys, monkeypatch):
     """Each row is an excess over the optimum; a solver that stops early misses its limit."""
-    monkeypatch.setattr(accuracy, "_SEEDS", range(1))
-    monkeypatch.setattr(accuracy, "_CONSTANTS", (1.0,))
+    monkeypatch.setattr(accuracy, "SEEDS", range(1))
+    monkeypatch.setattr(accuracy, "CONSTANTS", (1.0,))
     monkeypatch.setattr(accuracy, "M3N_SOLVERS", ("block_frank_wolfe", "subgradient"))
-    monkeypatch.setattr(accuracy, "_PASSES", 30)
+    monkeypatch.setattr(accuracy, "PASSES", 30)
     assert main(["bench", "--accuracy", "--out", str(tmp_path)]) == 1
     rows = {row["work"]: row for row in read_csv((tmp_path / "accuracy.csv").read_text("utf-8"))}
     ways = ("λ-path", "cutting plane", "EM", "projected sub-gradient")

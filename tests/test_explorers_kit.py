@@ -4,6 +4,7 @@ import io
 import sys
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import av
 import numpy as np
@@ -48,15 +49,19 @@ class Wire:
     """Stands in for the browser: keeps what the kernel sends."""
 
     def __init__(self, counted: Counted) -> None:
-        counted.explorer._repr_mimebundle_()
-        self.view = counted.explorer._view
+        opened: list[Any] = []
+        with patch(
+            "ipywidgets.Widget.on_msg", lambda *view_and_answer: opened.append(view_and_answer)
+        ):
+            counted.explorer._repr_mimebundle_()
+        [(self.view, self.answer)] = opened
         self.explorer = counted.explorer
         self.sent: list[tuple[dict[str, Any], list[bytes]]] = []
         self.view.send = lambda content, buffers=None: self.sent.append((content, buffers or []))
 
     def ask(self, kind: str, serial: int = 1, have: Any = (), **positions: int) -> None:
         message = {"kind": kind, "view": "v", "serial": serial, "positions": positions}
-        self.explorer._answer(self.view, {**message, "have": have}, [])
+        self.answer(self.view, {**message, "have": have}, [])
 
 
 def line(**controls: Any) -> Explorer:

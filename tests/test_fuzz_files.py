@@ -191,7 +191,7 @@ HEADERS = {
 
 @pytest.mark.parametrize("change", HEADERS.values(), ids=HEADERS)
 def test_damaged_headers_are_refused(change, saved, folder, monkeypatch):
-    monkeypatch.setattr(saving, "_TEXT", 1000)
+    monkeypatch.setattr(saving, "TEXT", 1000)
     assert isinstance(load_bytes(with_header(saved, change(header_of(saved))), folder), str)
 
 
@@ -206,7 +206,7 @@ def test_a_small_file_that_unpacks_to_much_is_refused_at_once(saved, folder, mon
     # What declares its size rightly, in the list of members too, is compared with the header.
     sentence = load_bytes(changed(saved, weights=np.zeros(10**6)), folder)
     assert "its 'weights' has the wrong shape" in sentence
-    monkeypatch.setattr(saving, "_LITTLE", 10**5)
+    monkeypatch.setattr(saving, "LITTLE", 10**5)
     sentence = load_bytes(changed(saved, labels=np.zeros(10**6, int)), folder)
     assert re.search(r"it has \d+ bytes and declares 80\d+", sentence)
 
@@ -228,7 +228,7 @@ def test_doubled_encrypted_and_truncated_members_are_refused(saved, folder):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 def test_what_shrinks_too_well_is_saved_as_it_is(saved, folder, monkeypatch):
     """Labels that are nearly all the same would else look like a bomb when they are loaded."""
-    for name, value in {"_UNPACKED": 1, "_LITTLE": 0}.items():
+    for name, value in {"UNPACKED": 1, "LITTLE": 0}.items():
         monkeypatch.setattr(saving, name, value)
     X = [np.eye(2)[[0, 1] + [0] * 5000]]
     model = M3N(verbose=0, tol=2.0).fit(X, [[0, 1] + [0] * 5000])
@@ -269,7 +269,7 @@ ARRAYS = st.one_of(
     st.binary(max_size=200),
     st.none(),
 )
-NAMES = st.sampled_from([*saving._FIXED, *saving._FREE, "", "/", "\\weights.npy"])
+NAMES = st.sampled_from([*saving.FIXED, *saving.FREE, "", "/", "\\weights.npy"])
 
 
 @given(arrays=st.dictionaries(NAMES, ARRAYS, min_size=1, max_size=3))

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from medn_edu import kernels
-from medn_edu.kernels import _cache, maximize
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels import cache, maximize
+from medn_edu.kernels.compile import kernel
 
 TESTS = Path(__file__).parent
 SOURCES = Path(kernels.__file__).parent
@@ -24,7 +24,7 @@ SOURCES = Path(kernels.__file__).parent
 def kept_in(folder: Path) -> Iterator[None]:
     """Compiled code is kept in a folder, which is also what the user has chosen."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_cache, "FOLDER", folder)
+        patch.setattr(cache, "FOLDER", folder)
         patch.setattr(numba.config, "CACHE_DIR", str(folder))
         yield
 
@@ -83,25 +83,25 @@ def test_other_packages_keep_their_folder(tmp_path):
     done = run(["-c", code], XDG_CACHE_HOME=str(tmp_path), NUMBA_CACHE_DIR="")
     setting, folder = done.stdout.splitlines()
     assert setting == "''"
-    assert f"kernels-{_cache.source_hash(SOURCES)}" in folder
+    assert f"kernels-{cache.source_hash(SOURCES)}" in folder
 
 
 def test_hash_follows_every_source(tmp_path):
     (tmp_path / "a.py").write_text("x = 1\n")
-    first = _cache.source_hash(tmp_path)
-    assert _cache.source_hash(tmp_path) == first
+    first = cache.source_hash(tmp_path)
+    assert cache.source_hash(tmp_path) == first
     (tmp_path / "b.py").write_text("y = 1\n")
-    second = _cache.source_hash(tmp_path)
+    second = cache.source_hash(tmp_path)
     (tmp_path / "a.py").write_text("x = 2\n")
-    third = _cache.source_hash(tmp_path)
+    third = cache.source_hash(tmp_path)
     (tmp_path / "a.py").write_text("x = 1\n")
     assert len({first, second, third}) == 3
-    assert _cache.source_hash(tmp_path) == second
+    assert cache.source_hash(tmp_path) == second
 
 
 def test_folder_is_under_the_users_choice(tmp_path):
     with kept_in(tmp_path / "chosen"):
-        folder = _cache.cache_folder(SOURCES)
+        folder = cache.cache_folder(SOURCES)
     assert folder.parent == tmp_path / "chosen"
     assert folder.is_dir()
 
@@ -109,9 +109,9 @@ def test_folder_is_under_the_users_choice(tmp_path):
 def test_unwritable_home_falls_back_to_a_private_temporary_folder(tmp_path, monkeypatch):
     (tmp_path / "home").write_text("a file, so that no folder can be made below it")
     (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr(_cache.tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path / "tmp"))
     with kept_in(tmp_path / "home"):
-        folder = _cache.cache_folder(SOURCES)
+        folder = cache.cache_folder(SOURCES)
     assert (tmp_path / "tmp") in folder.parents
     assert folder.is_dir()
     if os.name == "posix":
@@ -124,9 +124,9 @@ def doubled(x):
 
 @pytest.fixture
 def fresh_warning():
-    _cache._warn_not_kept.cache_clear()
+    cache.warn_not_kept.cache_clear()
     yield
-    _cache._warn_not_kept.cache_clear()
+    cache.warn_not_kept.cache_clear()
 
 
 @pytest.mark.usefixtures("fresh_warning")
@@ -138,9 +138,9 @@ def test_nowhere_to_keep_code_is_said_once(tmp_path, monkeypatch):
         raise FileNotFoundError(2, "No usable temporary directory found")
 
     for folder in (lambda: str(tmp_path / "file" / "tmp"), nowhere):
-        monkeypatch.setattr(_cache.tempfile, "gettempdir", folder)
+        monkeypatch.setattr(cache.tempfile, "gettempdir", folder)
         with kept_in(tmp_path / "file" / "x"):
-            assert _cache.cache_folder(SOURCES).parent == tmp_path / "file" / "x"
+            assert cache.cache_folder(SOURCES).parent == tmp_path / "file" / "x"
     with kept_in(tmp_path / "file" / "x" / "kernels"):
         compiled = kernel(doubled)
     with pytest.warns(UserWarning, match=r"cannot be kept in .* \(not a directory\)") as warned:
@@ -161,10 +161,10 @@ def test_a_user_without_a_home(tmp_path, monkeypatch):
 
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(_cache.Path, "expanduser", homeless)
-    monkeypatch.setattr(_cache.numba.config, "CACHE_DIR", "")
-    monkeypatch.setattr(_cache.tempfile, "gettempdir", lambda: str(tmp_path))
-    assert tmp_path in _cache.cache_folder(SOURCES).parents
+    monkeypatch.setattr(cache.Path, "expanduser", homeless)
+    monkeypatch.setattr(cache.numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert tmp_path in cache.cache_folder(SOURCES).parents
 
 
 @pytest.mark.usefixtures("fresh_warning")
@@ -199,16 +199,16 @@ def test_damaged_code_is_compiled_anew(tmp_path, suffix):
 def test_a_shared_cache_that_cannot_be_written_is_read(tmp_path, monkeypatch):
     """An administrator compiles once; users, who may only read, load what is there."""
     with kept_in(tmp_path):
-        folder = _cache.cache_folder(SOURCES)
+        folder = cache.cache_folder(SOURCES)
     with kept_in(folder):
         kernel(doubled)(np.ones(1))
 
     def read_only(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(_cache.tempfile, "TemporaryFile", read_only)
+    monkeypatch.setattr(cache.tempfile, "TemporaryFile", read_only)
     with kept_in(tmp_path):
-        assert _cache.cache_folder(SOURCES) == folder
+        assert cache.cache_folder(SOURCES) == folder
     with kept_in(folder):
         compiled = kernel(doubled)
     assert compiled(np.ones(1)) == 2.0

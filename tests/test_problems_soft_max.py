@@ -69,7 +69,7 @@ def random_data(
 def distributions(problem: Problem, weights: np.ndarray) -> ModelDistributions:
     """Return ``c_i p_w(. | x_i)``, the dual variables by which `Problem.certify` judges."""
     loss = problem.soft_max_loss
-    return loss.distributions(problem, weights, loss.evaluate(problem, weights).losses)
+    return loss._distributions(problem, weights, loss._evaluate(problem, weights).losses)
 
 
 def random_weights(data: LabelledSamples, seed: int, size: float = 1.0) -> np.ndarray:

@@ -192,7 +192,7 @@ class Terminal(io.StringIO):
 def test_a_bar_appears_before_the_first_pass_is_over(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(progress, "_DELAY", 0.01)
+    monkeypatch.setattr(progress, "DELAY", 0.01)
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
     with progress.GapProgress("M3N", 0.01, shown=True):
         assert terminal.written.wait(60)  # no pass has ended

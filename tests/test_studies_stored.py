@@ -39,9 +39,9 @@ def test_a_damaged_table(tmp_path):
 
 def test_a_wheel_has_them_beside_the_package(tmp_path, monkeypatch):
     shutil.copy(stored_folder() / "kl-norm.csv", tmp_path)
-    monkeypatch.setattr(stored, "_FOLDERS", (tmp_path, *stored._FOLDERS))
+    monkeypatch.setattr(stored, "FOLDERS", (tmp_path, *stored.FOLDERS))
     assert stored_studies() == ["kl-norm"]
     assert stored_rows("kl-norm")
-    monkeypatch.setattr(stored, "_FOLDERS", (tmp_path / "nowhere",))
+    monkeypatch.setattr(stored, "FOLDERS", (tmp_path / "nowhere",))
     with pytest.raises(FileNotFoundError, match="missing from this installation"):
         stored_rows("kl-norm")

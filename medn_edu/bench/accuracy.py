@@ -29,10 +29,10 @@ from medn_edu.theory.l1m3n import ProgramSolution
 
 # At C = 10 a few of these are nearly separable, and the two inexact methods are not within their
 # limits: sub-gradients need more than 10,000 passes, and EM may lose a feature for good.
-_SEEDS, _CONSTANTS = range(5), (0.1, 0.3, 1.0)
+SEEDS, CONSTANTS = range(5), (0.1, 0.3, 1.0)
 _C = 0.1  # of M3N on the digit words
 _SLOW = {"subgradient": 1e-2, "online_subgradient": 1e-2, "extragradient": 1e-2}
-_PASSES = 20_000  # at most
+PASSES = 20_000  # at most
 
 
 def measure_accuracy(progress: Callable[[int, int, str], Any] | None = None) -> list[BenchRow]:
@@ -44,7 +44,7 @@ def measure_accuracy(progress: Callable[[int, int, str], Any] | None = None) -> 
         problems = list(_small_problems())
         words = load_digit_words(n_train=120, n_test=10)
         X, y = words.data[:120], words.target[:120]
-        optimum = M3N(_C, tol=1e-6, max_iter=_PASSES, verbose=0).fit(X, y).result_.dual
+        optimum = M3N(_C, tol=1e-6, max_iter=PASSES, verbose=0).fit(X, y).result_.dual
         rows = []
         for number, name in enumerate(steps):
             tell(number, len(steps), name)
@@ -60,12 +60,12 @@ _Small = tuple[Any, Any, LabelledSamples, float, ProgramSolution]
 
 def _small_problems() -> Iterator[_Small]:
     """Yield samples, labels, both packed, the constant, and the program's solution."""
-    for seed in _SEEDS:
+    for seed in SEEDS:
         chains = make_chain_crf(
             n_samples=8, n_features=4, n_relevant=2, n_labels=3, length=3, random_state=seed
         )
         data = labelled(chains.data, chains.target)
-        for C in _CONSTANTS:
+        for C in CONSTANTS:
             rows = enumerate_problem(data, GaussianPrior(), LinearSlack(C))
             yield chains.data, chains.target, data, C, solve_l1m3n(rows)
 
@@ -113,7 +113,7 @@ def _l1_row(name: str, problems: list[_Small]) -> BenchRow:
 
 def _row(name: str, X: Any, y: Any, optimum: float) -> BenchRow:
     limit = _SLOW.get(name, 1e-3)
-    model = M3N(_C, solver=name, tol=limit, max_iter=_PASSES, verbose=0).fit(X, y)
+    model = M3N(_C, solver=name, tol=limit, max_iter=PASSES, verbose=0).fit(X, y)
     result = model.result_
     remark = f"120 digit words, C = {_C:g}; {result.n_passes} passes, {result.seconds:.2g} s"
     return _bench_row(f"M3N by {name}", result.primal / optimum - 1, limit, remark)

@@ -34,7 +34,7 @@ _TASKS = (
     "import", "first-fit", "cold",
 )  # fmt: skip
 _SLOW = ("crfsuite-train", "crfsuite-l1", "cold")
-_TRAININGS = (
+TRAININGS = (
     "crf", "crf-l1", "m3n-1", "m3n-0.1", "epsilon", "laplace", "laplace-variational",
 )  # fmt: skip
 _THREAD_LIMITS = dict.fromkeys(
@@ -245,7 +245,7 @@ def _speeds(
 
 
 def _peak(found: Found) -> BenchRow:
-    value = _highest(found, _TRAININGS)
+    value = _highest(found, TRAININGS)
     return BenchRow(
         "peak memory of these trainings", value, "MB",
         "CRFsuite", _highest(found, ("crfsuite-train", "crfsuite-l1")), None, "≤ 400 MB",

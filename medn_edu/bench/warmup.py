@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from medn_edu import inference
 from medn_edu.estimators import CRF, M3N, MEDN, EpsilonMarkovNetwork, LaplaceMEDN
-from medn_edu.kernels._cache import FOLDER
+from medn_edu.kernels.cache import FOLDER
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import L1Ball, MarginLoss, Problem
 from medn_edu.samples import (

@@ -9,7 +9,7 @@ from tqdm.auto import tqdm
 
 from medn_edu.results import TracePoint
 
-_DELAY = 2.0  # seconds before a bar appears
+DELAY = 2.0  # seconds before a bar appears
 
 
 class _TrainingBar:
@@ -20,7 +20,7 @@ class _TrainingBar:
 
     def __init__(self, name: str, *, shown: bool, **options: Any) -> None:
         hidden = True if not shown or os.environ.get("TQDM_DISABLE") else None  # tqdm decides
-        options |= {"delay": _DELAY, "leave": False, "disable": hidden}
+        options |= {"delay": DELAY, "leave": False, "disable": hidden}
         self.bar = tqdm(desc=f"Training {name}", **options)
         self._over = threading.Event()
         self._clock = threading.Thread(target=self._tick, daemon=True)
@@ -37,7 +37,7 @@ class _TrainingBar:
         self.bar.close()
 
     def _tick(self) -> None:
-        wait = _DELAY
+        wait = DELAY
         while not self._over.wait(wait):
             self.bar.refresh()
             wait = 1.0

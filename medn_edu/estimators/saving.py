@@ -37,13 +37,13 @@ _SCALARS = {f.name: _KINDS[f.type] for f in fields(SolveResult) if f.name not in
 _TRACE = [f.name for f in fields(TracePoint)]
 _ALPHA = [f"alpha_{f.name}" for f in fields(DualVariables)]
 # The arrays of a file and their types.  The header says how large the fixed ones are.  The free ones
-# must not unpack to more than _UNPACKED times the size of the file, plus _LITTLE bytes.
-_FIXED = {"weights": "f8", "eta": "f8", "variance": "f8", "allowed": "?"}
-_FREE = {"header": "u1", "offsets": "i8", "labels": "i8", "trace": "f8"}
-_FREE |= dict.fromkeys(_ALPHA, "i8") | {"alpha_values": "f8"}
+# must not unpack to more than UNPACKED times the size of the file, plus LITTLE bytes.
+FIXED = {"weights": "f8", "eta": "f8", "variance": "f8", "allowed": "?"}
+FREE = {"header": "u1", "offsets": "i8", "labels": "i8", "trace": "f8"}
+FREE |= dict.fromkeys(_ALPHA, "i8") | {"alpha_values": "f8"}
 _OPTIONAL = {"variance", *_ALPHA}
-_UNPACKED, _LITTLE = 100, 1 << 26
-_TEXT = 10**8  # characters of all labels, as an array stores them
+UNPACKED, LITTLE = 100, 1 << 26
+TEXT = 10**8  # characters of all labels, as an array stores them
 # How numpy begins an array: length of this beginning, type, shape.
 _BEGINNING = re.compile(
     rb"\x93NUMPY\x01\x00(..)\{'descr': '([^']*)', 'fortran_order': False, "
@@ -90,8 +90,8 @@ def save_model(model: Any, path: str | Path) -> None:
         arrays |= {name: getattr(result.alpha, name.removeprefix("alpha_")) for name in _ALPHA}
     content = io.BytesIO()
     np.savez_compressed(content, allow_pickle=False, **arrays)
-    free = sum(array.nbytes for name, array in arrays.items() if name in _FREE)
-    if free > _UNPACKED * len(content.getvalue()) + _LITTLE // 2:
+    free = sum(array.nbytes for name, array in arrays.items() if name in FREE)
+    if free > UNPACKED * len(content.getvalue()) + LITTLE // 2:
         content = io.BytesIO()  # uncompressed: what shrinks so well would be refused when loaded
         np.savez(content, allow_pickle=False, **arrays)
     write_atomically(path, content.getvalue())
@@ -157,9 +157,9 @@ def _declared_shapes(archive: zipfile.ZipFile, size: int) -> dict[str, tuple[int
     free = 0
     for member in archive.infolist():
         name = member.filename.removesuffix(".npy")
-        if name in shapes or f"{name}.npy" != member.filename or name not in _FIXED | _FREE:
+        if name in shapes or f"{name}.npy" != member.filename or name not in FIXED | FREE:
             raise ValueError(f"its member {member.filename!r} does not belong there")
-        kind = np.dtype((_FIXED | _FREE)[name])
+        kind = np.dtype((FIXED | FREE)[name])
         beginning = None
         if member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             with archive.open(member) as content:
@@ -173,11 +173,11 @@ def _declared_shapes(archive: zipfile.ZipFile, size: int) -> dict[str, tuple[int
             or beginning.end() + math.prod(shapes[name]) * kind.itemsize != member.file_size
         ):
             raise ValueError(f"its member {name!r} is not a whole array of numbers")
-        free += member.file_size if name in _FREE else 0
-    missing = (_FIXED | _FREE).keys() - shapes.keys() - _OPTIONAL
+        free += member.file_size if name in FREE else 0
+    missing = (FIXED | FREE).keys() - shapes.keys() - _OPTIONAL
     if missing:
         raise ValueError(f"its member {min(missing)!r} is missing")
-    if free > _UNPACKED * size + _LITTLE:
+    if free > UNPACKED * size + LITTLE:
         raise ValueError(f"it has {size} bytes and declares {free}")
     return shapes
 
@@ -193,7 +193,7 @@ def _classes(saved: Any) -> list[Any]:
     longest = max((len(label) for label in classes if isinstance(label, str)), default=0)
     whole = all(label is not None and label == label for label in classes)  # nan is not itself
     _require(len(set(classes)) == len(classes) >= 2 and whole, "classes")
-    _require(len(classes) * longest <= _TEXT, "classes")
+    _require(len(classes) * longest <= TEXT, "classes")
     return classes
 
 

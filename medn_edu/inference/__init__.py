@@ -8,7 +8,7 @@ It checks both, once.  Each question is a function of potentials:
 * ``sampling.py``: random labellings; ``textbook/`` has Gibbs sampling, for comparison.
 
 ``features.py`` leads back from labels, or their probabilities, to sums of features.  The work itself
-is done by `medn_edu.kernels`, on groups of samples shared among threads (``_groups.py``).  Marginals
+is done by `medn_edu.kernels`, on groups of samples shared among threads (``groups.py``).  Marginals
 and exact draws walk over the samples of a group a few at a time (``_sweeps.py``).  The same answers
 in a few plain lines each are in `medn_edu.theory.reference`.
 

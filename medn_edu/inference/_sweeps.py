@@ -13,7 +13,7 @@ from functools import reduce
 
 import numpy as np
 
-from medn_edu.inference._groups import cut, groups, run
+from medn_edu.inference.groups import cut, groups, run
 from medn_edu.inference.potentials import Potentials, check_possible
 from medn_edu.kernels import marginalize as kernels
 from medn_edu.samples.structures import Packed

@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 import scipy.sparse as sp
 
-from medn_edu.inference._groups import feature_groups, run
+from medn_edu.inference.groups import feature_groups, run
 from medn_edu.inference.potentials import check_labels, check_table, check_weight
 from medn_edu.kernels import scores as kernels
 from medn_edu.samples import Samples, WeightShape

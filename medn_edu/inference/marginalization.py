@@ -21,9 +21,9 @@ from functools import reduce
 import numpy as np
 
 from medn_edu.checks import check_nonnegative
-from medn_edu.inference._groups import feature_groups, run
 from medn_edu.inference._sweeps import Sweeps, TemperedEdge, sweep
 from medn_edu.inference.features import edge_counts, feature_sums
+from medn_edu.inference.groups import feature_groups, run
 from medn_edu.inference.maximization import best_labelling
 from medn_edu.inference.potentials import (
     Potentials,

@@ -10,7 +10,7 @@ best it can do.  That is dynamic programming, on chains the algorithm of Viterbi
 import numpy as np
 
 from medn_edu.checks import check_count
-from medn_edu.inference._groups import groups, run
+from medn_edu.inference.groups import groups, run
 from medn_edu.inference.potentials import Potentials, check_possible
 from medn_edu.kernels.k_best import k_best_labellings
 from medn_edu.kernels.maximize import best_labellings

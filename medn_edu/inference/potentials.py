@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.checks import as_numbers, shown
-from medn_edu.inference._groups import groups, run
+from medn_edu.inference.groups import groups, run
 from medn_edu.kernels import scores as kernels
 from medn_edu.samples import Samples
 from medn_edu.samples.checks import are_positions

@@ -8,7 +8,7 @@ A *kernel* takes C-contiguous arrays, scalars and named tuples of them, and loop
 * ``maximize.py``, ``k_best.py``: the best labelling, and the k best.
 * ``marginalize.py``, ``sampling.py``: sums over all labellings, and random ones.
 * ``scores.py``, ``compress.py``: products of sparse features with weights; dense rows made sparse.
-* ``_compile.py``, ``_cache.py``: the decorators, and where compiled code is kept.
+* ``compile.py``, ``cache.py``: the decorators, and where compiled code is kept.
 
 Each has a readable twin in `medn_edu.theory`: the table in ``reference.py`` says which.
 """

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medn_edu.kernels._compile import inner_kernel, kernel
 from medn_edu.kernels.bundles import edge_cell
+from medn_edu.kernels.compile import inner_kernel, kernel
 
 
 class Atoms(NamedTuple):

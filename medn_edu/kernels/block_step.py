@@ -32,7 +32,6 @@ Forbidden transitions are minus infinity in the transition scores, which no upda
 
 import numpy as np
 
-from medn_edu.kernels._compile import inner_kernel, kernel
 from medn_edu.kernels.atoms import (
     add_products,
     drop_atoms,
@@ -44,6 +43,7 @@ from medn_edu.kernels.atoms import (
     products_of,
 )
 from medn_edu.kernels.bundles import FIRST_NODE, ROUNDING, edge_cell, sample_of
+from medn_edu.kernels.compile import inner_kernel, kernel
 from medn_edu.kernels.line_search import (
     INSIDE,
     N_EVALUATIONS,

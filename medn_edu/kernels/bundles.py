@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medn_edu.kernels._compile import inner_kernel
+from medn_edu.kernels.compile import inner_kernel
 
 # What is left of a dual variable below this share of it is rounding.  Taken for a positive number,
 # it would make a labelling that should be gone the worst one still in use.

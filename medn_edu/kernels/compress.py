@@ -5,7 +5,7 @@ branch depends on the data, which a processor would often guess wrong in handwri
 neither rare nor regular.  The price is room for all entries.
 """
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels.compile import kernel
 
 
 @kernel

@@ -17,7 +17,7 @@ are those of the maximisation, so the first labelling is the best labelling bit 
 
 import numpy as np
 
-from medn_edu.kernels._compile import inner_kernel, kernel
+from medn_edu.kernels.compile import inner_kernel, kernel
 
 
 @kernel

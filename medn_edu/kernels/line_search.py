@@ -9,7 +9,7 @@ This is what to do between two evaluations of the slope.  `medn_edu.kernels.bloc
 compiled code, `medn_edu.solvers.line_search` in Python.
 """
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels.compile import kernel
 
 # The search ends where the slope is not negative, so that the function has grown, and small.
 N_EVALUATIONS = 60  # at most so many

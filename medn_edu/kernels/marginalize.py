@@ -31,7 +31,7 @@ import math
 
 import numpy as np
 
-from medn_edu.kernels._compile import inner_kernel, kernel
+from medn_edu.kernels.compile import inner_kernel, kernel
 
 TINY = 1e-100
 LOG_TINY = math.log(TINY)

@@ -13,7 +13,7 @@ equally good the lowest is taken.  Both sweeps work in place, on one sample with
 
 import numpy as np
 
-from medn_edu.kernels._compile import inner_kernel, kernel
+from medn_edu.kernels.compile import inner_kernel, kernel
 
 
 @kernel

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from medn_edu.kernels._compile import inner_kernel, kernel
+from medn_edu.kernels.compile import inner_kernel, kernel
 
 
 @kernel

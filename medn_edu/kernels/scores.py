@@ -4,7 +4,7 @@ Weights have the shape ``(n_features, n_labels)`` here, so that the innermost lo
 labels, which are contiguous: compilers vectorise it.  Several values at a time save traffic of the sums.
 """
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels.compile import kernel
 
 
 @kernel

@@ -8,7 +8,7 @@ and two parameters.  `PRIORS` and `SLACKS` give the numbers by the names that `m
 
 import math
 
-from medn_edu.kernels._compile import inner_kernel, kernel
+from medn_edu.kernels.compile import inner_kernel, kernel
 
 OWN = -1  # a prior that compiled code does not know
 GAUSSIAN, NORMAL_GAMMA, NORMAL_INVERSE_GAUSSIAN, BOX = range(4)

@@ -18,7 +18,7 @@ Where is it?
 * The primal, the dual of P1, and the gap: ``problem.py`` derives them and has `Problem.primal`,
   `Problem.dual` and `Problem.certify`.  A dual value asks dual variables for three sums, which
   ``dual_variables.py`` has.
-* A loss: ``losses.py``.  A new one needs ``loss_augmented``, ``_constants``, ``evaluate``, ``_scaled``
+* A loss: ``losses.py``.  A new one needs ``loss_augmented``, ``_constants``, ``_evaluate``, ``_scaled``
   and ``_conjugate``, and a place in the check of `Problem`.
 * A regulariser: ``regularisers.py``.  A new one needs ``value`` and ``conjugate`` for a certificate, and
   for `medn_edu.solvers.block_frank_wolfe` also ``domain``, ``log_mgf``, ``mean``, ``variance`` and

@@ -95,7 +95,7 @@ class MarginLoss:
         best, best_scores = inference.best_labelling(augmented, n_jobs=problem.n_jobs)
         return best, best_scores - inference.labelling_scores(potentials, labels)
 
-    def evaluate(self, problem: Problem, weights: np.ndarray) -> Evaluation:
+    def _evaluate(self, problem: Problem, weights: np.ndarray) -> Evaluation:
         """Return the loss of each sample."""
         _, violation = self._violated(problem, weights)
         error = score_rounding(problem.data, weights)
@@ -155,7 +155,7 @@ class SoftMaxLoss:
         """Return each sample's weight, which is ``sum_y alpha_i(y)``."""
         return data.sample_weight
 
-    def evaluate(self, problem: Problem, weights: np.ndarray) -> Evaluation:
+    def _evaluate(self, problem: Problem, weights: np.ndarray) -> Evaluation:
         """Return the loss of each sample."""
         potentials = self._potentials(problem, weights)
         log_sums = inference.log_partition(potentials, self.epsilon, n_jobs=problem.n_jobs)
@@ -184,10 +184,10 @@ class SoftMaxLoss:
         mixed = alpha.scaled(share).concat(DualVariables.on(data.samples, data.labels, rest))
         return mixed.take(np.argsort(mixed.sample, kind="stable"))
 
-    def distributions(
+    def _distributions(
         self, problem: Problem, weights: np.ndarray, losses: np.ndarray
     ) -> ModelDistributions:
-        """Return ``c_i p_w(. | x_i)`` as dual variables; ``losses`` are those `evaluate` returns."""
+        """Return ``c_i p_w(. | x_i)`` as dual variables; ``losses`` are those `_evaluate` returns."""
         found = self._expected(problem, weights, want_entropies=True)
         expected = problem.weight_shape.join(found.feature_sums, found.edge_counts)
         assert found.entropies is not None

@@ -242,7 +242,7 @@ class Problem:
 
     def total_loss(self, weights: np.ndarray) -> float:
         """Return ``sum_i c_i l_i(w)``, for the margin loss ``sum_i U(xi_i)``."""
-        return self._sum(self.loss.evaluate(self, weights))
+        return self._sum(self.loss._evaluate(self, weights))
 
     def _sum(self, found: Evaluation) -> float:
         return math.fsum(self.data.sample_weight * found.losses)
@@ -298,7 +298,7 @@ class Problem:
             If a margin loss comes without dual variables, or a soft-max loss with some that
             have no entropies.
         """
-        found = self.loss.evaluate(self, weights)
+        found = self.loss._evaluate(self, weights)
         primal = self.regulariser.value(weights) + self._sum(found)
         point: Dual | None = alpha
         if point is None:
@@ -306,7 +306,7 @@ class Problem:
                 raise TypeError(
                     "a margin loss is certified by dual variables; the solver kept none."
                 )
-            point = self.loss.distributions(self, weights, found.losses)
+            point = self.loss._distributions(self, weights, found.losses)
         net, subgradient_norm = self.regulariser, None
         if alpha is None and isinstance(net, ElasticNet) and net.l1 > 0:
             gradient = net.l2 * weights - point.eta(self.data)

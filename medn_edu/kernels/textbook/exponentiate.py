@@ -19,7 +19,7 @@ potentials stay finite and can be extrapolated.
 
 import numpy as np
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels.compile import kernel
 from medn_edu.kernels.marginalize import log_down, log_up
 from medn_edu.kernels.scores import add_feature_sums, node_scores
 

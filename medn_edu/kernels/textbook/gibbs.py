@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from medn_edu.kernels._compile import kernel
+from medn_edu.kernels.compile import kernel
 from medn_edu.kernels.sampling import drawn, running_sums
 
 

@@ -15,8 +15,8 @@ and ``r`` changes only where ``u`` does.  `descend` leaves it to its caller to m
 at the end of a pass and whenever the scale has become too small.
 """
 
-from medn_edu.kernels._compile import inner_kernel, kernel
 from medn_edu.kernels.bundles import FIRST_NODE, edge_cell, sample_of
+from medn_edu.kernels.compile import inner_kernel, kernel
 from medn_edu.kernels.maximize import max_down, max_up
 from medn_edu.kernels.scores import node_scores
 

@@ -28,7 +28,7 @@ a sum of numbers of one sign.  The entry with ``d_k = 0`` alone says that ``tau 
 
 import numpy as np
 
-from medn_edu.kernels._compile import inner_kernel, kernel
+from medn_edu.kernels.compile import inner_kernel, kernel
 
 # The generator x -> (A x + B) mod 2^31 of the C standard; its high bits choose the pivot.
 _A, _B, _BITS, _START = 1103515245, 12345, 31, 20080705

@@ -12,9 +12,9 @@ Here `work.scores` hold the loss too.
 
 import numpy as np
 
-from medn_edu.kernels._compile import inner_kernel, kernel
 from medn_edu.kernels.block_step import add_hamming_loss, decode
 from medn_edu.kernels.bundles import FIRST_NODE, ROUNDING, edge_cell, sample_of
+from medn_edu.kernels.compile import inner_kernel, kernel
 from medn_edu.kernels.scores import node_scores
 
 

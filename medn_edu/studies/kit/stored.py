@@ -18,12 +18,12 @@ RUNS = "runs"
 """Name of the log of how long the studies took."""
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-_FOLDERS = (_PACKAGE / "figures", _PACKAGE.parent / "figures")  # of a wheel, of a checkout
+FOLDERS = (_PACKAGE / "figures", _PACKAGE.parent / "figures")  # of a wheel, of a checkout
 
 
 def stored_folder() -> Path:
     """Return the folder of the tables that came with this installation."""
-    for folder in _FOLDERS:
+    for folder in FOLDERS:
         if folder.is_dir():
             return folder
     raise FileNotFoundError(

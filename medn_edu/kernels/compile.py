@@ -1,7 +1,7 @@
 """The decorators of all kernels.
 
 A kernel is a function over C-contiguous arrays and scalars, compiled when it is first called and
-kept on disk (`medn_edu.kernels._cache` says where).  It releases the interpreter's lock, so that
+kept on disk (`medn_edu.kernels.cache` says where).  It releases the interpreter's lock, so that
 threads work side by side, and divides as numpy does, without a test for zero that would keep loops
 from being vectorised.  It goes without the wrapper for calls from C, which would take a twelfth of the
 time to compile.  ``NUMBA_DISABLE_JIT=1`` leaves plain Python.
@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar, cast
 import numba
 from numba.core.registry import CPUDispatcher
 
-from medn_edu.kernels._cache import KernelCache
+from medn_edu.kernels.cache import KernelCache
 
 _Function = TypeVar("_Function", bound=Callable)
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}

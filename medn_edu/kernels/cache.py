@@ -82,11 +82,12 @@ class KernelCache(FunctionCache):
         try:
             super().save_overload(*arguments)
         except OSError as error:
-            _warn_not_kept(Path(self.cache_path).parent, str(error.strerror).lower())
+            warn_not_kept(Path(self.cache_path).parent, str(error.strerror).lower())
 
 
 @functools.cache
-def _warn_not_kept(folder: Path, why: str) -> None:
+def warn_not_kept(folder: Path, why: str) -> None:
+    """Say once that compiled code cannot be kept, and what follows from it."""
     warnings.warn(
         f"compiled code cannot be kept in {folder} ({why}), so every new process compiles it anew; "
         "set NUMBA_CACHE_DIR to a folder that may be written to.",

@@ -15,14 +15,14 @@ from medn_edu.checks import check_jobs
 from medn_edu.samples import Samples
 
 _N_GROUPS = 16  # at most; enough to keep the cores of a desktop busy
-_GROUP_NODES = 2048  # and at least so many nodes each, or starting threads costs more than the work
+GROUP_NODES = 2048  # and at least so many nodes each, or starting threads costs more than the work
 
 _Result = TypeVar("_Result")
 
 
 def groups(samples: Samples, most: int = _N_GROUPS) -> list[tuple[int, int]]:
     """Cut samples into at most ``most`` ranges ``first, last`` of about as many nodes."""
-    n_groups = max(1, min(most, samples.n_nodes // _GROUP_NODES))
+    n_groups = max(1, min(most, samples.n_nodes // GROUP_NODES))
     return cut(samples.offsets, 0, samples.n_samples, samples.n_nodes / n_groups)
 
 
