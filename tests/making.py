@@ -1,5 +1,6 @@
-"""Runs a study as ``medn-edu reproduce`` does, without its console."""
+"""Runs a study as ``medn-edu reproduce`` does, without its console, and looks into its figures."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,3 +19,13 @@ def make(
     rows = run_study(study, study.fits("quick", seed), store, progress=progress)
     draw_figures(study, rows, folder)
     return write_report(study, rows, folder, "quick", seed)
+
+
+def axes_of(study: Study, rows: list[dict[str, Any]], monkeypatch: Any) -> list[Any]:
+    """Return the axes of a study's figure, from left to right and from top to bottom."""
+    figures: list[Any] = []
+    module = sys.modules[study.draw.__module__]
+    monkeypatch.setattr(module, "save_figure", lambda figure, _: figures.append(figure))
+    study.draw(rows, Path())
+    [figure] = figures
+    return figure.get_axes()
