@@ -47,6 +47,9 @@ def test_one_claim_or_those_of_a_section(capsys):
     text = capsys.readouterr().out
     for word in ("paper", "claim", "study", "rule", "verdict"):
         assert f"\n  {word} " in text
+    words = " ".join(text.split())
+    for part in ("MEDN (Zhu", "section 7.2", " hours", "fixed when the table was there"):
+        assert part in words
     assert main(["claims", "asp", "medn-7-a", "asp-5-a"]) == 0
     heads = [line for line in capsys.readouterr().out.splitlines() if line in CLAIMS]
     assert heads == [*(name for name in CLAIMS if name.startswith("asp")), "medn-7-a"]
