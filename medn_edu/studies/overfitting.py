@@ -14,7 +14,7 @@ import numpy as np
 
 from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.intervals import deviation
-from medn_edu.samples import pack
+from medn_edu.samples import WeightShape, pack
 from medn_edu.studies.kit.models import MODELS, Model
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import FOLDS, ocr_split
@@ -84,14 +84,14 @@ def _measure(spec: FitSpec, model: TracedCRF) -> dict[str, Any]:
     """Read the test part with the weights of all marks."""
     data = ocr_split(spec)
     test = pack(data.X_test)
-    reader = copy.copy(model)
+    reader, shape = copy.copy(model), WeightShape(*model.coef_.shape, len(model.transitions_))
     known: dict[int, float] = {}
 
     def error(mark: Mark | None) -> float:
         if mark is None:
             return np.nan
         if mark.n_passes not in known:
-            reader.coef_, reader.transitions_ = model._weight_shape.split(mark.weights)
+            reader.coef_, reader.transitions_ = shape.split(mark.weights)
             known[mark.n_passes] = label_error(reader.predict(test), data.y_test)
         return known[mark.n_passes]
 
