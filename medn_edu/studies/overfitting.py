@@ -84,7 +84,8 @@ def _measure(spec: FitSpec, model: TracedCRF) -> dict[str, Any]:
     """Read the test part with the weights of all marks."""
     data = ocr_split(spec)
     test = pack(data.X_test)
-    reader, shape = copy.copy(model), WeightShape(*model.coef_.shape, len(model.transitions_))
+    reader = copy.copy(model)
+    shape = WeightShape(len(model.classes_), test.n_features, len(model.transitions_))
     known: dict[int, float] = {}
 
     def error(mark: Mark | None) -> float:
