@@ -19,62 +19,45 @@ def l1_value(problem: EnumeratedProblem, weights: np.ndarray) -> float:
     return np.abs(weights).sum() / 2 + problem.penalty(problem.xi(weights))
 
 
-def hinge(problem: EnumeratedProblem, weights: np.ndarray) -> float:
-    return float(problem.sample_weight @ problem.xi(weights))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("price", [0.3, 1.3, 20.0])
-def test_radius_of_the_ball(kind, price):
-    """P1' at ``|w*|_1`` has the hinge of P1, and its solution solves P1."""
+def test_ball_and_square_of_an_l1_m3n(kind, price):
+    """P1' at ``|w*|_1`` and P4 at lam = C K / (4 C' |w*|_1), at any C, solve P1."""
     problem = rows(kind, price)
     one = solve_l1m3n(problem)
     assert one.l1_norm > 0
+    hinge = problem.penalty(one.xi) / price
     ball = solve_l1_ball(rows(kind, 1.0), one.l1_norm)
-    assert ball.value == pytest.approx(hinge(problem, one.weights), rel=1e-8)
+    assert ball.value == pytest.approx(hinge, rel=1e-8)
     assert l1_value(problem, ball.weights) == pytest.approx(one.value, rel=1e-8)
+    for C in (0.5, 4.0):
+        lam = em_constant(price, C, problem.n_weights, one.l1_norm)
+        square = solve_squared_l1(rows(kind, C), lam / problem.n_weights)
+        assert l1_value(problem, square.weights) == pytest.approx(one.value, rel=1e-7)
+        assert square.l1_norm == pytest.approx(one.l1_norm, rel=1e-5)
+        assert problem.penalty(square.xi) / price == pytest.approx(hinge, rel=1e-5)
+        back = l1_constant_of_em(C, lam, problem.n_weights, one.l1_norm)
+        assert back == pytest.approx(price, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("share", [0.2, 0.7])
-def test_constant_of_a_ball(kind, seed, share):
-    """P1 at C' = 1 / (2 max |eta_k|) is solved by the solution of a ball."""
-    radius = share * solve_l1m3n(rows(kind, 20.0, seed)).l1_norm
-    ball = solve_l1_ball(rows(kind, 1.0, seed), radius)
-    problem = rows(kind, l1_constant(1.0, ball.eta), seed)
-    assert l1_value(problem, ball.weights) == pytest.approx(solve_l1m3n(problem).value, rel=1e-8)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("scale", [0.02, 0.7])
-def test_constant_of_an_adaptive_m3n(kind, seed, scale):
-    """P1 at C' = C K / (4 lam |w*|_1) is solved by the solution of P4, and so says its eta."""
-    square = solve_squared_l1(rows(kind, 1.3, seed), scale)
-    n_weights = len(square.weights)
-    constant = l1_constant_of_em(1.3, scale * n_weights, n_weights, square.l1_norm)
-    assert constant == pytest.approx(l1_constant(1.3, square.eta), rel=1e-7)
-    problem = rows(kind, constant, seed)
-    one = solve_l1m3n(problem)
-    assert l1_value(problem, square.weights) == pytest.approx(one.value, rel=1e-8)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("price", [1.3, 20.0])
-@pytest.mark.parametrize("C", [0.5, 4.0])
-def test_lam_of_an_l1_m3n(kind, price, C):
-    """P4 at lam = C K / (4 C' |w*|_1) has the norm and the hinge of P1, at any C."""
-    problem = rows(kind, price)
-    one = solve_l1m3n(problem)
-    lam = em_constant(price, C, problem.n_weights, one.l1_norm)
-    square = solve_squared_l1(rows(kind, C), lam / problem.n_weights)
-    assert l1_value(problem, square.weights) == pytest.approx(one.value, rel=1e-7)
-    assert square.l1_norm == pytest.approx(one.l1_norm, rel=1e-5)
-    assert hinge(problem, square.weights) == pytest.approx(hinge(problem, one.weights), rel=1e-5)
-    # and back
-    back = l1_constant_of_em(C, lam, problem.n_weights, one.l1_norm)
-    assert back == pytest.approx(price, rel=1e-12)
+def test_l1_m3n_of_a_ball_and_of_a_square(kind, seed):
+    """P1 is solved by P1' at C' = 1 / (2 max |eta_k|) and by P4 at C' = C K / (4 lam |w*|_1)."""
+    widest = solve_l1m3n(rows(kind, 20.0, seed)).l1_norm
+    for radius in (0.2 * widest, 0.7 * widest):
+        ball = solve_l1_ball(rows(kind, 1.0, seed), radius)
+        problem = rows(kind, l1_constant(1.0, ball.eta), seed)
+        value = solve_l1m3n(problem).value
+        assert l1_value(problem, ball.weights) == pytest.approx(value, rel=1e-8)
+    for scale in (0.02, 0.7):
+        square = solve_squared_l1(rows(kind, 1.3, seed), scale)
+        n_weights = len(square.weights)
+        constant = l1_constant_of_em(1.3, scale * n_weights, n_weights, square.l1_norm)
+        assert constant == pytest.approx(l1_constant(1.3, square.eta), rel=1e-7)
+        problem = rows(kind, constant, seed)
+        value = solve_l1m3n(problem).value
+        assert l1_value(problem, square.weights) == pytest.approx(value, rel=1e-8)
 
 
 def test_constants_must_be_positive():
