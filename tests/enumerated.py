@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from medn_edu import priors, slacks
-from medn_edu.problems import DualMarginals
+from medn_edu.problems import DualMarginals, DualVariables
 from medn_edu.samples import Forest, LabelledSamples, label_samples, pack
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 from medn_edu.theory.medn_solvers import ReferenceSolution, solve_dual
@@ -63,6 +63,22 @@ def make_data(kind: str, seed: int = 0, n_samples: int = 5) -> LabelledSamples:
 def uneven_prior(data: LabelledSamples) -> priors.GaussianPrior:
     """Prior variances that differ from weight to weight, by more than a factor of ten."""
     return priors.GaussianPrior(np.random.default_rng(0).uniform(0.1, 2.0, data.weight_shape.size))
+
+
+def alpha_of(
+    listed: EnumeratedProblem, shares: np.ndarray, constant: float = 1.0
+) -> DualVariables:
+    """Return dual variables on all labellings: shares of the constant times a sample's weight."""
+    totals = constant * listed.sample_weight / listed.totals(shares)
+    offsets = np.cumsum([0, *map(len, listed.labellings)])
+    labels = np.concatenate(listed.labellings)
+    return DualVariables(listed.sample, offsets, labels, totals[listed.sample] * shares)
+
+
+def random_shares(listed: EnumeratedProblem, rng: np.random.Generator) -> np.ndarray:
+    """Draw shares of all labellings for `alpha_of`, about half of them 0."""
+    shares = rng.exponential(size=len(listed.losses)) * (rng.random(len(listed.losses)) < 0.5)
+    return shares + (listed.losses == 0)
 
 
 def marginals_of(data: LabelledSamples, listed: EnumeratedProblem, alpha) -> DualMarginals:

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from enumerated import KINDS, make_data, marginals_of
+from enumerated import KINDS, alpha_of, make_data, marginals_of, random_shares
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
 
 from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import (
@@ -54,29 +53,15 @@ COST = {
 }
 
 
-def make(norm: str, kind: str = KINDS[1], seed: int = 0):
-    data = make_data(kind, seed)
-    slack = LinearSlack(C)
-    return (
-        Problem(data, MarginLoss(slack), NORMS[norm]),
-        enumerate_problem(data, GaussianPrior(), slack),
-    )
+def make(norm: str, kind: str = KINDS[1], seed: int = 0) -> tuple[Problem, EnumeratedProblem]:
+    data, slack = make_data(kind, seed), LinearSlack(C)
+    problem = Problem(data, MarginLoss(slack), NORMS[norm])
+    return problem, enumerate_problem(data, GaussianPrior(), slack)
 
 
 def random_alpha(rows: EnumeratedProblem, rng: np.random.Generator) -> DualVariables:
-    """Feasible dual variables on all labellings, some of them 0."""
-    values = rng.exponential(size=len(rows.losses)) * (rng.random(len(rows.losses)) < 0.5)
-    values += rows.losses == 0
-    values *= (C * rows.sample_weight / rows.totals(values))[rows.sample]
-    offsets = np.cumsum([0, *map(len, rows.labellings)])
-    return DualVariables(rows.sample, offsets, np.concatenate(rows.labellings), values)
-
-
-def even_alpha(rows: EnumeratedProblem) -> DualVariables:
-    """The same dual variable for all labellings of a sample."""
-    even = np.ones(len(rows.losses))
-    values = (C * rows.sample_weight / rows.totals(even))[rows.sample]
-    return replace(random_alpha(rows, np.random.default_rng(0)), values=values)
+    """Feasible dual variables."""
+    return alpha_of(rows, random_shares(rows, rng), C)
 
 
 def inside(norm: str, weights: np.ndarray) -> np.ndarray:
@@ -90,46 +75,20 @@ def inside(norm: str, weights: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_primal_value(norm, kind):
+def test_values(norm, kind):
+    """The dual one at alpha or, of what is scaled, the best on the way there from the truth."""
     problem, rows = make(norm, kind)
     rng = np.random.default_rng(1)
-    for scale in (0.01, 0.1, 1.0):
-        weights = scale * rng.normal(size=rows.n_weights)
+    for size in (0.01, 0.1, 1.0):
+        weights = size * rng.normal(size=rows.n_weights)
         expected = COST[norm](weights) + rows.penalty(rows.xi(weights))
         assert problem.primal(weights) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_dual_value(norm, kind):
-    """At alpha or, of what is scaled, the best on the way there from the true labellings."""
-    problem, rows = make(norm, kind)
-    for seed in range(3):
-        alpha = random_alpha(rows, np.random.default_rng(seed))
+        alpha = random_alpha(rows, rng)
         eta, loss = rows.eta(alpha.values), alpha.values @ rows.losses
         scalings = np.linspace(0, 1, 2001) if norm in SCALED else [1.0]
-        values = [s * loss - problem.regulariser.conjugate(s * eta) for s in scalings]
-        best = max(values)
+        best = max(s * loss - problem.regulariser.conjugate(s * eta) for s in scalings)
         assert best - 1e-9 <= problem.dual(alpha) <= best + 1e-3 * loss
         np.testing.assert_allclose(alpha.eta(problem.data), eta, atol=1e-12)
-
-
-@pytest.mark.parametrize("norm", SCALED)
-@pytest.mark.parametrize("scale", [0.3, 3.0])
-def test_dual_scaling_is_the_best(norm, scale):
-    """Against a bounded search, for gains that are worth it and gains that are not."""
-    regulariser, rng = NORMS[norm], np.random.default_rng(2)
-    for _ in range(10):
-        eta, loss = scale * rng.normal(size=4), float(rng.exponential(2 * scale))
-
-        def value(s, eta=eta, loss=loss):
-            return s * loss - regulariser.conjugate(s * eta)
-
-        scaling = dual_scaling(regulariser, loss, eta)
-        assert 0 <= scaling <= 1
-        highest = 1.0 if norm != "L1" else min(1.0, 0.5 / np.abs(eta).max())
-        found = minimize_scalar(lambda s: -value(s), bounds=(0, highest), method="bounded")
-        assert value(scaling) >= max(-found.fun, value(0.0)) - 1e-9
 
 
 @pytest.mark.parametrize("norm", SCALED)
@@ -139,6 +98,7 @@ def test_conjugate_is_a_maximum(norm):
     eta = rng.normal(size=3)
     if norm == "L1":
         eta *= 0.5 / np.abs(eta).max()
+        assert regulariser.conjugate(1.01 * eta) == np.inf
     corner = np.where(np.arange(3) == np.abs(eta).argmax(), np.sign(eta), 0.0)
     directions = np.array([*rng.normal(size=(50, 3)), corner, eta])
     directions /= np.abs(directions).sum(axis=1, keepdims=True)
@@ -148,9 +108,18 @@ def test_conjugate_is_a_maximum(norm):
     assert regulariser.conjugate(eta) >= best - 1e-12
 
 
-def test_conjugate_of_the_norm_is_infinite_outside():
-    assert L1Norm().conjugate(np.array([0.1, -0.51])) == np.inf
-    assert L1Norm().conjugate(np.array([0.5, -0.5])) == 0.0
+@pytest.mark.parametrize("norm", SCALED)
+@pytest.mark.parametrize("scale", [0.3, 3.0])
+def test_dual_scaling_is_the_best(norm, scale):
+    """For gains that are worth it and gains that are not."""
+    regulariser, rng = NORMS[norm], np.random.default_rng(2)
+    for _ in range(10):
+        eta, loss = scale * rng.normal(size=4), float(rng.exponential(2 * scale))
+        scaling = dual_scaling(regulariser, loss, eta)
+        assert 0 <= scaling <= 1
+        scalings = [scaling, *np.linspace(0, 1, 2001)]
+        values = [s * loss - regulariser.conjugate(s * eta) for s in scalings]
+        assert values[0] >= max(values) - 1e-9
 
 
 @settings(max_examples=40, deadline=None)
@@ -207,74 +176,47 @@ def test_marginals_have_the_sums_of_the_labellings(kind):
     np.testing.assert_array_equal(alpha.losses(problem.data), rows.losses)
 
 
-def _break(name: str, problem: Problem, good: DualMarginals) -> DualMarginals:
-    node, edge = good.node.copy(), good.edge.copy()
-    child = int(np.flatnonzero(problem.data.samples.parents >= 0)[0])
-    if name == "negative node":
-        node[0] += [-1.0 - node[0, 0], 1.0 + node[0, 0], 0.0]
-    elif name == "negative edge":  # its sums are right
-        edge[child] += 9.0 * np.array([[1, -1, 0], [-1, 1, 0], [0, 0, 0]])
-    elif name == "edge and child disagree":
-        edge[child] += [[0.1, -0.1, 0], [0, 0, 0], [0, 0, 0]]
-    elif name == "edge and parent disagree":
-        edge[child] += [[0.1, 0, 0], [-0.1, 0, 0], [0, 0, 0]]
-    elif name == "too much":
-        return good.scaled(1.01)
-    return DualMarginals(node, edge)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "negative node",
-        "negative edge",
-        "edge and child disagree",
-        "edge and parent disagree",
-        "too much",
-    ],
-)
-def test_infeasible_marginals_bound_nothing(name):
-    problem, rows = make("squared L1", KINDS[0])
-    alpha = even_alpha(rows)
+def test_what_is_not_feasible_bounds_nothing():
+    """Negative dual variables, totals above C, forbidden transitions, sums that do not agree."""
+    problem, rows = make("Gaussian", "chain forbidden")
+    samples = problem.data.samples
+    alpha = alpha_of(rows, np.ones(len(rows.losses)), C)
     good = marginals_of(problem.data, rows, alpha.values)
-    assert np.isfinite(problem.dual(good))
-    bad = _break(name, problem, good)
-    if name == "too much":
-        scaling = dual_scaling(problem.regulariser, bad.loss(problem.data), bad.eta(problem.data))
-        assert scaling < 1  # a scaling of it is feasible: no harm
-        assert problem.dual(bad) == pytest.approx(problem.dual(good))
-        wide = Problem(problem.data, MarginLoss(problem.loss.slack), L1Ball(1e-6))
-        assert np.isfinite(wide.dual(good))
-        assert wide.dual(bad) == -np.inf
-    else:
-        assert not bad.is_feasible(problem.data)
-        assert problem.dual(bad) == -np.inf
-
-
-def test_forbidden_transitions_have_no_dual_variables():
-    problem, rows = make("L1", "chain forbidden")
-    good = marginals_of(problem.data, rows, even_alpha(rows).values)
-    assert good.is_feasible(problem.data)
+    for dual in (alpha, good):
+        assert np.isfinite(problem.dual(dual))
+        assert problem.dual(dual.scaled(-1.0)) == problem.dual(dual.scaled(1.01)) == -np.inf
+        assert not dual.scaled(np.nan).is_feasible(problem.data)
     assert not problem.data.allowed[0, 0, 2]
-    child = int(np.flatnonzero(problem.data.samples.parents >= 0)[0])
-    edge = good.edge.copy()
-    # An amount moved round a square of transitions: sums stay right, and nothing is negative.
-    edge[child] += 1e-3 * np.array([[-1, 0, 1], [0, 0, 0], [1, 0, -1]])
-    assert edge.min() >= 0
-    assert not DualMarginals(good.node, edge).is_feasible(problem.data)
+    for first, value in ((2, True), (0, False)):
+        labels = np.where(samples.parents < 0, first, 2)
+        assert DualVariables.on(samples, labels, problem.C).is_feasible(problem.data) == value
+    child = int(np.flatnonzero(samples.parents >= 0)[0])
+    for change in (
+        [[0.1, -0.1, 0], [0, 0, 0], [0, 0, 0]],  # other sums for the child
+        [[0.1, 0, 0], [-0.1, 0, 0], [0, 0, 0]],  # other sums for the parent
+        [[9, -9, 0], [-9, 9, 0], [0, 0, 0]],  # the same sums, but some are negative
+        [[-0.1, 0, 0.1], [0, 0, 0], [0.1, 0, -0.1]],  # and none, but one is forbidden
+    ):
+        bad = DualMarginals(good.node, good.edge.copy())
+        bad.edge[child] += change
+        assert (bad.edge.min() < 0) == (9 in change[0])
+        assert problem.dual(bad) == -np.inf
+    square = Problem(problem.data, problem.loss, NORMS["squared L1"])
+    assert square.dual(good.scaled(1.01)) == pytest.approx(square.dual(good))  # it is scaled
+    wide = Problem(problem.data, problem.loss, L1Ball(1e-6))
+    assert wide.dual(good) > wide.dual(good.scaled(1.01)) == -np.inf
 
 
-@pytest.mark.parametrize("norm", ["Gaussian", "Laplace", "L2", "L1"])
-def test_infeasible_dual_variables_bound_nothing(norm):
-    """Negative ones, and a total above C; the other norms scale these to 0, which proves 0."""
-    problem, rows = make(norm)
-    alpha = random_alpha(rows, np.random.default_rng(0))
-    assert problem.dual(alpha.scaled(-1.0)) == -np.inf
-    if norm not in SCALED:
-        assert problem.dual(alpha.scaled(1.01)) == -np.inf
+def test_marginals_are_judged_by_the_total_of_their_own_sample():
+    """A sample that hardly counts has to be as consistent as the others."""
+    weight, allowed = np.array([1.0, 1e-10]), np.ones((1, 2, 2), bool)
+    data = label_samples(pack([np.eye(1), np.eye(1)]), np.array([0, 1]), allowed, weight)
+    for small, feasible in (([1e-10, 0.0], True), ([2e-10, -1e-10], False)):
+        marginals = DualMarginals(np.array([[0.5, 0.5], small]), np.zeros((2, 2, 2)))
+        assert marginals.is_feasible(data) == feasible
 
 
-# -- bounds of weights ---------------------------------------------------------------------------
+# -- what is said of solutions -------------------------------------------------------------------
 
 
 @settings(max_examples=30, deadline=None)
@@ -291,29 +233,6 @@ def test_weight_bounds_hold_for_the_solution(seed):
     certificate = problem.certify(weights, alpha)
     bound = weight_bounds(certificate.gap, certificate.eta)
     assert np.all(np.abs(solution.weights) <= bound + 1e-7)
-
-
-def test_weight_bounds_at_the_solution_are_zero_or_infinite():
-    _, rows = make("L1")
-    solution = solve_l1m3n(rows)
-    bound = weight_bounds(0.0, np.where(solution.weights == 0, 0.9, 1.0) * solution.eta)
-    assert not bound[solution.weights == 0].any()
-
-
-def test_certificate_needs_dual_variables():
-    problem, rows = make("L1")
-    with pytest.raises(TypeError, match="dual variables"):
-        problem.certify(np.zeros(rows.n_weights))
-
-
-@pytest.mark.parametrize("norm", [SquaredL1Norm, L1Ball, L2Ball])
-@pytest.mark.parametrize("value", [0.0, -1.0, np.inf])
-def test_constants_are_positive(norm, value):
-    with pytest.raises(ValueError, match="expected"):
-        norm(value)
-
-
-# -- squares that adapt --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -336,31 +255,30 @@ def test_variances_make_squares_cost_as_much(seed):
 # -- what is checked -----------------------------------------------------------------------------
 
 
-def test_dual_variables_that_are_no_numbers_are_not_feasible():
-    data = make_data(KINDS[0])
-    alpha = DualVariables.on(data.samples, data.labels, np.full(data.samples.n_samples, np.nan))
-    assert not alpha.is_feasible(data)
-
-
-def test_losses_and_slacks_are_checked():
+def test_parts_of_a_problem_are_checked():
+    problem, _ = make("Gaussian")
+    data, loss, prior = problem.data, problem.loss, problem.regulariser
     with pytest.raises(TypeError, match=r"^slack is 1\.0; expected LinearSlack\(C\)"):
         MarginLoss(1.0)
     with pytest.raises(TypeError, match=r"^loss is LinearSlack\(C=1\.0\); expected a MarginLoss"):
-        Problem(make_data(KINDS[0]), LinearSlack(), GaussianPrior())
-
-
-@pytest.mark.parametrize("regulariser", [None, "l2", L2Norm])
-def test_data_regularisers_and_weights_are_checked(regulariser):
-    data, loss = make_data(KINDS[0]), MarginLoss(LinearSlack())
-    with pytest.raises(TypeError, match=r"^regulariser is .*; expected a prior or another"):
-        Problem(data, loss, regulariser)
+        Problem(data, LinearSlack(), prior)
     with pytest.raises(TypeError, match=r"^data is \[\]; expected LabelledSamples"):
-        Problem([], loss, GaussianPrior())
+        Problem([], loss, prior)
+    for regulariser in (None, "l2", L2Norm):
+        with pytest.raises(TypeError, match=r"^regulariser is .*; expected a prior or another"):
+            Problem(data, loss, regulariser)
+    for norm in (SquaredL1Norm, L1Ball, L2Ball):
+        for value in (0.0, -1.0, np.inf):
+            with pytest.raises(ValueError, match="expected"):
+                norm(value)
     with pytest.raises(ValueError, match=r"^weights has shape \(3,\); expected"):
-        Problem(data, loss, GaussianPrior()).primal(np.zeros(3))
+        problem.primal(np.zeros(3))
+    with pytest.raises(TypeError, match="dual variables"):
+        problem.certify(np.zeros(data.weight_shape.size))
 
 
-def test_dual_variables_of_other_samples_are_refused():
+def test_dual_variables_are_checked():
+    """They are of the same samples, and labellings are taken by their positions."""
     problem, _ = make("Gaussian")
     samples, labels = problem.data.samples, problem.data.labels
     values = np.ones(samples.n_samples)
@@ -371,50 +289,10 @@ def test_dual_variables_of_other_samples_are_refused():
     alpha = DualVariables.on(samples, labels, values)
     with pytest.raises(ValueError, match=r"^alpha names a sample beyond the"):
         problem.dual(replace(alpha, sample=alpha.sample + 1))
-
-
-@pytest.mark.parametrize("chosen", [[99], [-1], [True], slice(1)])
-def test_labellings_are_taken_by_their_positions(chosen):
-    data = make_data(KINDS[0])
-    alpha = DualVariables.on(data.samples, data.labels, np.ones(data.samples.n_samples))
-    assert len(alpha.take([1, 0])) == 2
-    with pytest.raises(ValueError, match=r"^chosen must hold .* booleans, or whole numbers"):
-        alpha.take(chosen)
-
-
-def test_sweeps_do_not_depend_on_threads(small_groups):
-    """One and two threads give the same bits."""
-    problem, rows = make("Gaussian")
-    assert small_groups(problem.data.samples) > 1
-    weights = np.random.default_rng(1).normal(size=rows.n_weights)
-    threaded = Problem(problem.data, problem.loss, problem.regulariser, n_jobs=2)
-    assert threaded.primal(weights) == problem.primal(weights)
-
-
-def test_labellings_that_are_forbidden_bound_nothing():
-    """A total all on a labelling that cannot occur would prove too much."""
-    allowed = np.ones((1, 2, 2), bool)
-    allowed[0, 0, 1] = False
-    data = label_samples(pack([np.eye(2)]), np.array([0, 0]), allowed)
-    problem = Problem(data, MarginLoss(LinearSlack(1.0)), GaussianPrior())
-    for labels, feasible in (([0, 1], False), ([1, 1], True)):
-        alpha = DualVariables(np.array([0]), np.array([0, 2]), np.array(labels), np.array([0.5]))
-        assert alpha.is_feasible(problem.data) == feasible
-        assert (problem.dual(alpha) > -np.inf) == feasible
-
-
-def test_marginals_are_judged_by_the_total_of_their_own_sample():
-    """A sample that hardly counts has to be as consistent as the others."""
-    weight = np.array([1.0, 1e-10])
-    data = label_samples(
-        pack([np.eye(1), np.eye(1)]), np.array([0, 1]), np.ones((1, 2, 2), bool), weight
-    )
-    problem = Problem(data, MarginLoss(LinearSlack(1.0)), GaussianPrior())
-    edge = np.zeros((2, 2, 2))
-    fine = DualMarginals(np.array([[0.5, 0.5], [1e-10, 0.0]]), edge)
-    wrong = DualMarginals(np.array([[0.5, 0.5], [2e-10, -1e-10]]), edge)
-    assert fine.is_feasible(problem.data)
-    assert not wrong.is_feasible(problem.data)
+    assert alpha.take([1, 0]).sample.tolist() == [1, 0]
+    for chosen in ([99], [-1], [True], slice(1)):
+        with pytest.raises(ValueError, match=r"^chosen must hold .* booleans, or whole numbers"):
+            alpha.take(chosen)
 
 
 def test_a_problem_of_samples_and_labels():
