@@ -54,10 +54,7 @@ INTERVAL = "expected the two ends of an open interval around 0"
 @pytest.mark.parametrize(
     ("prior", "message"),
     [
-        (
-            Altered(log_mgf=lambda eta, index=None: LAPLACE.log_mgf(eta) + 0.1),
-            "log_mgf .* at eta = 0",
-        ),
+        (Altered(log_mgf=lambda eta, index=None: LAPLACE.log_mgf(eta) + 0.1), "log_mgf .* eta = 0"),
         (Altered(mean=lambda eta, index=None: 2 * LAPLACE.mean(eta)), "the slope of log_mgf"),
         (Altered(mean=lambda eta, index=None: LAPLACE.mean(eta) + 0.01), "the slope of log_mgf"),
         (Altered(mean=lambda eta, index=None: -LAPLACE.mean(eta)), "does not rise"),
@@ -68,13 +65,11 @@ INTERVAL = "expected the two ends of an open interval around 0"
         (Altered(kl=lambda mu, index=None: np.abs(mu)), "kl .* the conjugate of log_mgf"),
         (Altered(mean=lambda eta: LAPLACE.mean(eta)), r"mean\(self, eta, index=None\)"),
         (
-            Altered(log_mgf=lambda eta, index=None: LAPLACE.log_mgf(eta).sum()),
-            r"shape \(\) for 1",
+            Altered(mean=lambda eta, index=None: math.tanh(eta)),
+            "fails on an array of 7 .* whole arr",
         ),
-        (
-            Altered(log_mgf=lambda eta, index=None: LAPLACE.log_mgf(3 * eta)),
-            "inf at eta = .* inside",
-        ),
+        (Altered(log_mgf=lambda eta, index=None: LAPLACE.log_mgf(eta).sum()), r"shape \(\) for 7"),
+        (Altered(log_mgf=lambda eta, index=None: LAPLACE.log_mgf(3 * eta)), "inf at .* inside"),
         *((Altered(domain=bad), INTERVAL) for bad in [(0.0, 1.0), (-1.0, 0.0), (1.0, -1.0)]),
         *((Altered(domain=bad), INTERVAL) for bad in [None, 3.0, (-1, 0, 1)]),
         (Altered(GaussianPrior(), domain=(-1.0, 1.0)), "or does the domain reach further"),
@@ -83,16 +78,9 @@ INTERVAL = "expected the two ends of an open interval around 0"
 )
 def test_functions_that_do_not_fit_together(prior, message):
     with pytest.raises((ValueError, TypeError), match=message) as caught:
-        check_prior(prior)
+        check_prior(prior, n_weights=7)
     assert "Altered" in str(caught.value)
     assert "expected" in str(caught.value)
-
-
-def test_functions_for_single_numbers():
-    """The signature is right; what is wrong is said."""
-    prior = Altered(mean=lambda eta, index=None: math.tanh(eta))
-    with pytest.raises(TypeError, match=r"mean of Altered fails on an array of 7 .* whole arrays"):
-        check_prior(prior, n_weights=7)
 
 
 # -- steep or not ------------------------------------------------------------------------------------
@@ -128,18 +116,16 @@ class PowerTailed(Prior):
         return (p * w).sum(axis=(0, -1)) / p.sum(axis=(0, -1))
 
 
-@pytest.mark.parametrize("power", [2.1, 3.0, 4.0])
+@pytest.mark.parametrize("power", [0.5, 1.5, 2.0, 2.1, 3.0, 4.0])
 def test_a_prior_that_is_not_steep_is_refused(power):
+    """At power 2 the mean grows as a logarithm, at 1.5 as a root, and beyond it has a limit."""
     prior = PowerTailed(power)
-    assert abs(prior.mean(np.array([1 - 1e-12]))[0]) < 100
-    with pytest.raises(ValueError, match=r"stays finite, about .* P1 may have no minimiser"):
+    if power <= 2:
         check_prior(prior)
-
-
-@pytest.mark.parametrize("power", [0.5, 1.5, 2.0])
-def test_a_prior_that_is_just_steep_passes(power):
-    """At power 2 the mean grows as a logarithm, at 1.5 as a root."""
-    check_prior(PowerTailed(power))
+    else:
+        assert abs(prior.mean(np.array([1 - 1e-12]))[0]) < 100
+        with pytest.raises(ValueError, match=r"stays finite, about .* P1 may have no minimiser"):
+            check_prior(prior)
 
 
 # -- what is no prior ----------------------------------------------------------------------------------
@@ -167,17 +153,6 @@ class Alike:
 def test_what_is_no_prior(thing, message):
     with pytest.raises(TypeError, match=message):
         check_prior(thing)
-
-
-def test_a_prior_without_a_mean_cannot_be_made():
-    class Half(Prior):
-        domain = (-1.0, 1.0)
-
-        def log_mgf(self, eta, index=None):
-            return eta**2
-
-    with pytest.raises(TypeError, match=r"abstract method '?mean"):
-        Half()
 
 
 def test_variances_for_another_number_of_weights():

@@ -4,6 +4,7 @@ import copy
 import math
 import pickle
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -77,13 +78,12 @@ def test_a_prior_is_a_convex_regulariser(prior):
     assert prior.value(weights) == math.fsum(prior.kl(weights))
     assert prior.conjugate(eta) == math.fsum(prior.log_mgf(eta))
     assert_allclose(prior.value(weights) + prior.conjugate(eta), eta @ weights, rtol=1e-9)
-    other = 0.5 * eta[::-1]
-    assert prior.value(weights) >= other @ weights - prior.conjugate(other) - 1e-12
 
 
-def test_no_density_unless_told():
-    with pytest.raises(TypeError, match="Own has no density"):
-        Own(priors.LaplacePrior()).log_density(np.zeros(1))
+def test_no_density():
+    for prior in (priors.TwoPointPrior(), priors.SpikeSlabPrior(), Own(priors.LaplacePrior())):
+        with pytest.raises(TypeError, match=f"{type(prior).__name__} has no density"):
+            prior.log_density(np.zeros(1))
 
 
 # -- stretching ------------------------------------------------------------------------------------
@@ -93,7 +93,6 @@ def test_no_density_unless_told():
 def test_stretched(prior):
     """By parameters or by the base class: the prior of ``factor * w``."""
     factor = 3.0
-    own = type(prior)
     for wide in (prior.stretched(factor), priors.Prior.stretched(prior, factor)):
         assert_allclose(wide.domain, np.array(prior.domain) / factor)
         eta = etas(prior) / factor
@@ -106,12 +105,7 @@ def test_stretched(prior):
             w = np.array([-2.0, 0.5, 1.0])
             expected = prior.log_density(w / 3) - np.log(3)
             assert_allclose(wide.log_density(w), expected, rtol=1e-12)
-    assert type(prior.stretched(factor)) is own
-
-
-@pytest.mark.parametrize("prior", [*GALLERY, Own(priors.LaplacePrior(3.0))], ids=names)
-def test_with_variance(prior):
-    assert_allclose(prior.with_variance(0.3).variance(np.zeros(2)), 0.3, rtol=1e-9)
+    assert type(prior.stretched(factor)) is type(prior)
 
 
 def test_stretching_twice_is_stretching_once():
@@ -121,12 +115,15 @@ def test_stretching_twice_is_stretching_once():
 
 
 @pytest.mark.parametrize("prior", [*GALLERY, Own(priors.LaplacePrior(3.0))], ids=names)
-@pytest.mark.parametrize("factor", [0.0, -1.0, np.inf])
-def test_wrong_factor(prior, factor):
-    with pytest.raises(ValueError, match="factor is"):
-        prior.stretched(factor)
-    with pytest.raises(ValueError, match="variance is"):
-        prior.with_variance(factor)
+def test_with_variance_and_wrong_factors(prior):
+    """Among them some whose squares would overflow."""
+    assert_allclose(prior.with_variance(0.3).variance(np.zeros(2)), 0.3, rtol=1e-9)
+    for factor in (0.0, -1.0, np.inf, 1e200, 1e-200, 10**400):
+        with pytest.raises(ValueError, match=r"factor is .*; expected"):
+            prior.stretched(factor)
+    for variance in (0.0, -1.0, np.inf):
+        with pytest.raises(ValueError, match="variance is"):
+            prior.with_variance(variance)
 
 
 # -- compiled names --------------------------------------------------------------------------------
@@ -146,12 +143,9 @@ def test_a_subclass_does_not_inherit_compiled_formulas(prior):
     class Renamed(parent):
         compiled = parent.compiled
 
-    for child in (Changed, ChangedAgain):
-        assert child().compiled is None
-    assert Own(prior).compiled is None
+    assert Changed().compiled is ChangedAgain().compiled is Own(prior).compiled is None
     assert priors.Prior.stretched(prior, 2.0).compiled is None
-    assert Renamed().compiled == parent().compiled
-    assert parent().compiled is not None
+    assert Renamed().compiled == parent().compiled is not None
 
 
 # -- variances that differ from weight to weight -----------------------------------------------------
@@ -159,53 +153,44 @@ def test_a_subclass_does_not_inherit_compiled_formulas(prior):
 
 def test_a_variance_for_every_weight():
     variances = np.array([0.5, 1.0, 4.0])
-    prior = priors.GaussianPrior(variances)
+    prior, alone = priors.GaussianPrior(variances), [priors.GaussianPrior(v) for v in variances]
     eta, index = np.array([1.0, -2.0, 3.0]), np.array([2, 0])
     for method in ("log_mgf", "mean", "variance", "kl"):
-        each = [
-            getattr(priors.GaussianPrior(v), method)(e) for v, e in zip(variances, eta, strict=True)
-        ]
+        each = np.array([getattr(p, method)(e) for p, e in zip(alone, eta, strict=True)])
         assert_allclose(getattr(prior, method)(eta), each)
-        assert_allclose(getattr(prior, method)(eta[index], index), np.array(each)[index])
-        numerically = getattr(priors.Prior, method, None)
+        assert_allclose(getattr(prior, method)(eta[index], index), each[index])
         if method in ("variance", "kl"):
-            assert_allclose(numerically(prior, eta[index], index), np.array(each)[index], rtol=1e-9)
+            numerically = getattr(priors.Prior, method)(prior, eta[index], index)
+            assert_allclose(numerically, each[index], rtol=1e-9)
     assert_allclose(prior.stretched(2.0).prior_variance, 4 * variances)
     assert prior.with_variance(2.0) == priors.GaussianPrior(2.0)
+    draws = prior.draw(np.array([0.0, 1.0]), np.random.default_rng(0), 20_000, index)
+    assert draws.mean(axis=0) == pytest.approx([0.0, 0.5], abs=0.1)
+    assert draws.std(axis=0) == pytest.approx([2.0, math.sqrt(0.5)], rel=0.05)
     variances[:] = 7  # the prior has its own copy, and keeps it
     assert prior.prior_variance[0] == 0.5
     with pytest.raises(ValueError, match="read-only"):
         prior.prior_variance[0] = 1
-    with pytest.raises(ValueError, match="each of 3 weights"):
-        prior.mean(np.zeros(2))
+    for two in ((np.zeros(2),), (np.zeros(2), index + 1)):
+        with pytest.raises(ValueError, match="one variance for each of 3 weights"):
+            prior.mean(*two)
 
 
 def test_equality():
-    assert (
-        priors.GaussianPrior() == priors.GaussianPrior(1) == priors.GaussianPrior(np.float64(1.0))
-    )
+    assert priors.GaussianPrior() == priors.GaussianPrior(1) == priors.GaussianPrior(np.float64(1))
     assert priors.GaussianPrior([1.0, 2.0]) == priors.GaussianPrior((1, 2))
     assert hash(priors.GaussianPrior([1.0, 2.0])) == hash(priors.GaussianPrior((1, 2)))
-    different = [
-        priors.GaussianPrior(),
-        priors.GaussianPrior(2.0),
-        priors.GaussianPrior([1.0, 2.0]),
-        *GALLERY[1:],
-    ]
+    different = [priors.GaussianPrior(), priors.GaussianPrior([1.0, 2.0]), *GALLERY]
     assert len(set(different)) == len(different)
     assert priors.LaplacePrior(2.0) != priors.NormalGammaPrior(1.0, 2.0)
+    for prior in different:
+        assert copy.deepcopy(prior) == pickle.loads(pickle.dumps(prior)) == prior
 
     @dataclass(frozen=True, eq=False)
     class Mine(priors.GaussianPrior):
         pass
 
     assert Mine() != priors.GaussianPrior()
-
-
-@pytest.mark.parametrize("prior", [*GALLERY, priors.GaussianPrior([1.0, 2.0])], ids=names)
-def test_copies_are_equal(prior):
-    assert copy.deepcopy(prior) == prior
-    assert pickle.loads(pickle.dumps(prior)) == prior
 
 
 @pytest.mark.parametrize(
@@ -230,3 +215,9 @@ def test_wrong_parameters(kind, name, values):
     for value in values:
         with pytest.raises((TypeError, ValueError), match=f"^{name} is .*; expected .*"):
             kind(**{name: value})
+
+
+def test_parameters_are_kept_as_floats():
+    """Of other numbers, such as fractions or huge integers, numpy makes arrays of objects."""
+    assert type(priors.BoxPrior(Fraction(1, 2)).a) is float
+    assert type(priors.NormalGammaPrior(10**10, np.float32(2)).shape) is float
