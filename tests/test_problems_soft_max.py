@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from enumerated import KINDS, alpha_of, make_data, random_shares
+from enumerated import FORBIDDEN, KINDS, alpha_of, make_data, random_shares
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import entr, logsumexp
 
+from medn_edu import inference
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import (
     DualMarginals,
@@ -25,6 +26,7 @@ from medn_edu.problems import (
     SquaredL1Norm,
     soft_max,
 )
+from medn_edu.problems.dual_variables import ModelDistributions
 from medn_edu.problems.regularisers import minimum_norm_subgradient
 from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.slacks import LinearSlack
@@ -39,6 +41,26 @@ def draw_weights(data: LabelledSamples, seed: int, size: float = 1.0) -> np.ndar
     return rng.normal(scale=size, size=n_weights) * (rng.random(n_weights) < 0.6)
 
 
+def distributions(problem: Problem, weights: np.ndarray) -> ModelDistributions:
+    """Return ``c_i p_w(. | x_i)``, the dual variables by which `Problem.certify` judges."""
+    data, loss = problem.data, problem.soft_max_loss
+    coef, transitions = data.weight_shape.split(weights)
+    found = inference.expected_statistics(
+        data.samples,
+        coef,
+        inference.edge_potentials(transitions, data.allowed),
+        sample_weight=data.sample_weight,
+        epsilon=loss.epsilon,
+        loss_labels=data.labels if loss.loss_augmented else None,
+        want_entropies=True,
+    )
+    eta = problem.observed - data.weight_shape.join(found.feature_sums, found.edge_counts)
+    losses = np.zeros(data.samples.n_samples) if found.losses is None else found.losses
+    truth = inference.labelling_scores(problem.potentials(weights), data.labels)
+    log_losses = (found.log_partition - truth) / loss.epsilon
+    return ModelDistributions(eta, losses, found.entropies, log_losses)
+
+
 def rows_of(data: LabelledSamples) -> EnumeratedProblem:
     return enumerate_problem(data, GaussianPrior(), LinearSlack())
 
@@ -51,6 +73,7 @@ class Enumerated:
     eta: np.ndarray
     share: float
     dual: float
+    entropies: np.ndarray
     softness: float
 
 
@@ -59,12 +82,13 @@ def enumerated(problem: Problem, weights: np.ndarray) -> Enumerated:
     net, loss, rows = problem.elastic_net, problem.soft_max_loss, rows_of(problem.data)
     epsilon, gain = loss.epsilon, rows.losses * float(loss.loss_augmented)
     scores = (gain - rows.differences @ weights) / epsilon  # beyond that of the truth
-    p = np.zeros(len(gain))
+    p, entropies = np.zeros(len(gain)), np.zeros(rows.n_samples)
     objective, softness = problem.regulariser.value(weights), 0.0
     for i, c in enumerate(rows.sample_weight):
         of_sample = rows.sample == i
         log_sum = logsumexp(scores[of_sample])
         p[of_sample] = np.exp(scores[of_sample] - log_sum)
+        entropies[i] = entr(p[of_sample]).sum()
         objective += c * epsilon * log_sum
         softness += c * epsilon * math.log(of_sample.sum())
     count = rows.sample_weight[rows.sample]
@@ -76,7 +100,7 @@ def enumerated(problem: Problem, weights: np.ndarray) -> Enumerated:
         dual -= eta @ eta / (2 * net.l2)
     elif net.l1 == 0:
         dual = -math.inf
-    return Enumerated(objective, eta, share, dual, softness)
+    return Enumerated(objective, eta, share, dual, entropies, softness)
 
 
 NORMS = [L2Norm(0.0), L2Norm(0.3), L1Norm(0.3), L1Norm(3.0), L1Norm(1e3)]
@@ -96,8 +120,10 @@ def test_agrees_with_enumeration(case, norm, epsilon, loss_augmented):
         assert value + norm.magnitudes(weights) == pytest.approx(expected.objective, rel=1e-12)
         assert problem.primal(weights) == pytest.approx(expected.objective, rel=1e-12)
         np.testing.assert_allclose(slope, norm.l2 * weights - expected.eta, atol=1e-10)
-        certificate = problem.certify(weights)
+        found, certificate = distributions(problem, weights), problem.certify(weights)
+        np.testing.assert_allclose(found.entropy, expected.entropies, rtol=1e-10, atol=1e-11)
         assert certificate.primal == problem.primal(weights)
+        assert certificate.dual == problem.dual(found)
         assert certificate.dual == pytest.approx(expected.dual, rel=1e-10, abs=1e-12)
         np.testing.assert_allclose(certificate.eta, expected.share * expected.eta, atol=1e-11)
         softness = soft_max.softness(problem)
@@ -109,9 +135,10 @@ def test_agrees_with_enumeration(case, norm, epsilon, loss_augmented):
                 np.where(weights == 0, side, np.sign(weights)) * norm.l1 - expected.eta
                 for side in (-1, 1)
             )
-            found = minimum_norm_subgradient(weights, slope, norm.l1)
-            np.testing.assert_allclose(found, np.clip(0.0, left, right), atol=1e-10)
-            assert certificate.subgradient_norm == pytest.approx(np.abs(found).max(), rel=1e-9)
+            shortest = minimum_norm_subgradient(weights, slope, norm.l1)
+            np.testing.assert_allclose(shortest, np.clip(0.0, left, right), atol=1e-10)
+            steepest = np.abs(shortest).max()
+            assert certificate.subgradient_norm == pytest.approx(steepest, rel=1e-9)
 
 
 @pytest.mark.parametrize("norm", [L2Norm(1.0), L1Norm(0.1)], ids=str)
@@ -123,8 +150,12 @@ def test_entropies_where_potentials_are_far_apart(case, size, norm):
         data = make_data(case, seed)
         weights = np.round(draw_weights(data, seed, 2.0)) * size  # with ties, so with entropy
         problem = Problem(data, SoftMaxLoss(0.5), norm)
+        expected = enumerated(problem, weights)
+        entropies = distributions(problem, weights).entropy
+        np.testing.assert_allclose(entropies, expected.entropies, atol=1e-11 * size)
+        assert (entropies >= 0).all()
         dual = problem.certify(weights).dual
-        assert dual == pytest.approx(enumerated(problem, weights).dual, abs=1e-11 * size)
+        assert dual == pytest.approx(expected.dual, abs=1e-11 * size)
         assert dual >= 0 or norm.l2
 
 
@@ -192,7 +223,7 @@ def test_soft_max_falls_to_the_max_within_its_bound(seed, size):
 @pytest.mark.parametrize("seed", range(5))
 def test_dual_by_definition(seed):
     """Sparse dual variables: their dual value is Claim 1, also if every labelling comes twice."""
-    data = make_data(KINDS[1], seed)
+    data = make_data("chain forbidden weights", seed)
     rows = rows_of(data)
     problem = Problem(data, SoftMaxLoss(0.4, loss_augmented=True), L2Norm(0.7))
     alpha = alpha_of(rows, random_shares(rows, np.random.default_rng(seed)))
@@ -206,6 +237,9 @@ def test_dual_by_definition(seed):
     wrong = values.copy()
     wrong[:2] += [-values[0] - 0.1, values[0] + 0.1]
     assert problem.dual(replace(alpha, values=wrong)) == -math.inf
+    forbidden = np.where(data.samples.parents < 0, *FORBIDDEN)
+    on_forbidden = DualVariables.on(data.samples, forbidden, data.sample_weight)
+    assert problem.dual(on_forbidden) == -math.inf
     assert DualVariables.empty().entropies(data).size == 0
 
 
