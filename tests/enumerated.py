@@ -65,9 +65,7 @@ def uneven_prior(data: LabelledSamples) -> priors.GaussianPrior:
     return priors.GaussianPrior(np.random.default_rng(0).uniform(0.1, 2.0, data.weight_shape.size))
 
 
-def alpha_of(
-    listed: EnumeratedProblem, shares: np.ndarray, constant: float = 1.0
-) -> DualVariables:
+def alpha_of(listed: EnumeratedProblem, shares: np.ndarray, constant: float = 1.0) -> DualVariables:
     """Return dual variables on all labellings: shares of the constant times a sample's weight."""
     totals = constant * listed.sample_weight / listed.totals(shares)
     offsets = np.cumsum([0, *map(len, listed.labellings)])
