@@ -5,16 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from medn_edu import LaplaceMEDN
-from medn_edu.explorers import (
-    frank_wolfe,
-    l1_path,
-    majorants,
-    new_figure,
-    projections,
-    variational,
-    working_sets,
-)
+from medn_edu import LaplaceMEDN, explorers
 from medn_edu.explorers.frank_wolfe import PRICES, PRIORS, frank_wolfe_passes
 from medn_edu.explorers.l1_path import LAST, draw_sorted_weights, l1_path_frames
 from medn_edu.explorers.majorants import KINDS, MOST_ITERATIONS, majorant_frame
@@ -61,8 +52,8 @@ def test_passes_end_at_the_optimum_of_another_solver(prior):
 
 def test_frank_wolfe_shows_the_pass():
     setting = {"prior": "Laplace, λ = 36", "C": 3.0, "cached": False}
-    explorer, passes = frank_wolfe().set(passes=4, **setting), frank_wolfe_passes(*setting.values())
-    said, here = explorer.summary, passes[4]
+    explorer, passes = explorers.frank_wolfe(), frank_wolfe_passes(*setting.values())
+    said, here = explorer.set(passes=4, **setting).summary, passes[4]
     *words, bounds, _, curve = explorer.figure.axes
     for ax, gone, new in zip(words, here.gone, here.new, strict=True):
         rows = zip(ax.texts[1:-1:2], ax.patches, strict=True)  # between them stand the names
@@ -101,7 +92,7 @@ def test_majorants_lie_above_and_touch(lam, C):
 
 
 def test_majorants_shows_the_frame():
-    explorer = majorants().set(kind=KINDS[0], number=3, lam=4, C=1.0)
+    explorer = explorers.majorants().set(kind=KINDS[0], number=3, lam=4, C=1.0)
     frame = majorant_frame(KINDS[0], 3, 4.0, 1.0)
     assert f"mean {frame.means[-1]:.3f}, bound {frame.bounds[-1]:.3f}" in explorer.summary
     curves, means, costs = explorer.figure.axes
@@ -137,7 +128,7 @@ def test_the_trail_is_the_estimators():
 
 
 def test_variational_shows_the_trail():
-    explorer, trail = variational().set(number=4, lam=9), variational_trail(9)
+    explorer, trail = explorers.variational().set(number=4, lam=9), variational_trail(9)
     assert f"bound {trail.bounds[3]:.2f}, true cost {trail.costs[3]:.2f}" in explorer.summary
     means, costs, variances, _ = explorer.figure.axes
     ghost = labelled(means.collections)["exact solution"]
@@ -161,7 +152,7 @@ def test_a_coordinate_vanishes_in_the_shaded_wedges_and_nowhere_else():
 
 
 def test_projections_shows_the_frame():
-    explorer, frame = projections().set(angle=15, distance=1.8), projection_frame(15, 1.8)
+    explorer, frame = explorers.projections().set(angle=15, distance=1.8), projection_frame(15, 1.8)
     explorer.frame()
     left, right = explorer.figure.axes
     lines, names = labelled(left.lines), ("the point", "on the L1 ball", "on the L2 ball")
@@ -203,7 +194,7 @@ def test_rounds_are_those_of_the_solver_and_have_room_in_the_figure(C):
 
 
 def test_working_sets_shows_the_round():
-    explorer, every, rounds = working_sets(), labellings(), cutting_plane_rounds(0.6)
+    explorer, every, rounds = explorers.working_sets(), labellings(), cutting_plane_rounds(0.6)
     plane, bounds, sets = explorer.figure.axes
     rows = np.array(sets.patches).reshape(2, MOST_ROWS, -1)  # boxes, then the bar
     way = next(line for line in plane.lines if line.get_marker() == "o")
@@ -243,7 +234,7 @@ def test_the_path_holds_its_promises(C):
 
 
 def test_l1_path_shows_the_step():
-    explorer = l1_path()
+    explorer = explorers.l1_path()
     top, bottom = explorer.figure.axes
     dots = [line for line in top.lines if line.get_marker() in ("o", "s", "^")]
     assert len({line.get_marker() for line in dots}) == 3
@@ -265,7 +256,7 @@ def test_l1_path_shows_the_step():
 
 
 def test_sorted_weights_say_how_many_are_zero():
-    ax = new_figure().add_subplot()
+    ax = explorers.new_figure().add_subplot()
     found = {"few": np.array([0.0, -2.0, 0.0]), "many": np.array([1e-9, 0.5, 0.1])}
     draw_sorted_weights(ax, found)
     names = ["few: 2 of 3 exactly 0", "many: 0 of 3 exactly 0"]

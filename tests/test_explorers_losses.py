@@ -138,4 +138,3 @@ def test_softening_shows_the_frame_and_time_runs_from_warm_to_cold():
     assert f"soft-max {softening_frame(1.0, 1.0).loss:.2f}, maximum 0.00" in said
     assert "at most ε log 27 = 3.30" in said
     assert explorer.controls["epsilon"].values == tuple(sorted(TEMPERATURES, reverse=True))
-    assert TEMPERATURES[-1] == 0

@@ -9,18 +9,9 @@ import pytest
 
 from medn_edu import CRF, M3N, load_digit_words
 from medn_edu.course.exercises import check_just_enough
-from medn_edu.explorers import (
-    ERROR,
-    best_path,
-    draw_transitions,
-    draw_weight_images,
-    new_figure,
-    read_words,
-    weight_images,
-    words_figure,
-)
+from medn_edu.explorers import ERROR, best_path, new_figure, read_words, weight_images, words_figure
 from medn_edu.explorers.lattice import lattice_frame
-from medn_edu.explorers.weight_images import weight_mosaic
+from medn_edu.explorers.weight_images import draw_transitions, draw_weight_images, weight_mosaic
 from medn_edu.samples import pack
 
 DIGITS = load_digit_words(n_train=60, n_test=30)
