@@ -283,6 +283,7 @@ CHANGES: list[Any] = [
     lambda s: s.figure.clear(),
     lambda s: s.figure.add_subplot(projection="3d").plot([0, 1], [0, 1], [0, 1], lw=5),
     lambda s: s.figure.axes[0].lines[0].set_data_3d([0, 1], [0, 1], [0, 0.2]),
+    lambda s: s.figure.axes[0].view_init(60, 10),
 ]
 
 
