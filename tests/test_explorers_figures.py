@@ -113,11 +113,11 @@ def test_rates_are_straight_and_too_many_curves_are_refused():
     draw_rates(ax, {"falls": np.column_stack([lams, 1 / lams])}, {"λ": line})
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert ax.get_xlim() == (0.01, 100)
-    many = {str(k): line for k in range(7)}
+    many = [{str(k): line for k in range(n)} for n in range(8)]
     for draw, said in (
-        (lambda: draw_bells(ax, many, line), "there are 7 bells; expected at most 6"),
-        (lambda: draw_rates(ax, many, {}), "there are 7 curves; expected at most 4"),
-        (lambda: draw_rates(ax, {}, many), "there are 7 curves; expected at most 2"),
+        (lambda: draw_bells(ax, many[7], line), "there are 7 bells; expected at most 6"),
+        (lambda: draw_rates(ax, many[5], {}), "there are 5 curves; expected at most 4"),
+        (lambda: draw_rates(ax, {}, many[3]), "there are 3 curves; expected at most 2"),
     ):
         with pytest.raises(ValueError, match=said):
             draw()
