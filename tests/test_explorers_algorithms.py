@@ -1,45 +1,59 @@
-"""Explorers of MEDN's algorithms show the solvers' own steps, which end where other solvers do."""
+"""Explorers of MEDN's and L1-M3N's algorithms show the solvers' own steps, up to the optimum."""
+
+import itertools
 
 import numpy as np
 import pytest
 
-from medn_edu import LaplaceMEDN
-from medn_edu.explorers import frank_wolfe, majorants, variational
-from medn_edu.explorers.frank_wolfe import PRICES, PRIORS, frank_wolfe_passes, word_problem
+from medn_edu import LaplaceMEDN, explorers
+from medn_edu.explorers.frank_wolfe import PRICES, PRIORS, frank_wolfe_passes
+from medn_edu.explorers.l1_path import LAST, draw_sorted_weights, l1_path_frames
 from medn_edu.explorers.majorants import KINDS, MOST_ITERATIONS, majorant_frame
+from medn_edu.explorers.projections import projection_frame
 from medn_edu.explorers.variational import variational_trail
+from medn_edu.explorers.working_sets import (
+    HIGH,
+    LOW,
+    MOST_ROWS,
+    cost,
+    cutting_plane_rounds,
+    labellings,
+    two_word_problem,
+)
+from medn_edu.explorers.working_sets import PRICES as SET_PRICES
+from medn_edu.priors import GaussianPrior
 from medn_edu.slacks import LinearSlack
-from medn_edu.theory import enumerate_problem, solve_dual
-from medn_edu.theory.axi import WORDS
+from medn_edu.theory import enumerate_problem, solve_dual, solve_l1m3n
+from medn_edu.theory.axi import WORDS, axi_samples
 from medn_edu.theory.laplace import jensen_bound
 
-LAPLACE = "Laplace, λ = 36"
 
-# -- Frank-Wolfe ----------------------------------------------------------------------------------
+def labelled(artists):
+    return {artist.get_label(): artist for artist in artists}
 
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_passes_end_at_the_optimum_of_another_solver(prior):
     for C in PRICES:
-        data = word_problem(PRIORS[prior], C).data
-        best = solve_dual(enumerate_problem(data, PRIORS[prior], LinearSlack(C))).value
+        problem = enumerate_problem(axi_samples(), PRIORS[prior], LinearSlack(C))
+        best = solve_dual(problem).value
         start, *passes = frank_wolfe_passes(prior, C, True)
-        assert start.primal == word_problem(PRIORS[prior], C).primal(start.weights)
         assert (start.dual, start.relative_gap, start.count) == (0.0, 1.0, 3)
+        assert start.primal == pytest.approx(problem.primal_value(start.weights))
         for each in passes:
             assert each.dual - 1e-6 <= best <= each.primal + 1e-6
             np.testing.assert_allclose(each.alpha.sum(axis=1), C)
             assert not (each.gone & (each.alpha > 0)).any()
             assert (each.alpha[each.new] > 0).all()
-            np.testing.assert_allclose(each.weights, PRIORS[prior].mean(each.eta), atol=1e-9)
+            mean = problem.posterior_mean(each.alpha.ravel())
+            np.testing.assert_allclose(each.weights, mean, atol=1e-9)
         assert each.dual == pytest.approx(best, rel=1e-5)
 
 
 def test_frank_wolfe_shows_the_pass():
-    explorer = frank_wolfe()
-    frame = explorer.set(passes=4, prior=LAPLACE, C=3.0, cached=False).frame()
-    passes = frank_wolfe_passes(LAPLACE, 3.0, False)
-    here = passes[4]
+    setting = {"prior": "Laplace, λ = 36", "C": 3.0, "cached": False}
+    explorer, passes = explorers.frank_wolfe(), frank_wolfe_passes(*setting.values())
+    said, here = explorer.set(passes=4, **setting).summary, passes[4]
     *words, bounds, _, curve = explorer.figure.axes
     for ax, gone, new in zip(words, here.gone, here.new, strict=True):
         rows = zip(ax.texts[1:-1:2], ax.patches, strict=True)  # between them stand the names
@@ -47,19 +61,16 @@ def test_frank_wolfe_shows_the_pass():
         assert sum(state.startswith("gone") for state, _ in shown) == gone.sum()
         assert sum(state.endswith("new") for state, _ in shown) == new.sum()
         assert sum(w for state, w in shown if not state.startswith("gone")) == pytest.approx(1.0)
-    upper, lower = bounds.lines
-    np.testing.assert_allclose(upper.get_ydata(), [each.primal for each in passes[:5]])
-    np.testing.assert_allclose(lower.get_ydata(), [each.dual for each in passes[:5]])
+    drawn = [line.get_ydata() for line in bounds.lines]
+    np.testing.assert_allclose(
+        drawn, [[p.primal for p in passes[:5]], [p.dual for p in passes[:5]]]
+    )
     np.testing.assert_allclose(curve.lines[1].get_xdata(), here.eta)
-    assert f"{(here.alpha > 0).sum()} of 81 labellings have dual variables above 0" in frame.summary
-    assert f"of 6; primal {here.primal:.3f}, dual {here.dual:.3f}" in frame.summary
-    assert f"now {here.primal:.3f} and {here.dual:.3f}" in frame.alt
+    assert f"{(here.alpha > 0).sum()} of 81 labellings have dual variables above 0" in said
+    assert f"of 6; primal {here.primal:.3f}, dual {here.dual:.3f}" in said
     assert all(wall.get_visible() for wall in curve.patches)
     explorer.set(prior="Gaussian").frame()
     assert not any(wall.get_visible() for wall in curve.patches)
-
-
-# -- Algorithm 1: one weight ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("lam", "C"), [(4.0, 1.0), (9.0, 0.5), (2.0, 2.0)])
@@ -81,26 +92,22 @@ def test_majorants_lie_above_and_touch(lam, C):
 
 
 def test_majorants_shows_the_frame():
-    explorer = majorants().set(kind=KINDS[0], number=3, lam=4, C=1.0)
+    explorer = explorers.majorants().set(kind=KINDS[0], number=3, lam=4, C=1.0)
     frame = majorant_frame(KINDS[0], 3, 4.0, 1.0)
     assert f"mean {frame.means[-1]:.3f}, bound {frame.bounds[-1]:.3f}" in explorer.summary
     curves, means, costs = explorer.figure.axes
-    drawn = {line.get_label(): line.get_ydata() for line in curves.lines}
+    drawn = labelled(curves.lines)
     for line, values in (
         (drawn["true cost"], frame.true),
         (drawn["this iteration's parabola"], frame.parabola),
-        (means.lines[0].get_ydata(), frame.means),
-        (costs.lines[0].get_ydata(), frame.bounds),
-        (costs.lines[1].get_ydata(), frame.costs),
+        (means.lines[0], frame.means),
+        (costs.lines[0], frame.bounds),
+        (costs.lines[1], frame.costs),
     ):
-        np.testing.assert_array_equal(line, values)
-    with pytest.raises(ValueError, match="expected one of Algorithm 1"):
-        majorant_frame("EM", 1, 4.0, 1.0)
-    with pytest.raises(ValueError, match="expected 1 to 12"):
-        majorant_frame(KINDS[0], 13, 4.0, 1.0)
-
-
-# -- Algorithm 1: three words ---------------------------------------------------------------------
+        np.testing.assert_array_equal(line.get_ydata(), values)
+    for kind, number, said in (("EM", 1, "one of Algorithm 1"), (KINDS[0], 13, "expected 1 to 12")):
+        with pytest.raises(ValueError, match=said):
+            majorant_frame(kind, number, 4.0, 1.0)
 
 
 def test_the_trail_is_the_estimators():
@@ -121,14 +128,140 @@ def test_the_trail_is_the_estimators():
 
 
 def test_variational_shows_the_trail():
-    explorer, trail = variational().set(number=4, lam=9), variational_trail(9)
+    explorer, trail = explorers.variational().set(number=4, lam=9), variational_trail(9)
     assert f"bound {trail.bounds[3]:.2f}, true cost {trail.costs[3]:.2f}" in explorer.summary
     means, costs, variances, _ = explorer.figure.axes
-    dots = next(line for line in means.lines if line.get_label() == "Algorithm 1")
-    np.testing.assert_array_equal(dots.get_ydata(), trail.means[3])
-    ghost = next(c for c in means.collections if c.get_label() == "exact solution")
-    heights = [segment[1, 1] for segment in ghost.get_segments()]
-    np.testing.assert_array_equal(heights, trail.exact_means)
-    np.testing.assert_array_equal(variances.lines[0].get_ydata(), trail.variances[3])
-    np.testing.assert_array_equal(costs.lines[0].get_ydata(), trail.bounds[:4])
-    assert [text.get_text() for text in means.get_xticklabels()] == list(trail.names)
+    ghost = labelled(means.collections)["exact solution"]
+    for shown, values in (
+        (labelled(means.lines)["Algorithm 1"].get_ydata(), trail.means[3]),
+        ([segment[1, 1] for segment in ghost.get_segments()], trail.exact_means),
+        (variances.lines[0].get_ydata(), trail.variances[3]),
+        (costs.lines[0].get_ydata(), trail.bounds[:4]),
+        ([text.get_text() for text in means.get_xticklabels()], trail.names),
+    ):
+        np.testing.assert_array_equal(shown, values)
+
+
+def test_a_coordinate_vanishes_in_the_shaded_wedges_and_nowhere_else():
+    for angle, distance in itertools.product(range(0, 361, 15), np.arange(0.1, 2.05, 0.1)):
+        frame = projection_frame(angle, distance)
+        size = np.abs(frame.point)
+        small = size.min()
+        assert bool(frame.zeros) == (small > 0 and size.max() - small >= 1), (angle, distance)
+        assert np.allclose(np.abs(frame.on_l1), np.maximum(size - frame.theta, 0))
+
+
+def test_projections_shows_the_frame():
+    explorer, frame = explorers.projections().set(angle=15, distance=1.8), projection_frame(15, 1.8)
+    explorer.frame()
+    left, right = explorer.figure.axes
+    lines, names = labelled(left.lines), ("the point", "on the L1 ball", "on the L2 ball")
+    shown = [lines[name].get_xydata()[0].tolist() for name in names]
+    assert shown == np.array([frame.point, frame.on_l1, frame.on_l2]).tolist()
+    assert len({lines[name].get_marker() for name in names}) == 3, "told apart without colour"
+    assert {f"θ = {frame.theta:.2f}", "0"} <= {text.get_text() for text in right.texts}
+    tops = [bar.get_y() + bar.get_height() for bar in right.patches]
+    assert max(tops) == pytest.approx(np.abs(frame.point).max())
+    for angle, distance, said in (
+        (80, 2.0, "threshold θ = 0.97, w₁ becomes exactly 0"),
+        (45, 0.5, "contains it (θ = 0); L2 projection (0.35, 0.35), where it is."),
+        (180, 1.5, "no coordinate becomes 0"),  # it was 0 already
+    ):
+        assert said in explorer.set(angle=angle, distance=distance).summary
+
+
+@pytest.mark.parametrize("C", SET_PRICES)
+def test_rounds_are_those_of_the_solver_and_have_room_in_the_figure(C):
+    """Each solution costs, by the working sets shown, what the linear program said it would."""
+    problem, every, rounds = two_word_problem(C), labellings(), cutting_plane_rounds(C)
+    best = solve_l1m3n(enumerate_problem(problem.data, GaussianPrior(), problem.loss.slack)).value
+    for at in np.random.default_rng(0).normal(size=(5, 2)):
+        weights = np.concatenate([np.zeros(2), at, np.zeros(4)])
+        shown = cost(C, at, np.ones(len(every.losses), dtype=bool))
+        assert shown == pytest.approx(problem.primal(weights))
+    for before, here in itertools.pairwise(rounds):
+        assert cost(C, here.weights, here.kept) == pytest.approx(here.lower)
+        assert before.lower - 1e-9 <= here.lower <= best + 1e-9
+        assert best - 1e-9 <= here.upper <= before.upper
+        assert not (here.new & ~here.kept).any()
+        assert not here.alpha[~here.kept & (every.losses > 0)].any()
+        assert np.bincount(every.sample, here.alpha).max() <= C * (1 + 1e-9)
+    assert rounds[-1].gap == 0
+    assert rounds[-1].cost == pytest.approx(best)
+    ever = np.any([each.new for each in rounds], axis=0)
+    assert np.bincount(every.sample[ever], minlength=2).max() <= MOST_ROWS
+    assert all(((each.weights > LOW) & (each.weights < HIGH)).all() for each in rounds)
+
+
+def test_working_sets_shows_the_round():
+    explorer, every, rounds = explorers.working_sets(), labellings(), cutting_plane_rounds(0.6)
+    plane, bounds, sets = explorer.figure.axes
+    rows = np.array(sets.patches).reshape(2, MOST_ROWS, -1)  # boxes, then the bar
+    way = next(line for line in plane.lines if line.get_marker() == "o")
+    for number in (1, len(rounds) - 1, 0):
+        here = rounds[number]
+        said = explorer.set(rounds=number, C=0.6).summary
+        ever = np.any([each.new for each in rounds[: number + 1]], axis=0)
+        for i in (0, 1):
+            shown = sum(boxes[0].get_visible() for boxes in rows[i])
+            assert shown == np.sum(ever & (every.sample == i))
+        widths = sum(bar.get_width() for bar in rows[..., -1].flat)
+        assert widths == pytest.approx(4 * here.alpha[every.losses > 0].sum())
+        assert way.get_xydata()[-1].tolist() == here.weights.tolist()
+        assert [line.get_ydata()[-1] for line in bounds.lines] == [here.upper, here.lower]
+        assert f"{here.kept.sum()} of 62 labellings" in said
+        assert f"lower bound {here.lower:.3f}, upper bound {here.upper:.3f}, " in said
+    assert plane.images[0].get_array().max() > 0.9, "without rows everything is missed"
+    said = explorer.set(rounds=explorer.controls["rounds"].values[-1], C=0.05).summary
+    assert "weights (0.00, 0.00)" in said
+    assert said.endswith("the optimum. The method ended with round 1.")
+
+
+@pytest.mark.parametrize("C", [0.02, 0.05, 0.1])
+def test_the_path_holds_its_promises(C):
+    *frames, clean = l1_path_frames(C)
+    assert (clean.where, clean.gap) == ("after the clean-up", 0)
+    assert clean.zeros > 0
+    for before, here in itertools.pairwise([*frames, clean]):
+        assert before.lam < here.lam
+        assert here.dual - 1e-9 <= clean.primal <= here.primal + 1e-9
+        assert np.all(clean.weights <= here.bounds * (1 + 1e-9) + 1e-12)
+    for frame in frames:
+        assert not frame.eta[frame.weights == 0].any(), "0 only where nothing speaks for it"
+        assert frame.eta.max() < 0.5
+        mean = 2 * frame.eta * 2 / np.sqrt(frame.lam) / (1 - 4 * frame.eta**2)
+        assert np.allclose(frame.weights, mean, rtol=1e-3, atol=1e-6), "Corollary 7"
+
+
+def test_l1_path_shows_the_step():
+    explorer = explorers.l1_path()
+    top, bottom = explorer.figure.axes
+    dots = [line for line in top.lines if line.get_marker() in ("o", "s", "^")]
+    assert len({line.get_marker() for line in dots}) == 3
+    places = {round(bar.get_x() + bar.get_width() / 2, 9) for bar in bottom.patches}
+    for step in (2, LAST):
+        frame = l1_path_frames(0.05)[step]
+        said = explorer.set(step=step, C=0.05).summary
+        assert f"{frame.zeros} exactly 0; cost {frame.primal:.3f}, dual value" in said
+        assert [bar.get_height() for bar in bottom.patches] == frame.eta.tolist()
+        hollow = [line for line in dots if line.get_markerfacecolor() == "white"]
+        assert sum(len(line.get_xdata()) for line in hollow) == frame.zeros
+        assert {x for line in dots for x in line.get_xdata().round(9)} == places
+        solid = np.concatenate([line.get_ydata() for line in dots if line not in hollow])
+        assert np.allclose(solid, np.clip(frame.weights[frame.weights > 0], 1e-5, 4))
+        title = f"{frame.primal:.3f} ≥ optimum ≥ {frame.dual:.3f}"
+        assert title in top.get_title(loc="left")
+    assert "after the clean-up" in said
+    assert said.endswith("no gap.")
+
+
+def test_sorted_weights_say_how_many_are_zero():
+    ax = explorers.new_figure().add_subplot()
+    found = {"few": np.array([0.0, -2.0, 0.0]), "many": np.array([1e-9, 0.5, 0.1])}
+    draw_sorted_weights(ax, found)
+    names = ["few: 2 of 3 exactly 0", "many: 0 of 3 exactly 0"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == names
+    few, many = (labelled(ax.lines)[name] for name in names)
+    assert few.get_ydata()[0] == 2.0
+    assert few.get_ydata()[1] < many.get_ydata()[2] == 1e-5, "a small weight is not drawn as 0"
+    assert few.get_marker() != many.get_marker()

@@ -1,97 +1,71 @@
 """Explorers of priors: tilted ones, their tangents, and two weights; they show what formulas say."""
 
+import itertools
+
 import numpy as np
 import pytest
 
-from medn_edu.explorers import (
-    draw_shrinkage,
-    new_figure,
-    prior_gallery,
-    prior_style,
-    shrinkage,
-    shrinkage_curve,
-    tangents,
-    two_weights,
-)
-from medn_edu.explorers.shrinkage import tilting_frame
+from medn_edu import explorers
+from medn_edu.explorers.shrinkage import draw_shrinkage, shrinkage_curve, tilting_frame
 from medn_edu.explorers.tangents import PRIORS, tangent_frame
 from medn_edu.explorers.two_weights import two_weights_frame
-from medn_edu.priors import GaussianPrior, LaplacePrior
+from medn_edu.priors import LaplacePrior
 
-GALLERY = prior_gallery()
+GALLERY = explorers.prior_gallery()
 
 
 def marked(ax, marker):
     return [line for line in ax.lines if line.get_marker() == marker]
 
 
+def wide(ax, width):
+    return [line for line in ax.lines if line.get_linewidth() == width and line.get_visible()]
+
+
 def words(explorer):
     return [t.get_text() for ax in explorer.figure.axes for t in ax.texts if t.get_visible()]
 
 
-# -- curves and gallery ---------------------------------------------------------------------------
-
-
-def test_figure_1():
-    gaussian = shrinkage_curve("Gaussian", GaussianPrior())
-    np.testing.assert_allclose(gaussian.mean, gaussian.eta)
-    assert (gaussian.eta[0], gaussian.eta[-1]) == (-4, 4)
-    for lam in (4.0, 6.0):
-        curve = shrinkage_curve("Laplace", LaplacePrior(lam))
-        np.testing.assert_allclose(curve.mean, 2 * curve.eta / (lam - curve.eta**2))
-        assert np.abs(curve.eta).max() < np.sqrt(lam) < 1.001 * np.abs(curve.eta).max()
-        assert np.abs(curve.mean).max() > 100, "it leaves the axes"
-
-
-def test_curves_are_told_apart_without_colour():
-    ax = new_figure().add_subplot()
+def test_curves_are_told_apart():
+    ax = explorers.new_figure().add_subplot()
     draw_shrinkage(ax, [shrinkage_curve(*item) for item in GALLERY.items()])
     curves = [line for line in ax.lines if line.get_label() in GALLERY]
     assert len({line.get_color() for line in curves}) == len(GALLERY)
-    assert len({str(prior_style(name)["linestyle"]) for name in GALLERY}) >= 6
     dotted = {round(line.get_xdata()[0], 6) for line in ax.lines if line.get_linestyle() == ":"}
     assert dotted >= {-2.0, 2.0}
-    assert prior_style("logistic") not in [prior_style(name) for name in GALLERY]
-    pair = {f"Laplace, λ = {lam:g}": LaplacePrior(lam) for lam in (4.0, 6.0)}
-    draw_shrinkage(ax, [shrinkage_curve(*item) for item in pair.items()])
-    first, second = (line for line in ax.lines if line.get_label() in pair)
+    ax = explorers.new_figure().add_subplot()
+    draw_shrinkage(ax, [shrinkage_curve(f"Laplace {lam}", LaplacePrior(lam)) for lam in (4, 6)])
+    first, second = (line for line in ax.lines if line.get_label().startswith("Laplace"))
     assert first.get_color() != second.get_color()
     assert first.get_linestyle() != second.get_linestyle()
 
 
-# -- a tilted prior -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("matched", [False, True])
-def test_the_tilted_prior_is_a_distribution_with_the_mean_of_the_curve(matched):
+@pytest.mark.parametrize("name", GALLERY)
+def test_the_tilted_prior_is_a_distribution_with_the_mean_of_the_curve(name, matched):
     """By the sums of what is drawn: bars, and areas below curves."""
     w = np.linspace(-4, 4, 801)
-    for name in GALLERY:
-        for eta in (-0.3, 0.0, 0.5):
-            frame = tilting_frame(name, eta, 9.0, matched)
-            for density, mass in (
-                (frame.before, frame.mass_before),
-                (frame.after, frame.mass_after),
-            ):
-                total = density.sum() * 0.01 + mass.sum()
-                assert total == pytest.approx(1, abs=0.03), "a jump has half a step"
-            mean = w @ frame.after * 0.01 + frame.points @ frame.mass_after
-            assert mean == pytest.approx(frame.mean, abs=0.02)
-            assert frame.peak >= frame.after.max() * (1 - 1e-9)
-            curve = frame.curves[name]
-            assert np.interp(eta, curve.eta, curve.mean) == pytest.approx(frame.mean, abs=2e-3)
+    for eta in (-0.3, 0.0, 0.5):
+        frame = tilting_frame(name, eta, 9.0, matched)
+        before = frame.before.sum() * 0.01 + frame.mass_before.sum()
+        after = frame.after.sum() * 0.01 + frame.mass_after.sum()
+        assert (before, after) == pytest.approx((1, 1), abs=0.03), "a jump has half a step"
+        mean = w @ frame.after * 0.01 + frame.points @ frame.mass_after
+        assert mean == pytest.approx(frame.mean, abs=0.02)
+        assert frame.peak >= frame.after.max() * (1 - 1e-9)
+        curve = frame.curves[name]
+        assert np.interp(eta, curve.eta, curve.mean) == pytest.approx(frame.mean, abs=2e-3)
 
 
 def test_shrinkage_shows_the_frame():
-    explorer = shrinkage()
+    explorer = explorers.shrinkage()
     left, right, names = explorer.figure.axes
     for name in GALLERY:
         frame = tilting_frame(name, 0.5)
         assert f"posterior mean {frame.mean:.2f}" in explorer.set(prior=name, eta=0.5).summary
         assert f"mean {frame.mean:.2f}" in words(explorer)
         assert [t.get_text() for t in names.texts if t.get_fontweight() == "bold"] == [name]
-        strong = [line for line in right.lines if line.get_linewidth() == 3]
-        assert [line.get_label() for line in strong] == [name]
+        assert [line.get_label() for line in wide(right, 3)] == [name]
         assert {tuple(dot.get_xydata()[0]) for dot in marked(right, "o")} == {(0.5, frame.mean)}
         after = next(line for line in left.lines if "posterior" in line.get_label())
         assert after.get_ydata().max() == pytest.approx(0.82 * frame.after.max() / frame.peak)
@@ -103,79 +77,41 @@ def test_shrinkage_shows_the_frame():
         "posterior mean 1.71, standard deviation 2.02, mode 0.00; a Gaussian of the prior's variance "
         "has the mean 0.75."
     )
-    assert "mean 1.71" in explorer.frame().alt
-
-
-def test_a_mean_beyond_the_axes_is_marked_at_their_edge():
-    explorer = shrinkage()
-    left, right, _ = explorer.figure.axes
     for eta, left_marker, right_marker in ((1.9, ">", "^"), (0.0, "^", "o")):
-        explorer.set(prior="Laplace", eta=eta).frame()
+        explorer.set(eta=eta).frame()  # a mean beyond the axes is marked at their edge
         assert marked(left, left_marker)
         assert marked(right, right_marker)
-        line = next(line for line in left.lines if list(line.get_ydata()) == [0, 0.9])
-        assert line.get_visible() == (eta == 0)
 
 
-def test_outside_the_domain_there_is_no_posterior():
-    explorer = shrinkage()
-    for prior, domain in (("Laplace", "-2.00 < η < 2.00"), ("exponential", "η < 2.00")):
-        frame = tilting_frame(prior, 2.5)
-        assert (frame.exists, frame.mode, frame.after.any()) == (False, None, False)
-        explorer.set(prior=prior, eta=2.5)
-        assert f"no posterior, for η is outside the domain {domain}." in explorer.summary
-        assert explorer.frame().alt.count("no posterior") == 1
-        said = words(explorer)
-        assert any("no posterior" in text for text in said)
-        assert not any(text.startswith("mean") for text in said)
-
-
-# -- tangents -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", PRIORS)
-def test_the_tangent_tells_mean_and_divergence(name):
+def test_tangents_shows_the_frame():
     """Minus the intercept is the divergence, and no point lies below the tangent."""
-    for eta in (-1.9, -0.4, 0.0, 0.1, 1.5):
+    explorer = explorers.tangents()
+    _, curve, conjugate = explorer.figure.axes
+    for name, eta in itertools.product(PRIORS, (-1.2, 0.4, 1.5)):
         frame = tangent_frame(name, eta)
-        assert -frame.intercept == pytest.approx(frame.kl, abs=1e-9)
+        said = explorer.set(prior=name, eta=eta).summary
+        assert f"height Λ(η) = {frame.height:.2f}, slope μ = {frame.slope:.2f}, intercept" in said
+        tangent = next(line for line in curve.lines if line.get_linestyle() == "--")
+        assert np.polyfit(*tangent.get_data(), 1) == pytest.approx([frame.slope, -frame.kl])
+        for ax, x, end, at, height in (
+            (curve, 0, frame.intercept, eta, frame.height),
+            (conjugate, frame.slope, frame.kl, frame.slope, frame.kl),
+        ):
+            assert [piece.get_xydata().tolist() for piece in wide(ax, 5)] == [[[x, 0], [x, end]]]
+            assert [dot.get_xydata().tolist() for dot in marked(ax, "o")] == [[[at, height]]]
+        assert {f"−Λ*(μ) = −{frame.kl:.2f}", f"mean {frame.slope:.2f}"} <= set(words(explorer))
         t, heights = frame.curve
         assert np.all(heights >= frame.intercept + frame.slope * t - 1e-12)
         mu, costs = frame.conjugate
         assert np.all(costs >= eta * mu - frame.height - 1e-12)
 
 
-def test_tangents_shows_the_frame():
-    explorer = tangents()
-    _, curve, conjugate = explorer.figure.axes
-    for name in PRIORS:
-        frame = tangent_frame(name, -1.2)
-        explorer.set(prior=name, eta=-1.2).frame()
-        tangent = next(line for line in curve.lines if line.get_linestyle() == "--")
-        assert np.polyfit(*tangent.get_data(), 1) == pytest.approx([frame.slope, -frame.kl])
-        points = ((curve, -1.2, frame.height), (conjugate, frame.slope, frame.kl))
-        for ax, x, y in points:
-            assert [dot.get_xydata().tolist() for dot in marked(ax, "o")] == [[[x, y]]]
-        for ax, x, end in ((curve, 0, frame.intercept), (conjugate, frame.slope, frame.kl)):
-            piece = next(line for line in ax.lines if line.get_linewidth() == 5)
-            assert piece.get_xydata().tolist() == [[x, 0], [x, end]]
-        assert {f"−Λ*(μ) = −{frame.kl:.2f}", f"mean {frame.slope:.2f}"} <= set(words(explorer))
-    height, slope = np.log(np.cosh(1)), np.tanh(1)
-    assert (
-        f"height Λ(η) = {height:.2f}, slope μ = {slope:.2f}, intercept {height - slope:.2f}, so "
-        "KL(p‖p0) = "
-    ) in explorer.set(prior="two-point", eta=1.0).summary
-    assert "0.33 at the mean 0.76" in explorer.frame().alt
-
-
 def test_an_intercept_far_below_is_marked_at_the_edge():
-    explorer = tangents()
+    explorer = explorers.tangents()
     _, curve, conjugate = explorer.figure.axes
     explorer.set(prior="Laplace", eta=1.9).frame()
-    (cut,) = marked(curve, "v")
-    piece = next(line for line in curve.lines if line.get_linewidth() == 5)
+    [cut], [piece], [point] = marked(curve, "v"), wide(curve, 5), marked(conjugate, "o")
     assert curve.get_ylim()[0] < cut.get_ydata()[0] == piece.get_ydata()[1]
-    (point,) = marked(conjugate, "o")
     assert not point.get_visible()
     assert "KL = Λ*(9.74) = 16.18, outside" in words(explorer)
     explorer.set(prior="Laplace", eta=0.5).frame()
@@ -183,8 +119,16 @@ def test_an_intercept_far_below_is_marked_at_the_edge():
     assert point.get_visible()
 
 
-def test_outside_the_domain_there_is_no_tangent():
-    explorer = tangents().set(prior="Laplace", eta=2.0)
+def test_outside_the_domain_there_is_no_posterior_and_no_tangent():
+    explorer = explorers.shrinkage()
+    for prior, domain in (("Laplace", "-2.00 < η < 2.00"), ("exponential", "η < 2.00")):
+        frame = tilting_frame(prior, 2.5)
+        assert (frame.exists, frame.mode, frame.after.any()) == (False, None, False)
+        said = explorer.set(prior=prior, eta=2.5).summary
+        assert f"no posterior, for η is outside the domain {domain}." in said
+        assert explorer.frame().alt.count("no posterior") == 1
+        assert not any(text.startswith("mean") for text in words(explorer))
+    explorer = explorers.tangents().set(prior="Laplace", eta=2.0)
     assert explorer.summary.endswith("Λ is infinite, for it is finite only if -2.00 < η < 2.00.")
     assert "without a tangent" in explorer.frame().alt
     for ax in explorer.figure.axes[1:]:
@@ -193,27 +137,24 @@ def test_outside_the_domain_there_is_no_tangent():
         assert not any(artist.get_visible() for artist in moving)
     said = words(explorer)
     assert "Λ(η) = ∞: no point, no tangent" in said
+    assert any("no posterior" in text for text in said)
     assert not any("μ" in text or "KL" in text for text in said)
-
-
-# -- two weights ----------------------------------------------------------------------------------
 
 
 def test_two_weights_shows_the_frame():
     frame = two_weights_frame("Gaussian", 0.4, 4.0, 1)
-    explorer = two_weights().set(prior="Gaussian", C=0.4)
+    explorer = explorers.two_weights().set(prior="Gaussian", C=0.4)
     explorer.frame()
     plane, bars = explorer.figure.axes
     (mean,) = marked(plane, "o")
     assert mean.get_xydata().tolist() == [frame.mean.tolist()]
     shown = [bar for bar in bars.patches if bar.get_visible()][: len(frame.slots)]
     assert np.allclose([bar.get_width() * 0.4 for bar in shown], frame.alpha)
-    lines = [line for line in plane.lines if line.get_linewidth() == 2.2 and line.get_visible()]
+    lines = np.array([line.get_xydata() for line in wide(plane, 2.2)])
     assert len(lines) == 2  # aax and xax tie
-    for line in lines:
-        (x0, y0), (x1, y1) = line.get_xydata()
-        away = (x1 - x0) * (frame.mean[1] - y0) - (y1 - y0) * (frame.mean[0] - x0)
-        assert abs(away) / np.hypot(x1 - x0, y1 - y0) < 1e-6  # the mean is on the line
+    for start, end in lines:
+        along, there = end - start, frame.mean - start  # the mean is on the line
+        assert abs(np.linalg.det([along, there])) < 1e-6 * np.linalg.norm(along)
     for row, said in enumerate((["aax", "0.35"], ["aai", "0"])):  # a name and a value each
         assert [t.get_text() for t in bars.texts if t.get_position()[1] == row] == said
     (region,) = (patch for patch in plane.patches if patch.get_hatch())
@@ -224,15 +165,14 @@ def test_two_weights_shows_the_frame():
         "Laplace prior, λ = 4, C = 1, axi: posterior mean (0.67, 0.67), mode (0.00, 0.00), slack "
         "0.67, α: aax 1.00; 58% of the posterior on the wrong side of the line of aax."
     )
-    assert "mean at (0.67, 0.67), its mode at (0.00, 0.00)" in explorer.frame().alt
 
 
 def test_what_there_is_not_is_refused():
-    for attempt, words in (
+    for attempt, said in (
         (lambda: shrinkage_curve("Laplace", LaplacePrior(4.0), 3, 4), "no eta from 3 to 4 is in"),
         (lambda: tangent_frame("exponential", 0.5), "one of Gaussian, Laplace, box, two-point"),
         (lambda: two_weights_frame("Cauchy"), "no prior 'Cauchy'"),
         (lambda: two_weights_frame(n_words=4), "n_words is 4"),
     ):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(ValueError, match=said):
             attempt()

@@ -1,5 +1,6 @@
-"""Explorers of handwriting: lattice, words read, and weights as images, of models trained here."""
+"""Handwriting: words with their labels, lattices, and weights as images, of models trained here."""
 
+import itertools
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,11 +9,13 @@ import pytest
 
 from medn_edu import CRF, M3N, load_digit_words
 from medn_edu.course.exercises import check_just_enough
-from medn_edu.explorers import best_path, read_words, weight_images
+from medn_edu.explorers import ERROR, best_path, new_figure, read_words, weight_images, words_figure
 from medn_edu.explorers.lattice import lattice_frame
+from medn_edu.explorers.weight_images import draw_transitions, draw_weight_images, weight_mosaic
 from medn_edu.samples import pack
 
 DIGITS = load_digit_words(n_train=60, n_test=30)
+INK, LABELS = [np.ones((n, 8, 8)) for n in (3, 5)], ["abc", "defgh"]
 
 
 def part(index: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
@@ -32,13 +35,13 @@ def test_the_lattice_shows_and_says_the_best_path(models: dict[str, Any]) -> Non
         explorer = best_path(model, x, y, images)
         jumping += len(explorer.lessons) == 3
         assert all(explorer.check(lesson) for lesson in explorer.lessons)
-        frame = explorer.set(strength=1.0).frame()
+        said = explorer.set(strength=1.0).summary
         predicted = model.predict([x])[0]
-        assert f"read as {''.join(map(str, predicted))}" in frame.summary
+        assert f"read as {''.join(map(str, predicted))}" in said
         lines = {line.get_label(): line for axes in explorer.figure.axes for line in axes.lines}
         assert model.classes_[lines["best path"].get_ydata()].tolist() == predicted.tolist()
         (best, second) = model.decode([x], 2)[0]
-        assert f"next best labelling by {best[1] - second[1]:.2f}." in frame.summary
+        assert f"next best labelling by {best[1] - second[1]:.2f}." in said
     assert jumping > 0
 
 
@@ -50,35 +53,64 @@ def test_the_lattice_heeds_forbidden_pairs() -> None:
 
 def test_just_enough_grammar_is_what_the_figure_shows(capsys: pytest.CaptureFixture[str]) -> None:
     explorer = best_path()
-    frames = [(s, explorer.set(strength=s).frame()) for s in explorer.controls["strength"].values]
-    check_just_enough(next(s for s, frame in frames if "(0 of 6 wrong)" in frame.summary))
+    strengths = explorer.controls["strength"].values
+    read = zip(strengths, explorer.stack(), strict=True)
+    check_just_enough(next(s for s, frame in read if "(0 of 6 wrong)" in frame.summary))
     assert capsys.readouterr().out.startswith("Right: ")
-    for strength, frame in frames:
-        read = frame.summary.partition("read as ")[2].partition(" ")[0]
-        assert f"times {strength:.2f} the best path through it is {read};" in frame.alt
 
 
 def test_reading_shows_the_word_and_strikes_errors(models: dict[str, Any]) -> None:
-    explorer = read_words(models, *part(DIGITS.test))
-    assert explorer.lessons
-    assert all(explorer.check(lesson) for lesson in explorer.lessons)
-    X, y, _ = part(DIGITS.test)
+    X, y, images = part(DIGITS.test)
+    explorer = read_words(models, X, y, images)
     predicted = models["L2-CRF"].predict(X)
     wrong = [int(np.sum(a != b)) for a, b in zip(predicted, y, strict=True)]
     word = int(np.argmax(wrong))
-    explorer.set(word=word + 1, model="L2-CRF").frame()
+    said = explorer.set(word=word + 1, model="L2-CRF").summary
     (axes,) = explorer.figure.axes
     assert sum(line.get_visible() for line in axes.lines) == wrong[word] > 0
     assert sum(image.get_visible() for image in axes.images) == len(y[word])
-    assert f"({wrong[word]} wrong)" in explorer.summary
-    assert f"{len(y[word])} handwritten letters" in explorer.summary
+    assert f"({wrong[word]} wrong)" in said
+    assert f"{len(y[word])} handwritten letters" in said
+
+
+def test_words_flow_within_the_axes_and_errors_are_struck_out() -> None:
+    [ax] = words_figure(INK, LABELS, {"M3N": ["abx", "defgh"]}).axes
+    assert len(ax.images) == 8
+    assert [text.get_text() for text in ax.texts if text.get_color() == ERROR] == ["x"]
+    assert len(ax.lines) == 1, "the one error is struck out by the one line"
+    for letters_per_line in (5, 8, 50):
+        [ax] = words_figure(INK, LABELS, letters_per_line=letters_per_line).axes  # nobody read them
+        assert not ax.lines
+        assert {text.get_text() for text in ax.texts} == set("abcdefgh") | {"truth"}
+        boxes = np.array([image.get_extent() for image in ax.images])
+        for (left, right, bottom, top), (x0, x1, y0, y1) in itertools.combinations(boxes, 2):
+            assert not (x0 < right and left < x1 and y0 < top and bottom < y1)
+        assert (boxes[:, ::2] >= ax.viewLim.min - 1e-9).all()
+        assert (boxes[:, 1::2] <= ax.viewLim.max + 1e-9).all()
+
+
+def test_mosaic_holds_every_weight_of_a_pixel_once() -> None:
+    for coef, n_columns in ((np.arange(1.0, 19).reshape(3, 6), 2), (np.eye(2, 7), None)):
+        mosaic = weight_mosaic(coef, (2, 3), n_columns)
+        assert sorted(mosaic[np.isfinite(mosaic)]) == sorted(coef[:, :6].ravel())
+
+
+def test_colours_of_weights_are_even_around_zero_and_forbidden_pairs_blank() -> None:
+    ax = new_figure(6, 3).add_subplot()
+    coef = np.random.default_rng(0).normal(size=(10, 64))
+    limit = np.abs(coef).max()
+    assert draw_weight_images(ax, coef, range(10), (8, 8)).get_clim() == (-limit, limit)
+    assert {text.get_text() for text in ax.texts} == set("0123456789")
+    assert draw_weight_images(ax, np.zeros((2, 4)), "ab", (2, 2)).get_clim() == (-1, 1)
+    pairs = draw_transitions(ax, [[1.0, -np.inf], [0.5, 0.0]], "ab")
+    assert np.ma.getmaskarray(pairs.get_array()).tolist() == [[False, True], [False, False]]
+    assert pairs.get_clim() == (-1, 1)
 
 
 def test_weight_images_are_those_of_labels_seen() -> None:
-    fits = {n: M3N(C=0.1).fit(*part(DIGITS.train[:n])[:2]) for n in (1, 10, 40)}
-    explorer = weight_images(fits, (8, 8))
-    time = explorer.controls["words"]
-    assert (time.kind, time.values) == ("time", (1, 10, 40))
+    explorer = weight_images(
+        {n: M3N(C=0.1).fit(*part(DIGITS.train[:n])[:2]) for n in (1, 40)}, (8, 8)
+    )
     assert not explorer.lessons[0].holds(40)
     n_known = len(set(DIGITS.target[DIGITS.train[0]].tolist()))
     said = explorer.set(words=1).summary
@@ -99,11 +131,20 @@ def test_other_weights_teach_other_lessons() -> None:
 
 def test_what_cannot_be_shown_is_refused(models: dict[str, Any]) -> None:
     X, y, images = part(DIGITS.test[:1])
-    for attempt, words in (
+    ax = new_figure().add_subplot()
+    for attempt, said in (
         (lambda: read_words(models, X, y, images), "two words or more"),
         (lambda: best_path(models["M3N"], X[0][:1], ["x"], images[0][:1]), "the label 'x'"),
         (lambda: best_path(models["M3N"], X[0]), "or none of them"),
         (lambda: weight_images({3: None}, (8, 8)), "two models or more"),
+        (lambda: weight_mosaic(np.ones((2, 5)), (2, 3)), "5 features per label; expected at least"),
+        (
+            lambda: draw_transitions(ax, np.zeros((1, 2, 2)), "ab"),
+            r"\(1, 2, 2\); expected \(2, 2\)",
+        ),
+        (lambda: words_figure([], []), "no words"),
+        (lambda: words_figure(INK, ["abc"]), "2 words but 1 label sequences in 'true'"),
+        (lambda: words_figure(INK, LABELS, {"a": ["abc", "d"]}), "5 images but 1 labels in 'a'"),
     ):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(ValueError, match=said):
             attempt()
