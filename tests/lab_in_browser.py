@@ -209,6 +209,8 @@ class Lab:
         """Save a picture of the whole notebook, however long it is."""
         before = self.page.viewport_size
         self.page.set_viewport_size({"width": before["width"], "height": 16000})
+        top = "() => document.querySelectorAll('.jp-WindowedPanel-outer').forEach(n => n.scrollTo(0, 0))"
+        self.page.evaluate(top)
         self.page.wait_for_timeout(1500)
         self.page.screenshot(path=str(path))
         self.page.set_viewport_size(before)

@@ -371,7 +371,7 @@ def test_latency_of_the_course(lab: Lab, capsys: pytest.CaptureFixture[str]) -> 
             node.querySelector(".medn-picture").classList.add(`shown-${i}`);
         })"""
     )
-    label = latencies(lab, page.locator(".noUi-handle").first, ".probe-label", ["ArrowRight"])
+    label = latencies(lab, page.locator(".noUi-handle").first, ".probe-label", ["ArrowRight"], 20)
     rows = {}
     for i, name in enumerate(TIMED):
         part = page.locator(".medn-explorer").nth(i)
