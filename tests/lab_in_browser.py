@@ -84,10 +84,10 @@ def jupyter_lab(folder: pathlib.Path, home: pathlib.Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def medn_edu(
+def medn_edu_server(
     command: str, home: pathlib.Path, **variables: str
 ) -> Iterator[tuple[str, subprocess.Popen[Any]]]:
-    """Run ``medn-edu app`` or ``medn-edu lab`` in ``home``; yield its address, with token, and it."""
+    """Run ``medn-edu app`` or ``lab`` in ``home``; yield its address, with token, and its process."""
     port = free_port()
     words = [sys.executable, "-m", "medn_edu.cli", command, "--no-browser", "--port", str(port)]
     address = f"http://127.0.0.1:{port}/"

@@ -24,7 +24,7 @@ from lab_in_browser import (
     chromium,
     find_chromium,
     jupyter_lab,
-    medn_edu,
+    medn_edu_server,
 )
 
 from medn_edu.course.gallery import EXHIBITS
@@ -326,7 +326,10 @@ def test_fast_moves_end_at_the_last_value(probe: Lab) -> None:
 
 
 def test_the_app_serves_a_figure_alone(lab: Lab, tmp_path: pathlib.Path) -> None:
-    with medn_edu("app", tmp_path) as (address, _), lab.page.context.browser.new_page() as page:
+    with (
+        medn_edu_server("app", tmp_path) as (address, _),
+        lab.page.context.browser.new_page() as page,
+    ):
         base, query = address.split("?")
         hosts = set()
         page.on("request", lambda asked: hosts.add(urlsplit(asked.url).hostname))

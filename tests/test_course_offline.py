@@ -13,7 +13,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
-from lab_in_browser import ROOT, medn_edu
+from lab_in_browser import ROOT, medn_edu_server
 
 from medn_edu import __version__
 
@@ -111,7 +111,7 @@ def test_the_blockade_holds(installed: Path, tmp_path: Path) -> None:
 def lab(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """Run ``medn-edu lab`` in an empty folder; yield its address and the folder of the course."""
     folder = tmp_path_factory.mktemp("empty")
-    with medn_edu("lab", folder, PYTHONPATH=str(installed)) as (address, server):
+    with medn_edu_server("lab", folder, PYTHONPATH=str(installed)) as (address, server):
         yield address, folder / "medn-course"
         os.killpg(server.pid, signal.SIGINT)  # what Ctrl-C does
         assert server.wait(120) == 0, (folder / "server.log").read_text()
