@@ -1,8 +1,4 @@
-"""One JupyterLab and one headless Chromium, for the browser tests and for looking at notebooks.
-
-``python tests/lab_in_browser.py FOLDER [NOTEBOOK ...]`` runs notebooks (by default all) in a real
-JupyterLab and saves a screenshot of each in FOLDER, so that somebody can look at them.
-"""
+"""Servers of the course, and a JupyterLab in a headless Chromium."""
 
 import contextlib
 import json
@@ -14,14 +10,12 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
-from children import child
+from children import child, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INSTALL = "install a Chromium for the browser tests: sudo apt-get install chromium"
@@ -63,15 +57,6 @@ READY = """(path) => {
         && kernel?.connectionStatus === "connected" && kernel.status === "idle";
 }"""
 
-# The last cell has stayed where it is for a while.
-SETTLED = """() => {
-    const cells = document.querySelectorAll(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell");
-    const bottom = cells[cells.length - 1].getBoundingClientRect().bottom;
-    const now = performance.now();
-    if (window.lastBottom !== bottom) [window.lastBottom, window.movedAt] = [bottom, now];
-    return now - window.movedAt > 400;
-}"""
-
 
 def find_chromium() -> str | None:
     """Return the path of an installed Chromium or Chrome."""
@@ -99,15 +84,17 @@ def jupyter_lab(folder: pathlib.Path, home: pathlib.Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def medn_edu_app(home: pathlib.Path) -> Iterator[str]:
-    """Run ``medn-edu app``; yield its address, with its token."""
+def medn_edu_server(
+    command: str, home: pathlib.Path, **variables: str
+) -> Iterator[tuple[str, subprocess.Popen[Any]]]:
+    """Run ``medn-edu app`` or ``lab`` in ``home``; yield its address, with token, and its process."""
     port = free_port()
-    command = [sys.executable, "-m", "medn_edu.cli", "app", "--no-browser", "--port", str(port)]
-    address = f"http://127.0.0.1:{port}"
-    with _serving(command, home, f"{address}/voila/static/voila.js"):
-        token = re.search(r"\?token=(\w+)", (home / "server.log").read_text())
+    words = [sys.executable, "-m", "medn_edu.cli", command, "--no-browser", "--port", str(port)]
+    address = f"http://127.0.0.1:{port}/"
+    with _serving(words, home, address, **variables) as server:
+        token = re.search(r"[?&]token=(\w+)", (home / "server.log").read_text())
         assert token is not None
-        yield f"{address}/?token={token[1]}"
+        yield f"{address}?token={token[1]}", server
 
 
 def free_port() -> int:
@@ -118,7 +105,9 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def _serving(command: list[str], home: pathlib.Path, probe: str) -> Iterator[None]:
+def _serving(
+    command: list[str], home: pathlib.Path, probe: str, **variables: str
+) -> Iterator[subprocess.Popen[Any]]:
     """Run a server whose files are kept in ``home`` until the block ends."""
     places = {
         "JUPYTERLAB_SETTINGS_DIR": "settings",
@@ -129,28 +118,24 @@ def _serving(command: list[str], home: pathlib.Path, probe: str) -> Iterator[Non
         "IPYTHONDIR": "ipython",
     }
     environment = os.environ | {key: str(home / name) for key, name in places.items()}
-    environment["TQDM_DISABLE"] = "1"
+    environment |= {"TQDM_DISABLE": "1"} | variables
     with (
         (home / "server.log").open("w") as log,
-        child(command, env=environment, stdout=log, stderr=log) as server,
+        child(command, cwd=home, env=environment, stdout=log, stderr=log) as server,
     ):
-        _wait_for(probe, server, home / "server.log")
-        yield
+        wait_until(lambda: server.poll() is not None or _answers(probe), 300)
+        assert server.poll() is None, (home / "server.log").read_text()
+        yield server
 
 
-def _wait_for(address: str, server: subprocess.Popen[Any], log: pathlib.Path) -> None:
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            with urllib.request.urlopen(address, timeout=5):
-                return
-        except urllib.error.HTTPError as answer:  # it is there, if it does not like the question
-            answer.close()
-            return
-        except OSError:
-            pass
-        time.sleep(0.2)
-    raise RuntimeError(f"the server did not start:\n{log.read_text()}")
+def _answers(address: str) -> bool:
+    try:
+        urllib.request.urlopen(address, timeout=5).close()
+    except urllib.error.HTTPError as answer:  # it is there, if it does not like the question
+        answer.close()
+    except OSError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -222,49 +207,10 @@ class Lab:
 
     def screenshot(self, path: pathlib.Path) -> None:
         """Save a picture of the whole notebook, however long it is."""
-        height = self.page.evaluate(
-            """() => {
-                const app = window.jupyterapp;
-                app.commands.execute("application:set-mode", { mode: "single-document" });
-                if (!app.shell.leftCollapsed) app.shell.collapseLeft();
-                const cells = document.querySelectorAll(
-                    ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell"
-                );
-                const last = cells[cells.length - 1].getBoundingClientRect().bottom;
-                return Math.ceil(last - cells[0].getBoundingClientRect().top);
-            }"""
-        )
         before = self.page.viewport_size
-        self.page.set_viewport_size({"width": before["width"], "height": min(height + 200, 16000)})
+        self.page.set_viewport_size({"width": before["width"], "height": 16000})
         top = "() => document.querySelectorAll('.jp-WindowedPanel-outer').forEach(n => n.scrollTo(0, 0))"
         self.page.evaluate(top)
-        self.wait_for(SETTLED)
+        self.page.wait_for_timeout(1500)
         self.page.screenshot(path=str(path))
         self.page.set_viewport_size(before)
-
-
-def main(arguments: list[str]) -> None:
-    """Run notebooks in JupyterLab and save a screenshot of each."""
-    target = pathlib.Path(arguments[0])
-    target.mkdir(parents=True, exist_ok=True)
-    chosen = [pathlib.Path(name) for name in arguments[1:]]
-    chosen = chosen or sorted((ROOT / "notebooks").glob("*.ipynb"))
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = pathlib.Path(scratch)
-        for notebook in chosen:
-            shutil.copy(notebook, folder)
-        home = folder / ".home"
-        home.mkdir()
-        with jupyter_lab(folder, home) as address, chromium() as page:
-            lab = Lab(page, address)
-            for notebook in chosen:
-                lab.errors.clear()
-                lab.open(notebook.name)
-                lab.run_all()
-                page.wait_for_timeout(1500)
-                lab.screenshot(target / f"{notebook.stem}.png")
-                print(notebook.name, lab.errors, lab.failed_cells(), flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""The animations are what their command makes, small, endless, and show what their captions say."""
+"""Animations and contact sheet are what their commands make; films are small, endless and true."""
 
 from pathlib import Path
 
@@ -9,13 +9,15 @@ from PIL import Image
 
 from medn_edu.course import animations
 from medn_edu.course.animations import FILMS, save_animations
+from medn_edu.course.contact_sheet import chapter_pictures, save_contact_sheet
+from medn_edu.course.syllabus import CHAPTERS
 from medn_edu.explorers import best_path, norm_balls, projections, shrinkage
+from medn_edu.explorers.kit.picture import contact_sheet
 
 COMMITTED = Path(__file__).resolve().parent.parent / "figures"
 PICTURES = dict(zip(FILMS, (41, 82, 100, 23, 17, 72), strict=True))
 REMADE = ("lattice", "frank-wolfe")  # the others take minutes together
 ENDLESS = {"shrinkage": shrinkage, "kl-norm": norm_balls, "projections": projections}
-MOST_BYTES = 400_000
 
 
 def pictures_of(film: Path) -> np.ndarray:
@@ -38,7 +40,7 @@ def test_committed_films_are_whole_endless_and_small(name: str) -> None:
     if name in ENDLESS:  # it goes on where it began
         steps = np.abs(np.diff(pictures, axis=0)).mean(axis=(1, 2))
         assert np.abs(pictures[-1] - pictures[0]).mean() <= steps.max()
-    assert max(gif.stat().st_size, film.stat().st_size) < MOST_BYTES
+    assert max(gif.stat().st_size, film.stat().st_size) < 400_000
 
 
 @pytest.mark.slow
@@ -56,11 +58,6 @@ def test_the_committed_ones_are_those_the_command_makes(
         assert np.abs(pictures - committed).mean() < 1  # of 255; fonts and encoders differ a little
 
 
-def test_the_path_jumps_from_wrong_to_right_to_wrong() -> None:
-    wrong = ["(0 of" not in frame.summary for frame in best_path().stack()]
-    assert (wrong[0], wrong[20], wrong[-1]) == (True, False, True)
-
-
 @pytest.mark.parametrize("name", ENDLESS)
 def test_films_end_where_they_begin_and_jump_nowhere(name: str) -> None:
     explorer = ENDLESS[name]()
@@ -73,15 +70,29 @@ def test_films_end_where_they_begin_and_jump_nowhere(name: str) -> None:
             assert min(stepped, len(values) - 1 - stepped) <= 2
 
 
-def test_both_priors_are_tilted_to_the_same_ends() -> None:
-    moves = FILMS["shrinkage"].moves(shrinkage())
-    etas = {
-        prior: [m["eta"] for m in moves if m["prior"] == prior] for prior in ("Laplace", "Gaussian")
-    }
+def test_films_show_what_their_captions_say() -> None:
+    wrong = ["(0 of" not in frame.summary for frame in best_path().stack()]
+    assert (wrong[0], wrong[20], wrong[-1]) == (True, False, True)
+    etas: dict[str, list[float]] = {"Laplace": [], "Gaussian": []}
+    for move in FILMS["shrinkage"].moves(shrinkage()):
+        etas[move["prior"]].append(move["eta"])
     assert sorted(etas["Laplace"]) == sorted(etas["Gaussian"])
     assert (min(etas["Laplace"]), max(etas["Laplace"])) == (-2, 2)
+    turned = [m["log_lam"] for m in FILMS["kl-norm"].moves(norm_balls()) if 25 < m["angle"] < 65]
+    assert set(turned) == {-1, 6}
 
 
-def test_the_line_turns_on_the_narrow_ball_and_on_the_round_one() -> None:
-    moves = FILMS["kl-norm"].moves(norm_balls())
-    assert {m["log_lam"] for m in moves if 25 < m["angle"] < 65} == {-1, 6}
+def test_the_contact_sheet_shows_every_chapter_and_is_that_of_these_notebooks(
+    tmp_path: Path,
+) -> None:
+    pictures = chapter_pictures()
+    assert list(pictures) == [each.slug for each in CHAPTERS]
+    assert len(set(pictures.values())) == len(pictures)
+    titles = [ax.get_title(loc="left") for ax in contact_sheet(pictures).axes if ax.images]
+    assert titles == list(pictures)
+    made, committed = (
+        np.asarray(Image.open(page).convert("RGB"), dtype=float)
+        for page in (save_contact_sheet(tmp_path), COMMITTED / "course.png")
+    )
+    assert made.shape == committed.shape
+    assert np.abs(made - committed).mean() < 1, "python -m medn_edu.course.contact_sheet"

@@ -1,12 +1,20 @@
-"""Copies of the course: nothing of the learner's is ever lost."""
+"""Copies of the course and its editions: nothing of the learner's is ever lost."""
 
 import json
-import os
 from pathlib import Path
+from typing import Any
 
+import nbformat
 import pytest
+from nbconvert import SlidesExporter
 
+from medn_edu.cli import main
 from medn_edu.course import copy_course, copying, editions
+from medn_edu.course.editions import GUIDE, edition_files
+from medn_edu.course.progress import course_exercises
+from medn_edu.course.syllabus import CHAPTERS, ROUTES
+
+RECORD = ".medn-course.json"
 
 
 @pytest.fixture
@@ -22,31 +30,21 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def test_first_copy_and_again(shipped: Path, tmp_path: Path) -> None:
-    target = tmp_path / "deep" / "course"
-    done = copy_course(target)
-    assert done.folder == target
-    assert done.copied == ["a.ipynb", "b.ipynb"]
-    assert (target / "a.ipynb").read_text() == "first a"
-    assert names(target) == [".medn-course.json", "a.ipynb", "b.ipynb"]
-    again = copy_course(target)
-    assert again.unchanged == ["a.ipynb", "b.ipynb"]
-    assert [again.copied, again.updated, again.beside] == [[], [], {}]
-
-
 def test_untouched_notebooks_are_updated_and_deleted_ones_come_back(
     shipped: Path, tmp_path: Path
 ) -> None:
-    copy_course(tmp_path / "course")
+    target = tmp_path / "deep" / "course"
+    done = copy_course(target)
+    assert (done.folder, done.copied) == (target, ["a.ipynb", "b.ipynb"])
+    assert sorted(path.name for path in target.iterdir()) == [RECORD, "a.ipynb", "b.ipynb"]
+    again = copy_course(target)
+    assert again.unchanged == ["a.ipynb", "b.ipynb"]
+    assert [again.copied, again.updated, again.beside] == [[], [], {}]
     (shipped / "a.ipynb").write_text("second a")
-    (tmp_path / "course" / "b.ipynb").unlink()
-    done = copy_course(tmp_path / "course")
+    (target / "b.ipynb").unlink()
+    done = copy_course(target)
     assert (done.updated, done.copied) == (["a.ipynb"], ["b.ipynb"])
-    assert (tmp_path / "course" / "a.ipynb").read_text() == "second a"
+    assert (target / "a.ipynb").read_text() == "second a"
 
 
 def test_an_edit_is_kept_and_the_newer_version_put_beside(shipped: Path, tmp_path: Path) -> None:
@@ -64,49 +62,25 @@ def test_an_edit_is_kept_and_the_newer_version_put_beside(shipped: Path, tmp_pat
     assert (target / "a.new-0.2.0.ipynb").read_text() == "my work in the new one"
 
 
-def test_of_an_unreadable_record_the_edition_is_asked(shipped: Path, tmp_path: Path) -> None:
+def test_records_that_are_old_damaged_or_missing(shipped: Path, tmp_path: Path) -> None:
+    """From before there were editions; asking for the edition; every file counts as edited."""
     copy_course(tmp_path)
     for damage in ("", "not json", "[1, 2]"):
-        (tmp_path / ".medn-course.json").write_text(damage)
+        (tmp_path / RECORD).write_text(damage)
         with pytest.raises(ValueError, match=r"says what edition of the course is there; name it"):
             copy_course(tmp_path)
         assert copy_course(tmp_path, edition="self-study").unchanged == ["a.ipynb", "b.ipynb"]
-
-
-def test_copies_from_before_there_were_editions(shipped: Path, tmp_path: Path) -> None:
-    copy_course(tmp_path)
-    record = tmp_path / ".medn-course.json"
-    record.write_text(json.dumps(json.loads(record.read_text())["files"]))
+    (tmp_path / RECORD).write_text(json.dumps(json.loads((tmp_path / RECORD).read_text())["files"]))
     (shipped / "a.ipynb").write_text("second a")
     assert copy_course(tmp_path).updated == ["a.ipynb"]
-
-
-def test_without_a_record_every_file_counts_as_edited(shipped: Path, tmp_path: Path) -> None:
-    for target, record in ((tmp_path / "none", None), (tmp_path / "empty", "{}")):
-        target.mkdir()
-        (target / "a.ipynb").write_text("whose is this?")
-        if record is not None:
-            (target / ".medn-course.json").write_text(record)
-        done = copy_course(target, version="9")
-        assert done.copied == ["b.ipynb"]
-        assert done.beside == {"a.ipynb": "a.new-9.ipynb"}
-        assert (target / "a.ipynb").read_text() == "whose is this?"
-
-
-def test_a_file_in_the_way_is_named(shipped: Path, tmp_path: Path) -> None:
-    (tmp_path / "course").write_text("a file")
-    with pytest.raises(OSError, match=r"cannot be copied to .*course .a file is in the way"):
-        copy_course(tmp_path / "course")
-    with pytest.raises(OSError, match="a file is in the way"):
-        copy_course(tmp_path / "course" / "below")
-
-
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_without_permission_is_named(shipped: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "locked"
-    folder.mkdir(mode=0o500)
-    with pytest.raises(PermissionError, match="may write to"):
-        copy_course(folder / "course")
+    (tmp_path / "a.ipynb").write_text("whose is this?")
+    (tmp_path / "b.ipynb").unlink()
+    (tmp_path / RECORD).write_text("{}")
+    done = copy_course(tmp_path, version="9")
+    assert (done.copied, done.beside) == (["b.ipynb"], {"a.ipynb": "a.new-9.ipynb"})
+    (tmp_path / RECORD).unlink()
+    assert copy_course(tmp_path, version="9").beside == done.beside
+    assert (tmp_path / "a.ipynb").read_text() == "whose is this?"
 
 
 def test_an_interrupted_copy_leaves_whole_files(
@@ -119,14 +93,49 @@ def test_an_interrupted_copy_leaves_whole_files(
         return path
 
     monkeypatch.setattr(copying, "write_atomically", full)
-    with pytest.raises(OSError, match="no space left on device"):
+    with pytest.raises(OSError, match=r"no space left on device.*that you may write to"):
         copy_course(tmp_path / "course")
-    monkeypatch.undo()
-    assert names(tmp_path / "course") == ["a.ipynb"]
+    assert [path.name for path in (tmp_path / "course").iterdir()] == ["a.ipynb"]
 
 
-def test_the_real_course_can_be_copied(tmp_path: Path) -> None:
-    done = copy_course(tmp_path)
-    assert done.copied == sorted(editions.shipped_notebooks())
-    for name in done.copied:
-        assert json.loads((tmp_path / name).read_text(encoding="utf-8"))["nbformat"] == 4
+def notebooks(edition: str) -> dict[str, Any]:
+    files = edition_files(edition)
+    found = {n: nbformat.reads(files[n], as_version=4) for n in files if n.endswith(".ipynb")}
+    for notebook in found.values():
+        nbformat.validate(notebook)
+    return found
+
+
+def test_students_get_hints_and_instructors_each_solution_as_a_cell() -> None:
+    hints, solutions = 0, 0
+    for edition in ("student", "instructor"):
+        for cell in (cell for notebook in notebooks(edition).values() for cell in notebook.cells):
+            assert "Solution</summary>" not in cell.source
+            hints += edition == "student" and "Hint" in cell.source
+            if cell.cell_type == "code" and "solution" in cell.metadata.get("tags", []):
+                assert edition == "instructor"
+                compile(cell.source, "solution", "exec")
+                solutions += 1
+    assert min(hints, solutions) >= len(course_exercises())
+    assert GUIDE not in edition_files("student")
+    guide = edition_files("instructor")[GUIDE].decode()
+    for chapter in CHAPTERS:
+        assert f"## {chapter.slug}\n" in guide, chapter.slug
+    for route in ROUTES:
+        assert f"| {route.name} | {route.hours} |" in guide
+
+
+def test_a_folder_keeps_its_edition(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "class"
+    assert main(["course", str(folder), "--edition", "student"]) == 0
+    assert copy_course(folder).unchanged == sorted(edition_files("student"))
+    assert main(["course", str(folder), "--edition", "instructor"]) == 2
+    assert "holds the student edition" in capsys.readouterr().err
+
+
+def test_slides_are_made_of_sections() -> None:
+    notebook = notebooks("self-study")["05-shrinkage.ipynb"]
+    page, _ = SlidesExporter().from_notebook_node(notebook)
+    headings = sum(cell.metadata["slideshow"]["slide_type"] == "slide" for cell in notebook.cells)
+    assert page.count("<section>") >= 2 * headings > 10
+    assert "check_posterior_mean(posterior_mean)" not in page

@@ -12,21 +12,17 @@ from typing import Any
 from xml.etree import ElementTree
 
 import nbformat
+import numpy as np
 import pytest
 from nbclient import NotebookClient
-from nbconvert import HTMLExporter
 
 from medn_edu.course.build import MOST_BYTES, VIEW, normalise
 from medn_edu.course.syllabus import CHAPTERS, ROUTES, chapter
-from medn_edu.datasets import DataError, load_ocr
+from medn_edu.datasets import status
 
 ROOT = Path(__file__).resolve().parent.parent
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-NOTEBOOKS = [pytest.param(path, id=path.stem) for path in PATHS]
-each_notebook = pytest.mark.parametrize("path", NOTEBOOKS)
-# Numbered notebooks are the course's lessons; others, such as errata, are read as one needs them.
-each_lesson = pytest.mark.parametrize("path", [p for p in NOTEBOOKS if p.id and p.id[0].isdigit()])
-MOST_OCR_LETTERS = 20
+each_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 OCR_STUDY = "13-ocr-study"
 
 
@@ -50,87 +46,67 @@ def outputs(notebook: Any) -> list[Any]:
     return [output for cell in code_cells(notebook) for output in cell.outputs]
 
 
-def test_there_are_notebooks_and_the_first_is_where_one_starts() -> None:
-    assert PATHS[0].name == "00-start-here.ipynb"
-
-
 @each_notebook
 def test_saved_by_the_build_command(path: Path) -> None:
     notebook = read(path)
     assert normalise(copy.deepcopy(notebook), path.name) == notebook
-    assert "widgets" not in notebook.metadata
     assert path.stat().st_size < MOST_BYTES
     assert path.read_bytes().endswith(b"}\n")
     for output in outputs(notebook):
         assert output.output_type != "error"
         assert output.get("name") != "stderr"
         assert VIEW not in output.get("data", {})
+        if "image/png" in output.get("data", {}):  # pictures have words
+            text = output.data["text/plain"]
+            assert len(text.split()) >= 4
+            assert not text.startswith("<")
+            assert output.metadata["image/png"]["alt"]
 
 
 @each_notebook
-def test_cells_are_short(path: Path) -> None:
+def test_anatomy(path: Path) -> None:
+    text, here = prose(read(path)), next(each for each in CHAPTERS if each.file == path.name)
+    parts = ["**You will**", "## Summary", "**Read next**"]
+    if path.stem[0].isdigit():  # lessons; others, such as errata, are read as one needs them
+        parts += ["*Two questions before you begin.*", "## Exercise 1", "## Exercise 2"]
+    for part in parts:
+        assert part in text, part
+    head = re.search(r"\*\*Minutes\*\* (\d+)[^\n]*\*\*Assumes\*\*([^\n]*)", text)
+    assert head is not None
+    assert int(head[1]) == here.minutes <= 45
+    for each in map(chapter, here.assumes):
+        assert f"[{each.slug}]({each.file})" in head[2], each.slug
     for cell in code_cells(read(path)):
         assert len(cell.source.splitlines()) <= 15, cell.source
         assert not cell.source.rstrip().endswith(";")
 
 
 @each_notebook
-def test_head_and_foot(path: Path) -> None:
-    text = prose(read(path))
-    for part in ("**You will**", "**Minutes**", "**Assumes**", "## Summary", "**Read next**"):
-        assert part in text, part
-    minutes = re.search(r"\*\*Minutes\*\* (\d+)", text)
-    assert minutes is not None
-    assert int(minutes[1]) <= 45
-
-
-@each_lesson
-def test_anatomy(path: Path) -> None:
-    text = prose(read(path))
-    for part in ("*Two questions before you begin.*", "## Exercise 1", "## Exercise 2"):
-        assert part in text, part
-    symbols = re.search(r"\*\*New symbols\*\*([^\n]*)", text)
-    assert symbols is None or symbols[1].count("$") <= 6
-
-
-@each_notebook
-def test_prediction_comes_before_each_explorer(path: Path) -> None:
-    before = ""
-    for cell in read(path).cells:
+def test_explorers_stand_between_a_prediction_and_what_to_see(path: Path) -> None:
+    cells, before = read(path).cells, ""
+    for number, cell in enumerate(cells):
         if cell.cell_type == "code" and re.search(r"^explorer", cell.source, re.MULTILINE):
             assert "*Predict first:*" in before
+            assert any("image/png" in output.get("data", {}) for output in cell.outputs)
+            if re.search(r"^explorer = \w+\(", cell.source, re.MULTILINE):
+                below = next(c.source for c in cells[number:] if c.cell_type == "markdown")
+                assert below.startswith("What to see")
+                assert len(re.findall(r"^- ", below, re.MULTILINE)) >= 2
         before = cell.source if cell.cell_type == "markdown" else before
-
-
-@each_notebook
-def test_head_says_what_the_syllabus_says(path: Path) -> None:
-    here = next(each for each in CHAPTERS if each.file == path.name)
-    head = re.search(r"\*\*Minutes\*\* (\d+)[^\n]*\*\*Assumes\*\*([^\n]*)", prose(read(path)))
-    assert head is not None
-    assert int(head[1]) == here.minutes
-    for each in map(chapter, here.assumes):
-        assert f"[{each.slug}]({each.file})" in head[2], each.slug
-
-
-def notation() -> list[tuple[set[str], set[str]]]:
-    """Return the symbols of each row of start-here's table, and the chapters that it links."""
-    cells = read(PATHS[0]).cells
-    table = next(cell.source for cell in cells if cell.source.startswith("## Notation"))
-    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| $")]
-    return [
-        (set(re.findall(r"\$(.+?)\$", row[0])), set(re.findall(r"\(([^)]+)\)", row[-1])))
-        for row in rows
-    ]
 
 
 @each_notebook
 def test_new_symbols_are_in_the_notation(path: Path) -> None:
     line = re.search(r"\*\*New symbols\*\*([^\n]*)", prose(read(path)))
-    here = [symbols for symbols, files in notation() if path.name in files]
-    for symbol in re.findall(r"\$(.+?)\$", line[1]) if line else []:
+    new = re.findall(r"\$(.+?)\$", line[1]) if line else []
+    assert len(new) <= 3
+    cells = read(PATHS[0]).cells
+    table = next(cell.source for cell in cells if cell.source.startswith("## Notation"))
+    rows = [row.split(" | ")[0] for row in table.splitlines() if f"({path.name})" in row]
+    for symbol in new:
         # in a table a bar has to be written as a name
         named = re.sub(r"\\\|(.+)\\\|", r"\\lVert\1\\rVert", symbol)
-        assert any(named in symbols for symbols in here), symbol
+        assert any(f"${named}$" in row for row in rows), symbol
 
 
 def test_glossary_is_in_order_and_routes_are_the_syllabus() -> None:
@@ -142,55 +118,11 @@ def test_glossary_is_in_order_and_routes_are_the_syllabus() -> None:
         assert re.search(rf"{route.name}[^;]* {route.hours} hours", text), route.name
 
 
-@each_notebook
-def test_what_to_see_comes_after_each_explorer(path: Path) -> None:
-    cells = read(path).cells
-    for number, cell in enumerate(cells):
-        if cell.cell_type == "code" and re.search(r"^explorer = \w+\(", cell.source, re.MULTILINE):
-            below = next(c.source for c in cells[number:] if c.cell_type == "markdown")
-            assert below.startswith("What to see")
-            assert len(re.findall(r"^- ", below, re.MULTILINE)) >= 2
-
-
-@each_notebook
-def test_pictures_have_words(path: Path) -> None:
-    for output in outputs(read(path)):
-        if "image/png" in output.get("data", {}):
-            text = output.data["text/plain"]
-            assert len(text.split()) >= 4
-            assert not text.startswith("<")
-            assert output.metadata["image/png"]["alt"]
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS[:4])
-def test_it_can_be_read_without_a_kernel(path: Path) -> None:
-    """Every picture of the notebook is in the page that a static viewer makes of it."""
-    notebook = read(path)
-    page, _ = HTMLExporter(template_name="basic").from_notebook_node(notebook)
-    pictures = [output for output in outputs(notebook) if "image/png" in output.get("data", {})]
-    explorers = [
-        cell for cell in code_cells(notebook) if re.search("^explorer = ", cell.source, re.M)
-    ]
-    assert page.count('src="data:image/png;base64,') == len(pictures) >= len(explorers)
-    for word in ("widget-view", "Error displaying widget", "Loading widget"):
-        assert word not in page
-
-
 def test_at_most_twenty_letters_of_unknown_licence_are_shown() -> None:
-    shown = 0
-    for path in PATHS:
-        for output in outputs(read(path)):
-            data = output.get("data", {})
-            if "image/png" in data:
-                shown += sum(map(int, re.findall(r"(\d+) handwritten letters", data["text/plain"])))
-    assert 0 < shown <= MOST_OCR_LETTERS
-
-
-@each_notebook
-def test_links_lead_to_notebooks_that_exist(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", prose(read(path))):
-        if not target.startswith("https://"):
-            assert (path.parent / target).is_file(), target
+    every = (output for path in PATHS for output in outputs(read(path)))
+    texts = "\n".join(output.get("data", {}).get("text/plain", "") for output in every)
+    shown = sum(map(int, re.findall(r"(\d+) handwritten letters", texts)))
+    assert 0 < shown <= 20
 
 
 def exercises() -> list[Any]:
@@ -213,22 +145,12 @@ def test_solutions_pass_their_checks(
     hints, solution = below.source.split("<details><summary>Solution</summary>")
     assert "<details><summary>Hint" in hints
     source = re.search(r"```python\n(.*?)```", solution, re.DOTALL)
-    assert source is not None
     assert stub.outputs[0].text.startswith("Not yet")
-    here: dict[str, Any] = {}
-    exec("import numpy as np", here)  # as every notebook does at its top
+    here: dict[str, Any] = {"np": np}  # every notebook imports it at its top
     exec(f"from medn_edu.course.exercises import {name}\n{source[1]}", here)
     if name not in source[1]:
         exec(check, here)
     assert capsys.readouterr().out.startswith("Right: ")
-
-
-def without_the_letters() -> bool:
-    try:
-        load_ocr(download=False)
-    except DataError:
-        return True
-    return False
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +165,7 @@ def new_run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     command += ["-p", "no:cacheprovider", "--nbval", "--nbval-current-env"]
     command += ["--nbval-sanitize-with", str(ROOT / "tests" / "sanitize.cfg")]
     command += ["--nbval-cell-timeout=600", f"--junitxml={report}"]
-    chosen = [path for path in PATHS if path.stem != OCR_STUDY or not without_the_letters()]
+    chosen = [path for path in PATHS if path.stem != OCR_STUDY or status().valid]
     environment = os.environ | {"TQDM_DISABLE": "1"}
     done = subprocess.run(
         [*command, *map(str, chosen)], capture_output=True, text=True, env=environment, check=False
@@ -258,18 +180,17 @@ def new_run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 
 @each_notebook
 @pytest.mark.slow
-def test_a_new_run_gives_the_saved_outputs(path: Path, new_run: dict[str, list[str]]) -> None:
+def test_a_new_run_gives_the_saved_outputs(
+    path: Path, new_run: dict[str, list[str]], request: pytest.FixtureRequest
+) -> None:
     """In a new kernel; every text output is compared, strictly.
 
     Digits that depend on the processor must not be printed.  These make an old one of a new one:
     OPENBLAS_CORETYPE=Nehalem, NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL" (those that numpy
     has found), NUMBA_CPU_NAME=nehalem, NUMBA_CPU_FEATURES=+sse4.2 and a NUMBA_CACHE_DIR of its own.
     """
-    if path.stem not in new_run:
-        reason = "the OCR letters are missing; run `medn-edu data fetch`"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+    if path.stem == OCR_STUDY:
+        request.getfixturevalue("require_ocr")
     assert len(new_run[path.stem]) == len(code_cells(read(path)))
     wrong = [text for text in new_run[path.stem] if text]
     assert not wrong, "\n".join(wrong)
@@ -280,15 +201,11 @@ def test_without_the_letters_digits_stand_in_under_a_banner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MEDN_EDU_DATA", raising=False)
-    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setenv("TQDM_DISABLE", "1")
-    monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path)
-    if not without_the_letters():
-        pytest.skip("the cache folder cannot be moved here")
+    assert status().path is None
     notebook = copy.deepcopy(read(ROOT / "notebooks" / f"{OCR_STUDY}.ipynb"))
-    source = "import pathlib, pooch; pooch.os_cache = lambda project: pathlib.Path('.')"
-    notebook.cells.insert(0, nbformat.v4.new_code_cell(source))
     resources = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, timeout=600, kernel_name="python3", resources=resources).execute()
     banner = outputs(notebook)[0].data

@@ -26,7 +26,9 @@ def test_every_check_belongs_to_one_exercise() -> None:
     assert all(each.title.startswith("Exercise ") for each in course_exercises())
 
 
-def test_right_answers_are_kept(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_right_answers_are_kept_in_a_folder_of_the_course(
+    course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     exercises.check_count_labellings(4)
     assert not (course / RECORD).exists()
     exercises.check_count_labellings(10**5)
@@ -39,30 +41,20 @@ def test_right_answers_are_kept(course: Path, capsys: pytest.CaptureFixture[str]
     assert ("shrinkage", 1) in [(chapter, done) for chapter, done, _ in found.by_chapter()]
     assert repr(found).startswith(f"2 of {len(course_exercises())} exercises solved.")
     assert "read the curve" in found._repr_html_()
+    for path in (course / RECORD, course / START):
+        path.unlink()
+    exercises.check_count_labellings(10**5)
+    assert list(course.iterdir()) == []
     assert capsys.readouterr().out.count("Not kept") == 0
 
 
-def test_nothing_is_kept_outside_the_course(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    exercises.check_count_labellings(10**5)
-    assert list(tmp_path.iterdir()) == []
-
-
-DAMAGED = (
-    *("", "[]", '{"solved": 3}', "\xff", "[" * 100_000, " " * 2_000_000),
-    '{"format": 2, "solved": {}}',
-    '{"format": 1, "solved": {"check_x": "<script>"}}',
-    '{"format": 1, "solved": {"check_x": "=HYPERLINK(1)"}}',
-    '{"format": 1, "solved": {"check_x": 20260101}}',
-    '{"format": 1, "solved": {"check_x": "20260101"}}',
-    '{"format": 1, "solved": {"<b>": "2026-01-01"}}',
-)
-
-
 def test_a_damaged_record_stays(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for damage in DAMAGED:
+    """What records may hold besides is tried in test_fuzz_files.py."""
+    for damage in (
+        *("", "\xff", "[" * 100_000, " " * 2_000_000, '{"format": 2, "solved": {}}'),
+        '{"format": 1, "solved": {"<b>": "2026-01-01"}}',
+        '{"format": 1, "solved": {"check_x": "20260101"}}',
+    ):
         (course / RECORD).write_text(damage, encoding="latin1")
         exercises.check_count_labellings(10**5)
         out = capsys.readouterr().out
@@ -105,11 +97,6 @@ def test_nothing_runs_in_a_browser_or_a_spreadsheet(tmp_path: Path) -> None:
     with found.export(tmp_path / "mine.csv").open(encoding="utf-8", newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t"))]
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"there is no folder .*none; `medn-edu lab FOLDER` makes"):
-        progress(tmp_path / "none")
 
 
 def test_the_command_shows_and_exports(course: Path, capsys: pytest.CaptureFixture[str]) -> None:

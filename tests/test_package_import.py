@@ -25,27 +25,17 @@ def test_import_loads_only_the_package_and_the_standard_library():
     assert {name for name in new if name.startswith("medn_edu")} == {"medn_edu"}
 
 
-def test_learning_needs_no_plotting():
-    loaded = modules_after("import medn_edu; medn_edu.M3N, medn_edu.load_digit_words")
-    assert loaded.isdisjoint({"matplotlib", "ipywidgets", "anywidget", "IPython", "pandas"})
-
-
-def test_claims_need_no_plotting():
-    assert modules_after("import medn_edu.studies.claims").isdisjoint(
-        {"matplotlib", "medn_edu.explorers"}
-    )
+def test_learning_and_claims_need_no_plotting():
+    learning = modules_after("import medn_edu; medn_edu.M3N, medn_edu.load_digit_words")
+    assert learning.isdisjoint({"matplotlib", "ipywidgets", "anywidget", "IPython", "pandas"})
+    claims = modules_after("import medn_edu.studies.claims")
+    assert claims.isdisjoint({"matplotlib", "medn_edu.explorers"})
 
 
 def test_public_names_are_there_and_stay_the_same():
     changing = [n for n in medn_edu.__all__ if getattr(medn_edu, n) is not getattr(medn_edu, n)]
     assert not changing
     assert set(medn_edu.__all__) <= set(dir(medn_edu))
-
-
-def test_unknown_name():
     with pytest.raises(AttributeError, match="module 'medn_edu' has no attribute 'M4N'"):
         medn_edu.M4N  # noqa: B018
-
-
-def test_version_has_one_source():
     assert importlib.metadata.version("medn_edu") == medn_edu.__version__

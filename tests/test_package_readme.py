@@ -20,9 +20,13 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
 
 
-def test_examples_print_what_they_say():
+def test_examples_are_short_and_print_what_they_say():
     codes, outputs, names = blocks("python"), blocks("text"), {}
+    lines = [[line for line in code.splitlines() if line] for code in codes]
+    assert len([line for line in lines[0] if "import" not in line]) <= 10
     assert len(codes) == 3
+    assert len(lines[1]) <= 15
+    assert len(lines[2]) <= 7
     for code, output in zip(codes, outputs, strict=False):  # the tree of files is text, too
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), warnings.catch_warnings():
@@ -31,15 +35,7 @@ def test_examples_print_what_they_say():
         assert printed.getvalue() == output
 
 
-def test_examples_are_short():
-    first, prior, sparse = blocks("python")
-    lines = [line for line in first.splitlines() if line and "import" not in line]
-    assert len(lines) <= 10
-    assert sum(1 for line in prior.splitlines() if line) <= 15
-    assert sum(1 for line in sparse.splitlines() if line) <= 7
-
-
-def test_powershell_commands_are_twins():
+def test_commands_have_twins_in_powershell_and_are_found_by_the_check_script():
     shell = [command.strip() for command in blocks("bash")]
     twins = [
         command.replace("python3 -m venv", "py -3.11 -m venv")
@@ -49,40 +45,24 @@ def test_powershell_commands_are_twins():
     ]
     assert len(shell) == 2
     assert "".join(blocks("powershell")).splitlines() == twins
-
-
-def test_commands_are_found_by_the_check_script():
-    shell = [command.strip() for command in blocks("bash")]
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     ends = re.findall(r'readme_command "([^"]+)"', script)
     assert [[c for c in shell if c.endswith(end)] for end in ends] == [[c] for c in shell]
 
 
-def test_every_notebook_is_listed():
-    listed = set(re.findall(r"\]\((notebooks/[^)]+\.ipynb)\)", README))
-    assert listed == {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+def between_marks(name: str) -> str:
+    return README.split(f"<!-- {name} -->\n")[1].split(f"<!-- /{name} -->")[0]
 
 
-def test_the_course_is_that_of_the_syllabus():
-    """The table is made by `medn_edu.course.navigation.course_map`."""
-    assert README.split("<!-- course -->\n")[1].split("\n<!-- /course -->")[0] == course_map(
-        "notebooks/"
-    )
-
-
-def test_measured_numbers_are_there():
-    table = README.split("<!-- bench -->")[1].split("<!-- /bench -->")[0]
-    rows = [line for line in table.splitlines() if line.startswith("|")]
-    assert len(rows) >= 7
-
-
-def test_errors_are_those_of_the_stored_studies():
-    """A test of the text, not of this run: what is stored is published by `medn-edu reproduce`."""
+def test_tables_are_those_of_the_syllabus_the_bench_and_the_stored_studies():
+    """The last is a test of the text, not of this run: `medn-edu reproduce` publishes what is stored."""
+    assert between_marks("course") == course_map("notebooks/") + "\n"
+    assert len(re.findall(r"^\|", between_marks("bench"), re.MULTILINE)) >= 7
     try:
         stored = [stored_rows(name, ROOT / "figures") for name in ("ocr", "ocr-full")]
     except FileNotFoundError as missing:
         pytest.skip(str(missing))
-    assert README.split("<!-- errors -->\n")[1].split("<!-- /errors -->")[0] == error_table(*stored)
+    assert between_marks("errors") == error_table(*stored)
 
 
 def test_nothing_is_left_to_fill_in():
