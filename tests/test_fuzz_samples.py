@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from medn_edu import CRF, Forest
 from medn_edu.samples import Samples, pack
@@ -18,45 +19,38 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 POSITIONS = st.sampled_from([-(2**31), -3, -1, 0, 1, 2, 3, 5, 1000, 2**31 - 1])
 VALUES = st.sampled_from([-2.0, -0.5, 0.0, 0.5, 1.0, 3.0])
-SIZES = st.tuples(st.integers(1, 4), st.integers(1, 4))
-FORMATS = ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"]
-
-
-@st.composite
-def dense_matrices(draw, sizes=SIZES):
-    n_rows, n_columns = draw(sizes)
-    numbers = draw(st.lists(VALUES, min_size=n_rows * n_columns, max_size=n_rows * n_columns))
-    return np.array(numbers).reshape(n_rows, n_columns)
+SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, max_side=4)
+DENSE = hnp.arrays(np.float64, SHAPES, elements=VALUES, fill=st.nothing())
+ARRAYS = {
+    "csr": ["indices", "indptr", "data"],
+    "csc": ["indices", "indptr", "data"],
+    "bsr": ["indices", "indptr", "data"],
+    "coo": ["row", "col", "data"],
+    "lil": ["rows", "data"],
+    "dia": ["offsets", "data"],
+    "dok": [],
+}
 
 
 @st.composite
 def sparse_matrices(draw):
     """A sparse matrix of any format, some of whose numbers were overwritten."""
     kind = sp.csr_array if draw(st.booleans()) else sp.csr_matrix
-    matrix = kind(draw(dense_matrices())).asformat(draw(st.sampled_from(FORMATS)))
+    matrix = kind(draw(DENSE)).asformat(draw(st.sampled_from(list(ARRAYS))))
     for _ in range(draw(st.integers(0, 2))):
-        _damage(draw, matrix)
+        if names := ARRAYS[matrix.format]:
+            _damage(draw, matrix, draw(st.sampled_from(names)))
+        else:
+            matrix._dict[draw(st.tuples(POSITIONS, POSITIONS))] = 1.0
     return matrix
 
 
-def _damage(draw, matrix):
-    """Overwrite one number of a sparse matrix, or make one of its arrays shorter or longer."""
-    names = {
-        "coo": ["row", "col", "data"],
-        "lil": ["rows", "data"],
-        "dia": ["offsets", "data"],
-        "dok": [],
-    }.get(matrix.format, ["indices", "indptr", "data"])
-    if not names:
-        place = draw(st.tuples(POSITIONS, POSITIONS))
-        matrix._dict[place] = 1.0
-        return
-    name = draw(st.sampled_from(names))
+def _damage(draw, matrix, name):
+    """Overwrite one number of an array of a sparse matrix, or make it shorter or longer."""
     array = getattr(matrix, name).copy()
     change = draw(st.sampled_from(["one", "shorter", "longer", "type"]))
     if change == "one" and array.size and matrix.format == "lil":
-        row = array[draw(st.integers(0, len(array) - 1))]
-        row[:] = draw(st.lists(POSITIONS, max_size=4))
+        array[draw(st.integers(0, len(array) - 1))][:] = draw(st.lists(POSITIONS, max_size=4))
     elif change == "one" and array.size:
         place, value = draw(st.integers(0, array.size - 1)), np.int64(draw(POSITIONS))
         array.flat[place] = value.astype(array.dtype)  # wraps in a small type
@@ -98,15 +92,10 @@ def dense_twin(matrix) -> np.ndarray:
     return twin
 
 
-def copies(matrix):
-    """Return copies of all arrays of a matrix."""
-    names = ("data", "indices", "indptr", "row", "col", "offsets", "rows")
-    return {name: np.array(getattr(matrix, name)) for name in names if hasattr(matrix, name)}
-
-
 @given(matrix=sparse_matrices())
 def test_sparse_samples_are_refused_or_are_their_dense_twins(matrix):
-    before = copies(matrix) if matrix.format != "lil" else {}
+    names = [] if matrix.format == "lil" else ARRAYS[matrix.format]
+    before = {name: np.array(getattr(matrix, name)) for name in names}
     samples = packed_or_refused([np.ones((2, matrix.shape[1])), matrix])
     for name, array in before.items():
         assert np.array_equal(getattr(matrix, name), array, equal_nan=True)
@@ -143,7 +132,7 @@ def odd_samples(draw):
         shape = draw(st.lists(st.integers(0, 3), max_size=3))
         order = draw(st.sampled_from("CF"))
         return np.zeros(shape, dtype=draw(st.sampled_from(DTYPES)), order=order)
-    dense = draw(dense_matrices())
+    dense = draw(DENSE)
     if kind == "masked":
         return np.ma.array(dense, mask=dense > draw(VALUES))
     whole = st.one_of(st.integers(-2, 3), st.sampled_from([0.5, np.nan, 2.0**63, "0", None, True]))
