@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from medn_edu import CRF, Forest
-from medn_edu.samples import Samples, pack
+from medn_edu.samples import Samples, encode_labels, pack
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -69,13 +69,18 @@ def _damage(draw, matrix, name):
 
 def packed_or_refused(X) -> Samples | None:
     """Pack, or return None if that was refused in one sentence that names what was wrong."""
+    return unless_refused(lambda: pack(X), ("sample ", "Samples", "X "))
+
+
+def unless_refused(call, names):
+    """Call, or return None if that was refused in one sentence with one of some names."""
     try:
-        return pack(X)
+        return call()
     except (TypeError, ValueError) as error:
         text = str(error)
         assert text.endswith(".")
         assert "\n" not in text
-        assert "sample " in text or "Samples" in text or text.startswith("X ")
+        assert any(name in text for name in names)
         return None
 
 
@@ -150,6 +155,20 @@ def test_odd_samples_are_refused_or_hold_what_was_handed_in(X):
     assert np.array_equal(samples.features.toarray(), dense)
     assert not any(np.ma.is_masked(item) for item in handed_in)
     samples.check()
+
+
+LABELS = st.one_of(st.booleans(), st.integers(), st.text(), st.binary(), st.tuples(st.integers()))
+ODD = st.one_of(LABELS, st.none(), st.floats(), st.just(["a"]), st.just(np.ma.masked))
+PAIRS = st.one_of(st.tuples(LABELS, LABELS), st.text(min_size=2, max_size=2), st.tuples(ODD, ODD))
+
+
+@given(y=st.tuples(PAIRS, PAIRS) | st.tuples(PAIRS, ODD) | ODD)
+def test_odd_labels_are_refused_or_come_back(y):
+    samples = pack([np.eye(2), np.eye(2)])
+    found = unless_refused(lambda: encode_labels(y, samples), ("sample ", "y is", "y has", "y["))
+    if found is not None:
+        codes, classes = found
+        assert classes[codes].tolist() == [label for pair in y for label in pair]
 
 
 @given(
