@@ -213,38 +213,32 @@ def test_files_that_cannot_be_read_or_written(tmp_path, monkeypatch, made_up, se
     refused(lambda: load_ocr(file), path, "cannot be read (permission denied)")
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "part"),
-    [
-        (b"\t\n", b"\n", "line 1"),
-        (b"\tz\t", b"\tZ\t", "line 4"),
-        (b"\t9\t", b"\t10\t", "line 6"),
-        (b"\t-1\t", b"\t7\t", "last word"),
-        (b"\t3\t1\t2\t0\t", b"\t3\t1\t2\t5\t", "two folds"),
-        (b"1\t\n", b"2\t\n", "broken pixel"),
-        (b"\n", b"\r\n", "line 1"),
-    ],
-)
-def test_a_file_of_another_form(before, after, part, tmp_path):
-    content, _ = letter_data()
-    text = content.replace(before, after)
-    assert text != content
-    put(tmp_path, gzip.compress(text))
-    with taken_for_real(text):
-        refused(lambda: load_ocr(tmp_path), part, "expected", tmp_path)
+CONTENT = letter_data()[0]
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "part"),
     [
-        *(b"", b"\n", b"\n\n", letter_data()[0][:-1], b"\t\n" * 130),
-        b"1\ta\t-1\t1\t1\t0\t" + b"0\t" * 127 + b"\n",
+        (CONTENT.replace(b"\t\n", b"\n"), "line 1 is not a letter"),
+        (CONTENT.replace(b"\tz\t", b"\tZ\t"), "line 4 is not a letter"),
+        (CONTENT.replace(b"\t9\t", b"\t10\t"), "line 6 is not a letter"),
+        (CONTENT.replace(b"\t3\t1\t2\t0\t", b"\t3\t1\t2\t0\t0"), "line 2 is not a letter"),
+        (CONTENT.replace(b"\t3\t1\t2\t0\t", b"\t3\t1\t2\t5\t"), "a word lies in two folds"),
+        (CONTENT.replace(b"\t-1\t", b"\t7\t"), "the last word does not end"),
+        (CONTENT.replace(b"1\t\n", b"2\t\n"), "line 1 has a broken pixel"),
+        (CONTENT.replace(b"\n", b"\r\n"), "line 1 is not a letter"),
+        (CONTENT[:-1], "the last line does not end"),
+        (b"", "the last line does not end"),
+        (b"\n\n", "line 1 is not a letter"),
+        (b"\t\n" * 130, "line 1 is not a letter"),
+        (b"1\ta\t-1\t1\t1\t0\t" + b"0\t" * 127 + b"\n", "line 1 is not a letter"),
     ],
 )
-def test_a_file_without_whole_lines(text, tmp_path):
-    put(tmp_path, gzip.compress(text))
+def test_a_file_of_another_form(text, part, tmp_path):
+    assert text != CONTENT
+    path = put(tmp_path, gzip.compress(text))
     with taken_for_real(text):
-        refused(lambda: load_ocr(tmp_path), "line", "expected")
+        refused(lambda: load_ocr(tmp_path), f"{path}: {part}", "expected")
 
 
 def test_without_a_network_nothing_is_left_behind(tmp_path, cache, no_server):

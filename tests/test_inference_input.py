@@ -95,6 +95,14 @@ def test_more_labellings_than_fit_into_memory(k):
         inference.k_best(LONG, k)
 
 
+def test_forbidden_transitions_are_minus_infinity_in_a_copy():
+    finite = EDGE.copy()
+    allowed = finite < finite.max()
+    forbidden = edge_potentials(EDGE, allowed)
+    np.testing.assert_array_equal(forbidden, np.where(allowed, finite, -np.inf))
+    np.testing.assert_array_equal(EDGE, finite)
+
+
 @pytest.fixture(scope="module")
 def large():
     """Enough nodes for several groups, chunks and threads."""

@@ -122,18 +122,16 @@ def doubled(x):
     return x + x
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def fresh_warning():
     cache.warn_not_kept.cache_clear()
     yield
     cache.warn_not_kept.cache_clear()
 
 
-@pytest.mark.usefixtures("fresh_warning")
 def test_nowhere_to_keep_code_is_said_once(tmp_path, monkeypatch):
     """Neither the cache nor temporary files can be written: kernels work all the same."""
     (tmp_path / "file").write_text("a file, so that no folder can be made below it")
-
     nowhere = mock.Mock(side_effect=FileNotFoundError(2, "No usable temporary directory found"))
     for folder in (lambda: str(tmp_path / "file" / "tmp"), nowhere):
         monkeypatch.setattr(cache.tempfile, "gettempdir", folder)
@@ -146,17 +144,14 @@ def test_nowhere_to_keep_code_is_said_once(tmp_path, monkeypatch):
     assert results == (3.0, 4)
     assert len(warned) == 1
     assert f"in {tmp_path / 'file' / 'x'} (" in str(warned[0].message)
-    assert str(warned[0].message).endswith(
-        "set NUMBA_CACHE_DIR to a folder that may be written to."
-    )
+    advice = "set NUMBA_CACHE_DIR to a folder that may be written to."
+    assert str(warned[0].message).endswith(advice)
 
 
-@pytest.mark.usefixtures("fresh_warning")
 def test_a_full_disk_ends_no_fit(tmp_path, monkeypatch):
     """Code that cannot be kept is used all the same, and nothing half written is left."""
     with kept_in(tmp_path):
         compiled = kernel(doubled)
-
     full = mock.Mock(side_effect=OSError(28, "No space left on device"))
     monkeypatch.setattr(os, "replace", full)
     with pytest.warns(UserWarning, match=r"\(no space left on device\)"):
@@ -177,14 +172,12 @@ def test_damaged_code_is_compiled_anew(tmp_path, suffix):
     assert sum(again.stats.cache_hits.values()) == 1
 
 
-@pytest.mark.usefixtures("fresh_warning")
 def test_a_shared_cache_that_cannot_be_written_is_read(tmp_path, monkeypatch):
     """An administrator compiles once; users, who may only read, load what is there."""
     with kept_in(tmp_path):
         folder = cache.cache_folder(SOURCES)
     with kept_in(folder):
         kernel(doubled)(np.ones(1))
-
     read_only = mock.Mock(side_effect=PermissionError(13, "Permission denied"))
     monkeypatch.setattr(cache.tempfile, "TemporaryFile", read_only)
     with kept_in(tmp_path):

@@ -85,11 +85,11 @@ def test_sums_too_large_for_a_number_and_what_has_no_projection():
 
 @both
 def test_arguments_are_left_alone_and_radii_checked(project, twin, order):
-    v = np.array([3, -4])
+    v = np.array([3.0, -4.0])
     for function in (project, twin):
-        nearest = function(v, 10.0)
-        assert nearest is not v
-        assert nearest.dtype == np.float64
+        assert function([3, -4], 10.0).dtype == np.float64
+        assert function(v, 10.0) is not v
+        function(v, 1.0)
         function(v[::-1], 1.0)
         for radius in (0, -1.0, np.nan, np.inf):
             with pytest.raises(ValueError, match=r"radius is .*; expected a finite number > 0"):

@@ -225,6 +225,7 @@ def test_labels_may_be_anything_hashable(labels):
     """They come back as they went in: no NUL at an end is lost, and no huge integer rounded."""
     codes, classes = encode_labels([labels], pack([np.eye(3)]))
     assert classes[codes].tolist() == labels
+    assert not any(isinstance(label, np.generic) for label in classes.tolist())
     again, _ = encode_labels([labels], pack([np.eye(3)]), classes.tolist())
     assert np.array_equal(codes, again)
 
