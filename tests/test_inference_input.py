@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from unittest import mock
 
 import joblib
 import numpy as np
@@ -101,6 +102,14 @@ def test_forbidden_transitions_are_minus_infinity_in_a_copy():
     forbidden = edge_potentials(EDGE, allowed)
     np.testing.assert_array_equal(forbidden, np.where(allowed, finite, -np.inf))
     np.testing.assert_array_equal(EDGE, finite)
+
+
+def test_there_are_no_more_threads_than_work(small_groups, monkeypatch):
+    parallel = mock.Mock(wraps=joblib.Parallel)
+    monkeypatch.setattr(joblib, "Parallel", parallel)
+    labels, _ = inference.best_labelling(CASE.potentials, n_jobs=1000)
+    assert parallel.call_args.kwargs["n_jobs"] == small_groups(SAMPLES) > 1
+    np.testing.assert_array_equal(labels, inference.best_labelling(CASE.potentials)[0])
 
 
 @pytest.fixture(scope="module")
