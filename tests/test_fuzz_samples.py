@@ -10,53 +10,47 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from medn_edu import CRF, Forest
-from medn_edu.samples import Samples, pack
+from medn_edu.samples import Samples, encode_labels, pack
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 POSITIONS = st.sampled_from([-(2**31), -3, -1, 0, 1, 2, 3, 5, 1000, 2**31 - 1])
 VALUES = st.sampled_from([-2.0, -0.5, 0.0, 0.5, 1.0, 3.0])
-SIZES = st.tuples(st.integers(1, 4), st.integers(1, 4))
-FORMATS = ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"]
-
-
-@st.composite
-def dense_matrices(draw, sizes=SIZES):
-    n_rows, n_columns = draw(sizes)
-    numbers = draw(st.lists(VALUES, min_size=n_rows * n_columns, max_size=n_rows * n_columns))
-    return np.array(numbers).reshape(n_rows, n_columns)
+SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, max_side=4)
+DENSE = hnp.arrays(np.float64, SHAPES, elements=VALUES, fill=st.nothing())
+ARRAYS = {
+    "csr": ["indices", "indptr", "data"],
+    "csc": ["indices", "indptr", "data"],
+    "bsr": ["indices", "indptr", "data"],
+    "coo": ["row", "col", "data"],
+    "lil": ["rows", "data"],
+    "dia": ["offsets", "data"],
+    "dok": [],
+}
 
 
 @st.composite
 def sparse_matrices(draw):
     """A sparse matrix of any format, some of whose numbers were overwritten."""
     kind = sp.csr_array if draw(st.booleans()) else sp.csr_matrix
-    matrix = kind(draw(dense_matrices())).asformat(draw(st.sampled_from(FORMATS)))
+    matrix = kind(draw(DENSE)).asformat(draw(st.sampled_from(list(ARRAYS))))
     for _ in range(draw(st.integers(0, 2))):
-        _damage(draw, matrix)
+        if names := ARRAYS[matrix.format]:
+            _damage(draw, matrix, draw(st.sampled_from(names)))
+        else:
+            matrix._dict[draw(st.tuples(POSITIONS, POSITIONS))] = 1.0
     return matrix
 
 
-def _damage(draw, matrix):
-    """Overwrite one number of a sparse matrix, or make one of its arrays shorter or longer."""
-    names = {
-        "coo": ["row", "col", "data"],
-        "lil": ["rows", "data"],
-        "dia": ["offsets", "data"],
-        "dok": [],
-    }.get(matrix.format, ["indices", "indptr", "data"])
-    if not names:
-        place = draw(st.tuples(POSITIONS, POSITIONS))
-        matrix._dict[place] = 1.0
-        return
-    name = draw(st.sampled_from(names))
+def _damage(draw, matrix, name):
+    """Overwrite one number of an array of a sparse matrix, or make it shorter or longer."""
     array = getattr(matrix, name).copy()
     change = draw(st.sampled_from(["one", "shorter", "longer", "type"]))
     if change == "one" and array.size and matrix.format == "lil":
-        row = array[draw(st.integers(0, len(array) - 1))]
-        row[:] = draw(st.lists(POSITIONS, max_size=4))
+        array[draw(st.integers(0, len(array) - 1))][:] = draw(st.lists(POSITIONS, max_size=4))
     elif change == "one" and array.size:
         place, value = draw(st.integers(0, array.size - 1)), np.int64(draw(POSITIONS))
         array.flat[place] = value.astype(array.dtype)  # wraps in a small type
@@ -75,13 +69,18 @@ def _damage(draw, matrix):
 
 def packed_or_refused(X) -> Samples | None:
     """Pack, or return None if that was refused in one sentence that names what was wrong."""
+    return unless_refused(lambda: pack(X), ("sample ", "Samples", "X "))
+
+
+def unless_refused(call, names):
+    """Call, or return None if that was refused in one sentence with one of some names."""
     try:
-        return pack(X)
+        return call()
     except (TypeError, ValueError) as error:
         text = str(error)
         assert text.endswith(".")
         assert "\n" not in text
-        assert "sample " in text or "Samples" in text or text.startswith("X ")
+        assert any(name in text for name in names)
         return None
 
 
@@ -98,15 +97,10 @@ def dense_twin(matrix) -> np.ndarray:
     return twin
 
 
-def copies(matrix):
-    """Return copies of all arrays of a matrix."""
-    names = ("data", "indices", "indptr", "row", "col", "offsets", "rows")
-    return {name: np.array(getattr(matrix, name)) for name in names if hasattr(matrix, name)}
-
-
 @given(matrix=sparse_matrices())
 def test_sparse_samples_are_refused_or_are_their_dense_twins(matrix):
-    before = copies(matrix) if matrix.format != "lil" else {}
+    names = [] if matrix.format == "lil" else ARRAYS[matrix.format]
+    before = {name: np.array(getattr(matrix, name)) for name in names}
     samples = packed_or_refused([np.ones((2, matrix.shape[1])), matrix])
     for name, array in before.items():
         assert np.array_equal(getattr(matrix, name), array, equal_nan=True)
@@ -143,7 +137,7 @@ def odd_samples(draw):
         shape = draw(st.lists(st.integers(0, 3), max_size=3))
         order = draw(st.sampled_from("CF"))
         return np.zeros(shape, dtype=draw(st.sampled_from(DTYPES)), order=order)
-    dense = draw(dense_matrices())
+    dense = draw(DENSE)
     if kind == "masked":
         return np.ma.array(dense, mask=dense > draw(VALUES))
     whole = st.one_of(st.integers(-2, 3), st.sampled_from([0.5, np.nan, 2.0**63, "0", None, True]))
@@ -161,6 +155,20 @@ def test_odd_samples_are_refused_or_hold_what_was_handed_in(X):
     assert np.array_equal(samples.features.toarray(), dense)
     assert not any(np.ma.is_masked(item) for item in handed_in)
     samples.check()
+
+
+LABELS = st.one_of(st.booleans(), st.integers(), st.text(), st.binary(), st.tuples(st.integers()))
+ODD = st.one_of(LABELS, st.none(), st.floats(), st.just(["a"]), st.just(np.ma.masked))
+PAIRS = st.one_of(st.tuples(LABELS, LABELS), st.text(min_size=2, max_size=2), st.tuples(ODD, ODD))
+
+
+@given(y=st.tuples(PAIRS, PAIRS) | st.tuples(PAIRS, ODD) | ODD)
+def test_odd_labels_are_refused_or_come_back(y):
+    samples = pack([np.eye(2), np.eye(2)])
+    found = unless_refused(lambda: encode_labels(y, samples), ("sample ", "y is", "y has", "y["))
+    if found is not None:
+        codes, classes = found
+        assert classes[codes].tolist() == [label for pair in y for label in pair]
 
 
 @given(

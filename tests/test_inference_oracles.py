@@ -99,6 +99,9 @@ def test_temperature_zero_is_the_best_labelling(case):
     np.testing.assert_array_equal(found.edge_counts, counts)
     edges = inference.edge_marginals(case.potentials, 0.0)
     np.testing.assert_array_equal(edges.sum(axis=0), counts.sum(axis=0))
+    rng = np.random.default_rng(0)
+    draws = inference.draw_labellings(case.potentials, 3, 0.0, rng=rng)
+    np.testing.assert_array_equal(draws, [labels] * 3)
 
 
 @few
@@ -116,7 +119,10 @@ def test_expected_statistics_is_the_steps_one_after_the_other(case, epsilon, wit
     node = inference.node_potentials(samples, coef)
     np.testing.assert_allclose(node, samples.features.toarray() @ coef.T, atol=1e-12)
     if with_loss:
-        node = inference.add_loss(node, labels)
+        wrong = 1 - np.eye(n_labels)[labels]
+        half = inference.add_loss(node, labels, 0.5)
+        np.testing.assert_allclose(half, node + 0.5 * wrong, atol=1e-15)
+        node = node + wrong
     steps = inference.marginals(Potentials(samples, node, case.edge), epsilon, sample_weight=weight)
     mean = steps.node * weight[samples.sample_of_node][:, None]
     np.testing.assert_allclose(found.log_partition, steps.log_partition, rtol=1e-13)
@@ -127,14 +133,12 @@ def test_expected_statistics_is_the_steps_one_after_the_other(case, epsilon, wit
     )
 
 
-def test_exact_draws_and_gibbs_sweeps_are_allowed_labellings():
-    for seed in range(8):
-        case = make_case(seed, n_labels=3, forbid=0.2)
-        case.edge[:, 0], case.edge[:, :, 0], case.node[:, 0] = 0.0, 0.0, 0.0
-        rng = np.random.default_rng(seed)
-        for labels in inference.draw_labellings(case.potentials, 5, rng=rng):
-            assert (inference.labelling_scores(case.potentials, labels) > -np.inf).all()
-        labels = inference.gibbs_labellings(case.potentials, 5, rng=rng)
+@pytest.mark.parametrize("seed", range(8))
+def test_exact_draws_and_gibbs_sweeps_are_allowed_labellings(seed):
+    case, rng = make_case(seed, n_labels=3, forbid=0.2), np.random.default_rng(seed)
+    case.edge[:, 0], case.edge[:, :, 0], case.node[:, 0] = 0.0, 0.0, 0.0
+    draws = inference.draw_labellings(case.potentials, 5, rng=rng)
+    for labels in [*draws, inference.gibbs_labellings(case.potentials, 5, rng=rng)]:
         assert (inference.labelling_scores(case.potentials, labels) > -np.inf).all()
 
 
@@ -143,41 +147,33 @@ def test_exact_draws_and_gibbs_sweeps_are_allowed_labellings():
 def test_twins_agree_with_enumeration(case, epsilon, k):
     assume(is_possible(case))
     for tree in case.trees():
-        np.testing.assert_allclose(
-            reference.best_labelling(tree)[1], reference.enumerated_best(tree)[1], atol=1e-12
-        )
-        np.testing.assert_allclose(
-            reference.k_best(tree, k)[1], reference.enumerated_k_best(tree, k)[1], atol=1e-12
-        )
-        np.testing.assert_allclose(
-            reference.log_partition(tree, epsilon),
-            reference.enumerated_log_partition(tree, epsilon),
-            rtol=1e-12,
-            atol=1e-12,
-        )
-        for found, expected in zip(
+        best = reference.best_labelling(tree)[1], reference.enumerated_best(tree)[1]
+        scores = reference.k_best(tree, k)[1], reference.enumerated_k_best(tree, k)[1]
+        log_sum = reference.enumerated_log_partition(tree, epsilon)
+        sums = reference.log_partition(tree, epsilon), log_sum
+        for found, expected in (best, scores, sums):
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+        marginals = (
             reference.marginals(tree, epsilon),
             reference.enumerated_marginals(tree, epsilon),
-            strict=True,
-        ):
+        )
+        for found, expected in zip(*marginals, strict=True):
             np.testing.assert_allclose(found, expected, atol=1e-11)
 
 
-def test_joint_features_give_scores():
-    for seed in range(10):
-        case = make_case(seed)
-        rng = np.random.default_rng(seed)
-        shape = WeightShape(case.node.shape[1], case.samples.n_features, len(case.edge))
-        weights = rng.normal(size=shape.size)
-        coef, transitions = shape.split(weights)
-        labels = rng.integers(0, shape.n_labels, case.samples.n_nodes)
-        node = inference.node_potentials(case.samples, coef)
-        scores = inference.labelling_scores(Potentials(case.samples, node, transitions), labels)
-        features = inference.joint_features(case.samples, labels, shape)
-        np.testing.assert_allclose(features @ weights, scores, atol=1e-12)
-        weight = rng.random(case.samples.n_samples)
-        counts = inference.edge_counts(
-            case.samples, labels, shape.n_labels, weight, n_edge_types=len(case.edge)
-        )
-        n_coef = shape.n_labels * shape.n_features
-        np.testing.assert_allclose(counts.ravel(), weight @ features[:, n_coef:], atol=1e-12)
+@pytest.mark.parametrize("seed", range(10))
+def test_joint_features_give_scores(seed):
+    case, rng = make_case(seed), np.random.default_rng(seed)
+    samples, shape = case.samples, WeightShape(case.node.shape[1], 3, len(case.edge))
+    weights = rng.normal(size=shape.size)
+    coef, transitions = shape.split(weights)
+    labels = rng.integers(0, shape.n_labels, samples.n_nodes)
+    potentials = Potentials(samples, inference.node_potentials(samples, coef), transitions)
+    features = inference.joint_features(samples, labels, shape)
+    scores = inference.labelling_scores(potentials, labels)
+    np.testing.assert_allclose(features @ weights, scores, atol=1e-12)
+    weight = rng.random(samples.n_samples)
+    counts = inference.edge_counts(
+        samples, labels, shape.n_labels, weight, n_edge_types=len(case.edge)
+    )
+    np.testing.assert_allclose(counts.ravel(), weight @ features[:, coef.size :], atol=1e-12)

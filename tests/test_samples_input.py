@@ -23,21 +23,12 @@ GOOD = [np.eye(3), np.ones((1, 3))]
 
 
 class NotAvailable:
-    """What pandas' NA is like: it answers no comparison, and is neither true nor false."""
+    """What pandas' NA is like: whether it equals anything cannot be told."""
+
+    __hash__ = object.__hash__
 
     def __eq__(self, other):
-        return self
-
-    __ne__ = __eq__
-
-    def __bool__(self):
         raise TypeError("boolean value of NA is ambiguous")
-
-    def __hash__(self):
-        return 1
-
-    def __repr__(self):
-        return "<NA>"
 
 
 class DataFrame:
@@ -53,13 +44,6 @@ class DataFrame:
 
 
 MASKED = np.ma.array(np.eye(3), mask=np.eye(3))
-
-
-def damaged(name, at, value, form="csr"):
-    """A sparse matrix, one of whose numbers is wrong."""
-    matrix = sp.csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]).asformat(form)
-    getattr(matrix, name)[at] = value
-    return matrix
 
 
 def sentence(call, *arguments, error=ValueError) -> str:
@@ -93,7 +77,6 @@ def sentence(call, *arguments, error=ValueError) -> str:
         ([np.eye(3), [[0, -1e160, 0]]], ["sample 1", "size -1e+160", "up to 1e+100", "rescale"]),
         ([np.eye(3), sp.csr_matrix([[0, 0, 2e100]])], ["sample 1", "2e+100", "rescale"]),
         ([Forest(np.eye(3), [-1, 0, 1], [0, 10**9, 0])], ["sample 0", "1000000000", "below 10000"]),
-        ([np.eye(3), [["a", "b", "c"]]], ["sample 1", "numbers"]),
         ([Forest(np.eye(3), [-1, 2, 0])], ["parents of sample 0", "node 1", "earlier"]),
         ([Forest(np.eye(3), [1, 0, 1])], ["parents of sample 0", "node 0"]),
         ([Forest(np.eye(3), [-1, 0, -2])], ["parents of sample 0", "node 2", "-2"]),
@@ -112,6 +95,7 @@ def sentence(call, *arguments, error=ValueError) -> str:
         ([np.eye(3), [[1.0, 2.0, np.timedelta64(1, "s")]]], ["sample 1", "durations"]),
         ([np.eye(3), [["1", "2", "3"]]], ["sample 1", "holds text"]),
         ([np.eye(3), np.array([["1", 2, 3]], dtype=object)], ["sample 1", "holds text"]),
+        ([np.eye(1), sp.csr_matrix((np.array(["1"], object), [0], [0, 1]))], ["1 of X holds text"]),
         ([np.eye(3), np.array([[None, 2, 3]], dtype=object)], ["sample 1", "not numbers"]),
         ([np.eye(3), np.zeros((1, 3), "f4,i4")], ["sample 1", "not numbers"]),
         ([np.eye(3), MASKED], ["sample 1", "holds masked entries"]),
@@ -121,65 +105,55 @@ def sentence(call, *arguments, error=ValueError) -> str:
     ],
 )
 def test_bad_samples(X, words):
-    """Each bad sample is named, with what was expected."""
     text = sentence(pack, X)
     assert all(word in text for word in words)
 
 
 @pytest.mark.parametrize(
-    ("form", "name", "change"),
+    ("form", "name", "value"),
     [
-        ("csr", "data", lambda data: data[:, None]),
-        ("csr", "data", list),
-        ("csr", "data", lambda data: np.ma.array(data, mask=data > 0)),
-        ("csr", "indices", lambda indices: np.ma.array(indices, mask=indices > 0)),
-        ("csr", "data", lambda data: np.array(["1"] * len(data), dtype=object)),
-        ("csc", "data", lambda data: data[:, None]),
-        ("dia", "offsets", lambda offsets: offsets + 0.5),
-        ("dia", "offsets", lambda offsets: offsets.astype(np.int64) + 10**12),
+        ("csr", "data", np.ones((3, 1))),
+        ("csr", "data", [1.0, 2.0, 3.0]),
+        ("csr", "data", np.ma.array([1.0, 2.0, 3.0], mask=[0, 0, 1])),
+        ("csr", "indices", np.ma.array([0, 2, 1], mask=[0, 0, 1])),
+        ("csr", "indices", np.array([0, 3, 1])),
+        ("csr", "indices", np.array([0, -1, 1])),
+        ("csr", "indptr", np.array([1, 2, 3])),
+        ("csr", "indptr", np.array([0, 9, 3])),
+        ("csr", "indptr", np.array([0, -1, 3])),
+        ("csr", "indptr", np.array([0, 2, 4])),
+        ("csc", "data", np.ones((3, 1))),
+        ("csc", "indices", np.array([0, 2, 0])),
+        ("csc", "indptr", np.array([0, 9, 2, 3])),
+        ("bsr", "indices", np.array([9, 2, 1])),
+        ("bsr", "indptr", np.array([0, 2, 99])),
+        ("coo", "row", np.array([2, 0, 1])),
+        ("coo", "col", np.array([-1, 2, 1])),
+        ("dia", "offsets", np.array([0.5, 2.5])),
+        ("dia", "offsets", np.array([0, 10**12])),
+        ("lil", "rows", [[0, 5], [1]]),
+        ("lil", "rows", [[0], [1]]),
+        ("lil", "data", [[1.0], [3.0]]),
+        ("dok", "_dict", {(0, 7): 1.0}),
     ],
 )
-def test_arrays_that_no_sparse_sample_has(form, name, change):
-    matrix = sp.csr_matrix(np.eye(3)).asformat(form)
-    setattr(matrix, name, change(getattr(matrix, name)))
-    text = sentence(pack, [np.eye(3), matrix])
-    assert text.startswith(("sample 1 of X is a damaged", "sample 1 of X holds text"))
-
-
-@pytest.mark.parametrize(
-    ("form", "name", "at", "value"),
-    [
-        ("csr", "indices", 1, 3),
-        ("csr", "indices", 1, -1),
-        ("csr", "indptr", 0, 1),
-        ("csr", "indptr", 1, 9),
-        ("csr", "indptr", 1, -1),
-        ("csr", "indptr", 2, 4),
-        ("csc", "indices", 1, 2),
-        ("csc", "indptr", 1, 9),
-        ("bsr", "indices", 0, 9),
-        ("bsr", "indptr", -1, 99),
-        ("coo", "row", 0, 2),
-        ("coo", "col", 0, -1),
-        ("lil", "rows", 0, [0, 5]),
-        ("lil", "rows", 0, [0]),
-        ("lil", "data", 0, [1.0]),
-        ("dok", "_dict", (0, 7), 1.0),
-    ],
-)
-def test_damaged_sparse_samples(form, name, at, value):
+def test_damaged_sparse_samples(form, name, value):
     """Scipy takes arrays at their word, and compiled code would follow them out of memory."""
-    damaged_one = damaged(name, at, value, form)
-    for one in (damaged_one, Forest(damaged_one, [-1, 0])):
+    matrix = sp.csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]).asformat(form)
+    setattr(matrix, name, value)
+    for one in (matrix, Forest(matrix, [-1, 0])):
         assert f"sample 1 of X is a damaged {form}_array" in sentence(pack, [np.eye(3), one])
 
 
-def test_sparse_samples_may_have_unused_ends():
-    """Scipy allows arrays that are longer than what rows say, and cuts them off when asked to check."""
-    matrix = sp.csr_array(np.eye(3))
-    matrix.indices, matrix.data = np.array([0, 1, 2, 99]), np.array([1.0, 1.0, 1.0, np.nan])
-    assert (pack([matrix]).features != sp.eye(3)).nnz == 0
-    assert len(matrix.indices) == len(matrix.data) == 4
+def test_packing_leaves_sparse_samples_alone():
+    """Zeros, duplicates and what lies beyond the last row are dropped from the copy only."""
+    matrix = sp.csr_array((np.array([1.0, 2.0, 0.0]), [0, 0, 1], [0, 3]), shape=(1, 2))
+    matrix.indices, matrix.data = np.array([0, 0, 1, 99]), np.array([1.0, 2.0, 0.0, np.inf])
+    features = pack([matrix]).features
+    assert matrix.indices.tolist() == [0, 0, 1, 99]
+    assert matrix.data.tolist() == [1.0, 2.0, 0.0, np.inf]
+    assert features.toarray().tolist() == [[3.0, 0.0]]
+    assert features.nnz == 1
 
 
 @pytest.mark.parametrize(
@@ -204,15 +178,7 @@ def test_samples_changed_by_hand(name, at, value):
     assert "these Samples do not fit" in sentence(Samples, *parts)
 
 
-def test_edge_types_changed_by_hand_are_counted_again():
-    samples = pack(GOOD)
-    assert samples.n_edge_types == 1
-    samples.edge_types[1] = 4
-    assert pack(samples).n_edge_types == 5
-
-
 def test_not_a_sequence_of_samples():
-    """Something that holds no samples is refused by name."""
     numbers = [7, None, np.float64(3), sp.eye(3), np.eye(3), DataFrame()]
     for X in [*numbers, "axi", {"a": 1}, {1, 2}, Forest(np.eye(2), [-1, 0])]:
         text = sentence(pack, X, error=TypeError)
@@ -224,28 +190,27 @@ def test_not_a_sequence_of_samples():
     [
         (["aba"], ["2 samples", "1 label sequences"]),
         (["ab", "a"], ["sample 0 has 3 nodes", "2 labels"]),
-        (["aba", [NotAvailable()]], ["sample 1 has a missing label (<NA>)"]),
+        (["aba", [NotAvailable()]], ["sample 1 has a missing label ("]),
         ([np.ma.array([0, 1, 0], mask=[0, 0, 1]), [1]], ["y[0] has masked entries"]),
         (["aba", np.array(["NaT"], "M8[s]")], ["sample 1", "missing label"]),
         (["aba", [np.timedelta64("NaT")]], ["sample 1", "missing label"]),
         ([["a", None, "b"], "a"], ["sample 0", "missing label"]),
         ([[0.0, float("nan"), 1.0], [1.0]], ["sample 0", "missing label"]),
         ([np.zeros((3, 2)), [1]], ["y[0]", "2 dimensions"]),
+        ([[np.eye(50), "b", "c"], "a"], ["sample 0", "not hashable"]),
+        ([{"a", "b", "c"}, "a"], ["y[0] is a set"]),
+        ([DataFrame(), "a"], ["y[0] is a DataFrame"]),
+        (["aba", {"a": 1}], ["y[1] is a dict"]),
+        ([1, 2], ["y[0] is a int"]),
+        ({"aba", "b"}, ["y is a set, which has no order"]),
+        (DataFrame(), ["y is a DataFrame"]),
+        ("ab", ["y is a str"]),
+        (3, ["y is a int"]),
     ],
 )
 def test_bad_labels(y, words):
-    """Each bad label sequence is named, with what was expected."""
-    text = sentence(encode_labels, y, pack(GOOD))
+    text = sentence(encode_labels, y, pack(GOOD), error=(TypeError, ValueError))
     assert all(word in text for word in words)
-
-
-def test_labels_of_the_wrong_kind():
-    """Labels that are not sequences of hashable values are refused."""
-    wrong = [[["a"], "b", "c"], [np.eye(50), "b", "c"], {"a", "b", "c"}, DataFrame()]
-    for y in [3, [1, 2], "ab", {"aba", "b"}, DataFrame(), ["aba", {"a": 1}]]:
-        sentence(encode_labels, y, pack(GOOD), error=(TypeError, ValueError))
-    for labels in wrong:
-        sentence(encode_labels, [labels, ["a"]], pack(GOOD), error=(TypeError, ValueError))
 
 
 @pytest.mark.parametrize(
@@ -260,144 +225,81 @@ def test_labels_may_be_anything_hashable(labels):
     """They come back as they went in: no NUL at an end is lost, and no huge integer rounded."""
     codes, classes = encode_labels([labels], pack([np.eye(3)]))
     assert classes[codes].tolist() == labels
+    assert not any(isinstance(label, np.generic) for label in classes.tolist())
     again, _ = encode_labels([labels], pack([np.eye(3)]), classes.tolist())
-    assert np.array_equal(codes, again)
-
-
-def test_integers_and_booleans_are_told_apart_from_nothing():
-    """Numpy and Python integers are the same label; so are equal numbers of other types."""
-    codes, classes = encode_labels([np.array([3, 1, 3])], pack([np.eye(3)]))
-    again, _ = encode_labels([[3, 1, 3]], pack([np.eye(3)]), classes.tolist())
     assert np.array_equal(codes, again)
 
 
 @pytest.mark.parametrize(
     ("forbidden", "words"),
     [
-        ([("a", "z")], ["forbidden", "'z'"]),
-        (["a"], ["forbidden", "pairs"]),
-        ([3], ["forbidden", "pairs"]),
-        ({5: [("a", "b")]}, ["edge type 5", "0 to 0"]),
-        (3, ["forbidden", "pairs"]),
-        ({0: 3}, ["forbidden", "pairs"]),
-        ({0.0: [("a", "b")]}, ["edge type 0.0"]),
-        ({True: [("a", "b")]}, ["edge type True"]),
-        ([(np.eye(50), "a")], ["forbidden", "pairs"]),
-        (DataFrame(), ["forbidden", "pairs"]),
+        ([("a", "z")], "forbidden names the label 'z'"),
+        (["a"], "pairs"),
+        ([3], "pairs"),
+        ({5: [("a", "b")]}, "edge type 5, but the samples have edge types 0 to 0"),
+        (3, "pairs"),
+        ({0: 3}, "pairs"),
+        ({0.0: [("a", "b")]}, "edge type 0.0"),
+        ({True: [("a", "b")]}, "edge type True"),
+        ([(np.eye(50), "a")], "pairs"),
+        (DataFrame(), "pairs"),
+        (zip("a", "b", strict=True), "iterator"),  # which would forbid in the first fit only
     ],
 )
 def test_bad_forbidden_transitions(forbidden, words):
-    """Forbidden transitions must be pairs of known labels."""
     labels = np.array(["a", "b"])
     text = sentence(forbidden_to_allowed, forbidden, labels, error=(TypeError, ValueError))
-    assert all(word in text for word in words)
+    assert text.startswith("forbidden")
+    assert words in text
 
 
 ALLOWED = np.ones((1, 2, 2), bool)
 NOT_AB = ALLOWED & ~np.eye(2, k=1, dtype=bool)
-NOTHING = pack([np.eye(2)]).take([])
+TWO, AAAB = pack([np.eye(2), np.eye(2)]), np.array([0, 0, 0, 1])
+THREE_TYPES = pack([Forest(np.eye(2), [-1, 0], [0, 2])])
 
 
 @pytest.mark.parametrize(
-    ("words", "error", "call", "arguments"),
+    ("words", "call", "arguments"),
     [
         *(  # a code below 0 would be a label in no table
-            (
-                "codes are not 2 whole numbers from 0 to 1",
-                ValueError,
-                label_samples,
-                (pack([np.eye(2)]), np.array(codes), ALLOWED),
-            )
-            for codes in ([0, 2], [-1, 1], [0], [0.0, 1.0])
+            ("codes are not 4 whole numbers from 0 to 1", label_samples, (TWO, codes, ALLOWED))
+            for codes in (2 * AAAB, AAAB - 1, AAAB[:3], 1.0 * AAAB)
         ),
-        (
-            "'z' of sample 1 was not seen in training; the known labels",
-            ValueError,
-            encode_labels,
-            (["aba", "z"], pack(GOOD), ["a", "b"]),
-        ),
-        (
-            "9999 edge types and 200 labels make more than",  # memory can hold
-            ValueError,
-            forbidden_to_allowed,
-            (None, np.arange(200), 9999),
-        ),
-        (
-            "forbidden is an iterator",  # which would forbid in the first fit only
-            TypeError,
-            forbidden_to_allowed,
-            (zip("a", "b", strict=True), np.array(["a", "b"])),
-        ),
-        (
-            "sample 1 use a forbidden transition, at node 1",
-            ValueError,
-            label_samples,
-            (pack([np.eye(2), np.eye(2)]), np.array([0, 0, 0, 1]), NOT_AB),
-        ),
-        (
-            "have 3 edge types but allowed has 1; expected at least",
-            ValueError,
-            label_samples,
-            (pack([Forest(np.eye(2), [-1, 0], [0, 2])]), np.array([0, 1]), ALLOWED),
-        ),
-        (
-            "single label",  # from which there is nothing to learn
-            ValueError,
-            label_samples,
-            (pack([np.eye(2)]), np.array([0, 0]), np.ones((1, 1, 1), bool)),
-        ),
-        (
-            "sample_weight holds text; expected numbers, one per",
-            TypeError,
-            check_sample_weight,
-            (["1", "2"], 2),
-        ),
-        ("X holds no samples", ValueError, pack, (NOTHING,)),
+        ("sample 1 use a forbidden transition, at node 1", label_samples, (TWO, AAAB, NOT_AB)),
+        ("have 3 edge types but allowed has 1", label_samples, (THREE_TYPES, AAAB[2:], ALLOWED)),
+        ("single label", label_samples, (TWO, AAAB, np.ones((1, 1, 1), bool))),
+        ("'z' of sample 1 was not seen", encode_labels, (["aba", "z"], pack(GOOD), ["a", "b"])),
+        ("9999 edge types and 200", forbidden_to_allowed, (None, np.arange(200), 9999)),
+        ("X holds no samples", pack, (TWO.take([]),)),
         *(  # a mask, or a number that is no sample's
-            (
-                "index must hold whole numbers from 0 to 2, the pos",
-                ValueError,
-                pack([np.eye(2)] * 3).take,
-                (index,),
+            ("index must hold whole numbers from 0 to 1, the pos", TWO.take, (index,))
+            for index in ([True, False], [0, -1], [2], [0.0], 1, [[0]])
+        ),
+        *(
+            ("sample_weight ", check_sample_weight, (weight, 2))
+            for weight in (
+                *([1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan], [1.0, 1e101], [1.0, 1j]),
+                *("ab", [[1.0], [2.0]], ["1", "2"], np.ones(2, "m8[s]")),
+                np.ma.array([1.0, 2.0], mask=[0, 1]),
+                np.array([1, 1e400], dtype=np.longdouble) * np.longdouble("1e400"),
             )
-            for index in ([True, False, True], [0, -1], [3], [0.0], 1, [[0]])
         ),
     ],
 )
-def test_what_does_not_fit_together(words, error, call, arguments):
-    assert words in sentence(call, *arguments, error=error)
-
-
-@pytest.mark.parametrize(
-    "weight",
-    [
-        *([1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan], [1.0, 1e101], [1.0, 1j]),
-        *("ab", [[1.0], [2.0]], ["1", "2"], np.ones(2, "m8[s]")),
-        np.ma.array([1.0, 2.0], mask=[0, 1]),
-        np.array([1, 1e400], dtype=np.longdouble) * np.longdouble("1e400"),
-    ],
-)
-def test_bad_sample_weights(weight):
-    """Weights are finite, positive, and one per sample."""
-    text = sentence(check_sample_weight, weight, 2, error=(TypeError, ValueError))
-    assert "sample_weight" in text
+def test_what_does_not_fit_together(words, call, arguments):
+    assert words in sentence(call, *arguments, error=(TypeError, ValueError))
 
 
 def test_packing_keeps_chains_trees_and_sparse_rows():
-    """Packed arrays say what the samples said."""
+    """Samples to predict need not show every edge type; at roots types mean nothing."""
     tree = Forest(sp.csr_matrix(np.eye(3)), parents=[-1, 0, 0], edge_types=[9, 1, 0])
-    samples = pack([np.eye(3), tree])
-    assert samples.parents.tolist() == [-1, 0, 1, -1, 3, 3]
-    assert samples.edge_types.tolist() == [0, 0, 0, 0, 1, 0]
-    assert samples.n_edge_types == 2
-    assert samples.features.nnz == 6
+    samples = pack([np.eye(3), tree, Forest(np.eye(3), [-1, 0, -1], [-5, 7, 10**9])])
+    assert samples.parents.tolist() == [-1, 0, 1, -1, 3, 3, -1, 6, -1]
+    assert samples.edge_types.tolist() == [0, 0, 0, 0, 1, 0, 0, 7, 0]
+    assert samples.n_edge_types == 8
+    assert samples.features.nnz == 9
     assert pack(samples) is samples
-
-
-def test_some_edge_types_may_be_missing():
-    """Samples to predict need not show every type; at roots types mean nothing."""
-    samples = pack([Forest(np.eye(3), [-1, 0, -1], [-5, 7, 10**9])])
-    assert samples.edge_types.tolist() == [0, 7, 0]
 
 
 NUMBERS = st.sampled_from([0.0, -0.0, 1.0, -2.5, 5e-324, 1e100])
@@ -438,15 +340,6 @@ def test_packing_large_samples_in_pieces():
     assert (pack(parts).features != sp.csr_matrix(dense)).nnz == 0
 
 
-def test_packing_leaves_the_samples_alone():
-    """Stored zeros and duplicates are dropped from the copy, not from what was handed in."""
-    given_ = sp.csr_matrix((np.array([1.0, 2.0, 0.0]), [0, 0, 1], [0, 3]), shape=(1, 2))
-    features = pack([given_]).features
-    assert given_.data.tolist() == [1.0, 2.0, 0.0]
-    assert features.toarray().tolist() == [[3.0, 0.0]]
-    assert features.nnz == 1
-
-
 def test_data_frames_and_unmasked_arrays_are_features():
     """A list of data frames works, and so does a masked array without masked entries."""
     X = [DataFrame(), np.ma.array(np.eye(3)), np.eye(3, dtype=bool), np.eye(3).astype(object)]
@@ -454,48 +347,15 @@ def test_data_frames_and_unmasked_arrays_are_features():
 
 
 def test_taking_samples_equals_packing_them():
-    """`Samples.take` and packing a sublist are the same."""
     rng = np.random.default_rng(0)
     X = [
-        Forest(rng.normal(size=(n, 2)), np.r_[-1, rng.integers(0, 1, n - 1)]) for n in (1, 4, 2, 3)
+        Forest(rng.normal(size=(n, 2)), np.minimum(0, np.arange(-1, n - 1)), range(n))
+        for n in (1, 4, 2, 3)
     ]
     taken, packed = pack(X).take([2, 0, 3]), pack([X[2], X[0], X[3]])
-    assert np.array_equal(taken.parents, packed.parents)
-    assert np.array_equal(taken.offsets, packed.offsets)
+    for name in ("offsets", "parents", "edge_types"):
+        assert np.array_equal(getattr(taken, name), getattr(packed, name))
     assert (taken.features != packed.features).nnz == 0
-
-
-def test_no_samples_may_be_taken():
-    assert NOTHING.n_samples == 0
-
-
-ANYTHING = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=3)
-    | st.binary(max_size=3),
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=2), inner, max_size=2)
-    ),
-    max_leaves=12,
-)
-
-
-@settings(max_examples=200, deadline=None)
-@given(X=ANYTHING, y=ANYTHING)
-def test_arbitrary_input_gets_a_sentence_or_is_packed(X, y):
-    """Whatever is handed in, there is a result or one sentence, never another traceback."""
-    try:
-        samples = pack(X)
-        codes, classes = encode_labels(y, samples)
-    except (TypeError, ValueError) as error:
-        assert str(error).endswith(".")
-        assert "\n" not in str(error)
-    else:
-        assert len(codes) == samples.n_nodes
-        assert codes.max() < len(classes)
 
 
 ANY_FLOAT = st.floats() | st.sampled_from([1e308, -1e100, 1e100, 1e-100, 5e-324, 0.0, 1.0])
@@ -503,19 +363,14 @@ ANY_FLOAT = st.floats() | st.sampled_from([1e308, -1e100, 1e100, 1e-100, 5e-324,
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    "model",
-    [M3N(max_iter=10, verbose=0), CRF(max_iter=10, verbose=0)],
-    ids=["M3N", "CRF"],
-)
+@pytest.mark.parametrize("kind", [M3N, CRF])
 @settings(max_examples=150, deadline=None)
 @given(
     values=st.lists(ANY_FLOAT, min_size=8, max_size=8),
     weight=st.lists(ANY_FLOAT, min_size=2, max_size=2) | st.none(),
 )
-def test_features_of_any_size_are_learned_from_or_refused(model, values, weight):
-    """Whatever the floats, weights and marginals are numbers, or one sentence says why not."""
-    X = np.array(values).reshape(2, 2, 2)
+def test_features_of_any_size_are_learned_from_or_refused(kind, values, weight):
+    model, X = kind(max_iter=10, verbose=0), np.array(values).reshape(2, 2, 2)
     try:
         model.fit(X, ["ab", "ba"], sample_weight=weight)
     except ValueError as error:
