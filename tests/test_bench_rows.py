@@ -7,6 +7,7 @@ import warnings
 
 import pytest
 
+from medn_edu import datasets
 from medn_edu.bench import accuracy
 from medn_edu.bench import rows as bench
 from medn_edu.bench import tasks as bench_tasks
@@ -94,8 +95,6 @@ def test_quick_leaves_out_what_takes_long(monkeypatch):
 
 
 def test_the_command_writes_its_table(tmp_path, capsys, monkeypatch):
-    from medn_edu import datasets
-
     valid = datasets.DataStatus(tmp_path, "cache", 1, True, "")
     monkeypatch.setattr(datasets, "status", lambda: valid)
     monkeypatch.setattr(bench, "measure", lambda data, quick, progress: FOUND)

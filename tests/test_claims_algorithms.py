@@ -27,9 +27,8 @@ PLANES, ONLINE, EM, PATH = "cutting plane", "online sub-gradient", "EM", "path"
 def mask(irrelevant, total):
     """A cell of weights that are not zero: so many irrelevant ones, and so many in all."""
     flags = np.zeros((2, 100), dtype=bool)
-    relevant, others = np.zeros(60, dtype=bool), np.zeros(140, dtype=bool)
-    relevant[: total - irrelevant], others[:irrelevant] = True, True
-    flags[:, :30], flags[:, 30:] = relevant.reshape(2, 30), others.reshape(2, 70)
+    flags[:, :30] = (np.arange(60) < total - irrelevant).reshape(2, 30)
+    flags[:, 30:] = (np.arange(140) < irrelevant).reshape(2, 70)
     return mask_of(flags.ravel())
 
 
@@ -79,7 +78,6 @@ TABLE = [
                                 (PLANES, (0.50, 0.47), 0.01))
       for row in fits(name, errors, (1, 2), data=OCR, gap=gap)),
 ]  # fmt: skip
-"""A table of which rules say all that they can."""
 
 
 def best(data, better, worse, **fields):
@@ -152,7 +150,6 @@ RULES = [
     (rule("hours", algorithm=PLANES, data=CHAINS, at_least=0.05), HOLDS),
     (rule("hours", algorithm=PLANES, data=CHAINS, at_least=1), FAILS),
 ]  # fmt: skip
-"""Rules, each with what it says of the table."""
 
 
 def test_rules():

