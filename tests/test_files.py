@@ -24,7 +24,7 @@ def test_rights_and_links_are_kept(tmp_path):
     """A private file stays private, a link stays a link, a new file has the usual rights."""
     private, link, dangling = (tmp_path / name for name in ("private", "link", "dangling"))
     private.write_text("old")
-    private.chmod(0o600)
+    private.chmod(0o640)
     link.symlink_to(private)
     dangling.symlink_to("fresh")  # is filled, as the shell would do
     (tmp_path / "usual").touch()
@@ -32,7 +32,7 @@ def test_rights_and_links_are_kept(tmp_path):
         write_atomically(path, "new")
         assert path.is_symlink()
     assert private.read_text() == (tmp_path / "fresh").read_text() == "new"
-    assert private.stat().st_mode & 0o777 == 0o600
+    assert private.stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "fresh").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
