@@ -73,12 +73,14 @@ print("models", len(models))
 def test_nothing_is_compiled_later(tmp_path: Path) -> None:
     """All kernels are called, and by their only types: no prior, slack or number adds a variant."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    told, after = run([sys.executable, "-c", COLD], environment).split("----\n")
+    command = [sys.executable, "-c", COLD]
+    said = subprocess.check_output(command, env=environment, text=True)
+    told, after = said.split("----\n")
     assert told.startswith("Compiled ")
     assert str(tmp_path) in told
     assert after == "models 47\n"
-    again = run([sys.executable, "-m", "medn_edu.cli", "warmup"], environment)
-    assert "compiled already" in again
+    command = [sys.executable, "-m", "medn_edu.cli", "warmup"]
+    assert "compiled already" in subprocess.check_output(command, env=environment, text=True)
     pass_on(tmp_path / kernel_cache().name)
 
 
@@ -95,11 +97,6 @@ def pass_on(compiled: Path) -> None:
                 half = place / f"{path.name}.half"
                 shutil.copyfile(path, half)
                 half.replace(place / path.name)
-
-
-def run(command: list[str], environment: dict[str, str]) -> str:
-    """Return what a command prints."""
-    return subprocess.check_output(command, env=environment, text=True)
 
 
 def test_progress_names_every_step() -> None:

@@ -27,9 +27,8 @@ PLANES, ONLINE, EM, PATH = "cutting plane", "online sub-gradient", "EM", "path"
 def mask(irrelevant, total):
     """A cell of weights that are not zero: so many irrelevant ones, and so many in all."""
     flags = np.zeros((2, 100), dtype=bool)
-    relevant, others = np.zeros(60, dtype=bool), np.zeros(140, dtype=bool)
-    relevant[: total - irrelevant], others[:irrelevant] = True, True
-    flags[:, :30], flags[:, 30:] = relevant.reshape(2, 30), others.reshape(2, 70)
+    flags[:, :30] = (np.arange(60) < total - irrelevant).reshape(2, 30)
+    flags[:, 30:] = (np.arange(140) < irrelevant).reshape(2, 70)
     return mask_of(flags.ravel())
 
 
@@ -79,7 +78,6 @@ TABLE = [
                                 (PLANES, (0.50, 0.47), 0.01))
       for row in fits(name, errors, (1, 2), data=OCR, gap=gap)),
 ]  # fmt: skip
-"""A table of which rules say all that they can."""
 
 
 def best(data, better, worse, **fields):
@@ -120,7 +118,6 @@ RULES = [
     *((rule("best error", algorithm=EM, data=CHAINS, near=value, within=within), status)
       for value, within, status in ((7, 1, HOLDS), (7, 0.5, MIXED), (45, 2, FAILS))),
     (best(CHAINS, EM, ONLINE), MIXED),
-    (best(CHAINS, ONLINE, EM), MIXED),
     (best(OCR, ONLINE, EM), HOLDS),
     (best(OCR, EM, ONLINE), FAILS),
     (best(OCR, ONLINE, EM, at_most=1), FAILS),
@@ -130,8 +127,6 @@ RULES = [
     (spans(CHAINS, PLANES, ONLINE, above=5), HOLDS),
     (spans(CHAINS, EM, PLANES, above=5), FAILS),
     (spans(CHAINS, EM, at_most=0.5), MIXED),
-    (spans(CHAINS, EM, at_most=2), HOLDS),
-    (spans(CHAINS, PLANES, at_most=2), FAILS),
     (steadier(CHAINS, EM, (PLANES, ONLINE)), HOLDS),
     (steadier(CHAINS, PLANES, EM), FAILS),
     (steadier(OCR, PLANES, ONLINE), MIXED),
@@ -139,7 +134,6 @@ RULES = [
     (steadier(CHAINS, ONLINE, (EM, PLANES), "times"), FAILS),
     (rule("range of times", algorithm=ONLINE, data=CHAINS, above=2), HOLDS),
     (rule("range of times", algorithm=EM, data=CHAINS, above=2), FAILS),
-    (rule("range of times", algorithm=EM, data=CHAINS, at_most=2), HOLDS),
     (rule("growth with the constant", algorithm=PLANES, data=CHAINS, factor=10), HOLDS),
     (rule("growth with the constant", algorithm=PLANES, data=CHAINS, factor=100), MIXED),
     (rule("growth with the constant", algorithm=ONLINE, data=CHAINS, factor=2), FAILS),
@@ -147,18 +141,15 @@ RULES = [
     (rule("fall with the constant", algorithm=ONLINE, data=CHAINS, factor=5), MIXED),
     (rule("fall with the constant", algorithm=ONLINE, data=CHAINS, factor=2), HOLDS),
     (quicker(CHAINS, EM, (PLANES, ONLINE)), HOLDS),
-    (quicker(CHAINS, ONLINE, (PLANES, EM)), FAILS),
     (quicker(CHAINS, PLANES, EM), FAILS),
     (quicker(CHAINS, PLANES, EM, parts=20), HOLDS),
     (quicker(CHAINS, EM, PLANES, "longest", above=10), HOLDS),
     (quicker(CHAINS, EM, PLANES, "longest", above=20), FAILS),
     (scales_worse(ONLINE, PLANES), HOLDS),
     (scales_worse(ONLINE, PLANES, 30), FAILS),
-    (scales_worse(ONLINE, (PLANES, EM)), FAILS),
     (rule("hours", algorithm=PLANES, data=CHAINS, at_least=0.05), HOLDS),
     (rule("hours", algorithm=PLANES, data=CHAINS, at_least=1), FAILS),
 ]  # fmt: skip
-"""Rules, each with what it says of the table."""
 
 
 def test_rules():
@@ -174,17 +165,6 @@ def test_rules():
         assert some.text()
 
 
-# -- errors, fold by fold -------------------------------------------------------------------------
-
-
-PAIRED = [
-    best(CHAINS, EM, ONLINE),
-    alike(CHAINS, EM, ONLINE, 1),
-    spans(CHAINS, PLANES, above=5),
-    steadier(CHAINS, EM, PLANES),
-]
-
-
 def chains(shared=0.0):
     return [
         *fits(PLANES, (0.20, 0.08, 0.075), (1, 1, 1), shared=shared),
@@ -193,79 +173,46 @@ def chains(shared=0.0):
     ]
 
 
-@pytest.mark.parametrize("some", PAIRED, ids=lambda some: some.measure)
-def test_hard_folds_are_hard_for_all(some):
-    """What a fold errs more whatever the algorithm widens no interval of a difference."""
-    alike, apart = (some.decide(chains(shared)) for shared in (0.0, 0.02))
-    assert (apart.effect, *apart.interval) == pytest.approx((alike.effect, *alike.interval))
-
-
-def test_folds_are_paired_by_their_numbers():
-    some, rows = best(CHAINS, EM, ONLINE), chains(0.02)
-    shuffled = [rows[k] for k in np.random.default_rng(0).permutation(len(rows))]
-    assert some.decide(shuffled) == some.decide(rows)
-    backwards = [
-        {**row, "fold": FOLDS - 1 - row["fold"]} if row["model"] == EM else row for row in rows
-    ]
-    verdict, wide = some.decide(rows), some.decide(backwards)
-    assert wide.effect == pytest.approx(verdict.effect)
-    assert np.diff(wide.interval) > 5 * np.diff(verdict.interval)
-
-
 def errors_at(rows, algorithm, constant):
-    return np.array([
-        100 * row["error"]
-        for row in rows
-        if row["model"] == algorithm and row["parameters"].endswith(f"={constant:g}")
-    ])  # fmt: skip
+    at = f"={constant:g}"
+    some = [r for r in rows if r["model"] == algorithm and r["parameters"].endswith(at)]
+    return np.array([100 * row["error"] for row in some])
 
 
-def test_intervals_are_students_of_differences_at_the_best_constants():
-    rows = chains()
+def test_intervals_are_students_of_differences_on_the_same_folds_at_the_best_constants():
+    rows = chains(shared=0.02)  # a fold that is hard for all widens no interval of a difference
+    lucky = next(r for r in rows if r["model"] == ONLINE and r["parameters"] == "radius=0.25")
+    lucky["error"] = 0.0  # the best constant is that of the mean
     em, online = errors_at(rows, EM, 504), errors_at(rows, ONLINE, 0.75)
     planes, worst = errors_at(rows, PLANES, 0.0075), errors_at(rows, PLANES, 0.0025)
     em_worst = errors_at(rows, EM, 1960)
-    for some, values in {
+    measured = {
         best(CHAINS, EM, ONLINE): online - em,
+        alike(CHAINS, EM, ONLINE, 1): online - em,
         rule("best error", algorithm=PLANES, data=CHAINS, near=7, within=1): planes,
         spans(CHAINS, PLANES, above=5): worst - planes,
         steadier(CHAINS, EM, PLANES): (worst - planes) - (em_worst - em),
-    }.items():
+    }
+    shuffled = [rows[k] for k in np.random.default_rng(0).permutation(len(rows))]
+    for some, values in measured.items():
         assert len(values) == FOLDS
-        verdict, expected = some.decide(rows), mean_interval(values)
-        assert (verdict.effect, *verdict.interval) == pytest.approx(expected)
-
-
-def test_the_best_constant_is_that_of_the_mean():
-    """Not that of the luckiest fold."""
-    rows = chains()
-    lucky = next(r for r in rows if r["model"] == ONLINE and r["parameters"] == "radius=0.25")
-    lucky["error"] = 0.0
-    some = best(CHAINS, EM, ONLINE)
-    assert some.decide(rows) == some.decide(chains())
-
-
-def test_only_folds_that_both_have_are_compared():
-    rows = [r for r in chains() if not (r["model"] == EM and r["fold"] in (0, 3))]
-    online, em = (errors_at(chains(), name, c) for name, c in ((ONLINE, 0.75), (EM, 504)))
-    expected = mean_interval(np.delete(online - em, [0, 3]))
-    verdict = best(CHAINS, EM, ONLINE).decide(rows)
-    assert (verdict.effect, *verdict.interval) == pytest.approx(expected)
-    failed = [
-        {**r, "error": None, "failure": "no"} if r["model"] == EM and r["fold"] in (0, 3) else r
-        for r in chains()
-    ]
-    assert best(CHAINS, EM, ONLINE).decide(failed) == verdict
-
-
-def test_two_folds_are_too_few():
-    for some in PAIRED:
-        verdict = some.decide([row for row in chains() if row["fold"] < 2])
+        verdict = some.decide(shuffled)
+        assert (verdict.effect, *verdict.interval) == pytest.approx(mean_interval(values))
+        verdict = some.decide([row for row in rows if row["fold"] < 2])
         assert verdict.status == UNTESTED
         assert "fewer than three" in verdict.note
 
 
-# -- times ----------------------------------------------------------------------------------------
+def test_only_folds_that_both_have_are_compared():
+    rows = chains()
+    online, em = errors_at(rows, ONLINE, 0.75), errors_at(rows, EM, 504)
+    for row in rows:
+        if row["model"] == EM and row["fold"] in (0, 3):
+            row["error"], row["failure"] = None, "no"
+    verdict = best(CHAINS, EM, ONLINE).decide(rows)
+    expected = mean_interval(np.delete(online - em, [0, 3]))
+    assert (verdict.effect, *verdict.interval) == pytest.approx(expected)
+    assert best(CHAINS, EM, ONLINE).decide([r for r in rows if not r.get("failure")]) == verdict
 
 
 def test_without_times_counts_are_judged_and_times_are_not():

@@ -15,8 +15,6 @@ from medn_edu import __version__, cli
 from medn_edu.cli import console, main
 from medn_edu.datasets import DataError
 
-COMMANDS = [name for name in console.WORDS if name != "medn-edu"]
-
 
 def run_process(*arguments, **options):
     command = [sys.executable, "-m", "medn_edu.cli", *arguments]
@@ -30,31 +28,26 @@ def printed(capsys, *arguments):
     return capsys.readouterr().out
 
 
-def test_help_names_every_command(capsys):
+def test_help_teaches_and_names_every_command(capsys):
     text = printed(capsys, "--help")
-    for command in COMMANDS:
-        assert f"\n    {command} " in text
     assert "medn-edu demo" in text
     assert __version__ in printed(capsys, "--version")
+    for command in console.WORDS.keys() - {"medn-edu"}:
+        assert f"\n    {command} " in text
+        its_own = printed(capsys, command, "--help")
+        assert f"medn-edu {command}" in its_own.partition("example")[2]
+        assert len(its_own.splitlines()) > 8
+        assert max(map(len, its_own.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_a_command_teaches(command, capsys):
-    text = printed(capsys, command, "--help")
-    assert f"medn-edu {command}" in text.partition("example")[2]
-    assert len(text.splitlines()) > 8
-    assert max(map(len, text.splitlines())) <= 100
-
-
-def test_help_is_quick_and_loads_nothing_heavy():
+def test_help_loads_nothing_heavy():
     code = (
         "import sys\nfrom medn_edu.cli import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
         "heavy = {'numpy', 'numba', 'matplotlib', 'sklearn', 'tqdm'} & set(sys.modules)\n"
         "sys.exit(', '.join(heavy) or 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
+    subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=True)
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
@@ -74,9 +67,6 @@ def test_what_a_console_lacks_is_replaced():
     assert stream.buffer.getvalue().decode().split() == ["-", "1/2|w|^2", "+/-", "lam", "->", "?"]
 
 
-STOPPED = "\nStopped. What was finished is kept; nothing is half-written."
-
-
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
@@ -85,7 +75,7 @@ STOPPED = "\nStopped. What was finished is kept; nothing is half-written."
         (ValueError("C is -1; expected a number > 0."), "C is -1; expected a number > 0."),
         (PermissionError(13, "Permission denied", "/x"), "/x: permission denied."),
         (KeyError("x"), "unexpected KeyError: 'x' (MEDN_EDU_DEBUG=1 shows where it happened)."),
-        (KeyboardInterrupt(), STOPPED),
+        (KeyboardInterrupt(), "\nStopped. What was finished is kept; nothing is half-written."),
     ],
 )
 def test_errors_are_one_sentence(error, sentence, monkeypatch, capsys):
@@ -112,23 +102,18 @@ def test_a_reader_that_has_seen_enough():
     assert not done.stderr
 
 
-@pytest.mark.parametrize(
-    ("on_terminal", "silenced", "said"),
-    [(False, "", ""), (True, "1", ""), (True, "", "Training")],
-)
-def test_progress_shows_where_somebody_watches(monkeypatch, on_terminal, silenced, said):
-    stream = io.StringIO()
-    monkeypatch.setattr(stream, "isatty", lambda: on_terminal, raising=False)
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setenv("TQDM_DISABLE", silenced)
-    with console.Progress("Training", "models", delay=0) as progress:
-        for n_done in range(3):
-            progress(n_done, 3)
-    assert said in stream.getvalue()
-    assert bool(said) == bool(stream.getvalue())
+def test_progress_shows_where_somebody_watches(monkeypatch):
+    for on_terminal, silenced, said in (False, "", ""), (True, "1", ""), (True, "", "Training"):
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda here=on_terminal: here, raising=False)
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setenv("TQDM_DISABLE", silenced)
+        with console.Progress("Training", "models", delay=0) as progress:
+            for n_done in range(3):
+                progress(n_done, 3)
+        assert said in stream.getvalue()
+        assert bool(said) == bool(stream.getvalue())
 
-
-# -- serving until told to stop -------------------------------------------------------------------
 
 # A server, and something that it starts; both say who they are by files in the folder.
 SERVER = """
@@ -175,23 +160,17 @@ def test_a_server_that_ends_says_how():
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-# -- odd values: one sentence each, and nothing is written ------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("command", "said"),
     [
         ("", "the following arguments are required: COMMAND"),
         ("dmeo", "invalid choice: 'dmeo'"),
-        ("lab --port 70000", "'70000' is not a whole number from 1 to 65535"),
-        ("app --port 0", "'0' is not a whole number from 1 to 65535"),
+        ("app --port 70000", "'70000' is not a whole number from 1 to 65535"),
         ("lab --port 1e3", "'1e3' is not a whole number"),
         ("demo --jobs 0", "'0' is not a whole number of at least 1"),
         ("demo --seed=-1", "'-1' is not a whole number of at least 0"),
         ("demo --out file", "the results folder file cannot be written (file exists); choose"),
-        ("bench --out file/x", "the results folder file/x cannot be written (not a directory)"),
         ("progress nowhere", "there is no folder nowhere; `medn-edu lab FOLDER` makes one"),
-        ("progress file", "there is no folder file; `medn-edu lab FOLDER` makes one"),
         ("progress .", ". holds no notebooks of the course; name the folder"),
         ("progress ~nobody-of-this-name/x", "there is no folder ~nobody-of-this-name/x"),
         ("course file", "the course cannot be copied to file (a file is in the way); name a fol"),
@@ -215,9 +194,7 @@ def test_odd_values(command, said, tmp_path, monkeypatch, capsys):
     assert (tmp_path / "file").read_text() == "mine"
 
 
-@pytest.mark.skipif(
-    not Path("/dev/full").is_char_device(), reason="needs the device that is always full"
-)
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs an always full device")
 @pytest.mark.parametrize("arguments", [["reproduce", "--list"], ["--version"]])
 def test_output_to_a_full_disk(arguments):
     """Told once, also of what the parser has printed; Python's own shutdown adds nothing."""

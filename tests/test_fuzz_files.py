@@ -24,13 +24,13 @@ X = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 1.0]])]
 
 
 def load_bytes(content: bytes, folder: Path):
-    """Load a model from bytes, or return the sentence that says why not; nothing else may happen."""
+    """Load a whole model from bytes, or return the sentence that says why not."""
     path = folder / "model.npz"
     path.write_bytes(content)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            return load_model(path)
+            model = load_model(path)
     except ValueError as error:
         sentence = str(error)
         assert sentence.startswith(f"{path} ")
@@ -38,10 +38,6 @@ def load_bytes(content: bytes, folder: Path):
         assert sentence.isprintable()
         assert len(sentence) < len(str(path)) + 400
         return sentence
-
-
-def check_usable(model) -> None:
-    """Whatever was loaded is a whole model."""
     n_labels, n_features = model.coef_.shape
     assert len(model.classes_) == n_labels
     (predicted,) = model.predict([np.ones((1, n_features))])
@@ -51,6 +47,7 @@ def check_usable(model) -> None:
     if model.result_.alpha is not None:
         kept = itertools.chain.from_iterable(model.support_labellings_)
         assert all(label in model.classes_ for labels, _ in kept for label in labels)
+    return model
 
 
 @pytest.fixture(scope="module")
@@ -95,19 +92,19 @@ def changed(content: bytes, **arrays) -> bytes:
     return archive_of([(name, array) for name, array in every.items() if array is not None])
 
 
+def encoded(value) -> bytes:
+    return json.dumps(value).encode()
+
+
 def with_header(content: bytes, header) -> bytes:
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    text = header if isinstance(header, bytes) else encoded(header)
     return changed(content, header=np.frombuffer(text, np.uint8))
-
-
-# -- models -----------------------------------------------------------------------------------
 
 
 def test_what_is_not_damaged_is_read(saved, folder):
     """Also as other programs pack it."""
     for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         again = load_bytes(archive_of(members(saved).items(), compression), folder)
-        check_usable(again)
         again.save(folder / "again.npz")
         assert (folder / "again.npz").read_bytes() == saved
 
@@ -115,31 +112,23 @@ def test_what_is_not_damaged_is_read(saved, folder):
 WEIGHTS = np.ones(8)
 DAMAGE = {
     "object array": {"weights": np.array([None] * 8)},
-    "complex weights": {"weights": WEIGHTS + 0j},
-    "small floats": {"weights": WEIGHTS.astype(np.float32)},
     "other byte order": {"weights": WEIGHTS.astype(">f8")},
-    "structured": {"weights": np.zeros(8, [("a", "f8")])},
     "columns first": {"allowed": np.asfortranarray(np.ones((1, 2, 2), bool))},
     "NaN weights": {"weights": np.full(8, np.nan)},
     "infinite eta": {"eta": np.full(8, np.inf)},
     "short variance": {"variance": np.ones(3)},
     "numbers for flags": {"allowed": np.ones((1, 2, 2), np.uint8)},
-    "flat flags": {"allowed": np.ones(4, bool)},
     "no edge types": {"allowed": np.ones((0, 2, 2), bool), "weights": WEIGHTS[:4]},
-    "negative offsets": {"offsets": np.array([0, -2, 3])},
     "empty samples": {"offsets": np.array([0, 3, 3])},
     "late offsets": {"offsets": np.array([1, 2, 3])},
-    "no offsets": {"offsets": np.array([], int)},
     "no samples": {"offsets": np.array([0]), "labels": np.array([], int)},
-    "long offsets": {"offsets": np.array([0, 2, 4])},
+    "no offsets": {"offsets": np.array([], int)},
     "offsets as a table": {"offsets": np.array([[0, 2, 3]])},
     "labels out of range": {"labels": np.array([0, 1, 2])},
     "negative labels": {"labels": np.array([0, 1, -1])},
     "wide trace": {"trace": np.ones((1, 99))},
-    "long trace": {"trace": np.ones((10**4, 7))},
     "alpha of no sample": {"alpha_sample": lambda old: old + 7},
     "alpha in part": {"alpha_sample": None},
-    "alpha without values": {"alpha_values": None},
     "negative alpha": {"alpha_values": lambda old: -1.0 - old},
     "alpha of other lengths": {"alpha_sample": lambda old: 0 * old},
     "alpha out of order": {"alpha_sample": lambda old: old[::-1]},
@@ -147,9 +136,7 @@ DAMAGE = {
     "missing weights": {"weights": None},
     "missing header": {"header": None},
     "header of floats": {"header": WEIGHTS},
-    "foreign member": {"more": WEIGHTS},
     "member with a path": {"../weights.npy": WEIGHTS},
-    "member without a type": {"weights.txt": WEIGHTS},
 }
 
 
@@ -163,26 +150,20 @@ def test_damaged_members_are_refused(arrays, saved, folder, monkeypatch):
 
 
 HEADERS = {
-    "list": lambda header: [header],
     "number": lambda header: 3,
     "deep": lambda header: b"[" * 100_000,
     "no JSON": lambda header: b"\xff{",
-    "huge integer": lambda header: b'{"format": 1' + b"0" * 10_000 + b"}",
     "estimator as a list": lambda header: header | {"estimator": ["M3N"]},
     "unknown estimator": lambda header: header | {"estimator": "\x1b[31m" * 1000},
     "unknown parameter": lambda header: header | {"parameters": {"a\nb": 1}},
-    "parameters as a list": lambda header: header | {"parameters": []},
     "no threads": lambda header: header | {"parameters": {"n_jobs": "all"}},
     "huge prior": lambda header: header | {"parameters": {"C": {"BoxPrior": {"a": 10**400}}}},
-    "unknown container": lambda header: header | {"parameters": {"C": {"os": ["ls"]}}},
     "labels as text": lambda header: header | {"classes": "ab"},
     "missing label": lambda header: header | {"classes": ["a", float("nan")]},
     "unhashable label": lambda header: header | {"classes": ["a", {"list": []}]},
     "equal labels": lambda header: header | {"classes": [1, True]},
     "vast labels": lambda header: header | {"classes": ["a", "b" * 600]},
-    "huge width": lambda header: header | {"n_features": 10**30},
     "negative width": lambda header: header | {"n_features": -1},
-    "fractional width": lambda header: header | {"n_features": 2.0},
     "primal as text": lambda header: header | {"result": header["result"] | {"primal": "0"}},
     "many passes": lambda header: header | {"result": header["result"] | {"n_passes": 10**9}},
     "no result": lambda header: header | {"result": {}},
@@ -225,7 +206,6 @@ def test_doubled_encrypted_and_truncated_members_are_refused(saved, folder):
         assert isinstance(load_bytes(saved[:length], folder), str)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 def test_what_shrinks_too_well_is_saved_as_it_is(saved, folder, monkeypatch):
     """Labels that are nearly all the same would else look like a bomb when they are loaded."""
     for name, value in {"UNPACKED": 1, "LITTLE": 0}.items():
@@ -237,6 +217,7 @@ def test_what_shrinks_too_well_is_saved_as_it_is(saved, folder, monkeypatch):
     np.testing.assert_array_equal(loaded.predict(X)[0], model.predict(X)[0])
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 def test_what_is_no_file_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "circle").symlink_to("circle")
@@ -252,7 +233,6 @@ def test_a_flipped_byte_is_harmless(where, flip, saved, folder):
     content[int(where * len(content))] ^= flip
     again = load_bytes(bytes(content), folder)
     if not isinstance(again, str):
-        check_usable(again)
         assert np.array_equal(again.weights_, members(saved)["weights"])
 
 
@@ -274,31 +254,16 @@ NAMES = st.sampled_from([*saving.FIXED, *saving.FREE, "", "/", "\\weights.npy"])
 
 @given(arrays=st.dictionaries(NAMES, ARRAYS, min_size=1, max_size=3))
 def test_odd_members_are_harmless(arrays, saved, folder):
-    again = load_bytes(changed(saved, **arrays), folder)
-    if not isinstance(again, str):
-        check_usable(again)
+    load_bytes(changed(saved, **arrays), folder)
 
 
+WORDS = ["l1", "M3N", "CRF", "L1M3N", 0, 1, -1, 10**400, "<b>", "\x1b[31m", "\ud800"]
+KINDS = ["tuple", "list", "set", "dict", "GaussianPrior", "LinearSlack", "C"]
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+KEYS = st.text(max_size=3) | st.sampled_from(KINDS)
 ODD = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=5)
-    | st.sampled_from(
-        ["l1", "M3N", "CRF", "L1M3N", 0, 1, -1, 10**400, "<b>", "\x1b[31m", "\ud800"]
-    ),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.text(max_size=3)
-            | st.sampled_from(
-                ["tuple", "list", "set", "dict", "GaussianPrior", "LinearSlack", "C"]
-            ),
-            inner,
-            max_size=2,
-        )
-    ),
+    SCALARS | st.sampled_from(WORDS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=2),
     max_leaves=6,
 )
 
@@ -322,59 +287,34 @@ def test_odd_headers_are_harmless(data, saved, folder):
     header = header_of(saved)
     for _ in range(data.draw(st.integers(1, 3))):
         header = data.draw(mutations(header))
-    again = load_bytes(with_header(saved, header), folder)
-    if not isinstance(again, str):
-        check_usable(again)
-
-
-# -- solved exercises -------------------------------------------------------------------------
-
-
-def check_record(content: bytes, folder: Path) -> None:
-    """Whatever a record holds, it is shown safely or refused, and kept in either case."""
-    (folder / START).touch()
-    (folder / RECORD).write_bytes(content)
-    found = progress_of(folder)
-    check = course_exercises()[0].check
-    said = note_solved(check, folder)
-    assert said == "" or re.fullmatch(r" \(Not kept: .*\)", said)
-    if found is None:
-        assert said
-    if said:
-        assert (folder / RECORD).read_bytes() == content
-    else:
-        assert check in progress(folder).solved
-
-
-def progress_of(folder: Path):
-    """Return the progress, after a look at all that is made of it, or None if it is refused."""
-    try:
-        found = progress(folder)
-    except ValueError as error:
-        assert re.fullmatch(rf"{RECORD} [^\n]*; move it away to start anew\.", str(error))
-        return None
-    tags = {"p", "details", "summary", "table", "tr", "th", "td"}
-    assert set(re.findall(r"<(?!/)(\w*)", found._repr_html_())) == tags
-    assert repr(found)
-    table = found.export(folder / "table.csv").read_text(encoding="utf-8")
-    assert not re.search(r'(^|,)"?[=+\-@\t]', table, re.MULTILINE)
-    return found
+    load_bytes(with_header(saved, header), folder)
 
 
 VALID = {"format": 1, "solved": {e.check: "2026-01-31" for e in course_exercises()[:3]}}
 DAYS = ODD | st.dates().map(str) | st.sampled_from(["<script>", "=1", "2026-1-1", "@x", "\t=1"])
+RECORDS = (st.binary(max_size=300), ODD.map(encoded), mutations(VALID, DAYS).map(encoded))
 
 
-@given(content=st.binary(max_size=300))
-def test_arbitrary_bytes_as_a_record(content, folder):
-    check_record(content, folder)
-
-
-@given(record=ODD)
-def test_arbitrary_json_as_a_record(record, folder):
-    check_record(json.dumps(record).encode(), folder)
-
-
-@given(record=mutations(VALID, DAYS))
-def test_records_that_are_nearly_right(record, folder):
-    check_record(json.dumps(record).encode(), folder)
+@pytest.mark.parametrize("records", RECORDS)
+@given(data=st.data())
+def test_a_record_is_shown_safely_or_refused_and_kept_in_either_case(records, data, folder):
+    (folder / START).touch()
+    (folder / RECORD).write_bytes(content := data.draw(records))
+    try:
+        found = progress(folder)
+    except ValueError as error:
+        found = None
+        assert re.fullmatch(rf"{RECORD} [^\n]*; move it away to start anew\.", str(error))
+    else:
+        tags = {"p", "details", "summary", "table", "tr", "th", "td"}
+        assert set(re.findall(r"<(?!/)(\w*)", found._repr_html_())) == tags
+        assert repr(found)
+        table = found.export(folder / "table.csv").read_text(encoding="utf-8")
+        assert not re.search(r'(^|,)"?[=+\-@\t]', table, re.MULTILINE)
+    check = course_exercises()[0].check
+    if said := note_solved(check, folder):
+        assert re.fullmatch(r" \(Not kept: .*\)", said)
+        assert (folder / RECORD).read_bytes() == content
+    else:
+        assert found is not None
+        assert check in progress(folder).solved

@@ -22,11 +22,7 @@ WHAT_THEY_SAY = {
 }
 
 
-def test_the_page_has_these_examples() -> None:
-    assert SECTIONS.keys() == WHAT_THEY_SAY.keys()
-
-
-@pytest.mark.parametrize("section", WHAT_THEY_SAY)
+@pytest.mark.parametrize("section", sorted(SECTIONS.keys() | WHAT_THEY_SAY))
 def test_an_example_works(section: str, tmp_path: Path) -> None:
     copied = shutil.ignore_patterns("__pycache__", ".*")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
@@ -46,22 +42,15 @@ def test_an_example_works(section: str, tmp_path: Path) -> None:
             commands += content.splitlines()
     assert added >= 1
     assert commands
-    said = "".join(run(command, tmp_path) for command in commands)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "TQDM_DISABLE": "1"}
+    said = ""
+    for command in commands:
+        program, *arguments = re.findall(r'"[^"]*"|\S+', command)
+        modules = {"medn-edu": ["-m", "medn_edu.cli"], "python": []}
+        words = [sys.executable, *modules[program], *(word.strip('"') for word in arguments)]
+        done = subprocess.run(
+            words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        said += done.stdout + done.stderr
     assert WHAT_THEY_SAY[section] in said
-
-
-def run(command: str, folder: Path) -> str:
-    """Run a command of the page with the copy of the package."""
-    program, *arguments = re.findall(r'"[^"]*"|\S+', command)
-    modules = {"medn-edu": ["-m", "medn_edu.cli"], "python": []}
-    words = [sys.executable, *modules[program], *(word.strip('"') for word in arguments)]
-    done = subprocess.run(
-        words,
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(folder), "TQDM_DISABLE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
