@@ -151,8 +151,6 @@ def test_a_single_repetition_is_drawn_without_interval() -> None:
     assert np.isfinite(drawn.figure.axes[0].get_ylim()).all()
 
 
-# -- explorers of stored studies ------------------------------------------------------------------
-
 SHIFTS = {"CRF": 0.07, "L2-CRF": 0.02, "L1-CRF": -0.03, "M3N": 0.022, "LapMEDN variational": 0.0}
 NONE = "nothing"
 

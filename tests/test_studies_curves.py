@@ -90,9 +90,6 @@ def test_where_lines_touch_balls_a_weight_is_zero_or_small():
     assert smaller[0] == pytest.approx(0.5, rel=0.02)
 
 
-# -- projections ----------------------------------------------------------------------------------
-
-
 def vertices(norm, radius, n):
     """Points of a ball among which one is farthest in each direction (L2: nearly)."""
     if norm == "L1":
@@ -136,9 +133,6 @@ def test_many_weights_lose_an_amount_or_a_factor():
     corners = vertices("L1", on_l1.sum(), len(before))
     assert np.max((corners - on_l1) @ (before - on_l1)) < 1e-9
     assert 0 < (on_l1 == 0).sum() < len(before)
-
-
-# -- laplace --------------------------------------------------------------------------------------
 
 
 def laplace(panel, what, **of):

@@ -80,19 +80,6 @@ def test_the_papers_numbers_stand_at_their_constants():
             )
 
 
-def test_no_sequence_trains_and_tests():
-    splits = [L1_STUDY.fit.split(FitSpec(CHAINS, fold, "path")) for fold in range(10)]
-    seen = [
-        {id(x.base) if x.base is None else x.__array_interface__["data"][0] for x in s.X_train}
-        for s in splits
-    ]
-    assert len(set.union(*seen)) == 1000
-    for split, train in zip(splits, seen, strict=True):
-        test = {x.__array_interface__["data"][0] for x in split.X_test}
-        assert (len(train), len(test)) == (100, 900)
-        assert not train & test
-
-
 def test_table_and_caption_show_the_papers_numbers_beside_ours():
     rows = [
         row(name, c, fold, {(0, 0): 1.0, (0, 50): 5e-5})

@@ -102,27 +102,6 @@ def test_fits_wait_for_the_choice_at_their_own_size():
     assert {spec.fold for spec in drawn} == set(range(10))
 
 
-def images(samples):
-    """The memory of each sample, which tells which image of the data set it is."""
-    return {sample.__array_interface__["data"][0] for sample in samples}
-
-
-@pytest.mark.usefixtures("require_ocr")
-def test_constants_on_all_words_are_chosen_where_nothing_tests():
-    specs = {spec.key: spec for spec in OCR_FULL_STUDY.fits("paper", 1)}
-    pairs = {(specs[spec.after], spec) for spec in specs.values() if spec.after}
-    places = {(by.data, by.fold, spec.data, spec.fold): (by, spec) for by, spec in pairs}
-    assert len(places) == 12
-    for by, spec in places.values():
-        chooses, fit = OCR_FULL_STUDY.fit.split(by), OCR_FULL_STUDY.fit.split(spec)
-        assert not chooses.X_test
-        assert not images(chooses.X_train) & images(fit.X_test)
-        texts = [{"".join(labels) for labels in y} for y in (chooses.y_train, fit.y_test)]
-        assert by.data != "ocr-unseen-choosing" or not texts[0] & texts[1]
-        if spec.data != "ocr-seen":
-            assert images(chooses.X_train) == images(fit.X_train)
-
-
 def test_only_fits_without_constants_or_with_given_ones_choose_none():
     specs = OCR_FULL_STUDY.fits("paper", 0)
     free = {(s.data, s.model) for s in specs if not s.after and not s.data.endswith("-choosing")}

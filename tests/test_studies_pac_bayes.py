@@ -39,9 +39,6 @@ def table():
     return stored_rows("pac-bayes")
 
 
-# -- the worlds -----------------------------------------------------------------------------------
-
-
 def score(x, y, w):
     """A chain's score, written out: letters by their labels, then neighbours."""
     letters = sum(w[label] * value for value, label in zip(x, y, strict=True))
@@ -120,9 +117,6 @@ def test_coins_are_learned_by_heart(coins):
     assert found["training_error"] < 0.3
 
 
-# -- posteriors -----------------------------------------------------------------------------------
-
-
 def test_models_stand_for_their_posterior():
     """All there are, with the divergence in which Theorem 8 counts; or many that are drawn."""
     rng, eta = np.random.default_rng(0), np.array([0.4, -1.1, 0.0, 2.0])
@@ -170,9 +164,6 @@ def test_many_posteriors_are_what_theorem_8_says_one_by_one(world, many):
         assert training[k] == pytest.approx(found["training_error"] - found["true_error"])
 
 
-# -- is it true, and would we notice? -------------------------------------------------------------
-
-
 def test_theorem_8_holds_for_all_posteriors_at_once_and_not_without_its_complexity(many, samples):
     rooms = many.rooms(samples)
     assert (rooms.min(axis=1) >= 0).mean() >= 1 - DELTA
@@ -204,9 +195,6 @@ def test_a_lost_term_is_noticed_where_noise_is_learned_by_heart(coins):
     values = np.array(values)
     assert (values[:, 0] >= 0.5).all()
     assert (values[:, 1:] < 0.5).all()
-
-
-# -- what is published ----------------------------------------------------------------------------
 
 
 def test_the_published_table_holds_what_the_theorem_promises(table):
@@ -246,9 +234,6 @@ def test_a_published_row_can_be_made_again(table):
         assert len(numbers) >= 10
         assert {name: row[name] for name in numbers} == pytest.approx(numbers, rel=0.02, abs=1e-3)
         assert made["training_error"] != other["training_error"]
-
-
-# -- figures --------------------------------------------------------------------------------------
 
 
 def test_names_at_the_ends_keep_apart():

@@ -64,9 +64,6 @@ def refuses(folder, said, study=TOY):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-# -- tables ---------------------------------------------------------------------------------------
-
-
 def test_every_fit_is_a_row_sorted_by_key(tmp_path):
     rows = run(tmp_path, SPECS[::-1])
     assert [row["key"] for row in rows] == sorted({spec.key for spec in SPECS})
@@ -151,9 +148,6 @@ def test_everything_is_computed_with_one_thread(tmp_path):
     assert seen == {"outside": 2, "split": 1, "fit": 1, "predict": 1, "measure": 1}
 
 
-# -- what is not trained --------------------------------------------------------------------------
-
-
 def test_fits_may_be_panels_of_several_rows(tmp_path):
     """They are made one by one, kept with all digits and in the order of the picture."""
     made = []
@@ -188,9 +182,6 @@ def test_fits_may_be_panels_of_several_rows(tmp_path):
     lines = tables(tmp_path).splitlines(keepends=True)
     (tmp_path / "results.csv").write_bytes(b"".join([*lines, lines[1]]))
     refuses(tmp_path, "that no other line has", study)
-
-
-# -- resuming -------------------------------------------------------------------------------------
 
 
 def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
@@ -254,9 +245,6 @@ def test_a_failed_fit_is_a_row_and_is_tried_again(tmp_path):
     assert done(tmp_path, [*SPECS, broken]) == SPECS
 
 
-# -- damage ---------------------------------------------------------------------------------------
-
-
 DAMAGED_CELLS = (
     ("error", "abc", "'abc'; expected a number from 0 to 1"),
     ("error", "nan", "'nan'; expected a number from 0 to 1"),
@@ -301,9 +289,6 @@ def test_damage_of_a_table_is_named(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-# -- runs that end early; test_cli_reproduce.py kills some -----------------------------------------
-
-
 def test_finished_fits_wait_in_the_journal_for_the_next_writing(tmp_path):
     store = ResultStore.open(tmp_path, TOY)
     store.share_of_writing = 1e-9  # the first table is written, what follows is in the journal
@@ -341,8 +326,6 @@ def test_a_fit_that_breaks_its_process_is_a_failed_fit(tmp_path):
         run(tmp_path / name)
     assert tables(tmp_path / "broken") == tables(tmp_path / "whole")
 
-
-# -- fits that choose constants -------------------------------------------------------------------
 
 # Six words to choose a constant on, of which the strongest, 0.01, leaves the labels to chance.
 MANY = Split(X * 3, Y * 3, X, Y)
