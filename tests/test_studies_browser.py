@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,34 +51,26 @@ def test_interval_is_students_and_of_one_value_there_is_none() -> None:
     interval = mean_interval(values, level=0.9)
     low, high = stats.t.interval(0.9, 3, values.mean(), stats.sem(values))
     assert (interval.low, interval.high) == pytest.approx((low, high))
-    assert interval.half == pytest.approx((high - low) / 2)
     assert interval.excludes(high + 1e-6)
     assert not interval.excludes(low + 1e-6)
-    single = mean_interval([0.25])
-    assert (single.mean, single.n) == (0.25, 1)
-    assert not single.excludes(9)
+    assert not mean_interval([0.25]).excludes(9)
     with pytest.raises(ValueError, match="no values"):
         mean_interval([])
 
 
-def test_order_of_settings_sizes_and_models(study: StudyErrors) -> None:
+def test_rows_in_order_averaged_over_repetitions_and_without_what_has_no_place(
+    study: StudyErrors,
+) -> None:
     assert (study.settings, study.sizes, study.models) == ([1, 2], [50, 100], list(MODELS))
     assert study_errors(rows(), place, ("something else",)).models == ["CRF", "M3N"]
-
-
-def test_rows_without_error_or_place_are_left_out() -> None:
+    found = study_errors(rows(), place, MODELS, lambda row: row["fold"] // 2)
+    assert found.of(1, 50, "M3N") == pytest.approx({0: 0.185, 1: 0.285})
+    assert found.floors[1] == pytest.approx({0: 0.075, 1: 0.095})
     table = rows(1)
     table[0]["error"], table[1]["error"], table[2]["n"] = None, float("nan"), None
     assert study_errors(table, place).of(2, 50, "M3N") == {}
     with pytest.raises(ValueError, match="holds no errors"):
         study_errors(table[:3], place)
-
-
-def test_rows_of_one_repetition_are_averaged() -> None:
-    of_setting = [row for row in rows() if row["setting"] == 1]
-    found = study_errors(of_setting, place, MODELS, lambda row: row["fold"] // 2)
-    assert found.of(1, 50, "M3N") == pytest.approx({0: 0.185, 1: 0.285})
-    assert found.floors[1] == pytest.approx({0: 0.075, 1: 0.095})
 
 
 def test_models_of_another_setting_have_no_row_but_room(study: StudyErrors) -> None:
@@ -130,7 +121,7 @@ def test_what_is_drawn_is_what_the_frame_says(study: StudyErrors) -> None:
     assert np.allclose(floor.get_ydata(), 8.5)
 
 
-def test_models_come_and_go(study: StudyErrors) -> None:
+def test_models_come_and_go_and_single_repetitions_are_drawn(study: StudyErrors) -> None:
     drawn = ResultBrowser(study, "words", "folds")
     drawn.show(browser_frame(study, 1, 50, ["M3N"], "CRF"), "One")
     left, right = drawn.figure.axes
@@ -141,12 +132,9 @@ def test_models_come_and_go(study: StudyErrors) -> None:
     drawn.show(browser_frame(study, 1, 50, []), "One")
     assert not any(len(line.get_xdata()) for line in left.lines if line.get_marker() in ("o", "^"))
     assert "0 folds" in right.get_title(loc="left")
-
-
-def test_a_single_repetition_is_drawn_without_interval() -> None:
-    study = study_errors(rows(1), place, MODELS)
-    drawn = ResultBrowser(study, "words", "folds")
-    drawn.show(browser_frame(study, 1, 50, MODELS), "One")
+    single = study_errors(rows(1), place, MODELS)
+    drawn = ResultBrowser(single, "words", "folds")
+    drawn.show(browser_frame(single, 1, 50, MODELS), "One, without interval")
     drawn.figure.draw_without_rendering()
     assert np.isfinite(drawn.figure.axes[0].get_ylim()).all()
 
@@ -207,8 +195,9 @@ def grouped(sparse: float = -0.04) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def ocr() -> Explorer:
-    other = [{"data": "ocr-rest", "fold": 0, "model": "M3N", "error": 0.1}]
-    return ocr_results([*with_papers_constants(), *other])
+    return ocr_results(
+        [*with_papers_constants(), {"data": "ocr-rest", "fold": 0, "model": "M3N", "error": 0.1}]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -223,40 +212,32 @@ def test_lessons_hold(synthetic: Explorer, ocr: Explorer, groups: Explorer) -> N
         assert all(explorer.check(lesson) for lesson in explorer.lessons)
 
 
-def test_lessons_can_fail(synthetic: Explorer) -> None:
-    hidden, more, sparse, floor = synthetic.lessons
+def test_lessons_can_fail() -> None:
     table = planted("iid", (30, 150))
     for row in table:
         row["error"] = 0.15 if row["data"].endswith("-30") else 0.2 + 0.01 * row["fold"]
         row["truth_error"] = 0.3
     wrong = synthetic_results(table)
-    facts = {lesson.fact: wrong.check(lesson) for lesson in wrong.lessons}
-    assert facts == {more.fact: False, sparse.fact: False, floor.fact: False}
-    assert hidden.fact not in facts, "no difference is hidden where there is none"
-
-
-def test_lessons_of_one_study_can_fail() -> None:
+    assert len(wrong.lessons) == 3, "no difference is hidden where there is none"
+    assert not any(wrong.check(lesson) for lesson in wrong.lessons)
     lucky = planted("ocr", (100, 250))
     for row in lucky:
         if (row["model"], row["fold"], row["data"]) == ("CRF", 3, "ocr-100"):
             row["error"] = 0.05
     copies = synthetic_results(grouped(sparse=0.03), study="synthetic-correlated")
-    wrong = (
+    for start, explorer in (
         ("Without a penalty", ocr_results(lucky)),
         ("Copies do not spoil sparsity", copies),
         ("With the papers' constant", ocr_results(with_papers_constants((-0.02, 0.05)))),
         ("With the papers' constant", ocr_results(with_papers_constants((0.02, 0.01)))),
-    )
-    for start, explorer in wrong:
+    ):
         [lesson] = [lesson for lesson in explorer.lessons if lesson.fact.startswith(start)]
         assert not explorer.check(lesson), start
 
 
-def test_controls(synthetic: Explorer, ocr: Explorer) -> None:
+def test_controls(ocr: Explorer) -> None:
     boxes = ["crf", "l2_crf", "l1_crf", "m3n", "lapmedn_variational"]
-    assert list(synthetic.controls) == ["relevant", "n_train", "reference", *boxes]
     assert list(ocr.controls) == ["constants", "n_train", "reference", *boxes]
-    assert synthetic.controls["relevant"].values == (10, 50)
     assert ocr.controls["n_train"].values == (100, 250)
     assert ocr.controls["constants"].values == ("chosen", "of the papers")
     without = ocr_results(planted("ocr", (100,)))
@@ -304,7 +285,7 @@ def test_the_papers_constants_take_the_place_of_chosen_ones(ocr: Explorer) -> No
     assert ocr.set(reference=NONE).summary.count("M3N") == 2
     others = ocr.summary.split(": error")[1].split(", M3N")[0]
     assert ocr.set(constants="chosen").summary.count("M3N") == 1
-    assert ocr.summary.split(": error")[1].split(", M3N")[0] == others, "these stay as they are"
+    assert others in ocr.summary, "these stay as they are"
     assert "M3N" not in ocr.set(constants="of the papers", m3n=False).summary
     ocr.set(constants="chosen", reference="M3N at its optimum", m3n=True)
     assert "minus that of M3N at its optimum, in points" in ocr.summary
@@ -322,33 +303,25 @@ def test_parts_of_a_data_set_are_averaged(groups: Explorer) -> None:
 
 
 def test_picture_of_a_stored_study(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A study of one row, drawn in two ways."""
+    def draw(rows: Any, path: Any) -> None:
+        save_figure(new_figure(6, 2), path)
 
-    def draw(rows: Any, path: Any, width: float = 4) -> None:
-        assert rows == [{"error": 0.5}]
-        save_figure(new_figure(width, 2), path)
-
-    study = SimpleNamespace(draw=draw, more_figures={"wide": partial(draw, width=6)})
+    study = SimpleNamespace(draw=None, more_figures={"wide": draw})
     monkeypatch.setitem(browser.STUDIES, "planted", study)
-    monkeypatch.setattr(browser, "stored_rows", lambda name: [{"error": 0.5}])
-    for figure, width in (("", 384), ("wide", 576)):
-        picture = study_picture("planted", "An empty figure.", figure)
-        data, metadata = picture._repr_mimebundle_()
-        assert data["image/png"].startswith(b"\x89PNG")
-        assert (repr(picture), data["text/plain"]) == ("An empty figure.",) * 2
-        assert metadata["image/png"] == {"alt": "An empty figure.", "width": width}
-    with pytest.raises(ValueError, match="has no figure 'tall'; it has wide"):
-        study_picture("planted", "", "tall")
+    monkeypatch.setattr(browser, "stored_rows", lambda name: [])
+    picture = study_picture("planted", "An empty figure.", "wide")
+    data, metadata = picture._repr_mimebundle_()
+    assert data["image/png"].startswith(b"\x89PNG")
+    assert repr(picture) == data["text/plain"] == "An empty figure."
+    assert metadata["image/png"] == {"alt": "An empty figure.", "width": 576}
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: study_picture("no-such-study", ""), "study is 'no-such-study'; expected one of"),
-        (
-            lambda: synthetic_results(study="ocr"),
-            "expected one of synthetic-iid, synthetic-correlated",
-        ),
+        (lambda: study_picture("ocr", "", "tall"), "ocr has no figure 'tall'; it has "),
+        (lambda: synthetic_results(study="ocr"), "expected one of synthetic-iid, synthetic-corr"),
         (lambda: synthetic_results(planted("ocr", (100,))), "holds no errors"),
     ],
 )
