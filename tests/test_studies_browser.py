@@ -140,6 +140,8 @@ def test_models_come_and_go_and_single_repetitions_are_drawn(study: StudyErrors)
 
 
 SHIFTS = {"CRF": 0.07, "L2-CRF": 0.02, "L1-CRF": -0.03, "M3N": 0.022, "LapMEDN variational": 0.0}
+NO_BOX = dict.fromkeys(("crf", "l2_crf", "l1_crf", "m3n", "lapmedn_variational"), False)
+ALL_BOXES = dict.fromkeys(NO_BOX, True)
 NONE = "nothing"
 
 
@@ -236,8 +238,7 @@ def test_lessons_can_fail() -> None:
 
 
 def test_controls(ocr: Explorer) -> None:
-    boxes = ["crf", "l2_crf", "l1_crf", "m3n", "lapmedn_variational"]
-    assert list(ocr.controls) == ["constants", "n_train", "reference", *boxes]
+    assert list(ocr.controls) == ["constants", "n_train", "reference", *NO_BOX]
     assert ocr.controls["n_train"].values == (100, 250)
     assert ocr.controls["constants"].values == ("chosen", "of the papers")
     without = ocr_results(planted("ocr", (100,)))
@@ -248,16 +249,8 @@ def errors_of(table: list[dict[str, Any]], model: str, data: str) -> np.ndarray:
     return np.array([row["error"] for row in table if (row["model"], row["data"]) == (model, data)])
 
 
-def all_boxes(explorer: Explorer, checked: bool) -> dict[str, bool]:
-    return {
-        name: checked
-        for name, each in explorer.controls.items()
-        if isinstance(each.values[0], bool)
-    }
-
-
 def test_summary_says_errors_and_floor(synthetic: Explorer) -> None:
-    boxes = all_boxes(synthetic, False) | {"l2_crf": True}
+    boxes = NO_BOX | {"l2_crf": True}
     summary = synthetic.set(relevant=50, n_train=30, reference=NONE, **boxes).summary
     mean = 100 * errors_of(planted("iid", (30, 150)), "L2-CRF", "iid-50-30").mean()
     assert summary.startswith("50 relevant features, 30 training sequences, 6 random CRFs")
@@ -267,17 +260,17 @@ def test_summary_says_errors_and_floor(synthetic: Explorer) -> None:
 
 
 def test_summary_counts_on_how_many_repetitions_a_model_errs_less(ocr: Explorer) -> None:
-    ocr.set(constants="chosen", n_train=100, reference="CRF", **all_boxes(ocr, True))
+    ocr.set(constants="chosen", n_train=100, reference="CRF", **ALL_BOXES)
     m3n, crf = (errors_of(planted("ocr", (100, 250)), name, "ocr-100") for name in ("M3N", "CRF"))
     assert f", M3N −{100 * np.mean(crf - m3n):.1f} ± " in ocr.summary
     assert ocr.summary.count("(less on 6 of 6)") == 4
     assert "differences to CRF" in ocr.frame().alt
-    ocr.set(**all_boxes(ocr, False))
+    ocr.set(**NO_BOX)
     assert ocr.summary.endswith("nothing to show; check another model.")
 
 
 def test_the_papers_constants_take_the_place_of_chosen_ones(ocr: Explorer) -> None:
-    ocr.set(constants="of the papers", n_train=100, reference="M3N", **all_boxes(ocr, True))
+    ocr.set(constants="of the papers", n_train=100, reference="M3N", **ALL_BOXES)
     start = "OCR letters, constants of the papers, 100 training words, 6 folds: error minus that of"
     assert ocr.summary.startswith(f"{start} M3N with chosen constants, in points")
     losses = "M3N sub-gradient +2.0 ± 0.0 (less on 0 of 6), M3N at its optimum +5.0 ±"
@@ -293,7 +286,7 @@ def test_the_papers_constants_take_the_place_of_chosen_ones(ocr: Explorer) -> No
 
 def test_parts_of_a_data_set_are_averaged(groups: Explorer) -> None:
     assert groups.controls["n_train"].values == (333, 500)
-    groups.set(n_train=500, reference=NONE, **all_boxes(groups, False) | {"m3n": True})
+    groups.set(n_train=500, reference=NONE, **NO_BOX | {"m3n": True})
     table = [row for row in grouped() if "-2-" in row["data"] and row["model"] == "M3N"]
     parts = np.array([row["error"] for row in table]).reshape(4, 2)
     half = stats.t.ppf(0.975, 3) * stats.sem(parts.mean(axis=1))
