@@ -19,7 +19,7 @@ from medn_edu.studies.pac_bayes import (
 )
 from medn_edu.studies.pac_bayes_posteriors import DELTA, Trial, gibbs_models, posteriors_around
 from medn_edu.studies.pac_bayes_worlds import fit_medn, learn_by_heart, noise, words
-from medn_edu.theory.bounds import Terms, observed_margins, theorem_8
+from medn_edu.theory.bounds import Terms, theorem_8
 
 N_DRAWS = 1000
 
@@ -72,14 +72,6 @@ def test_the_error_to_come_is_the_sum_over_all_words(world):
                 if scores[y] > max(scores[other] for other in labellings if other != y):
                     right += chance(x, y)
         assert world.errors(world.margins(w[None])) == pytest.approx(1 - right, abs=1e-12)
-
-
-def test_margins_are_those_of_two_best_decoding(world, coins):
-    rng = np.random.default_rng(1)
-    for place in (world, coins):
-        weights = rng.normal(size=(3, place.data.weight_shape.size))
-        for own, w in zip(place.margins(weights), weights, strict=True):
-            np.testing.assert_allclose(own, observed_margins(place.data, w), atol=1e-12)
 
 
 def test_no_score_is_beyond_the_bound(world, coins):
@@ -135,20 +127,9 @@ def many_posteriors(world):
     return posteriors_around(world, TwoPointPrior(), eta, MAIN_SIZE, 200, rng)
 
 
-@pytest.fixture(scope="module")
-def many(world):
-    return many_posteriors(world)
-
-
-@pytest.fixture(scope="module")
-def samples(world):
-    rng = np.random.default_rng(6)
-    return np.array([world.draw(MAIN_SIZE, rng) for _ in range(N_DRAWS)])
-
-
-def test_many_posteriors_are_what_theorem_8_says_one_by_one(world, many):
+def test_many_posteriors_are_what_theorem_8_says_one_by_one(world):
     """The vectorised rooms are those of the bound itself, at the same threshold and number of draws."""
-    prior = TwoPointPrior()
+    prior, many = TwoPointPrior(), many_posteriors(world)
     counts = world.draw(MAIN_SIZE, np.random.default_rng(5))
     rooms, training = many.rooms(counts[None])[0], many.training_rooms(counts[None])[0]
     kl = prior.kl(prior.mean(many.eta)).sum(axis=1)
@@ -164,17 +145,11 @@ def test_many_posteriors_are_what_theorem_8_says_one_by_one(world, many):
         assert training[k] == pytest.approx(found["training_error"] - found["true_error"])
 
 
-def test_theorem_8_holds_for_all_posteriors_at_once_and_not_without_its_complexity(many, samples):
-    rooms = many.rooms(samples)
-    assert (rooms.min(axis=1) >= 0).mean() >= 1 - DELTA
-    without = many.training_rooms(samples)
-    assert (without.min(axis=1) >= 0).mean() < 0.2, "for all of them at once"
-    assert (without >= 0).mean() < 0.6, "nor for any single one"
-    assert np.median((rooms + many.true_errors).min(axis=1)) < 0.5, "it says something"
-
-
-def test_the_bound_itself_is_broken_once_its_root_is_taken_away(world, samples, monkeypatch):
+def test_it_holds_for_all_posteriors_at_once_and_is_broken_without_its_root(world, monkeypatch):
     """With gamma and m chosen anew; at the old ones a margin loss is above the error to come anyway."""
+    rng = np.random.default_rng(6)
+    samples = np.array([world.draw(MAIN_SIZE, rng) for _ in range(N_DRAWS)])
+    assert (many_posteriors(world).rooms(samples).min(axis=1) >= 0).mean() >= 1 - DELTA
     monkeypatch.setattr(Terms, "root", lambda terms, m: 0 * np.asarray(m))
     assert (many_posteriors(world).rooms(samples).min(axis=1) >= 0).mean() < 0.2
 
@@ -208,13 +183,7 @@ def test_the_published_table_holds_what_the_theorem_promises(table):
         assert share >= 1 - DELTA if promised else share < 0.6, name
 
 
-def test_the_published_terms_add_up(table):
-    for row in table:
-        together = row["margin_loss"] + row["averaging"] + row["complexity"]
-        assert row["theorem_8"] == pytest.approx(together, abs=1e-6)
-        if row["world"] == "words":
-            assert row["theorem_8"] <= row["theorem_8_papers_m"] + 1e-6
-            assert row["theorem_8_kl"] <= row["theorem_8"]
+def test_the_published_bounds_fall_with_the_number_of_samples(table):
     sizes = [row for row in table if row["world"] == "words" and row["draw"] == 0]
     for prior in ("two points", "box"):
         values = [row["theorem_8"] for row in sizes if row["prior"] == prior]

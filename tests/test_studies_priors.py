@@ -1,24 +1,17 @@
 """The study of the gallery of priors: its models, choices, tables and figures."""
 
-from dataclasses import replace
-from functools import partial
-
 import numpy as np
 import pytest
+from making import axes_of
 
 from medn_edu import M3N
 from medn_edu.explorers import new_figure, prior_gallery
-from medn_edu.studies import priors
-from medn_edu.studies.kit.models import Model
-from medn_edu.studies.kit.runner import ResultStore, run_study
 from medn_edu.studies.kit.selection import Selected
-from medn_edu.studies.kit.specs import FitSpec, Split, Study
-from medn_edu.studies.kit.summary import Curve, mean_of, numbers
+from medn_edu.studies.kit.summary import Curve, mean_of
 from medn_edu.studies.priors import (
     PRIOR_STUDY,
     SHAPES,
     VARIANCES,
-    Fits,
     draw_against_variance,
     draw_differences,
     kurtosis,
@@ -60,46 +53,20 @@ def test_weights_of_the_exponential_prior_are_positive_and_read_any_sign(samples
 
 
 def test_choices_see_no_set_of_the_study():
-    specs = PRIOR_STUDY.fits("paper", 0)
+    specs, models = PRIOR_STUDY.fits("paper", 0), PRIOR_STUDY.fit.models
     choosers = [spec for spec in specs if not spec.parameters]
     assert len(choosers) == 3 * len(SHAPES)
-    assert all(isinstance(PRIOR_STUDY.fit.models[s.model].build(), Selected) for s in choosers)
+    for spec in choosers:
+        model = models[spec.model].build()
+        assert isinstance(model, Selected)
+        if spec.data.startswith("ocr"):
+            assert model.grid == (("variance", VARIANCES["ocr-100"]),)
+            assert model.blocks == (100, 100, 100)
     places = {(spec.data, spec.fold) for spec in choosers}
     assert places > {("iid-10-1000", 10), ("correlated-20-10", -1)}
     fits = {(spec.data, spec.fold) for spec in specs if spec.parameters}
     assert len(fits) == 30
     assert not {("iid-10-50", 10), ("correlated-20-10", 0)} & fits
-
-
-def test_a_small_run_with_a_choice(samples, tmp_path):
-    X, y = samples
-    grid = VARIANCES["ocr-100"]
-    build = partial(
-        Selected, "Laplace", (("variance", grid),), PRIOR_STUDY.fit.models, blocks=(3, 3, 3)
-    )
-    chooser = Model("Laplace, chosen for OCR100", build, "")
-    own = PRIOR_STUDY.fit.models[chooser.name].build().get_params(deep=False)
-    assert (own["grid"], own["blocks"]) == (build().grid, (100, 100, 100))
-    apart = FitSpec("ocr-outside-100", 0, chooser.name)
-    fit = FitSpec("ocr-100", 0, "Laplace", (("variance", 0.03),))
-    study = Study(
-        "priors", "", lambda scale, seed: [fit, apart],
-        replace(
-            PRIOR_STUDY.fit, models={**PRIOR_STUDY.fit.models, chooser.name: chooser}, split=lambda spec:
-            Split(X, y, [], []) if spec.data == apart.data else Split(X[:6], y[:6], X[6:], y[6:]),
-        ),
-        PRIOR_STUDY.draw,
-    )  # fmt: skip
-    rows = run_study(study, study.fits("paper", 0), ResultStore.open(tmp_path, study))
-    assert not any(row["failure"] for row in rows)
-    by_model = {row["model"]: row for row in rows}
-    chosen = by_model[chooser.name]
-    errors = numbers(chosen["grid_errors"])
-    assert len(errors) == len(grid)
-    assert chosen["chosen"] == f"variance={grid[int(np.argmin(errors))]:g}"
-    fits = Fits(rows)
-    assert fits.chosen == {("ocr-100", "Laplace"): grid[int(np.argmin(errors))]}
-    assert fits.at("ocr-100", "Laplace", 0.03) == [by_model["Laplace"]]
 
 
 def planted():
@@ -171,10 +138,7 @@ def test_curves_that_are_cut_are_named(monkeypatch):
             row["error"] = 0.75
     caption = " ".join(PRIOR_STUDY.report(rows, "paper").caption.split())
     assert "Curves beyond the axis are cut, OCR100: box (up to 75 %)." in caption
-    figures = []
-    monkeypatch.setattr(priors, "save_figure", lambda figure, path: figures.append(figure))
-    PRIOR_STUDY.draw(rows, None)
-    tops = [ax.get_ylim()[1] for ax in figures[0].get_axes()[:3]]
+    tops = [ax.get_ylim()[1] for ax in axes_of(PRIOR_STUDY, rows, monkeypatch)[:3]]
     assert all(0.25 < top < 0.35 for top in tops), tops
 
 
@@ -185,15 +149,6 @@ def test_kurtosis_of_the_gallery():
     }  # fmt: skip
     found = {shape: kurtosis(shape) for shape in SHAPES}
     assert found == pytest.approx(exact, rel=0.01, abs=1e-6)
-
-
-def test_figures_of_planted_rows(tmp_path):
-    rows = [row for row in planted() if "OCR" in row["model"] or row["data"] == "ocr-100"]
-    PRIOR_STUDY.draw(rows, tmp_path / "figure.png")
-    quick = [row for row in rows if not row["chosen"]]
-    PRIOR_STUDY.more_figures["sparsity"](quick, tmp_path / "sparsity.png")
-    for name in ("figure", "sparsity"):
-        assert (tmp_path / f"{name}.png").stat().st_size > 15_000
 
 
 def test_drawn_differences_and_curves():
