@@ -42,8 +42,7 @@ def test_how_long_it_takes(quick_studies, record_property):
     """By the processor, as other tests may keep it from this one; on two of them a few minutes."""
     runs = {name: table(quick_studies, name, "runs")[0] for name in STUDIES}
     lines = [f"{'seconds':>8} {'processor':>9}"]
-    for name, run in runs.items():
-        lines.append(f"{run['seconds']:8.1f} {run['cpu_seconds']:9.1f}  {name}")
+    lines += [f"{r['seconds']:8.1f} {r['cpu_seconds']:9.1f}  {name}" for name, r in runs.items()]
     together = sum(run["cpu_seconds"] for run in runs.values())
     lines.append(f"{quick_studies.seconds:8.1f} {together:9.1f}  all, with figures and tables")
     loops = together / yardstick()

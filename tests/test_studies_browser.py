@@ -1,4 +1,4 @@
-"""The explorers of results: intervals by hand, what is drawn, and lessons that hold and can fail."""
+"""The explorers of results: what is computed and drawn, and lessons that hold and can fail."""
 
 import itertools
 from collections.abc import Callable
@@ -46,18 +46,6 @@ def study() -> StudyErrors:
     return study_errors(rows(), place, MODELS)
 
 
-def test_interval_is_students_and_of_one_value_there_is_none() -> None:
-    values = np.array([0.3, 0.1, 0.25, 0.4])
-    interval = mean_interval(values, level=0.9)
-    low, high = stats.t.interval(0.9, 3, values.mean(), stats.sem(values))
-    assert (interval.low, interval.high) == pytest.approx((low, high))
-    assert interval.excludes(high + 1e-6)
-    assert not interval.excludes(low + 1e-6)
-    assert not mean_interval([0.25]).excludes(9)
-    with pytest.raises(ValueError, match="no values"):
-        mean_interval([])
-
-
 def test_rows_in_order_averaged_over_repetitions_and_without_what_has_no_place(
     study: StudyErrors,
 ) -> None:
@@ -71,6 +59,9 @@ def test_rows_in_order_averaged_over_repetitions_and_without_what_has_no_place(
     assert study_errors(table, place).of(2, 50, "M3N") == {}
     with pytest.raises(ValueError, match="holds no errors"):
         study_errors(table[:3], place)
+    assert not mean_interval([0.25]).excludes(9), "one value has no interval"
+    with pytest.raises(ValueError, match="no values"):
+        mean_interval([])
 
 
 def test_models_of_another_setting_have_no_row_but_room(study: StudyErrors) -> None:
@@ -245,24 +236,13 @@ def test_controls(ocr: Explorer) -> None:
     assert without.controls["constants"].values == ("chosen",), "there is nothing to choose"
 
 
-def errors_of(table: list[dict[str, Any]], model: str, data: str) -> np.ndarray:
-    return np.array([row["error"] for row in table if (row["model"], row["data"]) == (model, data)])
-
-
-def test_summary_says_errors_and_floor(synthetic: Explorer) -> None:
-    boxes = NO_BOX | {"l2_crf": True}
-    summary = synthetic.set(relevant=50, n_train=30, reference=NONE, **boxes).summary
-    mean = 100 * errors_of(planted("iid", (30, 150)), "L2-CRF", "iid-50-30").mean()
-    assert summary.startswith("50 relevant features, 30 training sequences, 6 random CRFs")
-    assert f"L2-CRF {mean:.1f} ±" in summary
-    assert "the generating model" in summary
-    assert "M3N" not in summary
-
-
 def test_summary_counts_on_how_many_repetitions_a_model_errs_less(ocr: Explorer) -> None:
     ocr.set(constants="chosen", n_train=100, reference="CRF", **ALL_BOXES)
-    m3n, crf = (errors_of(planted("ocr", (100, 250)), name, "ocr-100") for name in ("M3N", "CRF"))
-    assert f", M3N −{100 * np.mean(crf - m3n):.1f} ± " in ocr.summary
+    table = [row for row in planted("ocr", (100, 250)) if row["data"] == "ocr-100"]
+    m3n, crf = (
+        np.mean([row["error"] for row in table if row["model"] == name]) for name in ("M3N", "CRF")
+    )
+    assert f", M3N −{100 * (crf - m3n):.1f} ± " in ocr.summary
     assert ocr.summary.count("(less on 6 of 6)") == 4
     assert "differences to CRF" in ocr.frame().alt
     ocr.set(**NO_BOX)
@@ -290,7 +270,7 @@ def test_parts_of_a_data_set_are_averaged(groups: Explorer) -> None:
     table = [row for row in grouped() if "-2-" in row["data"] and row["model"] == "M3N"]
     parts = np.array([row["error"] for row in table]).reshape(4, 2)
     half = stats.t.ppf(0.975, 3) * stats.sem(parts.mean(axis=1))
-    said = f"% of labels: M3N {100 * parts.mean():.1f} ± {100 * half:.1f};"
+    said = f"% of labels: M3N {100 * parts.mean():.1f} ± {100 * half:.1f}; the generating model "
     assert f"4 random CRFs: error with 95 % interval in {said}" in groups.summary
     assert groups.summary.startswith("Relevant features in groups of three, 500 training sequences")
 

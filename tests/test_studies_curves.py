@@ -96,17 +96,6 @@ def test_boundaries_part_the_plane():
             assert project_l1_ball(between + step, 1.0)[k] > 0
 
 
-def test_many_weights_lose_an_amount_or_a_factor():
-    whats = ("weights", "on L1", "on L2")
-    before, on_l1, on_l2 = (points("projections", XY, panel="c", what=w)[:, 1] for w in whats)
-    assert (np.diff(before) < 0).all()
-    np.testing.assert_allclose(on_l2, before / 2)
-    radius = on_l1.sum()
-    assert radius == pytest.approx(before.sum() / 2)
-    assert_nearest_in_ball(on_l1 / radius, before / radius, "L1")
-    assert 0 < (on_l1 == 0).sum() < len(before)
-
-
 def laplace(panel, what, **of):
     return points("laplace", XY, panel=panel, what=what, **of)
 
