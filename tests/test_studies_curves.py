@@ -1,8 +1,4 @@
-"""Studies without fits: the table holds what the formulas give, and the figure comes from it.
-
-The formulas have tests of their own: test_theory_norms.py, test_theory_laplace.py and
-test_kernels_projection.py.
-"""
+"""Studies without fits: the table holds what the formulas give, and the figure comes from it."""
 
 import re
 from functools import cache
@@ -10,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from making import make
-from optimality import assert_nearest_in_ball
+from optimality import assert_nearest_in_ball, assert_touches
 from scipy import stats
 
 from medn_edu.studies.kit.stored import stored_folder, stored_rows
@@ -61,6 +57,8 @@ def test_curves_and_balls_are_those_of_their_titles():
         ball = points("kl-norm", W, panel=panel, lam=lam)
         assert len(ball) >= at_least
         np.testing.assert_allclose([kl_norm(w, lam) for w in ball], kl_norm((0, 1), lam), rtol=1e-9)
+        if panel == "d":
+            assert_touches(lambda w, lam=lam: kl_norm(w, lam), ball[0], [0.5, 0.75**0.5])
     solid = points("kl-norm", ("w1", "w2", "w3"), panel="f", lam=400.0)
     assert len(solid) == 31 * 61
     np.testing.assert_allclose([kl_norm(w, 400) for w in solid], kl_norm((0, 0, 1), 400))

@@ -61,7 +61,7 @@ def test_choices_see_no_set_of_the_study():
             assert model.grid == (("variance", VARIANCES["ocr-100"]),)
             assert model.blocks == (100, 100, 100)
     places = {(spec.data, spec.fold) for spec in choosers}
-    assert places > {("iid-10-1000", 10), ("correlated-20-10", -1)}
+    assert places == {("iid-10-1000", 10), ("correlated-20-10", -1), ("ocr-outside-100", 0)}
     fits = {(spec.data, spec.fold) for spec in specs if spec.parameters}
     assert len(fits) == 30
     assert not {("iid-10-50", 10), ("correlated-20-10", 0)} & fits

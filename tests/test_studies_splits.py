@@ -53,6 +53,7 @@ def test_no_sample_tests_that_trained_or_chose(name):
         if spec.after:
             by = specs[spec.after]
             waiting.setdefault((by.data, by.fold), set()).add(place)
+    assert not any(tests[place] for place in waiting)
     for place in (place for place, test in tests.items() if not test):
         for other in waiting.get(place, trains):
             assert not trains[place] & tests[other]
