@@ -105,6 +105,8 @@ def test_only_fits_without_constants_or_with_given_ones_choose_none():
     free = {(s.data, s.model) for s in specs if not s.after and not s.data.endswith("-choosing")}
     assert free == {("ocr-one", "CRF"), ("ocr-rest", "CRF"), ("ocr-rest", "L1-M3N")}
     for spec in (spec for spec in specs if spec.after):
+        unseen = spec.data.replace("ocr-seen", "ocr-unseen")  # no word that tests is chosen on
+        assert spec.after.startswith(f"{unseen}-choosing/fold={spec.fold}/")
         model = OCR_FULL_STUDY.fit.models[spec.after.split("/")[2]].build()
         assert model.fixed == dict(spec.parameters)
         assert model.name == spec.model.removesuffix(" variational")
