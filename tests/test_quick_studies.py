@@ -6,11 +6,11 @@ import time
 
 import numpy as np
 import pytest
-from test_studies_registry import ABOUT_TIMES
 
 from medn_edu.solvers import M3N_SOLVERS
 from medn_edu.studies.kit.gallery import PUBLISHED
 from medn_edu.studies.kit.stored import stored_rows
+from medn_edu.studies.kit.summary import groups, values
 from medn_edu.studies.kit.tables import read_csv
 from medn_edu.studies.l1_table import ALGORITHMS, table_1
 from medn_edu.studies.registry import STUDIES
@@ -18,19 +18,17 @@ from medn_edu.studies.solvers import solver_title, summaries
 
 pytestmark = pytest.mark.slow
 
-TRAINED = [name for name, study in STUDIES.items() if study.trains]
 BUDGET = 400  # loops of `yardstick`, each half a second: two minutes on two processors
+ABOUT_TIMES = {"l1m3n-algorithms"}  # studies whose tables have times; elsewhere they would differ
 
 
 def folder_of(quick_studies, name):
     return quick_studies.folder / (f"{name}-quick" if STUDIES[name].scaled else name)
 
 
-def run_of(quick_studies, name):
-    """How long a study took."""
-    text = (folder_of(quick_studies, name) / "runs.csv").read_text(encoding="utf-8")
-    [run] = read_csv(text)
-    return run
+def table(quick_studies, name, file="results"):
+    text = (folder_of(quick_studies, name) / f"{file}.csv").read_text(encoding="utf-8")
+    return read_csv(text)
 
 
 def yardstick():
@@ -40,25 +38,11 @@ def yardstick():
     return time.process_time() - start
 
 
-def results(quick_studies, name):
-    text = (folder_of(quick_studies, name) / "results.csv").read_text(encoding="utf-8")
-    return read_csv(text)
-
-
-def test_the_command_says_what_it_has_done(quick_studies):
-    """Its exit code is that of success: no fit has failed."""
-    assert quick_studies.code == 0, quick_studies.text
-    for name in STUDIES:
-        assert f"{name} is published in" in quick_studies.text
-    assert "failed" not in quick_studies.text
-
-
 def test_how_long_it_takes(quick_studies, record_property):
     """By the processor, as other tests may keep it from this one; on two of them a few minutes."""
-    runs = {name: run_of(quick_studies, name) for name in STUDIES}
+    runs = {name: table(quick_studies, name, "runs")[0] for name in STUDIES}
     lines = [f"{'seconds':>8} {'processor':>9}"]
-    for name, run in runs.items():
-        lines.append(f"{run['seconds']:8.1f} {run['cpu_seconds']:9.1f}  {name}")
+    lines += [f"{r['seconds']:8.1f} {r['cpu_seconds']:9.1f}  {name}" for name, r in runs.items()]
     together = sum(run["cpu_seconds"] for run in runs.values())
     lines.append(f"{quick_studies.seconds:8.1f} {together:9.1f}  all, with figures and tables")
     loops = together / yardstick()
@@ -67,9 +51,13 @@ def test_how_long_it_takes(quick_studies, record_property):
     assert loops <= BUDGET, "\n".join(lines)
 
 
-def test_every_fit_is_there(quick_studies):
+def test_every_fit_is_there_and_said_so(quick_studies):
+    """The exit code is that of success: no fit has failed."""
+    assert quick_studies.code == 0, quick_studies.text
+    assert "failed" not in quick_studies.text
     for name, study in STUDIES.items():
-        rows = results(quick_studies, name)
+        assert f"{name} is published in" in quick_studies.text
+        rows = table(quick_studies, name)
         keys = [spec.key for spec in study.fits("quick", 0)]
         assert list(dict.fromkeys(row["key"] for row in rows)) == sorted(keys)
         for row in rows:
@@ -77,7 +65,7 @@ def test_every_fit_is_there(quick_studies):
             assert not study.trains or row["error"] is None or 0 <= row["error"] < 1
 
 
-def test_figures_and_captions_are_there(quick_studies):
+def test_figures_captions_and_published_tables_are_there(quick_studies):
     for name, study in STUDIES.items():
         folder = folder_of(quick_studies, name)
         for figure in study.figures:
@@ -86,35 +74,24 @@ def test_figures_and_captions_are_there(quick_studies):
         scale = " --scale quick" if study.scaled else ""
         assert f"Made by `medn-edu reproduce {name}{scale}`" in " ".join(caption.split())
         assert len(caption.split("\n\n")[0]) > 60
-
-
-def test_what_is_published_can_be_read(quick_studies):
-    for name in STUDIES:
         rows = stored_rows(name, quick_studies.figures)
         assert rows
-        assert (quick_studies.figures / f"{name}.png").exists()
         assert (quick_studies.figures / f"{name}.md").exists()
-        if name in TRAINED:  # times would differ from run to run
+        if study.trains:
             assert set(PUBLISHED) <= set(rows[0])
             assert all(row["seconds"] > 0 for row in rows)
             [summary, *_] = stored_rows(f"{name}-summary", quick_studies.figures)
             assert any("seconds" in column for column in summary) == (name in ABOUT_TIMES)
-
-
-def test_the_page_shows_every_figure(quick_studies):
     page = (quick_studies.figures / "README.md").read_text(encoding="utf-8")
-    links = re.findall(r"\]\((.*?)\)", page)
-    for link in links:
-        assert (quick_studies.figures / link).exists()
-    shown = {link for link in links if link.endswith(".png")}
+    shown = {link for link in re.findall(r"\]\((.*?)\)", page) if link.endswith(".png")}
     assert shown == {path.name for path in quick_studies.figures.glob("*.png")}
-    assert "## How long it took" in page
+    assert shown >= {f"{name}.png" for name in STUDIES}
 
 
 def test_errors_of_handwriting_are_those_that_are_known(quick_studies):
     expected = {("ocr-100", model): 0.37 for model in ("M3N", "L2-CRF", "LapMEDN")}
     expected |= {("ocr-rest", model): 0.14 for model in ("M3N", "L2-CRF")}
-    rows = results(quick_studies, "ocr") + results(quick_studies, "ocr-full")
+    rows = table(quick_studies, "ocr") + table(quick_studies, "ocr-full")
     for place, error in expected.items():
         found = [row["error"] for row in rows if (row["data"], row["model"]) == place]
         assert np.mean(found) == pytest.approx(error, abs=0.03), place
@@ -123,12 +100,11 @@ def test_errors_of_handwriting_are_those_that_are_known(quick_studies):
 
 
 def test_l1_algorithms_find_the_pattern(quick_studies):
-    rows = stored_rows("l1m3n-algorithms", quick_studies.figures)
-    table = table_1(rows)
-    found = {
-        name: [r for r in table if r["algorithm"] == name and r["data"] == "chains-correlated"]
-        for name in ALGORITHMS
-    }
+    lines = table_1(stored_rows("l1m3n-algorithms", quick_studies.figures))
+    assert all(line["cpu_seconds"] > 0 for line in lines)
+    found = groups(lines, "data", "algorithm")
+    assert {name for data, name in found if data == "ocr-100"} == {*ALGORITHMS} - {"cutting plane"}
+    found = {name: found["chains-correlated", name] for name in ALGORITHMS}
     for name in ("cutting plane", "path"):
         counts = [line["irrelevant"] for line in found[name]]
         assert counts[0] == 0
@@ -143,10 +119,6 @@ def test_l1_algorithms_find_the_pattern(quick_studies):
     # Small weights: few in batch, a tail online.
     batch, online = found["sub-gradient"], found["online sub-gradient"]
     assert all(a["irrelevant"] + 20 < b["irrelevant"] for a, b in zip(batch, online, strict=True))
-    assert all(line["cpu_seconds"] > 0 for line in table)
-    assert [line["algorithm"] for line in table if line["data"] == "ocr-100"] == [
-        name for name in ALGORITHMS if name != "cutting plane"
-    ]
 
 
 def test_every_solver_is_watched(quick_studies, tmp_path):
@@ -155,31 +127,27 @@ def test_every_solver_is_watched(quick_studies, tmp_path):
         "results.csv", "timings.csv", "table.csv", "figure.png", "caption.md", "runs.csv",
     }  # fmt: skip
     text = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.csv")}
-    traces = read_csv(text["results"], exact=True)  # as every fit of a study without models is kept
-    times, whole = read_csv(text["timings"], exact=True), read_csv(text["table"])
+    # As every fit of a study without models is kept.
+    traces, times = (read_csv(text[name], exact=True) for name in ("results", "timings"))
+    whole = read_csv(text["table"])
     assert "seconds" not in text["results"].partition("\n")[0]
     assert [row["key"] for row in traces] == [row["key"] for row in times]
     best = min(row["primal"] for row in traces)
     assert max(row["dual"] for row in traces) <= best * (1 + 1e-9)
-    for name in M3N_SOLVERS:
-        mine = [row for row in traces if row["solver"] == name]
-        assert mine[-1]["relative_gap"] <= 0.01 or mine[-1]["n_passes"] >= 200
-        assert mine[-1]["relative_gap"] < mine[0]["relative_gap"]
-    for row, time_of_row in zip(traces, times, strict=True):
-        row["cpu_seconds"] = time_of_row["cpu_seconds"]
-    for solver in M3N_SOLVERS:
+    joined = [{**row, **time_of_row} for row, time_of_row in zip(traces, times, strict=True)]
+    by_solver, told = groups(joined, "solver"), groups(whole, "solver")
+    assert set(by_solver) == set(told) == set(M3N_SOLVERS)
+    for name, rows in by_solver.items():
+        assert rows[-1]["relative_gap"] <= 0.01 or rows[-1]["n_passes"] >= 200
+        assert rows[-1]["relative_gap"] < rows[0]["relative_gap"]
         for column in ("n_passes", "cpu_seconds"):
-            mine = [
-                [row[column] for row in rows if row["solver"] == solver] for rows in (whole, traces)
-            ]
-            assert mine[0] == pytest.approx(mine[1])
+            np.testing.assert_allclose(values(told[name], column), values(rows, column), rtol=1e-6)
     STUDIES["solvers"].draw(whole, tmp_path / "figure.svg")
     legend = (tmp_path / "figure.svg").read_text(encoding="utf-8").partition('id="legend_1"')[2]
     entries = re.findall(r"<!-- (.*?) -->", legend)  # text is drawn as shapes, noted beside them
     assert sorted(entries) == sorted(map(solver_title, M3N_SOLVERS))
     last = {row["solver"]: row for row in summaries(whole)}
-    for line in last.values():  # in the panel of gaps, which ends at 150 %
-        assert line["relative_gap"] < 1
+    assert all(line["relative_gap"] < 1 for line in last.values()), "the panel of gaps ends at 1.5"
     assert last["block_frank_wolfe"]["passes_to_0.01"] <= 20
     assert last["block_frank_wolfe"]["error"] == pytest.approx(0.115, abs=0.02)
     assert "block Frank-Wolfe" in quick_studies.text

@@ -14,7 +14,7 @@ from medn_edu.estimators import M3N
 from medn_edu.studies.kit import results, runner
 from medn_edu.studies.kit.models import MODELS, Model
 from medn_edu.studies.kit.results import ResultStore
-from medn_edu.studies.kit.runner import evaluate, run_study, write_report
+from medn_edu.studies.kit.runner import evaluate, run_study
 from medn_edu.studies.kit.selection import Selected
 from medn_edu.studies.kit.specs import FitSpec, Split, Study, caption_only, panels
 from medn_edu.studies.kit.summary import read_constants
@@ -64,9 +64,6 @@ def refuses(folder, said, study=TOY):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-# -- tables ---------------------------------------------------------------------------------------
-
-
 def test_every_fit_is_a_row_sorted_by_key(tmp_path):
     rows = run(tmp_path, SPECS[::-1])
     assert [row["key"] for row in rows] == sorted({spec.key for spec in SPECS})
@@ -92,26 +89,18 @@ def test_a_study_has_models_and_columns_of_its_own(tmp_path):
     header = tables(tmp_path).decode().partition("\n")[0]
     assert header == ",".join(["key", *OWN.row_columns, "failure", "settings", "version"])
     assert done(tmp_path, OWN_SPECS, OWN) == OWN_SPECS
-    written = tables(tmp_path)
-    run(tmp_path, OWN_SPECS, OWN)
-    assert tables(tmp_path) == written
     refuses(tmp_path, "cannot be continued")
     with pytest.raises(ValueError, match="does not know toy"):
         run_study(OWN, OWN_SPECS, ResultStore.open(tmp_path / "other", TOY))
 
 
 def test_times_by_the_clock_and_by_the_processor(tmp_path):
-    def slow(spec, model):
-        time.sleep(0.05)
-        return {"largest": 0.0}
-
     class Sleeper(M3N):
         def fit(self, X, y):
             time.sleep(0.2)
             return super().fit(X, y)
 
-    models = {"twice": Model("twice", lambda C: Sleeper(C, verbose=0), "")}
-    study = fitting(OWN, models=models, measure=slow)
+    study = fitting(OWN, models={"twice": Model("twice", lambda C: Sleeper(C, verbose=0), "")})
     M3N(verbose=0).fit(X, Y)  # kernels are loaded
     rows = run(tmp_path, OWN_SPECS[:1], study)
     assert rows[0]["seconds"] >= 0.2 > rows[0]["cpu_seconds"] >= 0
@@ -151,9 +140,6 @@ def test_everything_is_computed_with_one_thread(tmp_path):
     assert seen == {"outside": 2, "split": 1, "fit": 1, "predict": 1, "measure": 1}
 
 
-# -- what is not trained --------------------------------------------------------------------------
-
-
 def test_fits_may_be_panels_of_several_rows(tmp_path):
     """They are made one by one, kept with all digits and in the order of the picture."""
     made = []
@@ -182,15 +168,9 @@ def test_fits_may_be_panels_of_several_rows(tmp_path):
     assert made == list(names)
     run(tmp_path, specs, study)
     assert made == [*names, "broken"]
-    assert write_report(study, rows[:4], tmp_path, "quick").text == "picture: 4 points."
-    caption = (tmp_path / "caption.md").read_text(encoding="utf-8")
-    assert caption.startswith("A caption.  Made by `medn-edu reproduce picture`, ")
     lines = tables(tmp_path).splitlines(keepends=True)
     (tmp_path / "results.csv").write_bytes(b"".join([*lines, lines[1]]))
     refuses(tmp_path, "that no other line has", study)
-
-
-# -- resuming -------------------------------------------------------------------------------------
 
 
 def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
@@ -226,11 +206,8 @@ def test_what_another_version_model_or_revision_made_is_made_again(tmp_path, mon
         stale = [spec for spec in SPECS if spec.model == "M3N"]
     assert [spec for spec in SPECS if spec not in done(tmp_path, SPECS, study)] == stale
     rows = run(tmp_path, SPECS, study)
-    column, made = {
-        "version": ("version", "99.0"),
-        "settings": ("settings", "tol=0.001"),
-        "revision": ("settings", " revision=2"),
-    }[change]
+    made = {"version": "99.0", "settings": "tol=0.001", "revision": " revision=2"}[change]
+    column = "version" if change == "version" else "settings"
     assert sum(made in str(row[column]) for row in rows) == len(stale)
     assert tables(tmp_path).count(b"\n") == 1 + len(SPECS), "new rows take the place of old ones"
     assert done(tmp_path, SPECS, study) == SPECS
@@ -254,12 +231,8 @@ def test_a_failed_fit_is_a_row_and_is_tried_again(tmp_path):
     assert done(tmp_path, [*SPECS, broken]) == SPECS
 
 
-# -- damage ---------------------------------------------------------------------------------------
-
-
 DAMAGED_CELLS = (
     ("error", "abc", "'abc'; expected a number from 0 to 1"),
-    ("error", "nan", "'nan'; expected a number from 0 to 1"),
     ("error", "1e400", "'1e400'; expected a number from 0 to 1"),
     ("error", "-5", "-5; expected a number from 0 to 1"),
     ("error", "", "empty; expected a number, as this fit did not fail"),
@@ -301,9 +274,6 @@ def test_damage_of_a_table_is_named(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-# -- runs that end early; test_cli_reproduce.py kills some -----------------------------------------
-
-
 def test_finished_fits_wait_in_the_journal_for_the_next_writing(tmp_path):
     store = ResultStore.open(tmp_path, TOY)
     store.share_of_writing = 1e-9  # the first table is written, what follows is in the journal
@@ -342,8 +312,6 @@ def test_a_fit_that_breaks_its_process_is_a_failed_fit(tmp_path):
     assert tables(tmp_path / "broken") == tables(tmp_path / "whole")
 
 
-# -- fits that choose constants -------------------------------------------------------------------
-
 # Six words to choose a constant on, of which the strongest, 0.01, leaves the labels to chance.
 MANY = Split(X * 3, Y * 3, X, Y)
 CHOOSING = fitting(
@@ -351,9 +319,7 @@ CHOOSING = fitting(
     models={
         **MODELS,
         "chosen M3N": Model(
-            "chosen M3N",
-            lambda **fixed: Selected("M3N", (("C", (1e-9, 0.5)),), n_folds=2, **fixed),
-            "",
+            "", lambda **fixed: Selected("M3N", (("C", (1e-9, 0.5)),), n_folds=2, **fixed), ""
         ),
     },
 )
@@ -387,26 +353,24 @@ def test_a_choice_that_failed_fails_what_waits_for_it(tmp_path):
 
 def test_choosing_never_sees_the_test_part(tmp_path, monkeypatch):
     """Touching it before training has ended is noticed, and training has no way to it."""
-    log, fit = [], Selected.fit
+    fit, trained = Selected.fit, []
 
     class Guarded(list):
         def __iter__(self):
-            log.append("test")
+            assert trained
             return super().__iter__()
 
         def __getitem__(self, index):
-            log.append("test")
+            assert trained
             return super().__getitem__(index)
 
     def watched(self, words, labels):
         assert all(any(word is known for known in MANY.X_train) for word in words)
-        result = fit(self, words, labels)
-        log.append("trained")
-        return result
+        trained.append(fit(self, words, labels))
+        return trained[0]
 
     monkeypatch.setattr(Selected, "fit", watched)
     guarded = replace(MANY, X_test=Guarded(word.copy() for word in X), y_test=Guarded(Y))
     [row] = run(tmp_path, [CHOICE], fitting(CHOOSING, split=lambda spec: guarded))
     assert not row["failure"]
-    assert log[0] == "trained"
-    assert "test" in log[1:]
+    assert row["n_test"] == 2

@@ -25,10 +25,8 @@ def halving(calls_per_pass=4, stop_at=None):
         yield Iterate(np.array([2.0**-k]), 1.0, 1.0, calls_per_pass * k, stopped=stopped)
 
 
-def watched(iterates, **limits):
-    return watch(
-        iterates, Halving(), lambda w: float(w[0]), **{"target": 1e-9, "n_passes": 99, **limits}
-    )
+def watched(iterates, target=1e-9, n_passes=99):
+    return watch(iterates, Halving(), lambda w: float(w[0]), target=target, n_passes=n_passes)
 
 
 def test_passes_are_recorded_ever_more_rarely_until_the_gap_is_small():
@@ -41,15 +39,12 @@ def test_passes_are_recorded_ever_more_rarely_until_the_gap_is_small():
     assert seconds == sorted(seconds)
 
 
-def test_passes_are_calls_per_sample_not_iterations():
+def test_passes_are_calls_per_sample_not_iterations_up_to_the_end():
     rows = watched(halving(calls_per_pass=1), n_passes=3)
     assert all(row["iteration"] == 4 * row["n_passes"] for row in rows)
     assert (rows[0]["n_passes"], rows[-1]["n_passes"]) == (1, 3)
     rows = watched(halving(calls_per_pass=40), n_passes=30)
     assert [row["n_passes"] for row in rows] == [10, 20, 30]
-
-
-def test_a_solver_that_ends_is_recorded_at_its_end():
     assert watched(halving(calls_per_pass=1, stop_at=6))[-1]["iteration"] == 6
     assert watched(iter(())) == []
 
@@ -72,7 +67,7 @@ def test_passes_and_seconds_to_each_goal():
     assert (two["passes_to_0.1"], two["relative_gap"]) == (None, 0.5)
 
 
-def test_labels_keep_out_of_each_others_way():
+def test_labels_keep_out_of_each_others_way_and_of_the_figure_without_room():
     rows = [
         {**point, "n_passes": 2.0**k}
         for shift, name in enumerate(["first", "second", "third", "fourth"])
@@ -92,9 +87,6 @@ def test_labels_keep_out_of_each_others_way():
             assert frame.x0 <= box.x0 < box.x1 <= frame.x1
             assert frame.y0 <= box.y0 < box.y1 <= frame.y1
             assert not any(box.overlaps(other) for other in boxes[:k])
-
-
-def test_a_label_without_room_is_left_out():
     figure = new_figure(1.6, 1.2)
     ax = figure.add_subplot()
     heights = np.linspace(0, 1, 12)

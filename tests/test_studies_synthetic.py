@@ -4,11 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
+from making import axes_of
 
 from medn_edu.datasets import make_chain_crf
 from medn_edu.explorers import series_style
-from medn_edu.studies import synthetic_correlated
-from medn_edu.studies.kit import splits
 from medn_edu.studies.kit.runner import evaluate
 from medn_edu.studies.kit.specs import FitSpec
 from medn_edu.studies.kit.summary import groups, numbers, numbers_text, values
@@ -20,88 +19,39 @@ STOPPED = ("M3N sub-gradient", "LapMEDN sub-gradient")
 MODELS = ("CRF", "L2-CRF", "L1-CRF", "M3N", "L1-M3N", "LapMEDN variational", "LapMEDN")
 
 
-@pytest.fixture
-def small_chains(monkeypatch):
-    """The same studies on shorter chains that an exact sampler has labelled."""
-
-    def make(n_samples=1000, **options):
-        return make_chain_crf(n_samples, length=2, sampler="exact", **options)
-
-    monkeypatch.setattr(splits, "make_chain_crf", make)
-    cached = (splits.iid_chains, splits.correlated_chains)
-    for function in cached:
-        function.cache_clear()
-    yield
-    for function in cached:
-        function.cache_clear()
-
-
-def identity(samples):
-    return [sample.tobytes() for sample in samples]
-
-
-def test_training_sets_are_nested_and_all_others_test(small_chains):
-    found = [IID.fit.split(FitSpec(f"iid-30-{n}", 2, "M3N")) for n in (30, 150)]
-    for n_train, split in zip((30, 150), found, strict=True):
-        train, test = identity(split.X_train), identity(split.X_test)
-        assert (len(train), len(test)) == (n_train, 1000 - n_train)
-        assert not set(train) & set(test)
-    assert identity(found[1].X_train)[:30] == identity(found[0].X_train)
-    other = IID.fit.split(FitSpec("iid-30-30", 3, "M3N"))
-    assert not set(identity(other.X_train)) & set(identity(found[0].X_train))
-
-
-def test_the_protocol_has_150_training_sets():
+def test_the_protocol_of_the_papers():
+    """The eleventh data set only chooses."""
     specs = IID.fits("paper", 0)
     assert {spec.model for spec in specs} == set(MODELS)
     assert len({(spec.data, spec.fold) for spec in specs}) == 150
     assert len(specs) == 150 * len(MODELS)
-
-
-def test_one_part_trains_and_the_eleventh_data_set_only_chooses(small_chains):
-    split = CORRELATED.fit.split(FitSpec("correlated-7-3", 6, "M3N"))
-    train, test = identity(split.X_train), identity(split.X_test)
-    assert len(train) in (142, 143)
-    assert len(train) + len(test) == 1000
-    assert not set(train) & set(test)
-    chooser = CORRELATED.fit.split(FitSpec("correlated-7-10", -1, "M3N"))
-    assert (len(chooser.X_train), len(chooser.X_test)) == (1000, 0)
-    assert not set(identity(chooser.X_train)) & {*train, *test}
     specs = CORRELATED.fits("paper", 0)
-    keys = {spec.key for spec in specs}
     for spec in specs:
+        _, parts, number = spec.data.split("-")
+        assert (number == "10") == (spec.fold < 0)
         if spec.fold >= 0:
-            assert not spec.data.endswith("-10")
-            assert (spec.after in keys) == (spec.model != "CRF")
-            parts = spec.data.split("-")[1]
-            assert not spec.after or spec.after.startswith(f"correlated-{parts}-10/")
+            assert spec.after.startswith(f"correlated-{parts}-10/") == (spec.model != "CRF")
     shown = [spec for spec in specs if spec.fold >= 0 and spec.model == "M3N"]
     assert len(shown) == 10 * (20 + 10 + 7 + 5 + 4)
 
 
-def test_a_row_has_what_the_generating_model_gets_wrong(small_chains):
+def test_rows_have_what_the_truth_gets_wrong_and_weights_of_the_first_data_set():
     [row] = evaluate(FitSpec("iid-10-30", 0, "CRF"), IID)
     assert row["failure"] == ""
-    assert 0 < row["truth_error"] < row["truth_sequences"] < 2 * row["truth_error"] < 1
-
-
-def test_weights_and_variances_are_kept_for_the_first_data_set(small_chains):
+    assert 0 < 2 * row["truth_error"] < row["truth_sequences"] < 1
     after = FitSpec("correlated-10-0", 4, "LapMEDN", (("C", 1.0),), after="some fit")
     [row] = evaluate(after, CORRELATED, (("C", 1.0), ("lam", 36.0)))
     assert row["failure"] == ""
     assert numbers(row["weights"]).shape == (200,)
     assert numbers(row["variances"]).shape == (100,)
     assert (numbers(row["variances"]) > 0).all()
-    assert "weights" not in evaluate(FitSpec("correlated-10-1", 4, "CRF"), CORRELATED)[0]
+    assert "weights" not in CORRELATED.fit.measure(FitSpec("correlated-10-1", 4, "CRF"), None)
 
 
 def test_every_model_can_be_made():
     for study in (IID, CORRELATED):
         for name, model in study.fit.models.items():
             assert model.build() is not None, name
-
-
-# -- figures and reports --------------------------------------------------------------------------
 
 
 def planted(row, name, hard, rank, rng):
@@ -155,47 +105,53 @@ def test_report_of_independent_features(iid_rows, tmp_path):
     assert "Smallest mean error in 4 settings: CRF in 4." in report.caption.replace("\n", " ")
     assert "10 CRFs" in report.caption.replace("\n", " ")
     IID.draw(iid_rows, tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 10_000
+    IID.draw([row for row in iid_rows if row["fold"] == 0], tmp_path / "one.png")
+    assert all(path.stat().st_size > 10_000 for path in tmp_path.iterdir())
 
 
-def test_parts_of_a_data_set_count_once(correlated_rows, tmp_path):
+def test_parts_of_a_data_set_count_once(correlated_rows):
     report = CORRELATED.report(correlated_rows, "paper")
     assert {line["units"] for line in report.rows} == {4}
     caption = report.caption.replace("\n", " ")
     assert "4 data sets" in caption
     assert "LapMEDN 0.00" in caption.split("Variances")[1], "groups agree in the planted rows"
-    CORRELATED.draw(correlated_rows, tmp_path / "figure.png")
-    for name, draw in CORRELATED.more_figures.items():
-        draw(correlated_rows, tmp_path / f"{name}.png")
-    assert len(list(tmp_path.iterdir())) == 3
+    found, truth = average_weights(correlated_rows), true_weights(correlated_rows)
+    assert next(iter(found)) == "CRF"
+    for rank, name in enumerate((*MODELS, *STOPPED)):
+        weights, n = found[name]
+        np.testing.assert_allclose(weights, truth + rank, atol=1e-3)
+        assert n == 3
+    chains = make_chain_crf(n_samples=2, correlated=True, sampler="exact", random_state=0)
+    np.testing.assert_array_equal(truth, chains.coef.T.ravel(), "labels of a feature side by side")
 
 
-def test_every_further_figure_has_a_paragraph(correlated_rows):
+def test_every_further_figure_has_a_paragraph(correlated_rows, tmp_path):
+    """Where a single repetition has nothing to show it says so."""
     for row in correlated_rows:
         if row.get("weights") and row["model"] == "LapMEDN sub-gradient":
             row["weights"] = numbers_text(1e7 * numbers(row["weights"]))
     captions = CORRELATED.report(correlated_rows, "paper").captions
-    assert set(captions) == set(CORRELATED.more_figures)
-    assert not any("\n\n" in text for text in captions.values())
     found = average_weights(correlated_rows)
     reach = {name: np.abs(weights).max() for name, (weights, _) in found.items()}
     assert f"CRF ±{reach['CRF']:.2g}, " in captions["weights"]
     mantissa = f"{reach['LapMEDN sub-gradient'] / 1e8:.1f}"
     assert f"LapMEDN sub-gradient ±{mantissa} · 10^8 are what C = 200 beta" in captions["weights"]
-    for text in captions.values():
-        assert "3 training parts of 100 sequences" in text
     one = [row for row in correlated_rows if row["data"] == "correlated-20-1"]
-    for text in CORRELATED.report(one, "quick").captions.values():
-        assert text.startswith("No model has ")
+    report = CORRELATED.report(one, "quick")
+    assert "±" not in report.text
+    assert set(captions) == set(report.captions) == set(CORRELATED.more_figures)
+    for name, draw in CORRELATED.more_figures.items():
+        assert "\n\n" not in captions[name]
+        assert "3 training parts of 100 sequences" in captions[name]
+        assert report.captions[name].startswith("No model has ")
+        for rows in (correlated_rows, one):
+            draw(rows, tmp_path / f"{name}-{len(rows)}.png")
+    CORRELATED.draw(one, tmp_path / "figure.png")
+    assert len(list(tmp_path.iterdir())) == 5
 
 
-def test_close_curves_can_be_told_apart(correlated_rows, tmp_path, monkeypatch):
-    figures = []
-    monkeypatch.setattr(
-        synthetic_correlated, "save_figure", lambda figure, _: figures.append(figure)
-    )
-    CORRELATED.draw(correlated_rows, tmp_path / "figure.png")
-    left = figures[0].axes[0]
+def test_close_curves_can_be_told_apart(correlated_rows, monkeypatch):
+    left, _ = axes_of(CORRELATED, correlated_rows, monkeypatch)
     mean = np.mean([row["truth_error"] for row in correlated_rows])
     drawn = {line.get_label(): line for line in left.get_lines()}
     assert 0 < left.get_ylim()[0] < drawn["generating model"].get_ydata().min()
@@ -204,24 +160,3 @@ def test_close_curves_can_be_told_apart(correlated_rows, tmp_path, monkeypatch):
         styles = [series_style(n) for n in (name, name.removesuffix(" sub-gradient"))]
         assert styles[0]["color"] == styles[1]["color"]
         assert styles[0]["linestyle"] != styles[1]["linestyle"]
-
-
-def test_average_weights_have_the_two_labels_of_a_feature_side_by_side(correlated_rows):
-    found = average_weights(correlated_rows)
-    truth = true_weights(correlated_rows)
-    assert next(iter(found)) == "CRF"
-    for rank, name in enumerate((*MODELS, *STOPPED)):
-        weights, n = found[name]
-        np.testing.assert_allclose(weights, truth + rank, atol=1e-3)
-        assert n == 3
-    chains = make_chain_crf(n_samples=2, correlated=True, sampler="exact", random_state=0)
-    np.testing.assert_array_equal(truth, chains.coef.T.ravel())
-
-
-def test_figures_of_a_single_repetition(iid_rows, correlated_rows, tmp_path):
-    IID.draw([row for row in iid_rows if row["fold"] == 0], tmp_path / "a.png")
-    one = [row for row in correlated_rows if row["data"] == "correlated-20-1"]
-    CORRELATED.draw(one, tmp_path / "b.png")
-    for name, draw in CORRELATED.more_figures.items():
-        draw(one, tmp_path / f"{name}.png")  # nothing to show yet, and no error
-    assert "±" not in CORRELATED.report(one, "quick").text
