@@ -55,9 +55,6 @@ def random_sample(seed: int, n: int = 40) -> MarginSample:
     return MarginSample(rng.uniform(-0.5, 2.0, n), 1.0, math.log(8), rng.integers(1, 3000, n))
 
 
-# -- coins ----------------------------------------------------------------------------------------
-
-
 @given(SHARES, BUDGETS)
 def test_kl_inverse_is_the_inverse(p, budget):
     q = float(kl_inverse(p, budget))
@@ -83,9 +80,6 @@ def test_chernoff_holds_in_exact_sums(q, n):
         assert binom.pmf(k, n, q)[misled].sum() <= delta
         bare = k / n < q  # without its price it is misled nearly every other time
         assert binom.pmf(k, n, q)[bare].sum() > 0.04
-
-
-# -- what Theorem 8 asks of the data --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -147,9 +141,6 @@ def test_counts_are_samples_that_share_a_margin():
     expected = [np.mean(margins <= g) for g in gamma]
     assert one.loss(gamma) == pytest.approx(expected) == two.loss(gamma)
     assert theorem_8(one, 0.4) == theorem_8(two, 0.4)
-
-
-# -- Theorem 8 ------------------------------------------------------------------------------------
 
 
 def by_hand(sample: MarginSample, kl: float, delta: float, gamma: float, m: int) -> float:
@@ -228,9 +219,6 @@ def test_bounds_that_say_nothing():
     bound = theorem_8_kl(random_sample(0), 1.0, gamma=0.01, m=1)
     assert bound.averaging > 1
     assert (bound.value, bound.complexity) == (1.0, 0.0)
-
-
-# -- Gibbs, and back to the average ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -318,9 +306,6 @@ def test_two_classes_have_a_formula():
         assert bound.observed == pytest.approx(exact, abs=0.01)
         assert exact < bound.certified < bound.value
         assert bound.divergence == pytest.approx(scale**2 * (mean @ mean) / 2)
-
-
-# -- arguments ------------------------------------------------------------------------------------
 
 
 def refused(message, call, *arguments, **more):

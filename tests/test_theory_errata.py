@@ -104,8 +104,6 @@ def test_the_notebook_shows_each_and_nothing_else_as_a_slip(cells):
     assert sorted(settled) == sorted(slip.title for slip in SLIPS)
 
 
-# -- the files ------------------------------------------------------------------------------------
-
 FIELDS = ("where", "title", "quote", "printed", "corrected", "why", "matters", "truth")
 ENTRY = "\n".join([*(f'{field} = "a {field}"' for field in FIELDS), 'severity = "reader"'])
 PAPER = f'paper = "a paper"\n[slip.sum]\n{ENTRY}\n'

@@ -56,9 +56,6 @@ def worst(first, second):
     return max(np.abs(x - y).max() for x, y in zip(first, second, strict=True))
 
 
-# -- the graph ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("epsilon", [1.0, 0.2, -0.7])
 def test_soft_max_by_its_definition(epsilon):
     z = np.random.default_rng(0).normal(size=(2, 3, 4))
@@ -115,9 +112,6 @@ def test_a_table_of_the_wrong_shape():
         FactorGraph(nodes, ((0, 0),), (np.zeros((2, 2)),))
 
 
-# -- messages -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("epsilon", [1.0, 0.3])
 @pytest.mark.parametrize(("scopes", "n_labels"), LOOPS)
 def test_beliefs_agree_at_convergence(scopes, n_labels, epsilon):
@@ -149,9 +143,6 @@ def test_without_entropy_the_linear_program_relaxes_the_maximum():
     lam = norm_product(graph, c, 1.0)
     assert log_partition(graph, 0.0) == 2.0
     assert decomposed_soft_max(graph, lam, c, 1.0) == pytest.approx(3.0, abs=1e-12)
-
-
-# -- learning -------------------------------------------------------------------------------------
 
 
 def make_program(loop, *, p=2.0, epsilon=1.0, numbers=None):

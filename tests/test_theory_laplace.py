@@ -35,9 +35,6 @@ def over_tau(function, lam, at=1.0):
     return quad(integrand, -60, 20, points=[-4, 0, 4], limit=400, epsabs=0, epsrel=1e-11)[0]  # fmt: skip
 
 
-# -- Eq. (4) ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("lam", LAMS)
 def test_equation_4(lam):
     w = np.array([0.0, 1e-8, -0.1, 1.0, 30.0, -500.0]) / np.sqrt(lam)
@@ -70,9 +67,6 @@ def test_corollary_7_is_the_expected_variance(share):
     assert eta * expected == pytest.approx(LaplacePrior(lam).mean(np.array(eta)), rel=1e-9)
 
 
-# -- the best q ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("mean", "variance", "lam"), EVERY)
 def test_best_q(mean, variance, lam):
     """Its normaliser, Eq. (11), its mean, and the name of its family."""
@@ -91,9 +85,6 @@ def test_best_q(mean, variance, lam):
     normal = norm.pdf(np.sqrt(m), 0, np.sqrt(tau))
     papers = normal * lam / 2 * np.exp(-lam * tau / 2) * 2 / np.sqrt(lam) * np.exp(np.sqrt(lam * m))
     assert_allclose(q_density(tau, m, lam), papers, rtol=1e-9)
-
-
-# -- the divergence, the bound, the gap ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("mean", "variance", "lam"), EVERY)
@@ -173,9 +164,6 @@ def test_gap_of_a_posterior_that_knows_its_weight():
     assert gap == pytest.approx(np.sqrt(lam) * variance / (2 * mean), rel=1e-9)
 
 
-# -- Algorithm 1 -----------------------------------------------------------------------------------
-
-
 def test_bound_is_convex_in_mean_and_standard_deviation():
     rng = np.random.default_rng(0)
     mean, sigma = rng.normal(0, 2, (2, 2000)), rng.exponential(1, (2, 2000))
@@ -209,9 +197,6 @@ def test_algorithm_1_pays_normal_gammas_divergence_and_a_constant():
         constant = 0.5 - 0.5 * np.log(np.pi / 2)
         assert found.fun == pytest.approx(half.kl(np.array(mean)) + constant, rel=1e-9)
     assert constant == pytest.approx(0.274, abs=5e-4)
-
-
-# -- arguments -------------------------------------------------------------------------------------
 
 
 def test_arguments():

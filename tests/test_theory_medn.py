@@ -25,9 +25,6 @@ from medn_edu.theory.medn_solvers import legendre, solve_dual, solve_primal
 LINEAR = LinearSlack(C=1.3)
 
 
-# -- the enumeration itself -----------------------------------------------------------------------
-
-
 def test_one_row_for_every_allowed_labelling():
     data = make_data("chain forbidden")
     problem = enumerate_problem(data, GaussianPrior(), LINEAR)
@@ -82,9 +79,6 @@ def test_what_is_not_feasible_bounds_nothing(slack):
     assert problem.dual_value(far) == -math.inf
 
 
-# -- strong duality, for every prior and slack --------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("slack", SLACKS)
 @pytest.mark.parametrize("prior", PRIORS)
@@ -133,8 +127,6 @@ def test_no_divergence_where_no_weights_are():
     assert legendre(BoxPrior(a=1.0), np.array([1.1]))[0] == math.inf
     assert legendre(ExponentialPrior(rate=1.0), np.array([-0.1]))[0] == math.inf
 
-
-# -- Theorem 2: the distribution ----------------------------------------------------------------------
 
 # Prior, and points with probabilities that stand for it: the middles of narrow cells.
 DENSE = {

@@ -121,9 +121,6 @@ def test_balls_of_any_size():
         np.testing.assert_allclose(np.abs(ball).sum(axis=1), size, rtol=1e-14)
 
 
-# -- other priors' KL-norms ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("prior", "point"), PRIORS, ids=lambda item: type(item).__name__)
 def test_kl_norm_of_every_prior(prior, point):
     means, lam = prior.mean(np.zeros(2)) + point, 4.0
@@ -141,9 +138,6 @@ def test_scaled_by_the_end_of_the_domain_it_grows_like_l1(alpha):
     ):
         assert prior.domain[1] == pytest.approx(alpha)
         assert kl_norm(far, alpha**2, prior) == pytest.approx(np.abs(far).sum(), rel=1e-6)
-
-
-# -- three dimensions ------------------------------------------------------------------------------
 
 
 def test_octahedron_and_sphere():
@@ -171,9 +165,6 @@ def test_a_cut_through_a_solid_is_a_ball():
     ball, solid = kl_ball(prior, n_angles=13), kl_solid(prior, n_polar=5, n_azimuth=13)
     np.testing.assert_allclose(solid[2, :, :2], ball, atol=1e-14)
     np.testing.assert_allclose(solid[2, :, 2], 0, atol=1e-15)
-
-
-# -- limits ----------------------------------------------------------------------------------------
 
 
 def order(errors, sizes):
@@ -232,8 +223,6 @@ def test_rate_of_balls_towards_l1():
     leading = (1 + np.log(np.sqrt(lams) / 8)) / np.sqrt(2 * lams)
     assert order(diagonal - leading, lams) < -0.85
 
-
-# -- touching --------------------------------------------------------------------------------------
 
 DIRECTIONS = [(2.0, 1.0), (-0.3, 3.0), (1.0, 0.0), (5.0, 5.0), (-3.0, 0.3), (-1.0, -1.0)]
 
@@ -316,9 +305,6 @@ def test_two_points_touch_in_the_corner_of_their_square():
     inner = touching_point(prior, [1.0, -0.1], 1.0)
     assert 0.4 < inner[0] < 0.5
     assert -0.4 < inner[1] < 0
-
-
-# -- arguments -------------------------------------------------------------------------------------
 
 
 def refused(message, call, *arguments, error=ValueError, **more):

@@ -34,9 +34,6 @@ SLACK = SLACKS["linear"]
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-# -- the list -------------------------------------------------------------------------------------
-
-
 def listed_twins() -> dict[str, list[str]]:
     """Names of twins by the name of the kernel."""
     return tomllib.loads(Path(reference.__file__).with_name("twins.toml").read_text("utf-8"))
@@ -59,9 +56,6 @@ def test_every_twin_in_the_list_is_a_plain_function():
             module, *rest = twin.split(".") if "." in twin else ("reference", twin)
             found = reduce(getattr, rest, importlib.import_module(f"medn_edu.theory.{module}"))
             assert type(found) is type(pack), (kernel, twin)
-
-
-# -- inference ------------------------------------------------------------------------------------
 
 
 @each_kind
@@ -99,9 +93,6 @@ def test_dense_rows_are_compressed():
     np.testing.assert_array_equal(packed.data, values)
     np.testing.assert_array_equal(packed.indices, columns)
     np.testing.assert_array_equal(packed.indptr, [0, *ends])
-
-
-# -- block-coordinate Frank-Wolfe -----------------------------------------------------------------
 
 
 @each_kind
@@ -151,9 +142,6 @@ def test_slopes_of_slacks_along_a_direction(name):
     first, second = conjugate_slopes(slack, (total + 0.1 * change) / weight)
     expected = change @ first, change**2 @ (second / weight)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-# -- textbook methods -----------------------------------------------------------------------------
 
 
 def make_problems(kind: str) -> tuple[Problem, EnumeratedProblem]:

@@ -71,8 +71,6 @@ def test_no_labelling_without_a_slot_is_ever_the_worst():
         assert {27 * k + int(row) for row in np.round(short, 9).argmax(axis=1)} <= rows
 
 
-# -- the posterior --------------------------------------------------------------------------------
-
 ETA = np.array([0.8, -0.3])
 
 
