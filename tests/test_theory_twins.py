@@ -14,7 +14,6 @@ from enumerated import KINDS, SLACKS, make_data, uneven_prior
 from medn_edu import inference, kernels
 from medn_edu.kernels.tilting import SLACKS as CODES
 from medn_edu.kernels.tilting import slack_slopes_along
-from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MarginLoss, Problem
 from medn_edu.samples import pack
 from medn_edu.solvers.textbook.exponentiated_gradient import block_exponentiated_gradient
@@ -143,10 +142,3 @@ def test_smo_steps(kind):
         same_marginals(iterate.dual(), marginal)
         np.testing.assert_allclose(iterate.weights, listed.prior.mean(eta), atol=1e-9)
     assert np.abs(eta).max() > 0.01
-
-
-def test_textbook_steps_need_the_linear_slack():
-    data = make_data(KINDS[0])
-    listed = enumerate_problem(data, GaussianPrior(), SLACKS["quadratic"])
-    with pytest.raises(ValueError, match="expected the linear one"):
-        textbook.totals(listed)
