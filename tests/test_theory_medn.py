@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from enumerated import FORBIDDEN, KINDS, PRIORS, SLACKS, make_data, solved
 
-from medn_edu.priors import BoxPrior, ExponentialPrior, GaussianPrior, LaplacePrior, TwoPointPrior
+from medn_edu.priors import BoxPrior, ExponentialPrior, GaussianPrior, LaplacePrior
 from medn_edu.problems import DualVariables
 from medn_edu.samples import Forest, label_samples, pack
-from medn_edu.slacks import LinearSlack
+from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.theory import textbook
+from medn_edu.theory.checks.medn_instances import discrete_prior
 from medn_edu.theory.medn import enumerate_problem, p1_value, tilt
 from medn_edu.theory.medn_solvers import legendre, solve_dual, solve_primal
 from medn_edu.theory.two_weights import exact_dual_variables, worst_labellings
@@ -91,6 +92,15 @@ def test_two_solvers_meet(prior, slack, kind):
     np.testing.assert_allclose(primal.w, dual.w, atol=1e-3 * max(1, abs(dual.w).max()))
 
 
+@pytest.mark.parametrize("prior", PRIORS)
+def test_a_price_at_which_the_prior_itself_is_best(prior):
+    """The exponential slack allows violations up to 1/c for nothing."""
+    problem, solution = solved("chain", PRIORS[prior], ExponentialSlack(c=0.05))
+    assert solution.value == 0
+    assert solve_primal(problem).value == pytest.approx(0, abs=1e-9)
+    np.testing.assert_array_equal(solution.w, PRIORS[prior].mean(np.zeros(problem.n_weights)))
+
+
 def test_no_divergence_where_no_weights_are():
     assert legendre(BoxPrior(a=1.0), np.array([1.1]))[0] == math.inf
     assert legendre(ExponentialPrior(rate=1.0), np.array([-0.1]))[0] == math.inf
@@ -104,16 +114,20 @@ def test_what_needs_the_linear_slack_says_so():
 
 
 @pytest.mark.parametrize("slack", SLACKS)
-def test_theorem_2_with_two_weights_of_two_values(slack):
+def test_theorem_2_with_two_weights_of_three_values(slack):
     """The tilted prior has the mean and divergence that the problem reckons with, and it is best."""
-    prior, (every, _) = TwoPointPrior(a=0.8), solved("chain", GaussianPrior(), SLACKS[slack])
+    values, mass = np.array([-0.8, 0.1, 1.0]), np.array([0.5, 0.2, 0.3])
+    prior, (every, _) = (
+        discrete_prior(values, mass),
+        solved("chain", GaussianPrior(), SLACKS[slack]),
+    )
     problem = dataclasses.replace(every, differences=every.differences[:, :2], prior=prior)
-    points = prior.a * np.array(list(itertools.product((-1, 1), repeat=2)))
-    solution, prior_mass = solve_dual(problem), np.full(4, 0.25)
+    points = np.array(list(itertools.product(values, repeat=2)))
+    solution, prior_mass = solve_dual(problem), np.outer(mass, mass).ravel()
     best = tilt(points, prior_mass, problem.eta(solution.alpha))
     assert best @ points == pytest.approx(solution.w, rel=1e-9)
     assert best @ np.log(best / prior_mass) == pytest.approx(prior.kl(solution.w).sum(), rel=1e-9)
     value = p1_value(problem, points, prior_mass, best)
     assert value == pytest.approx(solution.value, rel=1e-6)
-    for other in [*np.random.default_rng(0).dirichlet(np.ones(4), 200), *np.eye(4)]:
+    for other in [*np.random.default_rng(0).dirichlet(9 * prior_mass, 200), *np.eye(9)]:
         assert p1_value(problem, points, prior_mass, other) > value
