@@ -69,6 +69,8 @@ def test_every_step_of_the_compiled_solver_is_the_readable_one(prior, slack, kin
     share = loaded[wrong].sum() / values[wrong].sum()
     assert 0.5 < share < 1 + 1e-9
     np.testing.assert_allclose(loaded[wrong], share * values[wrong], atol=1e-9)
+    eta = public_order(state.tilted.eta, state.shape)
+    np.testing.assert_allclose(listed.eta(loaded), eta, atol=1e-9)
 
 
 @pytest.mark.parametrize("prior", ["gaussian", "laplace", "box"])
