@@ -35,19 +35,12 @@ from medn_edu.theory.bounds import (
     theorem_8_kl,
     theorem_8_m,
 )
-from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
+from medn_edu.theory.medn import enumerate_problem
 
 SHARES = st.floats(0, 1)
 BUDGETS = st.floats(1e-6, 5)
 BOUNDS = {"McAllester": theorem_8, "Seeger": theorem_8_kl}
-
-
-def enumerated(kind: str, seed: int) -> EnumeratedProblem:
-    return enumerate_problem(make_data(kind, seed), priors.GaussianPrior(), LinearSlack())
-
-
-def weights(problem: EnumeratedProblem, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).normal(size=problem.n_weights)
+FREE = np.ones((1, 2, 2), dtype=bool)
 
 
 def random_sample(seed: int, n: int = 40) -> MarginSample:
@@ -55,51 +48,51 @@ def random_sample(seed: int, n: int = 40) -> MarginSample:
     return MarginSample(rng.uniform(-0.5, 2.0, n), 1.0, math.log(8), rng.integers(1, 3000, n))
 
 
-# -- coins ----------------------------------------------------------------------------------------
-
-
-@given(SHARES, BUDGETS)
-def test_kl_inverse_is_the_inverse(p, budget):
+@given(SHARES, SHARES, BUDGETS)
+def test_divergence_of_coins_and_its_inverse(p, other, budget):
+    assert binary_kl(p, other) >= 2 * (p - other) ** 2 - 1e-12  # Pinsker
     q = float(kl_inverse(p, budget))
     assert p <= q <= 1
-    assert q <= p + math.sqrt(budget / 2) + 1e-9  # Pinsker
+    assert q <= p + math.sqrt(budget / 2) + 1e-9
     if q < 1 - 1e-9:
         assert binary_kl(p, q) == pytest.approx(budget, rel=1e-5)
 
 
-@given(SHARES, SHARES)
-def test_binary_kl_is_a_divergence(p, q):
-    value = float(binary_kl(p, q))
-    assert value >= 2 * (p - q) ** 2 - 1e-12
-
-
 @pytest.mark.parametrize("q", [0.01, 0.2, 0.5, 0.9])
 @pytest.mark.parametrize("n", [5, 60, 1000])
-def test_chernoff_holds_in_exact_sums(q, n):
-    """The chance that the certified risk is below the true one, summed over all outcomes."""
+def test_what_both_bounds_rest_on_holds_in_exact_sums(q, n):
+    """Chernoff: the chance that the certified risk is below the true one, over all outcomes.
+
+    Maurer: the mean of exp(n kl(seen, true)) is at most 2 sqrt(n), and not much less.
+    """
     k = np.arange(n + 1)
     for delta in (0.3, 0.05, 1e-4):
         misled = kl_inverse(k / n, math.log(1 / delta) / n) < q
         assert binom.pmf(k, n, q)[misled].sum() <= delta
         bare = k / n < q  # without its price it is misled nearly every other time
         assert binom.pmf(k, n, q)[bare].sum() > 0.04
-
-
-# -- what Theorem 8 asks of the data --------------------------------------------------------------
+    mean = np.sum(np.exp(binom.logpmf(k, n, q) + n * binary_kl(k / n, q)))
+    assert mean <= 2 * math.sqrt(n)
+    assert mean > math.sqrt(n) / 2  # so that half of the constant would be too little
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(3))
-def test_margins_are_those_of_enumeration(kind, seed):
-    problem = enumerated(kind, seed)
-    w = weights(problem, seed)
-    expected = np.full(problem.n_samples, np.inf)
+def test_margins_errors_and_scores_are_those_of_enumeration(kind, seed):
+    data, rng = make_data(kind, seed), np.random.default_rng(seed)
+    problem = enumerate_problem(data, priors.GaussianPrior(), LinearSlack())
+    assert log_n_labellings(data) == pytest.approx(math.log(np.bincount(problem.sample).max()))
     rivals = problem.losses > 0
-    np.minimum.at(expected, problem.sample[rivals], (problem.differences @ w)[rivals])
-    data = make_data(kind, seed)
-    assert observed_margins(data, w) == pytest.approx(expected)
-    counts = np.bincount(problem.sample)
-    assert log_n_labellings(data) == pytest.approx(math.log(counts.max()))
+    draws = rng.normal(size=(10, problem.n_weights))
+    for error, w in zip(gibbs_errors(data, draws), draws, strict=True):
+        leads, margins = problem.differences @ w, np.full(problem.n_samples, np.inf)
+        np.minimum.at(margins, problem.sample[rivals], leads[rivals])
+        assert observed_margins(data, w) == pytest.approx(margins)
+        assert error == pytest.approx(np.mean(margins < 0))
+        potentials = Potentials.of_weights(data.samples, *data.weight_shape.split(w), data.allowed)
+        scores = labelling_scores(potentials, data.labels)[problem.sample] - leads
+        assert largest_score(data, w) == pytest.approx(np.abs(scores).max())
+        assert largest_score(data, 0.7 * np.sign(w)) <= score_bound(data, 0.7) * (1 + 1e-12)
 
 
 def test_a_single_labelling_has_an_infinite_margin():
@@ -110,33 +103,11 @@ def test_a_single_labelling_has_an_infinite_margin():
     assert margin_sample(data, np.ones(6), c=9.0).loss(np.array([18.0])) == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_bounds_on_scores(kind):
-    data, problem = make_data(kind, 1), enumerated(kind, 1)
-    w, rng = weights(problem, 1), np.random.default_rng(1)
-    corners = rng.choice([-0.7, 0.7], (50, len(w)))
-    reached = max(np.abs(_scores(data, problem, corner)).max() for corner in corners)
-    assert largest_score(data, w) == pytest.approx(np.abs(_scores(data, problem, w)).max())
-    assert reached <= score_bound(data, 0.7) * (1 + 1e-12)
-
-
-def _scores(data, problem: EnumeratedProblem, w: np.ndarray) -> np.ndarray:
-    """Every labelling's score: the truth's less its lead."""
-    coef, transitions = data.weight_shape.split(w)
-    potentials = Potentials.of_weights(data.samples, coef, transitions, data.allowed)
-    truth = labelling_scores(potentials, data.labels)
-    return truth[problem.sample] - problem.differences @ w
-
-
 def test_the_bound_on_scores_is_reached():
-    data = label_samples(pack([np.array([[1.0, -2.0], [3.0, 0.0]])]), np.array([0, 1]), _free())
+    data = label_samples(pack([np.array([[1.0, -2.0], [3.0, 0.0]])]), np.array([0, 1]), FREE)
     w = np.array([1.0, -1.0, 1.0, 1.0, 0, 1.0, 0, 0]) * 0.5
     assert score_bound(data, 0.5) == pytest.approx(3.5)
     assert largest_score(data, w) == pytest.approx(3.5)
-
-
-def _free(n_labels: int = 2) -> np.ndarray:
-    return np.ones((1, n_labels, n_labels), dtype=bool)
 
 
 def test_counts_are_samples_that_share_a_margin():
@@ -149,29 +120,23 @@ def test_counts_are_samples_that_share_a_margin():
     assert theorem_8(one, 0.4) == theorem_8(two, 0.4)
 
 
-# -- Theorem 8 ------------------------------------------------------------------------------------
-
-
-def by_hand(sample: MarginSample, kl: float, delta: float, gamma: float, m: int) -> float:
-    """Return the formula as it stands at the end of B.5, with |Y| itself."""
-    n = sample.n_samples
-    loss = sample.counts[sample.margins <= gamma].sum() / n
-    averaging = math.exp(sample.log_n_labellings) * math.exp(-m * gamma**2 / (32 * sample.c**2))
-    inside = m * kl + math.log(n) + 3 * math.log((m + 1) / delta) + 2
-    return loss + averaging + math.sqrt(inside / (2 * n - 1))
-
-
 @given(st.integers(0, 20), st.floats(0, 50), st.floats(0.01, 2), st.integers(1, 10**5))
-def test_terms_and_value(seed, kl, gamma, m):
-    sample = random_sample(seed)
-    bound = theorem_8(sample, kl, gamma=gamma, m=m, delta=0.1)
-    assert bound.value == pytest.approx(by_hand(sample, kl, 0.1, gamma, m))
-    root = math.sqrt(
-        (bound.divergence + bound.sampling + bound.union + 2) / (2 * sample.n_samples - 1)
-    )
-    assert bound.complexity == pytest.approx(root, rel=1e-6)
-    assert bound.value == pytest.approx(bound.margin_loss + bound.averaging + bound.complexity)
-    assert (bound.gamma, bound.m, bound.n_samples) == (gamma, m, sample.n_samples)
+def test_the_formula_at_the_end_of_the_papers_proof(seed, kl, gamma, m):
+    """With |Y| itself; Seeger's last step instead of the paper's is never looser."""
+    sample, delta = random_sample(seed), 0.1
+    n, c = sample.n_samples, sample.c
+    bound = theorem_8(sample, kl, gamma=gamma, m=m, delta=delta)
+    loss = sample.counts[sample.margins <= gamma].sum() / n
+    averaging = math.exp(sample.log_n_labellings) * math.exp(-m * gamma**2 / (32 * c**2))
+    inside = m * kl + math.log(n) + 3 * math.log((m + 1) / delta) + 2
+    root = math.sqrt(inside / (2 * n - 1))
+    assert bound.value == pytest.approx(loss + averaging + root)
+    terms = (bound.margin_loss, bound.averaging, bound.complexity)
+    assert terms == pytest.approx((loss, averaging, root), rel=1e-6)
+    assert bound.divergence + bound.sampling + bound.union + 2 == pytest.approx(inside, rel=1e-6)
+    assert (bound.gamma, bound.m, bound.n_samples) == (gamma, m, n)
+    assert theorem_8_kl(sample, kl, gamma=gamma, m=m, delta=delta).value <= bound.value + 1e-9
+    assert seeger_bound(loss, kl, m) <= mcallester_bound(loss, kl, m) + 1e-9
 
 
 @pytest.mark.parametrize("name", BOUNDS)
@@ -187,15 +152,6 @@ def test_the_best_is_what_brute_force_finds(name, seed, kl):
     assert best.value == pytest.approx(min(grid), rel=1e-3)
     around = [bound(sample, kl, gamma=best.gamma, m=max(1, best.m + d)).value for d in (-1, 1)]
     assert best.value <= min(around) + 1e-12
-
-
-@given(st.integers(0, 20), st.floats(0, 50), st.floats(0.05, 2), st.integers(1, 10**5))
-def test_seegers_step_is_never_looser(seed, kl, gamma, m):
-    sample = random_sample(seed)
-    tight, loose = (bound(sample, kl, gamma=gamma, m=m) for bound in (theorem_8_kl, theorem_8))
-    assert tight.value <= loose.value + 1e-9
-    risk = sample.loss(gamma)
-    assert seeger_bound(risk, kl, m) <= mcallester_bound(risk, kl, m) + 1e-9
 
 
 @pytest.mark.parametrize("name", BOUNDS)
@@ -230,20 +186,6 @@ def test_bounds_that_say_nothing():
     assert (bound.value, bound.complexity) == (1.0, 0.0)
 
 
-# -- Gibbs, and back to the average ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_gibbs_errors_are_those_of_enumeration(kind):
-    data, problem = make_data(kind, 2), enumerated(kind, 2)
-    draws = np.random.default_rng(3).normal(size=(20, problem.n_weights))
-    rivals = problem.losses > 0
-    for error, w in zip(gibbs_errors(data, draws), draws, strict=True):
-        lead = np.full(problem.n_samples, np.inf)
-        np.minimum.at(lead, problem.sample[rivals], (problem.differences @ w)[rivals])
-        assert error == pytest.approx(np.mean(lead < 0))
-
-
 def test_a_gibbs_bound_is_made_of_its_steps():
     errors = np.random.default_rng(0).uniform(0, 0.3, 500)
     bound = gibbs_bound(errors, 3.0, 2000, delta=0.1)
@@ -257,7 +199,7 @@ def test_a_gibbs_bound_is_made_of_its_steps():
 def test_ties_are_errors():
     """Else twice the Gibbs bound would be below the error of the average."""
     x = np.array([1.0, 2.0, 0.0, 0.0])[:, None, None]  # the last two say nothing
-    data = label_samples(pack(list(x)), np.zeros(4, int), _free())
+    data = label_samples(pack(list(x)), np.zeros(4, int), FREE)
     w = np.array([1.0, -1.0, 0, 0, 0, 0])
     assert np.mean(observed_margins(data, w) <= 0) == 0.5
     assert gibbs_errors(data, np.stack([w, -w, 1e-3 * w])) == pytest.approx([0.5, 1.0, 0.5])
@@ -265,25 +207,17 @@ def test_ties_are_errors():
     assert 2 * bounds[0].value >= 0.5
 
 
-def test_maurers_lemma_in_exact_sums():
-    """What makes Seeger's bound hold: E exp(N kl(seen, true)) is between sqrt(N) and 2 sqrt(N)."""
-    for n in (8, 60, 1000):
-        k = np.arange(n + 1)
-        for q in (0.03, 0.3, 0.5):
-            mean = np.sum(np.exp(binom.logpmf(k, n, q) + n * binary_kl(k / n, q)))
-            assert mean <= 2 * math.sqrt(n)
-            assert mean > math.sqrt(n) / 2  # so that half of the constant would be too little
-
-
-LOG_CONCAVE: list[priors.Prior] = [
-    priors.LaplacePrior(4.0),
-    priors.BoxPrior(1.2),
-    priors.ExponentialPrior(2.0),
-    priors.NormalGammaPrior(shape=1.5, lam=4.0),
-]
-
-
-@pytest.mark.parametrize("prior", [priors.GaussianPrior(), *LOG_CONCAVE], ids=repr)
+@pytest.mark.parametrize(
+    "prior",
+    [
+        priors.GaussianPrior(),
+        priors.LaplacePrior(4.0),
+        priors.BoxPrior(1.2),
+        priors.ExponentialPrior(2.0),
+        priors.NormalGammaPrior(shape=1.5, lam=4.0),
+    ],
+    ids=repr,
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_where_the_average_errs_so_do_enough_draws(prior, seed):
     """Sums of tilted weights are at or below their mean with probability 1 / k."""
@@ -307,7 +241,7 @@ def test_two_classes_have_a_formula():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(300, 1, 2))
     truth = (x[:, 0, 0] + 0.3 * rng.normal(size=300) > 0).astype(int)
-    data = label_samples(pack(list(x)), truth, _free())
+    data = label_samples(pack(list(x)), truth, FREE)
     mean = np.array([-0.5, 0.1, 0.5, -0.1, 0, 0, 0, 0])
     scales = [0.5, 3.0]
     bounds = gaussian_bounds(data, mean, scales, rng, n_draws=2000)
@@ -320,15 +254,12 @@ def test_two_classes_have_a_formula():
         assert bound.divergence == pytest.approx(scale**2 * (mean @ mean) / 2)
 
 
-# -- arguments ------------------------------------------------------------------------------------
-
-
 def refused(message, call, *arguments, **more):
     with pytest.raises(ValueError, match=message):
         call(*arguments, **more)
 
 
-def test_margin_samples_are_checked():
+def test_margin_samples_and_arguments_of_theorem_8_are_checked():
     refused("c is 1, but there is a margin of size 2.5", MarginSample, [2.5], 1.0, 1.0)
     refused("c is 1, but there is a margin of size inf", MarginSample, [-np.inf], 1.0, 1.0)
     refused("margins has NaN", MarginSample, [np.nan], 1.0, 1.0)
@@ -339,9 +270,6 @@ def test_margin_samples_are_checked():
         refused(f"log_n_labellings is {log_n}", MarginSample, [0.5], 1.0, log_n)
     for counts in ([5, -2], [0.7, 0.7]):
         refused("counts holds something else", MarginSample, [0.5, 0.1], 1.0, 1.0, counts)
-
-
-def test_arguments_of_theorem_8_are_checked():
     messages = {
         "divergence is -1.0": {"divergence": -1.0},
         "divergence is inf": {"divergence": np.inf},
@@ -360,7 +288,7 @@ def test_arguments_of_theorem_8_are_checked():
         refused(f"{next(iter(bad))} is", KLTerms, **{"n_samples": 100, **good, "delta": 0.1, **bad})
 
 
-def test_risks_and_budgets_are_checked():
+def test_risks_weights_and_priors_are_checked():
     refused("p or budget is negative or NaN", kl_inverse, -0.1, 1.0)
     refused("p or budget is negative or NaN", kl_inverse, 0.1, -1.0)
     refused("q is not between 0 and 1", binary_kl, 0.1, 1.2)
@@ -370,19 +298,14 @@ def test_risks_and_budgets_are_checked():
     refused("divergence is -1.0", seeger_bound, 0.1, -1.0, 10)
     for errors in ([], [1.1], [np.nan]):
         refused("expected shares between 0 and 1", sampled_risk, np.array(errors))
-
-
-def test_weights_scales_and_priors_are_checked():
-    data = label_samples(pack([np.ones((2, 2))]), np.array([0, 1]), _free(2))
-    assert data.weight_shape.size == 8
+    data = label_samples(pack([np.ones((2, 2))]), np.array([0, 1]), FREE)
     for weights in (np.ones(4), np.full(12, np.nan)):
         wrong = r"weights have shape .* expected 8 finite numbers"
         refused(wrong, observed_margins, data, weights)
         refused(wrong, largest_score, data, weights)
         refused(wrong, gibbs_errors, data, weights[None])
         refused("draws have shape", gibbs_errors, data, weights)
-    rng = np.random.default_rng(0)
-    refused("scales is empty", gaussian_bounds, data, np.zeros(8), [], rng)
+    refused("scales is empty", gaussian_bounds, data, np.zeros(8), [], np.random.default_rng(0))
     for prior in (
         priors.TwoPointPrior(),
         priors.SpikeSlabPrior(pi=0.1),

@@ -1,13 +1,17 @@
-"""The hierarchical Laplace prior: every formula against an integral."""
+"""The hierarchical Laplace prior, every formula against an integral, and Algorithm 1 with one weight."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
-from scipy.optimize import minimize, minimize_scalar
-from scipy.stats import expon, gamma, geninvgauss, lognorm, norm
+from scipy.optimize import minimize_scalar
+from scipy.stats import expon, geninvgauss, norm
 
-from medn_edu.priors import LaplacePrior, NormalGammaPrior
+from medn_edu.priors import GaussianPrior, LaplacePrior, NormalGammaPrior
+from medn_edu.problems import MarginLoss, Problem
+from medn_edu.samples import label_samples, pack
+from medn_edu.slacks import LinearSlack
+from medn_edu.solvers import variational_laplace
 from medn_edu.theory.laplace import (
     best_tau,
     bound_by_quadrature,
@@ -18,6 +22,7 @@ from medn_edu.theory.laplace import (
     scale_mixture,
     tau_density,
 )
+from medn_edu.theory.variational import cheapest_mean, one_weight_bounds, one_weight_tangents
 
 LAMS = (0.3, 4.0, 900.0)
 # means and variances of normal posteriors, in units of the prior's
@@ -35,7 +40,11 @@ def over_tau(function, lam, at=1.0):
     return quad(integrand, -60, 20, points=[-4, 0, 4], limit=400, epsabs=0, epsrel=1e-11)[0]  # fmt: skip
 
 
-# -- Eq. (4) ---------------------------------------------------------------------------------------
+def log_q(tau, m, lam):
+    """Logarithm of the paper's formula for q, normaliser included."""
+    prior = np.log(lam / 2) - lam * tau / 2
+    prior_of_root = np.log(np.sqrt(lam) / 2) - np.sqrt(lam * m)
+    return norm.logpdf(np.sqrt(m), 0, np.sqrt(tau)) + prior - prior_of_root
 
 
 @pytest.mark.parametrize("lam", LAMS)
@@ -43,8 +52,6 @@ def test_equation_4(lam):
     w = np.array([0.0, 1e-8, -0.1, 1.0, 30.0, -500.0]) / np.sqrt(lam)
     laplace = np.exp(LaplacePrior(lam).log_density(w))
     assert_allclose(scale_mixture(w, lam), laplace, rtol=1e-11)
-    by_quad = over_tau(lambda tau: norm.pdf(w[3], 0, np.sqrt(tau)) * tau_density(tau, lam), lam)
-    assert by_quad == pytest.approx(laplace[3], rel=1e-9)
 
 
 @pytest.mark.parametrize("lam", LAMS)
@@ -62,38 +69,22 @@ def test_variance_of_the_tilted_prior(lam, share):
         assert tau_density(tau, lam, eta) == pytest.approx(joint / evidence, rel=1e-9)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.4, 0.95])
-def test_corollary_7_is_the_expected_variance(share):
-    lam = 4.0
-    eta = share * np.sqrt(lam)
-    expected = over_tau(lambda tau: tau * tau_density(tau, lam, eta), lam, at=2 / (1 - share**2))
-    assert eta * expected == pytest.approx(LaplacePrior(lam).mean(np.array(eta)), rel=1e-9)
-
-
-# -- the best q ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("mean", "variance", "lam"), EVERY)
 def test_best_q(mean, variance, lam):
-    """Its normaliser, Eq. (11), its mean, and the name of its family."""
+    """Its normaliser, Eq. (11), its mean, the name of its family and the paper's formula."""
     m = mean**2 + variance
     t = best_tau(m, lam)
-
-    def expected(function):
-        return over_tau(lambda tau: function(tau) * q_density(tau, m, lam), lam, at=lam * t)
-
-    assert expected(lambda tau: 1.0) == pytest.approx(1, rel=1e-8)
-    assert expected(lambda tau: 1 / tau) == pytest.approx(np.sqrt(lam / m), rel=1e-8)
-    assert expected(lambda tau: tau) == pytest.approx(t + 1 / lam, rel=1e-8)
+    for function, expected in (
+        (lambda tau: 1.0, 1.0),
+        (lambda tau: 1 / tau, np.sqrt(lam / m)),
+        (lambda tau: tau, t + 1 / lam),
+    ):
+        found = over_tau(lambda tau: function(tau) * q_density(tau, m, lam), lam, at=lam * t)  # noqa: B023
+        assert found == pytest.approx(expected, rel=1e-8)
     tau = t * np.array([0.3, 1.0, 2.0])
     named = geninvgauss(0.5, np.sqrt(lam * m), scale=t)
     assert_allclose(q_density(tau, m, lam), named.pdf(tau), rtol=1e-8)
-    normal = norm.pdf(np.sqrt(m), 0, np.sqrt(tau))
-    papers = normal * lam / 2 * np.exp(-lam * tau / 2) * 2 / np.sqrt(lam) * np.exp(np.sqrt(lam * m))
-    assert_allclose(q_density(tau, m, lam), papers, rtol=1e-9)
-
-
-# -- the divergence, the bound, the gap ------------------------------------------------------------
+    assert_allclose(q_density(tau, m, lam), np.exp(log_q(tau, m, lam)), rtol=1e-9)
 
 
 @pytest.mark.parametrize(("mean", "variance", "lam"), EVERY)
@@ -111,69 +102,27 @@ def test_exact_divergence(mean, variance, lam):
 
 
 @pytest.mark.parametrize(("mean", "variance", "lam"), EVERY)
-def test_bound(mean, variance, lam):
-    m = mean**2 + variance
-    closed = (
-        -0.5 * np.log(2 * np.pi * np.e * variance) - np.log(np.sqrt(lam) / 2) + np.sqrt(lam * m)
-    )
-    assert jensen_bound(mean, variance, lam) == pytest.approx(closed, rel=1e-12)
-    by_numbers = bound_by_quadrature(mean, variance, lam, lambda tau: log_q(tau, m, lam))
-    assert by_numbers == pytest.approx(closed, rel=1e-7)
-    gap = jensen_bound(mean, variance, lam) - gaussian_kl(mean, variance, lam)
-    assert jensen_gap(mean, variance, lam) == pytest.approx(gap, rel=1e-9, abs=1e-12)
-    assert jensen_gap(mean, variance, lam) > 0
-
-
-def log_q(tau, m, lam):
-    """Logarithm of the paper's formula for q, normaliser included."""
-    prior_of_root = np.log(np.sqrt(lam) / 2) - np.sqrt(lam * m)
-    return (
-        -0.5 * np.log(2 * np.pi * tau)
-        - m / (2 * tau)
-        + np.log(lam / 2)
-        - lam * tau / 2
-        - prior_of_root
-    )
-
-
-@pytest.mark.parametrize(("mean", "variance", "lam"), EVERY)
-def test_gap_against_tau(mean, variance, lam):
-    """Least where Eq. (11) says; the bound at any tau is that of the best q with this <1/tau>."""
-    best = best_tau(mean**2 + variance, lam)
-    found = minimize_scalar(
-        lambda log_tau: jensen_gap(mean, variance, lam, best * np.exp(log_tau)),
-        bounds=(-3, 4), method="bounded", options={"xatol": 1e-10},
-    )  # fmt: skip
-    assert found.x == pytest.approx(0, abs=1e-5)
-    assert found.fun == pytest.approx(jensen_gap(mean, variance, lam), rel=1e-9)
-    taus = best * np.array([0.2, 0.9, 3.0])
-    gaps = jensen_gap(mean, variance, lam, taus)
-    assert np.all(gaps > jensen_gap(mean, variance, lam))
-    for tau, gap in zip(taus, gaps, strict=True):
+def test_bound_and_gap_at_any_tau(mean, variance, lam):
+    """The bound is that of the best q with this <1/tau>; the gap is least where Eq. (11) says."""
+    best, kl = best_tau(mean**2 + variance, lam), gaussian_kl(mean, variance, lam)
+    least = jensen_gap(mean, variance, lam)
+    assert least == pytest.approx(jensen_bound(mean, variance, lam) - kl, rel=1e-9, abs=1e-12)
+    assert least == pytest.approx(jensen_gap(mean, variance, lam, best), rel=1e-9)
+    assert least > 0
+    for share in (0.2, 0.9, 1 - 1e-5, 1.0, 1 + 1e-5, 3.0):
+        tau = share * best
         bound = bound_by_quadrature(mean, variance, lam, lambda x: log_q(x, lam * tau**2, lam))  # noqa: B023
         assert jensen_bound(mean, variance, lam, tau) == pytest.approx(bound, rel=1e-7)
-        assert bound - gaussian_kl(mean, variance, lam) == pytest.approx(gap, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    "q", [gamma(2.5, scale=0.4), lognorm(0.7, scale=0.6)], ids=["gamma", "log"]
-)
-def test_no_other_shape_of_q_does_better(q):
-    mean, variance, lam = 0.8, 0.2, 4.0
-    precision = over_tau(lambda tau: q.pdf(tau) / tau, lam, at=2)
-    bound = bound_by_quadrature(mean, variance, lam, q.logpdf)
-    assert bound > jensen_bound(mean, variance, lam, 1 / precision) + 1e-3
-    assert bound > jensen_bound(mean, variance, lam)
+        gap = jensen_gap(mean, variance, lam, tau)
+        assert bound - kl == pytest.approx(gap, rel=1e-6)
+        assert gap > least or share == 1
 
 
 def test_gap_of_a_posterior_that_knows_its_weight():
     """It goes as ``sqrt(lam) sigma^2 / 2 |mu|``, far below the digits of bound and divergence."""
     lam, mean, variance = 4.0, 1e6, 1e-6
     gap = jensen_gap(mean, variance, lam)
-    assert gap == pytest.approx(np.sqrt(lam) * variance / (2 * mean), rel=1e-9)
-
-
-# -- Algorithm 1 -----------------------------------------------------------------------------------
+    assert gap == pytest.approx(np.sqrt(lam) * variance / (2 * mean), rel=1e-9, abs=0)
 
 
 def test_bound_is_convex_in_mean_and_standard_deviation():
@@ -184,34 +133,52 @@ def test_bound_is_convex_in_mean_and_standard_deviation():
     assert np.all(middle <= ends + 1e-12)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, -0.8])
-def test_fixed_point_of_algorithm_1_is_half_of_corollary_7(share):
-    lam = 6.0
-    eta, t = share * np.sqrt(lam), 1.0
-    for _ in range(300):
-        mean = t * eta
-        t = best_tau(mean**2 + t, lam)
-    half = NormalGammaPrior(shape=0.5, lam=lam)
-    assert t * eta == pytest.approx(half.mean(np.array(eta)), rel=1e-12)
-    assert t * eta == pytest.approx(LaplacePrior(lam).mean(np.array(eta)) / 2, rel=1e-12)
-    assert t == pytest.approx(1 / (lam - eta**2), rel=1e-12)
+CONSTANTS = [(4.0, 1.0), (9.0, 0.5), (1.0, 2.0)]
 
 
-def test_algorithm_1_pays_normal_gammas_divergence_and_a_constant():
-    """The bound, least over the variance, is the divergence from the prior of shape 1/2 plus 0.274."""
-    lam = 6.0
-    half = NormalGammaPrior(shape=0.5, lam=lam)
-    for mean in (0.0, 0.2, -3.0):
-        found = minimize(
-            lambda s: jensen_bound(mean, np.exp(s[0]), lam), [0.0], method="Nelder-Mead",  # noqa: B023
-            options={"xatol": 1e-9, "fatol": 1e-14},
-        )  # fmt: skip
-        constant = 0.5 - 0.5 * np.log(np.pi / 2)
-        assert found.fun == pytest.approx(half.kl(np.array(mean)) + constant, rel=1e-9)
-    assert constant == pytest.approx(0.274, abs=5e-4)
+@pytest.mark.parametrize(("lam", "C"), CONSTANTS)
+def test_one_weight_is_what_the_solver_does_twice(lam, C):
+    """One letter, two labels, one feature of size 1/2: two weights, one the other's mirror image.
+
+    Each of the two pays for itself and they share the margin, so a price of 2 C is C for each.
+    """
+    data = label_samples(pack([np.array([[0.5]])]), np.array([1]), np.ones((1, 2, 2), bool))
+    problem = Problem(data, MarginLoss(LinearSlack(2 * C)), LaplacePrior(lam))
+    variances, means = one_weight_bounds(lam, C, 6)
+    bounds = jensen_bound(means, variances, lam) + C * np.maximum(0, 1 - means)
+    solver = variational_laplace(
+        problem, rng=np.random.default_rng(0), n_iterations=6, tol=1e-10, max_iter=10_000
+    )
+    for number, iterate in enumerate(solver):
+        assert iterate.weights[1] == pytest.approx(means[number], abs=1e-6)
+        assert iterate.variance[1] == pytest.approx(variances[number], abs=1e-6)
+        idle = jensen_bound(0.0, iterate.variance[2:], lam).sum()  # transitions, of no use
+        bound = (iterate.objective_estimate - idle) / 2
+        assert bound == pytest.approx(bounds[number], abs=1e-6)
 
 
-# -- arguments -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("C", [0.3, 1.0, 5.0])
+@pytest.mark.parametrize("prior", [GaussianPrior(0.4), LaplacePrior(4.0), NormalGammaPrior(0.5, 4)])
+def test_no_other_mean_is_cheaper(prior, C):
+    def cost(mu):
+        return float(prior.kl(np.array(mu))) + C * max(0.0, 1 - mu)
+
+    found = minimize_scalar(cost, bounds=(-1, 3), method="bounded", options={"xatol": 1e-9})
+    assert cheapest_mean(prior, C) == pytest.approx(found.x, abs=1e-5)
+
+
+@pytest.mark.parametrize(("lam", "C"), CONSTANTS)
+def test_where_the_iterations_end(lam, C):
+    """Algorithm 1 at the solution for another prior, the other iterations at the exact one."""
+    assert one_weight_bounds(lam, C, 300)[1][-1] == pytest.approx(
+        cheapest_mean(NormalGammaPrior(0.5, lam), C), abs=1e-6
+    )
+    variances, means = one_weight_tangents(lam, C, 300)
+    assert means[-1] == pytest.approx(cheapest_mean(LaplacePrior(lam), C), abs=1e-6)
+    w, prior = np.linspace(-3, 3, 61), LaplacePrior(lam)
+    for mean, variance in zip(means[:5], variances[1:6], strict=True):
+        parabola = prior.kl(np.array(mean)) + (w**2 - mean**2) / (2 * variance)
+        assert (parabola >= prior.kl(w) - 1e-12).all()  # it touches from above
 
 
 def test_arguments():
@@ -227,15 +194,18 @@ def test_arguments():
             with pytest.raises(ValueError, match="lam is"):
                 call(*arguments, lam)
     assert np.isfinite(gaussian_kl(1e200, 1.0, lam=4.0))
-    with pytest.raises(ValueError, match="mean holds something else"):
-        gaussian_kl(np.nan, 1.0, lam=4.0)
-    with pytest.raises(ValueError, match=r"eta is 2.0; expected a number between -2 and 2"):
-        tau_density(1.0, 4.0, 2.0)
-    with pytest.raises(ValueError, match="variance holds 0"):
-        gaussian_kl(np.zeros(2), np.array([1.0, 0.0]), 4.0)
-    with pytest.raises(ValueError, match="tau holds -1"):
-        jensen_bound(0.0, 1.0, 4.0, tau=-1.0)
-    with pytest.raises(ValueError, match="second_moment holds nan"):
-        best_tau(np.nan, 4.0)
-    with pytest.raises(ValueError, match="integrates to 2; expected a density"):
-        bound_by_quadrature(0.0, 1.0, 4.0, lambda tau: np.log(2) + log_q(tau, 1.0, 4.0))
+    twice = "integrates to 2; expected a density"
+    for message, call, *arguments in (
+        ("mean holds something else", gaussian_kl, np.nan, 1.0, 4.0),
+        ("eta is 2.0; expected a number between -2 and 2", tau_density, 1.0, 4.0, 2.0),
+        ("variance holds 0", gaussian_kl, np.zeros(2), np.array([1.0, 0.0]), 4.0),
+        ("tau holds -1", jensen_bound, 0.0, 1.0, 4.0, -1.0),
+        ("second_moment holds nan", best_tau, np.nan, 4.0),
+        (twice, bound_by_quadrature, 0, 1, 4, lambda tau: np.log(2) + log_q(tau, 1.0, 4.0)),
+        ("lam is", one_weight_bounds, -1, 1, 3),
+        ("lam is", one_weight_tangents, -1, 1, 3),
+        ("C is", one_weight_bounds, 4, 0, 3),
+        ("n_iterations is", one_weight_bounds, 4, 1, 0),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call(*arguments)

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from optimality import assert_touches
 from priors_gallery import Own
-from scipy.optimize import minimize_scalar
-from scipy.special import lambertw
 
 from medn_edu import priors
 from medn_edu.theory.norms import (
@@ -24,60 +22,7 @@ from medn_edu.theory.norms import (
     touching_point,
 )
 
-LAMS = (0.5, 4.0, 36.0, 1e4)
 MEANS = np.array([0.0, 1e-3, -0.3, 1.0, -7.0])
-
-
-def divergence(mu: float, lam: float) -> float:
-    """Lambda*(mu) by its definition, maximised by golden section."""
-    end = np.sqrt(lam) * (1 - 1e-12)
-    found = minimize_scalar(
-        lambda eta: -(eta * mu + np.log(1 - eta**2 / lam)),
-        bounds=(-end, end), method="bounded", options={"xatol": 1e-12},
-    )  # fmt: skip
-    return -found.fun
-
-
-@pytest.mark.parametrize("lam", LAMS)
-def test_corollary_6(lam):
-    expected = sum(divergence(mu, lam) for mu in MEANS)
-    assert np.sqrt(lam) * kl_norm(MEANS, lam) - len(MEANS) == pytest.approx(expected, abs=1e-8)
-    assert priors.LaplacePrior(lam).kl(MEANS).sum() == pytest.approx(expected, abs=1e-8)
-
-
-@pytest.mark.parametrize("lam", LAMS)
-def test_footnote_3_it_is_not_a_norm(lam):
-    least = len(MEANS) / np.sqrt(lam)
-    assert kl_norm(0 * MEANS, lam) == pytest.approx(least)
-    assert kl_norm(MEANS, lam) > least
-    assert kl_norm(2 * MEANS, lam) != pytest.approx(2 * kl_norm(MEANS, lam), rel=1e-3)
-    assert kl_norm(-MEANS, lam) == kl_norm(MEANS, lam)
-    grown = [kl_norm(scale * MEANS, lam) for scale in (0, 0.5, 1, 2, 50)]
-    assert (np.diff(grown) > 0).all()
-
-
-def test_l1_and_l2_balls():
-    l1, l2 = norm_ball(np.abs), norm_ball(np.square)
-    np.testing.assert_allclose(np.abs(l1).sum(axis=1), 1, atol=1e-14)
-    np.testing.assert_allclose(np.hypot(*l2.T), 1, atol=1e-14)
-    for ball in (l1, l2):
-        assert (ball[0] == ball[-1]).all()
-        for corner in ([1, 0], [0, 1], [-1, 0], [0, -1]):
-            assert np.abs(ball - corner).max(axis=1).min() < 1e-14
-
-
-def test_footnote_5():
-    """On each ray from the origin the coordinates solve 2x - log x = a, here by Lambert's W."""
-    lam = 36.0
-    ball = kl_ball(priors.LaplacePrior(lam))
-    budget = priors.LaplacePrior(lam).kl(np.array([0.0, 1.0])).sum()
-    left = budget - priors.LaplacePrior(lam).kl(ball[:, 0])
-    x = -lambertw(-2 * np.exp(-(left + 2)), -1).real / 2
-    height = np.sqrt(np.maximum((2 * x - 1) ** 2 - 1, 0) / lam)
-    away = np.abs(ball[:, 1]) > 1e-3  # near zero the root loses half the digits
-    np.testing.assert_allclose(height[away], np.abs(ball[away, 1]), rtol=1e-8)
-
-
 PRIORS = [
     (priors.GaussianPrior(2.0), (0.3, 1.0)),
     (priors.LaplacePrior(4.0), (0.0, 1.0)),
@@ -88,9 +33,12 @@ PRIORS = [
     (priors.ExponentialPrior(rate=2.0), (0.0, 1.0)),
     (priors.SpikeSlabPrior(pi=0.1, slab_variance=1.0), (0.0, 1.0)),
 ]
+each_prior = pytest.mark.parametrize(
+    ("prior", "point"), PRIORS, ids=lambda item: type(item).__name__
+)
 
 
-@pytest.mark.parametrize(("prior", "point"), PRIORS, ids=lambda item: type(item).__name__)
+@each_prior
 def test_every_prior_has_convex_balls_and_solids(prior, point):
     ball = kl_ball(prior, point, n_angles=101)
     level = kl_level(prior, point)
@@ -121,10 +69,7 @@ def test_balls_of_any_size():
         np.testing.assert_allclose(np.abs(ball).sum(axis=1), size, rtol=1e-14)
 
 
-# -- other priors' KL-norms ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("prior", "point"), PRIORS, ids=lambda item: type(item).__name__)
+@each_prior
 def test_kl_norm_of_every_prior(prior, point):
     means, lam = prior.mean(np.zeros(2)) + point, 4.0
     eta = np.linspace(*np.clip(prior.domain, -60, 60), 200_001)[1:-1]
@@ -132,29 +77,27 @@ def test_kl_norm_of_every_prior(prior, point):
     assert kl_norm(means, lam, prior) == pytest.approx((sum(conjugates) + 2) / 2, abs=1e-5)
 
 
-@pytest.mark.parametrize("alpha", [1.0, 7.0])
-def test_scaled_by_the_end_of_the_domain_it_grows_like_l1(alpha):
+def test_corollary_6_and_large_means():
+    """Scaled by the end of its domain every such prior's norm grows like L1."""
     far = np.array([1e9, -2e9])
-    for prior in (
-        priors.NormalInverseGaussianPrior(alpha, 0.5),
-        priors.NormalGammaPrior(3.0, alpha**2),
-    ):
-        assert prior.domain[1] == pytest.approx(alpha)
-        assert kl_norm(far, alpha**2, prior) == pytest.approx(np.abs(far).sum(), rel=1e-6)
+    for lam in (0.5, 4.0, 36.0, 1e4):
+        laplace = priors.LaplacePrior(lam)
+        assert kl_norm(MEANS, lam) == pytest.approx(kl_norm(MEANS, lam, laplace), rel=1e-12)
+        alike = priors.NormalInverseGaussianPrior(lam**0.5, 0.5), priors.NormalGammaPrior(3.0, lam)
+        for prior in (laplace, *alike):
+            assert prior.domain[1] == pytest.approx(np.sqrt(lam))
+            assert kl_norm(far, lam, prior) == pytest.approx(np.abs(far).sum(), rel=1e-6)
 
 
-# -- three dimensions ------------------------------------------------------------------------------
-
-
-def test_octahedron_and_sphere():
-    octahedron, sphere = norm_solid(np.abs), norm_solid(np.square)
-    assert octahedron.shape == sphere.shape == (61, 121, 3)
-    np.testing.assert_allclose(np.abs(octahedron).sum(axis=-1), 1, atol=1e-14)
-    np.testing.assert_allclose(np.linalg.norm(sphere, axis=-1), 1, atol=1e-14)
-    for solid in (octahedron, sphere):
-        np.testing.assert_array_equal(solid[:, 0], solid[:, -1])
-        for axis in np.concatenate([np.eye(3), -np.eye(3)]):
-            assert np.abs(solid - axis).max(axis=-1).min() < 1e-14, "all six corners are there"
+@pytest.mark.parametrize(("boundary", "n"), [(norm_ball, 2), (norm_solid, 3)])
+def test_balls_of_l1_and_l2_are_closed_and_have_corners(boundary, n):
+    l1, l2 = boundary(np.abs), boundary(np.square)
+    np.testing.assert_allclose(np.abs(l1).sum(axis=-1), 1, atol=1e-14)
+    np.testing.assert_allclose(np.linalg.norm(l2, axis=-1), 1, atol=1e-14)
+    for ball in (l1, l2):
+        np.testing.assert_array_equal(ball[..., 0, :], ball[..., -1, :])
+        for corner in np.concatenate([np.eye(n), -np.eye(n)]):
+            assert np.abs(ball - corner).max(axis=-1).min() < 1e-14
 
 
 def test_no_mesh_cell_of_the_octahedron_spans_an_edge():
@@ -171,9 +114,6 @@ def test_a_cut_through_a_solid_is_a_ball():
     ball, solid = kl_ball(prior, n_angles=13), kl_solid(prior, n_polar=5, n_azimuth=13)
     np.testing.assert_allclose(solid[2, :, :2], ball, atol=1e-14)
     np.testing.assert_allclose(solid[2, :, 2], 0, atol=1e-15)
-
-
-# -- limits ----------------------------------------------------------------------------------------
 
 
 def order(errors, sizes):
@@ -207,19 +147,16 @@ def test_rate_towards_l1():
     assert order(left, lams) == pytest.approx(-1, abs=0.02)
 
 
-def test_rate_towards_the_parabola():
+def test_rates_towards_l2():
     lams = np.logspace(-8, -4, 9)
-    errors = [quadratic_error(MEANS, lam) for lam in lams]
-    assert order(errors, lams) == pytest.approx(1, abs=2e-3)
-    leading = -np.sum(MEANS**4) / np.sum(MEANS**2) / 8
-    assert errors[0] / lams[0] == pytest.approx(leading, rel=1e-4)
-
-
-def test_rate_of_balls_towards_l2():
-    lams = np.logspace(-8, -3, 6)
-    errors = [l2_ball_error(lam) for lam in lams]
-    assert order(errors, lams) == pytest.approx(1, abs=1e-3)
-    assert errors[0] / lams[0] == pytest.approx(1 / 32, rel=1e-5)
+    curvature = -np.sum(MEANS**4) / np.sum(MEANS**2) / 8
+    for error, leading in (
+        (lambda lam: quadratic_error(MEANS, lam), curvature),
+        (l2_ball_error, 1 / 32),
+    ):
+        errors = [error(lam) for lam in lams]
+        assert order(errors, lams) == pytest.approx(1, abs=1e-3)
+        assert errors[0] / lams[0] == pytest.approx(leading, rel=1e-5)
 
 
 def test_rate_of_balls_towards_l1():
@@ -233,13 +170,11 @@ def test_rate_of_balls_towards_l1():
     assert order(diagonal - leading, lams) < -0.85
 
 
-# -- touching --------------------------------------------------------------------------------------
-
 DIRECTIONS = [(2.0, 1.0), (-0.3, 3.0), (1.0, 0.0), (5.0, 5.0), (-3.0, 0.3), (-1.0, -1.0)]
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize(("prior", "point"), PRIORS, ids=lambda item: type(item).__name__)
+@each_prior
 def test_touching_point(prior, point, direction):
     """On the ball's boundary, and where the ball's slope is along the direction."""
     a, level = np.array(direction), kl_level(prior, point)
@@ -256,6 +191,9 @@ def test_touching_in_other_dimensions(n_weights):
         np.testing.assert_allclose(gaussian, touching_l2(a, np.sqrt(4 * level)), rtol=1e-12)
         laplace = touching_point(priors.LaplacePrior(4.0), a, level)
         assert priors.LaplacePrior(4.0).kl(laplace).sum() == pytest.approx(level, rel=1e-9)
+    corners = touching_corners([1.0, -1.0, 0.5], radius=2.0)
+    np.testing.assert_array_equal(corners, [[2, 0, 0], [0, -2, 0]])
+    assert len(touching_corners([0.3, 0.29])) == 1
 
 
 def test_priors_of_ones_own():
@@ -303,12 +241,6 @@ def test_pseudo_sparse():
     assert points[-1][2] == pytest.approx(limit, rel=1e-6)
 
 
-def test_touching_corners_in_ties():
-    corners = touching_corners([1.0, -1.0, 0.5], radius=2.0)
-    np.testing.assert_array_equal(corners, [[2, 0, 0], [0, -2, 0]])
-    assert len(touching_corners([0.3, 0.29])) == 1
-
-
 def test_two_points_touch_in_the_corner_of_their_square():
     prior = priors.TwoPointPrior(a=0.5)
     np.testing.assert_array_equal(touching_point(prior, [1.0, -0.1], 2.0), [0.5, -0.5])
@@ -316,9 +248,6 @@ def test_two_points_touch_in_the_corner_of_their_square():
     inner = touching_point(prior, [1.0, -0.1], 1.0)
     assert 0.4 < inner[0] < 0.5
     assert -0.4 < inner[1] < 0
-
-
-# -- arguments -------------------------------------------------------------------------------------
 
 
 def refused(message, call, *arguments, error=ValueError, **more):

@@ -1,18 +1,12 @@
-"""Two weights: exact dual variables solve D1, shares and modes are those of the tilted prior."""
+"""Two weights: of *axi*, whose dual variables solve D1, and shares and modes of the tilted prior."""
 
 import numpy as np
 import pytest
 
-from medn_edu.priors import (
-    BoxPrior,
-    ExponentialPrior,
-    GaussianPrior,
-    LaplacePrior,
-    TwoPointPrior,
-)
-from medn_edu.slacks import LinearSlack, QuadraticSlack
-from medn_edu.theory import solve_dual
-from medn_edu.theory.axi import WORDS, axi_problem
+from medn_edu.priors import BoxPrior, ExponentialPrior, GaussianPrior, LaplacePrior, TwoPointPrior
+from medn_edu.slacks import LinearSlack
+from medn_edu.theory import enumerate_problem, solve_dual
+from medn_edu.theory.axi import HABIT, WORDS, axi_problem, axi_samples
 from medn_edu.theory.two_weights import (
     exact_dual_variables,
     share_missing,
@@ -32,8 +26,14 @@ PRIORS = [
 ]
 
 
-def rows_of(slots):
-    return np.array([slot.row for slot in slots])
+def test_18_weights_that_are_ink_and_habit_score_as_two_do():
+    every = enumerate_problem(axi_samples(), GaussianPrior(), LinearSlack(1.0))
+    two = axi_problem(GaussianPrior(), LinearSlack(1.0))
+    np.testing.assert_array_equal(every.losses, two.losses)
+    np.testing.assert_array_equal(np.array(every.labellings), np.array(two.labellings))
+    ink, habit = 0.7, -1.3
+    w = np.concatenate([ink * np.eye(3).ravel(), habit * HABIT.ravel()])
+    np.testing.assert_allclose(every.differences @ w, two.differences @ [ink, habit], atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def rows_of(slots):
 def test_dual_variables_are_optimal(find, prior, C, n_words):
     problem = axi_problem(prior, LinearSlack(C), WORDS[:n_words])
     slots = worst_labellings(n_words)
-    rows, found = rows_of(slots), find(problem, slots)
+    rows, found = [slot.row for slot in slots], find(problem, slots)
     alpha = np.zeros(len(problem.losses))
     alpha[rows] = found
     assert np.allclose(problem.totals(alpha), C)
@@ -57,12 +57,6 @@ def test_dual_variables_are_optimal(find, prior, C, n_words):
     assert np.count_nonzero(found) <= n_words + 2
 
 
-def test_another_slack_is_refused():
-    problem = axi_problem(GaussianPrior(), QuadraticSlack(1.0))
-    with pytest.raises(ValueError, match="expected the linear one"):
-        exact_dual_variables(problem, worst_labellings(3))
-
-
 def test_no_labelling_without_a_slot_is_ever_the_worst():
     rng = np.random.default_rng(0)
     rows = {slot.row for slot in worst_labellings(3)}
@@ -70,8 +64,6 @@ def test_no_labelling_without_a_slot_is_ever_the_worst():
         short = word.losses - rng.uniform(0, 4, size=(2000, 2)) @ word.differences.T
         assert {27 * k + int(row) for row in np.round(short, 9).argmax(axis=1)} <= rows
 
-
-# -- the posterior --------------------------------------------------------------------------------
 
 ETA = np.array([0.8, -0.3])
 
@@ -86,12 +78,10 @@ def test_shares_agree_with_draws(prior, difference):
 
 
 def test_shares_of_lines_along_the_axes_and_of_points():
-    prior, eta = TwoPointPrior(1.0), np.array([0.5, 0.0])
-    low = 1 / (1 + np.exp(1.0))
-    assert share_missing(prior, eta, np.array([1.0, 0.0]), 0.0) == pytest.approx(low)
-    assert share_missing(LaplacePrior(4.0), 0 * eta, np.array([-1.0, 0.0]), 0.3) == pytest.approx(
-        1 - np.exp(-0.6) / 2, abs=2e-3
-    )
+    low = share_missing(TwoPointPrior(1.0), np.array([0.5, 0.0]), np.array([1.0, 0.0]), 0.0)
+    assert low == pytest.approx(1 / (1 + np.exp(1.0)))
+    low = share_missing(LaplacePrior(4.0), np.zeros(2), np.array([-1.0, 0.0]), 0.3)
+    assert low == pytest.approx(1 - np.exp(-0.6) / 2, abs=2e-3)
 
 
 @pytest.mark.parametrize("prior", PRIORS[:-1], ids=lambda prior: type(prior).__name__)
