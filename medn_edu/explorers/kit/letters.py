@@ -79,7 +79,7 @@ def draw_words(
             heights += [top - _TEXT - tall - (m + 0.5) * _TEXT for m in range(len(models))]
             for name, y in zip(["truth", *models], heights, strict=True):
                 ax.text(-_NAME, y, name, ha="right", va="center", fontsize=9, color=MUTED)
-        ax.set_xlim(-_NAME, letters_per_line * (1 + _GAP))
+        ax.set_xlim(-_NAME, max(letters_per_line, *map(len, images)) * (1 + _GAP))
         ax.set_ylim(-n_lines * pitch + _LINE_GAP, 0.1)
         ax.set_aspect("equal", anchor="W")
         ax.set_axis_off()
