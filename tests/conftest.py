@@ -24,7 +24,6 @@ from hypothesis import settings
 FIRST = (
     "test_bench_warmup.py",
     "test_kernels_modes.py",
-    "test_package_build.py",
     "test_package_docstrings.py",
     "test_package_import.py",
     "test_package_layers.py",

@@ -41,7 +41,7 @@ def sparse_matrices(draw):
         if names := ARRAYS[matrix.format]:
             _damage(draw, matrix, draw(st.sampled_from(names)))
         else:
-            matrix._dict[draw(st.tuples(POSITIONS, POSITIONS))] = 1.0
+            matrix._dict[draw(st.tuples(POSITIONS, POSITIONS))] = 1.0  # noqa: SLF001  scipy refuses it
     return matrix
 
 
