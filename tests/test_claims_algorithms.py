@@ -10,8 +10,8 @@ from medn_edu.studies.claims.scores import mean_interval
 from medn_edu.studies.claims.verdicts import FAILS, HOLDS, MIXED, UNTESTED
 from medn_edu.studies.kit.gallery import PUBLISHED
 from medn_edu.studies.kit.tables import csv_text, read_csv
-from medn_edu.studies.l1_algorithms import L1_STUDY
 from medn_edu.studies.l1_table import ALGORITHMS, CHAINS, OCR, mask_of, table_1
+from medn_edu.studies.l1m3n_algorithms import L1_STUDY
 
 
 def rule(measure, **fields):

@@ -20,7 +20,7 @@ from medn_edu.studies.claims.weights import true_weights
 from medn_edu.studies.kit.stored import stored_folder
 from medn_edu.studies.kit.summary import read_constants
 from medn_edu.studies.kit.tables import csv_text
-from medn_edu.studies.overfitting import rises
+from medn_edu.studies.ocr_overfitting import rises
 from medn_edu.studies.registry import STUDIES
 
 

@@ -9,12 +9,12 @@ from test_studies_l1_algorithms import written
 from medn_edu import CRF
 from medn_edu.problems import L2Norm, Problem, SoftMaxLoss
 from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples, pack
-from medn_edu.studies import overfitting
+from medn_edu.studies import ocr_overfitting
 from medn_edu.studies.kit.specs import FitSpec, Split
 from medn_edu.studies.kit.tables import csv_text, read_csv
 from medn_edu.studies.kit.trained import label_error
 from medn_edu.studies.marks import CHANGES, LOSSES, PlainCRF, TracedCRF
-from medn_edu.studies.overfitting import OVERFITTING_STUDY, curves, rises
+from medn_edu.studies.ocr_overfitting import OVERFITTING_STUDY, curves, rises
 from medn_edu.studies.sensitivity import FAMILIES, SENSITIVITY_STUDY, means, ranges
 
 
@@ -68,7 +68,7 @@ def test_changes_are_relative_to_a_loss_of_one_at_least():
 
 def test_errors_along_training_are_those_of_the_test_part(monkeypatch):
     (X, y), (X_test, y_test) = words(12, seed=0, noise=0.7), words(40, seed=1, noise=0.7)
-    monkeypatch.setattr(overfitting, "ocr_split", lambda spec: Split(X, y, X_test, y_test))
+    monkeypatch.setattr(ocr_overfitting, "ocr_split", lambda spec: Split(X, y, X_test, y_test))
     spec = FitSpec("ocr-100", 0, "L1-CRF", (("lam", 0.1),))
     model = TracedCRF(penalty="l1", lam=0.1).fit(X, y)
     weights = model.weights_

@@ -3,6 +3,7 @@
 import math
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from medn_edu import studies
 from medn_edu.explorers import series_style
 from medn_edu.studies.kit import stored
 from medn_edu.studies.kit import summary as s
@@ -23,7 +25,7 @@ from medn_edu.studies.registry import STUDIES
 VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 
 
-def test_studies_and_fits_have_places_and_keys_of_their_own():
+def test_studies_and_fits_have_files_places_and_keys_of_their_own():
     """Those of formulas come first, then those that train models."""
     trains = [study.trains for study in STUDIES.values()]
     assert trains[:16] == [False] * 4 + [True] * 9 + [False] * 3
@@ -31,6 +33,9 @@ def test_studies_and_fits_have_places_and_keys_of_their_own():
     assert places == sorted(set(places))
     for study in STUDIES.values():
         assert study.summary
+        file = Path(studies.__file__).with_name(f"{study.name.replace('-', '_')}.py")
+        assert f'"{study.name}",' in file.read_text(encoding="utf-8")
+        assert file.with_suffix(".md").is_file()
         for scale in ("quick", "paper"):
             seeds = (0, 1) if study.scaled else (0,)
             specs = [spec for seed in seeds for spec in study.fits(scale, seed)]

@@ -7,8 +7,8 @@ import pytest
 
 from medn_edu.studies.kit.specs import FitSpec
 from medn_edu.studies.kit.tables import csv_text, read_csv
-from medn_edu.studies.l1_algorithms import L1_STUDY
 from medn_edu.studies.l1_table import ALGORITHMS, table_1
+from medn_edu.studies.l1m3n_algorithms import L1_STUDY
 
 CHAINS, OCR = "chains-correlated", "ocr-100"
 

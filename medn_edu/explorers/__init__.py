@@ -1,7 +1,7 @@
 """Figures that answer, one file per subject: frame data, drawing, sentence, lessons and controls.
 
 `medn_edu.explorers.kit` has what they share: `Explorer`, its controls, films, and the style of all
-figures.  This room and the studies above it are the ones that draw; only this one knows widgets.
+figures.  Only this room and the studies draw, and only this one knows widgets.
 Pictures of studies live with their study in `medn_edu.studies`.
 """
 

@@ -1,7 +1,8 @@
 """The studies there are, one file each; `medn-edu reproduce --list` prints them.
 
-A study is a file of this folder in which a line begins with ``NAME = Study(``, and its words in a
-Markdown file of the same name: `STUDIES` finds them all, in the order of their `place`.
+A study is a file of this folder that is named after it, in which a line begins with ``NAME = Study(``.
+Its words are in the Markdown file of the same name.  `STUDIES` finds them all, in the order of their
+`place`.
 """
 
 import re

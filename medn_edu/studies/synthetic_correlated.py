@@ -32,7 +32,7 @@ from medn_edu.studies.kit.summary import groups, matrix, mean_of, numbers_text, 
 from medn_edu.studies.kit.texts import Texts, paragraphs
 from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.stopped import m3n_optimum, m3n_stopped, medn_optimum, medn_stopped
-from medn_edu.studies.synthetic import (
+from medn_edu.studies.synthetic_iid import (
     BASE,
     FIXED,
     GRIDS,

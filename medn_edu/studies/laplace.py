@@ -137,7 +137,7 @@ _PANELS = {
 }
 
 
-_TEXTS = Texts("laplace_prior.md")
+_TEXTS = Texts("laplace.md")
 
 
 def _about_bells() -> str:

@@ -1,6 +1,6 @@
 """The study ``ocr-overfitting``: random fields read worse the longer they train (MEDN Fig. 8).
 
-How it works, and what the paper leaves open, stands at the head of ``overfitting.md``.
+How it works, and what the paper leaves open, stands at the head of ``ocr_overfitting.md``.
 """
 
 import copy
@@ -31,7 +31,7 @@ from medn_edu.studies.kit.texts import Texts, over, paragraphs
 from medn_edu.studies.kit.trained import Trained, label_error
 from medn_edu.studies.marks import CHANGES, LOSSES, Mark, PlainCRF, TracedCRF
 
-_TEXTS = Texts("overfitting.md")
+_TEXTS = Texts("ocr_overfitting.md")
 _PRECONDITIONED = " preconditioned"  # ends the names of models that this package's solvers train
 _FAINT = 1e-4  # the smallest penalty of the paper's Fig. 9
 _PENALTIES: dict[str, str | None] = {"CRF": None, "L2-CRF": "l2", "L1-CRF": "l1"}

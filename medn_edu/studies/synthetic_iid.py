@@ -1,6 +1,6 @@
 """The study ``synthetic-iid``: chains that random CRFs with independent features have labelled.
 
-How it works, and what the paper leaves open, stands at the head of ``synthetic.md``.
+How it works, and what the paper leaves open, stands at the head of ``synthetic_iid.md``.
 """
 
 from collections import Counter
@@ -41,7 +41,7 @@ from medn_edu.studies.kit.summary import (
 from medn_edu.studies.kit.texts import Texts, paragraphs
 from medn_edu.studies.kit.trained import Trained
 
-_TEXTS = Texts("synthetic.md")
+_TEXTS = Texts("synthetic_iid.md")
 _RELEVANT = (10, 30, 50)
 _SIZES = (30, 50, 80, 100, 150)
 _REFERENCE = "M3N"  # whose errors are subtracted

@@ -1,6 +1,6 @@
 """The study ``l1m3n-algorithms``: L1-M3N by four algorithms (L1-M3N paper, Table 1, Fig. 5 and 6).
 
-How it works, and what the paper leaves open, stands at the head of ``l1_algorithms.md``.
+How it works, and what the paper leaves open, stands at the head of ``l1m3n_algorithms.md``.
 """
 
 from collections.abc import Sequence
@@ -160,7 +160,7 @@ def _shown(row: Row) -> float:
     return known.get(constant, constant)
 
 
-_TEXTS = Texts("l1_algorithms.md")
+_TEXTS = Texts("l1m3n_algorithms.md")
 _FAR = 10  # of 140 counts, a difference to speak of
 
 
