@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.stats
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
@@ -473,6 +475,32 @@ def test_labels_of_every_kind(model):
         assert {label for word in predicted for label in word.tolist()} <= set(labels)
 
 
+MATRICES = st.lists(
+    st.lists(st.floats(-3, 3) | st.just(float("nan")), min_size=0, max_size=3),
+    min_size=0,
+    max_size=3,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    X=st.lists(MATRICES, max_size=3),
+    y=st.lists(st.lists(st.sampled_from(["a", "b", 1, None]), max_size=3), max_size=3),
+)
+def test_arbitrary_input_at_fit(X, y):
+    """Whatever is handed in, there is a fitted model or one sentence."""
+    try:
+        model = M3N(max_iter=5, tol=0.1, verbose=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+    except (TypeError, ValueError) as error:
+        assert str(error).endswith(".")
+        assert "\n" not in str(error)
+    else:
+        assert len(model.predict(X)) == len(X)
+
+
 @pytest.mark.parametrize(
     ("model", "name", "words"),
     [
@@ -520,6 +548,7 @@ def test_numpys_scalars_are_parameters():
     assert np.array_equal(model.fit(X, Y).classes_, ["a", "b", "c"])
     M3N(tol=Fraction(1, 3), verbose=2).fit(X, Y)
     CRF(penalty=np.str_("l1"), tol=np.float32(0.1)).fit(X, Y)
+    L1M3N(clean_up=np.False_).fit(X, Y)
 
 
 def test_saved_models_come_back_whole(model, tmp_path):
