@@ -16,7 +16,7 @@ from optimality import assert_no_lower_at_non_negative, certified_minimum
 from priors_gallery import Own
 from scipy.optimize import minimize
 
-from medn_edu import solvers
+from medn_edu import load_digit_words, solvers
 from medn_edu.priors import GaussianPrior, LaplacePrior, Prior
 from medn_edu.problems import (
     DualVariables,
@@ -55,6 +55,7 @@ class Row:
     estimate: str = "primal"  # what ``objective_estimate`` is: "primal", "dual" or "" if it depends
     monotone: bool = True  # whether that never gets worse
     exact: bool = True  # whether ``gap_estimate`` is the certified gap
+    closing: bool = False  # whether that never grows
     tied: bool = False  # whether weights are those of the dual variables at every moment
     draws: bool = True  # whether another seed leads to other iterates
 
@@ -163,7 +164,7 @@ TABLE = {
     **{
         f"l1_cutting_plane, {words}": Row(
             solvers.l1_cutting_plane, L1Norm(), MarginLoss(LinearSlack(C)), options,
-            tol=1e-9, draws=False,
+            tol=1e-9, closing=True, draws=False,
         )
         for words, C, options in (
             ("as it is", 1.3, {}),
@@ -312,7 +313,7 @@ def test_every_pass(name, kind):
     """Bounds enclose the optimum, estimates are what they are said to be, and nothing gets worse."""
     row, best = TABLE[name], optimum(name, kind)
     data = make_data(kind)
-    problem, calls, last = row.problem(data), [], None
+    problem, calls, last, gap = row.problem(data), [], None, np.inf
     allowed = 1e-7 * abs(best)
     for iterate in first(name, 40, problem):
         calls.append(iterate.n_oracle_calls)
@@ -325,6 +326,8 @@ def test_every_pass(name, kind):
         if row.exact:
             close = pytest.approx(certificate.gap, rel=1e-6, abs=allowed)
             assert iterate.gap_estimate == close
+        assert iterate.gap_estimate <= gap + allowed or not row.closing
+        gap = iterate.gap_estimate
         if row.estimate:
             value = getattr(certificate, row.estimate)
             assert iterate.objective_estimate == pytest.approx(value, rel=1e-7, abs=allowed)
@@ -402,6 +405,25 @@ def test_features_that_say_nothing(name):
     result = run(TABLE[name].at_work(problem), problem, tol=tol, max_iter=MOST)
     assert result.converged, result.status
     assert np.isfinite(result.weights).all()
+
+
+@cache
+def digit_words() -> tuple[Problem, SolveResult]:
+    """Problem with more labels, features and nodes than enumeration takes, and its solution."""
+    words = load_digit_words(n_train=20, n_test=1)
+    X, y = zip(*((words.data[i], words.target[i]) for i in words.train), strict=True)
+    problem = Problem.of(X, y, MarginLoss(LinearSlack(C=0.1)), GaussianPrior())
+    return problem, TABLE["block_frank_wolfe, C = 3"].solve(problem)
+
+
+@pytest.mark.parametrize("name", [f"{name}, C = 3" for name in M3N if name != "block_frank_wolfe"])
+def test_optimum_of_digit_words(name):
+    problem, best = digit_words()
+    assert best.converged
+    result, allowed = TABLE[name].solve(problem), 1.01 * TABLE[name].tol
+    assert result.converged, result.status
+    assert result.primal <= best.primal * (1 + allowed)
+    assert result.dual >= best.dual * (1 - allowed)
 
 
 WEIGHTS = [np.zeros(3), np.full(18, np.nan), np.zeros((6, 3))]

@@ -1,7 +1,5 @@
 """L-BFGS, OWL-QN and proximal L-BFGS: wide features, starts, ends of the scale, pairs."""
 
-import itertools
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,9 +9,6 @@ from medn_edu.problems import L1Norm, L2Norm, Problem, SoftMaxLoss, soft_max
 from medn_edu.results import run
 from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.solvers import lbfgs, owlqn, proximal_lbfgs
-from medn_edu.solvers.initial_hessian import InitialHessian
-from medn_edu.solvers.proximal_lbfgs import ProximalSteps
-from medn_edu.solvers.quasi_newton import Pair, Point
 
 
 def chains(
@@ -151,27 +146,6 @@ def test_a_tiny_penalty_on_samples_without_error(solver):
     assert (np.diff(values) <= 0).all()
     assert result.primal < 0.02 * values[0]
     assert 0 <= result.dual <= result.primal
-
-
-def test_the_model_and_its_inverse_belong_together():
-    """Both forms satisfy the secant equation of the latest pair and undo each other."""
-    problem = Problem(chains(1), SoftMaxLoss(), L1Norm(1.0))
-    rng = np.random.default_rng(0)
-    steps = ProximalSteps(problem, 5)
-    steps.initial = InitialHessian(problem, np.zeros(64), floor_share=1e-3)
-    points = [Point.at(problem, 0.1 * rng.normal(size=64)) for _ in range(8)]
-    for old, new in itertools.pairwise(points):
-        steps.remember(Pair.between(old, new))
-    model = steps.model()
-    assert len(steps.pairs) == 5
-    last = steps.pairs[-1]
-    np.testing.assert_allclose(model.multiply(last.step), last.change, atol=1e-8)
-    np.testing.assert_allclose(model.solve(last.change), last.step, atol=1e-8)
-    vector = rng.normal(size=64)
-    np.testing.assert_allclose(model.solve(model.multiply(vector)), vector, atol=1e-8)
-    matrix = np.array([model.multiply(unit) for unit in np.eye(64)])
-    np.testing.assert_allclose(model.root_diagonal**2, np.diag(matrix), rtol=1e-8)
-    assert np.linalg.eigvalsh(matrix).min() > 0
 
 
 @ALL

@@ -64,3 +64,11 @@ def test_separable_samples_end_the_run(online):
     problem = Problem.of([np.eye(2)], [[0, 1]], regulariser=L1Ball(10.0))
     result = run(at_work(problem, online=online), problem, tol=1e-6, max_iter=500)
     assert (result.primal, result.dual, result.converged) == (0, 0, True)
+
+
+@online_too
+def test_squares_beyond_all_bounds(online):
+    loss = MarginLoss(LinearSlack(1e80))
+    problem = Problem.of([1e90 * np.eye(2)], [[0, 1]], loss, L1Ball(1.0))
+    with pytest.raises(ValueError, match="rescale the features"):
+        run(at_work(problem, online=online), problem, tol=0.01, max_iter=5)
