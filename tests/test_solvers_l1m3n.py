@@ -286,6 +286,23 @@ def test_a_path_that_stands_still(clean_up):
         assert_solved(problem, result)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_warm_starts(kind):
+    """By a linear program of few features, which more join, or by the path; no bound gets worse."""
+    last = None
+    for price in (0.3, 0.5, 0.1, 1e-6, 20.0):
+        problem = make_problem(kind, price)
+        points = list(path(problem, tol=1e-9, warm_start=last))
+        last = run(points, problem, tol=1e-9, max_iter=200)
+        best = assert_solved(problem, last)
+        assert is_vertex(problem, last.weights)
+        proofs, allowed = [point.certify(problem) for point in points], 1e-9 * best.value
+        gaps = [point.gap_estimate for point in points]
+        np.testing.assert_allclose([proof.gap for proof in proofs], gaps, rtol=1e-9, atol=allowed)
+        assert (np.diff([proof.primal for proof in proofs]) <= allowed).all()
+        assert (np.diff([proof.dual for proof in proofs]) >= -allowed).all()
+
+
 def test_a_warm_start_from_other_samples():
     last = solve_by_path(make_problem(KINDS[0], 0.3))
     problem = Problem(odd_data()["one node"], MarginLoss(LinearSlack(0.3)), L1Norm())
