@@ -37,9 +37,8 @@ def test_steps_of_algorithm_3(norm, kind):
     assert len(points) == 8
     if norm == "adaptive M3N":  # The first program is M3N with the sum of tau that P2 asks for.
         first, lam = points[0], SCALE * len(points[0].weights)
-        np.testing.assert_allclose(
-            first.weights, first.dual().eta(problem.data) / lam / 2, atol=1e-8
-        )
+        eta = first.dual().eta(problem.data)
+        np.testing.assert_allclose(first.weights, eta / lam / 2, atol=1e-8)
     for before, point in itertools.pairwise(points):
         size = np.abs(before.weights)
         beta_squared = len(size) * size / size.sum()  # Eq. 6
