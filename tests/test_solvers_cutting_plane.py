@@ -66,23 +66,16 @@ def test_what_was_dropped_comes_back():
     assert hasty.objective_estimate == pytest.approx(patient.objective_estimate, rel=1e-6)
 
 
-@both
-@pytest.mark.parametrize(("C", "size"), [(1e-6, 1.0), (1e4, 1.0), (1.0, 1e2), (1.0, 1e-4)])
-def test_any_scale_of_constant_and_features(solver, C, size):
-    problem = plain_problem(C=C, size=size)
-    result = run(solver(problem), problem, tol=1e-3, max_iter=300)
-    assert result.converged, result.status
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @both
 def test_programs_that_highs_finds_hard(solver, kind, capfd):
     # With small constants curvatures are small compared with gains, and it went to and fro for
     # ever; with C = 1 it takes a program of the second kind for one that is not concave.
-    for C in (1e-4, 1e-3, 1e-2, 1.0):
-        problem = plain_problem(kind, C)
+    usual = [(C, 1.0) for C in (1e-6, 1e-4, 1e-3, 1e-2, 1.0, 1e4)]
+    for C, size in (*usual, (1.0, 1e-4), (1.0, 1e2)):
+        problem = plain_problem(kind, C, size)
         result = run(solver(problem), problem, tol=1e-5, max_iter=300)
-        assert result.converged, (C, result.status)
+        assert result.converged, (C, size, result.status)
     assert capfd.readouterr() == ("", "")  # HiGHS keeps quiet
 
 
@@ -102,9 +95,6 @@ def test_numbers_that_overflow(solver):
     problem = plain_problem(size=1e200)
     with pytest.raises(ValueError, match="rescale the features"):
         run(solver(problem), problem, tol=1e-3, max_iter=10)
-
-
-# -- when HiGHS does not finish -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fails", ["every other time", "always"])

@@ -62,9 +62,6 @@ def test_momentum_pays():
     assert gaps[0] < 0.5 * gaps[1]
 
 
-# -- extragradient -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_extragradient_step_written_out(kind):
     problem = make_problem(kind)

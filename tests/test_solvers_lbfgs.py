@@ -1,20 +1,14 @@
-"""L-BFGS, OWL-QN and proximal L-BFGS: zeros, CRFsuite, wide features, starts, ends of the scale."""
-
-import itertools
-from pathlib import Path
+"""L-BFGS, OWL-QN and proximal L-BFGS: wide features, starts, ends of the scale, pairs."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from test_solvers_all import library
+from enumerated import KINDS, make_data
 
 from medn_edu.problems import L1Norm, L2Norm, Problem, SoftMaxLoss, soft_max
 from medn_edu.results import run
 from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.solvers import lbfgs, owlqn, proximal_lbfgs
-from medn_edu.solvers.initial_hessian import InitialHessian
-from medn_edu.solvers.proximal_lbfgs import ProximalSteps
-from medn_edu.solvers.quasi_newton import Pair, Point
 
 
 def chains(
@@ -25,7 +19,6 @@ def chains(
     n_features: int = 12,
     n_idle: int = 0,
     noise: float = 2.0,
-    allowed: np.ndarray | None = None,
 ) -> LabelledSamples:
     """Make random sparse chains whose labels depend on their features; idle ones come last."""
     rng = np.random.default_rng(seed)
@@ -36,12 +29,7 @@ def chains(
         x = rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < 0.4)
         X.append(sp.csr_matrix(np.pad(x, ((0, 0), (0, n_idle)))))
         y.append(np.argmax(x @ truth + noise * rng.normal(size=(n, n_labels)), axis=1))
-    if allowed is None:
-        allowed = np.ones((1, n_labels, n_labels), dtype=bool)
-    for codes in y:
-        for t in range(1, len(codes)):
-            if not allowed[0, codes[t - 1], codes[t]]:
-                codes[t] = np.flatnonzero(allowed[0, codes[t - 1]])[0]
+    allowed = np.ones((1, n_labels, n_labels), dtype=bool)
     return label_samples(pack(X), np.concatenate(y).astype(np.int64), allowed)
 
 
@@ -58,9 +46,6 @@ ODD = {"n_labels": 5}
 
 def solve(solver, problem: Problem, tol: float = 1e-7, **options):
     return run(solver(problem, **options), problem, tol=tol, max_iter=3000)
-
-
-# -- all three ----------------------------------------------------------------------------------------
 
 
 @ALL
@@ -95,25 +80,19 @@ def test_the_diagonal_factor_leads_to_the_same_optimum(solver, norm):
 
 
 @ALL
-def test_forbidden_transitions_stay_at_zero(solver, norm):
-    allowed = np.ones((1, 4, 4), dtype=bool)
-    allowed[0, 1, 2] = allowed[0, 3, 3] = False
-    problem = Problem(chains(6, allowed=allowed), SoftMaxLoss(), norm(0.3))
+def test_starts_far_away_and_at_the_optimum(solver, norm):
+    """Forbidden transitions stay at 0, and what is optimal already is certified at once."""
+    problem = Problem(make_data(KINDS[1], n_samples=40), SoftMaxLoss(), norm(0.3))
     start = np.ones(problem.weight_shape.size)
     result = solve(solver, problem, warm_start=start)
     assert result.converged
-    assert (problem.weight_shape.split(result.weights)[1][~allowed] == 0).all()
+    transitions = problem.weight_shape.split(result.weights)[1]
+    assert (transitions[~problem.data.allowed] == 0).all()
     assert (start == 1).all()
-
-
-@ALL
-def test_warm_start_at_the_optimum_is_certified_at_once(solver, norm):
-    problem = Problem(chains(), SoftMaxLoss(), norm(0.5))
-    first = solve(solver, problem, tol=1e-6)
-    again = solve(solver, problem, tol=1e-6, warm_start=first.weights)
+    again = solve(solver, problem, warm_start=result.weights)
     assert again.converged
     assert again.n_passes == 1
-    assert (again.weights == first.weights).all()
+    assert (again.weights == result.weights).all()
 
 
 @ALL
@@ -124,73 +103,21 @@ def test_ends_when_floating_point_does(solver, norm):
     assert last.certify(problem).relative_gap < (1e-10 if norm is L2Norm else 1e-6)
 
 
-# -- squares, or nothing ------------------------------------------------------------------------------
-
-
-def test_agrees_with_crfsuite(tmp_path: Path):
-    pycrfsuite = pytest.importorskip("pycrfsuite")
-    lam, data = 0.8, chains(3)
-    losses: list[float] = []
-
-    class Trainer(pycrfsuite.Trainer):
-        def on_iteration(self, log, info):
-            losses.append(info["loss"])
-
-    trainer = Trainer(algorithm="lbfgs", verbose=True)
-    trainer.set_params(
-        {
-            "c1": 0.0,
-            "c2": lam / 2,  # its penalty is c2 ||w||^2
-            "feature.minfreq": -1e9,  # it drops features whose values sum to less
-            "feature.possible_states": 1,
-            "feature.possible_transitions": 1,
-            "epsilon": 1e-9,
-            "delta": 1e-12,
-            "max_iterations": 2000,
-        }
-    )
-    labels = data.samples.split(data.labels)
-    for i in range(data.samples.n_samples):
-        rows = data.samples.features[data.samples.offsets[i] : data.samples.offsets[i + 1]]
-        items = [{str(k): x for k, x in zip(row.indices, row.data, strict=True)} for row in rows]
-        trainer.append(pycrfsuite.ItemSequence(items), [str(code) for code in labels[i]])
-    trainer.train(str(tmp_path / "model"))
-    assert solve(lbfgs, Problem(data, SoftMaxLoss(), L2Norm(lam))).primal == pytest.approx(
-        min(losses), rel=1e-6
-    )
-
-
 def test_without_penalty_it_stops_and_does_not_claim_convergence():
-    separable = chains(7, noise=0.0)
-    problem = Problem(separable, SoftMaxLoss(), L2Norm(0.0))
-    result = solve(lbfgs, problem)
+    """Where no weights are the best ones, and where some are and their gradient vanishes."""
+    endless, noisy = (
+        Problem(chains(seed, noise=noise), SoftMaxLoss(), L2Norm(0.0))
+        for seed, noise in ((7, 0.0), (8, 20.0))
+    )
+    result = solve(lbfgs, endless)
     assert not result.converged
     assert result.status.startswith("log-loss below 5e-05 of guessing")
-    assert 0 < result.primal < 1e-4 * problem.primal(np.zeros(problem.weight_shape.size))
+    assert 0 < result.primal < 1e-4 * endless.primal(np.zeros(endless.weight_shape.size))
     assert result.dual == -np.inf
-
-
-def test_without_penalty_it_finds_an_optimum_that_exists():
-    problem = Problem(chains(8, noise=20.0), SoftMaxLoss(), L2Norm(0.0))
-    result = solve(lbfgs, problem, change_tol=1e-11)
-    _, gradient = soft_max.smooth_part(problem, result.weights)
-    assert np.abs(gradient).max() < 0.01
+    result = solve(lbfgs, noisy, change_tol=1e-11)
     assert not result.converged
     assert "relative change" in result.status
-
-
-# -- magnitudes ---------------------------------------------------------------------------------------
-
-
-@SPARSE
-@pytest.mark.parametrize("lam", [0.3, 2.0, 10.0])
-def test_reaches_optimum_and_zeros_of_a_library(solver, lam):
-    problem = Problem(chains(**ODD), SoftMaxLoss(), L1Norm(lam))
-    result = solve(solver, problem)
-    weights, _ = library(problem)
-    assert result.subgradient_norm < 1e-3 * lam
-    assert ((result.weights != 0) == (np.abs(weights) > 1e-5)).all()
-    assert 0 < (result.weights == 0).sum() < result.weights.size
+    assert np.abs(soft_max.smooth_part(noisy, result.weights)[1]).max() < 0.01
 
 
 @SPARSE
@@ -219,27 +146,6 @@ def test_a_tiny_penalty_on_samples_without_error(solver):
     assert (np.diff(values) <= 0).all()
     assert result.primal < 0.02 * values[0]
     assert 0 <= result.dual <= result.primal
-
-
-def test_the_model_and_its_inverse_belong_together():
-    """Both forms satisfy the secant equation of the latest pair and undo each other."""
-    problem = Problem(chains(1), SoftMaxLoss(), L1Norm(1.0))
-    rng = np.random.default_rng(0)
-    steps = ProximalSteps(problem, 5)
-    steps.initial = InitialHessian(problem, np.zeros(64), floor_share=1e-3)
-    points = [Point.at(problem, 0.1 * rng.normal(size=64)) for _ in range(8)]
-    for old, new in itertools.pairwise(points):
-        steps.remember(Pair.between(old, new))
-    model = steps.model()
-    assert len(steps.pairs) == 5
-    last = steps.pairs[-1]
-    np.testing.assert_allclose(model.multiply(last.step), last.change, atol=1e-8)
-    np.testing.assert_allclose(model.solve(last.change), last.step, atol=1e-8)
-    vector = rng.normal(size=64)
-    np.testing.assert_allclose(model.solve(model.multiply(vector)), vector, atol=1e-8)
-    matrix = np.array([model.multiply(unit) for unit in np.eye(64)])
-    np.testing.assert_allclose(model.root_diagonal**2, np.diag(matrix), rtol=1e-8)
-    assert np.linalg.eigvalsh(matrix).min() > 0
 
 
 @ALL
