@@ -51,6 +51,12 @@ def test_every_explorer_is_exhibited_and_has_a_page_of_the_app() -> None:
         nbformat.validate(nbformat.reads(page, as_version=4))
 
 
+def test_what_to_see_tells_the_moves_away_from_the_start() -> None:
+    told = repr(WhatToSee(explorers.margins()))
+    assert told.startswith("w₂, weight of the habit: 0.5: The best path jumps")
+    assert "\nat the start: Where aai and aax tie" in repr(WhatToSee(explorers.losses()))
+
+
 def test_pictures_are_what_a_whole_drawing_shows(explorer: Explorer) -> None:
     """What stands still is drawn once (`medn_edu.explorers.kit.layers`); nobody may see that.
 

@@ -145,7 +145,6 @@ def test_the_browser_is_told_the_names_of_controls() -> None:
     counted = Counted(slope=Slider(-1, 0, 0.25, label="rise"), mark_it=True)
     rise, mark = Wire(counted).view.controls
     assert (rise["label"], mark["label"]) == ("rise", "mark it")
-    assert rise["texts"] == ["-1.00", "-0.75", "-0.50", "-0.25", "0.00"]
 
 
 def test_animations_are_saved_and_sent(tmp_path: Any) -> None:
@@ -241,6 +240,7 @@ def test_short_forms() -> None:
     kinds = [as_control("c", form).kind for form in ((0, 1), (0, 1, 0.5), ["x", "y"], True)]
     assert kinds == ["slider", "slider", "choice", "check"]
     assert Choice([1, 0], 0).start == 1, "0 is a choice like others"
+    assert Slider(0.5, 2.5, 1).texts == ("0.5", "1.5", "2.5"), "nothing is rounded away"
 
 
 @given(st.integers(-50, 50), st.integers(1, 40), st.sampled_from([0.01, 0.05, 0.1, 0.25, 0.5, 1.0]))
