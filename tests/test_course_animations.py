@@ -90,6 +90,8 @@ def test_the_contact_sheet_shows_every_chapter_and_is_that_of_these_notebooks(
     assert len(set(pictures.values())) == len(pictures)
     titles = [ax.get_title(loc="left") for ax in contact_sheet(pictures).axes if ax.images]
     assert titles == list(pictures)
+    with pytest.raises(ValueError, match="expected at least one"):
+        contact_sheet({})
     made, committed = (
         np.asarray(Image.open(page).convert("RGB"), dtype=float)
         for page in (save_contact_sheet(tmp_path), COMMITTED / "course.png")

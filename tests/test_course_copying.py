@@ -1,5 +1,6 @@
 """Copies of the course and its editions: nothing of the learner's is ever lost."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,12 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_untouched_notebooks_are_updated_and_deleted_ones_come_back(
-    shipped: Path, tmp_path: Path
+    shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for home in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(home, str(tmp_path))
     target = tmp_path / "deep" / "course"
-    done = copy_course(target)
+    done = copy_course("~/deep/course")
     assert (done.folder, done.copied) == (target, ["a.ipynb", "b.ipynb"])
     assert sorted(path.name for path in target.iterdir()) == [RECORD, "a.ipynb", "b.ipynb"]
     again = copy_course(target)
@@ -109,11 +112,13 @@ def notebooks(edition: str) -> dict[str, Any]:
 def test_students_get_hints_and_instructors_each_solution_as_a_cell() -> None:
     hints, solutions = 0, 0
     for edition in ("student", "instructor"):
-        for cell in (cell for notebook in notebooks(edition).values() for cell in notebook.cells):
+        pairs = (itertools.pairwise(each.cells) for each in notebooks(edition).values())
+        for before, cell in itertools.chain.from_iterable(pairs):
             assert "Solution</summary>" not in cell.source
             hints += edition == "student" and "Hint" in cell.source
             if cell.cell_type == "code" and "solution" in cell.metadata.get("tags", []):
                 assert edition == "instructor"
+                assert "solution" in before.metadata.tags, "words, then code"
                 compile(cell.source, "solution", "exec")
                 solutions += 1
     assert min(hints, solutions) >= len(course_exercises())

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.stats import sem
 
 from medn_edu.course.exercises import CHECKS
-from medn_edu.course.exercises.declarations import Function, Number
+from medn_edu.course.exercises.declarations import Function, Number, agrees
 from medn_edu.priors import LaplacePrior
 from medn_edu.theory import reference
 
@@ -102,6 +102,10 @@ def test_right_answers_mistakes_and_what_is_a_little_off_get_their_verdict(said:
         elif isinstance(check, Function):
             off = said(name, lambda *case, right=check.right: np.multiply(right(*case), 1.001))
             assert off == f"Not quite: {check.nearly or check.otherwise}", name
+
+
+def test_rounding_counts_where_it_changes_little() -> None:
+    assert [agrees(0.19, 0.193), agrees(0.01, 0.014)] == [True, False]
 
 
 # Right answers where the solution in the notebook is close to the declaration: written in another way.
@@ -206,7 +210,7 @@ def test_another_way_of_writing_it_is_right(said: Any) -> None:
         ("check_coin_divergence", 0.19, "0.19 nats"),  # two places of 0.193
         ("check_words_right", 0.299, "0.86^8"),
         ("check_mean_from_alpha", [0.27, 0.15], "Right"),
-        ("check_exact_zeros", "L1", "Right"),
+        ("check_exact_zeros", "l1", "Right"),
         ("check_bmes", list("SBMMMMMMME"), "Right"),
         ("check_conjugate", lambda eta, lam: 1 / (eta - 1), "it stopped with ZeroDivisionError"),
         ("check_conjugate", lambda eta, lam: 1 / (eta - 1), "The arguments were 1.0, 4.0."),

@@ -52,7 +52,7 @@ def test_a_damaged_record_stays(course: Path, capsys: pytest.CaptureFixture[str]
     """What records may hold besides is tried in test_fuzz_files.py."""
     for damage in (
         *("", "\xff", "[" * 100_000, " " * 2_000_000, '{"format": 2, "solved": {}}'),
-        '{"format": 1, "solved": {"<b>": "2026-01-01"}}',
+        '{"format": 1, "solved": {"check_x<b>": "2026-01-01"}}',
         '{"format": 1, "solved": {"check_x": "20260101"}}',
     ):
         (course / RECORD).write_text(damage, encoding="latin1")
@@ -79,13 +79,15 @@ def test_a_record_that_is_no_file_is_not_waited_for(
         progress()
 
 
-def test_what_other_editions_keep_stays(course: Path) -> None:
-    record = {"format": 1, "solved": {"check_of_tomorrow": "2026-01-01"}, "name": "Ada"}
-    (course / RECORD).write_text(json.dumps(record))
-    assert repr(progress()).startswith("0 of ")
+def test_days_and_what_other_editions_keep_stay(course: Path) -> None:
+    solved = {"check_of_tomorrow": "2026-01-01", "check_posterior_mean": "2026-01-02"}
+    (course / RECORD).write_text(json.dumps({"format": 1, "solved": solved, "name": "Ada"}))
+    assert repr(progress()).startswith("1 of ")
     exercises.check_count_labellings(10**5)
+    exercises.check_posterior_mean(2 / 3)
     kept = json.loads((course / RECORD).read_text())
-    assert set(kept["solved"]) == {"check_of_tomorrow", "check_count_labellings"}
+    assert kept["solved"].pop("check_count_labellings")
+    assert kept["solved"] == solved, "days are those of the first right answers"
     assert kept["name"] == "Ada"
 
 

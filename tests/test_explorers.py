@@ -5,6 +5,7 @@ import re
 from typing import Any
 from unittest.mock import Mock
 
+import nbformat
 import numpy as np
 import pytest
 from drawings import differing
@@ -13,7 +14,8 @@ from matplotlib.text import Text
 
 from medn_edu import explorers
 from medn_edu.cli import app, main
-from medn_edu.course.gallery import EXHIBITS, WhatToSee
+from medn_edu.course.gallery import EXHIBITS, WhatToSee, app_pages
+from medn_edu.course.syllabus import chapter
 from medn_edu.explorers import Explorer
 
 OF_STUDIES = {"synthetic-results", "ocr-results"}  # their lessons are about all of a table
@@ -38,10 +40,21 @@ def anywhere(explorer: Explorer, n: int, seed: int = 0) -> list[dict[str, Any]]:
     ]
 
 
-def test_every_explorer_is_exhibited() -> None:
+def test_every_explorer_is_exhibited_and_has_a_page_of_the_app() -> None:
     functions = filter(inspect.isfunction, vars(explorers).values())
     made = {each.__name__ for each in functions if each.__annotations__["return"] is Explorer}
     assert made | {"synthetic_results", "ocr_results"} <= set(EXHIBITS)
+    places = [(chapter(each.chapter).number, each.place) for each in EXHIBITS.values()]
+    assert places == sorted(places), "in the order of the course"
+    assert len(app_pages()) == len(EXHIBITS)
+    for page in app_pages().values():
+        nbformat.validate(nbformat.reads(page, as_version=4))
+
+
+def test_what_to_see_tells_the_moves_away_from_the_start() -> None:
+    told = repr(WhatToSee(explorers.margins()))
+    assert told.startswith("w₂, weight of the habit: 0.5: The best path jumps")
+    assert "\nat the start: Where aai and aax tie" in repr(WhatToSee(explorers.losses()))
 
 
 def test_pictures_are_what_a_whole_drawing_shows(explorer: Explorer) -> None:

@@ -40,11 +40,11 @@ def test_passes_end_at_the_optimum_of_another_solver(prior):
         start, *passes = frank_wolfe_passes(prior, C, True)
         assert (start.dual, start.relative_gap, start.count) == (0.0, 1.0, 3)
         assert start.primal == pytest.approx(problem.primal_value(start.weights))
-        for each in passes:
+        for before, each in itertools.pairwise([start, *passes]):
             assert each.dual - 1e-6 <= best <= each.primal + 1e-6
             np.testing.assert_allclose(each.alpha.sum(axis=1), C)
             assert not (each.gone & (each.alpha > 0)).any()
-            assert (each.alpha[each.new] > 0).all()
+            assert (each.new == (each.alpha > 0) & (before.alpha == 0)).all()
             mean = problem.posterior_mean(each.alpha.ravel())
             np.testing.assert_allclose(each.weights, mean, atol=1e-9)
         assert each.dual == pytest.approx(best, rel=1e-5)
@@ -95,6 +95,7 @@ def test_majorants_shows_the_frame():
     explorer = explorers.majorants().set(kind=KINDS[0], number=3, lam=4, C=1.0)
     frame = majorant_frame(KINDS[0], 3, 4.0, 1.0)
     assert f"mean {frame.means[-1]:.3f}, bound {frame.bounds[-1]:.3f}" in explorer.summary
+    assert f"above it the bound, least at {frame.limit:.3f}," in explorer.frame().alt
     curves, means, costs = explorer.figure.axes
     drawn = labelled(curves.lines)
     for line, values in (
@@ -136,6 +137,7 @@ def test_variational_shows_the_trail():
         (labelled(means.lines)["Algorithm 1"].get_ydata(), trail.means[3]),
         ([segment[1, 1] for segment in ghost.get_segments()], trail.exact_means),
         (variances.lines[0].get_ydata(), trail.variances[3]),
+        ([line.get_ydata()[0] for line in variances.lines[1:]], [2 / 9, 1 / 9]),
         (costs.lines[0].get_ydata(), trail.bounds[:4]),
         ([text.get_text() for text in means.get_xticklabels()], trail.names),
     ):
@@ -149,6 +151,7 @@ def test_a_coordinate_vanishes_in_the_shaded_wedges_and_nowhere_else():
         small = size.min()
         assert bool(frame.zeros) == (small > 0 and size.max() - small >= 1), (angle, distance)
         assert np.allclose(np.abs(frame.on_l1), np.maximum(size - frame.theta, 0))
+        assert frame.inside == (size.sum() <= 1 + 1e-12)
 
 
 def test_projections_shows_the_frame():
@@ -162,6 +165,8 @@ def test_projections_shows_the_frame():
     assert {f"θ = {frame.theta:.2f}", "0"} <= {text.get_text() for text in right.texts}
     tops = [bar.get_y() + bar.get_height() for bar in right.patches]
     assert max(tops) == pytest.approx(np.abs(frame.point).max())
+    taken = [bar.get_height() for bar in right.patches[:2]]
+    assert taken == pytest.approx(np.minimum(np.abs(frame.point), frame.theta))
     for angle, distance, said in (
         (80, 2.0, "threshold θ = 0.97, w₁ becomes exactly 0"),
         (45, 0.5, "contains it (θ = 0); L2 projection (0.35, 0.35), where it is."),
@@ -251,6 +256,7 @@ def test_l1_path_shows_the_step():
         assert np.allclose(solid, np.clip(frame.weights[frame.weights > 0], 1e-5, 4))
         title = f"{frame.primal:.3f} ≥ optimum ≥ {frame.dual:.3f}"
         assert title in top.get_title(loc="left")
+        assert f"transitions {frame.weights[27:].max():.2g};" in explorer.frame().alt
     assert "after the clean-up" in said
     assert said.endswith("no gap.")
 

@@ -21,7 +21,8 @@ def test_balls_are_told_apart_without_colour():
 def test_hidden_cuts_are_not_drawn():
     """Of the octahedron's twelve edges nine can be seen, not those at the back."""
     ax = explorers.new_figure(4, 4).add_subplot(projection="3d")
-    explorers.draw_norm_solid(ax, explorers.plain_solids(9, 17)[1])
+    explorers.draw_norm_solid(ax, explorers.plain_solids(9, 17)[1], reach=1.2)
+    assert ax.get_xlim() == pytest.approx((-1.2, 1.2))
     drawn = [np.array(line.get_data_3d()).T for line in ax.lines]
     middles = np.concatenate([(points[:-1] + points[1:]) / 2 for points in drawn])
     middles = middles[~np.isnan(middles).any(axis=1)]
@@ -58,6 +59,7 @@ def test_norm_balls_shows_the_frame():
     np.testing.assert_allclose(turned["on the KL ball"], [[47, on_kl[0]]])
     np.testing.assert_allclose(turned["on the L1 ball"], [[47, 0]])
     np.testing.assert_allclose(smaller["KL"][:, 1], touching_frame(4.0, 47).smaller)
+    assert "L1: exactly 0" in [text.get_text() for text in explorer.figure.axes[2].texts]
     said = explorer.set(angle=65).summary
     assert said.startswith(
         "λ = 1e+04, direction 65 degrees: a line touches the KL ball in (0.0117,"
@@ -101,13 +103,19 @@ def test_pac_bayes_shows_the_frame():
     explorer, setting = explorers.pac_bayes_terms(), Setting(10.0, 0.1, 3, 0.05, BEST)
     boxes = [patch for patch in explorer.figure.axes[0].patches if patch.get_width() == 0.55]
     explorer.set(n=10**9, divergence=10.0, ratio=0.1, letters=3, loss=0.05, m=BEST).frame()
-    frame = terms_frame(10**9, setting)
+    frame, heights = terms_frame(10**9, setting), []
     for tops in ((sum(frame.inside), frame.value), (1.6, 1.6)):  # of few samples they are cut off
         for bar, top in zip((boxes[:4], boxes[4:]), tops, strict=True):
             assert sum(box.get_height() for box in bar) == pytest.approx(top)
+            heights.append([box.get_height() for box in bar])
         explorer.set(n=100).frame()
+    assert heights[:2] == [
+        pytest.approx(frame.inside),
+        pytest.approx([0.05, frame.averaging, frame.root]),
+    ]
     said = explorer.set(n=10_000, m=PAPERS).summary
     bound = by_the_theorem(10_000, Setting(10.0, 0.1, 3, 0.05, PAPERS))
     assert f"3 letters of 26, the paper's m: m = {bound.m:,};" in said
     assert f"root {bound.complexity:.3g} = {bound.value:.3g}." in said
+    assert f"a bar of the bound {bound.value:.3g}. Right" in explorer.frame().alt
     assert said.endswith("Below 1 from N = 266,000 on.")

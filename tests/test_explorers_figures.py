@@ -55,6 +55,7 @@ def test_known_models_look_different():
     styles = [series_style(name) for name in ("M3N", "L2-CRF", "CRF", "per letter")]
     for key in ("color", "marker"):
         assert len({each[key] for each in styles}) == len(styles)
+    assert series_style("somebody's own").keys() == series_style("M3N").keys()
 
 
 def test_errors_are_drawn_in_the_models_styles():

@@ -141,6 +141,12 @@ def test_a_broken_message_is_answered_and_changes_nothing() -> None:
         assert wire.explorer.values == before
 
 
+def test_the_browser_is_told_the_names_of_controls() -> None:
+    counted = Counted(slope=Slider(-1, 0, 0.25, label="rise"), mark_it=True)
+    rise, mark = Wire(counted).view.controls
+    assert (rise["label"], mark["label"]) == ("rise", "mark it")
+
+
 def test_animations_are_saved_and_sent(tmp_path: Any) -> None:
     counted = Counted()
     path = counted.explorer.save(tmp_path / "line.gif")
@@ -155,6 +161,10 @@ def test_animations_are_saved_and_sent(tmp_path: Any) -> None:
     explorer = line(eta=(0, 4, 1), mark=True)
     assert len(explorer.stack("mark")) == 2
     assert len(explorer.stack()) == 5  # without a time, along the control with most values
+    explorer = line(slope=(-1, 0.5, 0.5), t=Time(0, 3, per_second=2))
+    for along, rate in ((None, 2), ("slope", 6)):
+        with Image.open(explorer.save(path, along)) as animation:
+            assert animation.info["duration"] == pytest.approx(1000 / rate, abs=10)
 
 
 def test_animation_keeps_rare_colours(tmp_path: Any) -> None:
@@ -229,6 +239,8 @@ def test_what_cannot_be_is_refused_in_a_sentence() -> None:
 def test_short_forms() -> None:
     kinds = [as_control("c", form).kind for form in ((0, 1), (0, 1, 0.5), ["x", "y"], True)]
     assert kinds == ["slider", "slider", "choice", "check"]
+    assert Choice([1, 0], 0).start == 1, "0 is a choice like others"
+    assert Slider(0.5, 2.5, 1).texts == ("0.5", "1.5", "2.5"), "nothing is rounded away"
 
 
 @given(st.integers(-50, 50), st.integers(1, 40), st.sampled_from([0.01, 0.05, 0.1, 0.25, 0.5, 1.0]))
@@ -276,6 +288,8 @@ CHANGES: list[Any] = [
     lambda s: s.left.set_title("title"),
     lambda s: s.left.grid(True),
     lambda s: s.left.axvspan(0, 0.5, zorder=0),
+    lambda s: s.left.get_legend().get_texts()[0].set_text("part of a part"),
+    lambda s: s.left.set_axis_off(),
     lambda s: s.right.twinx().plot([0, 0.3], [3, 4]),
     lambda s: s.right.inset_axes([0.5, 0.5, 0.4, 0.4]).plot([0, 1], [0, 1]),
     lambda s: s.bar.set_height(0.8),

@@ -47,6 +47,8 @@ def test_losses_shows_the_frame():
     curves, p, violation, tiles = explorer.figure.axes
     expected = (frame.curves.wrong, frame.curves.log_loss, frame.curves.hinge)
     np.testing.assert_array_equal([line.get_ydata() for line in curves.lines[:3]], expected)
+    slopes = [np.diff(line.get_ydata()) / np.diff(line.get_xdata()) for line in curves.lines[3:6]]
+    assert np.ravel(slopes) == pytest.approx([frame.log_slope, *frame.hinge_slopes])
     said = {t.get_text() for t in curves.texts}
     assert said >= {"log-loss 1.22, slope \u22121.08", "hinge 0.75, slope \u22122 to \u22121"}
     assert sum(bar.get_width() for bar in p.patches) == pytest.approx(1.0)
@@ -126,7 +128,7 @@ def test_soft_max_and_marginals_are_those_of_inference(with_loss):
 def test_softening_shows_the_frame_and_time_runs_from_warm_to_cold():
     frame = softening_frame(0.5, 1.25, with_loss=False)
     explorer = softening().set(epsilon=0.51, habit=1.25, with_loss=False)
-    explorer.frame()
+    assert f"with a gap of {frame.gap:.2f} at habit 1.25." in explorer.frame().alt
     left = explorer.figure.axes[0]
     assert any(np.array_equal(line.get_ydata(), frame.curve) for line in left.lines)
     ends = [line.get_xydata() for line in left.lines if line.get_marker() == "o"]
@@ -138,3 +140,5 @@ def test_softening_shows_the_frame_and_time_runs_from_warm_to_cold():
     assert f"soft-max {softening_frame(1.0, 1.0).loss:.2f}, maximum 0.00" in said
     assert "at most ε log 27 = 3.30" in said
     assert explorer.controls["epsilon"].values == tuple(sorted(TEMPERATURES, reverse=True))
+    with pytest.raises(ValueError, match="epsilon"):
+        softening_frame(-1.0, 0.0)

@@ -70,7 +70,8 @@ def test_shrinkage_shows_the_frame():
         after = next(line for line in left.lines if "posterior" in line.get_label())
         assert after.get_ydata().max() == pytest.approx(0.82 * frame.after.max() / frame.peak)
     for matched, slope in ((False, 1), (True, 0.5)):  # those of the others follow the switch
-        explorer.set(prior="box", eta=0.6, matched=matched).frame()
+        said = explorer.set(prior="box", eta=0.6, matched=matched).summary
+        assert ("prior of variance 2/λ = 0.50, η" in said) is matched
         lines = {line.get_label(): line for line in right.lines}
         assert np.polyfit(*lines["Gaussian"].get_data(), 1)[0] == pytest.approx(slope)
     assert explorer.set(prior="Laplace", eta=1.5, matched=False).summary.endswith(
@@ -99,6 +100,8 @@ def test_tangents_shows_the_frame():
         ):
             assert [piece.get_xydata().tolist() for piece in wide(ax, 5)] == [[[x, 0], [x, end]]]
             assert [dot.get_xydata().tolist() for dot in marked(ax, "o")] == [[[at, height]]]
+        [price] = wide(conjugate, 2.2)  # a line of the slope eta touches the conjugate
+        assert np.polyfit(*price.get_data(), 1)[0] == pytest.approx(eta)
         assert {f"−Λ*(μ) = −{frame.kl:.2f}", f"mean {frame.slope:.2f}"} <= set(words(explorer))
         t, heights = frame.curve
         assert np.all(heights >= frame.intercept + frame.slope * t - 1e-12)
@@ -148,6 +151,9 @@ def test_two_weights_shows_the_frame():
     plane, bars = explorer.figure.axes
     (mean,) = marked(plane, "o")
     assert mean.get_xydata().tolist() == [frame.mean.tolist()]
+    [image] = plane.images  # the highest density of a normal posterior is at its mean
+    row, column = np.unravel_index(image.get_array().argmax(), image.get_array().shape)
+    assert np.linspace(-2, 4, 241)[[column, row]] == pytest.approx(frame.mean, abs=0.025)
     shown = [bar for bar in bars.patches if bar.get_visible()][: len(frame.slots)]
     assert np.allclose([bar.get_width() * 0.4 for bar in shown], frame.alpha)
     lines = np.array([line.get_xydata() for line in wide(plane, 2.2)])

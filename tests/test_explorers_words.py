@@ -35,9 +35,10 @@ def test_the_lattice_shows_and_says_the_best_path(models: dict[str, Any]) -> Non
         explorer = best_path(model, x, y, images)
         jumping += len(explorer.lessons) == 3
         assert all(explorer.check(lesson) for lesson in explorer.lessons)
-        said = explorer.set(strength=1.0).summary
+        said, alt = explorer.set(strength=1.0).summary, explorer.frame().alt
         predicted = model.predict([x])[0]
         assert f"read as {''.join(map(str, predicted))}" in said
+        assert f"the best path through it is {''.join(map(str, predicted))};" in alt
         lines = {line.get_label(): line for axes in explorer.figure.axes for line in axes.lines}
         assert model.classes_[lines["best path"].get_ydata()].tolist() == predicted.tolist()
         (best, second) = model.decode([x], 2)[0]
@@ -71,6 +72,17 @@ def test_reading_shows_the_word_and_strikes_errors(models: dict[str, Any]) -> No
     assert sum(image.get_visible() for image in axes.images) == len(y[word])
     assert f"({wrong[word]} wrong)" in said
     assert f"{len(y[word])} handwritten letters" in said
+    doubt, apart = explorer.lessons
+    assert explorer.check(doubt)
+    explorer.frame()
+    m3n = models["M3N"]
+    pairs = zip(m3n.predict_marginals(X), m3n.predict(X), strict=True)
+    least = min(p[range(len(p)), np.searchsorted(m3n.classes_, given)].min() for p, given in pairs)
+    sure = [text.get_text() for text in axes.texts if text.get_visible()]
+    assert f"{100 * least:.0f} %" in sure, "the word with the least sure letter of all"
+    assert explorer.check(apart)
+    read = [model.predict([X[apart.move["word"] - 1]])[0].tolist() for model in models.values()]
+    assert read[0] != read[1]
 
 
 def test_words_flow_within_the_axes_and_errors_are_struck_out() -> None:
@@ -78,7 +90,7 @@ def test_words_flow_within_the_axes_and_errors_are_struck_out() -> None:
     assert len(ax.images) == 8
     assert [text.get_text() for text in ax.texts if text.get_color() == ERROR] == ["x"]
     assert len(ax.lines) == 1, "the one error is struck out by the one line"
-    for letters_per_line in (5, 8, 50):
+    for letters_per_line in (1, 4, 8, 50):
         [ax] = words_figure(INK, LABELS, letters_per_line=letters_per_line).axes  # nobody read them
         assert not ax.lines
         assert {text.get_text() for text in ax.texts} == set("abcdefgh") | {"truth"}
@@ -87,12 +99,17 @@ def test_words_flow_within_the_axes_and_errors_are_struck_out() -> None:
             assert not (x0 < right and left < x1 and y0 < top and bottom < y1)
         assert (boxes[:, ::2] >= ax.viewLim.min - 1e-9).all()
         assert (boxes[:, 1::2] <= ax.viewLim.max + 1e-9).all()
+        assert ax.viewLim.y1 - boxes[0, 3] < 1, "no line is left empty above a long word"
 
 
 def test_mosaic_holds_every_weight_of_a_pixel_once() -> None:
-    for coef, n_columns in ((np.arange(1.0, 19).reshape(3, 6), 2), (np.eye(2, 7), None)):
+    for n_labels, n_columns in ((3, 2), (2, None)):
+        coef = np.arange(7.0 * n_labels).reshape(n_labels, 7)
         mosaic = weight_mosaic(coef, (2, 3), n_columns)
         assert sorted(mosaic[np.isfinite(mosaic)]) == sorted(coef[:, :6].ravel())
+        for weights in coef:  # pixels of one image are neighbours
+            [[top, left]] = np.argwhere(mosaic == weights[0])
+            assert mosaic[top : top + 2, left : left + 3].ravel().tolist() == weights[:6].tolist()
 
 
 def test_colours_of_weights_are_even_around_zero_and_forbidden_pairs_blank() -> None:
@@ -113,11 +130,12 @@ def test_weight_images_are_those_of_labels_seen() -> None:
     )
     assert not explorer.lessons[0].holds(40)
     n_known = len(set(DIGITS.target[DIGITS.train[0]].tolist()))
-    said = explorer.set(words=1).summary
-    assert said.startswith(f"1 training words: {n_known} of 10 labels have an image")
-    assert explorer.set(words=40).summary.endswith("likeness to the last images 1.00.")
     (ax,) = explorer.figure.axes
-    assert np.nanmax(np.abs(ax.images[0].get_array())) == pytest.approx(1)
+    for words, known, likeness in ((1, f"{n_known} of 10 labels", "0."), (40, "10 of 10", "1.00.")):
+        said = explorer.set(words=words).summary
+        assert said.startswith(f"{words} training words: {known}")
+        assert f"likeness to the last images {likeness}" in said
+        assert np.nanmax(np.abs(ax.images[0].get_array())) == pytest.approx(1), "its own scale"
 
 
 def test_other_weights_teach_other_lessons() -> None:
