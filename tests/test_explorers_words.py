@@ -140,8 +140,11 @@ def test_weight_images_are_those_of_labels_seen() -> None:
 
 def test_other_weights_teach_other_lessons() -> None:
     first, last = np.random.default_rng(0).normal(size=(2, 3, 4))
-    coefs = {10: first, 20: -last, 30: last}
+    coefs = {5: 0 * first, 10: first, 20: -last, 30: last}
     models = {n: SimpleNamespace(classes_=np.arange(3), coef_=c) for n, c in coefs.items()}
+    explorer = weight_images(models, (2, 2))
+    assert explorer.set(words=5).summary.endswith("likeness to the last images 0.00.")
+    models.pop(5)
     known, settle = weight_images(models, (2, 2)).lessons
     assert "Every label" in known.fact
     assert not settle.holds(20)

@@ -190,8 +190,9 @@ def _n_known(coef: np.ndarray) -> int:
 
 
 def _likeness(coef: np.ndarray, last: np.ndarray) -> float:
-    """Return the cosine between two tables of weights."""
-    return float(np.sum(coef * last) / (np.linalg.norm(coef) * np.linalg.norm(last)))
+    """Return the cosine between two tables of weights; nothing is like weights that are all 0."""
+    lengths = np.linalg.norm(coef) * np.linalg.norm(last)
+    return float(np.sum(coef * last) / lengths) if lengths else 0.0
 
 
 def weight_images(
@@ -239,7 +240,7 @@ def weight_images(
 
     def update(words: int) -> str:
         coef = coefs[words]
-        image.set_data(weight_mosaic(coef / np.abs(coef).max(), shape))
+        image.set_data(weight_mosaic(coef / (np.abs(coef).max() or 1.0), shape))
         title.set_text(f"{words} training words")
         return (
             f"{words} training words: {_n_known(coef)} of {len(classes)} labels have an image; "
