@@ -13,6 +13,7 @@ from medn_edu import CRF, M3N
 from medn_edu.samples import (
     Forest,
     Samples,
+    WeightShape,
     check_sample_weight,
     encode_labels,
     forbidden_to_allowed,
@@ -341,6 +342,7 @@ THREE_TYPES = pack([Forest(np.eye(2), [-1, 0], [0, 2])])
         ("'z' of sample 1 was not seen", encode_labels, (["aba", "z"], pack(GOOD), ["a", "b"])),
         ("9999 edge types and 200", forbidden_to_allowed, (None, np.arange(200), 9999)),
         ("X holds no samples", pack, (TWO.take([]),)),
+        ("weights has shape (9,); expected (8,)", WeightShape(2, 2, 1).split, (np.zeros(9),)),
         *(  # a mask, or a number that is no sample's
             ("index must hold whole numbers from 0 to 1, the pos", TWO.take, (index,))
             for index in ([True, False], [0, -1], [2], [0.0], 1, [[0]])
