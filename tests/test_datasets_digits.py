@@ -23,7 +23,7 @@ def test_without_noise_the_images_are_scikit_learns_own():
         np.testing.assert_array_equal(bunch.target[i], source.target[bunch.image_index[i]])
         assert bunch.words[i] == "".join(map(str, bunch.target[i]))
     assert np.shares_memory(bunch.images[3], bunch.data[3])
-    assert bunch.images[3].shape == (len(bunch.words[3]), 8, 8)
+    np.testing.assert_array_equal(bunch.images[3], source.images[bunch.image_index[3]] / 16)
 
 
 @settings(max_examples=25, deadline=None)
@@ -57,6 +57,8 @@ def test_seeds_and_noise(digits):
     again, other = load_digit_words(), load_digit_words(random_state=1)
     np.testing.assert_array_equal(np.concatenate(again.data), np.concatenate(digits.data))
     assert other.words.tolist() != digits.words.tolist()
+    ours, theirs = (set(np.concatenate(bunch.image_index[:120])) for bunch in (digits, other))
+    assert len(ours & theirs) < 0.7 * len(ours)  # other images to train on, too
     clean, noisier = load_digit_words(noise=0), load_digit_words(noise=0.8)
     assert again.words.tolist() == noisier.words.tolist() == clean.words.tolist()
     assert noisier.image_index[0].tolist() == clean.image_index[0].tolist()
@@ -128,5 +130,6 @@ def test_the_real_letters_are_used_where_they_are(ocr):
     assert not words.stands_in
     assert set(words._repr_mimebundle_()) == {"text/plain"}
     assert (ocr.fold[words.train] == 0).all()
+    assert (np.diff(words.train) < 0).any()  # in random order
     assert (ocr.fold[words.test] != 0).all()
     assert len(words.train) + len(words.test) == 6877

@@ -142,7 +142,9 @@ def test_facts_of_the_real_letters(ocr):
     assert set(np.unique(pixels)) == {0.0, 1.0}
     assert [len(image) for image in ocr.images] == lengths.tolist()
     assert ocr.images[0].shape[1:] == (16, 8)
-    assert len(ocr.feature_names) == 128
+    first = ocr.images[0][0]
+    named = {f"pixel_{row}_{column}": first[row, column] for row, column in np.ndindex(16, 8)}
+    assert dict(zip(ocr.feature_names, ocr.data[0][0], strict=True)) == named
 
 
 def test_the_users_folder_comes_before_the_cache(tmp_path, monkeypatch, made_up, cache, no_server):
@@ -205,6 +207,10 @@ def test_files_that_cannot_be_read_or_written(tmp_path, monkeypatch, made_up, se
     path.mkdir(parents=True)
     refused(lambda: load_ocr(folder), path, "cannot be read")
     assert status(folder).n_bytes == 0
+    path.rmdir()
+    path.symlink_to(tmp_path / "nowhere")  # a link of the user's, not to be replaced by a download
+    refused(lambda: load_ocr(folder), path, "cannot be read")
+    assert path.is_symlink()
     home.write_bytes(b"")
     refused(lambda: load_ocr(home), home, "cannot be written")
     path = put(file, gzip.compress(made_up))
@@ -295,6 +301,13 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch, made_up
     refused(lambda: fetch(tmp_path), path, "no space left")
     assert everything_under(tmp_path) == [path.parent, path]
     assert path.read_bytes() == b"old"
+
+
+@given(st.binary(max_size=200) | st.binary(max_size=200).map(b"\x1f\x8b\x08\0".__add__))
+def test_arbitrary_files_are_refused(data):
+    with tempfile.TemporaryDirectory() as folder:
+        path = put(folder, data)
+        refused(lambda: load_ocr(folder), path, "expected")
 
 
 @settings(max_examples=200)

@@ -107,6 +107,8 @@ def test_the_seed_settles_everything():
     np.testing.assert_array_equal(np.stack(first.target), np.stack(again.target))
     assert (first.coef != other.coef).any()
     assert (next_one.coef != other.coef).any()  # the generator has moved on
+    fresh = [make_chain_crf(3, 8, 4, sampler="exact", random_state=None) for _ in range(2)]
+    assert (fresh[0].coef != fresh[1].coef).any()
     more = make_chain_crf(60, 8, 4, sampler="exact", random_state=5)
     np.testing.assert_array_equal(more.coef, first.coef)
     np.testing.assert_array_equal(more.transitions, first.transitions)

@@ -12,14 +12,16 @@ from forests import make_case
 from medn_edu import inference
 from medn_edu.inference import Potentials
 from medn_edu.kernels import maximize
-from medn_edu.samples import pack
+from medn_edu.samples import Forest, pack
 
 CASE = make_case(0, n_labels=3, n_samples=3, n_nodes=3)
 SAMPLES, NODE, EDGE, LABELS = CASE.samples, CASE.node, CASE.edge, np.zeros(9, dtype=int)
+TWO_TYPES = pack([Forest(np.eye(3), [-1, 0, 1], [0, 0, 1])])
 LONG = Potentials(pack([np.ones((2000, 1))]), np.zeros((2000, 3)), np.zeros((1, 3, 3)))
 TEXT, COMPLEX = np.full((1, 3, 3), "1"), np.full((1, 3, 3), 1j)
 
 with_node, with_edge = partial(Potentials, SAMPLES, edge=EDGE), partial(Potentials, SAMPLES, NODE)
+two_types = partial(Potentials, TWO_TYPES, NODE[:3])
 marginals = partial(inference.marginals, CASE.potentials)
 node_potentials = partial(inference.node_potentials, SAMPLES)
 edge_potentials = inference.edge_potentials
@@ -54,27 +56,23 @@ def spoilt(table, *bad):
     [
         ("node", with_node, "holds NaN or +inf in sample 1", spoilt(NODE, np.nan, np.inf)),
         ("node", with_node, "has shape (8, 3); expected (9, n_labels)", [NODE[:-1]]),
-        ("node", with_node, "holds text; expected real numbers", [NODE.astype(str)]),
-        ("node", with_node, "holds complex numbers; expected real numbers", [NODE + 1j]),
-        ("node", with_node, "holds masked entries", [np.ma.array(NODE, mask=NODE > 0)]),
         ("edge", with_edge, "holds NaN or +inf", spoilt(EDGE, np.nan, np.inf)),
         ("edge", with_edge, "has shape", [EDGE[:, :2], EDGE[:0]]),
+        ("edge", two_types, "has shape (1, 3, 3); expected (2, 3, 3)", [EDGE[:1]]),
         ("epsilon", marginals, "is", [-1.0, np.nan, np.inf]),
         ("sample_weight", marginals, "has shape (1,)", [np.ones(1)]),
-        ("n_jobs", marginals, "is", [0, "2", np.timedelta64(1)]),
+        ("n_jobs", marginals, "is", [0, 1025]),
         ("k", partial(inference.k_best, CASE.potentials), "is 0", [0]),
         ("coef", node_potentials, "has shape (3, 2)", [np.zeros((3, 2))]),
-        ("coef", node_potentials, "holds text; expected real numbers", [TEXT[0]]),
-        ("coef", node_potentials, "holds complex numbers; expected real numbers", [COMPLEX[0]]),
         ("transitions", edge_potentials, "has shape", [np.zeros((2, 3))]),
-        ("transitions", edge_potentials, "holds text; expected real numbers", [TEXT]),
-        ("transitions", edge_potentials, "holds complex numbers; expected real", [COMPLEX]),
         ("allowed", partial(edge_potentials, EDGE), "has shape", [EDGE[:, :2] > 0]),
         ("labels", scores, "of sample 1 hold the code 3", spoilt(LABELS, 3)),
+        ("labels", scores, "of sample 1 hold the code -1", spoilt(LABELS, -1)),
         ("labels", scores, "has shape", [LABELS[:-1], LABELS.astype(float)]),
         ("labels", add_loss, "are not 2 label codes from 0 to 2", [[0], [0, -1], [0, 3], [0.0, 1]]),
         ("labels", add_loss, "are not 2 label codes from 0 to 2", [0]),
         ("n_edge_types", partial(inference.edge_counts, SAMPLES, LABELS, 3), "is 0", [0]),
+        ("n_edge_types", partial(inference.edge_counts, TWO_TYPES, LABELS[:3], 3), "is 1", [1]),
         ("node_values", feature_sums, "has shape (8, 3); expected (9, n_labels)", [NODE[:-1]]),
         *(
             ("node_values", feature_sums, "holds NaN or an infinite number in sample 1", [bad])
@@ -82,10 +80,36 @@ def spoilt(table, *bad):
         ),
     ],
 )
-def test_refusals(name, call, told, values):
+def test_refused_values(name, call, told, values):
     for value in values:
-        with pytest.raises((TypeError, ValueError), match=f"^{re.escape(f'{name} {told}')}"):
+        with pytest.raises(ValueError, match=f"^{re.escape(f'{name} {told}')}"):
             call(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "told", "values"),
+    [
+        ("node", with_node, "holds text; expected real numbers", [NODE.astype(str)]),
+        ("node", with_node, "holds complex numbers; expected real numbers", [NODE + 1j]),
+        ("node", with_node, "holds masked entries", [np.ma.array(NODE, mask=NODE > 0)]),
+        ("coef", node_potentials, "holds text; expected real numbers", [TEXT[0]]),
+        ("coef", node_potentials, "holds complex numbers; expected real numbers", [COMPLEX[0]]),
+        ("transitions", edge_potentials, "holds text; expected real numbers", [TEXT]),
+        ("transitions", edge_potentials, "holds complex numbers; expected real", [COMPLEX]),
+        ("n_jobs", marginals, "is", ["2", np.timedelta64(1), True]),
+    ],
+)
+def test_refused_types(name, call, told, values):
+    for value in values:
+        with pytest.raises(TypeError, match=f"^{re.escape(f'{name} {told}')}"):
+            call(**{name: value})
+
+
+def test_scores_too_large_for_a_number_are_told():
+    potentials = with_node(np.full_like(NODE, 1e308))
+    for question in (inference.best_labelling, inference.log_partition, inference.marginals):
+        with pytest.raises(ValueError, match=r"sample 0 has a score that is not finite \(inf\)"):
+            question(potentials)
 
 
 @pytest.mark.parametrize("k", [10**7, 10**30])

@@ -114,16 +114,23 @@ def test_expected_statistics_is_the_steps_one_after_the_other(case, epsilon, wit
     weight = rng.random(samples.n_samples) + 0.5
     labels = rng.integers(0, n_labels, samples.n_nodes) if with_loss else None
     found = inference.expected_statistics(
-        samples, coef, case.edge, sample_weight=weight, epsilon=epsilon, loss_labels=labels
+        samples,
+        coef,
+        case.edge,
+        sample_weight=weight,
+        epsilon=epsilon,
+        loss_labels=labels,
+        want_entropies=True,
     )
     node = inference.node_potentials(samples, coef)
     np.testing.assert_allclose(node, samples.features.toarray() @ coef.T, atol=1e-12)
     if with_loss:
         wrong = 1 - np.eye(n_labels)[labels]
-        half = inference.add_loss(node, labels, 0.5)
-        np.testing.assert_allclose(half, node + 0.5 * wrong, atol=1e-15)
+        half = Potentials(samples, node, case.edge).with_loss(labels, 0.5)
+        np.testing.assert_allclose(half.node, node + 0.5 * wrong, atol=1e-15)
         node = node + wrong
-    steps = inference.marginals(Potentials(samples, node, case.edge), epsilon, sample_weight=weight)
+    potentials = Potentials(samples, node, case.edge)
+    steps = inference.marginals(potentials, epsilon, sample_weight=weight)
     mean = steps.node * weight[samples.sample_of_node][:, None]
     np.testing.assert_allclose(found.log_partition, steps.log_partition, rtol=1e-13)
     np.testing.assert_allclose(found.edge_counts, steps.edge_counts, atol=1e-12)
@@ -131,6 +138,14 @@ def test_expected_statistics_is_the_steps_one_after_the_other(case, epsilon, wit
     np.testing.assert_allclose(
         inference.feature_sums(samples, mean), found.feature_sums, atol=1e-12
     )
+    # The entropy is what the log-partition has above the expected score.
+    edges = inference.edge_marginals(potentials, epsilon) * case.edge[samples.edge_types]
+    scores = (steps.node * node).sum(axis=1) + edges.sum(axis=(1, 2))
+    above = steps.log_partition - np.add.reduceat(scores, samples.offsets[:-1])
+    np.testing.assert_allclose(epsilon * found.entropies, above, atol=1e-10)
+    if with_loss:
+        losses = np.add.reduceat((steps.node * wrong).sum(axis=1), samples.offsets[:-1])
+        np.testing.assert_allclose(found.losses, losses, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -106,6 +106,20 @@ def test_gibbs_refuses_what_could_trap_it_and_a_forbidden_start():
     sweep()
     with pytest.raises(ValueError, match="start is not an allowed labelling of sample 0"):
         sweep(start=np.ones(3, dtype=int))
+    case.edge[:] = [[0.0, 0.0], [-np.inf, 0.0]]  # each label lacks a neighbour, on one side
+    with pytest.raises(ValueError, match="could trap Gibbs sampling"):
+        sweep()
+    case.edge[:] = [[0.0, 0.0], [0.0, -np.inf]]
     case.node[1, 0] = -np.inf  # the label that was allowed everywhere no longer is
     with pytest.raises(ValueError, match="could trap Gibbs sampling"):
         sweep()
+
+
+def test_draws_follow_their_generator():
+    case = make_case(9, n_labels=4, n_nodes=50, n_samples=4, kind="tree")
+    for draw in (inference.draw_labellings, inference.gibbs_labellings):
+        first, again, other = (
+            draw(case.potentials, 2, rng=np.random.default_rng(seed)) for seed in (3, 3, 4)
+        )
+        np.testing.assert_array_equal(first, again)
+        assert (first != other).any()
