@@ -12,7 +12,7 @@ from forests import make_case
 from medn_edu import inference
 from medn_edu.inference import Potentials
 from medn_edu.kernels import maximize
-from medn_edu.samples import Forest, pack
+from medn_edu.samples import Forest, WeightShape, pack
 
 CASE = make_case(0, n_labels=3, n_samples=3, n_nodes=3)
 SAMPLES, NODE, EDGE, LABELS = CASE.samples, CASE.node, CASE.edge, np.zeros(9, dtype=int)
@@ -28,6 +28,7 @@ edge_potentials = inference.edge_potentials
 scores = partial(inference.labelling_scores, CASE.potentials)
 feature_sums = partial(inference.feature_sums, SAMPLES)
 add_loss = partial(inference.add_loss, np.zeros((2, 3)))
+two_features = partial(inference.joint_features, pack([np.ones((2, 2))]), np.zeros(2, dtype=int))
 
 
 @pytest.mark.parametrize(
@@ -73,6 +74,13 @@ def spoilt(table, *bad):
         ("labels", add_loss, "are not 2 label codes from 0 to 2", [0]),
         ("n_edge_types", partial(inference.edge_counts, SAMPLES, LABELS, 3), "is 0", [0]),
         ("n_edge_types", partial(inference.edge_counts, TWO_TYPES, LABELS[:3], 3), "is 1", [1]),
+        ("shape", two_features, "has", [WeightShape(3, 3, 1), WeightShape(3, 1, 1)]),
+        (
+            "shape",
+            two_features,
+            "has 2 features and 0 edge types; expected 2",
+            [WeightShape(3, 2, 0)],
+        ),
         ("node_values", feature_sums, "has shape (8, 3); expected (9, n_labels)", [NODE[:-1]]),
         *(
             ("node_values", feature_sums, "holds NaN or an infinite number in sample 1", [bad])

@@ -118,6 +118,11 @@ def joint_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> 
     scipy.sparse.csr_matrix of shape (n_samples, shape.size)
         Features in the order of the flat weight vector, so that ``F = joint_features @ weights``.
 
+    Raises
+    ------
+    ValueError
+        If labels are out of range, or the shape does not fit the samples.
+
     Examples
     --------
     >>> import numpy as np
@@ -127,6 +132,11 @@ def joint_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> 
     array([[5., 3., 0., 0., 1., 0.]])
     """
     labels = check_labels(samples, labels, shape.n_labels)
+    if shape.n_features != samples.n_features or shape.n_edge_types < samples.n_edge_types:
+        raise ValueError(
+            f"shape has {shape.n_features} features and {shape.n_edge_types} edge types; expected "
+            f"{samples.n_features} and at least {samples.n_edge_types}, as the samples have."
+        )
     n_coef = shape.n_labels * shape.n_features
     child = np.flatnonzero(samples.parents >= 0)
     pair = labels[samples.parents[child]] * shape.n_labels + labels[child]
