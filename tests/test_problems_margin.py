@@ -233,6 +233,7 @@ def test_weight_bounds_hold_for_the_solution(seed):
     certificate = problem.certify(weights, alpha)
     bound = weight_bounds(certificate.gap, certificate.eta)
     assert np.all(np.abs(solution.weights) <= bound + 1e-7)
+    assert weight_bounds(0.0, np.array([0.25]), rounding=0.1) == 0.4  # a gap of 0 is rounding
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -289,6 +290,8 @@ def test_dual_variables_are_checked():
     alpha = DualVariables.on(samples, labels, values)
     with pytest.raises(ValueError, match=r"^alpha names a sample beyond the"):
         problem.dual(replace(alpha, sample=alpha.sample + 1))
+    with pytest.raises(ValueError, match=r"^alpha has a labelling of \d nodes for sample \d; exp"):
+        problem.dual(replace(alpha, sample=np.argsort(samples.lengths)))
     assert alpha.take([1, 0]).sample.tolist() == [1, 0]
     for chosen in ([99], [-1], [True], slice(1)):
         with pytest.raises(ValueError, match=r"^chosen must hold .* booleans, or whole numbers"):
