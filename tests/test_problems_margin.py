@@ -203,6 +203,7 @@ def test_what_is_not_feasible_bounds_nothing():
         assert problem.dual(bad) == -np.inf
     square = Problem(problem.data, problem.loss, NORMS["squared L1"])
     assert square.dual(good.scaled(1.01)) == pytest.approx(square.dual(good))  # it is scaled
+    assert square.dual(good.scaled(-1.0)) == 0  # by 0, not by a number below it
     wide = Problem(problem.data, problem.loss, L1Ball(1e-6))
     assert wide.dual(good) > wide.dual(good.scaled(1.01)) == -np.inf
 
