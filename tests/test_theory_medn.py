@@ -62,6 +62,7 @@ def test_dual_variables_written_out():
     dense = problem.dense(alpha)
     assert dense[[first, last]].tolist() == [0.5, 2.0]
     assert np.count_nonzero(dense) == 2
+    np.testing.assert_array_equal(problem.dense(alpha.concat(alpha)), 2 * dense)
     other = DualVariables(np.array([0]), np.array([0, 4]), np.zeros(4, int), np.ones(1))
     with pytest.raises(KeyError):
         problem.dense(other)
