@@ -254,6 +254,19 @@ def test_variances_make_squares_cost_as_much(seed):
         assert np.sum(w**2 / (2 * other)) + price * other.sum() > cost
 
 
+def test_rounding_by_hand():
+    """Two features and a node are three steps, over the largest weights that each may meet."""
+    data = label_samples(pack([np.array([[2.0, -3.0]])]), np.array([0]), np.ones((1, 2, 2), bool))
+    problem = Problem(data, MarginLoss(LinearSlack()), GaussianPrior())
+    alpha = DualVariables.on(data.samples, data.labels, problem.C)
+    w = np.array([1, -4, 0.5, 5, 7, 0, 0, 0])
+    for size, counts in ((1e12, True), (1.0, False)):
+        certificate = problem.certify(size * w, alpha)
+        violation = 2 * np.finfo(float).eps * 3 * (size * (2 * 1 + 3 * 5 + 7) + 1)
+        assert certificate.rounding == pytest.approx(2 * violation, rel=1e-6)
+        assert certificate.rounding_counts == counts
+
+
 # -- what is checked -----------------------------------------------------------------------------
 
 
