@@ -55,6 +55,7 @@ INTERVAL = "expected the two ends of an open interval around 0"
     ("prior", "message"),
     [
         (Altered(log_mgf=lambda eta, index=None: LAPLACE.log_mgf(eta) + 0.1), "log_mgf .* eta = 0"),
+        (Altered(log_mgf=lambda eta, index=None: LAPLACE.log_mgf(eta) - 0.1), "log_mgf .* eta = 0"),
         (Altered(mean=lambda eta, index=None: 2 * LAPLACE.mean(eta)), "the slope of log_mgf"),
         (Altered(mean=lambda eta, index=None: LAPLACE.mean(eta) + 0.01), "the slope of log_mgf"),
         (Altered(mean=lambda eta, index=None: -LAPLACE.mean(eta)), "does not rise"),
@@ -113,7 +114,7 @@ class PowerTailed(Prior):
         return (p * w).sum(axis=(0, -1)) / p.sum(axis=(0, -1))
 
 
-@pytest.mark.parametrize("power", [0.5, 1.5, 2.0, 2.1, 3.0, 4.0])
+@pytest.mark.parametrize("power", [0.5, 1.5, 2.0, 2.05, 2.1, 3.0, 4.0])
 def test_a_prior_that_is_not_steep_is_refused(power):
     """At power 2 the mean grows as a logarithm, at 1.5 as a root, and beyond it has a limit."""
     prior = PowerTailed(power)

@@ -203,6 +203,7 @@ def test_what_is_not_feasible_bounds_nothing():
         assert problem.dual(bad) == -np.inf
     square = Problem(problem.data, problem.loss, NORMS["squared L1"])
     assert square.dual(good.scaled(1.01)) == pytest.approx(square.dual(good))  # it is scaled
+    assert square.dual(good.scaled(-1.0)) == 0  # by 0, not by a number below it
     wide = Problem(problem.data, problem.loss, L1Ball(1e-6))
     assert wide.dual(good) > wide.dual(good.scaled(1.01)) == -np.inf
 
@@ -233,6 +234,7 @@ def test_weight_bounds_hold_for_the_solution(seed):
     certificate = problem.certify(weights, alpha)
     bound = weight_bounds(certificate.gap, certificate.eta)
     assert np.all(np.abs(solution.weights) <= bound + 1e-7)
+    assert weight_bounds(0.0, np.array([0.25]), rounding=0.1) == 0.4  # a gap of 0 is rounding
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -250,6 +252,19 @@ def test_variances_make_squares_cost_as_much(seed):
             assert v.sum() == pytest.approx(1 / (2 * 0.7))
             other *= v.sum() / other.sum()
         assert np.sum(w**2 / (2 * other)) + price * other.sum() > cost
+
+
+def test_rounding_by_hand():
+    """Two features and a node are three steps, over the largest weights that each may meet."""
+    data = label_samples(pack([np.array([[2.0, -3.0]])]), np.array([0]), np.ones((1, 2, 2), bool))
+    problem = Problem(data, MarginLoss(LinearSlack()), GaussianPrior())
+    alpha = DualVariables.on(data.samples, data.labels, problem.C)
+    w = np.array([1, -4, 0.5, 5, 7, 0, 0, 0])
+    for size, counts in ((1e12, True), (1.0, False)):
+        certificate = problem.certify(size * w, alpha)
+        violation = 2 * np.finfo(float).eps * 3 * (size * (2 * 1 + 3 * 5 + 7) + 1)
+        assert certificate.rounding == pytest.approx(2 * violation, rel=1e-6)
+        assert certificate.rounding_counts == counts
 
 
 # -- what is checked -----------------------------------------------------------------------------
@@ -289,6 +304,8 @@ def test_dual_variables_are_checked():
     alpha = DualVariables.on(samples, labels, values)
     with pytest.raises(ValueError, match=r"^alpha names a sample beyond the"):
         problem.dual(replace(alpha, sample=alpha.sample + 1))
+    with pytest.raises(ValueError, match=r"^alpha has a labelling of \d nodes for sample \d; exp"):
+        problem.dual(replace(alpha, sample=np.argsort(samples.lengths)))
     assert alpha.take([1, 0]).sample.tolist() == [1, 0]
     for chosen in ([99], [-1], [True], slice(1)):
         with pytest.raises(ValueError, match=r"^chosen must hold .* booleans, or whole numbers"):

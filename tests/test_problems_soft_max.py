@@ -257,6 +257,7 @@ def test_dual_variables_bound_the_primal_from_below(norm, loss_augmented):
         certificate = problem.certify(weights, alpha)
         assert (certificate.alpha is alpha) or not isinstance(norm, L2Norm)
         np.testing.assert_allclose(certificate.alpha.totals(data), data.sample_weight)
+        assert (np.diff(certificate.alpha.sample) >= 0).all()
         assert certificate.primal == problem.primal(weights)
         assert certificate.dual == problem.dual(alpha)
         assert -np.inf < certificate.dual <= certificate.primal * (1 + 1e-12)

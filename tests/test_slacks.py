@@ -50,6 +50,7 @@ def test_by_hand(slack, least, compiled, penalty, conjugate):
     assert slack.compiled == compiled
     assert_allclose(slack.penalty(np.array([0.5, 3.0])), penalty)
     assert_allclose(slack.conjugate(np.array([0.0, 1.0])), conjugate)
+    assert slack.conjugate(np.array([-0.5]))[0] == 0  # a total below 0 asks for no slack
 
 
 def test_too_large_a_total_is_infinitely_expensive():

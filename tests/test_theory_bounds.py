@@ -135,7 +135,13 @@ def test_the_formula_at_the_end_of_the_papers_proof(seed, kl, gamma, m):
     assert terms == pytest.approx((loss, averaging, root), rel=1e-6)
     assert bound.divergence + bound.sampling + bound.union + 2 == pytest.approx(inside, rel=1e-6)
     assert (bound.gamma, bound.m, bound.n_samples) == (gamma, m, n)
-    assert theorem_8_kl(sample, kl, gamma=gamma, m=m, delta=delta).value <= bound.value + 1e-9
+    tight = theorem_8_kl(sample, kl, gamma=gamma, m=m, delta=delta)
+    inside = m * kl + math.log(2 * math.sqrt(n)) + math.log(m * (m + 1) ** 2 / delta)
+    assert tight.divergence + tight.sampling + tight.union == pytest.approx(inside, rel=1e-9)
+    one_rival = math.exp(-m * gamma**2 / (32 * c**2))
+    drawn = float(kl_inverse(loss + averaging - one_rival, inside / n))
+    assert tight.value == pytest.approx(min(one_rival + drawn, 1.0))
+    assert tight.value <= bound.value + 1e-9
     assert seeger_bound(loss, kl, m) <= mcallester_bound(loss, kl, m) + 1e-9
 
 

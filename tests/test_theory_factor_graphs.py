@@ -1,4 +1,4 @@
-"""Factor graphs: enumeration against brute force, messages against enumeration, programs and duals."""
+"""Factor graphs: enumeration against brute force, messages against enumeration, training pairs."""
 
 import itertools
 

@@ -62,6 +62,7 @@ def test_dual_variables_written_out():
     dense = problem.dense(alpha)
     assert dense[[first, last]].tolist() == [0.5, 2.0]
     assert np.count_nonzero(dense) == 2
+    np.testing.assert_array_equal(problem.dense(alpha.concat(alpha)), 2 * dense)
     other = DualVariables(np.array([0]), np.array([0, 4]), np.zeros(4, int), np.ones(1))
     with pytest.raises(KeyError):
         problem.dense(other)
@@ -117,11 +118,9 @@ def test_what_needs_the_linear_slack_says_so():
 def test_theorem_2_with_two_weights_of_three_values(slack):
     """The tilted prior has the mean and divergence that the problem reckons with, and it is best."""
     values, mass = np.array([-0.8, 0.1, 1.0]), np.array([0.5, 0.2, 0.3])
-    prior, (every, _) = (
-        discrete_prior(values, mass),
-        solved("chain", GaussianPrior(), SLACKS[slack]),
-    )
-    problem = dataclasses.replace(every, differences=every.differences[:, :2], prior=prior)
+    every, _ = solved("chain", GaussianPrior(), SLACKS[slack])
+    prior, differences = discrete_prior(values, mass), every.differences[:, :2]
+    problem = dataclasses.replace(every, differences=differences, prior=prior)
     points = np.array(list(itertools.product(values, repeat=2)))
     solution, prior_mass = solve_dual(problem), np.outer(mass, mass).ravel()
     best = tilt(points, prior_mass, problem.eta(solution.alpha))
