@@ -168,6 +168,11 @@ def test_fits_may_be_panels_of_several_rows(tmp_path):
     assert made == list(names)
     run(tmp_path, specs, study)
     assert made == [*names, "broken"]
+    head, _, *times = (tmp_path / "timings.csv").read_bytes().splitlines(keepends=True)
+    (tmp_path / "timings.csv").write_bytes(b"".join([head, *times]))
+    found = ResultStore.open(tmp_path, study).of(specs[:2])
+    told = [row["cpu_seconds"] for row in found]
+    assert told == [0.5 + 1 / 3, 2.5, None, None], "three times are not those of four rows"
     lines = tables(tmp_path).splitlines(keepends=True)
     (tmp_path / "results.csv").write_bytes(b"".join([*lines, lines[1]]))
     refuses(tmp_path, "that no other line has", study)
