@@ -8,9 +8,10 @@ from making import axes_of
 from scipy import stats
 from sklearn.utils import Bunch
 
+from medn_edu import M3N
 from medn_edu.explorers.kit.style import series_style
 from medn_edu.studies.kit import splits
-from medn_edu.studies.kit.models import MODELS, make_model
+from medn_edu.studies.kit.models import MODELS, Model, make_model
 from medn_edu.studies.kit.selection import Selected, blocks_of
 from medn_edu.studies.kit.specs import FitSpec
 from medn_edu.studies.kit.splits import ocr_outside, ocr_unseen
@@ -82,6 +83,22 @@ def test_the_first_block_trains_with_what_was_chosen():
     np.testing.assert_array_equal(model.weights_, first.weights_)
     some, one = selected((4, 4), n_tried=1).errors_, selected((4,)).errors_
     assert some.tolist() == one.tolist() != model.errors_.tolist()
+
+
+@pytest.mark.parametrize(("inverse", "n_words"), [(False, 4), (True, 2)])
+def test_a_path_starts_afresh_in_each_fold(inverse, n_words):
+    """An earlier solution has seen what tests there; at the end an inverse choice trains on one part."""
+    seen = []
+
+    class Watched(M3N):
+        def fit(self, X, y):
+            seen.append((len(X), hasattr(self, "weights_")))
+            return super().fit(X, y)
+
+    watched = {"M3N": Model("M3N", lambda **constants: Watched(verbose=0, **constants), "")}
+    model = Selected("M3N", (("C", (0.1, 1.0)),), watched, n_folds=3, inverse=inverse)
+    model.fit([np.eye(2)] * 6, ["ab"] * 6)
+    assert seen == [(n_words, False), (n_words, True)] * 3 + [(n_words if inverse else 6, False)]
 
 
 def test_fits_wait_for_the_choice_at_their_own_size():
