@@ -176,6 +176,12 @@ def test_fits_may_be_panels_of_several_rows(tmp_path):
     lines = tables(tmp_path).splitlines(keepends=True)
     (tmp_path / "results.csv").write_bytes(b"".join([*lines, lines[1]]))
     refuses(tmp_path, "that no other line has", study)
+    killed = ResultStore.open(tmp_path / "killed", study)
+    killed.share_of_writing = 1e-9  # a fit of one row would wait in the journal
+    for spec in specs[:2]:
+        killed.add(evaluate(spec, study))
+    kept = ResultStore.open(tmp_path / "killed", study).of(specs[:2])
+    assert [row["panel"] for row in kept] == ["b", "b", "a", "a"]
 
 
 def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
