@@ -148,7 +148,10 @@ DAMAGE = {
     "missing weights": {"weights": None},
     "missing header": {"header": None},
     "header of floats": {"header": WEIGHTS},
-    "negative width": {"header": narrow, "weights": WEIGHTS[:2], "eta": WEIGHTS[:2]},
+    "negative width": {
+        "header": narrow,
+        **dict.fromkeys(("weights", "eta", "variance"), WEIGHTS[:2]),
+    },
     "member with a path": {"../weights.npy": WEIGHTS},
 }
 
