@@ -38,11 +38,12 @@ def test_constants_are_chosen_on_words_that_no_fit_sees(monkeypatch, n_words, se
         assert (len(train), len(test)) == (n_words, len(outside) - n_words)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, 3])
 def test_words_that_never_train(seed):
-    """Of ten letters, each letter in three words at least, each word in each fold four times."""
+    """Of eleven letters, each in two words at least, each word in each fold four times."""
     steps = itertools.product(range(10), (1, 3))
     words = {"".join("abcdefghij"[(k + j * step) % 10] for j in range(4)) for k, step in steps}
+    words |= {"kabc", "kdef"}  # which are dealt into one part, at first, by the second seed
     text = np.repeat(sorted(words), 40)
     fold = np.tile(np.arange(10), len(text) // 10)
     letters = Bunch(target=[list(word) for word in text], fold=fold)
