@@ -109,6 +109,12 @@ def test_what_is_not_damaged_is_read(saved, folder):
         assert (folder / "again.npz").read_bytes() == saved
 
 
+def narrow(header: np.ndarray) -> np.ndarray:
+    """The header of a model that has -1 features, so that two weights would be enough."""
+    text = header.tobytes().replace(b'"n_features": 2', b'"n_features": -1')
+    return np.frombuffer(text, np.uint8)
+
+
 WEIGHTS = np.ones(8)
 DAMAGE = {
     "object array": {"weights": np.array([None] * 8)},
@@ -116,6 +122,7 @@ DAMAGE = {
     "columns first": {"allowed": np.asfortranarray(np.ones((1, 2, 2), bool))},
     "NaN weights": {"weights": np.full(8, np.nan)},
     "infinite eta": {"eta": np.full(8, np.inf)},
+    "short eta": {"eta": np.ones(3)},
     "short variance": {"variance": np.ones(3)},
     "numbers for flags": {"allowed": np.ones((1, 2, 2), np.uint8)},
     "no edge types": {"allowed": np.ones((0, 2, 2), bool), "weights": WEIGHTS[:4]},
@@ -131,11 +138,20 @@ DAMAGE = {
     "alpha in part": {"alpha_sample": None},
     "negative alpha": {"alpha_values": lambda old: -1.0 - old},
     "alpha of other lengths": {"alpha_sample": lambda old: 0 * old},
-    "alpha out of order": {"alpha_sample": lambda old: old[::-1]},
+    "alpha out of order": {
+        "alpha_sample": np.array([1, 0]),
+        "alpha_offsets": np.array([0, 1, 3]),
+        "alpha_labels": np.array([0, 1, 0]),
+        "alpha_values": np.ones(2),
+    },
     "alpha of no label": {"alpha_labels": lambda old: old + 2},
     "missing weights": {"weights": None},
     "missing header": {"header": None},
     "header of floats": {"header": WEIGHTS},
+    "negative width": {
+        "header": narrow,
+        **dict.fromkeys(("weights", "eta", "variance"), WEIGHTS[:2]),
+    },
     "member with a path": {"../weights.npy": WEIGHTS},
 }
 
@@ -163,8 +179,8 @@ HEADERS = {
     "unhashable label": lambda header: header | {"classes": ["a", {"list": []}]},
     "equal labels": lambda header: header | {"classes": [1, True]},
     "vast labels": lambda header: header | {"classes": ["a", "b" * 600]},
-    "negative width": lambda header: header | {"n_features": -1},
     "primal as text": lambda header: header | {"result": header["result"] | {"primal": "0"}},
+    "vast primal": lambda header: header | {"result": header["result"] | {"primal": 10**400}},
     "many passes": lambda header: header | {"result": header["result"] | {"n_passes": 10**9}},
     "no result": lambda header: header | {"result": {}},
 }

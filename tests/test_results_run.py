@@ -57,6 +57,9 @@ def test_a_flattering_estimate_never_ends_the_run():
         assert result.converged
         assert result.relative_gap <= 0.01
         assert 1 < len(problem.certified) < result.n_passes < 50
+    problem = Toy(flattery=1e-9)
+    problem.run(tol=1e-9)
+    assert problem.certified == [2.0**-k for k in (1, 12, 23, 30)], "after ten passes in vain again"
 
 
 def test_other_ends_are_told_with_a_certificate():

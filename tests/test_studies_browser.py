@@ -277,11 +277,12 @@ def test_parts_of_a_data_set_are_averaged(groups: Explorer) -> None:
 
 def test_picture_of_a_stored_study(monkeypatch: pytest.MonkeyPatch) -> None:
     def draw(rows: Any, path: Any) -> None:
+        assert rows == ["the row of planted"]
         save_figure(new_figure(6, 2), path)
 
     study = SimpleNamespace(draw=None, more_figures={"wide": draw})
     monkeypatch.setitem(browser.STUDIES, "planted", study)
-    monkeypatch.setattr(browser, "stored_rows", lambda name: [])
+    monkeypatch.setattr(browser, "stored_rows", lambda name: [f"the row of {name}"])
     picture = study_picture("planted", "An empty figure.", "wide")
     data, metadata = picture._repr_mimebundle_()
     assert data["image/png"].startswith(b"\x89PNG")

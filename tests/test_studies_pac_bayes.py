@@ -186,7 +186,8 @@ def test_the_published_table_holds_what_the_theorem_promises(table):
 def test_a_published_row_can_be_made_again(table):
     """But for how far training goes on another machine; another seed gives another sample."""
     specs = PAC_BAYES_STUDY.fits("paper", 0)
-    for place in (("words", "two points", MAIN_SIZE, 0), ("noise", "two points", 400, 7)):
+    places = [("words", "two points", MAIN_SIZE, 0), ("words", "box", 1000, 0)]
+    for place in [*places, ("noise", "two points", 400, 7)]:
         [spec] = [s for s in specs if (s.data, s.model, s.parameters[0][1], s.fold) == place]
         made, other = (PAC_BAYES_STUDY.fit(replace(spec, seed=seed)) for seed in (0, 1))
         names = ("world", "prior", "n_samples", "draw")

@@ -168,9 +168,20 @@ def test_fits_may_be_panels_of_several_rows(tmp_path):
     assert made == list(names)
     run(tmp_path, specs, study)
     assert made == [*names, "broken"]
+    head, _, *times = (tmp_path / "timings.csv").read_bytes().splitlines(keepends=True)
+    (tmp_path / "timings.csv").write_bytes(b"".join([head, *times]))
+    found = ResultStore.open(tmp_path, study).of(specs[:2])
+    told = [row["cpu_seconds"] for row in found]
+    assert told == [0.5 + 1 / 3, 2.5, None, None], "three times are not those of four rows"
     lines = tables(tmp_path).splitlines(keepends=True)
     (tmp_path / "results.csv").write_bytes(b"".join([*lines, lines[1]]))
     refuses(tmp_path, "that no other line has", study)
+    killed = ResultStore.open(tmp_path / "killed", study)
+    killed.share_of_writing = 1e-9  # a fit of one row would wait in the journal
+    for spec in specs[:2]:
+        killed.add(evaluate(spec, study))
+    kept = ResultStore.open(tmp_path / "killed", study).of(specs[:2])
+    assert [row["panel"] for row in kept] == ["b", "b", "a", "a"]
 
 
 def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
