@@ -443,6 +443,8 @@ def test_numbers_of_any_size_get_a_model_or_a_sentence(model, size):
             model.fit([sample, sample, sample[::-1]], ["ab", "ba", "bb"])
     except ValueError as error:
         assert str(error).endswith(".")
+        if size == 1.0 and isinstance(model, LaplaceMEDN):  # it is the constants
+            assert str(error).startswith("the weights cannot be computed in double precision")
         assert not learned(model)
     else:
         result = model.result_

@@ -126,6 +126,13 @@ def test_log_loss_by_enumeration(kind, net, solver):
     assert result.primal == pytest.approx(primal, rel=1e-10)
 
 
+def test_more_zeros_with_more_penalty():
+    X, y = words()
+    fitted = [CRF("l1", lam=lam).fit(X, y).weights_ for lam in (0.5, 4.0, 20.0)]
+    numbers = [np.count_nonzero(weights) for weights in fitted]
+    assert numbers[0] > numbers[1] > numbers[2] > 0
+
+
 def test_result_carries_both_certificates():
     X, y = words()
     model = CRF("l1", lam=1.0, tol=1e-7).fit(X, y)

@@ -55,6 +55,20 @@ def test_equal_models_are_equal_to_the_last_bit():
         assert getattr(short, "bounds_", []) == []
 
 
+def test_one_variance_for_each_weight_is_the_shared_one():
+    """Through another branch of the compiled code."""
+    shared, each = (
+        MEDN(GaussianPrior(variance), tol=1e-6).fit(X, Y) for variance in (0.5, np.full(21, 0.5))
+    )
+    np.testing.assert_allclose(each.weights_, shared.weights_, atol=5e-3)
+    assert each.result_.primal == pytest.approx(shared.result_.primal, rel=2e-6)
+
+
+def test_larger_lam_shrinks_more():
+    models = [LaplaceMEDN(lam=lam, tol=1e-3).fit(WORDS, LABELS) for lam in (1, 10, 100, 1000)]
+    assert (np.diff([np.abs(model.weights_).sum() for model in models]) < 0).all()
+
+
 def test_irrelevant_features_are_shrunk_more_than_by_m3n():
     """Where the weights of the features that tell the labels are as large."""
     rng = np.random.default_rng(0)
@@ -205,6 +219,13 @@ def test_variational_method():
     assert not model.result_.converged
     assert model.result_.gap > 0
     assert model.score(X, Y) > 0.6
+
+
+def test_the_first_variational_iteration_is_m3n():
+    """Whatever lam is: all variances are 1 as yet."""
+    model = LaplaceMEDN(lam=9.0, method="variational", n_iterations=1, tol=1e-8).fit(X, Y)
+    np.testing.assert_allclose(model.posterior_mean_, M3N(tol=1e-8).fit(X, Y).weights_, atol=1e-3)
+    np.testing.assert_array_equal(model.posterior_variance_, 1.0)
 
 
 @pytest.mark.parametrize("lam", [4.0, 9.0, 100.0])
