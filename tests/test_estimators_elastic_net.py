@@ -140,7 +140,9 @@ def test_result_carries_both_certificates():
     assert np.abs(model.eta_).max() <= 1.0
     at_work = model.weights_ != 0
     np.testing.assert_allclose(model.eta_[at_work], np.sign(model.weights_[at_work]), atol=1e-3)
-    assert CRF("l2").fit(X, y).result_.subgradient_norm is None
+    squares = CRF("l2", lam=3.0, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(squares.eta_, 3.0 * squares.weights_, atol=1e-3)
+    assert squares.result_.subgradient_norm is None
 
 
 def test_single_nodes_are_logistic_regression():

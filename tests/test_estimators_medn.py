@@ -165,6 +165,13 @@ def test_support_labellings(model):
     assert left + more == pytest.approx(gap, abs=1e-9 * model.result_.primal)
 
 
+def test_a_sample_with_a_wide_margin_supports_nothing():
+    easy, labels = [*X, np.eye(4)[[0, 1]] * 60], [*Y, np.array(["a", "b"])]
+    model = LaplaceMEDN(C=0.3, tol=1e-6).fit(easy, labels)
+    assert model.margins(easy[-1:], labels[-1:])[0] > 2
+    assert model.support_labellings_[-1] == []
+
+
 def test_labels_of_support_labellings_are_the_users():
     y = [[("pos", c) if c == "a" else ("neg", c) for c in word] for word in Y]
     model = LaplaceMEDN().fit(X, y)
