@@ -321,8 +321,9 @@ def test_warm_start_continues(name, tmp_path):
     again.fit(X, Y)
     assert again.result_.converged
     assert again.result_.n_passes <= passes
-    with pytest.raises(ValueError, match="warm_start continues"):
-        again.fit(X[:-1], Y[:-1])
+    for samples, labels in ((X[:-1], Y[:-1]), (X, [np.char.upper(word) for word in Y])):
+        with pytest.raises(ValueError, match="warm_start continues"):
+            again.fit(samples, labels)
 
 
 def test_warm_start_with_another_forbidden():
@@ -462,7 +463,7 @@ def test_bad_samples_at_prediction(model):
     with pytest.raises(ValueError, match="'z' of sample 0 was not seen in training"):
         model.score(X[:1], [["z"] * len(X[0])])
     with pytest.raises(ValueError, match="edge type that was not seen"):
-        model.predict([Forest(np.ones((2, 4)), [-1, 0], [0, 3])])
+        model.predict([Forest(np.ones((2, 4)), [-1, 0], [0, 1])])
     with pytest.raises(ValueError, match="temperature"):
         model.predict_marginals(X, temperature=0)
     with pytest.raises(ValueError, match="k is 0"):
@@ -550,7 +551,8 @@ def test_numpys_scalars_are_parameters():
     assert np.array_equal(model.fit(X, Y).classes_, ["a", "b", "c"])
     M3N(tol=Fraction(1, 3), verbose=2).fit(X, Y)
     CRF(penalty=np.str_("l1"), tol=np.float32(0.1)).fit(X, Y)
-    L1M3N(clean_up=np.False_).fit(X, Y)
+    rounded = [L1M3N(0.2, clean_up=no, tol=1e-3).fit(X, Y).weights_ for no in (False, np.False_)]
+    assert np.array_equal(*rounded)
 
 
 def test_saved_models_come_back_whole(model, tmp_path):

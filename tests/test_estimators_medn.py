@@ -261,8 +261,9 @@ def test_warm_start_from_one_method_to_the_other():
 
 
 def test_programs_of_other_samples_are_forgotten():
-    """An exact fit comes between: the programs of the variational fit before were of other samples."""
+    """Without a warm start, and where an exact fit of other samples comes between."""
     model = LaplaceMEDN(lam=9.0, n_iterations=2, method="variational").fit(X, Y)
+    model.fit(X[:5], Y[:5]).fit(X, Y)
     model.set_params(method="exact").fit(X[:5], Y[:5])
     again = model.set_params(method="variational", warm_start=True).fit(X[:5], Y[:5])
     fresh = clone(model).set_params(warm_start=False).fit(X[:5], Y[:5])
