@@ -283,7 +283,8 @@ def test_weight_two_is_a_copy(model):
     close = max(1e-4, 2 * model.tol)
     assert weighted.result_.primal == pytest.approx(copied.result_.primal, rel=close)
     assert weighted.result_.primal != pytest.approx(once.result_.primal, rel=close)
-    assert 0 <= weighted.score(X, Y, sample_weight=weight) <= 1
+    share = weighted.score([*X, *X[:6]], [*Y, *Y[:6]])
+    assert weighted.score(X, Y, sample_weight=weight) == pytest.approx(share)
 
 
 def test_sparse_and_dense_features_are_the_same(model):

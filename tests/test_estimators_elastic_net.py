@@ -176,10 +176,12 @@ def test_solver_by_name_is_the_solver():
         ("plain_lbfgs", "l2", lambda problem: lbfgs(problem, preconditioned=False)),
         ("owlqn", "l1", owlqn),
         ("proximal_lbfgs", "l1", proximal_lbfgs),
+        ("auto", None, lambda problem: lbfgs(problem, preconditioned=False, change_tol=1e-3)),
     ):
-        model = CRF(penalty, 1.0, solver=name, tol=1e-5).fit(X, y)
-        net = ElasticNet(1.0, 0.0) if penalty == "l1" else ElasticNet(0.0, 1.0)
+        tol = 1e-5 if penalty else 1e-3
+        model = CRF(penalty, 1.0, solver=name, tol=tol).fit(X, y)
+        net = ElasticNet(float(penalty == "l1"), float(penalty == "l2"))
         problem = Problem(data, SoftMaxLoss(), net)
         assert (
-            model.weights_ == run(iterates(problem), problem, tol=1e-5, max_iter=1000).weights
+            model.weights_ == run(iterates(problem), problem, tol=tol, max_iter=1000).weights
         ).all()

@@ -282,6 +282,8 @@ def test_a_program_that_is_too_large(monkeypatch):
     assert without.converged
     assert not is_vertex(problem, without.weights)
     assert (without.weights == 0).any()
+    other = make_problem(KINDS[1], 0.25, 1)
+    assert solve_by_path(other, 1e-4, clean_up=False, warm_start=without).converged
 
 
 @pytest.mark.parametrize("clean_up", [None, True, False])
