@@ -126,6 +126,13 @@ def test_log_loss_by_enumeration(kind, net, solver):
     assert result.primal == pytest.approx(primal, rel=1e-10)
 
 
+def test_more_zeros_with_more_penalty():
+    X, y = words()
+    fitted = [CRF("l1", lam=lam).fit(X, y).weights_ for lam in (0.5, 4.0, 20.0)]
+    numbers = [np.count_nonzero(weights) for weights in fitted]
+    assert numbers[0] > numbers[1] > numbers[2] > 0
+
+
 def test_result_carries_both_certificates():
     X, y = words()
     model = CRF("l1", lam=1.0, tol=1e-7).fit(X, y)
@@ -133,7 +140,9 @@ def test_result_carries_both_certificates():
     assert np.abs(model.eta_).max() <= 1.0
     at_work = model.weights_ != 0
     np.testing.assert_allclose(model.eta_[at_work], np.sign(model.weights_[at_work]), atol=1e-3)
-    assert CRF("l2").fit(X, y).result_.subgradient_norm is None
+    squares = CRF("l2", lam=3.0, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(squares.eta_, 3.0 * squares.weights_, atol=1e-3)
+    assert squares.result_.subgradient_norm is None
 
 
 def test_single_nodes_are_logistic_regression():
@@ -167,10 +176,12 @@ def test_solver_by_name_is_the_solver():
         ("plain_lbfgs", "l2", lambda problem: lbfgs(problem, preconditioned=False)),
         ("owlqn", "l1", owlqn),
         ("proximal_lbfgs", "l1", proximal_lbfgs),
+        ("auto", None, lambda problem: lbfgs(problem, preconditioned=False, change_tol=1e-3)),
     ):
-        model = CRF(penalty, 1.0, solver=name, tol=1e-5).fit(X, y)
-        net = ElasticNet(1.0, 0.0) if penalty == "l1" else ElasticNet(0.0, 1.0)
+        tol = 1e-5 if penalty else 1e-3
+        model = CRF(penalty, 1.0, solver=name, tol=tol).fit(X, y)
+        net = ElasticNet(float(penalty == "l1"), float(penalty == "l2"))
         problem = Problem(data, SoftMaxLoss(), net)
         assert (
-            model.weights_ == run(iterates(problem), problem, tol=1e-5, max_iter=1000).weights
+            model.weights_ == run(iterates(problem), problem, tol=tol, max_iter=1000).weights
         ).all()

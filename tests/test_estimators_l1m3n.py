@@ -146,6 +146,7 @@ def test_a_C_at_which_every_weight_is_zero(name):
     assert model.dead_features_.all()
     assert model.certified_zeros_.all()
     assert model.result_.gap == 0.0
+    assert (model.weight_bounds_ > 0).all()  # as far as rounding lets a gap be believed
     assert model.l1_constant_ == 1e-5
     ball = fit_without_warnings(L1M3N(1e-5, "subgradient"), X, Y)
     assert np.abs(ball.weights_).sum() <= 1e-99

@@ -55,6 +55,20 @@ def test_equal_models_are_equal_to_the_last_bit():
         assert getattr(short, "bounds_", []) == []
 
 
+def test_one_variance_for_each_weight_is_the_shared_one():
+    """Through another branch of the compiled code."""
+    shared, each = (
+        MEDN(GaussianPrior(variance), tol=1e-6).fit(X, Y) for variance in (0.5, np.full(21, 0.5))
+    )
+    np.testing.assert_allclose(each.weights_, shared.weights_, atol=5e-3)
+    assert each.result_.primal == pytest.approx(shared.result_.primal, rel=2e-6)
+
+
+def test_larger_lam_shrinks_more():
+    models = [LaplaceMEDN(lam=lam, tol=1e-3).fit(WORDS, LABELS) for lam in (1, 10, 100, 1000)]
+    assert (np.diff([np.abs(model.weights_).sum() for model in models]) < 0).all()
+
+
 def test_irrelevant_features_are_shrunk_more_than_by_m3n():
     """Where the weights of the features that tell the labels are as large."""
     rng = np.random.default_rng(0)
@@ -151,6 +165,13 @@ def test_support_labellings(model):
     assert left + more == pytest.approx(gap, abs=1e-9 * model.result_.primal)
 
 
+def test_a_sample_with_a_wide_margin_supports_nothing():
+    easy, labels = [*X, np.eye(4)[[0, 1]] * 60], [*Y, np.array(["a", "b"])]
+    model = LaplaceMEDN(C=0.3, tol=1e-6).fit(easy, labels)
+    assert model.margins(easy[-1:], labels[-1:])[0] > 2
+    assert model.support_labellings_[-1] == []
+
+
 def test_labels_of_support_labellings_are_the_users():
     y = [[("pos", c) if c == "a" else ("neg", c) for c in word] for word in Y]
     model = LaplaceMEDN().fit(X, y)
@@ -207,6 +228,13 @@ def test_variational_method():
     assert model.score(X, Y) > 0.6
 
 
+def test_the_first_variational_iteration_is_m3n():
+    """Whatever lam is: all variances are 1 as yet."""
+    model = LaplaceMEDN(lam=9.0, method="variational", n_iterations=1, tol=1e-8).fit(X, Y)
+    np.testing.assert_allclose(model.posterior_mean_, M3N(tol=1e-8).fit(X, Y).weights_, atol=1e-3)
+    np.testing.assert_array_equal(model.posterior_variance_, 1.0)
+
+
 @pytest.mark.parametrize("lam", [4.0, 9.0, 100.0])
 def test_variational_warm_start_changes_nothing_but_the_time(lam):
     """Each quadratic program starts where the last one of its turn ended, and ends where it would."""
@@ -233,8 +261,9 @@ def test_warm_start_from_one_method_to_the_other():
 
 
 def test_programs_of_other_samples_are_forgotten():
-    """An exact fit comes between: the programs of the variational fit before were of other samples."""
+    """Without a warm start, and where an exact fit of other samples comes between."""
     model = LaplaceMEDN(lam=9.0, n_iterations=2, method="variational").fit(X, Y)
+    model.fit(X[:5], Y[:5]).fit(X, Y)
     model.set_params(method="exact").fit(X[:5], Y[:5])
     again = model.set_params(method="variational", warm_start=True).fit(X[:5], Y[:5])
     fresh = clone(model).set_params(warm_start=False).fit(X[:5], Y[:5])

@@ -17,7 +17,7 @@ from medn_edu.estimators import progress
 from medn_edu.priors import ExponentialPrior, GaussianPrior, LaplacePrior
 from medn_edu.problems import Certificate, DualVariables, L1Norm, MarginLoss, Problem
 from medn_edu.problems.losses import score_rounding
-from medn_edu.results import Iterate
+from medn_edu.results import Iterate, TracePoint
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack, QuadraticSlack
 
@@ -141,8 +141,9 @@ def test_a_plain_field_that_rounding_stops_says_so(change):
 @pytest.mark.parametrize("solver", ["path", "cutting_plane"])
 @pytest.mark.parametrize("shift", [1e15, 1e50])
 def test_features_that_no_linear_program_takes(solver, shift):
-    with pytest.raises(ValueError, match=r"^sample \d of X has features that add up to .*1e\+15"):
-        L1M3N(solver=solver, verbose=0).fit([x + shift for x in X], Y)
+    odd = [*X[:3], X[3] + shift, *X[4:]]
+    with pytest.raises(ValueError, match=r"^sample 3 of X has features that add up to .*1e\+15"):
+        L1M3N(solver=solver, verbose=0).fit(odd, Y)
 
 
 def test_max_iter_bounds_the_path():
@@ -181,3 +182,14 @@ def test_a_bar_appears_before_the_first_pass_is_over(monkeypatch):
     with progress.GapProgress("M3N", 0.01, shown=True):
         assert terminal.written.wait(60)  # no pass has ended
     assert "Training M3N" in terminal.getvalue()
+
+
+def test_a_bar_follows_the_logarithm_of_the_gap(monkeypatch):
+    """A first gap may be the tolerance already, or nothing."""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    for gaps, shares in (([1.0, 0.1, 0.01], [0, 50, 100]), ([0.01], [100]), ([0.0], [0])):
+        with progress.GapProgress("M3N", 0.01, shown=True) as told:
+            for gap, share in zip(gaps, shares, strict=True):
+                told(TracePoint(1, 1, 0.0, gap_estimate=2 * gap, objective_estimate=-2.0))
+                assert told.bar.n == pytest.approx(share)

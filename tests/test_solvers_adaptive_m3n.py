@@ -61,6 +61,21 @@ def test_steps_of_algorithm_3(norm, kind):
         assert not point.weights[~live].any()
 
 
+@pytest.mark.parametrize("scale", [0.05, SCALE])
+def test_scaled_features_are_the_same_as_variances(scale):
+    """Eq. 5: ``gamma = w / beta`` solves M3N, with ``lam``, of features scaled by ``beta``."""
+    problem = make_problem(SquaredL1Norm(scale), KINDS[0])
+    first, second = iterates(problem, 2)
+    size, lam = np.abs(first.weights), scale * len(first.weights)
+    beta = np.sqrt(size / size.mean())
+    gamma = np.divide(second.weights, beta, out=np.zeros_like(beta), where=beta > 0)
+    alpha = second.dual()
+    primal = lam * gamma @ gamma + problem.total_loss(beta * gamma)
+    scaled_eta = beta * alpha.eta(problem.data)
+    dual = alpha.loss(problem.data) - scaled_eta @ scaled_eta / (4 * lam)
+    assert primal == pytest.approx(dual, rel=1e-7)
+
+
 def test_the_dead_stay_dead():
     problem = make_problem(NORMS["L1-M3N"])
     points = iterates(problem, threshold=0.5)

@@ -143,6 +143,17 @@ def test_warm_start_continues_where_it_was(prior, slack):
     np.testing.assert_allclose(still.weights, result.weights, atol=0.02)
 
 
+def test_warm_starts_walk_to_the_L1_penalty():
+    """With C = 2 sqrt(lam) and lam growing eta has to grow, too; from eta = 0 it is a long way."""
+    alpha = None
+    for lam in 10.0 ** np.arange(2, 7):
+        problem = make_problem(LaplacePrior(lam), LinearSlack(2 * math.sqrt(lam)))
+        warm = solve(problem, tol=1e-3, warm_start=alpha)
+        assert warm.converged
+        alpha = warm.alpha
+    assert warm.n_passes < 0.5 * solve(problem, tol=1e-3).n_passes
+
+
 @each_slack
 def test_warm_start_from_nothing(slack):
     problem = make_problem(PRIORS["laplace"], slack, "chain")

@@ -87,6 +87,17 @@ def test_the_optimum_at_a_vertex(solver, kind, seed, price):
     assert np.all(np.abs(best.weights) <= bound * (1 + 1e-6) + 1e-9)
 
 
+def test_a_program_by_hand():
+    """One node with one feature: either w pays, or xi does."""
+    data = label_samples(pack([np.array([[2.0]])]), np.array([0]), np.ones((1, 2, 2), bool))
+    for price, value, norm in ((0.1, 0.1, 0.0), (1.0, 0.25, 0.5)):
+        # w . (f - f') = 2 (w_0 - w_1) >= 1 - xi costs at least 1/4, or C without any weight
+        problem = Problem(data, MarginLoss(LinearSlack(price)), L1Norm())
+        for result in (solve(problem), solve_by_path(problem)):
+            assert (result.primal, result.dual) == pytest.approx((value, value))
+            assert np.abs(result.weights).sum() == pytest.approx(norm)
+
+
 def odd_data() -> dict[str, LabelledSamples]:
     rng = np.random.default_rng(0)
     every = np.ones((1, 2, 2), dtype=bool)
@@ -271,6 +282,8 @@ def test_a_program_that_is_too_large(monkeypatch):
     assert without.converged
     assert not is_vertex(problem, without.weights)
     assert (without.weights == 0).any()
+    other = make_problem(KINDS[1], 0.25, 1)
+    assert solve_by_path(other, 1e-4, clean_up=False, warm_start=without).converged
 
 
 @pytest.mark.parametrize("clean_up", [None, True, False])
@@ -301,6 +314,35 @@ def test_warm_starts(kind):
         np.testing.assert_allclose([proof.gap for proof in proofs], gaps, rtol=1e-9, atol=allowed)
         assert (np.diff([proof.primal for proof in proofs]) <= allowed).all()
         assert (np.diff([proof.dual for proof in proofs]) >= -allowed).all()
+
+
+def test_where_a_warm_start_begins(monkeypatch):
+    """With a bound, by dual variables scaled to the smaller constant, and a program of few features."""
+    widths, run_highs = [], highspy.Highs.run
+    last, problem = solve_by_path(make_problem(price=1.0)), make_problem(price=0.3)
+    monkeypatch.setattr(
+        highspy.Highs, "run", lambda highs: widths.append(highs.getNumCol()) or run_highs(highs)
+    )
+    points = path(problem, warm_start=last)
+    warm, cold = (next(each).certify(problem).dual for each in (points, path(problem)))
+    assert warm > 1.5 * cold
+    next(points)
+    n_features = np.count_nonzero(np.abs(last.eta) > 0.2)
+    assert widths == [problem.n_samples + 2 * n_features]
+    assert n_features < 0.3 * len(last.eta)
+
+
+@pytest.mark.parametrize("price", [1e-300, 1e300])
+def test_a_path_without_numbers_for_its_priors(price):
+    """Where no weight pays that is no obstacle, unless somebody wants to go on."""
+    problem = make_problem(price=price)
+    if price < 1:
+        assert solve_by_path(problem).gap == 0
+    with (
+        np.errstate(over="ignore"),
+        pytest.raises(ValueError, match="cannot be computed in double precision"),
+    ):
+        list(path(problem))
 
 
 def test_a_warm_start_from_other_samples():

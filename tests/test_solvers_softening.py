@@ -78,4 +78,6 @@ def test_weights_to_start_from_are_used_if_they_are_near_and_dropped_if_they_are
     far = solve(cold, tol=1e-2, warm_start=weights)
     assert far.converged
     assert far.alpha is not None  # of M3N, which is where the cold problem is solved
-    assert far.n_passes == solve(cold, tol=1e-2).n_passes + 1
+    fresh = solve(cold, tol=1e-2)
+    assert far.n_passes == fresh.n_passes + 1
+    assert far.n_oracle_calls == fresh.n_oracle_calls + cold.n_samples

@@ -77,3 +77,10 @@ def test_online_passes_take_the_papers_steps(kind, beta):
             step = min(1 / (2 * beta * np.sqrt(t)), 0.999)
             alpha, average = subgradient_step(listed, alpha, average, i, step)
         np.testing.assert_allclose(iterate.weights, average, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", [subgradient, online_subgradient])
+def test_gap_falls_like_one_over_time(method):
+    passes = at_work(method, make_problem("chain"))
+    gaps = [iterate.gap_estimate for iterate in islice(passes, 300)]
+    assert gaps[299] < 0.3 * gaps[49]
