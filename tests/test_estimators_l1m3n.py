@@ -63,9 +63,9 @@ def test_dead_features_of_em():
     model = L1M3N(0.1, "em", n_iterations=6).fit(np.split(features, 20), np.split(labels, 20))
     assert model.coef_[:, 0].all()
     assert not model.coef_[:, 1:].any()
-    dead = model.dead_features_
-    np.testing.assert_array_equal(dead, model.weights_ == 0)
-    assert model.result_.status == f"all iterations done; {dead.sum()} of 18 features died"
+    n_dead = np.sum(model.weights_ == 0)
+    assert model.dead_features_.sum() == n_dead >= 12
+    assert model.result_.status == f"all iterations done; {n_dead} of 18 features died"
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,8 @@ def _follow(
     and, if it is still wanted then, to the fine one.
     """
     _, C = problem.margin_loss.slack.compiled
-    lam = float(_START * np.square(problem.weight_shape.size / upper))
+    with np.errstate(over="ignore"):
+        lam = float(_START * np.square(problem.weight_shape.size / upper))
     if not (lam > 0 and math.isfinite(lam)):
         raise ValueError(OVERFLOW)
     if alpha is not None:
