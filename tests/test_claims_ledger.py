@@ -3,6 +3,7 @@
 import copy
 import datetime
 import tomllib
+from dataclasses import replace
 
 import pytest
 from test_claims_rules import better, near, ocr, overfits, pair, steadier
@@ -57,6 +58,19 @@ def test_claims_measures_and_units_are_there_for_something(judged):
         measure("gain")(max)
     with pytest.raises(RuleError, match=r"measures.toml, 'loss': expected text, of and unit"):
         measure("loss")
+
+
+def test_words_that_cannot_be_filled_name_their_entry(published, monkeypatch):
+    monkeypatch.setitem(MEASURES, "error", replace(MEASURES["error"], text="{bettter} errs less"))
+    with pytest.raises(RuleError, match=r"measures.toml, 'error': nothing is called 'bettter'"):
+        better("M3N", "CRF").text()
+    claim_id = next(each for each in FINDINGS if finding_of(each, published))
+    spoilt = replace(
+        FINDINGS[claim_id], text="{one:q}", given={**FINDINGS[claim_id].given, "one": 1}
+    )
+    monkeypatch.setitem(FINDINGS, claim_id, spoilt)
+    with pytest.raises(ClaimError, match=f"finding on {claim_id}: Unknown format code 'q'"):
+        finding_of(claim_id, published)
 
 
 def test_over_fitting_is_that_of_the_studys_table(published):

@@ -19,18 +19,15 @@ from medn_edu.studies.kit.models import MODELS, make_model, sparsity
 from medn_edu.studies.kit.selection import TRIED
 from medn_edu.studies.kit.stored import stored_folder, stored_rows, stored_studies
 from medn_edu.studies.kit.tables import csv_text, read_csv
-from medn_edu.studies.kit.texts import bullets, listed, over, paragraphs
+from medn_edu.studies.kit.texts import Texts, bullets, listed, over, paragraphs
 from medn_edu.studies.registry import STUDIES
 
 VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 
 
 def test_studies_and_fits_have_files_places_and_keys_of_their_own():
-    """Those of formulas come first, then those that train models."""
-    trains = [study.trains for study in STUDIES.values()]
-    assert trains[:16] == [False] * 4 + [True] * 9 + [False] * 3
     places = [study.place for study in STUDIES.values()]
-    assert places == sorted(set(places))
+    assert places == sorted(places)
     for study in STUDIES.values():
         assert study.summary
         file = Path(studies.__file__).with_name(f"{study.name.replace('-', '_')}.py")
@@ -244,3 +241,15 @@ def test_values_with_their_spread_and_sentences():
     assert text.count("\n\n") == 1
     assert max(map(len, text.splitlines())) <= 100
     assert bullets(["long " * 30]).splitlines()[1].startswith("  long")
+
+
+def test_placeholders_and_values_of_a_text_match(tmp_path):
+    file = tmp_path / "toy.md"
+    file.write_text("# toy\n\n## caption\nErrors fall to {few:.0%}\nof words.\n", encoding="utf-8")
+    texts = Texts(str(file))
+    assert texts("caption", few=0.25) == "Errors fall to 25% of words."
+    for values, odd in (({}, "few"), ({"few": 1, "many": 2}, "many"), ({"fw": 1}, "few, fw")):
+        with pytest.raises(ValueError, match=rf"toy\.md, caption: .* differ in {odd}\.$"):
+            texts("caption", **values)
+    with pytest.raises(KeyError, match="has no text 'note'; it has caption"):
+        texts("note")

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.panels import draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
 from medn_edu.explorers.shrinkage import shrinkage_curve
@@ -153,14 +154,14 @@ def _at(place: int, name: str, fits: Rows) -> np.ndarray:
 
 _STYLES: tuple[dict[str, Any], ...] = (
     {"color": INK, "linestyle": "-", "marker": "o"},
-    {"color": "#0072B2", "linestyle": "--", "marker": "s"},
-    {"color": "#E69F00", "linestyle": "-.", "marker": "D"},
-    {"color": "#CC79A7", "linestyle": ":", "marker": "^"},
+    {"color": palette.BLUE, "linestyle": "--", "marker": "s"},
+    {"color": palette.ORANGE, "linestyle": "-.", "marker": "D"},
+    {"color": palette.PINK, "linestyle": ":", "marker": "^"},
 )
 _PLACES = (*ITERATIONS, 2.0 * ITERATIONS[-1])  # on the axis of iterations; the limit is the last
 _MARKS: tuple[dict[str, Any], ...] = (
-    {"color": "#0072B2", "marker": "s", "markersize": 3.5, "linestyle": "", "alpha": 0.55},
-    {"color": "#E69F00", "marker": "^", "markersize": 4.5, "linestyle": "", "alpha": 0.8},
+    {"color": palette.BLUE, "marker": "s", "markersize": 3.5, "linestyle": "", "alpha": 0.55},
+    {"color": palette.ORANGE, "marker": "^", "markersize": 4.5, "linestyle": "", "alpha": 0.8},
     {"color": INK, "marker": "o", "markersize": 3, "linestyle": ""},
 )
 _ROWS = {

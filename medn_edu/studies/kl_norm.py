@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.explorers import MUTED, new_figure, save_figure, styled
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.norm_balls import LAMS, draw_smaller_weight, draw_tangents, touching_kl
 from medn_edu.explorers.norms import (
     NormBall,
@@ -151,7 +152,7 @@ def _draw_fall(ax: Any, rows: Rows, touched: Rows, colours: dict[str, str]) -> N
 
 def _draw_solid(ax: Any, rows: Rows) -> None:
     points = np.array([(row["w1"], row["w2"], row["w3"]) for row in rows])
-    draw_norm_solid(ax, NormSolid(rows[0]["norm"], points.reshape(*_MESH, 3)), color="#56B4E9")
+    draw_norm_solid(ax, NormSolid(rows[0]["norm"], points.reshape(*_MESH, 3)), color=palette.SKY)
     for surface in ax.collections:
         surface.set_rasterized(True)  # thousands of facets are many bytes as vectors
 

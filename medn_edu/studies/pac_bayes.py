@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, save_figure, styled
 from medn_edu.priors import BoxPrior, TwoPointPrior
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
@@ -146,27 +147,27 @@ _ONE, _MANY = "MEDN", "worst of all"
 _TRUTHS = ("error to come", "Gibbs' own error", "the average's error")  # broad and pale
 _STYLES: dict[str, dict[str, Any]] = {
     "Theorem 8": {"color": INK, "marker": "o"},
-    "margin loss": {"color": "#56B4E9", "linestyle": (0, (8, 2)), "marker": "P"},
-    "averaging": {"color": "#CC79A7", "linestyle": ":", "marker": "v"},
-    "complexity": {"color": "#5D6B78", "linestyle": "--", "marker": "s"},
-    "with the paper's m": {"color": "#E69F00", "linestyle": "--", "marker": "s"},
+    "margin loss": {"color": palette.SKY, "linestyle": (0, (8, 2)), "marker": "P"},
+    "averaging": {"color": palette.PINK, "linestyle": ":", "marker": "v"},
+    "complexity": {"color": palette.SLATE, "linestyle": "--", "marker": "s"},
+    "with the paper's m": {"color": palette.ORANGE, "linestyle": "--", "marker": "s"},
     "with the best m": {"color": INK, "marker": "o"},
-    "Seeger's last step": {"color": "#009E73", "linestyle": "-.", "marker": "D"},
-    "e × Gibbs, by Seeger": {"color": "#8A6FB0", "linestyle": (0, (3, 1)), "marker": "X"},
+    "Seeger's last step": {"color": palette.GREEN, "linestyle": "-.", "marker": "D"},
+    "e × Gibbs, by Seeger": {"color": palette.PURPLE, "linestyle": (0, (3, 1)), "marker": "X"},
     "Gibbs' own error, by Seeger": {
-        "color": "#0072B2", "linestyle": "-", "linewidth": 1, "marker": "^", "markersize": 4,
+        "color": palette.BLUE, "linestyle": "-", "linewidth": 1, "marker": "^", "markersize": 4,
     },
     "Gibbs' own error": {"color": "#D3D8DD"},
 }  # fmt: skip
 _TRUTH_STYLE: dict[str, Any] = {
-    "color": "#A9B1B9",
+    "color": palette.GREY,
     "linestyle": "-",
     "linewidth": 5,
     "solid_capstyle": "butt",
     "zorder": 1,
 }
 _GAP = 0.052  # between two names, as a share of the axis
-_SWATCHES = (("#56B4E9", "//"), ("#E69F00", ""))
+_SWATCHES = ((palette.SKY, "//"), (palette.ORANGE, ""))
 
 
 def _draw_sizes(rows: Sequence[Row], path: Path) -> None:

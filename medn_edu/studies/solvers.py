@@ -28,6 +28,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from matplotlib.transforms import IdentityTransform
 
 from medn_edu.datasets import load_digit_words
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.style import new_figure, save_figure, styled
 from medn_edu.inference import Potentials, best_labelling
 from medn_edu.priors import GaussianPrior
@@ -123,7 +124,10 @@ def watch(
             return rows
 
 
-_COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#5D6B78", "#8A6FB0", "#A05A2C", "#22303C")
+_COLOURS = (
+    *(palette.ORANGE, palette.GREEN, palette.PINK, palette.SKY),
+    *(palette.SLATE, palette.PURPLE, palette.BROWN, "#22303C"),
+)
 _LINES = ("--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (3, 1)), ":", (0, (1, 0.6)), "-")
 _MARKERS = "s^vDPXpd"
 _GAPS = (5.0, 15.0, 25.0, 40.0, 60.0)  # between a curve and its label, in pixels
@@ -199,7 +203,7 @@ def draw_traces(
 
 def _style(solver: str, number: int) -> dict[str, Any]:
     if solver == "block_frank_wolfe":
-        return {"color": "#0072B2", "linestyle": "-", "marker": "o"}
+        return {"color": palette.BLUE, "linestyle": "-", "marker": "o"}
     k = (number - 1) % len(_COLOURS)
     return {"color": _COLOURS[k], "linestyle": _LINES[k], "marker": _MARKERS[k]}
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, save_figure, styled
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.summary import Column, Row, groups, table
@@ -67,7 +68,7 @@ _GAP = 0.7  # above a heading
 _PARTS = {"MEDN §5": "MEDN, §5 (variational)", "MEDN B.5": "MEDN, B.5 (PAC-Bayes)"}
 _MARKS: dict[str, dict[str, Any]] = {
     "discrepancy": {
-        "marker": "o", "color": "#0072B2",
+        "marker": "o", "color": palette.BLUE,
         "label": "apart; of an inequality, the violation (0: none)",
     },
     "tolerance": {
@@ -132,7 +133,7 @@ def draw_checks(ax: Axes, rows: Sequence[Any]) -> None:
     y = np.array([place for place, _, row in lines if row])
     shown = [row for _, _, row in lines if row]
     with styled():
-        ax.hlines(y, *_EDGES, color="#E3E7EB", linewidth=0.8, zorder=0)
+        ax.hlines(y, *_EDGES, color=palette.HAIRLINE, linewidth=0.8, zorder=0)
         for column, style in _MARKS.items():
             values = np.clip([float(row[column]) for row in shown], *_EDGES)
             ax.plot(values, y, linestyle="none", clip_on=False, zorder=3, **style)

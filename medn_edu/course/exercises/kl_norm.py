@@ -11,6 +11,9 @@ from medn_edu.course.exercises.declarations import Function, Judged, Number, dif
 check_kl_norm_at_zero = Number(right=2.5)
 
 
+_EXACT = frozenset({"L1"})  # the norm whose ball has corners
+
+
 def _judge_names(answer: Any) -> str | None:
     if isinstance(answer, str):
         answer = {answer}
@@ -20,7 +23,7 @@ def _judge_names(answer: Any) -> str | None:
     if names - {"L1", "L2", "KL"}:
         return 'the names are "L2", "KL" and "L1".'
     hints = {
-        frozenset({"L1"}): None,
+        _EXACT: None,
         frozenset({"L1", "KL"}): (
             "on the KL ball with lambda 10^6 the smaller weight is 0.0013, which is not 0."
         ),
@@ -32,7 +35,7 @@ def _judge_names(answer: Any) -> str | None:
 
 
 check_exact_zeros = Judged(
-    right={"L1"},
+    right=set(_EXACT),
     judge=_judge_names,
     mistakes=[{"L1", "KL"}, {"KL"}, set(), {"L1", "L2"}, {"M3N"}, 1],
 )

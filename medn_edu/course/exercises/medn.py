@@ -8,12 +8,14 @@ import numpy as np
 from medn_edu.course.exercises._shared import bisect
 from medn_edu.course.exercises.declarations import Function, Judged, Number
 
+_TIGHT = {"aax", "xax"}
+
 
 def _judge_labellings(answer: Any) -> str | None:
     given = {answer} if isinstance(answer, str) else set(answer)
     if not given or not all(isinstance(name, str) for name in given):
         return 'expected labellings as words, such as ["aai", "aax"].'
-    if given == {"aax", "xax"}:
+    if given == _TIGHT:
         return None
     if not given <= {"aai", "aax", "iax", "xax", "axi"}:
         return "expected labellings of the table, written as there."
@@ -21,7 +23,7 @@ def _judge_labellings(answer: Any) -> str | None:
         return "the true labelling has the margin violation 0, which is less than the slack."
     if given == {"aax", "xax", "iax", "aai"}:
         return "all four violate their margins; only the *largest* violation counts."
-    if given < {"aax", "xax"}:
+    if given < _TIGHT:
         return f"{min(given)} is one of them; another violates its margin by as much."
     if "iax" in given:
         return "iax violates its margin by 3 - 4 * 0.5 = 1 only; look for the largest violation."
@@ -29,7 +31,7 @@ def _judge_labellings(answer: Any) -> str | None:
 
 
 check_tight_labellings = Judged(
-    right=["aax", "xax"],
+    right=sorted(_TIGHT),
     judge=_judge_labellings,
     mistakes=[
         "aax",

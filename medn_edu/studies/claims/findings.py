@@ -46,6 +46,8 @@ def finding_of(claim_id: str, tables: Tables) -> str:
         return finding.text.format(**names) if eval(finding.when, names) else ""
     except LookupError:
         return ""
+    except ValueError as error:
+        raise ClaimError(f"finding on {claim_id}: {error}") from None
 
 
 # -- reading them ---------------------------------------------------------------------------------

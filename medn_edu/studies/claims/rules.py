@@ -177,7 +177,12 @@ class Rule:
     def text(self) -> str:
         """Say the rule in words."""
         how = MEASURES[self.measure]
-        return how.text.format(**self._words(how)) + how.remark(self)
+        try:
+            return how.text.format(**self._words(how)) + how.remark(self)
+        except KeyError as error:
+            raise RuleError(
+                f"measures.toml, {self.measure!r}: nothing is called {error}."
+            ) from None
 
     def _words(self, how: Measure) -> dict[str, Any]:
         """Return what a text may name: the fields, and these."""
