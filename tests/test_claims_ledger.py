@@ -62,7 +62,7 @@ def test_claims_measures_and_units_are_there_for_something(judged):
 
 def test_words_that_cannot_be_filled_name_their_entry(published, monkeypatch):
     monkeypatch.setitem(MEASURES, "error", replace(MEASURES["error"], text="{bettter} errs less"))
-    with pytest.raises(RuleError, match=r"measures.toml, 'error': nothing is called 'bettter'"):
+    with pytest.raises(RuleError, match=r"measures.toml, 'error': there is no 'bettter'"):
         better("M3N", "CRF").text()
     claim_id = next(each for each in FINDINGS if finding_of(each, published))
     spoilt = replace(

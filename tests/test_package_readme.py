@@ -6,8 +6,6 @@ import re
 import warnings
 from pathlib import Path
 
-import pytest
-
 from medn_edu.course.navigation import course_map
 from medn_edu.studies.kit.stored import stored_rows
 from medn_edu.studies.ocr_full import error_table
@@ -58,10 +56,7 @@ def test_tables_are_those_of_the_syllabus_the_bench_and_the_stored_studies():
     """The last is a test of the text, not of this run: `medn-edu reproduce` publishes what is stored."""
     assert between_marks("course") == course_map("notebooks/") + "\n"
     assert len(re.findall(r"^\|", between_marks("bench"), re.MULTILINE)) >= 7
-    try:
-        stored = [stored_rows(name, ROOT / "figures") for name in ("ocr", "ocr-full")]
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
+    stored = [stored_rows(name, ROOT / "figures") for name in ("ocr", "ocr-full")]
     assert between_marks("errors") == error_table(*stored)
 
 

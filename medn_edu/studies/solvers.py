@@ -29,7 +29,7 @@ from matplotlib.transforms import IdentityTransform
 
 from medn_edu.datasets import load_digit_words
 from medn_edu.explorers.kit import palette
-from medn_edu.explorers.kit.style import new_figure, save_figure, styled
+from medn_edu.explorers.kit.style import INK, new_figure, save_figure, styled
 from medn_edu.inference import Potentials, best_labelling
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MarginLoss, Problem
@@ -126,7 +126,7 @@ def watch(
 
 _COLOURS = (
     *(palette.ORANGE, palette.GREEN, palette.PINK, palette.SKY),
-    *(palette.SLATE, palette.PURPLE, palette.BROWN, "#22303C"),
+    *(palette.SLATE, palette.PURPLE, palette.BROWN, INK),
 )
 _LINES = ("--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (3, 1)), ":", (0, (1, 0.6)), "-")
 _MARKERS = "s^vDPXpd"

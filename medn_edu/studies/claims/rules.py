@@ -180,9 +180,7 @@ class Rule:
         try:
             return how.text.format(**self._words(how)) + how.remark(self)
         except KeyError as error:
-            raise RuleError(
-                f"measures.toml, {self.measure!r}: nothing is called {error}."
-            ) from None
+            raise RuleError(f"measures.toml, {self.measure!r}: there is no {error}.") from None
 
     def _words(self, how: Measure) -> dict[str, Any]:
         """Return what a text may name: the fields, and these."""
