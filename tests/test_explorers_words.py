@@ -9,7 +9,15 @@ import pytest
 
 from medn_edu import CRF, M3N, load_digit_words
 from medn_edu.course.exercises import check_just_enough
-from medn_edu.explorers import ERROR, best_path, new_figure, read_words, weight_images, words_figure
+from medn_edu.explorers import (
+    ERROR,
+    best_path,
+    new_figure,
+    read_words,
+    weight_images,
+    words_figure,
+    words_height,
+)
 from medn_edu.explorers.lattice import lattice_frame
 from medn_edu.explorers.weight_images import draw_transitions, draw_weight_images, weight_mosaic
 from medn_edu.samples import pack
@@ -100,6 +108,8 @@ def test_words_flow_within_the_axes_and_errors_are_struck_out() -> None:
         assert (boxes[:, ::2] >= ax.viewLim.min - 1e-9).all()
         assert (boxes[:, 1::2] <= ax.viewLim.max + 1e-9).all()
         assert ax.viewLim.y1 - boxes[0, 3] < 1, "no line is left empty above a long word"
+    heights = [words_height(INK, letters_per_line=n) for n in (1, 5)]  # the longest word has five
+    assert heights[0] == heights[1]
 
 
 def test_mosaic_holds_every_weight_of_a_pixel_once() -> None:

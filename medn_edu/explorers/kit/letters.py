@@ -79,7 +79,7 @@ def draw_words(
             heights += [top - _TEXT - tall - (m + 0.5) * _TEXT for m in range(len(models))]
             for name, y in zip(["truth", *models], heights, strict=True):
                 ax.text(-_NAME, y, name, ha="right", va="center", fontsize=9, color=MUTED)
-        ax.set_xlim(-_NAME, max(letters_per_line, *map(len, images)) * (1 + _GAP))
+        ax.set_xlim(-_NAME, _widest(images, letters_per_line) * (1 + _GAP))
         ax.set_ylim(-n_lines * pitch + _LINE_GAP, 0.1)
         ax.set_aspect("equal", anchor="W")
         ax.set_axis_off()
@@ -136,7 +136,7 @@ def words_height(
     tall = images[0].shape[1] / images[0].shape[2]
     n_lines = _flow([len(word) for word in images], letters_per_line)[-1][0] + 1
     names = 0.085 * max((len(name) for name in [*models, "truth"]), default=0)
-    letter = (width - names - 0.3) / (letters_per_line * (1 + _GAP) + _NAME)
+    letter = (width - names - 0.3) / (_widest(images, letters_per_line) * (1 + _GAP) + _NAME)
     return letter * (n_lines * _pitch(tall, len(models)) - _LINE_GAP + 0.1) + 0.2
 
 
@@ -172,6 +172,11 @@ def _check(images: Any, true: Any, models: Mapping[str, Any]) -> None:
 def _pitch(tall: float, n_models: int) -> float:
     """Height of a line of words, its labels and the gap below it, in letter widths."""
     return (1 + n_models) * _TEXT + tall + _LINE_GAP
+
+
+def _widest(images: Sequence[np.ndarray], letters_per_line: int) -> int:
+    """Return how many letters a line must hold: a word longer than a line has one of its own."""
+    return max(letters_per_line, *map(len, images))
 
 
 def _flow(lengths: Sequence[int], letters_per_line: int) -> list[tuple[int, float]]:
