@@ -52,7 +52,13 @@ if TYPE_CHECKING:
         solvers,
         theory,
     )
-    from medn_edu.datasets import DataError, load_digit_words, load_ocr, make_chain_crf
+    from medn_edu.datasets import (
+        DataError,
+        load_digit_words,
+        load_ocr,
+        load_sentences,
+        make_chain_crf,
+    )
     from medn_edu.estimators import (
         CRF,
         L1M3N,
@@ -82,6 +88,7 @@ __all__ = [
     "load_digit_words",
     "load_model",
     "load_ocr",
+    "load_sentences",
     "make_chain_crf",
     "priors",
     "problems",
@@ -105,6 +112,7 @@ _HOME = {
     "DataError": "datasets",
     "load_digit_words": "datasets",
     "load_ocr": "datasets",
+    "load_sentences": "datasets",
     "make_chain_crf": "datasets",
 }
 
