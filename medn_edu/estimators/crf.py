@@ -90,7 +90,8 @@ class CRF(MarkovNetwork):
                 f"solver is {self.solver!r} and the penalty {self.penalty!r}{ratio}; expected "
                 f"{' or '.join(map(repr, fitting))}, or 'auto'."
             )
-        return Problem(data, SoftMaxLoss(), net, n_jobs)
+        loss = SoftMaxLoss(loss_augmented=self.label_costs is not None)
+        return Problem(data, loss, net, n_jobs)
 
     def _elastic_net(self) -> ElasticNet:
         shares = {None: 0.0, "l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}

@@ -67,6 +67,11 @@ class EpsilonMarkovNetwork(MarkovNetwork):
         C = check_positive("C", self.C)
         epsilon = check_nonnegative("epsilon", self.epsilon)
         check_choice("loss", self.loss, (None, "hamming"))
+        if self.loss is None and self.label_costs is not None:
+            raise ValueError(
+                "loss is None and label_costs are given; expected loss='hamming', which they weight, or "
+                "no label_costs."
+            )
         if epsilon == 0 and self.loss is None:
             raise ValueError(
                 "epsilon is 0 and loss is None, a problem whose solution is to have no weights at "
