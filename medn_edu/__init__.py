@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         samples,
         slacks,
         solvers,
+        text,
         theory,
     )
     from medn_edu.datasets import DataError, load_digit_words, load_ocr, make_chain_crf
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     )
     from medn_edu.results import SolveResult
     from medn_edu.samples import Forest
+    from medn_edu.text import SequenceVectorizer, read_conll, span_scores
 
 __all__ = [
     "CRF",
@@ -74,6 +76,7 @@ __all__ = [
     "EpsilonMarkovNetwork",
     "Forest",
     "LaplaceMEDN",
+    "SequenceVectorizer",
     "SolveResult",
     "__version__",
     "datasets",
@@ -85,10 +88,13 @@ __all__ = [
     "make_chain_crf",
     "priors",
     "problems",
+    "read_conll",
     "results",
     "samples",
     "slacks",
     "solvers",
+    "span_scores",
+    "text",
     "theory",
 ]
 
@@ -106,6 +112,9 @@ _HOME = {
     "load_digit_words": "datasets",
     "load_ocr": "datasets",
     "make_chain_crf": "datasets",
+    "SequenceVectorizer": "text",
+    "read_conll": "text",
+    "span_scores": "text",
 }
 
 
