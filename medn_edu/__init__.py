@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         EpsilonMarkovNetwork,
         LaplaceMEDN,
         load_model,
+        save_model,
     )
     from medn_edu.results import SolveResult
     from medn_edu.samples import Forest
@@ -91,6 +92,7 @@ __all__ = [
     "read_conll",
     "results",
     "samples",
+    "save_model",
     "slacks",
     "solvers",
     "span_scores",
@@ -106,6 +108,7 @@ _HOME = {
     "M3N": "estimators",
     "MEDN": "estimators",
     "load_model": "estimators",
+    "save_model": "estimators",
     "Forest": "samples",
     "SolveResult": "results",
     "DataError": "datasets",

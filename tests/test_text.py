@@ -16,14 +16,17 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from medn_edu import (
     CRF,
     M3N,
     Forest,
     SequenceVectorizer,
+    load_model,
     read_conll,
+    save_model,
     span_scores,
 )
 
@@ -349,3 +352,43 @@ def test_tags_that_cannot_be_scored_are_named():
         ([["O"]], [["O"]], "IOB", "scheme is 'IOB'; expected 'BIO' or 'BIOES'"),
     ):
         assert refusal(span_scores, true, pred, scheme).startswith(said)
+
+
+# -- saved with the model -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("window", "n_features"), [(0, None), (2, None), (2, 16)])
+def test_a_saved_pipeline_reads_tokens_as_before(window, n_features, tmp_path):
+    model = Pipeline([("words", SequenceVectorizer(window, n_features)), ("tags", CRF(lam=0.1))])
+    save_model(model.fit(X, Y), tmp_path / "model.npz")
+    again = load_model(tmp_path / "model.npz")
+    assert again.named_steps.keys() == {"words", "tags"}
+    assert again[0].get_params() == model[0].get_params()
+    assert again[1].get_params() == model[1].get_params()
+    names, expected = (pipeline[0].get_feature_names_out() for pipeline in (again, model))
+    np.testing.assert_array_equal(names, expected)
+    for old, new in zip(model[0].transform(X), again[0].transform(X), strict=True):
+        np.testing.assert_array_equal(new.toarray(), old.toarray())
+    np.testing.assert_equal(list(again.predict(X)), list(model.predict(X)))
+    np.testing.assert_array_equal(again[1].weights_, model[1].weights_)
+    assert again.fit(X, Y).score(X, Y) == model.score(X, Y)
+    save_model(model[1], tmp_path / "alone.npz")
+    assert type(load_model(tmp_path / "alone.npz")) is CRF
+
+
+def test_what_a_file_cannot_hold_is_said(tmp_path):
+    words, other = SequenceVectorizer().fit(X), SequenceVectorizer(1).fit(X)
+    tags = CRF(verbose=0).fit(words.transform(X), Y)
+    for model, said in (
+        ([words, FunctionTransformer(), tags], "model is a Pipeline of SequenceVectorizer, Fun"),
+        ([tags], "model is a Pipeline of CRF; expected a SequenceVectorizer and one estimator"),
+        ([words, DictVectorizer()], "model is or ends in a DictVectorizer; expected a trained"),
+        (words, "model is or ends in a SequenceVectorizer; expected a trained"),
+        ([words, CRF()], "This CRF instance is not fitted"),
+        (CRF(), "This CRF instance is not fitted"),
+        ([SequenceVectorizer(), tags], "This SequenceVectorizer instance is not fitted"),
+        ([other, tags], "the vectorizer of this Pipeline makes 29 features and its estimator was"),
+    ):
+        model = make_pipeline(*model) if isinstance(model, list) else model
+        assert refusal(save_model, model, tmp_path / "model.npz").startswith(said)
+    assert not list(tmp_path.iterdir())
