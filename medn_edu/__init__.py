@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         samples,
         slacks,
         solvers,
+        text,
         theory,
     )
     from medn_edu.datasets import (
@@ -67,9 +68,11 @@ if TYPE_CHECKING:
         EpsilonMarkovNetwork,
         LaplaceMEDN,
         load_model,
+        save_model,
     )
     from medn_edu.results import SolveResult
     from medn_edu.samples import Forest
+    from medn_edu.text import SequenceVectorizer, read_conll, span_scores
 
 __all__ = [
     "CRF",
@@ -80,6 +83,7 @@ __all__ = [
     "EpsilonMarkovNetwork",
     "Forest",
     "LaplaceMEDN",
+    "SequenceVectorizer",
     "SolveResult",
     "__version__",
     "datasets",
@@ -92,10 +96,14 @@ __all__ = [
     "make_chain_crf",
     "priors",
     "problems",
+    "read_conll",
     "results",
     "samples",
+    "save_model",
     "slacks",
     "solvers",
+    "span_scores",
+    "text",
     "theory",
 ]
 
@@ -107,6 +115,7 @@ _HOME = {
     "M3N": "estimators",
     "MEDN": "estimators",
     "load_model": "estimators",
+    "save_model": "estimators",
     "Forest": "samples",
     "SolveResult": "results",
     "DataError": "datasets",
@@ -114,6 +123,9 @@ _HOME = {
     "load_ocr": "datasets",
     "load_sentences": "datasets",
     "make_chain_crf": "datasets",
+    "SequenceVectorizer": "text",
+    "read_conll": "text",
+    "span_scores": "text",
 }
 
 
