@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         samples,
         slacks,
         solvers,
+        text,
         theory,
     )
     from medn_edu.datasets import DataError, load_digit_words, load_ocr, make_chain_crf
@@ -61,9 +62,11 @@ if TYPE_CHECKING:
         EpsilonMarkovNetwork,
         LaplaceMEDN,
         load_model,
+        save_model,
     )
     from medn_edu.results import SolveResult
     from medn_edu.samples import Forest
+    from medn_edu.text import SequenceVectorizer, read_conll, span_scores
 
 __all__ = [
     "CRF",
@@ -74,6 +77,7 @@ __all__ = [
     "EpsilonMarkovNetwork",
     "Forest",
     "LaplaceMEDN",
+    "SequenceVectorizer",
     "SolveResult",
     "__version__",
     "datasets",
@@ -85,10 +89,14 @@ __all__ = [
     "make_chain_crf",
     "priors",
     "problems",
+    "read_conll",
     "results",
     "samples",
+    "save_model",
     "slacks",
     "solvers",
+    "span_scores",
+    "text",
     "theory",
 ]
 
@@ -100,12 +108,16 @@ _HOME = {
     "M3N": "estimators",
     "MEDN": "estimators",
     "load_model": "estimators",
+    "save_model": "estimators",
     "Forest": "samples",
     "SolveResult": "results",
     "DataError": "datasets",
     "load_digit_words": "datasets",
     "load_ocr": "datasets",
     "make_chain_crf": "datasets",
+    "SequenceVectorizer": "text",
+    "read_conll": "text",
+    "span_scores": "text",
 }
 
 

@@ -35,7 +35,7 @@ from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.estimators.crf import CRF
 from medn_edu.estimators.epsilon import EpsilonMarkovNetwork
 from medn_edu.estimators.l1m3n import L1M3N
-from medn_edu.estimators.loading import load_model
+from medn_edu.estimators.loading import load_model, save_model
 from medn_edu.estimators.m3n import M3N
 from medn_edu.estimators.medn import MEDN, LaplaceMEDN
 
@@ -48,4 +48,5 @@ __all__ = [
     "LaplaceMEDN",
     "MarkovNetwork",
     "load_model",
+    "save_model",
 ]

@@ -12,10 +12,12 @@ import os
 import re
 import zipfile
 from dataclasses import fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from medn_edu import priors, slacks
 from medn_edu.files import write_atomically
@@ -23,6 +25,7 @@ from medn_edu.problems import DualVariables
 from medn_edu.results import SolveResult, TracePoint
 from medn_edu.samples import WeightShape
 from medn_edu.samples.checks import are_positions
+from medn_edu.text.vectorizer import width_of_window
 
 FORMAT = "medn_edu model"
 FORMAT_VERSION = 2
@@ -63,8 +66,8 @@ _KNOWN: dict[str, Any] = {
 }
 
 
-def save_model(model: Any, path: str | Path) -> None:
-    """Write a trained estimator to ``path``, in one step."""
+def save_model(model: Any, path: str | Path, vectorizer: dict[str, Any] | None = None) -> None:
+    """Write a trained estimator to ``path``, in one step, with what made its samples, if known."""
     result: SolveResult = model.result_
     parameters = model.get_params()
     header = {
@@ -76,6 +79,7 @@ def save_model(model: Any, path: str | Path) -> None:
         "n_features": int(model.n_features_in_),
         "n_edge_features": int(model.n_edge_features_in_),
         "result": {name: _encode(getattr(result, name), name) for name in _SCALARS},
+        "vectorizer": vectorizer,
     }
     arrays = {
         "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
@@ -159,6 +163,7 @@ def _state(archive: zipfile.ZipFile, size: int) -> tuple[str, dict[str, Any], di
     learned = {"result": SolveResult(**result), "shape": shape, "classes": classes}
     learned["n_edge_features"] = n_edge_features
     learned |= {name: arrays[name] for name in ("allowed", "offsets", "labels")}
+    learned["vectorizer"] = _vectorizer(header.get("vectorizer"), n_features)
     return estimator, parameters, learned
 
 
@@ -206,6 +211,24 @@ def _classes(saved: Any) -> list[Any]:
     _require(len(set(classes)) == len(classes) >= 2 and whole, "classes")
     _require(len(classes) * longest <= TEXT, "classes")
     return classes
+
+
+def _vectorizer(saved: Any, n_features: int) -> dict[str, Any] | None:
+    """Check what a `SequenceVectorizer` knew and the names of the two steps of its pipeline."""
+    if saved is None:
+        return None
+    steps, window, width, names = (saved[key] for key in ("steps", "window", "n_features", "names"))
+    _require(type(steps) is list and [type(step) for step in steps] == [str, str], "steps")
+    _require(steps[0] != steps[1] and not any("__" in step for step in steps), "steps")
+    _require(set(steps).isdisjoint(Pipeline._get_param_names()), "steps")
+    _require(type(window) is int and window >= 0, "window")
+    if names is not None:  # in rising order, so none is there twice
+        _require(type(names) is list and all(type(name) is str for name in names), "names")
+        _require(width is None and all(a < b for a, b in pairwise(names)), "names")
+    n_columns = width if names is None else len(names)
+    _require(type(n_columns) is int and n_columns >= 1, "names")
+    _require(n_features == width_of_window(n_columns, window), "names")
+    return saved
 
 
 def _check_shapes(
