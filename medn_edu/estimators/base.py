@@ -97,7 +97,7 @@ class MarkovNetwork(BaseEstimator):
         ----------
         X : sequence of samples, or Samples
             Each an array or sparse matrix of shape (n_nodes, n_features), which is a chain, or a
-            `Forest`.
+            `Forest`, which may also tell edges apart and say which labels a node may have.
         y : sequence of label sequences
             One label per node; any hashable values.
         sample_weight : array_like of shape (n_samples,), optional
@@ -296,7 +296,8 @@ class MarkovNetwork(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Scores; minus infinity for a labelling with a forbidden transition.
+            Scores; minus infinity for a labelling with a forbidden transition, or a label that its
+            node may not have.
         """
         potentials = self._potentials(X)
         if y is None:

@@ -35,8 +35,8 @@ class EpsilonMarkovNetwork(MarkovNetwork):
         What is added to the scores of wrong labellings: the number of wrong nodes, or nothing.
     max_iter : int, default=1000
         Largest number of passes over the samples or, after a change to L-BFGS, iterations.
-    forbidden, tol, warm_start, random_state, n_jobs, verbose
-        As for `M3N`.
+    forbidden, label_costs, edge_table, tol, warm_start, random_state, n_jobs, verbose
+        As for `M3N`; costs weight the Hamming loss.
 
     Examples
     --------

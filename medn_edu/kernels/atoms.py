@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medn_edu.kernels.bundles import edge_cell, edge_entries
 from medn_edu.kernels.compile import inner_kernel, kernel
 
 
@@ -217,24 +216,24 @@ def product_row(k, sample, labels, products, shape, variance, differs, delta):
 @inner_kernel
 def write_features(sample, labelling, factor, shape, differs, delta):
     """Add joint features to a zero ``delta``; with ``factor`` 0, set the same cells back to zero."""
-    parents, edges = sample.parents, sample.edges
+    parents, kinds = sample.parents, sample.edge_kinds
+    starts, tables, factors, pairs, _ = sample.edges
     for t in range(labelling.size):
         if differs[t]:
             for p in range(sample.rows[t], sample.rows[t + 1]):
                 cell = sample.indices[p] * shape[1] + labelling[t]
                 delta[cell] = factor * (delta[cell] + sample.data[p])
         if parents[t] >= 0 and (differs[t] or differs[parents[t]]):
-            above, label = labelling[parents[t]], labelling[t]
-            first, last = edge_entries(edges, sample.edge_kinds[t], above, label)
-            for p in range(first, last):
-                cell = edge_cell(shape, edges, edges.tables[p], above, label)
-                delta[cell] = factor * (delta[cell] + edges.factors[p])
+            pair = pairs[labelling[parents[t]], labelling[t]]
+            for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):
+                delta[tables[p] + pair] = factor * (delta[tables[p] + pair] + factors[p])
 
 
 @inner_kernel
 def read_features(sample, labelling, shape, variance, differs, delta):
     """Inner product of joint features with ``delta``, weighted by the variances."""
-    parents, edges = sample.parents, sample.edges
+    parents, kinds = sample.parents, sample.edge_kinds
+    starts, tables, factors, pairs, _ = sample.edges
     total = 0.0
     for t in range(labelling.size):
         if differs[t]:
@@ -242,9 +241,7 @@ def read_features(sample, labelling, shape, variance, differs, delta):
                 cell = sample.indices[p] * shape[1] + labelling[t]
                 total += sample.data[p] * (delta[cell] * variance[cell])
         if parents[t] >= 0 and (differs[t] or differs[parents[t]]):
-            above, label = labelling[parents[t]], labelling[t]
-            first, last = edge_entries(edges, sample.edge_kinds[t], above, label)
-            for p in range(first, last):
-                cell = edge_cell(shape, edges, edges.tables[p], above, label)
-                total += edges.factors[p] * (delta[cell] * variance[cell])
+            pair = pairs[labelling[parents[t]], labelling[t]]
+            for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):
+                total += factors[p] * (delta[tables[p] + pair] * variance[tables[p] + pair])
     return total

@@ -45,8 +45,6 @@ from medn_edu.kernels.atoms import (
 from medn_edu.kernels.bundles import (
     FIRST_NODE,
     ROUNDING,
-    edge_cell,
-    edge_entries,
     edge_scores,
     sample_of,
 )
@@ -105,7 +103,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
         )
 
         if not sample.edges.is_plain:
-            edge_scores(sample, mean, shape, edge, edge_by_child)
+            edge_scores(sample, mean, edge, edge_by_child)
 
         # 2. Loss-augmented decoding; the labelling found becomes an atom.
         if with_oracle:
@@ -164,7 +162,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
             for cell in along:
                 eta[cell] += step * delta[cell]
                 mean[cell], variance[cell] = tilt(prior, p, q, eta[cell], variance[cell])
-            copy_transitions(along, blocks.edges, delta, seen, mean, edge, edge_by_child)
+            copy_transitions(along, sample.edges.is_plain, delta, seen, mean, edge, edge_by_child)
 
         # 7. Atoms that are no longer needed.
         atoms.count[i] = drop_atoms(count, alpha, previous, labels, products)
@@ -186,15 +184,16 @@ def decode(sample, scores, edge, edge_by_child, augmented, message, labelling):
 @inner_kernel
 def add_loss(sample, scores, augmented):
     """Add its cost to the score of every wrong label; what is not allowed gets minus infinity."""
-    for t in range(sample.truth.size):
-        cost = sample.costs[t]
+    truth, costs, mask = sample.truth, sample.costs, sample.mask
+    for t in range(truth.size):
+        cost = costs[t]
         for a in range(scores.shape[1]):
             augmented[t, a] = scores[t, a] + cost
-        augmented[t, sample.truth[t]] -= cost
-        if sample.mask.shape[0] > 0:
-            for a in range(scores.shape[1]):
-                if not sample.mask[t, a]:
-                    augmented[t, a] = -np.inf
+        augmented[t, truth[t]] -= cost
+    for t in range(mask.shape[0]):
+        for a in range(mask.shape[1]):
+            if not mask[t, a]:
+                augmented[t, a] = -np.inf
 
 
 # -- stage 3: violations ------------------------------------------------------------------------
@@ -203,16 +202,17 @@ def add_loss(sample, scores, augmented):
 @inner_kernel
 def find_violations(sample, scores, edge, labels, source, violation):
     """Write loss plus score of all atoms, less that of the source if there is one."""
+    truth, costs, parents, kinds = sample.truth, sample.costs, sample.parents, sample.edge_kinds
     base = 0.0
     for k in range(violation.size):
         value = 0.0
         for t in range(labels.shape[1]):
-            label, parent = labels[k, t], sample.parents[t]
+            label, parent = labels[k, t], parents[t]
             value += scores[t, label]
-            if label != sample.truth[t]:
-                value += sample.costs[t]
+            if label != truth[t]:
+                value += costs[t]
             if parent >= 0:
-                value += edge[sample.edge_kinds[t], labels[k, parent], label]
+                value += edge[kinds[t], labels[k, parent], label]
         if source > k:
             base = value
         violation[k] = value - base
@@ -322,22 +322,25 @@ def search_parabola(moved, violation, products, curvature):
 @inner_kernel
 def sum_moves(sample, labels, moved, source):
     """Loss of the moves, ``sum_j moved_j loss(y_j)``, and what they add to the total ``s_i``."""
+    truth, costs = sample.truth, sample.costs
     loss, change = 0.0, 0.0
     for k in range(moved.size):
         if moved[k] == 0.0:
             continue
         if 0 < source <= k:
             change += moved[k]
-        for t in range(sample.truth.size):
-            if labels[k, t] != sample.truth[t]:
-                loss += moved[k] * sample.costs[t]
+        for t in range(truth.size):
+            if labels[k, t] != truth[t]:
+                loss += moved[k] * costs[t]
     return loss, change
 
 
 @inner_kernel
 def find_direction(sample, labels, moved, shape, differs, node_change, delta, cells, seen):
     """Write the change of eta, ``-sum_j moved_j f(y_j)``, to ``delta``; return the number of cells."""
-    n_nodes, n_labels, edges = labels.shape[1], shape[1], sample.edges
+    n_nodes, n_labels = labels.shape[1], shape[1]
+    parents, kinds = sample.parents, sample.edge_kinds
+    starts, tables, factors, pairs, _ = sample.edges
     node_change[:n_nodes] = 0.0
     n_cells, scale = 0, 0.0
     for k in range(moved.size):
@@ -346,19 +349,18 @@ def find_direction(sample, labels, moved, shape, differs, node_change, delta, ce
             continue
         scale += abs(move)
         for t in range(n_nodes):
-            label, parent = labels[k, t], sample.parents[t]
+            label, parent = labels[k, t], parents[t]
             if differs[t]:
                 node_change[t, label] -= move
             if parent >= 0 and (differs[t] or differs[parent]):
-                above = labels[k, parent]
-                first, last = edge_entries(edges, sample.edge_kinds[t], above, label)
-                for p in range(first, last):
-                    cell = edge_cell(shape, edges, edges.tables[p], above, label)
+                pair = pairs[labels[k, parent], label]
+                for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):
+                    cell = tables[p] + pair
                     if not seen[cell]:
                         seen[cell] = True
                         cells[n_cells] = cell
                         n_cells += 1
-                    delta[cell] -= move * edges.factors[p]
+                    delta[cell] -= move * factors[p]
     for t in range(n_nodes):
         if not differs[t]:
             continue
@@ -424,7 +426,7 @@ def take_step(alpha, moved, step):
 
 
 @kernel
-def copy_transitions(cells, edges, delta, seen, mean, edge, edge_by_child):
+def copy_transitions(cells, is_plain, delta, seen, mean, edge, edge_by_child):
     """Clear ``delta``; copy the means of transitions among these cells to their tables.
 
     Only where these are weights themselves; elsewhere `edge_scores` makes them at each visit.
@@ -434,7 +436,7 @@ def copy_transitions(cells, edges, delta, seen, mean, edge, edge_by_child):
     for cell in cells:
         delta[cell] = 0.0
         seen[cell] = False
-        if edges.is_plain and cell >= n_coef:
+        if is_plain and cell >= n_coef:
             rest, child = divmod(cell - n_coef, n_labels)
             kind, parent = divmod(rest, n_labels)
             edge[kind, parent, child] = mean[cell]
@@ -486,16 +488,14 @@ def add_moves(sample, labels, moved, factor, node_change, coef, eta):
 @inner_kernel
 def add_labelling(sample, labelling, change, node_change, shape, eta):
     """Add ``change`` to a labelling's entries of ``node_change`` and to its transitions in ``eta``."""
-    edges = sample.edges
+    parents, kinds = sample.parents, sample.edge_kinds
+    starts, tables, factors, pairs, _ = sample.edges
     for t in range(labelling.size):
         node_change[t, labelling[t]] += change
-        parent = sample.parents[t]
-        if parent >= 0:
-            above, label = labelling[parent], labelling[t]
-            first, last = edge_entries(edges, sample.edge_kinds[t], above, label)
-            for p in range(first, last):
-                cell = edge_cell(shape, edges, edges.tables[p], above, label)
-                eta[cell] += change * edges.factors[p]
+        if parents[t] >= 0:
+            pair = pairs[labelling[parents[t]], labelling[t]]
+            for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):
+                eta[tables[p] + pair] += change * factors[p]
 
 
 # -- all blocks at once -------------------------------------------------------------------------

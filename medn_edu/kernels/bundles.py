@@ -24,12 +24,16 @@ FIRST_NODE = np.int64(0)
 
 
 class Edges(NamedTuple):
-    """Which tables of transition weights count at each kind of edge, and how often."""
+    """Which tables of transition weights count at each kind of edge, and how often.
+
+    The weight of a pair of labels in the table of entry ``p`` is in the cell
+    ``tables[p] + pairs[parent's label, child's label]``.
+    """
 
     starts: np.ndarray  # (n_kinds + 1,), where the entries of each kind begin
-    tables: np.ndarray  # number of a table
-    factors: np.ndarray  # its factor: an edge feature, or 1
-    is_potts: bool  # whether a table has one weight, that of equal labels
+    tables: np.ndarray  # first cell of a table
+    factors: np.ndarray  # what its weights are multiplied by: an edge feature, or 1
+    pairs: np.ndarray  # (n_labels, n_labels), position in a table; negative: no weight
     is_plain: bool  # whether each kind has a full table to itself, with the factor 1
 
 
@@ -120,38 +124,31 @@ def sample_of(blocks, i):
 
 
 @inner_kernel
-def edge_entries(edges, kind, parent_label, label):
-    """Range of the entries of ``edges`` that count at a transition: none if it has no weight."""
-    first = edges.starts[kind]
-    if edges.is_potts and parent_label != label:
-        return first, first
-    return first, edges.starts[kind + 1]
+def edge_cell(shape, edge_type, parent_label, label):
+    """Cell of a transition, behind the weights of all features; ``shape`` is that of ``coef``.
 
-
-@inner_kernel
-def edge_cell(shape, edges, table, parent_label, label):
-    """Cell of a transition, behind the weights of all features; ``shape`` is that of ``coef``."""
+    Only for solvers that know plain edges alone; others look into `Edges`.
+    """
     n_features, n_labels = shape
-    if edges.is_potts:
-        return n_features * n_labels + table
-    return (n_features + table * n_labels + parent_label) * n_labels + label
+    return (n_features + edge_type * n_labels + parent_label) * n_labels + label
 
 
 @inner_kernel
-def edge_scores(sample, mean, shape, edge, edge_by_child):
+def edge_scores(sample, mean, edge, edge_by_child):
     """Write the scores of a sample's transitions, where they are not weights themselves."""
-    edges, n_labels = sample.edges, shape[1]
-    for t in range(sample.parents.size):
-        if sample.parents[t] < 0:
+    starts, tables, factors, pairs, _ = sample.edges
+    parents, kinds = sample.parents, sample.edge_kinds
+    for t in range(parents.size):
+        if parents[t] < 0:
             continue
-        kind = sample.edge_kinds[t]
-        for a in range(n_labels):
-            for b in range(n_labels):
+        kind = kinds[t]
+        for a in range(pairs.shape[0]):
+            for b in range(pairs.shape[1]):
                 if edge[kind, a, b] == -np.inf:
                     continue
                 score = 0.0
-                first, last = edge_entries(edges, kind, a, b)
-                for p in range(first, last):
-                    score += edges.factors[p] * mean[edge_cell(shape, edges, edges.tables[p], a, b)]
+                if pairs[a, b] >= 0:
+                    for p in range(starts[kind], starts[kind + 1]):
+                        score += factors[p] * mean[tables[p] + pairs[a, b]]
                 edge[kind, a, b] = score
                 edge_by_child[kind, b, a] = score

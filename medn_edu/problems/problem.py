@@ -236,7 +236,15 @@ class Problem:
         )  # fmt: skip
 
     def augmented(self, weights: np.ndarray, scale: float = 1.0) -> inference.Potentials:
-        """Return `potentials` with the losses of labellings added, ``scale`` times."""
+        """Return `potentials` with the losses of labellings added.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            The weights.
+        scale : float, default=1.0
+            How many times losses count.
+        """
         data = self.data
         return self.potentials(weights).with_loss(data.labels, scale * data.loss_scale)
 

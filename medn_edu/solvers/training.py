@@ -19,10 +19,9 @@ from medn_edu.slacks import LinearSlack
 
 def training_blocks(problem: Problem, gram_budget: int = 0) -> Blocks:
     """Collect what kernels read, and compute the Gram matrices that pay and fit into so many bytes."""
-    data, samples, n_tables = problem.data, problem.data.samples, problem.weight_shape.n_tables
-    packed, rows = samples.packed, samples.kind_rows(n_tables)
-    is_plain = samples.edge_features is None and not data.is_potts
-    if not is_plain:
+    data, samples = problem.data, problem.data.samples
+    packed, edges = samples.packed, _edges(problem)
+    if not edges.is_plain:
         gram_budget = 0
     is_root = samples.parents < 0
     n_nonzero = np.diff(samples.indptr[samples.offsets])
@@ -37,13 +36,7 @@ def training_blocks(problem: Problem, gram_budget: int = 0) -> Blocks:
         offsets=packed.offsets,
         parents=np.where(is_root, -1, samples.parents - samples.offsets[samples.sample_of_node]),
         edge_kinds=packed.edge_kinds,
-        edges=Edges(
-            rows.indptr.astype(np.int64),
-            rows.indices.astype(np.int64),
-            rows.data.astype(float),
-            data.is_potts,
-            is_plain,
-        ),
+        edges=edges,
         labels=np.require(data.labels, requirements=["C", "W"]),
         costs=np.array(np.broadcast_to(data.loss_scale, samples.n_nodes), dtype=float),
         mask=np.require(
@@ -55,6 +48,24 @@ def training_blocks(problem: Problem, gram_budget: int = 0) -> Blocks:
         C=np.require(problem.C, np.float64, requirements=["C", "W"]),
         gram=gram,
         gram_start=gram_start,
+    )
+
+
+def _edges(problem: Problem) -> Edges:
+    """Return which weights of transitions count at each kind of edge."""
+    data, shape = problem.data, problem.weight_shape
+    rows = data.samples.kind_rows(shape.n_tables)
+    n_labels = data.n_labels
+    pairs = np.arange(n_labels**2, dtype=np.int64).reshape(n_labels, n_labels)
+    if data.is_potts:
+        pairs = np.eye(n_labels, dtype=np.int64) - 1
+    n_cells = pairs.max() + 1
+    return Edges(
+        starts=rows.indptr.astype(np.int64),
+        tables=shape.n_coef + n_cells * rows.indices.astype(np.int64),
+        factors=rows.data.astype(np.float64),
+        pairs=pairs,
+        is_plain=data.samples.edge_features is None and not data.is_potts,
     )
 
 

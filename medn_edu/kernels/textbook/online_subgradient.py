@@ -79,7 +79,7 @@ def add_labelling(sample, labelling, change, shares, average, tilted, node, edge
                     average[cell] -= shares * more
             if parent >= 0:
                 above = labelling[parent] if side else truth[parent]
-                cell = edge_cell(shape, sample.edges, kind, above, label)
+                cell = edge_cell(shape, kind, above, label)
                 more = factor * variance[cell]
                 mean[cell] += more
                 average[cell] -= shares * more

@@ -161,7 +161,7 @@ def move(sample, C, best, worst, difference, label, pair, tilted, delta, cells, 
                 above = worst[parent] if side else best[parent]
                 value = pair[t, above, child] + more
                 pair[t, above, child] = value if value > least else 0.0
-                weight = mean[edge_cell(shape, sample.edges, kind, above, child)]
+                weight = mean[edge_cell(shape, kind, above, child)]
                 tilted.edge[kind, above, child] = weight
                 tilted.edge_by_child[kind, child, above] = weight
 
@@ -184,8 +184,8 @@ def touch_difference(sample, best, worst, label, pair, shape, delta, cells, seen
                 n_cells = touch(delta, cells, seen, n_cells, row + best[t], -value)
         if parent >= 0 and (differ or best[parent] != worst[parent]):
             kind = sample.edge_kinds[t]
-            more = edge_cell(shape, sample.edges, kind, worst[parent], worst[t])
-            less = edge_cell(shape, sample.edges, kind, best[parent], best[t])
+            more = edge_cell(shape, kind, worst[parent], worst[t])
+            less = edge_cell(shape, kind, best[parent], best[t])
             n_cells = touch(delta, cells, seen, n_cells, more, 1.0)
             n_cells = touch(delta, cells, seen, n_cells, less, -1.0)
             limit = min(limit, pair[t, worst[parent], worst[t]])
