@@ -205,6 +205,7 @@ def test_predictions_equal_enumeration(model):
     assert model.n_features_in_ == 4
     decoded = model.decode(X, k=4)
     marginals = model.predict_marginals(X, temperature=0.7)
+    pairs = model.predict_edge_marginals(X, temperature=0.7)
     margins = model.margins(X, Y)
     predicted = model.predict(X)
     for i, sample in enumerate(X):
@@ -220,6 +221,10 @@ def test_predictions_equal_enumeration(model):
             [probability[codes[:, t] == a].sum() for a in range(3)] for t in range(len(sample))
         ]
         np.testing.assert_allclose(marginals[i], expected, atol=1e-10)
+        tables = np.zeros((len(sample), 3, 3))
+        for t in range(1, len(sample)):
+            np.add.at(tables[t], (codes[:, t - 1], codes[:, t]), probability)
+        np.testing.assert_allclose(pairs[i], tables, atol=1e-10)
         true = (model.classes_[codes] == Y[i]).all(axis=1)
         assert margins[i] == pytest.approx(scores[true][0] - scores[~true].max())
     np.testing.assert_allclose(model.decision_scores(X), [d[0][1] for d in decoded])
