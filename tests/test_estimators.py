@@ -18,7 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    LeaveOneGroupOut,
+    cross_val_predict,
+    cross_val_score,
+)
 
 from medn_edu import (
     CRF,
@@ -467,13 +472,40 @@ def test_bad_samples_at_prediction(model):
     with pytest.raises(ValueError, match="sample 1 of X has 5 features; expected 4"):
         model.predict([X[0], np.ones((2, 5))])
     with pytest.raises(ValueError, match="'z' of sample 0 was not seen in training"):
-        model.score(X[:1], [["z"] * len(X[0])])
+        model.margins(X[:1], [["z"] * len(X[0])])
     with pytest.raises(ValueError, match="edge type that was not seen"):
         model.predict([Forest(np.ones((2, 4)), [-1, 0], [0, 1])])
     with pytest.raises(ValueError, match="temperature"):
         model.predict_marginals(X, temperature=0)
+    with pytest.raises(ValueError, match="temperature"):
+        model.predict_edge_marginals(X, temperature=0)
     with pytest.raises(ValueError, match="k is 0"):
         model.decode(X, k=0)
+
+
+def test_labels_that_training_did_not_see_count_as_wrong():
+    """One warning names them all, so that groups can be left out; missing labels are still errors."""
+    model = M3N().fit(X, Y)
+    novel = [np.array(word, dtype=object) for word in Y]
+    novel[0][:], novel[1][0] = "z", ("x", 1)
+    n_nodes, n_novel = sum(map(len, Y)), len(Y[0]) + 1
+    right = sum((p == y).sum() for p, y in zip(model.predict(X), novel, strict=True))
+    with pytest.warns(
+        UserWarning, match=rf"at {n_novel} of {n_nodes} .*: 'z', \('x', 1\)\."
+    ) as told:
+        assert model.score(X, novel) == right / n_nodes
+    assert len(told) == 1
+    assert told[0].category is UserWarning
+    assert told[0].filename == __file__
+    groups = [i % 3 for i in range(len(X))]
+    y = [["z"] * len(word) if g == 0 else word for word, g in zip(Y, groups, strict=True)]
+    with pytest.warns(UserWarning, match="did not see"):
+        scores = cross_val_score(model, X, y, groups=groups, cv=LeaveOneGroupOut())
+    assert scores[0] == 0
+    assert (scores[1:] > 0).all()
+    for missing, error in ((None, ValueError), (math.nan, ValueError), ([1], TypeError)):
+        with pytest.raises(error, match=r"missing label|not hashable"):
+            model.score(X[:1], [[missing] * len(X[0])])
 
 
 def test_labels_of_every_kind(model):

@@ -41,6 +41,7 @@ from medn_edu.samples import (
     WeightShape,
     check_sample_weight,
     encode_labels,
+    encode_seen_labels,
     forbidden_to_allowed,
     label_mask,
     label_samples,
@@ -269,16 +270,28 @@ class MarkovNetwork(BaseEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            As in `fit`; all labels must have been seen in training.
+            As in `fit`.  A label that training did not see counts as wrong, as it must where whole
+            groups are left out in cross-validation.
 
         Returns
         -------
         float
             Between 0 and 1.
+
+        Warns
+        -----
+        UserWarning
+            If ``y`` has labels that training did not see; the message names them.
         """
         potentials = self._potentials(X)
         samples = potentials.samples
-        true = self._codes(y, samples)
+        true, unseen = encode_seen_labels(y, samples, self.classes_.tolist())
+        if unseen:
+            warn_user(
+                f"y has labels at {(true < 0).sum()} of {len(true)} nodes that training did not see, "
+                f"so they count as wrong: {unseen}.",
+                UserWarning,
+            )
         codes, _ = inference.best_labelling(potentials, n_jobs=self.n_jobs)
         weight = check_sample_weight(sample_weight, samples.n_samples)[samples.sample_of_node]
         return float(np.average(codes == true, weights=weight))

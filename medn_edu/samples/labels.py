@@ -40,16 +40,37 @@ def encode_labels(
             known.sort()  # type: ignore[call-arg]
         except TypeError:
             known.sort(key=lambda label: (type(label).__name__, repr(label)))
-    code_of = {label: code for code, label in enumerate(known)}
-    codes = np.empty(len(flat), dtype=np.int64)
-    for t, label in enumerate(flat):
-        if label not in code_of:
-            raise ValueError(
-                f"label {shown(label)} of sample {samples.sample_of_node[t]} was not seen in training; "
-                f"the known labels are {_shortened(known)}."
-            )
-        codes[t] = code_of[label]
+    codes = _positions(flat, known)
+    unseen = np.flatnonzero(codes < 0)
+    if len(unseen):
+        t = unseen[0]
+        raise ValueError(
+            f"label {shown(flat[t])} of sample {samples.sample_of_node[t]} was not seen in training; "
+            f"the known labels are {_shortened(known)}."
+        )
     return codes, class_array(known)
+
+
+def encode_seen_labels(
+    y: Iterable[Any], samples: Samples, classes: Sequence[Hashable]
+) -> tuple[np.ndarray, str]:
+    """Turn label sequences into codes, -1 for labels that are not in ``classes``; also name these.
+
+    >>> import numpy as np
+    >>> from medn_edu.samples import pack
+    >>> encode_seen_labels(["abz"], pack([np.ones((3, 2))]), ["a", "b"])
+    (array([ 0,  1, -1]), "'z'")
+    """
+    flat = _flat_labels(y, samples)
+    codes = _positions(flat, classes)
+    unseen = dict.fromkeys(flat[t] for t in np.flatnonzero(codes < 0))
+    return codes, _shortened(list(unseen))
+
+
+def _positions(labels: list[Hashable], known: Sequence[Hashable]) -> np.ndarray:
+    """Return where each label stands among the known ones; -1 for all others."""
+    code_of = {label: code for code, label in enumerate(known)}
+    return np.array([code_of.get(label, -1) for label in labels], dtype=np.int64)
 
 
 def _flat_labels(y: Iterable[Any], samples: Samples) -> list[Hashable]:
