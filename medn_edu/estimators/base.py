@@ -33,7 +33,7 @@ from medn_edu.checks import (
 )
 from medn_edu.estimators import saving
 from medn_edu.estimators.progress import GapProgress, StepProgress
-from medn_edu.problems import Problem
+from medn_edu.problems import ElasticNet, Problem
 from medn_edu.results import STUCK, Iterate, SolveResult, run
 from medn_edu.samples import (
     LabelledSamples,
@@ -48,6 +48,7 @@ from medn_edu.samples import (
     node_costs,
     pack,
 )
+from medn_edu.solvers import critical_constant
 
 _TINY_TOL = 1e-300  # so small that a run makes all its steps, unless the gap is exactly 0
 
@@ -120,6 +121,72 @@ class MarkovNetwork(BaseEstimator):
             If training ended before it reached ``tol``; the message says what it reached.
         """
         n_jobs = check_jobs(self.n_jobs)
+        data, classes = self._labelled(X, y, sample_weight)
+        problem = self._problem(data, n_jobs)
+        result = self._solve(problem, self._start(data, classes))
+        samples = data.samples
+        self._learn(
+            result, data.weight_shape, classes, samples.n_edge_features, data.allowed,
+            samples.offsets, data.labels,
+        )  # fmt: skip
+        self._warn(result, problem)
+        return self
+
+    def critical_constant(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the constant at which the first weight leaves zero, as the start of a path.
+
+        Only models with an L1 term have one.  For `CRF` it is the ``lam`` from which on all weights are
+        0: the largest magnitude of the gradient at zero, with an elastic net divided by ``l1_ratio``.
+        For `L1M3N`, and `M3N` with ``l1_ratio > 0``, it is the ``C`` up to which zero weights are
+        optimal, the solution of a small linear program (`medn_edu.solvers.critical_constant`).  The
+        number is proved optimal from that side, and exact to a relative ``1e-6``.
+
+        The model itself stays as it is: nothing is learned, and its ``lam`` or ``C`` does not matter.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        float
+            Where no weight ever leaves zero, infinity for max-margin models, and 0 for a `CRF`.
+
+        Raises
+        ------
+        AttributeError
+            If the model has no L1 term.
+        ValueError, TypeError
+            If the arguments are not as `fit` expects them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from medn_edu import CRF, L1M3N
+        >>> X = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 1.0]])]
+        >>> y = [["noun", "verb"], ["verb"]]
+        >>> lam = CRF(penalty="l1").critical_constant(X, y)
+        >>> lam, [bool(CRF(penalty="l1", lam=s * lam).fit(X, y).weights_.any()) for s in (0.9, 1.1)]
+        (1.0, [True, False])
+        >>> C = L1M3N().critical_constant(X, y)
+        >>> C, [bool(L1M3N(C=s * C).fit(X, y).weights_.any()) for s in (0.9, 1.1)]
+        (0.25, [False, True])
+        """
+        n_jobs = check_jobs(self.n_jobs)
+        data, _ = self._labelled(X, y, sample_weight)
+        problem = self._penalised(data, n_jobs)
+        net = problem.regulariser
+        if not (isinstance(net, ElasticNet) and net.l1 > 0):
+            raise AttributeError(
+                f"this {type(self).__name__} has no critical_constant, because it has no L1 term; "
+                "expected L1M3N, M3N with l1_ratio > 0, or CRF with penalty='l1', or "
+                "penalty='elasticnet' and l1_ratio > 0."
+            )
+        return critical_constant(problem)
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any) -> tuple[LabelledSamples, np.ndarray]:
+        """Check the parameters that all models share, and pack training data; return the classes too."""
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         check_flag("warm_start", self.warm_start)
@@ -138,18 +205,15 @@ class MarkovNetwork(BaseEstimator):
             costs=node_costs(self.label_costs, classes, codes),
             is_potts=self.edge_table == "potts",
         )  # fmt: skip
-        problem = self._problem(data, n_jobs)
-        result = self._solve(problem, self._start(data, classes))
-        self._learn(
-            result, data.weight_shape, classes, samples.n_edge_features, data.allowed,
-            samples.offsets, codes,
-        )  # fmt: skip
-        self._warn(result, problem)
-        return self
+        return data, classes
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
         """Return the problem whose solution gives the weights."""
         raise TypeError(f"{type(self).__name__} cannot be trained; use M3N or CRF.")
+
+    def _penalised(self, data: LabelledSamples, n_jobs: int) -> Problem:
+        """Return the problem whose constant `critical_constant` is."""
+        return self._problem(data, n_jobs)
 
     def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
         """Return the solver, ready to be run."""

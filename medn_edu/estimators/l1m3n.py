@@ -193,6 +193,17 @@ class L1M3N(MarginNetwork):
             norm = SquaredL1Norm(self.lam / data.weight_shape.size)
         return Problem(data, loss, norm, n_jobs)
 
+    def _penalised(self, data: LabelledSamples, n_jobs: int) -> Problem:
+        """Return L1-M3N itself, whatever the solver makes of it."""
+        self._check_constants()
+        for name in ("radius", "lam"):
+            if getattr(self, name) is not None:
+                raise AttributeError(
+                    f"this L1M3N has no critical_constant, because with {name} given C is not the "
+                    f"constant of its L1 norm; expected {name}=None."
+                )
+        return Problem(data, MarginLoss(LinearSlack(self.C)), L1Norm(), n_jobs)
+
     def _check_constants(self) -> None:
         check_choice("solver", self.solver, _SOLVERS)
         for name, solvers in _TAKERS.items():

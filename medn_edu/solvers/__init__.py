@@ -19,6 +19,8 @@ The models use these:
 * `proximal_lbfgs`: conditional random fields with magnitudes.
 * `softening`: soft maxima between M3N and the CRF; block Frank-Wolfe on M3N first, then L-BFGS.
 
+`critical_constant` solves no problem: it says where the first weight leaves zero.
+
 `medn_edu.solvers.textbook` has the literature's others, for comparison and study.  Files that begin
 with an underscore hold what solvers share.
 
@@ -29,6 +31,7 @@ takes ``warm_start``, the weights; one for squares also ``change_tol``, as `lbfg
 """
 
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
+from medn_edu.solvers.critical import critical_constant
 from medn_edu.solvers.l1_path import l1_path
 from medn_edu.solvers.lbfgs import lbfgs
 from medn_edu.solvers.proximal_lbfgs import proximal_lbfgs
@@ -53,6 +56,7 @@ __all__ = [
     "adaptive_m3n",
     "block_exponentiated_gradient",
     "block_frank_wolfe",
+    "critical_constant",
     "cutting_plane",
     "exponentiated_gradient",
     "extragradient",

@@ -77,7 +77,7 @@ class LinearProgram:
     def add_features(self, features: np.ndarray) -> None:
         """Let further weights differ from 0."""
         self._features = np.concatenate([self._features, features])
-        self._add_columns(np.full(2 * len(features), 0.5), _paired(self.rows[:, features]))
+        self._add_columns(np.full(2 * len(features), 0.5), paired(self.rows[:, features]))
 
     def _add_columns(self, cost: np.ndarray, entries: sp.csc_matrix) -> None:
         n = len(cost)
@@ -98,7 +98,7 @@ class LinearProgram:
         _check_sizes(new, labellings.sample)
         shape = (n, self.problem.n_samples)
         slack = sp.csr_matrix((np.ones(n), labellings.sample, np.arange(n + 1)), shape=shape)
-        entries = sp.hstack([slack, _paired(new[:, self._features])]).tocsr()
+        entries = sp.hstack([slack, paired(new[:, self._features])]).tocsr()
         self._highs.addRows(
             n, losses.astype(float), np.full(n, np.inf), entries.nnz,
             entries.indptr[:-1].astype(np.int32), entries.indices.astype(np.int32), entries.data,
@@ -184,7 +184,7 @@ def _check_sizes(rows: sp.csr_matrix, sample: np.ndarray) -> None:
         )
 
 
-def _paired(rows: sp.csr_matrix) -> sp.csc_matrix:
+def paired(rows: sp.csr_matrix) -> sp.csc_matrix:
     """Return each column followed by its negative: the entries of ``mu_k`` and ``nu_k``."""
     columns = sp.hstack([rows, -rows]).tocsc()
     n = rows.shape[1]
