@@ -50,6 +50,7 @@ from medn_edu.samples import (
 )
 from medn_edu.solvers import critical_constant
 
+_CRITICAL_TOL = 1e-6  # to which a critical constant is exact
 _TINY_TOL = 1e-300  # so small that a run makes all its steps, unless the gap is exactly 0
 
 
@@ -183,7 +184,9 @@ class MarkovNetwork(BaseEstimator):
                 "expected L1M3N, M3N with l1_ratio > 0, or CRF with penalty='l1', or "
                 "penalty='elasticnet' and l1_ratio > 0."
             )
-        return critical_constant(problem)
+        name = f"{type(self).__name__} at its critical constant"
+        with GapProgress(name, _CRITICAL_TOL, shown=bool(self.verbose)) as progress:
+            return critical_constant(problem, tol=_CRITICAL_TOL, callback=progress.show)
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> tuple[LabelledSamples, np.ndarray]:
         """Check the parameters that all models share, and pack training data; return the classes too."""

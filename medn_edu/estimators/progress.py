@@ -58,7 +58,10 @@ class GapProgress(_TrainingBar):
 
     def __call__(self, point: TracePoint) -> None:
         """Move the bar to where a pass has brought the gap."""
-        gap = float(point.gap_estimate) / max(abs(float(point.objective_estimate)), 1e-300)
+        self.show(float(point.gap_estimate) / max(abs(float(point.objective_estimate)), 1e-300))
+
+    def show(self, gap: float) -> None:
+        """Move the bar to a relative gap."""
         if not (math.isfinite(gap) and gap > 0):
             return
         if math.isnan(self.first_gap):

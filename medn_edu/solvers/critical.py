@@ -35,6 +35,7 @@ one proves something: zero weights are optimal up to this constant.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -65,7 +66,9 @@ _ZERO = 1e-9  # an |eta| that is smaller than this share of what it sums up is r
 _FEASIBLE = 1e-9  # what HiGHS takes for met
 
 
-def critical_constant(problem: Problem, *, tol: float = 1e-6) -> float:
+def critical_constant(
+    problem: Problem, *, tol: float = 1e-6, callback: Callable[[float], object] | None = None
+) -> float:
     """Return the constant at which the first weight leaves zero, for a problem with an L1 term.
 
     Parameters
@@ -75,6 +78,8 @@ def critical_constant(problem: Problem, *, tol: float = 1e-6) -> float:
         as `L1Norm()`.
     tol : float, default=1e-6
         Relative distance of the two bounds at which to stop, for the margin loss.
+    callback : callable, optional
+        Called with this distance after each round of the linear program.
 
     Returns
     -------
@@ -114,11 +119,12 @@ def critical_constant(problem: Problem, *, tol: float = 1e-6) -> float:
     check_linear_slack(problem)
     most = problem.data.sample_weight.max()
     data = replace(problem.data, sample_weight=problem.data.sample_weight / most)
-    peak = _least_peak(Problem(data, problem.loss, net, problem.n_jobs), tol)
+    scaled = Problem(data, problem.loss, net, problem.n_jobs)
+    peak = _least_peak(scaled, tol, callback or (lambda gap: None))
     return math.inf if peak == 0 else float(net.l1 / peak / most)
 
 
-def _least_peak(problem: Problem, tol: float) -> float:
+def _least_peak(problem: Problem, tol: float, callback: Callable[[float], object]) -> float:
     """Return the smallest upper bound of ``t`` that was found, 0 if ``t`` is no more than rounding."""
     data, n_weights = problem.data, problem.weight_shape.size
     bounds = _Bounds(problem)
@@ -148,6 +154,7 @@ def _least_peak(problem: Problem, tol: float) -> float:
         if not len(new):
             new = program.missing(bounds, weights)
         features = program.missing_features(eta)
+        callback(bounds.gap)
         if bounds.upper <= negligible:
             return 0.0
         if bounds.gap <= tol or not (len(new) or len(features)):
