@@ -52,7 +52,13 @@ if TYPE_CHECKING:
         solvers,
         theory,
     )
-    from medn_edu.datasets import DataError, load_digit_words, load_ocr, make_chain_crf
+    from medn_edu.datasets import (
+        DataError,
+        load_digit_words,
+        load_ocr,
+        make_chain_crf,
+        make_text,
+    )
     from medn_edu.estimators import (
         CRF,
         L1M3N,
@@ -83,6 +89,7 @@ __all__ = [
     "load_model",
     "load_ocr",
     "make_chain_crf",
+    "make_text",
     "priors",
     "problems",
     "results",
@@ -106,6 +113,7 @@ _HOME = {
     "load_digit_words": "datasets",
     "load_ocr": "datasets",
     "make_chain_crf": "datasets",
+    "make_text": "datasets",
 }
 
 

@@ -1,7 +1,7 @@
-"""Data sets: real handwriting, downloaded and embedded, and data from a known model.
+"""Data sets: real handwriting and real text, and data made by rules that are known.
 
-A structured model earns its keep where one node says too little and its neighbours say more.  Three
-data sets show that from three sides:
+A structured model earns its keep where one node says too little and its neighbours say more.  These
+data sets show that from several sides:
 
 * `load_ocr`, handwritten words of 26 letters on 16 x 8 binary pixels: the benchmark of the field.
   It is downloaded once (1.1 MB) because its authors state no licence.
@@ -12,11 +12,14 @@ data sets show that from three sides:
   say so in a banner: for notebooks.
 * `make_chain_crf`, samples of a random conditional random field: the true weights are known, so one
   can ask what a learner finds rather than only how often it is right.
+* `make_text`, sentences of made-up words, which need no file.  They have the tens of thousands of
+  rare features that real text has, so they show how long training on text takes.
 
-All of them come as a `sklearn.utils.Bunch` with ``data`` (a list of one ``(n_nodes, n_features)``
-array per sample), ``target`` (a list of one label array per sample) and ``DESCR``, the story of the
-data with what one should know before believing a number.  ``model.fit(bunch.data, bunch.target)``
-works on each.
+All of them come as a `sklearn.utils.Bunch` with ``data`` and ``target`` (lists with one entry per
+sample) and ``DESCR``, the story of the data with what one should know before believing a number.
+Where nodes are images or vectors, an entry of ``data`` is an array ``(n_nodes, n_features)``, and
+``model.fit(bunch.data, bunch.target)`` works at once.  Where they are words, it is a list of strings,
+which `token_features` turns into one dictionary of features per word.
 
 Handwriting must be split by *words*, never by letters, and by writers where they are known: letters
 of one word lean on each other, so a word cut in two would leak from training into test.
@@ -30,6 +33,7 @@ of one word lean on each other, so a word cut in two would leak from training in
 from medn_edu.datasets.digits import load_digit_words
 from medn_edu.datasets.handwriting import Handwriting, load_handwriting
 from medn_edu.datasets.ocr import DataError, DataStatus, fetch, load_ocr, status
+from medn_edu.datasets.sentences import make_text, token_features
 from medn_edu.datasets.synthetic import make_chain_crf
 
 __all__ = [
@@ -41,5 +45,7 @@ __all__ = [
     "load_handwriting",
     "load_ocr",
     "make_chain_crf",
+    "make_text",
     "status",
+    "token_features",
 ]
