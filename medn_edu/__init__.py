@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         DataError,
         load_digit_words,
         load_ocr,
+        load_wnut17,
         make_chain_crf,
         make_text,
     )
@@ -88,6 +89,7 @@ __all__ = [
     "load_digit_words",
     "load_model",
     "load_ocr",
+    "load_wnut17",
     "make_chain_crf",
     "make_text",
     "priors",
@@ -112,6 +114,7 @@ _HOME = {
     "DataError": "datasets",
     "load_digit_words": "datasets",
     "load_ocr": "datasets",
+    "load_wnut17": "datasets",
     "make_chain_crf": "datasets",
     "make_text": "datasets",
 }

@@ -12,6 +12,8 @@ data sets show that from several sides:
   say so in a banner: for notebooks.
 * `make_chain_crf`, samples of a random conditional random field: the true weights are known, so one
   can ask what a learner finds rather than only how often it is right.
+* `load_wnut17`, sentences from social media, downloaded as the letters are (0.8 MB), in which people,
+  places and other entities are to be found that the training part never names.
 * `make_text`, sentences of made-up words, which need no file.  They have the tens of thousands of
   rare features that real text has, so they show how long training on text takes.
 
@@ -32,9 +34,11 @@ of one word lean on each other, so a word cut in two would leak from training in
 
 from medn_edu.datasets.digits import load_digit_words
 from medn_edu.datasets.handwriting import Handwriting, load_handwriting
-from medn_edu.datasets.ocr import DataError, DataStatus, fetch, load_ocr, status
+from medn_edu.datasets.ocr import load_ocr
+from medn_edu.datasets.remote import DataError, DataStatus, fetch, status
 from medn_edu.datasets.sentences import make_text, token_features
 from medn_edu.datasets.synthetic import make_chain_crf
+from medn_edu.datasets.wnut17 import load_wnut17
 
 __all__ = [
     "DataError",
@@ -44,6 +48,7 @@ __all__ = [
     "load_digit_words",
     "load_handwriting",
     "load_ocr",
+    "load_wnut17",
     "make_chain_crf",
     "make_text",
     "status",
