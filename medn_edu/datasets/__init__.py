@@ -34,9 +34,9 @@ of one word lean on each other, so a word cut in two would leak from training in
 
 from medn_edu.datasets.digits import load_digit_words
 from medn_edu.datasets.handwriting import Handwriting, load_handwriting
+from medn_edu.datasets.made_up import make_text, token_features
 from medn_edu.datasets.ocr import load_ocr
 from medn_edu.datasets.remote import DataError, DataStatus, fetch, status
-from medn_edu.datasets.sentences import make_text, token_features
 from medn_edu.datasets.synthetic import make_chain_crf
 from medn_edu.datasets.wnut17 import load_wnut17
 
