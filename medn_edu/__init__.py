@@ -50,12 +50,14 @@ if TYPE_CHECKING:
         samples,
         slacks,
         solvers,
+        text,
         theory,
     )
     from medn_edu.datasets import (
         DataError,
         load_digit_words,
         load_ocr,
+        load_sentences,
         load_wnut17,
         make_chain_crf,
         make_text,
@@ -68,9 +70,11 @@ if TYPE_CHECKING:
         EpsilonMarkovNetwork,
         LaplaceMEDN,
         load_model,
+        save_model,
     )
     from medn_edu.results import SolveResult
     from medn_edu.samples import Forest
+    from medn_edu.text import SequenceVectorizer, read_conll, span_scores
 
 __all__ = [
     "CRF",
@@ -81,6 +85,7 @@ __all__ = [
     "EpsilonMarkovNetwork",
     "Forest",
     "LaplaceMEDN",
+    "SequenceVectorizer",
     "SolveResult",
     "__version__",
     "datasets",
@@ -89,15 +94,20 @@ __all__ = [
     "load_digit_words",
     "load_model",
     "load_ocr",
+    "load_sentences",
     "load_wnut17",
     "make_chain_crf",
     "make_text",
     "priors",
     "problems",
+    "read_conll",
     "results",
     "samples",
+    "save_model",
     "slacks",
     "solvers",
+    "span_scores",
+    "text",
     "theory",
 ]
 
@@ -109,14 +119,19 @@ _HOME = {
     "M3N": "estimators",
     "MEDN": "estimators",
     "load_model": "estimators",
+    "save_model": "estimators",
     "Forest": "samples",
     "SolveResult": "results",
     "DataError": "datasets",
     "load_digit_words": "datasets",
     "load_ocr": "datasets",
+    "load_sentences": "datasets",
     "load_wnut17": "datasets",
     "make_chain_crf": "datasets",
     "make_text": "datasets",
+    "SequenceVectorizer": "text",
+    "read_conll": "text",
+    "span_scores": "text",
 }
 
 

@@ -42,14 +42,14 @@ def check_rng(rng: Any) -> np.random.Generator:
     return rng
 
 
-def warn_user(message: str) -> None:
-    """Warn of a fit that ended early, at the line outside this package that asked for it."""
+def warn_user(message: str, category: type[Warning] | None = None) -> None:
+    """Warn, by default of a fit that ended early, at the line outside this package that asked for it."""
     from sklearn.exceptions import ConvergenceWarning
 
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("medn_edu."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, ConvergenceWarning, stacklevel=level)
+    warnings.warn(message, category or ConvergenceWarning, stacklevel=level)
 
 
 def _number(value: Any, kind: type, sentence: str) -> Any:

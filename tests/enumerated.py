@@ -29,13 +29,19 @@ SLACKS = {
     "exponential": slacks.ExponentialSlack(c=1.8),
 }
 KINDS = ["chain", "tree types forbidden weights"]
+# With label sets, costs, edge features and Potts tables, which not every solver takes.
+RICH = [
+    "tree types forbidden sets costs",
+    "chain sets edges weights",
+    "tree types edges potts costs",
+]
 
 
 def make_data(kind: str, seed: int = 0, n_samples: int = 5) -> LabelledSamples:
     """Draw samples of 1 to 3 nodes whose labels come from a noisy random model.
 
     ``kind`` names what is in them: "tree" (else chains), "types" of edges, "forbidden" transitions,
-    sample "weights".
+    sample "weights", label "sets" per node, label "costs", "edges" with features, "potts" tables.
     """
     rng = np.random.default_rng(seed)
     n_types = 2 if "types" in kind else 1
@@ -49,7 +55,8 @@ def make_data(kind: str, seed: int = 0, n_samples: int = 5) -> LabelledSamples:
             parents = [-1, *(int(rng.integers(-1, t)) for t in range(1, n))]
         else:
             parents = list(range(-1, n - 1))
-        forests.append(Forest(features, parents, rng.integers(0, n_types, n)))
+        edges = rng.normal(size=(n, 2)) if "edges" in kind else None
+        forests.append(Forest(features, parents, rng.integers(0, n_types, n), edges))
     samples = pack(forests)
     scores = samples.features @ rng.normal(size=(N_FEATURES, N_LABELS))
     codes = (scores + rng.normal(size=scores.shape)).argmax(axis=1)
@@ -57,7 +64,15 @@ def make_data(kind: str, seed: int = 0, n_samples: int = 5) -> LabelledSamples:
         if parent >= 0 and not allowed[samples.edge_types[t], codes[parent], codes[t]]:
             codes[t] = codes[parent]
     weight = rng.uniform(0.5, 2.0, n_samples) if "weights" in kind else None
-    return label_samples(samples, codes, allowed, weight)
+    mask = rng.random((samples.n_nodes, N_LABELS)) < 0.6
+    mask[np.arange(samples.n_nodes), codes] = True
+    costs = np.array([0.5, 1.0, 2.5])[codes]
+    return label_samples(
+        samples, codes, allowed, weight,
+        mask=mask if "sets" in kind else None,
+        costs=costs if "costs" in kind else None,
+        is_potts="potts" in kind,
+    )  # fmt: skip
 
 
 def uneven_prior(data: LabelledSamples) -> priors.GaussianPrior:

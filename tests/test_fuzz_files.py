@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
 
-from medn_edu import M3N, load_model
+from medn_edu import M3N, SequenceVectorizer, load_model, save_model
 from medn_edu.course.progress import RECORD, START, course_exercises, note_solved, progress
 from medn_edu.estimators import loading, saving
 
@@ -38,6 +39,11 @@ def load_bytes(content: bytes, folder: Path):
         assert sentence.isprintable()
         assert len(sentence) < len(str(path)) + 400
         return sentence
+    if hasattr(model, "steps"):
+        assert len(model.predict([[[], []]])[0]) == 2
+        assert repr(model)
+        assert model[0].get_feature_names_out().shape == (model[-1].n_features_in_,)
+        model = model[-1]
     n_labels, n_features = model.coef_.shape
     assert len(model.classes_) == n_labels
     (predicted,) = model.predict([np.ones((1, n_features))])
@@ -60,6 +66,14 @@ def saved(folder):
     """Bytes of a saved model."""
     M3N(forbidden=[("b", "b")]).fit(X, ["ab", "b"]).save(folder / "saved.npz")
     return (folder / "saved.npz").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def saved_words(folder):
+    """Bytes of a saved pipeline, of 8 features: x, y, those of neighbours, BOS and EOS."""
+    model = make_pipeline(SequenceVectorizer(1), M3N()).fit([[["x"], ["y"]], [["y"]]], ["ab", "b"])
+    save_model(model, folder / "words.npz")
+    return (folder / "words.npz").read_bytes()
 
 
 @functools.cache
@@ -192,6 +206,41 @@ def test_damaged_headers_are_refused(change, saved, folder, monkeypatch):
     assert isinstance(load_bytes(with_header(saved, change(header_of(saved))), folder), str)
 
 
+WORDS_OF = {
+    "no dictionary": 3,
+    "nothing": {},
+    "names as text": {"names": "xy"},
+    "names that are numbers": {"names": [1, 2]},
+    "equal names": {"names": ["x", "x"]},
+    "names out of order": {"names": ["y", "x"]},
+    "a name too few": {"names": ["x"]},
+    "a name too many": {"names": ["x", "y", "z"]},
+    "no names": {"names": [], "window": 4},
+    "neither names nor a width": {"names": None},
+    "both names and a width": {"n_features": 2},
+    "another width": {"names": None, "n_features": 3},
+    "a width of nothing": {"names": None, "n_features": 0, "window": 4},
+    "a width as text": {"names": None, "n_features": "2"},
+    "no window": {"window": None},
+    "another window": {"window": 2},
+    "a negative window": {"window": -1},
+    "a vast window": {"window": 10**400},
+    "one step": {"steps": ["a"]},
+    "equal steps": {"steps": ["a", "a"]},
+    "steps with a dunder": {"steps": ["a", "b__c"]},
+    "steps named like parameters": {"steps": ["a", "memory"]},
+    "steps as a dictionary": {"steps": {"a": 1, "b": 2}},
+}
+
+
+@pytest.mark.parametrize("change", WORDS_OF.values(), ids=WORDS_OF)
+def test_damaged_vectorizers_are_refused(change, saved_words, folder):
+    header = header_of(saved_words)
+    changed = header["vectorizer"] | change if isinstance(change, dict) and change else change
+    sentence = load_bytes(with_header(saved_words, header | {"vectorizer": changed}), folder)
+    assert "is not a readable model" in sentence
+
+
 def test_a_small_file_that_unpacks_to_much_is_refused_at_once(saved, folder, monkeypatch):
     """Nothing of it is read but what each array says of itself."""
     beginning = io.BytesIO()
@@ -299,11 +348,15 @@ def mutations(draw, value, of=ODD):
 
 
 @given(data=st.data())
-def test_odd_headers_are_harmless(data, saved, folder):
-    header = header_of(saved)
+def test_odd_headers_are_harmless(data, saved, saved_words, folder):
+    content = data.draw(st.sampled_from([saved, saved_words]))
+    header = header_of(content)
     for _ in range(data.draw(st.integers(1, 3))):
         header = data.draw(mutations(header))
-    load_bytes(with_header(saved, header), folder)
+    if content is saved_words and data.draw(st.booleans()):
+        header = header_of(content)
+        header |= {"vectorizer": data.draw(mutations(header["vectorizer"]))}
+    load_bytes(with_header(content, header), folder)
 
 
 VALID = {"format": 1, "solved": {e.check: "2026-01-31" for e in course_exercises()[:3]}}

@@ -78,7 +78,7 @@ def spoilt(table, *bad):
         (
             "shape",
             two_features,
-            "has 2 features and 0 edge types; expected 2",
+            "has 2 features and 0 tables of transitions; expected 2",
             [WeightShape(3, 2, 0)],
         ),
         ("node_values", feature_sums, "has shape (8, 3); expected (9, n_labels)", [NODE[:-1]]),

@@ -23,7 +23,7 @@ PAGES = sorted(
 )
 HOSTS = {
     *("arxiv.org", "creativecommons.org", "doi.org", "jmlr.org", "keepachangelog.com"),
-    *("mybinder.org", "semver.org"),
+    *("mybinder.org", "semver.org", "universaldependencies.org"),
 }
 # A target may hold one level of brackets of its own.
 LINK = re.compile(r"\[[^\]]*\]\(([^()\s]*(?:\([^()]*\)[^()\s]*)*)\)")

@@ -8,7 +8,7 @@ from typing import Any
 
 import medn_edu
 
-ROOMS = ("priors", "solvers", "problems", "inference", "datasets", "explorers")
+ROOMS = ("priors", "solvers", "problems", "inference", "datasets", "explorers", "text")
 FOR_USERS = ["medn_edu", *(f"medn_edu.{room}" for room in ROOMS)]
 
 

@@ -20,7 +20,7 @@ FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 FLOORS = [
     {"checks", "files", "intervals", "kernels"},
     {"priors", "slacks", "samples"},
-    {"inference"},
+    {"inference", "text"},
     {"problems"},
     {"results"},
     {"solvers"},
@@ -32,9 +32,10 @@ FLOORS = [
     {"course"},
     {"cli"},
 ]
-# Two rooms know less than their floor would let them; data sets are labelled by sampling.
+# Three rooms know less than their floor would let them; data sets are labelled by sampling.
 ONLY = {
-    "datasets": {"checks", "files", "inference", "samples"},
+    "datasets": {"checks", "files", "inference", "samples", "text"},
+    "text": {"checks", "files", "samples"},
     "theory": {"checks", "inference", "priors", "samples", "slacks"},
 }
 HOME = {

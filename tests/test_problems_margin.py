@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from enumerated import KINDS, alpha_of, make_data, marginals_of, random_shares
+from enumerated import KINDS, RICH, alpha_of, make_data, marginals_of, random_shares
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,7 +74,7 @@ def inside(norm: str, weights: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *RICH])
 def test_values(norm, kind):
     """The dual one at alpha or, of what is scaled, the best on the way there from the truth."""
     problem, rows = make(norm, kind)
@@ -136,7 +136,7 @@ def test_weak_duality(seed, norm):
     assert problem.dual(marginals_of(problem.data, rows, alpha.values)) <= primal + 1e-9
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *RICH])
 @pytest.mark.parametrize(
     ("norm", "solve"),
     [
@@ -161,7 +161,7 @@ def test_certificate_of_the_solution(norm, solve, kind):
 # -- dual variables in two forms -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *RICH])
 def test_marginals_have_the_sums_of_the_labellings(kind):
     problem, rows = make("L1", kind)
     alpha = random_alpha(rows, np.random.default_rng(4))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from enumerated import FORBIDDEN, KINDS, alpha_of, make_data, random_shares
+from enumerated import FORBIDDEN, KINDS, RICH, alpha_of, make_data, random_shares
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import entr, logsumexp
@@ -32,7 +32,7 @@ from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.medn import EnumeratedProblem, enumerate_problem
 
-CASES = ["chain", "chain forbidden weights", "tree weights", KINDS[1]]
+CASES = ["chain", "chain forbidden weights", "tree weights", KINDS[1], *RICH]
 
 
 def draw_weights(data: LabelledSamples, seed: int, size: float = 1.0) -> np.ndarray:
@@ -48,13 +48,15 @@ def distributions(problem: Problem, weights: np.ndarray) -> ModelDistributions:
     found = inference.expected_statistics(
         data.samples,
         coef,
-        inference.edge_potentials(transitions, data.allowed),
+        inference.edge_potentials(data.samples.edge_tables(transitions), data.allowed_pairs),
         sample_weight=data.sample_weight,
         epsilon=loss.epsilon,
         loss_labels=data.labels if loss.loss_augmented else None,
+        loss_scale=data.loss_scale,
+        mask=data.allowed_labels,
         want_entropies=True,
     )
-    eta = problem.observed - data.weight_shape.join(found.feature_sums, found.edge_counts)
+    eta = problem.observed - data.join(found.feature_sums, found.edge_counts)
     losses = np.zeros(data.samples.n_samples) if found.losses is None else found.losses
     truth = inference.labelling_scores(problem.potentials(weights), data.labels)
     log_losses = (found.log_partition - truth) / loss.epsilon

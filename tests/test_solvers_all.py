@@ -11,7 +11,7 @@ from itertools import islice, product
 
 import numpy as np
 import pytest
-from enumerated import KINDS, PRIORS, SLACKS, make_data, uneven_prior
+from enumerated import KINDS, PRIORS, RICH, SLACKS, make_data, uneven_prior
 from optimality import assert_no_lower_at_non_negative, certified_minimum
 from priors_gallery import Own
 from scipy.optimize import minimize
@@ -219,6 +219,24 @@ TABLE = {
     },
 }  # fmt: skip
 ALL = pytest.mark.parametrize("name", TABLE)
+# Solvers that take neither edge features nor label sets nor costs.
+PLAIN_ONLY = (
+    solvers.online_subgradient, solvers.smo, solvers.exponentiated_gradient,
+    solvers.block_exponentiated_gradient, solvers.extragradient,
+)  # fmt: skip
+TAKES_RICH = [
+    "block_frank_wolfe, C = 3", "block_frank_wolfe, laplace, linear",
+    "block_frank_wolfe, own, exponential", "block_frank_wolfe, variances, quadratic",
+    "cutting_plane, C = 3", "one_slack_cutting_plane, C = 3", "subgradient, C = 3",
+    "l1_cutting_plane, as it is", "l1_path",
+    f"projected_subgradient, {L1Ball(1.5)}, {{}}",
+    f"projected_subgradient, {L1Ball(1.5)}, {{'online': True}}",
+    "lbfgs, 1, {}", "lbfgs, 1, {'preconditioned': False}", "owlqn, 0.3",
+    "proximal_lbfgs, elastic net", "softening, 0.3",
+]  # fmt: skip
+EVERY = pytest.mark.parametrize(
+    ("name", "kind"), [*product(TABLE, KINDS), *product(TAKES_RICH, RICH)]
+)
 # At one constant, where another would tell nothing more.
 ONCE = pytest.mark.parametrize("name", [name for name in TABLE if " = " not in name])
 
@@ -285,8 +303,7 @@ def first(name: str, n: int, problem: Problem, seed: int = 0) -> list[Iterate]:
     return [copied(each) for each in islice(TABLE[name].at_work(problem, seed), n)]
 
 
-@ALL
-@pytest.mark.parametrize("kind", KINDS)
+@EVERY
 def test_optimum(name, kind):
     """The certificate encloses it, is what the result holds, and is as close as was asked for."""
     row, best = TABLE[name], optimum(name, kind)
@@ -306,8 +323,7 @@ def test_optimum(name, kind):
         np.testing.assert_allclose(result.variance, variance, rtol=1e-12)
 
 
-@ALL
-@pytest.mark.parametrize("kind", KINDS)
+@EVERY
 def test_every_pass(name, kind):
     """Bounds enclose the optimum, estimates are what they are said to be, and nothing gets worse."""
     row, best = TABLE[name], optimum(name, kind)
@@ -363,7 +379,18 @@ def judge_dual_variables(row: Row, problem: Problem, iterate: Iterate) -> None:
         assert len(labellings) == len(dual)
     else:
         assert dual.node.shape == (data.samples.n_nodes, data.n_labels)
-        assert not dual.edge[~data.allowed[data.samples.edge_types]].any()
+        assert not dual.edge[~data.allowed_pairs[data.samples.edge_kinds]].any()
+
+
+@pytest.mark.parametrize("solver", PLAIN_ONLY)
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [(RICH[0], "allowed_labels"), (RICH[1], "edge features"), ("chain costs", "label_")],
+)
+def test_solvers_that_refuse(solver, kind, what):
+    problem = Problem(make_data(kind), MARGIN, GaussianPrior())
+    with pytest.raises(TypeError, match=f"^this solver takes no {what}"):
+        next(solver(problem, rng=np.random.default_rng(0)))
 
 
 @ONCE

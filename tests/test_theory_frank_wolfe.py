@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from enumerated import KINDS, PRIORS, SLACKS, make_data
+from enumerated import KINDS, PRIORS, RICH, SLACKS, make_data
 
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems import MarginLoss, Problem
@@ -26,7 +26,7 @@ CHOSEN = ("gaussian", "laplace", "normal-inverse-gaussian", "exponential", "spik
 CHOSEN_PRIORS = {**{name: PRIORS[name] for name in CHOSEN}, "own": OwnLaplace(lam=4.0)}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *RICH])
 @pytest.mark.parametrize("slack", SLACKS)
 @pytest.mark.parametrize("prior", CHOSEN_PRIORS)
 def test_every_step_of_the_compiled_solver_is_the_readable_one(prior, slack, kind):

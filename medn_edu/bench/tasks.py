@@ -11,7 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,7 @@ def _data(name: str) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
 
 def _sentences(name: str) -> tuple[list[Any], list[Any]]:
     """Return the features of sentences to train on, and their labels."""
+    from medn_edu import SequenceVectorizer
     from medn_edu.datasets import load_wnut17, make_text, token_features
 
     if name.endswith("text"):
@@ -76,16 +77,7 @@ def _sentences(name: str) -> tuple[list[Any], list[Any]]:
         bunch = load_wnut17(download=False)
         train = np.flatnonzero(bunch.split == "train")[: 100 if name.startswith("few") else None]
     sentences = [token_features(bunch.data[i]) for i in train]
-    return _vectorized(sentences), [np.array(bunch.target[i]) for i in train]
-
-
-def _vectorized(sentences: list[list[dict[str, str]]]) -> list[Any]:
-    """Return one sparse matrix per sentence, with one column for each value of each feature."""
-    from sklearn.feature_extraction import DictVectorizer
-
-    stacked = DictVectorizer().fit_transform(list(chain.from_iterable(sentences)))
-    ends = np.cumsum([0, *map(len, sentences)])
-    return [stacked[start:end] for start, end in pairwise(ends)]
+    return SequenceVectorizer().fit_transform(sentences), [np.array(bunch.target[i]) for i in train]
 
 
 def _packed(name: str) -> tuple[Any, list[Any]]:

@@ -79,7 +79,7 @@ CHAPTERS = (
     ),
     Chapter(
         "your-data", 16, 45, ("ocr-study",),
-        "bring sequences of your own, fit, tune, save and load; do the capstone",
+        "bring text or other sequences of your own, split, fit, tune, add rules, save; do the capstone",
     ),
     Chapter("errata", None, 15, ("medn",), "check the papers' slips numerically, without trust"),
 )  # fmt: skip

@@ -10,6 +10,8 @@ data sets show that from several sides:
   noise, a digit can often be read only with the help of its neighbours.
 * `load_handwriting`, the first where they are on this machine and the second otherwise, which then
   say so in a banner: for notebooks.
+* `load_sentences`, short English sentences, each word with its part of speech: text, read from a file
+  that comes with the package.
 * `make_chain_crf`, samples of a random conditional random field: the true weights are known, so one
   can ask what a learner finds rather than only how often it is right.
 * `load_wnut17`, sentences from social media, downloaded as the letters are (0.8 MB), in which people,
@@ -21,7 +23,8 @@ All of them come as a `sklearn.utils.Bunch` with ``data`` and ``target`` (lists 
 sample) and ``DESCR``, the story of the data with what one should know before believing a number.
 Where nodes are images or vectors, an entry of ``data`` is an array ``(n_nodes, n_features)``, and
 ``model.fit(bunch.data, bunch.target)`` works at once.  Where they are words, it is a list of strings,
-which `token_features` turns into one dictionary of features per word.
+which `token_features` turns into one dictionary of features per word, and
+`medn_edu.SequenceVectorizer` those into samples.
 
 Handwriting must be split by *words*, never by letters, and by writers where they are known: letters
 of one word lean on each other, so a word cut in two would leak from training into test.
@@ -37,6 +40,7 @@ from medn_edu.datasets.handwriting import Handwriting, load_handwriting
 from medn_edu.datasets.made_up import make_text, token_features
 from medn_edu.datasets.ocr import load_ocr
 from medn_edu.datasets.remote import DataError, DataStatus, fetch, status
+from medn_edu.datasets.sentences import load_sentences
 from medn_edu.datasets.synthetic import make_chain_crf
 from medn_edu.datasets.wnut17 import load_wnut17
 
@@ -48,6 +52,7 @@ __all__ = [
     "load_digit_words",
     "load_handwriting",
     "load_ocr",
+    "load_sentences",
     "load_wnut17",
     "make_chain_crf",
     "make_text",

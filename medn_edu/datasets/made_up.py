@@ -193,7 +193,7 @@ def token_features(words: Sequence[str]) -> list[dict[str, str]]:
     Returns
     -------
     list of dict
-        Features of each word, name to value, as scikit-learn's `DictVectorizer` takes them.
+        Features of each word, name to value, as `medn_edu.SequenceVectorizer` takes them.
 
     Raises
     ------

@@ -19,7 +19,8 @@ transitions along the edges.  All models predict by ``argmax_y F``; they differ 
                         of ``max_y``; at ``epsilon = 1`` and without the loss it is the CRF
 ======================  =====================================================================
 
-Samples are arrays, one row per node, for chains, or `Forest` objects.  An estimator works in
+Samples are arrays, one row per node, for chains, or `Forest` objects, whose edges may have types and
+features, and whose nodes may be told which labels they can have.  An estimator works in
 `sklearn.base.clone`, `GridSearchCV` and `cross_val_score`; it is no `ClassifierMixin`, whose checks
 expect one label per sample.
 
@@ -35,7 +36,7 @@ from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.estimators.crf import CRF
 from medn_edu.estimators.epsilon import EpsilonMarkovNetwork
 from medn_edu.estimators.l1m3n import L1M3N
-from medn_edu.estimators.loading import load_model
+from medn_edu.estimators.loading import load_model, save_model
 from medn_edu.estimators.m3n import M3N
 from medn_edu.estimators.medn import MEDN, LaplaceMEDN
 
@@ -48,4 +49,5 @@ __all__ = [
     "LaplaceMEDN",
     "MarkovNetwork",
     "load_model",
+    "save_model",
 ]

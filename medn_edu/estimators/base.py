@@ -23,7 +23,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from medn_edu import inference
-from medn_edu.checks import check_count, check_flag, check_jobs, check_positive, warn_user
+from medn_edu.checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_jobs,
+    check_positive,
+    warn_user,
+)
 from medn_edu.estimators import saving
 from medn_edu.estimators.progress import GapProgress, StepProgress
 from medn_edu.problems import Problem
@@ -35,7 +42,9 @@ from medn_edu.samples import (
     check_sample_weight,
     encode_labels,
     forbidden_to_allowed,
+    label_mask,
     label_samples,
+    node_costs,
     pack,
 )
 
@@ -56,18 +65,23 @@ class MarkovNetwork(BaseEstimator):
     coef_ : ndarray of shape (n_labels, n_features)
         Weights of the node features.
     transitions_ : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Weights of the transitions, ``[type, parent's label, child's label]``.
+        Weights of the transitions, ``[type, parent's label, child's label]``.  With edge features each
+        type has as many tables, one after the other.
     eta_ : ndarray of shape (n_weights,)
         ``sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` of the dual solution, in the order of
         ``weights_``.
     n_features_in_ : int
         Width of the node features.
+    n_edge_features_in_ : int
+        Number of edge features, 0 if there are none.
     result_ : SolveResult
         The solution with its certificate and history.
     """
 
     _: KW_ONLY
     forbidden: Any = None
+    label_costs: Any = None
+    edge_table: str = "full"
     tol: float = 1e-2
     max_iter: int = 1000
     warm_start: bool = False
@@ -83,7 +97,7 @@ class MarkovNetwork(BaseEstimator):
         ----------
         X : sequence of samples, or Samples
             Each an array or sparse matrix of shape (n_nodes, n_features), which is a chain, or a
-            `Forest`.
+            `Forest`, which may also tell edges apart and say which labels a node may have.
         y : sequence of label sequences
             One label per node; any hashable values.
         sample_weight : array_like of shape (n_samples,), optional
@@ -110,13 +124,25 @@ class MarkovNetwork(BaseEstimator):
         check_flag("warm_start", self.warm_start)
         if not isinstance(self.verbose, bool | np.bool_):
             check_count("verbose", self.verbose, least=0)
+        check_choice("edge_table", self.edge_table, ("full", "potts"))
         samples = pack(X)
         codes, classes = encode_labels(y, samples)
-        allowed = forbidden_to_allowed(self.forbidden, classes, samples.n_edge_types)
-        data = label_samples(samples, codes, allowed, sample_weight)
+        data = label_samples(
+            samples, codes,
+            forbidden_to_allowed(
+                self.forbidden, classes, samples.n_edge_types, samples.n_edge_features
+            ),
+            sample_weight,
+            mask=label_mask(samples, classes),
+            costs=node_costs(self.label_costs, classes, codes),
+            is_potts=self.edge_table == "potts",
+        )  # fmt: skip
         problem = self._problem(data, n_jobs)
         result = self._solve(problem, self._start(data, classes))
-        self._learn(result, classes, samples.n_features, allowed, samples.offsets, codes)
+        self._learn(
+            result, data.weight_shape, classes, samples.n_edge_features, data.allowed,
+            samples.offsets, codes,
+        )  # fmt: skip
         self._warn(result, problem)
         return self
 
@@ -139,12 +165,13 @@ class MarkovNetwork(BaseEstimator):
         fits = (
             self._weight_shape == data.weight_shape
             and np.array_equal(self.classes_, classes)
+            and self.n_edge_features_in_ == data.samples.n_edge_features
             and np.array_equal(self._offsets, data.samples.offsets)
         )
         if not fits:
             raise ValueError(
                 "warm_start continues from the last fit, but these samples have another set of "
-                "labels, feature width, edge types or lengths; expected the same, or "
+                "labels, feature width, edges or lengths; expected the same, or "
                 "warm_start=False."
             )
         return self.result_
@@ -165,18 +192,19 @@ class MarkovNetwork(BaseEstimator):
     def _learn(
         self,
         result: SolveResult,
+        shape: WeightShape,
         classes: np.ndarray,
-        n_features: int,
+        n_edge_features: int,
         allowed: np.ndarray,
         offsets: np.ndarray,
         labels: np.ndarray,
     ) -> None:
         """Store a solution, and what is needed to predict with it or to go on from it."""
         self.result_, self.eta_ = result, result.eta
-        self.classes_, self.n_features_in_ = classes, n_features
+        self.classes_ = classes
+        self.n_features_in_, self.n_edge_features_in_ = shape.n_features, n_edge_features
         self._allowed, self._offsets, self._labels = allowed, offsets, labels
-        n_edge_types, n_labels, _ = allowed.shape
-        self._weight_shape = WeightShape(n_labels, n_features, n_edge_types)
+        self._weight_shape = shape
         coef, transitions = self._weight_shape.split(result.weights)
         self.coef_, self.transitions_ = coef.copy(), transitions.copy()
         # What was learned must not change when parameters are set for another fit.
@@ -206,9 +234,13 @@ class MarkovNetwork(BaseEstimator):
 
     @property
     def weights_(self) -> np.ndarray:
-        """All weights in one vector, ``concatenate([coef_.ravel(), transitions_.ravel()])``, a copy."""
+        """All weights in one vector, ``concatenate([coef_.ravel(), transitions_.ravel()])``, a copy.
+
+        A Potts table has one weight there, that of its diagonal.
+        """
         check_is_fitted(self, "coef_")
-        return self._weight_shape.join(self.coef_, self.transitions_)
+        tables = self.transitions_[:, :1, :1] if self._weight_shape.is_potts else self.transitions_
+        return np.concatenate([self.coef_.ravel(), tables.ravel()])
 
     # -- prediction -------------------------------------------------------------------------
 
@@ -264,7 +296,8 @@ class MarkovNetwork(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Scores; minus infinity for a labelling with a forbidden transition.
+            Scores; minus infinity for a labelling with a forbidden transition, or a label that its
+            node may not have.
         """
         potentials = self._potentials(X)
         if y is None:
@@ -378,7 +411,12 @@ class MarkovNetwork(BaseEstimator):
     def _pack(self, X: Any) -> Samples:
         check_is_fitted(self, "coef_")
         samples = pack(X, n_features=self.n_features_in_)
-        n_edge_types = len(self.transitions_)
+        n_edge_types = len(self._allowed)
+        if samples.n_edge_features != self.n_edge_features_in_:
+            raise ValueError(
+                f"X has {samples.n_edge_features} edge features; expected "
+                f"{self.n_edge_features_in_}, as in training."
+            )
         if samples.n_edge_types > n_edge_types:
             bad = samples.sample_of_node[np.argmax(samples.edge_types >= n_edge_types)]
             raise ValueError(
@@ -388,9 +426,11 @@ class MarkovNetwork(BaseEstimator):
         return samples
 
     def _potentials(self, X: Any) -> inference.Potentials:
+        samples = self._pack(X)
         return inference.Potentials.of_weights(
-            self._pack(X), self.coef_, self.transitions_, self._allowed, n_jobs=self.n_jobs
-        )
+            samples, self.coef_, self.transitions_, self._allowed,
+            mask=label_mask(samples, self.classes_), n_jobs=self.n_jobs,
+        )  # fmt: skip
 
     def _codes(self, y: Any, samples: Samples) -> np.ndarray:
         return encode_labels(y, samples, self.classes_.tolist())[0]

@@ -52,7 +52,13 @@ class CRF(MarkovNetwork):
         log-likelihood per iteration.
     max_iter : int, default=1000
         Largest number of iterations, the start included; most take one pass over the samples.
-    forbidden, warm_start, n_jobs, verbose
+    label_costs : dict from label to cost, optional
+        Loss of a wrong label where this one is right; 1 where none is given.  With it training is
+        *softmax-margin* (Gimpel and Smith 2010): in place of ``-log p(y_i | x_i)`` it minimises
+        ``log sum_y exp(w . f(x_i, y) + loss_i(y)) - w . f(x_i, y_i)``, where ``loss_i(y)`` sums the
+        costs of the wrong nodes.  Labels that cost more must win by more.  ``label_costs={}`` is plain
+        softmax-margin with a cost of 1, None the log-likelihood.
+    forbidden, edge_table, warm_start, n_jobs, verbose
         As for `M3N`.
 
     Examples
@@ -90,7 +96,8 @@ class CRF(MarkovNetwork):
                 f"solver is {self.solver!r} and the penalty {self.penalty!r}{ratio}; expected "
                 f"{' or '.join(map(repr, fitting))}, or 'auto'."
             )
-        return Problem(data, SoftMaxLoss(), net, n_jobs)
+        loss = SoftMaxLoss(loss_augmented=self.label_costs is not None)
+        return Problem(data, loss, net, n_jobs)
 
     def _elastic_net(self) -> ElasticNet:
         shares = {None: 0.0, "l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}

@@ -35,8 +35,8 @@ class EpsilonMarkovNetwork(MarkovNetwork):
         What is added to the scores of wrong labellings: the number of wrong nodes, or nothing.
     max_iter : int, default=1000
         Largest number of passes over the samples or, after a change to L-BFGS, iterations.
-    forbidden, tol, warm_start, random_state, n_jobs, verbose
-        As for `M3N`.
+    forbidden, label_costs, edge_table, tol, warm_start, random_state, n_jobs, verbose
+        As for `M3N`; costs weight the Hamming loss.
 
     Examples
     --------
@@ -67,6 +67,11 @@ class EpsilonMarkovNetwork(MarkovNetwork):
         C = check_positive("C", self.C)
         epsilon = check_nonnegative("epsilon", self.epsilon)
         check_choice("loss", self.loss, (None, "hamming"))
+        if self.loss is None and self.label_costs is not None:
+            raise ValueError(
+                "loss is None and label_costs are given; expected loss='hamming', which they weight, or "
+                "no label_costs."
+            )
         if epsilon == 0 and self.loss is None:
             raise ValueError(
                 "epsilon is 0 and loss is None, a problem whose solution is to have no weights at "

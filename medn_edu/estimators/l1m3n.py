@@ -101,7 +101,7 @@ class L1M3N(MarginNetwork):
     warm_start : bool, default=False
         Go on from the last solution when fitted again to the same samples, with any constants.
         The path and the cutting planes do; the other solvers start afresh.
-    forbidden, random_state, n_jobs, verbose
+    forbidden, label_costs, edge_table, random_state, n_jobs, verbose
         As for `M3N`.
 
     Attributes

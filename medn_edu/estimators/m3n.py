@@ -31,7 +31,8 @@ class M3N(PriorNetwork):
         Price of margin violations; positive.  Larger values fit the training data harder.
     solver : str, default="block_frank_wolfe"
         How to train, one of `medn_edu.solvers.M3N_SOLVERS`.  The default is the fastest; the others are
-        there for study, start afresh also with ``warm_start=True``, and take no ``l1_ratio``.
+        there for study, start afresh also with ``warm_start=True``, and take no ``l1_ratio``; some take
+        no edge features, allowed labels and costs either.
     l1_ratio : float, default=0.0
         Share of the magnitudes in an elastic net, from 0 to below 1.  The closer to 1, the more passes
         it takes; `L1M3N` has magnitudes alone.
@@ -39,7 +40,15 @@ class M3N(PriorNetwork):
         Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient solvers.  The papers choose
         ``C = 200 * beta``, which you must set yourself.  By default steps that reach the optimum sooner.
     forbidden : collection of pairs, or dict from edge type to pairs, optional
-        Transitions ``(parent's label, child's label)`` that never occur.
+        Transitions ``(parent's label, child's label)`` that never occur.  (Labels that a single node
+        cannot have are a part of the sample, `Forest`.)
+    label_costs : dict from label to cost, optional
+        Loss of a wrong label where this one is right; 1 where none is given.  So a labelling's loss is
+        not the number of its wrong nodes but the sum of their costs.  Raise it for labels that are rare
+        or matter more: their margins become larger.
+    edge_table : {"full", "potts"}, default="full"
+        What a transition weighs: a weight for each pair of labels, or a single one that counts where
+        both labels are equal.  With edge features there are as many for each of them.
     tol : float, default=0.01
         Relative duality gap at which to stop.
     max_iter : int, default=1000

@@ -37,7 +37,7 @@ class MEDN(PriorNetwork):
         the standard Laplace prior, ``LaplacePrior(lam=1.0)``.
     slack : Slack, optional
         Price of violated margins, one of `medn_edu.slacks`; by default ``LinearSlack(C=1.0)``.
-    forbidden, tol, max_iter, warm_start, random_state, n_jobs, verbose
+    forbidden, label_costs, edge_table, tol, max_iter, warm_start, random_state, n_jobs, verbose
         As for `M3N`.
 
     Examples
@@ -110,7 +110,7 @@ class LaplaceMEDN(PriorNetwork):
     warm_start : bool, default=False
         Go on from the last solution when fitted again to the same samples, with any constants.
         In the variational method each program goes on from the last one of the same iteration.
-    forbidden, random_state, n_jobs, verbose
+    forbidden, label_costs, edge_table, random_state, n_jobs, verbose
         As for `M3N`.
 
     Examples

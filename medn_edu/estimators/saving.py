@@ -12,16 +12,20 @@ import os
 import re
 import zipfile
 from dataclasses import fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from medn_edu import priors, slacks
 from medn_edu.files import write_atomically
 from medn_edu.problems import DualVariables
 from medn_edu.results import SolveResult, TracePoint
+from medn_edu.samples import WeightShape
 from medn_edu.samples.checks import are_positions
+from medn_edu.text.vectorizer import width_of_window
 
 FORMAT = "medn_edu model"
 FORMAT_VERSION = 2
@@ -62,8 +66,8 @@ _KNOWN: dict[str, Any] = {
 }
 
 
-def save_model(model: Any, path: str | Path) -> None:
-    """Write a trained estimator to ``path``, in one step."""
+def save_model(model: Any, path: str | Path, vectorizer: dict[str, Any] | None = None) -> None:
+    """Write a trained estimator to ``path``, in one step, with what made its samples, if known."""
     result: SolveResult = model.result_
     parameters = model.get_params()
     header = {
@@ -73,7 +77,9 @@ def save_model(model: Any, path: str | Path) -> None:
         "parameters": {n: _encode(value, f"parameter {n}") for n, value in parameters.items()},
         "classes": [_encode(label, "a label") for label in model.classes_.tolist()],
         "n_features": int(model.n_features_in_),
+        "n_edge_features": int(model.n_edge_features_in_),
         "result": {name: _encode(getattr(result, name), name) for name in _SCALARS},
+        "vectorizer": vectorizer,
     }
     arrays = {
         "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
@@ -128,15 +134,23 @@ def _state(archive: zipfile.ZipFile, size: int) -> tuple[str, dict[str, Any], di
     if header["format_version"] != FORMAT_VERSION:
         raise ValueError("it was written by another version of medn_edu")
     estimator, n_features = header["estimator"], header["n_features"]
+    n_edge_features = header.get("n_edge_features", 0)  # older files have none
     _require(type(estimator) is str, "estimator")
     _require(type(n_features) is int and n_features >= 0, "n_features")
+    _require(type(n_edge_features) is int and 0 <= n_edge_features < 2**31, "n_edge_features")
     parameters = {name: _decode(value) for name, value in header["parameters"].items()}
     classes = _classes(header["classes"])
     result = {name: _decode(header["result"][name]) for name in _SCALARS}
     for name, kinds in _SCALARS.items():
         _require(type(result[name]) in kinds, name)
         _require(not isinstance(result[name], int) or abs(result[name]) < 2**63, name)
-    _check_shapes(shapes, len(classes), n_features, result["n_passes"])
+    n_edge_types = (shapes["allowed"] or (0,))[0]
+    n_tables, is_potts = (
+        n_edge_types * max(n_edge_features, 1),
+        parameters.get("edge_table") == "potts",
+    )
+    shape = WeightShape(len(classes), n_features, n_tables, is_potts)
+    _check_shapes(shapes, shape, n_edge_types, result["n_passes"])
     arrays = {name: _read(archive, name) for name in shapes if name != "header"}
     _check_arrays(arrays, len(classes))
     result |= {name: arrays.get(name) for name in ("weights", "eta", "variance")}
@@ -146,8 +160,10 @@ def _state(archive: zipfile.ZipFile, size: int) -> tuple[str, dict[str, Any], di
         TracePoint(int(n_passes), int(n_oracle_calls), *others)
         for n_passes, n_oracle_calls, *others in arrays["trace"].tolist()
     ]
-    learned = {"result": SolveResult(**result), "classes": classes, "n_features": n_features}
+    learned = {"result": SolveResult(**result), "shape": shape, "classes": classes}
+    learned["n_edge_features"] = n_edge_features
     learned |= {name: arrays[name] for name in ("allowed", "offsets", "labels")}
+    learned["vectorizer"] = _vectorizer(header.get("vectorizer"), n_features)
     return estimator, parameters, learned
 
 
@@ -197,12 +213,29 @@ def _classes(saved: Any) -> list[Any]:
     return classes
 
 
+def _vectorizer(saved: Any, n_features: int) -> dict[str, Any] | None:
+    """Check what a `SequenceVectorizer` knew and the names of the two steps of its pipeline."""
+    if saved is None:
+        return None
+    steps, window, width, names = (saved[key] for key in ("steps", "window", "n_features", "names"))
+    _require(type(steps) is list and [type(step) for step in steps] == [str, str], "steps")
+    _require(steps[0] != steps[1] and not any("__" in step for step in steps), "steps")
+    _require(set(steps).isdisjoint(Pipeline._get_param_names()), "steps")
+    _require(type(window) is int and window >= 0, "window")
+    if names is not None:  # in rising order, so none is there twice
+        _require(type(names) is list and all(type(name) is str for name in names), "names")
+        _require(width is None and all(a < b for a, b in pairwise(names)), "names")
+    n_columns = width if names is None else len(names)
+    _require(type(n_columns) is int and n_columns >= 1, "names")
+    _require(n_features == width_of_window(n_columns, window), "names")
+    return saved
+
+
 def _check_shapes(
-    shapes: dict[str, tuple[int, ...]], n_labels: int, n_features: int, n_passes: int
+    shapes: dict[str, tuple[int, ...]], shape: WeightShape, n_edge_types: int, n_passes: int
 ) -> None:
     """Compare what members declare with the header and with each other."""
-    n_edge_types = shapes["allowed"][0] if shapes["allowed"] else 0
-    n_weights = n_labels * n_features + n_edge_types * n_labels**2
+    n_weights, n_labels = shape.size, shape.n_labels
     n_labellings = math.prod(shapes.get("alpha_values", ()))
     expected: dict[str, tuple[int, ...]] = {
         "allowed": (max(n_edge_types, 1), n_labels, n_labels),
@@ -216,8 +249,8 @@ def _check_shapes(
     }
     n_alpha = sum(name.startswith("alpha_") for name in shapes)
     _require(n_alpha in (0, len(_ALPHA)), "alpha")
-    for name, shape in expected.items():
-        _require(name not in shapes or shapes[name] == shape, name)
+    for name, size in expected.items():
+        _require(name not in shapes or shapes[name] == size, name)
 
 
 def _check_arrays(arrays: dict[str, np.ndarray], n_labels: int) -> None:

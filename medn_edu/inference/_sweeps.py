@@ -22,6 +22,7 @@ _THREAD = threading.local()
 _KEPT_NUMBERS = 1 << 19  # of a thread's scratch space: 4 MB
 _CHUNK_NUMBERS = 1 << 17  # that are worked on at a time: 1 MB, to stay in a processor's cache
 _BLAS_ALONE = 1 << 18  # multiplications for which OpenBLAS stays in the calling thread
+_MANY_KINDS = 20  # of edges, which are not worth a product each
 _NO_PAIRS = np.empty((0, 0, 0))
 
 
@@ -125,12 +126,16 @@ class Sweeps:
             )  # fmt: skip
             is_lost = self._per_node(lost)
             belief[is_lost] = quotient[is_lost] = 0.0  # nothing for what follows to add
-        types = self.packed.edge_types[self.nodes]
+        types = self.packed.edge_kinds[self.nodes]
         if edge_marginal is not None:
             edge_marginal += quotient[:, :, None] * edge.exp[types] * belief[:, None, :]
         *_, first, last = self.where
         if (weight[first:last] != 1.0).any():
             quotient *= self._per_node(weight[first:last])[:, None]
+        if len(self.edge_counts) > _MANY_KINDS:
+            pairs = quotient[:, :, None] * edge.exp[types] * belief[:, None, :]
+            np.add.at(self.edge_counts, types, pairs)
+            return
         is_single = len(self.edge_counts) == 1
         for k in [0] if is_single else np.unique(types):
             nodes = slice(None) if is_single else types == k

@@ -80,7 +80,7 @@ def edge_counts(
     Returns
     -------
     ndarray of shape (n_edge_types, n_labels, n_labels)
-        Counts, in the shape of ``transitions``.
+        Counts, in the shape of ``transitions``; with edge features, for each kind of edge.
 
     Examples
     --------
@@ -91,8 +91,10 @@ def edge_counts(
             [0., 2.]]])
     """
     labels = check_labels(samples, labels, n_labels)
-    n_types = samples.n_edge_types if n_edge_types is None else n_edge_types
-    if n_types < samples.n_edge_types:
+    n_types = samples.n_edge_kinds if n_edge_types is None else n_edge_types
+    if samples.edge_features is not None:
+        n_types = samples.n_edge_kinds
+    elif n_types < samples.n_edge_types:
         raise ValueError(
             f"n_edge_types is {n_types}, but the samples use {samples.n_edge_types} edge types; "
             "expected at least as many."
@@ -132,21 +134,13 @@ def joint_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> 
     array([[5., 3., 0., 0., 1., 0.]])
     """
     labels = check_labels(samples, labels, shape.n_labels)
-    if shape.n_features != samples.n_features or shape.n_edge_types < samples.n_edge_types:
+    n_tables = samples.n_edge_types * max(samples.n_edge_features, 1)
+    if shape.n_features != samples.n_features or shape.n_tables < n_tables:
         raise ValueError(
-            f"shape has {shape.n_features} features and {shape.n_edge_types} edge types; expected "
-            f"{samples.n_features} and at least {samples.n_edge_types}, as the samples have."
+            f"shape has {shape.n_features} features and {shape.n_tables} tables of transitions; "
+            f"expected {samples.n_features} and at least {n_tables}, as the samples have."
         )
-    n_coef = shape.n_labels * shape.n_features
-    child = np.flatnonzero(samples.parents >= 0)
-    pair = labels[samples.parents[child]] * shape.n_labels + labels[child]
-    edges = sp.csr_matrix(
-        (
-            np.ones(len(child)),
-            (samples.sample_of_node[child], samples.edge_types[child] * shape.n_labels**2 + pair),
-        ),
-        shape=(samples.n_samples, shape.size - n_coef),
-    )
+    edges = _edge_features(samples, labels, shape)
     # One row per label of each sample: a product is faster than sorting entries into sums.
     group = samples.sample_of_node * shape.n_labels + labels
     n_groups = samples.n_samples * shape.n_labels
@@ -158,6 +152,21 @@ def joint_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> 
     label = np.repeat(np.arange(n_groups) % shape.n_labels, np.diff(sums.indptr))
     nodes = sp.csr_matrix(
         (sums.data, sums.indices + label * shape.n_features, sums.indptr[:: shape.n_labels]),
-        shape=(samples.n_samples, n_coef),
+        shape=(samples.n_samples, shape.n_coef),
     )
     return sp.hstack([nodes, edges], format="csr")
+
+
+def _edge_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> sp.csr_matrix:
+    """Return the part of the joint feature vectors that belongs to transitions."""
+    child = np.flatnonzero(samples.parents >= 0)
+    above, below = labels[samples.parents[child]], labels[child]
+    cell, n_cells = above * shape.n_labels + below, shape.n_labels**2
+    if shape.is_potts:
+        child = child[above == below]
+        cell, n_cells = np.zeros(len(child), dtype=np.int64), 1
+    tables = samples.kind_rows(shape.n_tables)[samples.edge_kinds[child]].tocoo()
+    edge, table = tables.coords
+    place = (samples.sample_of_node[child][edge], table * n_cells + cell[edge])
+    size = (samples.n_samples, shape.n_tables * n_cells)
+    return sp.csr_matrix((tables.data, place), shape=size)

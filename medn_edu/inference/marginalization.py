@@ -204,6 +204,8 @@ def expected_statistics(
     sample_weight: np.ndarray | None = None,
     epsilon: float = 1.0,
     loss_labels: np.ndarray | None = None,
+    loss_scale: float | np.ndarray = 1.0,
+    mask: np.ndarray | None = None,
     want_entropies: bool = False,
     n_jobs: int = 1,
 ) -> ExpectedStatistics:
@@ -218,9 +220,14 @@ def expected_statistics(
     samples, coef, sample_weight, epsilon, n_jobs
         See `medn_edu.inference`.
     edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Edge potentials; ``-inf`` where a transition is forbidden.
+        Edge potentials; ``-inf`` where a transition is forbidden.  With edge features there is a table
+        for each kind of edge (as in ``edge_counts`` of the result).
     loss_labels : ndarray of int, shape (n_nodes,), optional
         True labels, against which the Hamming loss is added to the potentials.
+    loss_scale : float or ndarray of shape (n_nodes,), default=1.0
+        Loss of one wrong label, or of one at each node.
+    mask : ndarray of bool, shape (n_nodes, n_labels), optional
+        The labels that each node may have; all by default.
     want_entropies : bool, default=False
         Whether to find entropies and expected losses too.  They are computed from the marginals and
         not from the log-partitions, so that each can be checked against the other.
@@ -244,7 +251,10 @@ def expected_statistics(
     weight = check_weight(samples, sample_weight)
     labels = None if loss_labels is None else check_labels(samples, loss_labels, n_labels)
     if check_nonnegative("epsilon", epsilon) == 0.0:
-        return _best_statistics(samples, coef, edge, weight, labels, want_entropies, n_jobs)
+        node = node_potentials(samples, coef, mask, n_jobs=n_jobs)
+        potentials = Potentials(samples, node, edge)
+        return _best_statistics(potentials, weight, labels, loss_scale, want_entropies, n_jobs)
+    scale = np.broadcast_to(loss_scale, samples.n_nodes)
     packed, tempered = samples.packed, TemperedEdge.of(edge, epsilon)
     log_sums = np.empty(samples.n_samples)
     entropies = np.empty(samples.n_samples) if want_entropies else None
@@ -257,14 +267,17 @@ def expected_statistics(
             start, stop = packed.offsets[a], packed.offsets[b]
             node = sweeps.node_rows[: stop - start]
             kernels.node_scores(*packed.features, weights, start, stop, node)
+            if mask is not None:
+                node[~mask[start:stop]] = -np.inf
             if labels is not None:
-                node = add_loss(node, labels[start:stop])
+                node = add_loss(node, labels[start:stop], scale[start:stop])
             log_sums[a:b] = sweeps.up(node, a, b)
             sweeps.down(weight, entropy=None if entropies is None else entropies[a:b])
             marginal = sweeps.marginal
             if losses is not None and labels is not None:
                 starts = packed.offsets[a:b] - start
-                losses[a:b] = _expected_losses(marginal, labels[start:stop], starts)
+                nodes = slice(start, stop)
+                losses[a:b] = _expected_losses(marginal, labels[nodes], scale[nodes], starts)
             if is_weighted:
                 marginal *= np.repeat(weight[a:b], samples.lengths[a:b])[:, None]
             kernels.add_feature_sums(*packed.features, marginal, start, stop, sums)
@@ -278,29 +291,30 @@ def expected_statistics(
 
 
 def _best_statistics(
-    samples: Samples,
-    coef: np.ndarray,
-    edge: np.ndarray,
+    potentials: Potentials,
     weight: np.ndarray,
     labels: np.ndarray | None,
+    scale: float | np.ndarray,
     want_entropies: bool,
     n_jobs: int,
 ) -> ExpectedStatistics:
     """Return what `expected_statistics` is at temperature 0: features of the best labelling."""
-    potentials = Potentials(samples, node_potentials(samples, coef, n_jobs=n_jobs), edge)
+    samples = potentials.samples
     if labels is not None:
-        potentials = potentials.with_loss(labels)
+        potentials = potentials.with_loss(labels, scale)
     found = marginals(potentials, 0.0, sample_weight=weight, n_jobs=n_jobs)
     mean = found.node * np.repeat(weight, samples.lengths)[:, None]
     sums = feature_sums(samples, mean, n_jobs=n_jobs)
     entropies = np.zeros(samples.n_samples) if want_entropies else None
     losses = None
     if want_entropies and labels is not None:
-        losses = _expected_losses(found.node, labels, samples.offsets[:-1])
+        losses = _expected_losses(found.node, labels, scale, samples.offsets[:-1])
     return ExpectedStatistics(found.log_partition, sums, found.edge_counts, entropies, losses)
 
 
-def _expected_losses(marginal: np.ndarray, labels: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Sum, over each sample, the probabilities of all labels but the true ones."""
+def _expected_losses(
+    marginal: np.ndarray, labels: np.ndarray, scale: float | np.ndarray, starts: np.ndarray
+) -> np.ndarray:
+    """Sum, over each sample, the probabilities of all labels but the true ones, times their loss."""
     wrong = marginal.sum(axis=1) - marginal[np.arange(len(labels)), labels]
-    return np.add.reduceat(np.maximum(wrong, 0.0), starts)
+    return np.add.reduceat(scale * np.maximum(wrong, 0.0), starts)

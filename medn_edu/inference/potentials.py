@@ -36,7 +36,8 @@ class Potentials:
         Node potentials; ``-inf`` where a label is not allowed.
     edge : array_like of shape (n_edge_types, n_labels, n_labels)
         Edge potentials, ``[type, parent's label, child's label]``; ``-inf`` where a transition is
-        forbidden.
+        forbidden.  With edge features there is a table for each kind of edge, as `of_weights` makes
+        them.
 
     Examples
     --------
@@ -78,6 +79,7 @@ class Potentials:
         transitions: np.ndarray,
         allowed: np.ndarray | None = None,
         *,
+        mask: np.ndarray | None = None,
         n_jobs: int = 1,
     ) -> Potentials:
         """Return the potentials of samples under the weights of a model.
@@ -85,17 +87,21 @@ class Potentials:
         Parameters
         ----------
         samples, coef, transitions, allowed, n_jobs
-            See `node_potentials` and `edge_potentials`.
+            See `node_potentials` and `edge_potentials`.  With edge features there is a table of
+            ``transitions`` for each of them, and still one of ``allowed`` for each edge type.
+        mask : ndarray of bool, shape (n_nodes, n_labels), optional
+            The labels that each node may have; all by default.
         """
-        edge = edge_potentials(transitions, allowed)
-        return cls(samples, node_potentials(samples, coef, n_jobs=n_jobs), edge)
+        tables = samples.edge_tables(_numbers("transitions", transitions))
+        edge = edge_potentials(tables, None if allowed is None else samples.per_kind(allowed))
+        return cls(samples, node_potentials(samples, coef, mask, n_jobs=n_jobs), edge)
 
     @property
     def n_labels(self) -> int:
         """Number of labels."""
         return self.node.shape[1]
 
-    def with_loss(self, labels: np.ndarray, scale: float = 1.0) -> Potentials:
+    def with_loss(self, labels: np.ndarray, scale: float | np.ndarray = 1.0) -> Potentials:
         """Return these potentials with the Hamming loss against ``labels`` added (`add_loss`).
 
         Parameters
@@ -107,13 +113,17 @@ class Potentials:
         return replace(self, node=add_loss(self.node, labels, scale))
 
 
-def node_potentials(samples: Samples, coef: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
+def node_potentials(
+    samples: Samples, coef: np.ndarray, mask: np.ndarray | None = None, *, n_jobs: int = 1
+) -> np.ndarray:
     """Return the potential of every label at every node, ``X coef^T``.
 
     Parameters
     ----------
     samples, coef, n_jobs
         See `medn_edu.inference`.
+    mask : ndarray of bool, shape (n_nodes, n_labels), optional
+        The labels that each node may have; the potentials of others are ``-inf``.
 
     Returns
     -------
@@ -136,6 +146,8 @@ def node_potentials(samples: Samples, coef: np.ndarray, *, n_jobs: int = 1) -> n
         kernels.node_scores(*packed.features, weights, start, stop, node[start:stop])
 
     run(fill, groups(samples), n_jobs)
+    if mask is not None:
+        node[~mask] = -np.inf
     return node
 
 
@@ -173,7 +185,7 @@ def edge_potentials(transitions: np.ndarray, allowed: np.ndarray | None = None) 
     return edge
 
 
-def add_loss(node: np.ndarray, labels: np.ndarray, scale: float = 1.0) -> np.ndarray:
+def add_loss(node: np.ndarray, labels: np.ndarray, scale: float | np.ndarray = 1.0) -> np.ndarray:
     """Return node potentials with the Hamming loss against ``labels`` added.
 
     The best labelling under these potentials is the *loss-augmented* one,
@@ -187,8 +199,8 @@ def add_loss(node: np.ndarray, labels: np.ndarray, scale: float = 1.0) -> np.nda
         Node potentials.
     labels : ndarray of int, shape (n_nodes,)
         Codes of the true labels.
-    scale : float, default=1.0
-        Loss of one wrong label.
+    scale : float or ndarray of shape (n_nodes,), default=1.0
+        Loss of one wrong label, or of one at each node.
 
     Returns
     -------
@@ -208,7 +220,7 @@ def add_loss(node: np.ndarray, labels: np.ndarray, scale: float = 1.0) -> np.nda
             f"labels are not {len(node)} label codes from 0 to {node.shape[1] - 1}; expected one "
             "integer per node."
         )
-    augmented = node + scale
+    augmented = node + (scale if np.ndim(scale) == 0 else np.asarray(scale)[:, None])
     rows = np.arange(len(labels))
     augmented[rows, labels] = node[rows, labels]
     return augmented
@@ -272,10 +284,11 @@ def check_table(samples: Samples, name: str, values: Any) -> np.ndarray:
 def check_edge(samples: Samples, edge: Any, n_labels: int) -> np.ndarray:
     """Return edge potentials fit for kernels; +inf and NaN are refused."""
     edge = _numbers("edge", edge)
-    if edge.shape[1:] != (n_labels, n_labels) or edge.shape[0] < samples.n_edge_types:
+    if edge.shape[1:] != (n_labels, n_labels) or edge.shape[0] < samples.n_edge_kinds:
+        kind = "edge type" if samples.edge_features is None else "kind of edge"
         raise ValueError(
-            f"edge has shape {edge.shape}; expected ({samples.n_edge_types}, {n_labels}, "
-            f"{n_labels}), one table of potentials per edge type."
+            f"edge has shape {edge.shape}; expected ({samples.n_edge_kinds}, {n_labels}, "
+            f"{n_labels}), one table of potentials per {kind}."
         )
     if not edge.max() < np.inf:
         raise ValueError(

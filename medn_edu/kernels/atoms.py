@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medn_edu.kernels.bundles import edge_cell
 from medn_edu.kernels.compile import inner_kernel, kernel
 
 
@@ -163,7 +162,7 @@ def add_products(k, sample, gram, gram_start, labels, products, shape, variance,
         return
     for j in range(k + 1):
         value = product_by_gram(
-            gram, gram_start, sample.parents, sample.edge_types, labels[k], labels[j]
+            gram, gram_start, sample.parents, sample.edge_kinds, labels[k], labels[j]
         )
         products[j, k] = value
         products[k, j] = value
@@ -171,7 +170,10 @@ def add_products(k, sample, gram, gram_start, labels, products, shape, variance,
 
 @inner_kernel
 def product_by_gram(gram, gram_start, parents, edge_types, left, right):
-    """Inner product of the joint features of two labellings, from the Gram matrix of the nodes."""
+    """Inner product of the joint features of two labellings, from the Gram matrix of the nodes.
+
+    Only samples without edge features, and with full tables, have a Gram matrix.
+    """
     n_nodes = left.size
     total = 0.0
     for t in range(n_nodes):
@@ -214,21 +216,24 @@ def product_row(k, sample, labels, products, shape, variance, differs, delta):
 @inner_kernel
 def write_features(sample, labelling, factor, shape, differs, delta):
     """Add joint features to a zero ``delta``; with ``factor`` 0, set the same cells back to zero."""
-    parents = sample.parents
+    parents, kinds = sample.parents, sample.edge_kinds
+    starts, tables, factors, pairs, _ = sample.edges
     for t in range(labelling.size):
         if differs[t]:
             for p in range(sample.rows[t], sample.rows[t + 1]):
                 cell = sample.indices[p] * shape[1] + labelling[t]
                 delta[cell] = factor * (delta[cell] + sample.data[p])
         if parents[t] >= 0 and (differs[t] or differs[parents[t]]):
-            cell = edge_cell(shape, sample.edge_types[t], labelling[parents[t]], labelling[t])
-            delta[cell] = factor * (delta[cell] + 1.0)
+            pair = pairs[labelling[parents[t]], labelling[t]]
+            for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):
+                delta[tables[p] + pair] = factor * (delta[tables[p] + pair] + factors[p])
 
 
 @inner_kernel
 def read_features(sample, labelling, shape, variance, differs, delta):
     """Inner product of joint features with ``delta``, weighted by the variances."""
-    parents = sample.parents
+    parents, kinds = sample.parents, sample.edge_kinds
+    starts, tables, factors, pairs, _ = sample.edges
     total = 0.0
     for t in range(labelling.size):
         if differs[t]:
@@ -236,6 +241,7 @@ def read_features(sample, labelling, shape, variance, differs, delta):
                 cell = sample.indices[p] * shape[1] + labelling[t]
                 total += sample.data[p] * (delta[cell] * variance[cell])
         if parents[t] >= 0 and (differs[t] or differs[parents[t]]):
-            cell = edge_cell(shape, sample.edge_types[t], labelling[parents[t]], labelling[t])
-            total += delta[cell] * variance[cell]
+            pair = pairs[labelling[parents[t]], labelling[t]]
+            for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):
+                total += factors[p] * (delta[tables[p] + pair] * variance[tables[p] + pair])
     return total

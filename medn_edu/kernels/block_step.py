@@ -42,7 +42,12 @@ from medn_edu.kernels.atoms import (
     make_room,
     products_of,
 )
-from medn_edu.kernels.bundles import FIRST_NODE, ROUNDING, edge_cell, sample_of
+from medn_edu.kernels.bundles import (
+    FIRST_NODE,
+    ROUNDING,
+    edge_scores,
+    sample_of,
+)
 from medn_edu.kernels.compile import inner_kernel, kernel
 from medn_edu.kernels.line_search import (
     INSIDE,
@@ -97,6 +102,9 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
             sample.data, sample.indices, sample.rows, tilted.coef, FIRST_NODE, n_nodes, scores
         )
 
+        if not sample.edges.is_plain:
+            edge_scores(sample, mean, edge, edge_by_child)
+
         # 2. Loss-augmented decoding; the labelling found becomes an atom.
         if with_oracle:
             decode(sample, scores, edge, edge_by_child, augmented, work.message, found)
@@ -139,9 +147,10 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
             step = search_parabola(moved, violation, products, curvature)
             take_step(alpha[source:], moved[source:], step)
             add_moves(sample, labels, moved, step, augmented, tilted.coef, eta)
-            add_transitions(sample, labels, moved, step, edge, edge_by_child)
+            if sample.edges.is_plain:
+                add_transitions(sample, labels, moved, step, edge, edge_by_child)
         elif has_moved:
-            loss, change = sum_moves(sample.truth, labels, moved, source)
+            loss, change = sum_moves(sample, labels, moved, source)
             n_cells = find_direction(
                 sample, labels, moved, shape, differs, augmented, delta, cells, seen
             )
@@ -153,7 +162,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
             for cell in along:
                 eta[cell] += step * delta[cell]
                 mean[cell], variance[cell] = tilt(prior, p, q, eta[cell], variance[cell])
-            copy_transitions(along, delta, seen, mean, edge, edge_by_child)
+            copy_transitions(along, sample.edges.is_plain, delta, seen, mean, edge, edge_by_child)
 
         # 7. Atoms that are no longer needed.
         atoms.count[i] = drop_atoms(count, alpha, previous, labels, products)
@@ -166,19 +175,25 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
 @inner_kernel
 def decode(sample, scores, edge, edge_by_child, augmented, message, labelling):
     """Write the labelling of the largest loss plus score to ``labelling``."""
-    n_nodes, parents, edge_types = sample.truth.size, sample.parents, sample.edge_types
-    add_hamming_loss(sample.truth, scores, augmented)
-    max_up(augmented, edge_by_child, parents, edge_types, FIRST_NODE, n_nodes, message)
-    max_down(augmented, edge, parents, edge_types, FIRST_NODE, n_nodes, labelling)
+    n_nodes, parents, kinds = sample.truth.size, sample.parents, sample.edge_kinds
+    add_loss(sample, scores, augmented)
+    max_up(augmented, edge_by_child, parents, kinds, FIRST_NODE, n_nodes, message)
+    max_down(augmented, edge, parents, kinds, FIRST_NODE, n_nodes, labelling)
 
 
 @inner_kernel
-def add_hamming_loss(truth, scores, augmented):
-    """Add 1 to the score of every wrong label."""
+def add_loss(sample, scores, augmented):
+    """Add its cost to the score of every wrong label; what is not allowed gets minus infinity."""
+    truth, costs, mask = sample.truth, sample.costs, sample.mask
     for t in range(truth.size):
+        cost = costs[t]
         for a in range(scores.shape[1]):
-            augmented[t, a] = scores[t, a] + 1.0
-        augmented[t, truth[t]] -= 1.0
+            augmented[t, a] = scores[t, a] + cost
+        augmented[t, truth[t]] -= cost
+    for t in range(mask.shape[0]):
+        for a in range(mask.shape[1]):
+            if not mask[t, a]:
+                augmented[t, a] = -np.inf
 
 
 # -- stage 3: violations ------------------------------------------------------------------------
@@ -187,16 +202,17 @@ def add_hamming_loss(truth, scores, augmented):
 @inner_kernel
 def find_violations(sample, scores, edge, labels, source, violation):
     """Write loss plus score of all atoms, less that of the source if there is one."""
+    truth, costs, parents, kinds = sample.truth, sample.costs, sample.parents, sample.edge_kinds
     base = 0.0
     for k in range(violation.size):
         value = 0.0
         for t in range(labels.shape[1]):
-            label, parent = labels[k, t], sample.parents[t]
+            label, parent = labels[k, t], parents[t]
             value += scores[t, label]
-            if label != sample.truth[t]:
-                value += 1.0
+            if label != truth[t]:
+                value += costs[t]
             if parent >= 0:
-                value += edge[sample.edge_types[t], labels[k, parent], label]
+                value += edge[kinds[t], labels[k, parent], label]
         if source > k:
             base = value
         violation[k] = value - base
@@ -304,8 +320,9 @@ def search_parabola(moved, violation, products, curvature):
 
 
 @inner_kernel
-def sum_moves(truth, labels, moved, source):
-    """Hamming loss of the moves, ``sum_j moved_j loss(y_j)``, and what they add to the total ``s_i``."""
+def sum_moves(sample, labels, moved, source):
+    """Loss of the moves, ``sum_j moved_j loss(y_j)``, and what they add to the total ``s_i``."""
+    truth, costs = sample.truth, sample.costs
     loss, change = 0.0, 0.0
     for k in range(moved.size):
         if moved[k] == 0.0:
@@ -314,7 +331,7 @@ def sum_moves(truth, labels, moved, source):
             change += moved[k]
         for t in range(truth.size):
             if labels[k, t] != truth[t]:
-                loss += moved[k]
+                loss += moved[k] * costs[t]
     return loss, change
 
 
@@ -322,6 +339,8 @@ def sum_moves(truth, labels, moved, source):
 def find_direction(sample, labels, moved, shape, differs, node_change, delta, cells, seen):
     """Write the change of eta, ``-sum_j moved_j f(y_j)``, to ``delta``; return the number of cells."""
     n_nodes, n_labels = labels.shape[1], shape[1]
+    parents, kinds = sample.parents, sample.edge_kinds
+    starts, tables, factors, pairs, _ = sample.edges
     node_change[:n_nodes] = 0.0
     n_cells, scale = 0, 0.0
     for k in range(moved.size):
@@ -330,16 +349,18 @@ def find_direction(sample, labels, moved, shape, differs, node_change, delta, ce
             continue
         scale += abs(move)
         for t in range(n_nodes):
-            label, parent = labels[k, t], sample.parents[t]
+            label, parent = labels[k, t], parents[t]
             if differs[t]:
                 node_change[t, label] -= move
             if parent >= 0 and (differs[t] or differs[parent]):
-                cell = edge_cell(shape, sample.edge_types[t], labels[k, parent], label)
-                if not seen[cell]:
-                    seen[cell] = True
-                    cells[n_cells] = cell
-                    n_cells += 1
-                delta[cell] -= move
+                pair = pairs[labels[k, parent], label]
+                for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):
+                    cell = tables[p] + pair
+                    if not seen[cell]:
+                        seen[cell] = True
+                        cells[n_cells] = cell
+                        n_cells += 1
+                    delta[cell] -= move * factors[p]
     for t in range(n_nodes):
         if not differs[t]:
             continue
@@ -405,14 +426,17 @@ def take_step(alpha, moved, step):
 
 
 @kernel
-def copy_transitions(cells, delta, seen, mean, edge, edge_by_child):
-    """Clear ``delta``; copy the means of transitions among these cells to their tables."""
+def copy_transitions(cells, is_plain, delta, seen, mean, edge, edge_by_child):
+    """Clear ``delta``; copy the means of transitions among these cells to their tables.
+
+    Only where these are weights themselves; elsewhere `edge_scores` makes them at each visit.
+    """
     n_labels = edge.shape[1]
     n_coef = mean.size - edge.size
     for cell in cells:
         delta[cell] = 0.0
         seen[cell] = False
-        if cell >= n_coef:
+        if is_plain and cell >= n_coef:
             rest, child = divmod(cell - n_coef, n_labels)
             kind, parent = divmod(rest, n_labels)
             edge[kind, parent, child] = mean[cell]
@@ -429,7 +453,7 @@ def add_transitions(sample, labels, moved, step, edge, edge_by_child):
         for t in range(labels.shape[1]):
             parent = sample.parents[t]
             if parent >= 0:
-                kind, above, label = sample.edge_types[t], labels[k, parent], labels[k, t]
+                kind, above, label = sample.edge_kinds[t], labels[k, parent], labels[k, t]
                 edge[kind, above, label] -= change
                 edge_by_child[kind, label, above] -= change
 
@@ -464,11 +488,14 @@ def add_moves(sample, labels, moved, factor, node_change, coef, eta):
 @inner_kernel
 def add_labelling(sample, labelling, change, node_change, shape, eta):
     """Add ``change`` to a labelling's entries of ``node_change`` and to its transitions in ``eta``."""
+    parents, kinds = sample.parents, sample.edge_kinds
+    starts, tables, factors, pairs, _ = sample.edges
     for t in range(labelling.size):
         node_change[t, labelling[t]] += change
-        parent = sample.parents[t]
-        if parent >= 0:
-            eta[edge_cell(shape, sample.edge_types[t], labelling[parent], labelling[t])] += change
+        if parents[t] >= 0:
+            pair = pairs[labelling[parents[t]], labelling[t]]
+            for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):
+                eta[tables[p] + pair] += change * factors[p]
 
 
 # -- all blocks at once -------------------------------------------------------------------------
@@ -538,8 +565,7 @@ def sum_eta(blocks, atoms, node_change, coef, eta):
 def sum_losses(blocks, atoms, source, loss, change):
     """Write the loss of what is in ``moved``, and what it adds to the total ``s_i``, block by block."""
     for i in range(atoms.count.size):
-        lo, hi = blocks.offsets[i], blocks.offsets[i + 1]
-        count, first = atoms.count[i], atoms.first[i]
-        labels = labels_of(atoms.labels, atoms.first_label[i], count, hi - lo)
+        sample, count, first = sample_of(blocks, i), atoms.count[i], atoms.first[i]
+        labels = labels_of(atoms.labels, atoms.first_label[i], count, sample.truth.size)
         moved = atoms.moved[first : first + count]
-        loss[i], change[i] = sum_moves(blocks.labels[lo:hi], labels, moved, source)
+        loss[i], change[i] = sum_moves(sample, labels, moved, source)

@@ -23,6 +23,20 @@ ROUNDING = 1e-13
 FIRST_NODE = np.int64(0)
 
 
+class Edges(NamedTuple):
+    """Which tables of transition weights count at each kind of edge, and how often.
+
+    The weight of a pair of labels in the table of entry ``p`` is in the cell
+    ``tables[p] + pairs[parent's label, child's label]``.
+    """
+
+    starts: np.ndarray  # (n_kinds + 1,), where the entries of each kind begin
+    tables: np.ndarray  # first cell of a table
+    factors: np.ndarray  # what its weights are multiplied by: an edge feature, or 1
+    pairs: np.ndarray  # (n_labels, n_labels), position in a table; negative: no weight
+    is_plain: bool  # whether each kind has a full table to itself, with the factor 1
+
+
 class Blocks(NamedTuple):
     """The training samples, one *block* of dual variables each, and what is known beforehand."""
 
@@ -31,8 +45,11 @@ class Blocks(NamedTuple):
     indptr: np.ndarray
     offsets: np.ndarray  # (n_samples + 1,), first node of each sample
     parents: np.ndarray  # (n_nodes,), counted from the sample's first node; negative at roots
-    edge_types: np.ndarray
+    edge_kinds: np.ndarray
+    edges: Edges
     labels: np.ndarray  # the true ones
+    costs: np.ndarray  # (n_nodes,), loss of a wrong label
+    mask: np.ndarray  # (n_nodes, n_labels), the labels that nodes may have; no rows if all may
     C: np.ndarray  # (n_samples,), the slack's constant times the sample's weight
     gram: np.ndarray  # X_i X_i^T of all samples that have one, row by row
     gram_start: np.ndarray  # (n_samples,), where a sample's matrix starts; -1 where it has none
@@ -45,16 +62,19 @@ class Sample(NamedTuple):
     indices: np.ndarray
     rows: np.ndarray  # (n_nodes + 1,), where the features of each node start in data and indices
     parents: np.ndarray
-    edge_types: np.ndarray
+    edge_kinds: np.ndarray
+    edges: Edges
     truth: np.ndarray
+    costs: np.ndarray
+    mask: np.ndarray
 
 
 class TiltedPrior(NamedTuple):
     """The prior tilted by ``eta``: its means, which are the weights, and its variances."""
 
     coef: np.ndarray  # (n_features, n_labels), a view of the first part of `mean`
-    edge: np.ndarray  # (n_edge_types, parent's label, child's label), means, -inf where forbidden
-    edge_by_child: np.ndarray  # (n_edge_types, child's label, parent's label), the transpose
+    edge: np.ndarray  # (n_edge_kinds, parent's label, child's label), scores, -inf where forbidden
+    edge_by_child: np.ndarray  # (n_edge_kinds, child's label, parent's label), the transpose
     eta: np.ndarray  # (n_weights,)
     mean: np.ndarray  # (n_weights,); with `Parameters.is_parabola` `eta` itself
     variance: np.ndarray  # (n_weights,)
@@ -95,13 +115,40 @@ def sample_of(blocks, i):
         blocks.indices,
         blocks.indptr[lo : hi + 1],
         blocks.parents[lo:hi],
-        blocks.edge_types[lo:hi],
+        blocks.edge_kinds[lo:hi],
+        blocks.edges,
         blocks.labels[lo:hi],
+        blocks.costs[lo:hi],
+        blocks.mask[lo:hi],
     )
 
 
 @inner_kernel
 def edge_cell(shape, edge_type, parent_label, label):
-    """Cell of a transition, behind the weights of all features; ``shape`` is that of ``coef``."""
+    """Cell of a transition, behind the weights of all features; ``shape`` is that of ``coef``.
+
+    Only for solvers that know plain edges alone; others look into `Edges`.
+    """
     n_features, n_labels = shape
     return (n_features + edge_type * n_labels + parent_label) * n_labels + label
+
+
+@inner_kernel
+def edge_scores(sample, mean, edge, edge_by_child):
+    """Write the scores of a sample's transitions, where they are not weights themselves."""
+    starts, tables, factors, pairs, _ = sample.edges
+    parents, kinds = sample.parents, sample.edge_kinds
+    for t in range(parents.size):
+        if parents[t] < 0:
+            continue
+        kind = kinds[t]
+        for a in range(pairs.shape[0]):
+            for b in range(pairs.shape[1]):
+                if edge[kind, a, b] == -np.inf:
+                    continue
+                score = 0.0
+                if pairs[a, b] >= 0:
+                    for p in range(starts[kind], starts[kind + 1]):
+                        score += factors[p] * mean[tables[p] + pairs[a, b]]
+                edge[kind, a, b] = score
+                edge_by_child[kind, b, a] = score

@@ -190,8 +190,11 @@ class DualVariables:
         return child, parent, node[child]
 
     def losses(self, data: LabelledSamples) -> np.ndarray:
-        """Return the Hamming loss of each labelling."""
-        wrong = self.labels != data.labels[self.nodes(data.samples)]
+        """Return the loss of each labelling: its number of wrong labels, or what these cost."""
+        node = self.nodes(data.samples)
+        wrong = self.labels != data.labels[node]
+        if data.costs is not None:
+            return np.add.reduceat(wrong * data.costs[node], self.offsets[:-1])
         return np.add.reduceat(wrong, self.offsets[:-1], dtype=np.int64)
 
     def loss(self, data: LabelledSamples) -> float:
@@ -231,23 +234,25 @@ class DualVariables:
         difference = difference.reshape(samples.n_nodes, n_labels)
         difference[np.arange(samples.n_nodes), data.labels] += per_node
         child, parent, at = self.edges(samples)
+        shape = data.allowed_pairs.shape
 
         def counts(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-            place = (samples.edge_types[at], above, below)
-            flat = np.ravel_multi_index(place, data.allowed.shape)
-            found = np.bincount(flat, weights=value[child], minlength=data.allowed.size)
-            return found.reshape(data.allowed.shape)
+            flat = np.ravel_multi_index((samples.edge_kinds[at], above, below), shape)
+            found = np.bincount(flat, weights=value[child], minlength=data.allowed_pairs.size)
+            return found.reshape(shape)
 
         true = counts(data.labels[samples.parents[at]], data.labels[at])
         transitions = true - counts(self.labels[parent], self.labels[child])
-        return data.weight_shape.join(inference.feature_sums(samples, difference), transitions)
+        return data.join(inference.feature_sums(samples, difference), transitions)
 
     def is_feasible(self, data: LabelledSamples) -> bool:
         """Say whether no dual variable is negative and no labelling forbidden."""
         child, parent, at = self.edges(data.samples)
-        kind = data.samples.edge_types[at]
-        fine = data.allowed[kind, self.labels[parent], self.labels[child]]
-        return bool((self.values >= 0).all() and fine.all())
+        kind = data.samples.edge_kinds[at]
+        fine = data.allowed_pairs[kind, self.labels[parent], self.labels[child]]
+        mask = data.allowed_labels
+        may = mask is None or mask[self.nodes(data.samples), self.labels].all()
+        return bool((self.values >= 0).all() and fine.all() and may)
 
 
 @dataclass(frozen=True, eq=False)

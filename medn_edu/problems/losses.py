@@ -90,10 +90,9 @@ class MarginLoss:
 
     def _violated(self, problem: Problem, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Find each sample's most violated margin, by loss-augmented decoding."""
-        potentials, labels = problem.potentials(weights), problem.data.labels
-        augmented = potentials.with_loss(labels)
+        augmented, labels = problem.augmented(weights), problem.data.labels
         best, best_scores = inference.best_labelling(augmented, n_jobs=problem.n_jobs)
-        return best, best_scores - inference.labelling_scores(potentials, labels)
+        return best, best_scores - inference.labelling_scores(augmented, labels)
 
     def _evaluate(self, problem: Problem, weights: np.ndarray) -> Evaluation:
         """Return the loss of each sample."""
@@ -189,7 +188,7 @@ class SoftMaxLoss:
     ) -> ModelDistributions:
         """Return ``c_i p_w(. | x_i)`` as dual variables; ``losses`` are those `_evaluate` returns."""
         found = self._expected(problem, weights, want_entropies=True)
-        expected = problem.weight_shape.join(found.feature_sums, found.edge_counts)
+        expected = problem.data.join(found.feature_sums, found.edge_counts)
         assert found.entropies is not None
         expected_losses = np.zeros(len(losses)) if found.losses is None else found.losses
         return ModelDistributions(
@@ -197,8 +196,7 @@ class SoftMaxLoss:
         )
 
     def _potentials(self, problem: Problem, weights: np.ndarray) -> inference.Potentials:
-        potentials = problem.potentials(weights)
-        return potentials.with_loss(problem.data.labels) if self.loss_augmented else potentials
+        return problem.augmented(weights) if self.loss_augmented else problem.potentials(weights)
 
     def _expected(
         self, problem: Problem, weights: np.ndarray, *, want_entropies: bool = False
@@ -209,10 +207,12 @@ class SoftMaxLoss:
         return inference.expected_statistics(
             data.samples,
             coef,
-            inference.edge_potentials(transitions, data.allowed),
+            inference.edge_potentials(data.samples.edge_tables(transitions), data.allowed_pairs),
             sample_weight=data.sample_weight,
             epsilon=self.epsilon,
             loss_labels=data.labels if self.loss_augmented else None,
+            loss_scale=data.loss_scale,
+            mask=data.allowed_labels,
             want_entropies=want_entropies,
             n_jobs=problem.n_jobs,
         )
@@ -226,9 +226,12 @@ def score_rounding(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
     """
     samples = data.samples
     coef, transitions = data.weight_shape.split(np.abs(weights))
+    if samples.edge_features is not None:
+        rows = abs(samples.kind_rows(len(transitions)))
+        transitions = rows @ transitions.reshape(len(transitions), -1)
     sizes = np.abs(samples.data) * coef.max(axis=0)[samples.indices]
     nonzeros = np.diff(samples.indptr)
     node = np.bincount(np.repeat(np.arange(samples.n_nodes), nonzeros), sizes, samples.n_nodes)
-    node = node + (1.0 + transitions.max())  # 1 is the loss
+    node = node + (data.loss_scale + transitions.max())
     n_steps = samples.lengths + np.maximum.reduceat(nonzeros, samples.offsets[:-1])
     return 2 * np.finfo(float).eps * n_steps * np.add.reduceat(node, samples.offsets[:-1])

@@ -224,15 +224,29 @@ class Problem:
         counts = inference.edge_counts(
             samples, data.labels, data.n_labels, weight, n_edge_types=len(data.allowed)
         )
-        return self.weight_shape.join(inference.feature_sums(samples, truth), counts)
+        return data.join(inference.feature_sums(samples, truth), counts)
 
     def potentials(self, weights: np.ndarray) -> inference.Potentials:
         """Return the training samples' potentials under these weights."""
         data = self.data
         coef, transitions = self.weight_shape.split(weights)
         return inference.Potentials.of_weights(
-            data.samples, coef, transitions, data.allowed, n_jobs=self.n_jobs
-        )
+            data.samples, coef, transitions, data.allowed,
+            mask=data.allowed_labels, n_jobs=self.n_jobs,
+        )  # fmt: skip
+
+    def augmented(self, weights: np.ndarray, scale: float = 1.0) -> inference.Potentials:
+        """Return `potentials` with the losses of labellings added.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            The weights.
+        scale : float, default=1.0
+            How many times losses count.
+        """
+        data = self.data
+        return self.potentials(weights).with_loss(data.labels, scale * data.loss_scale)
 
     # -- the primal -----------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ def smooth_part(problem: Problem, weights: np.ndarray) -> tuple[float, np.ndarra
     l2 = problem.elastic_net.l2
     found = problem.soft_max_loss._expected(problem, weights)
     log_partition = math.fsum(problem.data.sample_weight * found.log_partition)
-    features = problem.weight_shape.join(found.feature_sums, found.edge_counts)
+    features = problem.data.join(found.feature_sums, found.edge_counts)
     # w . observed is the weighted sum of the scores of the true labellings.
     loss = log_partition - float(weights @ problem.observed)
     squares = 0.5 * l2 * float(weights @ weights)
@@ -70,7 +70,7 @@ class Curvature:
 
     labels: np.ndarray  # sum_t c_t (diag(p_t) - p_t p_t^T) / epsilon: label covariances, summed
     trace: np.ndarray  # (n_nodes,): trace of each node's label covariance, c_t (1 - |p_t|^2)
-    transitions: np.ndarray  # n_ab (1 - n_ab / n_a) / epsilon: a diagonal for transitions
+    transitions: np.ndarray  # (n_weights - n_coef,): n_ab (1 - n_ab / n_a) / epsilon, a diagonal
 
 
 def curvature(problem: Problem, weights: np.ndarray) -> Curvature:
@@ -83,10 +83,15 @@ def curvature(problem: Problem, weights: np.ndarray) -> Curvature:
     p, c = marginals.node, data.sample_weight[data.samples.sample_of_node]
     weighted, counts = p * c[:, None], marginals.edge_counts
     from_parent = np.maximum(counts.sum(axis=2, keepdims=True), np.finfo(float).tiny)
+    tables = np.maximum(counts * (1.0 - counts / from_parent), 0.0) / loss.epsilon
+    shape = problem.weight_shape
+    if data.samples.edge_features is not None:
+        squares = data.samples.kind_rows(shape.n_tables).power(2)
+        tables = (squares.T @ tables.reshape(len(tables), -1)).reshape(-1, *tables.shape[1:])
     return Curvature(
         labels=(np.diag(weighted.sum(axis=0)) - weighted.T @ p) / loss.epsilon,
         trace=c - np.einsum("ta,ta->t", weighted, p),
-        transitions=np.maximum(counts * (1.0 - counts / from_parent), 0.0) / loss.epsilon,
+        transitions=shape.join(np.empty(0), tables),
     )
 
 

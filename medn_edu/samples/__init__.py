@@ -7,8 +7,9 @@ The way of a sample through this folder:
    width, the values of all features (`check_values`), then each forest's parents and edge types.
 3. `Samples` (``structures.py``) holds the packed arrays and checks that they fit (`check_packed`).
 4. For training, `encode_labels` turns labels into codes, `forbidden_to_allowed` makes a table of
-   allowed transitions, and `label_samples` joins them with the samples (``labels.py``); `labelled`
-   does all of this at once.
+   allowed transitions, `label_mask` one of the labels that nodes may have, `node_costs` says what wrong
+   labels cost, and `label_samples` joins them with the samples (``labels.py``).  `labelled` does it
+   for plain samples at once.
 
 Each check raises a TypeError or ValueError of one sentence.  The rooms that import this one take
 samples for granted; only `pack` looks again at `Samples` that a user hands in, at their arrays first,
@@ -20,8 +21,10 @@ from medn_edu.samples.labels import (
     class_array,
     encode_labels,
     forbidden_to_allowed,
+    label_mask,
     label_samples,
     labelled,
+    node_costs,
 )
 from medn_edu.samples.packing import pack
 from medn_edu.samples.structures import Forest, LabelledSamples, Samples, WeightShape
@@ -35,7 +38,9 @@ __all__ = [
     "class_array",
     "encode_labels",
     "forbidden_to_allowed",
+    "label_mask",
     "label_samples",
     "labelled",
+    "node_costs",
     "pack",
 ]

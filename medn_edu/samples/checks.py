@@ -196,6 +196,46 @@ def check_edge_types(edge_types: Any, i: int, is_root: np.ndarray) -> np.ndarray
     return types
 
 
+def check_edge_features(values: Any, i: int, is_root: np.ndarray, width: int | None) -> np.ndarray:
+    """Return one sample's edge features, 0 at its roots, where they mean nothing."""
+    try:
+        features = as_numbers(values.toarray() if sp.issparse(values) else values)
+    except TypeError as what:
+        raise ValueError(
+            f"edge_features of sample {i} holds {what}; expected real numbers, of shape "
+            f"({len(is_root)}, n_edge_features)."
+        ) from None
+    fits = features.ndim == 2 and len(features) == len(is_root) and features.shape[1] > 0
+    if not fits or width not in (None, features.shape[1]):
+        wide = "n_edge_features" if width is None else width
+        raise ValueError(
+            f"edge_features of sample {i} has shape {features.shape}; expected ({len(is_root)}, "
+            f"{wide}), one row per node."
+        )
+    features = np.where(is_root[:, None], 0.0, features)
+    bad = np.flatnonzero(~(np.abs(features) <= MAGNITUDE).all(axis=1))
+    if len(bad):
+        raise ValueError(
+            f"edge_features of sample {i} holds NaN or a number above {MAGNITUDE:g} in size, at node "
+            f"{bad[0]}; expected finite numbers, of about 1."
+        )
+    return features
+
+
+def check_allowed_length(allowed: Any, i: int, n_nodes: int) -> Any:
+    """Return one sample's allowed labels, a mask or a list with one entry per node."""
+    is_mask = isinstance(allowed, np.ndarray) and allowed.dtype == bool
+    entries = allowed if is_mask else as_list(
+        allowed, f"allowed_labels of sample {i}", "a collection of labels, or None, for each node"
+    )  # fmt: skip
+    if len(entries) != n_nodes:
+        raise ValueError(
+            f"sample {i} has {n_nodes} nodes but its allowed_labels have {len(entries)} entries; "
+            "expected one per node."
+        )
+    return entries
+
+
 def _integers(values: Any, name: str, i: int, n_nodes: int) -> np.ndarray:
     try:
         numbers = as_numbers(values)
@@ -211,7 +251,9 @@ def _integers(values: Any, name: str, i: int, n_nodes: int) -> np.ndarray:
 # -- packed samples -----------------------------------------------------------------------------
 
 
-def check_packed(features: Any, offsets: Any, parents: Any, edge_types: Any) -> None:
+def check_packed(
+    features: Any, offsets: Any, parents: Any, edge_types: Any, edge_features: Any
+) -> None:
     """Refuse packed arrays that do not fit together; each question trusts those before it."""
 
     def require(name: str, fits: bool) -> None:
@@ -235,3 +277,8 @@ def check_packed(features: Any, offsets: Any, parents: Any, edge_types: Any) -> 
     require("parents", (inside | (parents == -1)).all())
     require("edge_types", _are_integers(edge_types) and len(edge_types) == n_nodes)
     require("edge_types", (edge_types >= 0).all())
+    if edge_features is not None:
+        require("edge_features", isinstance(edge_features, np.ndarray) and edge_features.ndim == 2)
+        require("edge_features", edge_features.dtype == np.float64)
+        require("edge_features", edge_features.shape[0] == n_nodes and edge_features.shape[1] > 0)
+        require("edge_features", bool((np.abs(edge_features) <= MAGNITUDE).all()))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.checks import as_numbers, shown
+from medn_edu.checks import as_numbers, check_positive, shown, warn_user
 from medn_edu.samples.checks import MAGNITUDE, are_positions, as_list
 from medn_edu.samples.packing import pack
 from medn_edu.samples.structures import LabelledSamples, Samples
@@ -140,7 +140,9 @@ def _shortened(values: list[Hashable]) -> str:
 # -- transitions --------------------------------------------------------------------------------
 
 
-def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int = 1) -> np.ndarray:
+def forbidden_to_allowed(
+    forbidden: Any, classes: np.ndarray, n_edge_types: int = 1, n_edge_features: int = 0
+) -> np.ndarray:
     """Turn forbidden transitions into a table of what is allowed, (n_edge_types, n_labels, n_labels).
 
     ``forbidden`` is None, pairs ``(parent's label, child's label)``, or a dict of them by edge type.
@@ -151,9 +153,10 @@ def forbidden_to_allowed(forbidden: Any, classes: np.ndarray, n_edge_types: int 
             [ True,  True]]])
     """
     code_of = {label: code for code, label in enumerate(classes.tolist())}
-    if n_edge_types * len(code_of) ** 2 > _N_WEIGHTS:
+    if n_edge_types * max(n_edge_features, 1) * len(code_of) ** 2 > _N_WEIGHTS:
+        features = f", {n_edge_features} edge features" if n_edge_features else ""
         raise ValueError(
-            f"{n_edge_types} edge types and {len(code_of)} labels make more than {_N_WEIGHTS} "
+            f"{n_edge_types} edge types{features} and {len(code_of)} labels make more than {_N_WEIGHTS} "
             "transitions; expected fewer labels, or edge types numbered 0, 1, 2, ... without gaps."
         )
     allowed = np.ones((n_edge_types, len(code_of), len(code_of)), dtype=bool)
@@ -195,6 +198,91 @@ def _pair_codes(pair: Any, code_of: dict[Hashable, int]) -> tuple[int, int]:
     return code_of[parent], code_of[child]
 
 
+# -- allowed labels and costs -------------------------------------------------------------------
+
+
+def label_mask(samples: Samples, classes: np.ndarray) -> np.ndarray | None:
+    """Return which labels each node may have, a bool array (n_nodes, n_labels), or None for all.
+
+    >>> import numpy as np
+    >>> from medn_edu.samples import Forest, pack
+    >>> label_mask(pack([Forest(np.ones((2, 1)), allowed_labels=[None, ["b"]])]), np.array(["a", "b"]))
+    array([[ True,  True],
+           [False,  True]])
+    """
+    if samples.allowed_labels is None:
+        return None
+    code_of = {label: code for code, label in enumerate(classes.tolist())}
+    mask = np.ones((samples.n_nodes, len(code_of)), dtype=bool)
+    for i, (allowed, rows) in enumerate(
+        zip(samples.allowed_labels, samples.split(mask), strict=True)
+    ):
+        if isinstance(allowed, np.ndarray):
+            if allowed.shape != rows.shape:
+                raise ValueError(
+                    f"the mask of allowed_labels of sample {i} has shape {allowed.shape}; expected "
+                    f"{rows.shape}, a column for each label."
+                )
+            rows[:] = allowed
+        elif allowed is not None:
+            for t, labels in enumerate(allowed):
+                if labels is not None:
+                    rows[t] = False
+                    rows[t, _allowed_codes(labels, code_of, i, t)] = True
+        empty = np.flatnonzero(~rows.any(axis=1))
+        if len(empty):
+            raise ValueError(
+                f"allowed_labels of sample {i} allow no label at node {empty[0]}; expected at least one."
+            )
+    return mask
+
+
+def _allowed_codes(labels: Any, code_of: dict[Hashable, int], i: int, t: int) -> list[int]:
+    try:
+        if isinstance(labels, str):
+            raise TypeError
+        found = list(labels)
+        unknown = [label for label in found if label not in code_of]
+    except TypeError:
+        raise TypeError(
+            f"allowed_labels of sample {i} hold {shown(labels)} at node {t}; expected a collection of "
+            "labels, or None."
+        ) from None
+    if unknown:
+        raise ValueError(
+            f"allowed_labels of sample {i} name the label {shown(unknown[0])} at node {t}, which "
+            f"training does not know; the known labels are {_shortened(list(code_of))}."
+        )
+    return [code_of[label] for label in found]
+
+
+def node_costs(label_costs: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray | None:
+    """Return the loss of a wrong label at each node: that of its true label, 1 where none is given.
+
+    >>> import numpy as np
+    >>> node_costs({"b": 5.0}, np.array(["a", "b"]), np.array([0, 1, 1]))
+    array([1., 5., 5.])
+    """
+    if label_costs is None:
+        return None
+    if not isinstance(label_costs, Mapping):
+        raise TypeError(
+            f"label_costs is {shown(label_costs)}; expected a dict from label to its cost, or None."
+        )
+    costs = {
+        label: check_positive(f"label_costs[{shown(label)}]", cost, most=MAGNITUDE)
+        for label, cost in label_costs.items()
+    }
+    absent = [label for label in costs if label not in set(classes.tolist())]
+    if absent:  # no error: in cross-validation a rare label may be missing from a part
+        warn_user(
+            f"label_costs names the label {shown(absent[0])}, which does not occur in y; its cost does "
+            "nothing.",
+            UserWarning,
+        )
+    return np.array([costs.get(label, 1.0) for label in classes.tolist()])[codes]
+
+
 # -- training samples ---------------------------------------------------------------------------
 
 
@@ -228,15 +316,21 @@ def labelled(X: Iterable[Any], y: Iterable[Any], *, forbidden: Any = None) -> La
     """
     samples = pack(X)
     codes, classes = encode_labels(y, samples)
-    return label_samples(
-        samples, codes, forbidden_to_allowed(forbidden, classes, samples.n_edge_types)
-    )
+    allowed = forbidden_to_allowed(forbidden, classes, samples.n_edge_types)
+    return label_samples(samples, codes, allowed, mask=label_mask(samples, classes))
 
 
 def label_samples(
-    samples: Samples, codes: np.ndarray, allowed: np.ndarray, sample_weight: Any = None
+    samples: Samples,
+    codes: np.ndarray,
+    allowed: np.ndarray,
+    sample_weight: Any = None,
+    *,
+    mask: np.ndarray | None = None,
+    costs: np.ndarray | None = None,
+    is_potts: bool = False,
 ) -> LabelledSamples:
-    """Join samples and label codes for training, if the labels use no forbidden transition."""
+    """Join samples and label codes for training, if the labels and all transitions are allowed."""
     if allowed.shape[1] < 2:
         raise ValueError("y holds a single label; expected at least two different labels.")
     if len(codes) != samples.n_nodes or not are_positions(codes, allowed.shape[1]):
@@ -258,5 +352,12 @@ def label_samples(
             f"the labels of sample {i} use a forbidden transition, at node "
             f"{node - samples.offsets[i]}; expected training labels without forbidden transitions."
         )
+    if mask is not None and not mask[np.arange(samples.n_nodes), codes].all():
+        node = np.argmin(mask[np.arange(samples.n_nodes), codes])
+        i = samples.sample_of_node[node]
+        raise ValueError(
+            f"the label of sample {i} at node {node - samples.offsets[i]} is not among its "
+            "allowed_labels; expected training labels that are allowed."
+        )
     weight = check_sample_weight(sample_weight, samples.n_samples)
-    return LabelledSamples(samples, codes, allowed, weight)
+    return LabelledSamples(samples, codes, allowed, weight, mask, costs, is_potts)

@@ -51,7 +51,11 @@ def pack(X: Iterable[Any] | Samples, *, n_features: int | None = None) -> Sample
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     features = _stack(matrices, offsets)
     checks.check_values(features, offsets)
-    return Samples(features, offsets, *_edges(items, offsets))
+    parents, edge_types = _edges(items, offsets)
+    return Samples(
+        features, offsets, parents, edge_types,
+        _edge_features(items, offsets, parents), _allowed_labels(items, lengths),
+    )  # fmt: skip
 
 
 def _edges(items: list[Any], offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -70,6 +74,36 @@ def _edges(items: list[Any], offsets: np.ndarray) -> tuple[np.ndarray, np.ndarra
             is_root = parents[first:last] < 0
             edge_types[first:last] = checks.check_edge_types(item.edge_types, i, is_root)
     return parents, edge_types
+
+
+def _edge_features(items: list[Any], offsets: np.ndarray, parents: np.ndarray) -> np.ndarray | None:
+    """Return the edge features of all nodes, 0 at roots, or None if no sample has any."""
+    given = [item.edge_features if isinstance(item, Forest) else None for item in items]
+    has_some = [features is not None for features in given]
+    if not any(has_some):
+        return None
+    if not all(has_some):
+        raise ValueError(
+            f"sample {has_some.index(False)} of X has no edge_features and sample "
+            f"{has_some.index(True)} has some; expected them at all samples or at none."
+        )
+    tables: list[np.ndarray] = []
+    for i, features in enumerate(given):
+        nodes = slice(*offsets[i : i + 2])
+        width = tables[0].shape[1] if tables else None
+        tables.append(checks.check_edge_features(features, i, parents[nodes] < 0, width))
+    return np.concatenate(tables)
+
+
+def _allowed_labels(items: list[Any], lengths: list[int]) -> tuple[Any, ...] | None:
+    """Return what was said of allowed labels, by sample; its labels are looked up later."""
+    given = [item.allowed_labels if isinstance(item, Forest) else None for item in items]
+    if all(allowed is None for allowed in given):
+        return None
+    return tuple(
+        None if allowed is None else checks.check_allowed_length(allowed, i, n)
+        for i, (allowed, n) in enumerate(zip(given, lengths, strict=True))
+    )
 
 
 def _stack(matrices: list[Any], offsets: np.ndarray) -> sp.csr_matrix:

@@ -13,8 +13,12 @@ Conventions
   root.  Edges are named by their child, so ``edge_types[t]`` belongs to the edge ``parents[t] -> t``.
 * Labels are codes ``0 .. n_labels - 1``; `medn_edu.samples.labels` knows what they stand for.
 * A weight vector is ``concatenate([coef.ravel(), transitions.ravel()])``, with ``coef`` of shape
-  ``(n_labels, n_features)`` and ``transitions`` of shape ``(n_edge_types, n_labels, n_labels)``,
-  indexed ``[type, parent's label, child's label]``.
+  ``(n_labels, n_features)`` and ``transitions`` of shape ``(n_tables, n_labels, n_labels)``, indexed
+  ``[table, parent's label, child's label]``.  Each edge type has one table, or one for each edge
+  feature.  A Potts table has a single weight, which counts where both labels are equal.
+* Edges that agree in type and features are of one *kind*; without edge features kinds are types.  So
+  code that finds labellings needs to know nothing of edge features: it is given one table of potentials
+  for each kind (`Samples.edge_tables`), and what it counts is summed up by kind (`Samples.table_sums`).
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ from medn_edu.samples.checks import are_positions, check_packed
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """One sample whose nodes hang together as a forest.
+    """One sample whose nodes hang together as a chain, a tree or several trees.
 
     Parameters
     ----------
@@ -39,10 +43,19 @@ class Forest:
         One row per node.
     parents : array_like of int, shape (n_nodes,), or None
         Number of each node's parent within this sample, or -1 at a root.  Parents come before their
-        children: ``parents[t] < t``.  None stands for a chain.
+        children: ``parents[t] < t``.  None, the default, stands for a chain.
     edge_types : array_like of int, shape (n_nodes,), optional
         Type of the edge from the parent to each node, ``0 .. n_edge_types - 1``; each type has its
         own transition weights.  Ignored at roots.  By default all edges are of type 0.
+    edge_features : array_like of shape (n_nodes, n_edge_features), optional
+        Real numbers for the edge from the parent to each node.  The score of a transition is their
+        product with weights, of which each pair of labels has one for each feature (and edge type).
+        A feature that is always 1 gives the transition weights that samples without edge features
+        have.  Ignored at roots.  All samples have the same edge features, or none has any.
+    allowed_labels : sequence or ndarray of bool, optional
+        The labels that each node may have, in training and in prediction: for each node a collection
+        of labels, or None where all are allowed; or a mask of shape (n_nodes, n_labels), with columns
+        in the order of the model's ``classes_``.
 
     Examples
     --------
@@ -53,11 +66,19 @@ class Forest:
     >>> tree = Forest(np.eye(3), parents=[-1, 0, 0])
     >>> tree.parents
     [-1, 0, 0]
+
+    A chain whose edge is 2.5 long, and whose second node can't be a verb:
+
+    >>> chain = Forest(
+    ...     np.eye(2), edge_features=[[1, 0], [1, 2.5]], allowed_labels=[None, ["noun", "name"]]
+    ... )
     """
 
     features: Any
-    parents: Any
+    parents: Any = None
     edge_types: Any = None
+    edge_features: Any = None
+    allowed_labels: Any = None
 
 
 @dataclass(frozen=True)
@@ -66,29 +87,42 @@ class WeightShape:
 
     n_labels: int
     n_features: int
-    n_edge_types: int
+    n_tables: int  # of transitions: one for each edge type or, with edge features, for each of them
+    is_potts: bool = False  # whether a table has one weight, that of equal labels
+
+    @property
+    def n_coef(self) -> int:
+        """Number of weights of node features, which come first."""
+        return self.n_labels * self.n_features
 
     @property
     def size(self) -> int:
         """Number of weights."""
-        return self.n_labels * self.n_features + self.n_edge_types * self.n_labels**2
+        return self.n_coef + self.n_tables * (1 if self.is_potts else self.n_labels**2)
 
     def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return views ``coef`` and ``transitions`` of a flat weight vector."""
+        """Return ``coef`` and ``transitions`` of a flat weight vector: views, but for Potts tables."""
         if np.shape(weights) != (self.size,):
             raise ValueError(f"weights has shape {np.shape(weights)}; expected ({self.size},).")
-        n_coef = self.n_labels * self.n_features
-        coef = weights[:n_coef].reshape(self.n_labels, self.n_features)
-        transitions = weights[n_coef:].reshape(self.n_edge_types, self.n_labels, self.n_labels)
-        return coef, transitions
+        coef = weights[: self.n_coef].reshape(self.n_labels, self.n_features)
+        transitions = weights[self.n_coef :]
+        if self.is_potts:
+            return coef, transitions[:, None, None] * np.eye(self.n_labels)
+        return coef, transitions.reshape(self.n_tables, self.n_labels, self.n_labels)
 
     def join(self, coef: np.ndarray, transitions: np.ndarray) -> np.ndarray:
-        """Return the flat vector of all weights, a copy."""
+        """Return the flat vector of what belongs to all weights: features, or terms of a gradient.
+
+        A Potts weight gets the sum over equal labels.
+        """
+        if self.is_potts:
+            transitions = np.trace(transitions, axis1=1, axis2=2)
         return np.concatenate([coef.ravel(), transitions.ravel()])
 
 
+_N_POTENTIALS = 10**8  # of all kinds of edges together: 0.8 GB
 # Types of the arrays of `Packed`, in their order.
-_KINDS = (np.float64, np.int32, np.int64, np.int64, np.int64, np.int64)
+_DTYPES = (np.float64, np.int32, np.int64, np.int64, np.int64, np.int64)
 
 
 class Packed(NamedTuple):
@@ -103,14 +137,14 @@ class Packed(NamedTuple):
     indptr: np.ndarray  # and where the row of each node starts
     offsets: np.ndarray  # where each sample's nodes start
     parents: np.ndarray  # of each node, -1 at roots
-    edge_types: np.ndarray  # of the edge from each node's parent
+    edge_kinds: np.ndarray  # of the edge from each node's parent
     sources: tuple[np.ndarray, ...]
 
     @classmethod
     def of(cls, sources: tuple[np.ndarray, ...], before: Packed | None = None) -> Packed:
         """Pack arrays; copies made ``before`` of the same read-only arrays are taken over."""
         arrays: list[Any] = []
-        for k, (array, kind) in enumerate(zip(sources, _KINDS, strict=True)):
+        for k, (array, kind) in enumerate(zip(sources, _DTYPES, strict=True)):
             if before and array is before.sources[k] and not array.flags.writeable:
                 arrays.append(before[k])
             else:
@@ -124,8 +158,8 @@ class Packed(NamedTuple):
 
     @property
     def forest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Parents, edge types and sample offsets."""
-        return self.parents, self.edge_types, self.offsets
+        """Parents, kinds of edges and sample offsets."""
+        return self.parents, self.edge_kinds, self.offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +170,8 @@ class Samples:
     offsets: np.ndarray  # (n_samples + 1,)
     parents: np.ndarray  # (n_nodes,), numbered through the whole set; -1 at roots
     edge_types: np.ndarray  # (n_nodes,); 0 at roots, where they mean nothing
+    edge_features: np.ndarray | None = None  # (n_nodes, n_edge_features); 0 at roots
+    allowed_labels: tuple[Any, ...] | None = None  # of each sample, as handed in
 
     def __post_init__(self) -> None:
         self.check()
@@ -146,7 +182,7 @@ class Samples:
         for name, member in vars(Samples).items():
             if isinstance(member, cached_property):
                 vars(self).pop(name, None)
-        check_packed(self.features, self.offsets, self.parents, self.edge_types)
+        check_packed(self.features, self.offsets, self.parents, self.edge_types, self.edge_features)
         if packed is not None:
             vars(self)["packed"] = Packed.of(self._sources(), packed)
 
@@ -191,7 +227,7 @@ class Samples:
 
     def _sources(self) -> tuple[np.ndarray, ...]:
         rows = self.features
-        return rows.data, rows.indices, rows.indptr, self.offsets, self.parents, self.edge_types
+        return rows.data, rows.indices, rows.indptr, self.offsets, self.parents, self.edge_kinds
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -207,6 +243,67 @@ class Samples:
     def n_edge_types(self) -> int:
         """One more than the largest edge type in use (at least 1)."""
         return int(self.edge_types.max(initial=0)) + 1
+
+    @property
+    def n_edge_features(self) -> int:
+        """Number of edge features; 0 if there are none."""
+        return 0 if self.edge_features is None else self.edge_features.shape[1]
+
+    @cached_property
+    def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
+        """A node whose edge is of each kind, and the kind of each node's edge."""
+        assert self.edge_features is not None
+        rows = np.column_stack([self.edge_types, self.edge_features])
+        _, first, kinds = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        return first, kinds.astype(np.int64)
+
+    @property
+    def edge_kinds(self) -> np.ndarray:
+        """Kind of the edge from each node's parent, int64, shape (n_nodes,)."""
+        return self.edge_types if self.edge_features is None else self._kinds[1]
+
+    @property
+    def n_edge_kinds(self) -> int:
+        """Number of kinds of edges."""
+        return self.n_edge_types if self.edge_features is None else len(self._kinds[0])
+
+    def per_kind(self, per_type: np.ndarray) -> np.ndarray:
+        """Repeat what belongs to each edge type for each kind of edge."""
+        return per_type if self.edge_features is None else per_type[self.edge_types[self._kinds[0]]]
+
+    def kind_rows(self, n_tables: int) -> sp.csr_matrix:
+        """Return the factor of each table of transitions at each kind of edge."""
+        if self.edge_features is None:
+            return sp.eye(n_tables, format="csr")
+        first, n_features = self._kinds[0], self.n_edge_features
+        columns = self.edge_types[first, None] * n_features + np.arange(n_features)
+        starts = np.arange(len(first) + 1) * n_features
+        parts = (self.edge_features[first].ravel(), columns.ravel(), starts)
+        rows = sp.csr_matrix(parts, shape=(len(first), n_tables))
+        rows.eliminate_zeros()
+        return rows
+
+    def edge_tables(self, transitions: np.ndarray) -> np.ndarray:
+        """Return a table for each kind of edge: edge features times ``transitions``, or just these."""
+        if self.edge_features is None:
+            return transitions
+        n_tables, *pair = transitions.shape
+        if self.n_edge_kinds * pair[0] * pair[1] > _N_POTENTIALS:
+            raise ValueError(
+                f"the edge features make {self.n_edge_kinds} different kinds of edges, whose tables for "
+                f"{pair[0]} labels are more than {_N_POTENTIALS} numbers; expected fewer samples at a "
+                "time, or rounded edge features."
+            )
+        tables = self.kind_rows(n_tables) @ transitions.reshape(n_tables, -1)
+        return tables.reshape(-1, *pair)
+
+    def table_sums(self, per_kind: np.ndarray, n_tables: int) -> np.ndarray:
+        """Sum up what belongs to each kind of edge, times its features: `edge_tables` transposed."""
+        if self.edge_features is None:
+            return per_kind
+        n_kinds, *pair = per_kind.shape
+        sums = self.kind_rows(n_tables).T @ per_kind.reshape(n_kinds, -1)
+        return sums.reshape(n_tables, *pair)
 
     def split(self, per_node: np.ndarray) -> list[np.ndarray]:
         """Cut an array with one row per node into one array per sample."""
@@ -232,6 +329,8 @@ class Samples:
             offsets=offsets,
             parents=np.where(parents < 0, -1, parents - shift),
             edge_types=self.edge_types[nodes],
+            edge_features=None if self.edge_features is None else self.edge_features[nodes],
+            allowed_labels=self.allowed_labels and tuple(self.allowed_labels[i] for i in index),
         )
 
     def __len__(self) -> int:
@@ -246,6 +345,9 @@ class LabelledSamples:
     labels: np.ndarray  # (n_nodes,), codes of the true labels
     allowed: np.ndarray  # (n_edge_types, n_labels, n_labels), [type, parent's label, child's label]
     sample_weight: np.ndarray  # (n_samples,), how often each sample counts; positive
+    allowed_labels: np.ndarray | None = None  # (n_nodes, n_labels), a mask; None allows all
+    costs: np.ndarray | None = None  # (n_nodes,), loss of a wrong label there; 1 by default
+    is_potts: bool = False  # whether transitions have one weight, that of equal labels
 
     @property
     def n_labels(self) -> int:
@@ -255,4 +357,20 @@ class LabelledSamples:
     @property
     def weight_shape(self) -> WeightShape:
         """Shape of the weights of a model of these samples."""
-        return WeightShape(self.n_labels, self.samples.n_features, self.allowed.shape[0])
+        n_tables = len(self.allowed) * max(self.samples.n_edge_features, 1)
+        return WeightShape(self.n_labels, self.samples.n_features, n_tables, self.is_potts)
+
+    @cached_property
+    def allowed_pairs(self) -> np.ndarray:
+        """What is allowed at each kind of edge, shape (n_edge_kinds, n_labels, n_labels)."""
+        return self.samples.per_kind(self.allowed)
+
+    @property
+    def loss_scale(self) -> float | np.ndarray:
+        """Loss of a wrong label: 1, or the cost at each node."""
+        return 1.0 if self.costs is None else self.costs
+
+    def join(self, node_sums: np.ndarray, pair_sums: np.ndarray) -> np.ndarray:
+        """Return sums of features in the order of the weights, from those by label and by kind."""
+        shape = self.weight_shape
+        return shape.join(node_sums, self.samples.table_sums(pair_sums, shape.n_tables))

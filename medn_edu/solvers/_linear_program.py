@@ -237,7 +237,8 @@ def _violated(
     program: LinearProgram, weights: np.ndarray, labels: np.ndarray, violation: np.ndarray
 ) -> DualVariables:
     """Return those labellings that violate more than the working set knows, with values of 0."""
-    samples = program.problem.data.samples
+    data = program.problem.data
+    samples = data.samples
     found = DualVariables.on(samples, labels, np.zeros(samples.n_samples))
-    precision = _PRECISION * float(samples.lengths.max())
+    precision = _PRECISION * float(samples.lengths.max() * np.max(data.loss_scale))
     return found.take(violation > program.slack(weights) + precision)

@@ -231,8 +231,9 @@ class DualState:
         tilted.mean[cells] = prior.mean(eta, index)
         tilted.variance[cells] = prior.variance(eta, index)
         kernels.copy_transitions(
-            cells, work.delta, work.seen, tilted.mean, tilted.edge, tilted.edge_by_child
-        )
+            cells, self.blocks.edges.is_plain, work.delta, work.seen,
+            tilted.mean, tilted.edge, tilted.edge_by_child,
+        )  # fmt: skip
         atoms, n_nodes = self.atoms, self.blocks.offsets[i + 1] - self.blocks.offsets[i]
         count, capacity = atoms.count[i], atoms.capacity[i]
         slots = slice(atoms.first[i], atoms.first[i] + count)

@@ -55,7 +55,7 @@ class InitialHessian:
         if self._feature_vectors is not None:
             diagonal = (self._feature_vectors**2) @ by_feature
         coef_diagonal = np.maximum(np.diag(curvature.labels), 0.0)[:, None] * diagonal + floor
-        self.diagonal = self._shape.join(coef_diagonal, self._transitions)
+        self.diagonal = np.concatenate([coef_diagonal.ravel(), self._transitions])
 
     def multiply(self, vector: np.ndarray) -> np.ndarray:
         """Multiply by the matrix."""
@@ -67,14 +67,15 @@ class InitialHessian:
 
     def _apply(self, scale: np.ufunc, vector: np.ndarray) -> np.ndarray:
         """Turn to the eigenvectors, multiply or divide by the eigenvalues, and turn back."""
-        coef, transitions = self._shape.split(vector)
+        coef, _ = self._shape.split(vector)
+        transitions = scale(vector[self._shape.n_coef :], self._transitions)
         turned = self._label_vectors.T @ coef
         if self._feature_vectors is None:
             turned = scale(turned, self._coef_values)
         else:
             turned = scale(turned @ self._feature_vectors, self._coef_values)
             turned = turned @ self._feature_vectors.T
-        return self._shape.join(self._label_vectors @ turned, scale(transitions, self._transitions))
+        return np.concatenate([(self._label_vectors @ turned).ravel(), transitions])
 
 
 def _feature_factor(

@@ -198,13 +198,15 @@ def _promise(problem: Problem, point: Point) -> float:
     curvature, nonzeros = soft_max.curvature(problem, point.weights), np.diff(samples.indptr)
     trace = np.repeat(curvature.trace, nonzeros) / max(curvature.trace.sum(), 1e-300)
     squares = np.bincount(samples.indices, trace * samples.data**2, shape.n_features)
-    diagonal = shape.join(np.outer(np.diag(curvature.labels), squares), curvature.transitions)
+    of_coef = np.outer(np.diag(curvature.labels), squares)
+    diagonal = np.concatenate([of_coef.ravel(), curvature.transitions])
     # Sizes of the terms that gradients add up: features and edges of all samples.
     weight = problem.data.sample_weight[samples.sample_of_node]
     sizes = np.repeat(weight, nonzeros) * np.abs(samples.data)
     features = np.bincount(samples.indices, sizes, shape.n_features)
-    transitions = np.full(problem.data.allowed.shape, weight.sum())
-    terms = shape.join(np.tile(features, (shape.n_labels, 1)), transitions)
+    edges = 1.0 if samples.edge_features is None else np.abs(samples.edge_features).max()
+    transitions = np.full(shape.size - shape.n_coef, edges * weight.sum())
+    terms = np.concatenate([np.tile(features, shape.n_labels), transitions])
     says = np.abs(point.gradient) > ROUNDING * terms
     with np.errstate(divide="ignore", over="ignore"):  # no curvature, no bound on the gain
         return 0.5 * float(np.sum(point.gradient[says] ** 2 / np.maximum(diagonal[says], 0.0)))

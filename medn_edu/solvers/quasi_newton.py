@@ -173,8 +173,9 @@ def starting_weights(data: LabelledSamples, warm_start: np.ndarray | None) -> np
         raise ValueError(
             f"warm_start has shape {weights.shape}; expected {shape.size} finite weights."
         )
-    _, transitions = shape.split(weights)
-    transitions[~data.allowed] = 0.0
+    if not shape.is_potts:
+        _, transitions = shape.split(weights)
+        transitions[~data.allowed.repeat(shape.n_tables // len(data.allowed), axis=0)] = 0.0
     return weights
 
 

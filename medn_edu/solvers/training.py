@@ -10,7 +10,7 @@ import numpy as np
 
 from medn_edu.checks import shown
 from medn_edu.kernels.atoms import fill_gram
-from medn_edu.kernels.bundles import Blocks, TiltedPrior, Workspace
+from medn_edu.kernels.bundles import Blocks, Edges, TiltedPrior, Workspace
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import DualVariables, Problem
 from medn_edu.samples import LabelledSamples, WeightShape
@@ -19,8 +19,10 @@ from medn_edu.slacks import LinearSlack
 
 def training_blocks(problem: Problem, gram_budget: int = 0) -> Blocks:
     """Collect what kernels read, and compute the Gram matrices that pay and fit into so many bytes."""
-    samples = problem.data.samples
-    packed = samples.packed
+    data, samples = problem.data, problem.data.samples
+    packed, edges = samples.packed, _edges(problem)
+    if not edges.is_plain:
+        gram_budget = 0
     is_root = samples.parents < 0
     n_nonzero = np.diff(samples.indptr[samples.offsets])
     size = np.where(samples.lengths**2 <= n_nonzero, samples.lengths**2, 0)
@@ -33,11 +35,37 @@ def training_blocks(problem: Problem, gram_budget: int = 0) -> Blocks:
         *packed.features,
         offsets=packed.offsets,
         parents=np.where(is_root, -1, samples.parents - samples.offsets[samples.sample_of_node]),
-        edge_types=packed.edge_types,
-        labels=np.require(problem.data.labels, requirements=["C", "W"]),
+        edge_kinds=packed.edge_kinds,
+        edges=edges,
+        labels=np.require(data.labels, requirements=["C", "W"]),
+        costs=np.array(np.broadcast_to(data.loss_scale, samples.n_nodes), dtype=float),
+        mask=np.require(
+            np.ones((0, data.n_labels), bool)
+            if data.allowed_labels is None
+            else data.allowed_labels,
+            requirements=["C", "W"],
+        ),
         C=np.require(problem.C, np.float64, requirements=["C", "W"]),
         gram=gram,
         gram_start=gram_start,
+    )
+
+
+def _edges(problem: Problem) -> Edges:
+    """Return which weights of transitions count at each kind of edge."""
+    data, shape = problem.data, problem.weight_shape
+    rows = data.samples.kind_rows(shape.n_tables)
+    n_labels = data.n_labels
+    pairs = np.arange(n_labels**2, dtype=np.int64).reshape(n_labels, n_labels)
+    if data.is_potts:
+        pairs = np.eye(n_labels, dtype=np.int64) - 1
+    n_cells = pairs.max() + 1
+    return Edges(
+        starts=rows.indptr.astype(np.int64),
+        tables=shape.n_coef + n_cells * rows.indices.astype(np.int64),
+        factors=rows.data.astype(np.float64),
+        pairs=pairs,
+        is_plain=data.samples.edge_features is None and not data.is_potts,
     )
 
 
@@ -61,13 +89,13 @@ def tilted_prior(problem: Problem, eta: np.ndarray, *, is_unit: bool = False) ->
 
     With ``is_unit`` the prior is the standard normal one, whose means are ``eta`` itself.
     """
-    prior, shape, allowed = problem.prior, problem.weight_shape, problem.data.allowed
+    prior, shape, allowed = problem.prior, problem.weight_shape, problem.data.allowed_pairs
     order = kernel_order(shape)
     mean = eta if is_unit else _vector(prior.mean(eta, order), eta)
-    n_coef = shape.n_features * shape.n_labels
-    edge = np.where(allowed, mean[n_coef:].reshape(allowed.shape), -np.inf)
+    _, transitions = shape.split(mean)
+    edge = np.where(allowed, problem.data.samples.edge_tables(transitions), -np.inf)
     return TiltedPrior(
-        coef=mean[:n_coef].reshape(shape.n_features, shape.n_labels),
+        coef=mean[: shape.n_coef].reshape(shape.n_features, shape.n_labels),
         edge=edge,
         edge_by_child=edge.transpose(0, 2, 1).copy(),
         eta=eta,
@@ -78,8 +106,8 @@ def tilted_prior(problem: Problem, eta: np.ndarray, *, is_unit: bool = False) ->
 
 def kernel_order(shape: WeightShape) -> np.ndarray:
     """Return where each weight of the kernels stands in the public order."""
-    coef, transitions = shape.split(np.arange(shape.size))
-    return np.concatenate([coef.T.ravel(), transitions.ravel()])
+    coef, _ = shape.split(np.arange(shape.size))
+    return np.concatenate([coef.T.ravel(), np.arange(shape.n_coef, shape.size)])
 
 
 def public_order(cells: np.ndarray, shape: WeightShape) -> np.ndarray:
@@ -133,6 +161,21 @@ def normal_variances(problem: Problem) -> np.ndarray:
         raise TypeError(f"the prior is {prior!r}; this solver expects a GaussianPrior.")
     check_linear_slack(problem)
     return np.broadcast_to(prior.prior_variance, problem.weight_shape.size)
+
+
+def check_plain(problem: Problem) -> None:
+    """Refuse what only some solvers take: edge features, Potts tables, label sets and costs."""
+    data = problem.data
+    for what, given in (
+        ("edge features", data.samples.edge_features is not None),
+        ("Potts tables", data.is_potts),
+        ("allowed_labels", data.allowed_labels is not None),
+        ("label_costs", data.costs is not None),
+    ):
+        if given:
+            raise TypeError(
+                f"this solver takes no {what}; expected none, or the default solver, which takes them."
+            )
 
 
 def check_linear_slack(problem: Problem) -> None:

@@ -152,6 +152,7 @@ def enumerate_problem(
     2.0
     """
     sample, labellings, differences, losses = [], [], [], []
+    costs = np.ones(data.samples.n_nodes) if data.costs is None else data.costs
     for i, true in enumerate(data.samples.split(data.labels)):
         f_true = _joint_feature(data, i, true)
         for y in map(np.array, itertools.product(range(data.n_labels), repeat=len(true))):
@@ -159,7 +160,7 @@ def enumerate_problem(
                 sample.append(i)
                 labellings.append(y)
                 differences.append(f_true - _joint_feature(data, i, y))
-                losses.append(float(np.sum(y != true)))
+                losses.append(float(np.sum((y != true) * data.samples.split(costs)[i])))
     return EnumeratedProblem(
         sample=np.array(sample),
         labellings=labellings,
@@ -179,18 +180,28 @@ def _edges(data: LabelledSamples, i: int) -> list[tuple[int, int, int]]:
 
 
 def _joint_feature(data: LabelledSamples, i: int, y: np.ndarray) -> np.ndarray:
-    """``f(x_i, y)``: features summed by label, transitions counted, in the order of the weights."""
+    """``f(x_i, y)``: features summed by label, and edge features (or 1) by transition."""
     features = data.samples.features[data.samples.offsets[i] : data.samples.offsets[i + 1]]
     coef = np.zeros((data.n_labels, data.samples.n_features))
-    transitions = np.zeros(data.allowed.shape)
+    first, given = data.samples.offsets[i], data.samples.edge_features
+    n_edge_features = 1 if given is None else given.shape[1]
+    transitions = np.zeros((len(data.allowed) * n_edge_features, data.n_labels, data.n_labels))
     for t, row in enumerate(features.toarray()):
         coef[y[t]] += row
     for kind, parent, child in _edges(data, i):
-        transitions[kind, y[parent], y[child]] += 1
+        values = np.ones(1) if given is None else given[first + child]
+        for k, value in enumerate(values):
+            transitions[kind * n_edge_features + k, y[parent], y[child]] += value
+    if data.is_potts:
+        transitions = np.array([np.trace(table) for table in transitions])
     return np.concatenate([coef.ravel(), transitions.ravel()])
 
 
 def _is_allowed(data: LabelledSamples, i: int, y: np.ndarray) -> bool:
+    if data.allowed_labels is not None:
+        first = data.samples.offsets[i]
+        if not all(data.allowed_labels[first + t, label] for t, label in enumerate(y)):
+            return False
     return all(data.allowed[kind, y[parent], y[child]] for kind, parent, child in _edges(data, i))
 
 

@@ -58,7 +58,7 @@ class Tree:
         nodes = slice(samples.offsets[i], samples.offsets[i + 1])
         parents = samples.parents[nodes]
         local = np.where(parents < 0, -1, parents - samples.offsets[i])
-        return cls(node[nodes], edge, local, samples.edge_types[nodes])
+        return cls(node[nodes], edge, local, samples.edge_kinds[nodes])
 
     @property
     def n_nodes(self) -> int:

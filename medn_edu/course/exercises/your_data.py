@@ -6,108 +6,39 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from medn_edu.course.exercises.declarations import (
-    NOT_CALLABLE,
-    NOTHING_RETURNED,
-    Function,
-    Judged,
-)
+from medn_edu.course.exercises.declarations import NOT_CALLABLE, NOTHING_RETURNED, Judged
 
-_LABELS = "SBMMMMMMME"
-_MISLABELLED = {
-    "S" + _LABELS: "the space is no letter and has no label: it is what we look for.",
-    "S BMMMMMMME": "the space is no letter and has no label: it is what we look for.",
-    "BBMMMMMMME": "a word of one letter is S: it begins and ends at once.",
-    "EBMMMMMMME": "a word of one letter is S: it begins and ends at once.",
-    "SBMMMMMMMM": "the last letter of a word is E.",
-    "SMMMMMMMME": "the first letter of a word is B.",
-    "BMMMMMMMME": "that is one word of ten letters; where does the second begin?",
-    "BMMMMMMME": "that is the second word; the letter `a` is a word, too.",
-    _LABELS.lower(): "labels are told apart as written: capital letters, please.",
+_TAGS = "ADP DET NOUN PRON VERB NOUN PUNCT"
+_MISTAGGED = {
+    "ADP DET NOUN PRON AUX VERB PUNCT": "that says that they know how to fish; the factory puts fish "
+    "into cans.",
+    "ADP DET NOUN PRON AUX NOUN PUNCT": "if `can` is AUX, a verb follows; then who fishes in a factory?",
+    "ADP DET NOUN PRON VERB VERB PUNCT": "`can` is right; what is it that they can?",
+    "ADP DET NOUN PRON NOUN NOUN PUNCT": "then the sentence has no verb; what do they do?",
+    "ADP PRON NOUN PRON VERB NOUN PUNCT": "`this` stands before its noun, so it is DET.",
+    "ADP DET NOUN NOUN VERB NOUN PUNCT": "`they` stands for a noun, but is PRON.",
+    "ADP DET NOUN PRON VERB NOUN": "the full stop is a token, too, and has a tag.",
+    _TAGS.lower(): "models tell `noun` and `NOUN` apart: capital letters, please.",
 }
 
 
-def _judge_labels(answer: Any) -> str | None:
+def _judge_tags(answer: Any) -> str | None:
     if not isinstance(answer, str | list | tuple) or not all(isinstance(a, str) for a in answer):
-        return "expected a text such as 'BME'."
-    given = "".join(answer)
-    if given == _LABELS:
+        return "expected a text such as 'PRON VERB PUNCT'."
+    given = (answer if isinstance(answer, str) else " ".join(answer)).replace(",", " ").split()
+    text = " ".join(given)
+    if text == _TAGS:
         return None
-    if given in _MISLABELLED:
-        return _MISLABELLED[given]
-    if len(given) != len(_LABELS):
-        return f"ten letters need ten labels; these are {len(given)}."
-    return "some labels differ; write the letters in a row and a label under each."
+    if text in _MISTAGGED:
+        return _MISTAGGED[text]
+    if len(given) != 7:
+        return f"seven tokens need seven tags; these are {len(given)}."
+    return "some tags differ; write the words in a row and a tag under each."
 
 
-check_bmes = Judged(
-    right=_LABELS, judge=_judge_labels, mistakes=[*_MISLABELLED, "SBMMMMMME", "SBMMMMMMEE"]
-)
-
-
-def _spacing(before: str = "", after: str = "") -> Callable[[str, Sequence[str]], str]:
-    def text(letters: str, labels: Sequence[str]) -> str:
-        """Put spaces before and after the letters with some labels."""
-        pairs = zip(letters, labels, strict=True)
-        return "".join(" " * (t in before) + a + " " * (t in after) for a, t in pairs).strip()
-
-    return text
-
-
-_spaces = _spacing(before="BS")
-_TEXTS = [
-    ("alabelling", "SBMMMMMMME"),
-    ("thebestpath", "BMEBMMEBMME"),
-    ("asaway", "BESBME"),
-    ("isaaxb", "BESSSS"),
-    ("word", "BMME"),
-]
-_MISSPACED = [
-    (
-        lambda letters, labels: " " + _spaces(letters, labels),
-        "the words are right; away with the space at the beginning or the end.",
-    ),
-    (_spacing(before="B"), "S begins a word as well."),
-    (_spacing(before="S"), "B begins a word as well."),
-    (_spacing(after="E"), "S ends a word as well."),
-    (_spacing(after="B"), "a space belongs *before* each B, not after it."),
-    (
-        lambda letters, labels: letters,
-        "there is no space in it; one belongs before each B and each S but the first.",
-    ),
-]
-
-
-def _judge_spaces(answer: Any) -> str | None:
-    if not callable(answer):
-        return NOT_CALLABLE
-    given = [answer(*case) for case in _TEXTS]
-    if any(value is None for value in given):
-        return NOTHING_RETURNED
-    right = [_spaces(*case) for case in _TEXTS]
-    if not all(isinstance(value, str) for value in given):
-        if [list(value) for value in given] == [text.split() for text in right]:
-            return "the words are right; join them to one text with spaces between."
-        return "expected a text: the letters with spaces between the words."
-    if given == right:
-        return None
-    for mistaken, hint in _MISSPACED:
-        if [value.strip() for value in given] == [mistaken(*case).strip() for case in _TEXTS]:
-            return hint
-    return "some texts differ; try spaces('isaaxb', 'BESSSS'), which is 'is a a x b'."
-
-
-check_spaces = Judged(
-    right=_spaces,
-    judge=_judge_spaces,
-    mistakes=[
-        *(mistaken for mistaken, _ in _MISSPACED),
-        lambda letters, labels: _spaces(letters, labels).split(),
-        lambda letters, labels: " ".join(letters),
-        lambda letters, labels: len(letters),
-    ],
+check_tags = Judged(
+    right=_TAGS, judge=_judge_tags, mistakes=[*_MISTAGGED, "DET NOUN", "X X X X X X X"]
 )
 
 
@@ -182,38 +113,94 @@ check_group_folds = Judged(
 )
 
 
-def _window(x: np.ndarray, reach: int) -> np.ndarray:
-    padded = np.pad(x, ((reach, reach), (0, 0)))
-    return np.hstack([padded[k : k + len(x)] for k in range(2 * reach + 1)])
+_CAUSES = "bdac"
+_MISTAKEN_CAUSES = {
+    _CAUSES.upper(): "small letters, please.",
+    "badc": "runs 2 and 3 both fail in training, but one of them is far from its optimum: which gap?",
+    "bdca": "one part worse than *always NOUN* is a fault in that part; look at run 4 again.",
+    "cdab": "no error at all on new topics is too good to be true; look at run 1 again.",
+    "dbac": "run 1 has no error in training, so its weights are not held too small.",
+    "adbc": "run 1 has a gap of 0.01, so it was not stopped early.",
+}
 
 
-def _repeated(x: np.ndarray, reach: int) -> np.ndarray:
-    places = [np.clip(np.arange(len(x)) + k, 0, len(x) - 1) for k in range(-reach, reach + 1)]
-    return np.hstack([x[place] for place in places])
+def _judge_causes(answer: Any) -> str | None:
+    if not isinstance(answer, str | list | tuple) or not all(isinstance(a, str) for a in answer):
+        return "expected a text of four letters such as 'abcd'."
+    given = "".join(answer)
+    if given == _CAUSES:
+        return None
+    if given in _MISTAKEN_CAUSES:
+        return _MISTAKEN_CAUSES[given]
+    if sorted(given) != sorted(_CAUSES):
+        return "expected each of the letters a, b, c and d once, in the order of the runs."
+    right = sum(a == b for a, b in zip(given, _CAUSES, strict=True))
+    return f"{right} of 4 runs have their cause; begin with the run that has no unseen word."
 
 
-class _Dense(Function):
-    def _complaint(self, answer: Any) -> str | None:
-        if callable(answer) and sp.issparse(answer(np.eye(2), 1)):
-            return "that is a sparse matrix; x is a dense array, so return one."
-        return super()._complaint(answer)
+check_causes = Judged(
+    right=_CAUSES, judge=_judge_causes, mistakes=[*_MISTAKEN_CAUSES, "abcd", "bb"]
+)
+
+_WORDS = ["Lisbon", "fish", "42", "1,200", "McDonald", "e-mail", "USA", "'s", "3rd", "...", "Zoë"]
 
 
-rng = np.random.default_rng(16)
-_SHAPES = ((5, 2, 1), (6, 3, 2), (1, 2, 2), (3, 2, 3), (4, 3, 0))
-check_window = _Dense(
-    cases=[(rng.integers(1, 10, (n, d)).astype(float), r) for n, d, r in _SHAPES],
-    right=_window,
-    mistakes={
-        "x_itself": lambda x, reach: x,
-        "rolled": lambda x, reach: np.hstack(
-            [np.roll(x, -k, axis=0) for k in range(-reach, reach + 1)]
-        ),
-        "repeated": _repeated,
-        "turned_round": lambda x, reach: _window(x[::-1], reach)[::-1],
-        "ends_missing": lambda x, reach: _window(x, reach)[reach : len(x) - reach],
-        "reach_one": lambda x, reach: _window(x, 1),
-        "rows_after_missing": lambda x, reach: _window(x, reach)[:, : (reach + 1) * x.shape[1]],
-        "column_by_column": lambda x, reach: np.hstack([_window(c[:, None], reach) for c in x.T]),
-    },
+def _signs(word: str) -> str:
+    """Return a sign for each character."""
+    signs = [
+        "X" if a.isupper() else "x" if a.islower() else "d" if a.isdigit() else a for a in word
+    ]
+    return "".join(signs)
+
+
+def _shape(word: str) -> str:
+    return "".join(sign for sign, _ in itertools.groupby(_signs(word)))
+
+
+_MISSHAPEN: list[tuple[Callable[[str], str], str]] = [
+    (_signs, "the signs are right; where the same sign stands several times in a row, keep one."),
+    (
+        lambda word: "".join(dict.fromkeys(_signs(word))),
+        "only neighbours that are equal become one: McDonald is XxXx.",
+    ),
+    (
+        lambda word: "".join(a for a, _ in itertools.groupby(_signs(word).replace("d", "x"))),
+        "a digit becomes d.",
+    ),
+    (lambda word: _shape(word.lower()), "capital letters become X."),
+    (
+        lambda word: "".join(a for a in _shape(word) if a.isalpha()),
+        "other characters stay as they are: e-mail is x-x.",
+    ),
+    (lambda word: _shape(word).lower(), "a capital letter becomes a capital X."),
+]
+
+
+def _judge_shape(answer: Any) -> str | None:
+    if not callable(answer):
+        return NOT_CALLABLE
+    given = [answer(word) for word in _WORDS]
+    if any(value is None for value in given):
+        return NOTHING_RETURNED
+    if not all(isinstance(value, str) for value in given):
+        if [list(value) for value in given] == [list(_shape(word)) for word in _WORDS]:
+            return "the signs are right; join them to one text."
+        return "expected a text for each word."
+    for mistaken, hint in _MISSHAPEN:
+        if given == [mistaken(word) for word in _WORDS]:
+            return hint
+    pairs = zip(_WORDS, given, strict=True)
+    wrong = next((pair for pair in pairs if pair[1] != _shape(pair[0])), None)
+    return wrong and f"shape({wrong[0]!r}) is {_shape(wrong[0])!r}, but yours is {wrong[1]!r}."
+
+
+check_shape = Judged(
+    right=_shape,
+    judge=_judge_shape,
+    mistakes=[
+        *(mistaken for mistaken, _ in _MISSHAPEN),
+        lambda word: list(_shape(word)),
+        lambda word: len(word),
+        lambda word: word,
+    ],
 )

@@ -82,7 +82,7 @@ def gibbs_labellings(
     for done in range(0, n_sweeps, at_once):
         n = min(at_once, n_sweeps - done)
         gibbs_sweeps(
-            node, edge, edge_by_child, inverse(epsilon), packed.parents, packed.edge_types, child_starts,
+            node, edge, edge_by_child, inverse(epsilon), packed.parents, packed.edge_kinds, child_starts,
             children, rng.random((n, samples.n_nodes)), labels, table,
         )  # fmt: skip
     return labels

@@ -39,7 +39,7 @@ def descend(order, steps, start, blocks, tilted, work, average, node, edge):
         i, step = order[position], steps[position]
         lo, hi = blocks.offsets[i], blocks.offsets[i + 1]
         sample, n_nodes = sample_of(blocks, i), hi - lo
-        parents, edge_types = sample.parents, sample.edge_types
+        parents, edge_types = sample.parents, sample.edge_kinds
         node_scores(
             sample.data, sample.indices, sample.rows, tilted.coef, FIRST_NODE, n_nodes, scores
         )
@@ -64,7 +64,7 @@ def add_labelling(sample, labelling, change, shares, average, tilted, node, edge
     """
     truth, shape, mean, variance = sample.truth, tilted.coef.shape, tilted.mean, tilted.variance
     for t in range(truth.size):
-        parent, kind = sample.parents[t], sample.edge_types[t]
+        parent, kind = sample.parents[t], sample.edge_kinds[t]
         node[t, labelling[t]] += change
         if parent >= 0:
             edge[t, labelling[parent], labelling[t]] += change

@@ -12,7 +12,7 @@ Here `work.scores` hold the loss too.
 
 import numpy as np
 
-from medn_edu.kernels.block_step import add_hamming_loss, decode
+from medn_edu.kernels.block_step import add_loss, decode
 from medn_edu.kernels.bundles import FIRST_NODE, ROUNDING, edge_cell, sample_of
 from medn_edu.kernels.compile import inner_kernel, kernel
 from medn_edu.kernels.scores import node_scores
@@ -38,7 +38,7 @@ def visit_samples(order, blocks, tilted, work, worst, node, edge, gaps, n_steps,
                 sample.data, sample.indices, sample.rows, tilted.coef, FIRST_NODE, hi - lo, scores
             )
             decode(sample, scores, tilted.edge, tilted.edge_by_child, low, work.message, best)
-            add_hamming_loss(sample.truth, scores, scores)
+            add_loss(sample, scores, scores)
             highest = score(sample, scores, tilted.edge, best)
             if step == 0:
                 gaps[i] = sample_gap(sample, scores, tilted.edge, label, pair, C * highest)
@@ -72,7 +72,7 @@ def score(sample, scores, edge, labelling):
         total += scores[t, labelling[t]]
         parent = sample.parents[t]
         if parent >= 0:
-            total += edge[sample.edge_types[t], labelling[parent], labelling[t]]
+            total += edge[sample.edge_kinds[t], labelling[parent], labelling[t]]
     return total
 
 
@@ -85,7 +85,7 @@ def sample_gap(sample, scores, edge, label, pair, most):
             total -= label[t, a] * scores[t, a]
         if sample.parents[t] < 0:
             continue
-        table = edge[sample.edge_types[t]]
+        table = edge[sample.edge_kinds[t]]
         for a in range(label.shape[1]):
             for b in range(label.shape[1]):
                 if pair[t, a, b] > 0.0:  # what is forbidden has no marginal and an infinite score
@@ -107,7 +107,7 @@ def least_violating(sample, scores, edge, label, pair, low, worst):
         parent = sample.parents[t]
         if parent < 0:
             continue
-        table = edge[sample.edge_types[t]]
+        table = edge[sample.edge_kinds[t]]
         for a in range(n_labels):
             least = np.inf
             for b in range(n_labels):
@@ -121,7 +121,7 @@ def least_violating(sample, scores, edge, label, pair, low, worst):
             if parent < 0:
                 value = low[t, b] if label[t, b] > 0.0 else np.inf
             elif pair[t, worst[parent], b] > 0.0:
-                value = low[t, b] + edge[sample.edge_types[t], worst[parent], b]
+                value = low[t, b] + edge[sample.edge_kinds[t], worst[parent], b]
             else:
                 value = np.inf
             if value < least:
@@ -149,7 +149,7 @@ def move(sample, C, best, worst, difference, label, pair, tilted, delta, cells, 
         seen[cell] = False
     least = ROUNDING * C
     for t in range(sample.truth.size):
-        kind, parent = sample.edge_types[t], sample.parents[t]
+        kind, parent = sample.edge_kinds[t], sample.parents[t]
         differ = best[t] != worst[t]
         for side in range(2):
             child = worst[t] if side else best[t]
@@ -183,7 +183,7 @@ def touch_difference(sample, best, worst, label, pair, shape, delta, cells, seen
                 n_cells = touch(delta, cells, seen, n_cells, row + worst[t], value)
                 n_cells = touch(delta, cells, seen, n_cells, row + best[t], -value)
         if parent >= 0 and (differ or best[parent] != worst[parent]):
-            kind = sample.edge_types[t]
+            kind = sample.edge_kinds[t]
             more = edge_cell(shape, kind, worst[parent], worst[t])
             less = edge_cell(shape, kind, best[parent], best[t])
             n_cells = touch(delta, cells, seen, n_cells, more, 1.0)

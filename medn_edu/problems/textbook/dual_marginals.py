@@ -69,7 +69,7 @@ class DualMarginals:
     def loss(self, data: LabelledSamples) -> float:
         """Return ``sum alpha_i(y) loss_i(y)``."""
         true = self.node[np.arange(len(self.node)), data.labels]
-        return math.fsum(self.node.sum(axis=1) - true)
+        return math.fsum(data.loss_scale * (self.node.sum(axis=1) - true))
 
     def totals(self, data: LabelledSamples) -> np.ndarray:
         """Return ``sum_y alpha_i(y)`` of each sample."""
@@ -84,8 +84,8 @@ class DualMarginals:
             samples, data.labels, data.n_labels, totals, n_edge_types=len(data.allowed)
         )
         child = np.flatnonzero(samples.parents >= 0)
-        np.subtract.at(transitions, samples.edge_types[child], self.edge[child])
-        return data.weight_shape.join(inference.feature_sums(samples, difference), transitions)
+        np.subtract.at(transitions, samples.edge_kinds[child], self.edge[child])
+        return data.join(inference.feature_sums(samples, difference), transitions)
 
     def is_feasible(self, data: LabelledSamples) -> bool:
         """Say whether the sums are those of some non-negative dual variables, up to rounding.
@@ -95,9 +95,11 @@ class DualMarginals:
         samples, totals = data.samples, self.totals(data)
         child = np.flatnonzero(samples.parents >= 0)
         edge = self.edge[child]
-        forbidden = np.where(data.allowed[samples.edge_types[child]], 0.0, np.abs(edge))
+        forbidden = np.where(data.allowed_pairs[samples.edge_kinds[child]], 0.0, np.abs(edge))
         off = np.abs(self.node.sum(axis=1) - totals[samples.sample_of_node])
         off = np.maximum(off, -self.node.min(axis=1))
+        if data.allowed_labels is not None:
+            off += np.where(data.allowed_labels, 0.0, np.abs(self.node)).sum(axis=1)
         for error in (
             -edge.min(axis=(1, 2)),
             forbidden.max(axis=(1, 2)),

@@ -20,7 +20,7 @@ import numpy as np
 
 from medn_edu import inference
 from medn_edu.problems import DualMarginals, Problem
-from medn_edu.solvers.training import normal_variances
+from medn_edu.solvers.training import check_plain, normal_variances
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,7 @@ class LogLinearDual:
     """The dual variables that belong to ``(S, W)``, given as one vector with ``S`` first."""
 
     def __init__(self, problem: Problem) -> None:
+        check_plain(problem)
         self.problem = problem
         self.variance = normal_variances(problem)
         data = problem.data

@@ -273,7 +273,7 @@ class _Blocks:
         samples = self._problem.data.samples
         # A table for each sample and edge type, as if these were so many edge types.
         tables = (edge + self._barred).reshape(-1, n_labels, n_labels)
-        types = self._packed.edge_types + n_types * samples.sample_of_node
+        types = self._packed.edge_kinds + n_types * samples.sample_of_node
         forest = self._packed.parents, types, self._packed.offsets
         belief, everyone = node.copy(), np.ones(n_samples, dtype=np.bool_)
         unused = np.empty(n_samples)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from medn_edu.kernels.textbook.projection import project_l1_ball
 from medn_edu.problems import DualMarginals, DualVariables, L1Ball, L2Ball, Problem
 from medn_edu.problems.regularisers import dual_scaling
 from medn_edu.results import OVERFLOW, Iterate
-from medn_edu.samples import LabelledSamples
 from medn_edu.solvers.training import check_linear_slack
 
 _Projection = Callable[[np.ndarray], np.ndarray]
@@ -231,7 +230,15 @@ class _Visits:
         self.singles = []
         for i, labels in enumerate(data.samples.split(data.labels)):
             sample = data.samples.take(np.array([i]))
-            one = LabelledSamples(sample, labels, data.allowed, data.sample_weight[i : i + 1])
+            nodes = slice(*self.starts[i : i + 2])
+            one = replace(
+                data,
+                samples=sample,
+                labels=labels,
+                sample_weight=data.sample_weight[i : i + 1],
+                allowed_labels=None if data.allowed_labels is None else data.allowed_labels[nodes],
+                costs=None if data.costs is None else data.costs[nodes],
+            )
             self.singles.append(Problem(one, problem.loss, problem.regulariser))
 
     def walk(self, weights: np.ndarray, steps: Iterator[float]) -> tuple[np.ndarray, _Found]:

@@ -12,6 +12,7 @@ from medn_edu.kernels.textbook import smo as kernels
 from medn_edu.problems import DualMarginals, Problem
 from medn_edu.results import Iterate
 from medn_edu.solvers.training import (
+    check_plain,
     normal_variances,
     public_order,
     tilted_prior,
@@ -48,7 +49,7 @@ def smo(problem: Problem, *, rng: np.random.Generator, n_steps: int = 5) -> Iter
     Raises
     ------
     TypeError
-        If the prior is not normal or the slack not linear.
+        If the prior is not normal or the slack not linear, or the data need another solver.
     ValueError
         If ``n_steps`` is below 1.
 
@@ -63,6 +64,7 @@ def smo(problem: Problem, *, rng: np.random.Generator, n_steps: int = 5) -> Iter
     (True, (6, 2))
     """
     variances = normal_variances(problem)
+    check_plain(problem)
     check_count("n_steps", n_steps)
     shape = problem.weight_shape
     blocks, tilted = training_blocks(problem), tilted_prior(problem, np.zeros(shape.size))

@@ -14,6 +14,7 @@ from medn_edu.kernels.textbook import online_subgradient as kernels
 from medn_edu.problems import DualMarginals, DualVariables, Problem
 from medn_edu.results import Iterate
 from medn_edu.solvers.training import (
+    check_plain,
     normal_variances,
     public_order,
     tilted_prior,
@@ -138,6 +139,7 @@ def online_subgradient(
     True
     """
     variances = normal_variances(problem)
+    check_plain(problem)
     n_samples = problem.n_samples
     step_size = _step_sizes(beta, n_samples)
     shape = problem.weight_shape
