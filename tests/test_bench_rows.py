@@ -37,7 +37,14 @@ FOUND = {
     "crfsuite-l1": {"to_target": None, "primal": 17300.0, "passes": 500, "megabytes": 400.0},
     "crfsuite-viterbi": {"letters_per_second": 5e5},
     "hmmlearn-viterbi": {"missing": "hmmlearn"},
+    "text-crf": trained(20.0, to_target=16.0),
+    "text-crfsuite": {"to_target": 8.0, "primal": 5812.9, "passes": 200, "megabytes": 200.0},
+    "text-crf-l1": trained(200.0, to_target=None),
+    "text-m3n": trained(18.0),
+    "wnut17-crf": {"no_data": "the WNUT17 sentences are not here."},
+    "wnut17-crfsuite": {"no_data": "the WNUT17 sentences are not here."},
 }
+MADE_UP = "2,000 made-up sentences: "
 VARIATIONAL = "LapMEDN, C = 1, λ = 36, 3 variational"
 
 
@@ -61,6 +68,11 @@ def test_rows_tell_what_was_reached_and_what_was_not_measured():
         ("peak memory", "CRFsuite", (395.0, 400.0, None, True), "libraries included"),
         ("import", "", (0.1, None, None, False), "loads numba"),
         ("everything compiled from cold", "", (None,) * 4, "left out by --quick"),
+        (f"{MADE_UP}L2", "CRFsuite", (16.0, 8.0, 0.5, None), "18 s of processor time"),
+        (f"{MADE_UP}L1", "CRFsuite", (None,) * 4, "; CRFsuite left out by --quick"),
+        (f"{MADE_UP}M3N", "", (18.0, None, None, None), "s of processor time"),
+        ("WNUT17: L2", "CRFsuite", (None,) * 4, "the WNUT17 sentences are not here."),
+        ("WNUT17: M3N", "", (None,) * 4, "left out by --quick"),
     ):
         row = row_of(work, peer)
         assert (row.value, row.peer_value, row.ratio, row.reached) == numbers, work
@@ -90,7 +102,9 @@ def test_quick_leaves_out_what_takes_long(monkeypatch):
     monkeypatch.setattr(bench, "run_task", lambda task, data, **environment: {"task": task})
     everything = bench.measure("ocr")
     left_out = set(everything) - set(bench.measure("ocr", quick=True))
-    assert left_out == {"crfsuite-train", "crfsuite-l1", "cold"}
+    assert left_out == {
+        "crfsuite-train", "crfsuite-l1", "cold", "text-crf-l1", "text-crfsuite-l1",
+    }  # fmt: skip
     assert set(everything) == {*bench_tasks.TASKS, "cold"}, "every task is called"
 
 
@@ -111,6 +125,15 @@ def test_the_command_writes_its_table(tmp_path, capsys, monkeypatch):
 
 def test_a_failing_task_is_one_line():
     assert bench.run_task("no-such", "digits") == {"failure": "KeyError: 'no-such'"}
+
+
+@pytest.mark.slow
+def test_a_task_without_its_data_says_how_to_get_them(tmp_path):
+    nowhere = {"MEDN_EDU_DATA": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    found = bench.run_task("wnut17-m3n", "few", **nowhere)
+    [row] = [row for row in bench.report({"wnut17-m3n": found}, "ocr") if "WNUT17: M3N" in row.work]
+    assert row.remark.startswith("the WNUT17 sentences are not at ")
+    assert "medn-edu data fetch wnut17" in row.remark
 
 
 # `medn-edu bench` runs every task in a process of its own.  Here one of each kind is, because a process
@@ -161,11 +184,34 @@ def test_trainings_on_digit_words(task):
         assert 0 <= found["gap"] <= 0.01
 
 
+PAIRS = [
+    ("crf", "crfsuite-train"),
+    ("crf-l1", "crfsuite-l1"),
+    ("text-crf", "text-crfsuite"),
+    ("text-crf-l1", "text-crfsuite-l1"),
+    ("wnut17-crf", "wnut17-crfsuite"),
+]
+
+
+def skip_without_its_data(task):
+    if task.startswith("wnut17") and datasets.status(name="wnut17").path is None:
+        pytest.skip("needs the WNUT17 sentences")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("own", "peer"), [("crf", "crfsuite-train"), ("crf-l1", "crfsuite-l1")])
+@pytest.mark.parametrize("data", ["text", "wnut17"])
+def test_trainings_on_few_sentences(data):
+    skip_without_its_data(data)
+    assert 0 <= on_digit_words(f"{data}-m3n")["gap"] <= 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("own", "peer"), PAIRS)
 def test_crfsuite_trains_the_same_model(own, peer):
     pytest.importorskip("pycrfsuite")
+    skip_without_its_data(own)
     ours, theirs = on_digit_words(own), on_digit_words(peer)
+    assert ours["primal"] <= ours["target"]
     assert theirs["primal"] == pytest.approx(ours["primal"], rel=2e-4)
     assert theirs["to_target"] > 0
 

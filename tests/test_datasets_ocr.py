@@ -1,12 +1,12 @@
 """The OCR loader: what it returns, and that no bad file gets past it or is left behind."""
 
-import contextlib
 import gzip
 import hashlib
 import http.server
 import os
 import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medn_edu.datasets import DataError, fetch, load_ocr, ocr, status
+from medn_edu.datasets import DataError, fetch, load_ocr, remote, status
 
 WORDS, FOLDS = ["abc", "zz", "word", "abc"], [0, 3, 9, 3]
 
@@ -33,19 +33,26 @@ def letter_data():
     return "".join(lines).encode(), pixels
 
 
-@contextlib.contextmanager
+def changed(**facts):
+    """The letters' entry in the table of files, with other facts."""
+    return (replace(remote.FILES["ocr"][0], **facts),)
+
+
+def with_content(content):
+    """The letters' entry, with ``content`` taken for the real letters."""
+    return changed(sha256=hashlib.sha256(content).hexdigest(), n_bytes=len(content))
+
+
 def taken_for_real(content):
     """Let the loader take ``content`` for the real letters."""
-    digest = hashlib.sha256(content).hexdigest()
-    with mock.patch.multiple(ocr, SHA256=digest, N_BYTES=len(content)):
-        yield
+    return mock.patch.dict(remote.FILES, ocr=with_content(content))
 
 
 @pytest.fixture
-def made_up():
+def made_up(monkeypatch):
     content, _ = letter_data()
-    with taken_for_real(content):
-        yield content
+    monkeypatch.setitem(remote.FILES, "ocr", with_content(content))
+    return content
 
 
 def put(folder, data):
@@ -61,13 +68,14 @@ def everything_under(folder):
 
 @pytest.fixture
 def no_server(monkeypatch):
-    monkeypatch.setattr(ocr, "URL", "http://127.0.0.1:9/letter.data.gz")  # nobody answers there
+    url = "http://127.0.0.1:9/letter.data.gz"  # nobody answers there
+    monkeypatch.setitem(remote.FILES, "ocr", changed(url=url))
 
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """The cache folder of a user who has set no folder of their own."""
-    monkeypatch.setattr(ocr.pooch, "os_cache", lambda name: tmp_path / "cache")
+    monkeypatch.setattr(remote.pooch, "os_cache", lambda name: tmp_path / "cache")
     monkeypatch.delenv("MEDN_EDU_DATA", raising=False)
     return tmp_path / "cache"
 
@@ -93,7 +101,8 @@ def serve(monkeypatch):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         servers.append(server)
-        monkeypatch.setattr(ocr, "URL", f"http://127.0.0.1:{server.server_port}/letter.data.gz")
+        url = f"http://127.0.0.1:{server.server_port}/letter.data.gz"
+        monkeypatch.setitem(remote.FILES, "ocr", changed(url=url))
         for name in ("no_proxy", "NO_PROXY"):
             monkeypatch.setenv(name, "127.0.0.1")
 
@@ -215,7 +224,7 @@ def test_files_that_cannot_be_read_or_written(tmp_path, monkeypatch, made_up, se
     refused(lambda: load_ocr(home), home, "cannot be written")
     path = put(file, gzip.compress(made_up))
     denied = mock.Mock(side_effect=PermissionError(13, "Permission denied"))
-    monkeypatch.setattr(ocr.gzip, "open", denied)
+    monkeypatch.setattr(remote.gzip, "open", denied)
     refused(lambda: load_ocr(file), path, "cannot be read (permission denied)")
 
 
@@ -249,7 +258,7 @@ def test_a_file_of_another_form(text, part, tmp_path):
 
 def test_without_a_network_nothing_is_left_behind(tmp_path, cache, no_server):
     for action in (load_ocr, fetch):
-        refused(action, ocr.URL, cache, "network", "load_digit_words")
+        refused(action, remote.FILES["ocr"][0].url, cache, "network", "load_digit_words")
     message = refused(lambda: load_ocr(download=False), "medn-edu data fetch", "load_digit_words")
     assert status().problem == message
     assert everything_under(tmp_path) == []
@@ -260,7 +269,7 @@ def test_a_download_is_kept_and_used_again(tmp_path, monkeypatch, made_up, serve
     assert load_ocr(tmp_path).words.tolist() == WORDS
     path = tmp_path / "ocr" / "letter.data.gz"
     assert everything_under(tmp_path) == [path.parent, path]
-    monkeypatch.setattr(ocr, "URL", "http://127.0.0.1:9/")
+    monkeypatch.setitem(remote.FILES, "ocr", changed(url="http://127.0.0.1:9/"))
     assert load_ocr(tmp_path).words.tolist() == WORDS
     assert fetch(tmp_path).path == path
     assert capfd.readouterr() == ("", "")
@@ -286,7 +295,7 @@ def test_fetch_shows_progress_when_asked(tmp_path, made_up, serve, capfd):
 )
 def test_a_bad_download_leaves_nothing_behind(kind, trouble, tmp_path, made_up, serve):
     serve(BAD_FILES.get(kind, gzip.compress)(made_up), **trouble)
-    message = refused(lambda: fetch(tmp_path), ocr.URL)
+    message = refused(lambda: fetch(tmp_path), remote.FILES["ocr"][0].url)
     assert ("nothing was kept" in message) == (not trouble)
     assert everything_under(tmp_path) == []
 

@@ -1,7 +1,7 @@
-"""Data sets: real handwriting, downloaded and embedded, and data from a known model.
+"""Data sets: real handwriting and real text, and data made by rules that are known.
 
-A structured model earns its keep where one node says too little and its neighbours say more.  Four
-data sets show that from four sides:
+A structured model earns its keep where one node says too little and its neighbours say more.  These
+data sets show that from several sides:
 
 * `load_ocr`, handwritten words of 26 letters on 16 x 8 binary pixels: the benchmark of the field.
   It is downloaded once (1.1 MB) because its authors state no licence.
@@ -11,14 +11,20 @@ data sets show that from four sides:
 * `load_handwriting`, the first where they are on this machine and the second otherwise, which then
   say so in a banner: for notebooks.
 * `load_sentences`, short English sentences, each word with its part of speech: text, read from a file
-  that comes with the package.  Its ``data`` are lists of words, which have to become features first.
+  that comes with the package.
 * `make_chain_crf`, samples of a random conditional random field: the true weights are known, so one
   can ask what a learner finds rather than only how often it is right.
+* `load_wnut17`, sentences from social media, downloaded as the letters are (0.8 MB), in which people,
+  places and other entities are to be found that the training part never names.
+* `make_text`, sentences of made-up words, which need no file.  They have the tens of thousands of
+  rare features that real text has, so they show how long training on text takes.
 
-All of them come as a `sklearn.utils.Bunch` with ``data`` (a list of one ``(n_nodes, n_features)``
-array per sample), ``target`` (a list of one label array per sample) and ``DESCR``, the story of the
-data with what one should know before believing a number.  ``model.fit(bunch.data, bunch.target)``
-works on each but the sentences.
+All of them come as a `sklearn.utils.Bunch` with ``data`` and ``target`` (lists with one entry per
+sample) and ``DESCR``, the story of the data with what one should know before believing a number.
+Where nodes are images or vectors, an entry of ``data`` is an array ``(n_nodes, n_features)``, and
+``model.fit(bunch.data, bunch.target)`` works at once.  Where they are words, it is a list of strings,
+which `token_features` turns into one dictionary of features per word, and
+`medn_edu.SequenceVectorizer` those into samples.
 
 Handwriting must be split by *words*, never by letters, and by writers where they are known: letters
 of one word lean on each other, so a word cut in two would leak from training into test.
@@ -31,9 +37,12 @@ of one word lean on each other, so a word cut in two would leak from training in
 
 from medn_edu.datasets.digits import load_digit_words
 from medn_edu.datasets.handwriting import Handwriting, load_handwriting
-from medn_edu.datasets.ocr import DataError, DataStatus, fetch, load_ocr, status
+from medn_edu.datasets.made_up import make_text, token_features
+from medn_edu.datasets.ocr import load_ocr
+from medn_edu.datasets.remote import DataError, DataStatus, fetch, status
 from medn_edu.datasets.sentences import load_sentences
 from medn_edu.datasets.synthetic import make_chain_crf
+from medn_edu.datasets.wnut17 import load_wnut17
 
 __all__ = [
     "DataError",
@@ -44,6 +53,9 @@ __all__ = [
     "load_handwriting",
     "load_ocr",
     "load_sentences",
+    "load_wnut17",
     "make_chain_crf",
+    "make_text",
     "status",
+    "token_features",
 ]

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from medn_edu.datasets.digits import load_digit_words
-from medn_edu.datasets.ocr import DataError, load_ocr
+from medn_edu.datasets.ocr import load_ocr
+from medn_edu.datasets.remote import DataError
 
 _BANNER = (
     "The OCR letters are not on this machine, so handwritten digits stand in for them: every "

@@ -3,38 +3,15 @@
 The file ``letter.data`` holds one letter a line: fields that end with a tab, namely a running
 number, the letter, the number of the next letter of the word (-1 at its end), the word's number,
 the position in the word, the fold, and 16 x 8 pixels, row by row, each 0 or 1.  Lines end with a
-newline.
-
-Where the file comes from is settled once, here.  The first of these places that has a file is used:
-
-1. ``$MEDN_EDU_DATA/ocr/letter.data.gz``, if that variable is set: the user's own copy.  It is read
-   and never written, replaced or deleted, whatever is wrong with it;
-2. ``ocr/letter.data.gz`` in the cache folder of this package;
-3. the home of the data set on the web, from which it is fetched into the cache.
-
-Only the file whose uncompressed content has the right SHA-256 is accepted, so every number computed
-from it can be compared with every other.  A download is checked in memory and then written in one
-step: a broken one leaves nothing behind.
+newline.  `medn_edu.datasets.remote` says where the file comes from.
 """
 
-import gzip
-import hashlib
-import io
 import os
-import zlib
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-import pooch
 from sklearn.utils import Bunch
 
-from medn_edu.files import reason, write_atomically
-
-URL = "http://ai.stanford.edu/~btaskar/ocr/letter.data.gz"
-# Of the uncompressed content: the same letters may be compressed in many ways.
-SHA256 = "535363d0b7bc34246b1f8731719540f526b6807b12dda5d430d011d160bc7882"
-N_BYTES = 14_557_249
+from medn_edu.datasets import remote
 
 _IMAGE_SHAPE = (16, 8)
 _N_PIXELS = 128
@@ -64,40 +41,6 @@ Know before you believe a number:
 Contents: data (list of (n, 128) float64, 0 or 1), target (list of letters), fold (n_samples,),
 images (the same memory as data, (n, 16, 8)), words, target_names, feature_names.
 """
-
-
-class DataError(OSError):
-    """A data file is missing, unreadable, or not the file that it should be.
-
-    An `OSError`, as from scikit-learn's fetchers: the trouble lies on the disk or the network, not
-    in an argument.  The message is one sentence that says which file, what was expected of it, and
-    what to do next.
-    """
-
-
-@dataclass(frozen=True)
-class DataStatus:
-    """Whether the OCR letters are on this machine, and where.
-
-    Parameters
-    ----------
-    path : Path or None
-        The file that `load_ocr` reads; None if there is none yet.
-    place : str
-        Where it was found: ``"MEDN_EDU_DATA"``, ``"cache"``, ``"data_home"``, or ``""`` if nowhere.
-    n_bytes : int
-        Size of the (compressed) file; 0 if there is none.
-    valid : bool
-        Whether its content has the right hash.
-    problem : str
-        What is wrong and what to do, in one sentence; empty if the file is valid.
-    """
-
-    path: Path | None
-    place: str
-    n_bytes: int
-    valid: bool
-    problem: str
 
 
 def load_ocr(data_home: str | os.PathLike[str] | None = None, download: bool = True) -> Bunch:
@@ -144,191 +87,7 @@ def load_ocr(data_home: str | os.PathLike[str] | None = None, download: bool = T
     ommanding (9, 128)
     >>> train, test = np.flatnonzero(ocr.fold == 0), np.flatnonzero(ocr.fold != 0)  # doctest: +SKIP
     """
-    found = _find(data_home)
-    if found is None:
-        if not download:
-            raise DataError(_missing_sentence(data_home))
-        found = _download(data_home, progress=False)
-    path, place = found
-    content = _read(path, place)
-    try:
-        return _parse(content)
-    except ValueError as error:
-        raise DataError(f"{path}: {error}; {_remedy(place)}.") from None
-
-
-def status(data_home: str | os.PathLike[str] | None = None) -> DataStatus:
-    """Say where the OCR letters are and whether they are intact; downloads nothing.
-
-    Parameters
-    ----------
-    data_home : str or path, optional
-        As in `load_ocr`.
-
-    Returns
-    -------
-    DataStatus
-        Path, place, size, and what is wrong if something is.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> status(tempfile.mkdtemp()).valid
-    False
-    """
-    found = _find(data_home)
-    if found is None:
-        return DataStatus(None, "", 0, False, _missing_sentence(data_home))
-    path, place = found
-    try:
-        _read(path, place)
-        n_bytes, problem = path.stat().st_size, ""
-    except DataError as error:
-        n_bytes, problem = 0, str(error)
-        if path.is_file():
-            n_bytes = path.stat().st_size
-    return DataStatus(path, place, n_bytes, not problem, problem)
-
-
-def fetch(data_home: str | os.PathLike[str] | None = None, *, progress: bool = False) -> DataStatus:
-    """Make sure that the OCR letters are on this machine; download them if they are not.
-
-    A damaged file in the cache (or in ``data_home``) is replaced.  A damaged file in
-    ``$MEDN_EDU_DATA`` is the user's own and is only reported.
-
-    Parameters
-    ----------
-    data_home : str or path, optional
-        As in `load_ocr`.
-    progress : bool, default=False
-        Whether to show a progress bar on standard error.
-
-    Returns
-    -------
-    DataStatus
-        Where the file now is.
-
-    Raises
-    ------
-    DataError
-        If the download fails or is not the right file; then nothing is left behind.
-    """
-    found = status(data_home)
-    if found.valid:
-        return found
-    if found.place == "MEDN_EDU_DATA":
-        raise DataError(found.problem)
-    _download(data_home, progress=progress)
-    return status(data_home)
-
-
-# -- Finding, downloading and checking the file ---------------------------------------------------
-
-
-def _places(data_home: str | os.PathLike[str] | None) -> list[tuple[Path, str]]:
-    """Return where to look, in order; the last place is the one that downloads go to."""
-    if data_home is not None:
-        folders = [(Path(data_home), "data_home")]
-    else:
-        folders = [(Path(pooch.os_cache("medn_edu")), "cache")]
-        own = os.environ.get("MEDN_EDU_DATA")
-        if own:
-            folders.insert(0, (Path(own), "MEDN_EDU_DATA"))
-    return [(folder / "ocr" / "letter.data.gz", place) for folder, place in folders]
-
-
-def _find(data_home: str | os.PathLike[str] | None) -> tuple[Path, str] | None:
-    for path, place in _places(data_home):
-        # lexists: a broken link or an unreadable folder should be named, not skipped in silence
-        if os.path.lexists(path):
-            return path, place
-    return None
-
-
-def _read(path: Path, place: str) -> bytes:
-    """Return the uncompressed content, if it is the right one."""
-    try:
-        with gzip.open(path) as file:
-            # One byte more than expected proves a longer file wrong without unpacking all of it.
-            content = file.read(N_BYTES + 1)
-    except EOFError:
-        problem = "is cut short"
-    except (gzip.BadGzipFile, zlib.error):
-        problem = "is not an intact gzip file"
-    except OSError as error:
-        problem = f"cannot be read ({reason(error)})"
-    else:
-        if _is_right(content):
-            return content
-        problem = "holds something else or was changed"
-    raise DataError(f"{path} {problem}; expected {_expected()}; {_remedy(place)}.")
-
-
-def _is_right(content: bytes) -> bool:
-    return hashlib.sha256(content).hexdigest() == SHA256
-
-
-def _download(data_home: str | os.PathLike[str] | None, *, progress: bool) -> tuple[Path, str]:
-    path, place = _places(data_home)[-1]
-    buffer = io.BytesIO()
-    try:
-        # Streamed only where a bar is to move: a stream that fails leaves its connection open.
-        pooch.HTTPDownloader(progressbar=progress, stream=progress)(URL, buffer, None)
-    except OSError as error:  # as all errors of requests are
-        raise DataError(
-            f"the OCR letters could not be downloaded from {URL} ({type(error).__name__}); check "
-            f"the network, or put the file at {path} yourself, or use load_digit_words(), which "
-            "needs no network."
-        ) from None
-    data = _gzipped(buffer.getvalue())
-    if data is None:
-        raise DataError(
-            f"what {URL} sent is not {_expected()}, so nothing was kept; try again later, or put "
-            f"the file at {path} yourself."
-        )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, data)
-    except OSError as error:
-        raise DataError(
-            f"{path} cannot be written ({reason(error)}); expected a "
-            "folder that may be written to; pass another one as data_home."
-        ) from None
-    return path, place
-
-
-def _gzipped(data: bytes) -> bytes | None:
-    """Return the right file, gzipped, or None; some servers let the client unpack on the way."""
-    if _is_right(data):
-        return gzip.compress(data, mtime=0)
-    try:
-        with gzip.open(io.BytesIO(data)) as file:
-            return data if _is_right(file.read(N_BYTES + 1)) else None
-    except (OSError, EOFError, zlib.error):
-        return None
-
-
-def _expected() -> str:
-    return f"the OCR letters (letter.data, {N_BYTES:,} bytes, sha256 {SHA256[:12]}..., gzipped)"
-
-
-def _remedy(place: str) -> str:
-    return {
-        "MEDN_EDU_DATA": "replace it, or unset MEDN_EDU_DATA to have it downloaded",
-        "cache": "'medn-edu data fetch' downloads it anew",
-        "data_home": "delete it to have it downloaded anew",
-    }[place]
-
-
-def _missing_sentence(data_home: str | os.PathLike[str] | None) -> str:
-    looked = " or ".join(str(path) for path, _ in _places(data_home))
-    return (
-        f"the OCR letters are not at {looked}; 'medn-edu data fetch' downloads them, and "
-        "load_digit_words() needs no file."
-    )
-
-
-# -- Parsing --------------------------------------------------------------------------------------
+    return remote.load("ocr", _parse, data_home, download)[0]
 
 
 def _parse(content: bytes) -> Bunch:

@@ -154,9 +154,9 @@ def _least_peak(problem: Problem, tol: float, callback: Callable[[float], object
         if not len(new):
             new = program.missing(bounds, weights)
         features = program.missing_features(eta)
-        callback(bounds.gap)
         if bounds.upper <= negligible:
             return 0.0
+        callback(bounds.gap)
         if bounds.gap <= tol or not (len(new) or len(features)):
             break
         idle = np.where(values > 0, 0, idle + 1)
