@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from medn_edu import CRF, Forest
+from medn_edu import CRF, M3N, Forest
 from medn_edu.samples import Samples, encode_labels, pack
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -172,17 +172,29 @@ def test_odd_labels_are_refused_or_come_back(y):
 
 
 @given(
-    name=st.sampled_from(["offsets", "parents", "edge_types", "indices", "indptr", "data"]),
+    name=st.sampled_from(
+        ["offsets", "parents", "edge_types", "indices", "indptr", "data", "edge_features"]
+    ),
+    is_rich=st.booleans(),
     at=st.integers(0, 30),
     value=POSITIONS,
 )
-def test_samples_changed_by_hand_are_refused_or_fit(name, at, value):
-    samples = pack([np.eye(3), Forest(np.ones((2, 3)), [-1, 0], [0, 1])])
+def test_samples_changed_by_hand_are_refused_or_fit(name, is_rich, at, value):
+    is_rich = is_rich or name == "edge_features"
+    one, two = (np.arange(10.0).reshape(5, 2)[:3], -np.eye(2)) if is_rich else (None, None)
+    sets = [["a", "b"], None] if is_rich else None
+    forests = (
+        Forest(np.eye(3), None, None, one),
+        Forest(np.ones((2, 3)), [-1, 0], [0, 1], two, sets),
+    )
+    samples = pack(forests)
     assert samples.n_edge_types == 2  # remembered, and to be forgotten
+    assert samples.n_edge_kinds == (4 if is_rich else 2)
     array = getattr(samples if hasattr(samples, name) else samples.features, name)
-    array[at % len(array)] = value
+    array.flat[at % array.size] = value
     if packed_or_refused(samples) is not None:
         samples.check()
         assert samples.n_edge_types == samples.edge_types.max() + 1
         if samples.n_edge_types < 10:
-            CRF(max_iter=1, tol=10.0, verbose=0).fit(samples, ["abc", "ab"]).predict(samples)
+            for model in (CRF(max_iter=1, tol=10.0, verbose=0), M3N(max_iter=1, verbose=0)):
+                model.fit(samples, ["abc", "ab"]).predict(samples)

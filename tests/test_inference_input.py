@@ -25,6 +25,9 @@ two_types = partial(Potentials, TWO_TYPES, NODE[:3])
 marginals = partial(inference.marginals, CASE.potentials)
 node_potentials = partial(inference.node_potentials, SAMPLES)
 edge_potentials = inference.edge_potentials
+COEF = np.zeros((3, SAMPLES.n_features))
+TWO_EDGE_FEATURES = pack([Forest(np.eye(3), edge_features=np.eye(3)[:, :2])])
+of_weights = partial(Potentials.of_weights, TWO_EDGE_FEATURES, np.zeros((3, 3)))
 scores = partial(inference.labelling_scores, CASE.potentials)
 feature_sums = partial(inference.feature_sums, SAMPLES)
 add_loss = partial(inference.add_loss, np.zeros((2, 3)))
@@ -42,7 +45,7 @@ two_features = partial(inference.joint_features, pack([np.ones((2, 2))]), np.zer
 )
 def test_impossible_sample_is_named(question):
     potentials = with_node(np.where(np.arange(9)[:, None] == 4, -np.inf, NODE))
-    with pytest.raises(ValueError, match="sample 1 has no allowed labelling: -inf potentials or"):
+    with pytest.raises(ValueError, match="sample 1 has no allowed labelling: its allowed_labels, "):
         question(potentials)
 
 
@@ -67,6 +70,11 @@ def spoilt(table, *bad):
         ("coef", node_potentials, "has shape (3, 2)", [np.zeros((3, 2))]),
         ("transitions", edge_potentials, "has shape", [np.zeros((2, 3))]),
         ("allowed", partial(edge_potentials, EDGE), "has shape", [EDGE[:, :2] > 0]),
+        ("transitions", of_weights, "has shape", [EDGE[:1], EDGE[0], np.zeros((3, 3, 3))]),
+        ("allowed", partial(of_weights, np.zeros((2, 3, 3))), "has shape", [EDGE[:0] > 0]),
+        ("mask", partial(node_potentials, COEF), "has shape", [NODE[:-1] > 0, NODE[:, :2] > 0]),
+        ("mask", partial(node_potentials, COEF), "has shape (9, 3) and type float64; ", [NODE]),
+        ("scale", partial(add_loss, np.zeros(2, int)), "has shape (1,); expected one n", [[1.0]]),
         ("labels", scores, "of sample 1 hold the code 3", spoilt(LABELS, 3)),
         ("labels", scores, "of sample 1 hold the code -1", spoilt(LABELS, -1)),
         ("labels", scores, "has shape", [LABELS[:-1], LABELS.astype(float)]),

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from enumerated import KINDS, make_data
+from enumerated import KINDS, RICH, make_data
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
@@ -76,7 +76,7 @@ def test_what_both_bounds_rest_on_holds_in_exact_sums(q, n):
     assert mean > math.sqrt(n) / 2  # so that half of the constant would be too little
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *RICH])
 @pytest.mark.parametrize("seed", range(3))
 def test_margins_errors_and_scores_are_those_of_enumeration(kind, seed):
     data, rng = make_data(kind, seed), np.random.default_rng(seed)
@@ -89,7 +89,9 @@ def test_margins_errors_and_scores_are_those_of_enumeration(kind, seed):
         np.minimum.at(margins, problem.sample[rivals], leads[rivals])
         assert observed_margins(data, w) == pytest.approx(margins)
         assert error == pytest.approx(np.mean(margins < 0))
-        potentials = Potentials.of_weights(data.samples, *data.weight_shape.split(w), data.allowed)
+        potentials = Potentials.of_weights(
+            data.samples, *data.weight_shape.split(w), data.allowed, mask=data.allowed_labels
+        )
         scores = labelling_scores(potentials, data.labels)[problem.sample] - leads
         assert largest_score(data, w) == pytest.approx(np.abs(scores).max())
         assert largest_score(data, 0.7 * np.sign(w)) <= score_bound(data, 0.7) * (1 + 1e-12)

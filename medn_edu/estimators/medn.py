@@ -187,9 +187,10 @@ def _check_scores(data: LabelledSamples, prior: Prior) -> None:
     Only a prior whose mean is not 0 has scores at the start.
     """
     start = np.zeros(data.weight_shape.size)
-    rounding = score_rounding(data, np.broadcast_to(prior.mean(start), start.shape))
+    mean = np.broadcast_to(prior.mean(start), start.shape)
+    rounding = score_rounding(data, mean)
     i = int(np.argmax(rounding))
-    if rounding[i] > 1.0:  # the least loss there is
+    if mean.any() and rounding[i] > np.min(data.loss_scale):  # the least loss there is
         samples = data.samples
         rows = slice(*samples.indptr[samples.offsets[i : i + 2]])
         raise ValueError(

@@ -78,6 +78,7 @@ def save_model(model: Any, path: str | Path, vectorizer: dict[str, Any] | None =
         "classes": [_encode(label, "a label") for label in model.classes_.tolist()],
         "n_features": int(model.n_features_in_),
         "n_edge_features": int(model.n_edge_features_in_),
+        "is_potts": bool(model._weight_shape.is_potts),  # whatever edge_table has been set since
         "result": {name: _encode(getattr(result, name), name) for name in _SCALARS},
         "vectorizer": vectorizer,
     }
@@ -134,10 +135,12 @@ def _state(archive: zipfile.ZipFile, size: int) -> tuple[str, dict[str, Any], di
     if header["format_version"] != FORMAT_VERSION:
         raise ValueError("it was written by another version of medn_edu")
     estimator, n_features = header["estimator"], header["n_features"]
-    n_edge_features = header.get("n_edge_features", 0)  # older files have none
+    n_edge_features = header.get("n_edge_features", 0)  # older files have none,
+    is_potts = header.get("is_potts", False)  # nor Potts tables
     _require(type(estimator) is str, "estimator")
     _require(type(n_features) is int and n_features >= 0, "n_features")
     _require(type(n_edge_features) is int and 0 <= n_edge_features < 2**31, "n_edge_features")
+    _require(type(is_potts) is bool, "is_potts")
     parameters = {name: _decode(value) for name, value in header["parameters"].items()}
     classes = _classes(header["classes"])
     result = {name: _decode(header["result"][name]) for name in _SCALARS}
@@ -145,10 +148,7 @@ def _state(archive: zipfile.ZipFile, size: int) -> tuple[str, dict[str, Any], di
         _require(type(result[name]) in kinds, name)
         _require(not isinstance(result[name], int) or abs(result[name]) < 2**63, name)
     n_edge_types = (shapes["allowed"] or (0,))[0]
-    n_tables, is_potts = (
-        n_edge_types * max(n_edge_features, 1),
-        parameters.get("edge_table") == "potts",
-    )
+    n_tables = n_edge_types * max(n_edge_features, 1)
     shape = WeightShape(len(classes), n_features, n_tables, is_potts)
     _check_shapes(shapes, shape, n_edge_types, result["n_passes"])
     arrays = {name: _read(archive, name) for name in shapes if name != "header"}

@@ -30,7 +30,9 @@ from medn_edu.inference.potentials import (
     add_loss,
     check_edge,
     check_labels,
+    check_mask,
     check_possible,
+    check_scale,
     check_weight,
     node_potentials,
     transposed_coef,
@@ -250,11 +252,12 @@ def expected_statistics(
     edge = check_edge(samples, edge, n_labels)
     weight = check_weight(samples, sample_weight)
     labels = None if loss_labels is None else check_labels(samples, loss_labels, n_labels)
+    scale = check_scale("loss_scale", loss_scale, samples.n_nodes)
+    mask = check_mask(samples, mask, n_labels)
     if check_nonnegative("epsilon", epsilon) == 0.0:
         node = node_potentials(samples, coef, mask, n_jobs=n_jobs)
         potentials = Potentials(samples, node, edge)
-        return _best_statistics(potentials, weight, labels, loss_scale, want_entropies, n_jobs)
-    scale = np.broadcast_to(loss_scale, samples.n_nodes)
+        return _best_statistics(potentials, weight, labels, scale, want_entropies, n_jobs)
     packed, tempered = samples.packed, TemperedEdge.of(edge, epsilon)
     log_sums = np.empty(samples.n_samples)
     entropies = np.empty(samples.n_samples) if want_entropies else None
@@ -294,7 +297,7 @@ def _best_statistics(
     potentials: Potentials,
     weight: np.ndarray,
     labels: np.ndarray | None,
-    scale: float | np.ndarray,
+    scale: np.ndarray,
     want_entropies: bool,
     n_jobs: int,
 ) -> ExpectedStatistics:
@@ -313,7 +316,7 @@ def _best_statistics(
 
 
 def _expected_losses(
-    marginal: np.ndarray, labels: np.ndarray, scale: float | np.ndarray, starts: np.ndarray
+    marginal: np.ndarray, labels: np.ndarray, scale: np.ndarray, starts: np.ndarray
 ) -> np.ndarray:
     """Sum, over each sample, the probabilities of all labels but the true ones, times their loss."""
     wrong = marginal.sum(axis=1) - marginal[np.arange(len(labels)), labels]

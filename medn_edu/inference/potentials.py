@@ -145,6 +145,7 @@ def node_potentials(
         start, stop = packed.offsets[first], packed.offsets[last]
         kernels.node_scores(*packed.features, weights, start, stop, node[start:stop])
 
+    mask = check_mask(samples, mask, node.shape[1])
     run(fill, groups(samples), n_jobs)
     if mask is not None:
         node[~mask] = -np.inf
@@ -220,7 +221,7 @@ def add_loss(node: np.ndarray, labels: np.ndarray, scale: float | np.ndarray = 1
             f"labels are not {len(node)} label codes from 0 to {node.shape[1] - 1}; expected one "
             "integer per node."
         )
-    augmented = node + (scale if np.ndim(scale) == 0 else np.asarray(scale)[:, None])
+    augmented = node + check_scale("scale", scale, len(node))[:, None]
     rows = np.arange(len(labels))
     augmented[rows, labels] = node[rows, labels]
     return augmented
@@ -281,6 +282,29 @@ def check_table(samples: Samples, name: str, values: Any) -> np.ndarray:
     return table
 
 
+def check_mask(samples: Samples, mask: Any, n_labels: int) -> np.ndarray | None:
+    """Return which labels nodes may have, or None for all."""
+    if mask is None:
+        return None
+    mask = np.asarray(mask)
+    if mask.dtype != bool or mask.shape != (samples.n_nodes, n_labels):
+        raise ValueError(
+            f"mask has shape {mask.shape} and type {mask.dtype}; expected ({samples.n_nodes}, "
+            f"{n_labels}) and bool, saying which labels each node may have."
+        )
+    return mask
+
+
+def check_scale(name: str, scale: Any, n_nodes: int) -> np.ndarray:
+    """Return the loss of a wrong label at each node."""
+    scale = np.asarray(scale)
+    if scale.shape not in ((), (n_nodes,)):
+        raise ValueError(
+            f"{name} has shape {scale.shape}; expected one number, or one for each of {n_nodes} nodes."
+        )
+    return np.broadcast_to(scale, n_nodes)
+
+
 def check_edge(samples: Samples, edge: Any, n_labels: int) -> np.ndarray:
     """Return edge potentials fit for kernels; +inf and NaN are refused."""
     edge = _numbers("edge", edge)
@@ -334,8 +358,8 @@ def check_possible(scores: np.ndarray) -> None:
         return
     if scores[bad[0]] == -np.inf:
         raise ValueError(
-            f"sample {bad[0]} has no allowed labelling: -inf potentials or forbidden transitions rule "
-            "out every one; expected at least one."
+            f"sample {bad[0]} has no allowed labelling: its allowed_labels, forbidden transitions or "
+            "potentials of -inf rule out every one; expected at least one."
         )
     raise ValueError(
         f"sample {bad[0]} has a score that is not finite ({scores[bad[0]]}); expected potentials "

@@ -224,7 +224,13 @@ def check_edge_features(values: Any, i: int, is_root: np.ndarray, width: int | N
 
 def check_allowed_length(allowed: Any, i: int, n_nodes: int) -> Any:
     """Return one sample's allowed labels, a mask or a list with one entry per node."""
-    is_mask = isinstance(allowed, np.ndarray) and allowed.dtype == bool
+    is_table = isinstance(allowed, np.ndarray) and allowed.ndim > 1
+    if is_table and allowed.dtype.kind in "iuf":  # zeros and ones are a mask, or labels: who knows?
+        raise TypeError(
+            f"allowed_labels of sample {i} is a table of numbers; expected a mask of bool, or a list "
+            "with a collection of labels, or None, for each node."
+        )
+    is_mask = isinstance(allowed, np.ndarray) and allowed.dtype == bool and allowed.ndim > 0
     entries = allowed if is_mask else as_list(
         allowed, f"allowed_labels of sample {i}", "a collection of labels, or None, for each node"
     )  # fmt: skip
@@ -252,7 +258,12 @@ def _integers(values: Any, name: str, i: int, n_nodes: int) -> np.ndarray:
 
 
 def check_packed(
-    features: Any, offsets: Any, parents: Any, edge_types: Any, edge_features: Any
+    features: Any,
+    offsets: Any,
+    parents: Any,
+    edge_types: Any,
+    edge_features: Any,
+    allowed_labels: Any,
 ) -> None:
     """Refuse packed arrays that do not fit together; each question trusts those before it."""
 
@@ -282,3 +293,9 @@ def check_packed(
         require("edge_features", edge_features.dtype == np.float64)
         require("edge_features", edge_features.shape[0] == n_nodes and edge_features.shape[1] > 0)
         require("edge_features", bool((np.abs(edge_features) <= MAGNITUDE).all()))
+    if allowed_labels is not None:
+        require("allowed_labels", isinstance(allowed_labels, tuple))
+        require("allowed_labels", len(allowed_labels) == len(offsets) - 1)
+        for allowed, n in zip(allowed_labels, np.diff(offsets), strict=True):
+            fine = allowed is None or (isinstance(allowed, list | np.ndarray) and len(allowed) == n)
+            require("allowed_labels", fine)

@@ -182,7 +182,10 @@ class Samples:
         for name, member in vars(Samples).items():
             if isinstance(member, cached_property):
                 vars(self).pop(name, None)
-        check_packed(self.features, self.offsets, self.parents, self.edge_types, self.edge_features)
+        check_packed(
+            self.features, self.offsets, self.parents, self.edge_types,
+            self.edge_features, self.allowed_labels,
+        )  # fmt: skip
         if packed is not None:
             vars(self)["packed"] = Packed.of(self._sources(), packed)
 
@@ -269,7 +272,14 @@ class Samples:
 
     def per_kind(self, per_type: np.ndarray) -> np.ndarray:
         """Repeat what belongs to each edge type for each kind of edge."""
-        return per_type if self.edge_features is None else per_type[self.edge_types[self._kinds[0]]]
+        if self.edge_features is None:
+            return per_type
+        if per_type.shape[:1] < (self.n_edge_types,):
+            raise ValueError(
+                f"allowed has shape {per_type.shape}; expected ({self.n_edge_types}, n_labels, "
+                "n_labels), one table per edge type."
+            )
+        return per_type[self.edge_types[self._kinds[0]]]
 
     def kind_rows(self, n_tables: int) -> sp.csr_matrix:
         """Return the factor of each table of transitions at each kind of edge."""
@@ -287,6 +297,13 @@ class Samples:
         """Return a table for each kind of edge: edge features times ``transitions``, or just these."""
         if self.edge_features is None:
             return transitions
+        n_features = self.n_edge_features
+        least = n_features * self.n_edge_types
+        if transitions.ndim != 3 or len(transitions) < least or len(transitions) % n_features:
+            raise ValueError(
+                f"transitions has shape {transitions.shape}; expected a table for each of {n_features} "
+                f"edge features, for each edge type: ({least}, n_labels, n_labels), or more types."
+            )
         n_tables, *pair = transitions.shape
         if self.n_edge_kinds * pair[0] * pair[1] > _N_POTENTIALS:
             raise ValueError(

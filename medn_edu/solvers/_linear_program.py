@@ -95,7 +95,7 @@ class LinearProgram:
             return
         new = labellings.differences(self.problem.data).tocsr()
         new.eliminate_zeros()
-        _check_sizes(new, labellings.sample)
+        _check_sizes(new, losses, labellings.sample)
         shape = (n, self.problem.n_samples)
         slack = sp.csr_matrix((np.ones(n), labellings.sample, np.arange(n + 1)), shape=shape)
         entries = sp.hstack([slack, paired(new[:, self._features])]).tocsr()
@@ -172,8 +172,14 @@ def serial_highs() -> Any:
     return highs
 
 
-def _check_sizes(rows: sp.csr_matrix, sample: np.ndarray) -> None:
-    """Refuse differences of joint features that HiGHS would refuse."""
+def _check_sizes(rows: sp.csr_matrix, losses: np.ndarray, sample: np.ndarray) -> None:
+    """Refuse differences of joint features, and losses, that HiGHS would refuse."""
+    if losses.max() >= _LARGEST:
+        raise ValueError(
+            f"sample {sample[losses.argmax()]} of X has a labelling that costs {losses.max():.3g}; "
+            f"expected label_costs that add up to less than {_LARGEST:g} for the linear program of "
+            "L1-M3N."
+        )
     too_large = np.flatnonzero(np.abs(rows.data) >= _LARGEST)
     if len(too_large):
         row = np.searchsorted(rows.indptr, too_large[0], side="right") - 1

@@ -199,6 +199,6 @@ def check_warm_start(alpha: DualVariables, data: LabelledSamples) -> None:
         )
     if not alpha.is_feasible(data):
         raise ValueError(
-            "warm_start holds a labelling with a transition that is forbidden now; expected the "
-            "`forbidden` of the last fit, or warm_start=False."
+            "warm_start holds a labelling with a label or transition that is forbidden now; expected "
+            "the `forbidden` of the last fit and its allowed_labels, or warm_start=False."
         )

@@ -104,8 +104,10 @@ def gibbs_errors(data: LabelledSamples, draws: np.ndarray) -> np.ndarray:
 def _is_wrong(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
     """Whether any rival comes close to the truth: rivals are given a tiny start."""
     found = potentials(data, weights)
-    start = _TIE * (np.abs(found.node).max() + np.abs(found.edge[data.allowed]).max(initial=0.0))
-    labels, _ = best_labelling(found.with_loss(data.labels, max(start, _TIE)))
+    sizes = [
+        np.abs(table[np.isfinite(table)]).max(initial=0.0) for table in (found.node, found.edge)
+    ]
+    labels, _ = best_labelling(found.with_loss(data.labels, max(_TIE * sum(sizes), _TIE)))
     return np.maximum.reduceat(labels != data.labels, data.samples.offsets[:-1])
 
 

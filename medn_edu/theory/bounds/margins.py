@@ -121,7 +121,9 @@ def score_bound(data: LabelledSamples, largest_weight: float) -> float:
     """Return a bound on the score of every labelling, for all weights in ``[-a, a]``."""
     check_positive("largest_weight", largest_weight)
     samples = data.samples
-    sizes = np.asarray(abs(samples.features).sum(axis=1)).ravel() + (samples.parents >= 0)
+    edges = samples.edge_features
+    sizes = np.asarray(abs(samples.features).sum(axis=1)).ravel()
+    sizes += samples.parents >= 0 if edges is None else np.abs(edges).sum(axis=1)
     return float(largest_weight * np.add.reduceat(sizes, samples.offsets[:-1]).max())
 
 
@@ -141,4 +143,6 @@ def potentials(data: LabelledSamples, weights: np.ndarray) -> Potentials:
             "weight of a model of these samples."
         )
     coef, transitions = data.weight_shape.split(weights)
-    return Potentials.of_weights(data.samples, coef, transitions, data.allowed)
+    return Potentials.of_weights(
+        data.samples, coef, transitions, data.allowed, mask=data.allowed_labels
+    )
