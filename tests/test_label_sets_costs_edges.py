@@ -39,48 +39,45 @@ LABELS = "abc"
 COSTS = {"a": 0.5, "c": 3.0}
 FORBIDDEN = {0: ("a", "c"), 1: ("c", "b")}  # a pair for each type of edge
 TIGHT = {"tol": 1e-8, "max_iter": 20_000}
+
+
+def square(w: np.ndarray) -> float:
+    return w @ w / 2
+
+
+def magnitude(w: np.ndarray) -> float:
+    return np.abs(w).sum()
+
+
+def laplace(w: np.ndarray) -> float:
+    return LaplacePrior(4.0).kl(w).sum()
+
+
+def hinge(v: np.ndarray) -> float:
+    return 0.5 * v.max()
+
+
 # Each model with its penalty on weights and its loss of violations, by their formulas.
 MODELS = {
-    "M3N": (M3N(C=0.5, tol=1e-5), lambda w: w @ w / 2, lambda v: 0.5 * v.max()),
+    "M3N": (M3N(C=0.5, tol=1e-5), square, hinge),
     "elastic-net M3N": (
-        M3N(C=0.5, l1_ratio=0.5, tol=1e-4),
-        lambda w: w @ w / 4 + np.abs(w).sum() / 4,
-        lambda v: 0.5 * v.max(),
-    ),
+        M3N(C=0.5, l1_ratio=0.5, tol=1e-4), lambda w: square(w) / 2 + magnitude(w) / 4, hinge),
     "MEDN": (
         MEDN(NormalGammaPrior(), QuadraticSlack(0.7), tol=1e-4),
-        lambda w: NormalGammaPrior().kl(w).sum(),
-        lambda v: 0.35 * v.max() ** 2,
-    ),
-    "LaplaceMEDN": (
-        LaplaceMEDN(C=0.5, lam=4.0, tol=1e-4),
-        lambda w: LaplacePrior(4.0).kl(w).sum(),
-        lambda v: 0.5 * v.max(),
-    ),
-    "variational": (
-        LaplaceMEDN(C=0.5, lam=4.0, method="variational", tol=1e-4),
-        lambda w: LaplacePrior(4.0).kl(w).sum(),
-        lambda v: 0.5 * v.max(),
-    ),
-    "L1M3N": (L1M3N(0.5, tol=1e-6), lambda w: np.abs(w).sum() / 2, lambda v: 0.5 * v.max()),
-    "CRF": (CRF(lam=0.5, tol=1e-6), lambda w: w @ w / 4, logsumexp),
-    "L1-CRF": (CRF("l1", 0.5, tol=1e-6), lambda w: np.abs(w).sum() / 2, logsumexp),
+        lambda w: NormalGammaPrior().kl(w).sum(), lambda v: 0.35 * v.max() ** 2),
+    "LaplaceMEDN": (LaplaceMEDN(0.5, 4.0, tol=1e-4), laplace, hinge),
+    "variational": (LaplaceMEDN(0.5, 4.0, "variational", tol=1e-4), laplace, hinge),
+    "L1M3N": (L1M3N(0.5, tol=1e-6), lambda w: magnitude(w) / 2, hinge),
+    "CRF": (CRF(lam=0.5, tol=1e-6), lambda w: square(w) / 2, logsumexp),
+    "L1-CRF": (CRF("l1", 0.5, tol=1e-6), lambda w: magnitude(w) / 2, logsumexp),
     "elastic-net CRF": (
         CRF("elasticnet", 0.5, l1_ratio=0.5, tol=1e-6),
-        lambda w: w @ w / 8 + np.abs(w).sum() / 4,
-        logsumexp,
-    ),
+        lambda w: square(w) / 4 + magnitude(w) / 4, logsumexp),
     "epsilon": (
         EpsilonMarkovNetwork(0.8, epsilon=0.5, tol=1e-4),
-        lambda w: w @ w / 2,
-        lambda v: 0.4 * logsumexp(v / 0.5),
-    ),
-    "no epsilon": (
-        EpsilonMarkovNetwork(0.5, epsilon=0, tol=1e-4),
-        lambda w: w @ w / 2,
-        lambda v: 0.5 * v.max(),
-    ),
-}
+        square, lambda v: 0.4 * logsumexp(v / 0.5)),
+    "no epsilon": (EpsilonMarkovNetwork(0.5, epsilon=0, tol=1e-4), square, hinge),
+}  # fmt: skip
 KINDS = [
     "chain edges sets weights",
     "tree types sets costs forbidden",
@@ -98,9 +95,7 @@ def make(kind: str, seed: int = 0, n_samples: int = 6) -> tuple[list[Forest], li
         n = 4 if i == 0 else int(rng.integers(1, 5))
         parents = range(-1, n - 1)
         if "tree" in kind:
-            parents = [-1, *([0] if i == 0 else []), *(rng.integers(-1, t) for t in range(1, n))][
-                :n
-            ]
+            parents = [-1, *(rng.integers(0 if i == 0 else -1, t) for t in range(1, n))]
         types = np.arange(n) % 2 if i == 0 else rng.integers(0, 2, n)
         codes = rng.integers(0, 3, n)
         for t, p in enumerate(parents):
@@ -350,14 +345,6 @@ def test_costs_of_one_are_none(name):
     assert not np.allclose(one, other, atol=1e-3)
 
 
-def test_a_crf_with_costs_is_the_epsilon_network_of_temperature_one():
-    X, y = make("tree types edges sets")
-    for costs in ({}, COSTS):
-        crf = CRF(lam=0.5, label_costs=costs, tol=1e-8).fit(X, y)
-        network = EpsilonMarkovNetwork(2.0, epsilon=1.0, label_costs=costs, tol=1e-8).fit(X, y)
-        np.testing.assert_allclose(crf.weights_, network.weights_, atol=1e-3)
-
-
 @pytest.mark.parametrize("name", ["M3N", "CRF", "LaplaceMEDN", "MEDN"])
 def test_weights_of_samples_are_copies(name):
     kind = "tree types edges sets costs"
@@ -393,9 +380,7 @@ def test_saved_pickled_and_continued(name, tmp_path):
         assert np.array_equal(again.weights_, model.weights_)
         assert np.array_equal(again.transitions_, model.transitions_)
         np.testing.assert_equal(list(again.predict(new)), list(model.predict(new)))
-        assert np.array_equal(
-            again.joint_feature(X, y).toarray(), model.joint_feature(X, y).toarray()
-        )
+        assert not (again.joint_feature(X, y) != model.joint_feature(X, y)).nnz
         again.set_params(edge_table="potts", label_costs=COSTS, warm_start=True).fit(X, y)
         assert again.result_.n_passes <= model.result_.n_passes
         np.testing.assert_allclose(again.result_.primal, model.result_.primal, rtol=1e-2)
@@ -421,120 +406,50 @@ def test_another_warm_start_begins_where_it_may():
     free = clone(model).set_params(forbidden=None, warm_start=True).fit(X, y)
     assert free.transitions_.all()
     again = free.set_params(forbidden=model.forbidden).fit(X, y)
-    for tables, (above, below) in zip(
-        np.split(again.transitions_, 2), FORBIDDEN.values(), strict=True
-    ):
+    for k, (above, below) in FORBIDDEN.items():
+        tables = again.transitions_[2 * k : 2 * k + 2]
         assert not tables[:, LABELS.index(above), LABELS.index(below)].any()
     np.testing.assert_allclose(again.weights_, model.weights_, atol=1e-2)
     plain = CRF(warm_start=True).fit([replace(x, edge_features=None) for x in X], y)
-    with pytest.raises(
-        ValueError, match=r"^warm_start continues from the last fit, but these samples"
-    ):
+    with pytest.raises(ValueError, match="warm_start continues from the last fit, but these"):
         plain.fit([types_as_features(x) for x in X], y)
 
 
 # -- bad input ----------------------------------------------------------------------------------
 
-EDGES = np.ones((2, 2))
-# What is wrong with a sample, and how the sentence about it begins.
-SPOILT = [
-    ({"allowed_labels": [None, []]}, "allowed_labels of sample 1 allow no label at node 1; expec"),
-    ({"allowed_labels": np.eye(2) > 1}, "allowed_labels of sample 1 allow no label at node 0; ex"),
-    (
-        {"allowed_labels": [None, ["b", "z"]]},
-        "allowed_labels of sample 1 name the label 'z' at node 1, which training does not know; the ",
-    ),
-    (
-        {"allowed_labels": [["a"], "ab"]},
-        "allowed_labels of sample 1 hold 'ab' at node 1; expected a",
-    ),
-    (
-        {"allowed_labels": ["a", "b"]},
-        "allowed_labels of sample 1 hold 'a' at node 0; expected a coll",
-    ),
-    (
-        {"allowed_labels": [None, 3]},
-        "allowed_labels of sample 1 hold 3 at node 1; expected a collec",
-    ),
-    (
-        {"allowed_labels": [None, [["a"]]]},
-        "allowed_labels of sample 1 hold [['a']] at node 1; expec",
-    ),
-    (
-        {"allowed_labels": "ab"},
-        "allowed_labels of sample 1 is a str; expected a collection of labels,",
-    ),
-    (
-        {"allowed_labels": {0: ["a"]}},
-        "allowed_labels of sample 1 is a dict; expected a collection of",
-    ),
-    (
-        {"allowed_labels": np.array(True)},
-        "allowed_labels of sample 1 is a ndarray; expected a colle",
-    ),
-    (
-        {"allowed_labels": [None]},
-        "sample 1 has 2 nodes but its allowed_labels have 1 entries; expecte",
-    ),
-    (
-        {"allowed_labels": np.ones((3, 2), bool)},
-        "sample 1 has 2 nodes but its allowed_labels have 3",
-    ),
-    (
-        {"allowed_labels": np.ones((2, 3), bool)},
-        "the mask of allowed_labels of sample 1 has shape (2, 3); expected (2, 2), a column for each",
-    ),
-    (
-        {"allowed_labels": np.ones((2, 2), int)},
-        "allowed_labels of sample 1 is a table of numbers; e",
-    ),
-    (
-        {"edge_features": np.ones((2, 3))},
-        "edge_features of sample 1 has shape (2, 3); expected (2, 2)",
-    ),
-    (
-        {"edge_features": np.ones((1, 2))},
-        "edge_features of sample 1 has shape (1, 2); expected (2, 2)",
-    ),
-    (
-        {"edge_features": np.ones(2)},
-        "edge_features of sample 1 has shape (2,); expected (2, 2), one ro",
-    ),
-    (
-        {"edge_features": [[0, 0], [np.nan, 1]]},
-        "edge_features of sample 1 holds NaN or a number above 1e+100 in size, at node 1; expected f",
-    ),
-    (
-        {"edge_features": [[0, 0], [0, -1e101]]},
-        "edge_features of sample 1 holds NaN or a number abo",
-    ),
-    (
-        {"edge_features": [["a", "b"]] * 2},
-        "edge_features of sample 1 holds text; expected real numb",
-    ),
-    (
-        {"edge_features": [[1], [1, 2]]},
-        "edge_features of sample 1 holds rows of different lengths; ",
-    ),
-    (
-        {"edge_features": None},
-        "sample 1 of X has no edge_features and sample 0 has some; expecte",
-    ),
-]
-
-
-@pytest.mark.parametrize(("spoilt", "start"), SPOILT)
-def test_spoilt_samples_are_named(spoilt, start):
-    """In training and in prediction alike."""
-    is_edges = "edge_features" in spoilt
-    good = Forest(np.eye(2), edge_features=EDGES if is_edges else None)
-    X, model = [good, replace(good, **spoilt)], CRF().fit([good] * 2, ["ab", "ba"])
-    for call in (
-        lambda: CRF().fit(X, ["ab", "ab"]),
-        lambda: model.predict(X),
-        lambda: model.margins(X, ["ab", "ab"]),
-    ):
-        judge_sentence(call, start)
+ONES = np.ones((2, 2))
+SOME = Forest(np.eye(2), edge_features=ONES)
+ONLY = Forest(np.eye(2), allowed_labels=[["a"], ("b",)])
+# What is wrong with a sample, and how the sentence about its sets or edges goes on.
+BAD_SETS = [
+    ([None, []], "allow no label at node 1; expected at least one."),
+    (ONES < 1, "allow no label at node 0; expected at least one."),
+    ([None, ["b", "z"]], "name the label 'z' at node 1, which training does not know; the known"),
+    ([["a"], "ab"], "hold 'ab' at node 1; expected a collection of labels, or None."),
+    ([None, 3], "hold 3 at node 1; expected a collection of labels, or None."),
+    ([None, [["a"]]], "hold [['a']] at node 1; expected a collection of labels, or None."),
+    ("ab", "is a str; expected a collection of labels, or None, for each node."),
+    ({0: ["a"]}, "is a dict; expected a collection of labels, or None, for each node."),
+    (np.array(True), "is a ndarray; expected a collection of labels, or None, for each node."),
+    (ONES, "is a table of numbers; expected a mask of bool, or a list with a collection"),
+    ([None], "have 1 entries for 2 nodes; expected one per node."),
+    (np.ones((3, 2), bool), "have 3 entries for 2 nodes; expected one per node."),
+    (np.ones((2, 3), bool), "have a mask of shape (2, 3); expected (2, 2), a column for each label."),
+]  # fmt: skip
+BAD_EDGES = [
+    (np.ones((2, 3)), "has shape (2, 3); expected (2, 2), one row per node."),
+    (np.ones((1, 2)), "has shape (1, 2); expected (2, 2), one row per node."),
+    (np.ones(2), "has shape (2,); expected (2, 2), one row per node."),
+    ([[0, 0], [np.nan, 1]], "holds NaN or a number above 1e+100 in size, at node 1; expected fini"),
+    ([[0, 0], [0, -1e101]], "holds NaN or a number above 1e+100 in size, at node 1; expected fini"),
+    ([["a", "b"]] * 2, "holds text; expected real numbers, of shape (2, n_edge_features)."),
+    ([[1], [1, 2]], "holds rows of different lengths; expected real numbers, of shape (2, "),
+]  # fmt: skip
+BAD = [
+    *(({"allowed_labels": value}, f"allowed_labels of sample 1 {words}") for value, words in BAD_SETS),
+    *(({"edge_features": value}, f"edge_features of sample 1 {words}") for value, words in BAD_EDGES),
+    ({"edge_features": None}, "sample 1 of X has no edge_features and sample 0 has some; expected"),
+]  # fmt: skip
 
 
 def judge_sentence(call, start: str) -> None:
@@ -546,102 +461,72 @@ def judge_sentence(call, start: str) -> None:
     assert "\n" not in text
 
 
-SOME = Forest(np.eye(2), edge_features=EDGES)
-ONLY = Forest(np.eye(2), allowed_labels=[["a"], ["b"]])
-AT_FIT = [
-    (
-        M3N(),
-        [ONLY, ONLY],
-        "the label of sample 1 at node 0 is not among its allowed_labels; expecte",
-    ),
-    (CRF(edge_table="ising"), None, "edge_table is 'ising'; expected 'full' or 'potts'."),
-    (CRF(edge_table=None), None, "edge_table is None; expected 'full' or 'potts'."),
-    (
-        M3N(label_costs=2.0),
-        None,
-        "label_costs is 2.0; expected a dict from label to its cost, or None.",
-    ),
-    (M3N(label_costs=[("a", 2.0)]), None, "label_costs is [('a', 2.0)]; expected a dict"),
-    (CRF(label_costs={"a": 0}), None, "label_costs['a'] is 0; expected a finite number > 0."),
-    (CRF(label_costs={"a": "2"}), None, "label_costs['a'] is '2'; expected a number > 0."),
-    (
-        MEDN(label_costs={"b": np.nan}),
-        None,
-        "label_costs['b'] is nan; expected a finite number > 0.",
-    ),
-    (
-        L1M3N(label_costs={"b": 1e101}),
-        None,
-        "label_costs['b'] is 1e+101; expected a number between ",
-    ),
-    (
-        L1M3N(label_costs={"b": 1e20}),
-        None,
-        "sample 0 of X has a labelling that costs 1e+20; expected label_costs that add up to less than",
-    ),
-    (
-        EpsilonMarkovNetwork(loss=None, label_costs={}),
-        None,
-        "loss is None and label_costs are given;",
-    ),
-    *(
-        (
-            clone(model).set_params(solver=solver, **more),
-            X,
-            f"this solver takes no {what}; expected ",
-        )
-        for model in (M3N(), LaplaceMEDN(method="variational"))
-        for solver in ("smo", "online_subgradient", "exponentiated_gradient", "extragradient")
-        for more, X, what in (
-            ({"label_costs": {"a": 2.0}}, None, "label_costs"),
-            ({"edge_table": "potts"}, None, "Potts tables"),
-            ({}, [SOME] * 2, "edge features"),
-            ({}, [replace(ONLY, allowed_labels=np.ones((2, 2), bool))] * 2, "allowed_labels"),
-        )
-    ),
-]
+@pytest.mark.parametrize(("bad", "start"), BAD)
+def test_bad_samples_are_named(bad, start):
+    """In training and in prediction alike."""
+    good = SOME if "edge_features" in bad else Forest(np.eye(2))
+    X, model = [good, replace(good, **bad)], CRF().fit([good] * 2, ["ab", "ba"])
+    judge_sentence(lambda: CRF().fit(X, ["ab", "ab"]), start)
+    judge_sentence(lambda: model.predict(X), start)
 
 
-@pytest.mark.parametrize(("model", "X", "start"), AT_FIT)
-def test_refused_at_fit(model, X, start):
-    judge_sentence(lambda: model.fit(X or [np.eye(2)] * 2, ["ab", "ba"]), start)
+PARAMETERS = [
+    (CRF(edge_table="ising"), "edge_table is 'ising'; expected 'full' or 'potts'."),
+    (CRF(edge_table=None), "edge_table is None; expected 'full' or 'potts'."),
+    (M3N(label_costs=2.0), "label_costs is 2.0; expected a dict from label to its cost, or None."),
+    (M3N(label_costs=[("a", 2.0)]), "label_costs is [('a', 2.0)]; expected a dict from label to"),
+    (CRF(label_costs={"a": 0}), "label_costs['a'] is 0; expected a finite number > 0."),
+    (CRF(label_costs={"a": "2"}), "label_costs['a'] is '2'; expected a number > 0."),
+    (MEDN(label_costs={"b": np.nan}), "label_costs['b'] is nan; expected a finite number > 0."),
+    (L1M3N(label_costs={"b": 1e101}), "label_costs['b'] is 1e+101; expected a number between 1e-1"),
+    (L1M3N(label_costs={"b": 1e20}), "sample 0 of X has a labelling that costs 1e+20; expected la"),
+    (EpsilonMarkovNetwork(loss=None, label_costs={}), "loss is None and label_costs are given; exp"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "start"), PARAMETERS)
+def test_bad_parameters(model, start):
+    judge_sentence(lambda: model.fit([np.eye(2)] * 2, ["ab", "ba"]), start)
     assert not hasattr(model, "coef_")
 
 
-def test_refused_at_prediction():
+@pytest.mark.parametrize("model", [M3N(), LaplaceMEDN(method="variational")])
+@pytest.mark.parametrize("solver", ["smo", "online_subgradient", "exponentiated_gradient"])
+def test_solvers_that_take_none_of_it_say_so(model, solver):
+    for more, x, what in (
+        ({"label_costs": {"a": 2.0}}, np.eye(2), "label_costs"),
+        ({"edge_table": "potts"}, np.eye(2), "Potts tables"),
+        ({}, SOME, "edge features"),
+        ({}, replace(ONLY, allowed_labels=ONES > 0), "allowed_labels"),
+    ):
+        chosen = clone(model).set_params(solver=solver, **more)
+        start = f"this solver takes no {what}; expected none, or the default solver"
+        judge_sentence(lambda chosen=chosen, x=x: chosen.fit([x, x], ["ab", "ba"]), start)
+
+
+def test_what_does_not_fit_what_was_learned():
     plain = CRF(forbidden=[("b", "a")]).fit([np.eye(2)] * 2, ["ab", "bb"])
     rich = M3N().fit([SOME] * 2, ["ab", "ba"])
-    never = replace(ONLY, allowed_labels=[["b"], ["a"]])
     for model, x, start in (
         (plain, SOME, "X has 2 edge features; expected 0, as in training."),
         (rich, ONLY, "X has 0 edge features; expected 2, as in training."),
-        (
-            rich,
-            replace(SOME, edge_features=EDGES[:, :1]),
-            "X has 1 edge features; expected 2, as in ",
-        ),
-        (
-            rich,
-            replace(SOME, edge_types=[0, 1]),
-            "sample 0 of X has an edge type that was not seen ",
-        ),
+        (rich, replace(SOME, edge_features=ONES[:, :1]), "X has 1 edge features; expected 2, as"),
+        (rich, replace(SOME, edge_types=[0, 1]), "sample 0 of X has an edge type that was not "),
+        (plain, replace(ONLY, allowed_labels=["b", "a"]), "allowed_labels of sample 0 hold 'b' at"),
         (
             plain,
-            never,
-            "sample 0 has no allowed labelling: its allowed_labels, forbidden transitions o",
+            replace(ONLY, allowed_labels=[["b"], ["a"]]),
+            "sample 0 has no allowed labelling: ",
         ),
     ):
         judge_sentence(lambda model=model, x=x: model.predict([x]), start)
     assert plain.score([ONLY], ["bb"]) == 0.5  # the truth may be ruled out where nothing is learned
     assert plain.margins([ONLY], ["bb"]) == -np.inf
     assert plain.margins([ONLY], ["ab"]) == np.inf
-
-
-def test_warm_start_where_labels_are_no_longer_allowed():
+    start = "the label of sample 1 at node 0 is not among its allowed_labels; expected training"
+    judge_sentence(lambda: M3N().fit([ONLY, ONLY], ["ab", "ba"]), start)
     model = M3N(C=0.01, warm_start=True).fit([np.eye(2)] * 2, ["ab", "ab"])
-    start = (
-        "warm_start holds a labelling with a label or transition that is forbidden now; expected "
-    )
+    start = "warm_start holds a labelling with a label or transition that is forbidden now; exp"
     judge_sentence(lambda: model.fit([ONLY] * 2, ["ab", "ab"]), start)
 
 

@@ -236,8 +236,8 @@ def check_allowed_length(allowed: Any, i: int, n_nodes: int) -> Any:
     )  # fmt: skip
     if len(entries) != n_nodes:
         raise ValueError(
-            f"sample {i} has {n_nodes} nodes but its allowed_labels have {len(entries)} entries; "
-            "expected one per node."
+            f"allowed_labels of sample {i} have {len(entries)} entries for {n_nodes} nodes; expected "
+            "one per node."
         )
     return entries
 

@@ -241,7 +241,7 @@ def label_mask(samples: Samples, classes: np.ndarray) -> np.ndarray | None:
         if isinstance(allowed, np.ndarray):
             if allowed.shape != rows.shape:
                 raise ValueError(
-                    f"the mask of allowed_labels of sample {i} has shape {allowed.shape}; expected "
+                    f"allowed_labels of sample {i} have a mask of shape {allowed.shape}; expected "
                     f"{rows.shape}, a column for each label."
                 )
             rows[:] = allowed
