@@ -3,13 +3,13 @@
 What is right is computed here from the forests as they are handed in, one labelling at a time.
 """
 
-import itertools
 import math
 import pickle
 import re
 import warnings
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -148,7 +148,7 @@ def allows(x: Forest, t: int, label: str) -> bool:
 def allowed_labellings(x: Forest, kind: str) -> list[tuple[str, ...]]:
     """Return every labelling that neither its label sets nor a forbidden transition rules out."""
     found = []
-    for y in itertools.product(LABELS, repeat=len(x.features)):
+    for y in product(LABELS, repeat=len(x.features)):
         fine = all(allows(x, t, label) for t, label in enumerate(y))
         if "forbidden" in kind:
             fine = fine and all((y[p], y[t]) != FORBIDDEN[k] for t, p, k, _ in edges_of(x))
@@ -211,7 +211,7 @@ def is_soft(name: str, kind: str) -> bool:
     return "CRF" in name and "costs" not in kind
 
 
-EVERY = pytest.mark.parametrize(("name", "kind"), list(itertools.product(MODELS, KINDS)))
+EVERY = pytest.mark.parametrize(("name", "kind"), list(product(MODELS, KINDS)))
 
 
 @EVERY
@@ -248,6 +248,7 @@ def judge_predictions(model, kind, X, y):
     predicted, decoded = model.predict(X), model.decode(X, 3**4)
     best, margins = model.decision_scores(X), model.margins(X, y)
     marginals = model.predict_marginals(X, temperature=0.7)
+    pairs = model.predict_edge_marginals(X, temperature=0.7)
     n_right = 0
     for i, (x, true) in enumerate(zip(X, y, strict=True)):
         every = allowed_labellings(x, kind)
@@ -267,9 +268,13 @@ def judge_predictions(model, kind, X, y):
             [shares[[y[t] == a for y in every]].sum() for a in LABELS] for t in range(len(true))
         ]
         np.testing.assert_allclose(marginals[i], expected, atol=1e-9)
+        expected = np.zeros((len(true), 3, 3))
+        for (t, p, _, _), (other, share) in product(edges_of(x), zip(every, shares, strict=True)):
+            expected[t, LABELS.index(other[p]), LABELS.index(other[t])] += share
+        np.testing.assert_allclose(pairs[i], expected, atol=1e-9)
         for found, score in decoded[i][:3]:
             assert model.decision_scores([x], [found])[0] == pytest.approx(score)
-        outside = set(itertools.product(LABELS, repeat=len(true))) - set(every)
+        outside = set(product(LABELS, repeat=len(true))) - set(every)
         for other in sorted(outside)[:3]:
             assert model.decision_scores([x], [other])[0] == -np.inf
     assert model.score(X, y) == pytest.approx(n_right / sum(map(len, y)))
@@ -289,6 +294,24 @@ def test_no_other_weights_are_better(name, kind):
             assert enumerated.objective(w + move, penalty, loss) > least - 1e-8 * least
     if name == "CRF":
         np.testing.assert_allclose(enumerated.gradient(w) + 0.5 * w, 0, atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_where_the_first_weight_leaves_zero(kind):
+    X, y = make(kind)
+    weight = sample_weight(X, kind)
+    for name in ("L1-CRF", "L1M3N", "elastic-net M3N"):
+        model = clone(MODELS[name][0]).set_params(**parameters(kind), tol=1e-8)
+        constant, C = model.critical_constant(X, y, weight), "lam" if "CRF" in name else "C"
+        moved = [
+            model.set_params(**{C: size * constant}).fit(X, y, weight).weights_.any()
+            for size in (0.99, 1.01)
+        ]
+        assert moved == ([True, False] if "CRF" in name else [False, True])
+        if "CRF" in name:
+            enumerated = Enumerated(X, y, kind, with_loss=not is_soft(name, kind))
+            gradient = enumerated.gradient(np.zeros(len(model.weights_)))
+            assert constant == pytest.approx(np.abs(gradient).max())
 
 
 def types_as_features(x: Forest) -> Forest:
@@ -355,6 +378,16 @@ def test_weights_of_samples_are_copies(name):
     np.testing.assert_allclose(weighted, doubled, atol=1e-3)
 
 
+@pytest.mark.parametrize("name", ["M3N", "CRF", "L1-CRF"])
+def test_workers_change_nothing(name, small_groups):
+    kind = "tree types edges sets costs"
+    X, y = make(kind, n_samples=12)
+    assert small_groups(pack(X)) > 1
+    model = clone(MODELS[name][0]).set_params(**parameters(kind))
+    one, two = (model.set_params(n_jobs=n).fit(X, y).weights_ for n in (1, 2))
+    assert np.array_equal(one, two)
+
+
 def test_an_edge_feature_that_is_always_zero_has_no_weight():
     X, y = make("chain edges sets costs")
     none = [replace(x, edge_features=x.edge_features * [1, 0]) for x in X]
@@ -372,7 +405,7 @@ def test_saved_pickled_and_continued(name, tmp_path):
     X, y = make(kind)
     model.fit(X, y)
     new = make(kind, seed=7)[0]
-    model.set_params(edge_table="full", label_costs=None)
+    model.set_params(edge_table="full", label_costs={"b": 2.0})
     model.save(tmp_path / "model.npz")
     for again in (load_model(tmp_path / "model.npz"), pickle.loads(pickle.dumps(model))):
         assert again.get_params() == model.get_params()
