@@ -54,8 +54,8 @@ class CRF(MarkovNetwork):
         Largest number of iterations, the start included; most take one pass over the samples.
     label_costs : dict from label to cost, optional
         Cost of getting a node wrong whose true label is this one; 1 for labels that are not listed.
-        With it training is
-        *softmax-margin* (Gimpel and Smith 2010): in place of ``-log p(y_i | x_i)`` it minimises
+        With it training is *softmax-margin* (Gimpel and Smith 2010): in place of
+        ``-log p(y_i | x_i)`` it minimises
         ``log sum_y exp(w . f(x_i, y) + loss_i(y)) - w . f(x_i, y_i)``, where ``loss_i(y)`` sums the
         costs of the wrong nodes.  Where the true label costs more, it must win by more.  Marginals of a
         model trained this way are not calibrated probabilities.  ``label_costs={}`` is plain
