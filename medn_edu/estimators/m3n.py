@@ -43,12 +43,12 @@ class M3N(PriorNetwork):
         Transitions ``(parent's label, child's label)`` that never occur.  (Labels that a single node
         cannot have are a part of the sample, `Forest`.)
     label_costs : dict from label to cost, optional
-        Loss of a wrong label where this one is right; 1 where none is given.  So a labelling's loss is
-        not the number of its wrong nodes but the sum of their costs.  Raise it for labels that are rare
-        or matter more: their margins become larger.
+        Cost of getting a node wrong whose true label is this one; 1 for labels that are not listed.  So
+        a labelling's loss is not the number of its wrong nodes but the sum of their costs.
+        Raise it for labels that are rare or matter more: their margins become larger.
     edge_table : {"full", "potts"}, default="full"
-        What a transition weighs: a weight for each pair of labels, or a single one that counts where
-        both labels are equal.  With edge features there are as many for each of them.
+        Weights of a transition: ``"full"`` has one for each pair of labels, ``"potts"`` a single one,
+        added where both labels are equal.  With edge features, each feature has its own set.
     tol : float, default=0.01
         Relative duality gap at which to stop.
     max_iter : int, default=1000

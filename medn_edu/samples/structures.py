@@ -35,7 +35,7 @@ from medn_edu.samples.checks import are_positions, check_packed
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """One sample whose nodes hang together as a chain, a tree or several trees.
+    """One sample whose nodes are joined to a chain, a tree or several trees.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class Forest:
         Type of the edge from the parent to each node, ``0 .. n_edge_types - 1``; each type has its
         own transition weights.  Ignored at roots.  By default all edges are of type 0.
     edge_features : array_like of shape (n_nodes, n_edge_features), optional
-        Real numbers for the edge from the parent to each node.  The score of a transition is their
-        product with weights, of which each pair of labels has one for each feature (and edge type).
+        Real numbers for the edge from the parent to each node.  A transition scores the sum of edge
+        features times weights; each pair of labels has one weight per feature and edge type.
         A feature that is always 1 gives the transition weights that samples without edge features
         have.  Ignored at roots.  All samples have the same edge features, or none has any.
     allowed_labels : sequence or ndarray of bool, optional
@@ -67,7 +67,7 @@ class Forest:
     >>> tree.parents
     [-1, 0, 0]
 
-    A chain whose edge is 2.5 long, and whose second node can't be a verb:
+    A chain whose edge has length 2.5, and whose second node can't be a verb:
 
     >>> chain = Forest(
     ...     np.eye(2), edge_features=[[1, 0], [1, 2.5]], allowed_labels=[None, ["noun", "name"]]

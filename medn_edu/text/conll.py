@@ -1,4 +1,4 @@
-"""Reading files with one token per line, as the shared tasks of CoNLL and many others have them."""
+"""Reading files with one token per line, the format of the CoNLL shared tasks."""
 
 import codecs
 import gzip
@@ -27,7 +27,7 @@ def read_conll(
 
     If there is a tab in the first line, columns are separated by tabs, and may hold blanks and other
     space such as U+00A0.  Otherwise they are separated by blanks.  Lines of nothing but blanks and
-    tabs are blank, and several in a row are one end of a sentence.
+    tabs are blank, and several in a row count as one.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class SpanScores:
     micro : Scores
         Of all spans together.
     macro : Scores
-        The means over the types, each counted the same; its support is the number of all true spans.
+        Unweighted means over the types; its support is the number of all true spans.
     """
 
     types: dict[str, Scores]
@@ -102,7 +102,7 @@ def span_scores(y_true: Any, y_pred: Any, scheme: str = "BIO") -> SpanScores:
     pred = as_list(y_pred, "y_pred", "one sequence of tags per sample")
     if len(true) != len(pred):
         raise ValueError(
-            f"y_true has {len(true)} samples and y_pred {len(pred)}; expected as many."
+            f"y_true has {len(true)} samples and y_pred {len(pred)}; expected equal numbers."
         )
     n_true, n_pred, n_right = Counter[str](), Counter[str](), Counter[str]()
     for i, pair in enumerate(zip(true, pred, strict=True)):

@@ -33,7 +33,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     as in sklearn-crfsuite:
 
     ======================  ======================================================
-    a token says            the features are
+    token                   the features are
     ======================  ======================================================
     ``{"length": 3}``       ``length`` with the value 3; booleans are 1 and 0
     ``{"word": "the"}``     ``word=the`` with the value 1
@@ -42,7 +42,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     ``["capital", "first"]``  ``capital`` and ``first`` with the value 1
     ======================  ======================================================
 
-    A name that one token gives twice gets the sum of its values.  A token without features is fine.
+    If a token names a feature twice, the values are added.  A token without features is fine.
 
     The vocabulary is what `fit` saw, kept by scikit-learn's `DictVectorizer` in sorted order.  Other
     features are ignored by `transform`, which counts them in one warning.  For vocabularies that
