@@ -35,7 +35,7 @@ from medn_edu.samples.checks import are_positions, check_packed
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """One sample whose nodes are joined to a chain, a tree or several trees.
+    """One sample whose nodes are joined into a chain, a tree or several trees.
 
     Parameters
     ----------
