@@ -105,28 +105,38 @@ def test_temperature_zero_is_the_best_labelling(case):
 
 
 @few
-@given(cases(forbid=(0.0,)), EPSILONS, st.booleans(), st.booleans())
-def test_expected_statistics_is_the_steps_one_after_the_other(case, epsilon, with_loss, cold):
+@given(cases(forbid=(0.0,)), EPSILONS, st.booleans(), st.booleans(), st.booleans())
+def test_expected_statistics_is_the_steps_one_after_the_other(case, epsilon, with_loss, cold, cut):
+    """With label sets and costs; also when cut into samples, and where kinds of edges are many."""
     rng = np.random.default_rng(0)
     samples, n_labels = case.samples, case.node.shape[1]
     epsilon = 0.0 if cold else epsilon
     coef = rng.normal(size=(n_labels, samples.n_features))
     weight = rng.random(samples.n_samples) + 0.5
     labels = rng.integers(0, n_labels, samples.n_nodes) if with_loss else None
-    found = inference.expected_statistics(
-        samples,
-        coef,
-        case.edge,
-        sample_weight=weight,
-        epsilon=epsilon,
-        loss_labels=labels,
-        want_entropies=True,
-    )
+    scale, mask = rng.uniform(0.5, 2.0, samples.n_nodes), rng.random(case.node.shape) < 0.7
+    mask[np.arange(len(mask)), rng.integers(0, n_labels, len(mask))] = True
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_CHUNK_NUMBERS", "_MANY_KINDS") if cut else ():
+            patch.setattr(f"medn_edu.inference._sweeps.{name}", 0)
+        found = inference.expected_statistics(
+            samples,
+            coef,
+            case.edge,
+            sample_weight=weight,
+            epsilon=epsilon,
+            loss_labels=labels,
+            loss_scale=scale,
+            mask=mask,
+            want_entropies=True,
+        )
     node = inference.node_potentials(samples, coef)
     np.testing.assert_allclose(node, samples.features.toarray() @ coef.T, atol=1e-12)
+    node = np.where(mask, node, -np.inf)
+    np.testing.assert_array_equal(inference.node_potentials(samples, coef, mask), node)
     if with_loss:
-        wrong = 1 - np.eye(n_labels)[labels]
-        half = Potentials(samples, node, case.edge).with_loss(labels, 0.5)
+        wrong = scale[:, None] * (1 - np.eye(n_labels)[labels])
+        half = Potentials(samples, node, case.edge).with_loss(labels, 0.5 * scale)
         np.testing.assert_allclose(half.node, node + 0.5 * wrong, atol=1e-15)
         node = node + wrong
     potentials = Potentials(samples, node, case.edge)
@@ -140,7 +150,7 @@ def test_expected_statistics_is_the_steps_one_after_the_other(case, epsilon, wit
     )
     # The entropy is what the log-partition has above the expected score.
     edges = inference.edge_marginals(potentials, epsilon) * case.edge[samples.edge_types]
-    scores = (steps.node * node).sum(axis=1) + edges.sum(axis=(1, 2))
+    scores = (steps.node * np.where(mask, node, 0)).sum(axis=1) + edges.sum(axis=(1, 2))
     above = steps.log_partition - np.add.reduceat(scores, samples.offsets[:-1])
     np.testing.assert_allclose(epsilon * found.entropies, above, atol=1e-10)
     if with_loss:

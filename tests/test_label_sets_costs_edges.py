@@ -37,7 +37,7 @@ from medn_edu.slacks import QuadraticSlack
 
 LABELS = "abc"
 COSTS = {"a": 0.5, "c": 3.0}
-FORBIDDEN = {0: [("a", "c")]}  # only at edges of type 0
+FORBIDDEN = {0: ("a", "c"), 1: ("c", "b")}  # a pair for each type of edge
 TIGHT = {"tol": 1e-8, "max_iter": 20_000}
 # Each model with its penalty on weights and its loss of violations, by their formulas.
 MODELS = {
@@ -104,8 +104,8 @@ def make(kind: str, seed: int = 0, n_samples: int = 6) -> tuple[list[Forest], li
         types = np.arange(n) % 2 if i == 0 else rng.integers(0, 2, n)
         codes = rng.integers(0, 3, n)
         for t, p in enumerate(parents):
-            if p >= 0 and (codes[p], codes[t], types[t]) == (0, 2, 0):
-                codes[t] = 0
+            if p >= 0 and (LABELS[codes[p]], LABELS[codes[t]]) == FORBIDDEN[types[t]]:
+                codes[t] = codes[p]
         features = rng.normal(0, 0.7, (n, 2)) + codes[:, None]
         edges = rng.normal(size=(n, 2)) * (rng.random((n, 2)) < 0.8)
         edges[np.array(parents) < 0] = np.nan
@@ -129,7 +129,7 @@ def parameters(kind: str) -> dict:
     return {
         "label_costs": COSTS if "costs" in kind else None,
         "edge_table": "potts" if "potts" in kind else "full",
-        "forbidden": FORBIDDEN if "forbidden" in kind else None,
+        "forbidden": {k: [pair] for k, pair in FORBIDDEN.items()} if "forbidden" in kind else None,
     }
 
 
@@ -156,7 +156,7 @@ def allowed_labellings(x: Forest, kind: str) -> list[tuple[str, ...]]:
     for y in itertools.product(LABELS, repeat=len(x.features)):
         fine = all(allows(x, t, label) for t, label in enumerate(y))
         if "forbidden" in kind:
-            fine = fine and all(k or (y[p], y[t]) != ("a", "c") for t, p, k, _ in edges_of(x))
+            fine = fine and all((y[p], y[t]) != FORBIDDEN[k] for t, p, k, _ in edges_of(x))
         if fine:
             found.append(y)
     return found
@@ -412,6 +412,25 @@ def test_grid_search_and_what_a_fold_lacks():
     with pytest.warns(UserWarning, match=r"^label_costs names the label 'z', which does") as warned:
         M3N(label_costs={"z": 2.0}).fit(X, y)
     assert warned[0].filename == __file__
+
+
+def test_another_warm_start_begins_where_it_may():
+    """Weights of what is forbidden by then become 0; other kinds of edges are refused."""
+    X, y = make("tree types edges forbidden")
+    model = trained("CRF", "tree types edges forbidden")
+    free = clone(model).set_params(forbidden=None, warm_start=True).fit(X, y)
+    assert free.transitions_.all()
+    again = free.set_params(forbidden=model.forbidden).fit(X, y)
+    for tables, (above, below) in zip(
+        np.split(again.transitions_, 2), FORBIDDEN.values(), strict=True
+    ):
+        assert not tables[:, LABELS.index(above), LABELS.index(below)].any()
+    np.testing.assert_allclose(again.weights_, model.weights_, atol=1e-2)
+    plain = CRF(warm_start=True).fit([replace(x, edge_features=None) for x in X], y)
+    with pytest.raises(
+        ValueError, match=r"^warm_start continues from the last fit, but these samples"
+    ):
+        plain.fit([types_as_features(x) for x in X], y)
 
 
 # -- bad input ----------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from medn_edu.priors import ExponentialPrior, GaussianPrior, LaplacePrior
 from medn_edu.problems import Certificate, DualVariables, L1Norm, MarginLoss, Problem
 from medn_edu.problems.losses import score_rounding
 from medn_edu.results import Iterate, TracePoint
-from medn_edu.samples import label_samples, pack
+from medn_edu.samples import Forest, label_samples, pack
 from medn_edu.slacks import LinearSlack, QuadraticSlack
 
 RNG = np.random.default_rng(0)
@@ -26,9 +26,9 @@ X = [RNG.normal(size=(4, 3)) for _ in range(10)]
 Y = [list("abca") if i % 2 else list("bacb") for i in range(10)]
 
 
-def labelled(X):
+def labelled(X, costs=None):
     codes = np.array([ord(label) - ord("a") for labels in Y for label in labels])
-    return label_samples(pack(X), codes, np.ones((1, 3, 3), dtype=bool))
+    return label_samples(pack(X), codes, np.ones((1, 3, 3), dtype=bool), costs=costs)
 
 
 @pytest.mark.parametrize("shift", [1e16, 1e50])
@@ -81,6 +81,18 @@ def test_the_bound_on_rounding_bounds_it(norm, size):
         )
         assert abs(Fraction(found[i]) - violation) <= Fraction(bound[i])
     assert bound.max() < 1e-12 * size  # and says something
+
+
+def test_the_bound_on_rounding_knows_edge_features_and_costs():
+    edges, weights = np.random.default_rng(1).normal(size=(4, 1)), np.ones(18)
+
+    def bound(features, costs=1.0):
+        data = labelled([Forest(x, edge_features=features) for x in X], np.full(40, costs))
+        return score_rounding(data, weights)
+
+    np.testing.assert_array_equal(bound(np.abs(edges)), bound(-np.abs(edges)))
+    assert (bound(1e6 * edges) > 1e5 * bound(edges)).all()
+    assert (bound(edges, 1e9) > 1e5 * bound(edges)).all()
 
 
 def exact(array):

@@ -4,6 +4,7 @@ This file also runs as plain Python (tests/test_kernels_modes.py).
 """
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -26,9 +27,11 @@ CHOSEN = ("gaussian", "laplace", "normal-inverse-gaussian", "exponential", "spik
 CHOSEN_PRIORS = {**{name: PRIORS[name] for name in CHOSEN}, "own": OwnLaplace(lam=4.0)}
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *RICH])
-@pytest.mark.parametrize("slack", SLACKS)
-@pytest.mark.parametrize("prior", CHOSEN_PRIORS)
+OTHERS = product(["gaussian", "laplace"], ["linear"], ["chain potts", "tree edges forbidden"])
+CASES = [*product(CHOSEN_PRIORS, SLACKS, [*KINDS, *RICH]), *OTHERS]
+
+
+@pytest.mark.parametrize(("prior", "slack", "kind"), CASES)
 def test_every_step_of_the_compiled_solver_is_the_readable_one(prior, slack, kind):
     """Same blocks in the same order: same eta, same dual value, and it never falls."""
     data, prior, slack = make_data(kind, seed=2, n_samples=6), CHOSEN_PRIORS[prior], SLACKS[slack]
