@@ -461,6 +461,15 @@ SPOILT = [
         "allowed_labels of sample 1 hold [['a']] at node 1; expec",
     ),
     (
+        {"allowed_labels": [[True, False], [True, True]]},
+        "allowed_labels of sample 1 hold [True, False] at node 0; expected a collection of labels, or "
+        "None (a mask must be one array",
+    ),
+    (
+        {"allowed_labels": {frozenset("a"), frozenset("b")}},
+        "allowed_labels of sample 1 is a set, which has no order; expected a list.",
+    ),
+    (
         {"allowed_labels": "ab"},
         "allowed_labels of sample 1 is a str; expected a collection of labels,",
     ),

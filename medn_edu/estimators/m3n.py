@@ -28,7 +28,9 @@ class M3N(PriorNetwork):
     Parameters
     ----------
     C : float, default=1.0
-        Price of margin violations; positive.  Larger values fit the training data harder.
+        Price of margin violations; positive.  Larger values fit the training data harder.  Violations
+        grow with the length of a sample, so cut samples of thousands of nodes into pieces, or choose a
+        small ``C``.
     solver : str, default="block_frank_wolfe"
         How to train, one of `medn_edu.solvers.M3N_SOLVERS`.  The default is the fastest; the others are
         there for study, start afresh also with ``warm_start=True``, and take no ``l1_ratio``; some take
