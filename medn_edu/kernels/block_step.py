@@ -5,7 +5,8 @@ are the *atoms* (`medn_edu.kernels.atoms`).  With all other blocks fixed the dua
 (`medn_edu.solvers.block_frank_wolfe`) is a smooth and concave function of them.  `visit_blocks` makes
 its steps in these stages.
 
-1. The node scores ``E = X_i W`` under the posterior means ``w = Lambda'(eta)``.
+1. The node scores ``E = X_i W`` under the posterior means ``w = Lambda'(eta)``; with edge features
+   also the scores of transitions, which otherwise are weights themselves.
 2. Loss-augmented decoding finds the labelling that violates its margin most, which is kept as an atom.
 3. The violations of all atoms, and with them the block's duality gap.
 4. Pairwise steps.  They take ``Lambda`` for a parabola, with the posterior variances ``Lambda''`` as
@@ -99,11 +100,10 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
         alpha = atoms.alpha[first : first + capacity]
         previous = atoms.previous[first : first + capacity]
 
-        # 1. Scores of all labels.
+        # 1. Scores of all labels, and of transitions where they are no weights.
         node_scores(
             sample.data, sample.indices, sample.rows, tilted.coef, FIRST_NODE, n_nodes, scores
         )
-
         if not edges.is_plain:
             edge_scores(sample, edges, mean, edge, edge_by_child)
 
@@ -116,18 +116,9 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
                 if is_parabola:
                     gram, at = blocks.gram, blocks.gram_start[i]
                     add_products(
-                        count,
-                        sample,
-                        edges,
-                        gram,
-                        at,
-                        labels,
-                        products,
-                        shape,
-                        variance,
-                        differs,
-                        delta,
-                    )
+                        count, sample, edges, gram, at, labels, products,
+                        shape, variance, differs, delta,
+                    )  # fmt: skip
                 count += 1
                 atoms.count[i] = count
         labels, alpha = labels[:count], alpha[:count]
@@ -538,18 +529,9 @@ def load_atoms(
                 gram, at = blocks.gram, blocks.gram_start[i]
                 differs, delta, block = work.differs, work.delta, sample_of(blocks, i)
                 add_products(
-                    k,
-                    block,
-                    blocks.edges,
-                    gram,
-                    at,
-                    known,
-                    products,
-                    shape,
-                    variance,
-                    differs,
-                    delta,
-                )
+                    k, block, blocks.edges, gram, at, known, products,
+                    shape, variance, differs, delta,
+                )  # fmt: skip
         atoms.alpha[atoms.first[i] + k] += values[j]
         atoms.previous[atoms.first[i] + k] += values[j]
     return sample.size
