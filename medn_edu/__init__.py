@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         load_wnut17,
         make_chain_crf,
         make_text,
+        token_features,
     )
     from medn_edu.estimators import (
         CRF,
@@ -109,6 +110,7 @@ __all__ = [
     "span_scores",
     "text",
     "theory",
+    "token_features",
 ]
 
 _HOME = {
@@ -129,6 +131,7 @@ _HOME = {
     "load_wnut17": "datasets",
     "make_chain_crf": "datasets",
     "make_text": "datasets",
+    "token_features": "datasets",
     "SequenceVectorizer": "text",
     "read_conll": "text",
     "span_scores": "text",

@@ -3,6 +3,7 @@
 import gzip
 import os
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -74,7 +75,7 @@ def test_a_window_is_what_dictionaries_of_the_neighbours_give(X, window):
     def expected(sentence, t):
         row = dict(sentence[t])
         for shift in {*range(-window, window + 1)} - {0}:
-            end = {"BOS" if shift < 0 else "EOS": 1}
+            end = {"<BOS>" if shift < 0 else "<EOS>": 1}
             inside = 0 <= t + shift < len(sentence)
             neighbour = sentence[t + shift] if inside else end
             row |= {f"{shift:+d}:{name}": value for name, value in neighbour.items()}
@@ -252,6 +253,7 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path):
         (b"a\tb\na b\n", {}, ", line 2: there is 1 column; expected 2, as in line 1."),
         (b"a\tb\n\tb\n", {}, ", line 2: there is 1 column; expected 2, as in line 1."),
         (b"a b\n", {"columns": (0, 2)}, ", line 1: there are 2 columns, so columns cannot hold 2;"),
+        (b"a,O\nb,O\n", {}, ", line 1: there is 1 column, so 0 and -1 are the same;"),
         (b"a b\n", {"columns": [-3]}, ", line 1: there are 2 columns, so columns cannot hold -3;"),
         (b"a b\nc d\n\xff e\n", {}, ", line 3: there are bytes that are not utf-8;"),
         (b"a b\n\xff e\n", {"encoding": "ascii"}, ", line 2: there are bytes that are not ascii"),
@@ -317,7 +319,11 @@ def test_spans_are_what_the_scheme_says(scheme, tags, spans):
         true[int(first) : int(last)] = [part + dash for part in long]
         assert span_scores([true], [tags], scheme).micro.recall == 1.0
     counts = Counter(kind for kind, *_ in spans)
-    scores = span_scores([tags], [["O"] * len(tags)], scheme)
+    n_stray = sum(tag != "O" for tag in tags) - sum(int(b) - int(a) for *_, a, b in spans)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scores = span_scores([tags], [["O"] * len(tags)], scheme)
+    assert [int(str(one.message).split()[0]) for one in caught] == [n_stray] * (n_stray > 0)
     assert {kind: row.support for kind, row in scores.types.items()} == counts
     assert scores.micro == scores.macro == (0, 0, 0, len(spans))
 
@@ -392,3 +398,9 @@ def test_what_a_file_cannot_hold_is_said(tmp_path):
         model = make_pipeline(*model) if isinstance(model, list) else model
         assert refusal(save_model, model, tmp_path / "model.npz").startswith(said)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("tokens", [["a", "b"], [{"w": "a"}, {"w": "b"}]])
+def test_models_say_that_words_need_a_vectorizer(tokens):
+    said = refusal(CRF().fit, [tokens], ["ab"])
+    assert said.endswith("SequenceVectorizer makes samples of words and dictionaries.")

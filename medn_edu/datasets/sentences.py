@@ -15,8 +15,8 @@ Tagged sentences: 300 short English sentences with parts of speech
 ------------------------------------------------------------------
 Everyday sentences of 6 to 12 tokens (2,550 tokens in all, punctuation marks included), 20 on each
 of 15 topics: statements, questions, requests, with numbers and names.  We wrote sentences and tags
-for this course, by hand (CC BY 4.0, as the course's text).  One person tagged them and read them
-through twice; nobody has measured how often a second person would disagree.
+for this course, by hand (CC BY 4.0, as the course's text).  One person tagged them and checked
+them twice; nobody has measured how often a second person would disagree.
 
 The tags are universal part-of-speech tags (universaldependencies.org/u/pos), 15 of the 17:
 
@@ -27,10 +27,12 @@ The tags are universal part-of-speech tags (universaldependencies.org/u/pos), 15
     ADJ     adjective, also many, first     NUM     number word
     ADV     well, here, back, very          INTJ    please, yes, oh
     VERB    verb                            PUNCT   punctuation mark
-    AUX     every form of be; can, will, must; do and have next to another verb
+    AUX     every form of be; can, will, must; do and have if they help another verb
 
-Where dictionaries disagree, the rule is: when and before are SCONJ if a clause follows; where and why
-are ADV; so is SCONJ between two clauses; like is ADP before a noun phrase.
+Where dictionaries disagree, these are the rules.  when and before are SCONJ if a clause follows.
+where, why and how are ADV.  so between two clauses is SCONJ.  like before a noun phrase is ADP.
+up, down, off, on, out after a verb are ADP, with or without an object; back, home, away are ADV.
+half before an article is DET, otherwise NOUN.  not is PART.
 
 What to know before believing a number.  Ambiguous words were put in on purpose: 132 of 769 words
 have more than one tag, which is more than in a newspaper.  Half of the words occur only once.

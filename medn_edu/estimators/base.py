@@ -239,7 +239,7 @@ class MarkovNetwork(BaseEstimator):
         if not fits:
             raise ValueError(
                 "warm_start continues from the last fit, but these samples have another set of "
-                "labels, feature width, edges or lengths; expected the same, or "
+                "labels, feature width, edges, edge_table or lengths; expected the same, or "
                 "warm_start=False."
             )
         return self.result_

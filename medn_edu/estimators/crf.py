@@ -53,10 +53,12 @@ class CRF(MarkovNetwork):
     max_iter : int, default=1000
         Largest number of iterations, the start included; most take one pass over the samples.
     label_costs : dict from label to cost, optional
-        Loss of a wrong label where this one is right; 1 where none is given.  With it training is
-        *softmax-margin* (Gimpel and Smith 2010): in place of ``-log p(y_i | x_i)`` it minimises
+        Cost of getting a node wrong whose true label is this one; 1 for labels that are not listed.
+        With it training is *softmax-margin* (Gimpel and Smith 2010): in place of
+        ``-log p(y_i | x_i)`` it minimises
         ``log sum_y exp(w . f(x_i, y) + loss_i(y)) - w . f(x_i, y_i)``, where ``loss_i(y)`` sums the
-        costs of the wrong nodes.  Labels that cost more must win by more.  ``label_costs={}`` is plain
+        costs of the wrong nodes.  Where the true label costs more, it must win by more.  Marginals of a
+        model trained this way are not calibrated probabilities.  ``label_costs={}`` is plain
         softmax-margin with a cost of 1, None the log-likelihood.
     forbidden, edge_table, warm_start, n_jobs, verbose
         As for `M3N`.

@@ -28,7 +28,9 @@ class M3N(PriorNetwork):
     Parameters
     ----------
     C : float, default=1.0
-        Price of margin violations; positive.  Larger values fit the training data harder.
+        Price of margin violations; positive.  Larger values fit the training data harder.  Violations
+        grow with the length of a sample, so cut samples of thousands of nodes into pieces, or choose a
+        small ``C``.
     solver : str, default="block_frank_wolfe"
         How to train, one of `medn_edu.solvers.M3N_SOLVERS`.  The default is the fastest; the others are
         there for study, start afresh also with ``warm_start=True``, and take no ``l1_ratio``; some take
@@ -43,12 +45,12 @@ class M3N(PriorNetwork):
         Transitions ``(parent's label, child's label)`` that never occur.  (Labels that a single node
         cannot have are a part of the sample, `Forest`.)
     label_costs : dict from label to cost, optional
-        Loss of a wrong label where this one is right; 1 where none is given.  So a labelling's loss is
-        not the number of its wrong nodes but the sum of their costs.  Raise it for labels that are rare
-        or matter more: their margins become larger.
+        Cost of getting a node wrong whose true label is this one; 1 for labels that are not listed.  So
+        a labelling's loss is not the number of its wrong nodes but the sum of their costs.
+        Raise it for labels that are rare or matter more: their margins become larger.
     edge_table : {"full", "potts"}, default="full"
-        What a transition weighs: a weight for each pair of labels, or a single one that counts where
-        both labels are equal.  With edge features there are as many for each of them.
+        Weights of a transition: ``"full"`` has one for each pair of labels, ``"potts"`` a single one,
+        added where both labels are equal.  With edge features, each feature has its own set.
     tol : float, default=0.01
         Relative duality gap at which to stop.
     max_iter : int, default=1000

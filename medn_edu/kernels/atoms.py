@@ -153,12 +153,14 @@ def fill_gram(data, indices, indptr, offsets, gram_start, row, gram):
 
 
 @inner_kernel
-def add_products(k, sample, gram, gram_start, labels, products, shape, variance, differs, delta):
+def add_products(
+    k, sample, edges, gram, gram_start, labels, products, shape, variance, differs, delta
+):
     """Fill row and column ``k``, for variances of 1."""
     if gram_start < 0:
         for t in range(labels.shape[1]):
             differs[t] = True
-        product_row(k, sample, labels, products, shape, variance, differs, delta)
+        product_row(k, sample, edges, labels, products, shape, variance, differs, delta)
         return
     for j in range(k + 1):
         value = product_by_gram(
@@ -191,7 +193,7 @@ def product_by_gram(gram, gram_start, parents, edge_types, left, right):
 
 
 @inner_kernel
-def fill_products(sample, labels, products, shape, variance, differs, delta):
+def fill_products(sample, edges, labels, products, shape, variance, differs, delta):
     """Fill all products of one sample, up to what all atoms share, for any variances."""
     for t in range(labels.shape[1]):
         differs[t] = False
@@ -199,25 +201,25 @@ def fill_products(sample, labels, products, shape, variance, differs, delta):
             if labels[k, t] != labels[0, t]:
                 differs[t] = True
     for k in range(labels.shape[0]):
-        product_row(k, sample, labels, products, shape, variance, differs, delta)
+        product_row(k, sample, edges, labels, products, shape, variance, differs, delta)
 
 
 @inner_kernel
-def product_row(k, sample, labels, products, shape, variance, differs, delta):
+def product_row(k, sample, edges, labels, products, shape, variance, differs, delta):
     """Fill row and column ``k`` from the sparse features of the nodes at which atoms differ."""
-    write_features(sample, labels[k], 1.0, shape, differs, delta)
+    write_features(sample, edges, labels[k], 1.0, shape, differs, delta)
     for j in range(k + 1):
-        value = read_features(sample, labels[j], shape, variance, differs, delta)
+        value = read_features(sample, edges, labels[j], shape, variance, differs, delta)
         products[j, k] = value
         products[k, j] = value
-    write_features(sample, labels[k], 0.0, shape, differs, delta)
+    write_features(sample, edges, labels[k], 0.0, shape, differs, delta)
 
 
 @inner_kernel
-def write_features(sample, labelling, factor, shape, differs, delta):
+def write_features(sample, edges, labelling, factor, shape, differs, delta):
     """Add joint features to a zero ``delta``; with ``factor`` 0, set the same cells back to zero."""
     parents, kinds = sample.parents, sample.edge_kinds
-    starts, tables, factors, pairs, _ = sample.edges
+    starts, tables, factors, pairs, _ = edges
     for t in range(labelling.size):
         if differs[t]:
             for p in range(sample.rows[t], sample.rows[t + 1]):
@@ -230,10 +232,10 @@ def write_features(sample, labelling, factor, shape, differs, delta):
 
 
 @inner_kernel
-def read_features(sample, labelling, shape, variance, differs, delta):
+def read_features(sample, edges, labelling, shape, variance, differs, delta):
     """Inner product of joint features with ``delta``, weighted by the variances."""
     parents, kinds = sample.parents, sample.edge_kinds
-    starts, tables, factors, pairs, _ = sample.edges
+    starts, tables, factors, pairs, _ = edges
     total = 0.0
     for t in range(labelling.size):
         if differs[t]:

@@ -5,7 +5,8 @@ are the *atoms* (`medn_edu.kernels.atoms`).  With all other blocks fixed the dua
 (`medn_edu.solvers.block_frank_wolfe`) is a smooth and concave function of them.  `visit_blocks` makes
 its steps in these stages.
 
-1. The node scores ``E = X_i W`` under the posterior means ``w = Lambda'(eta)``.
+1. The node scores ``E = X_i W`` under the posterior means ``w = Lambda'(eta)``; with edge features
+   also the scores of transitions, which otherwise are weights themselves.
 2. Loss-augmented decoding finds the labelling that violates its margin most, which is kept as an atom.
 3. The violations of all atoms, and with them the block's duality gap.
 4. Pairwise steps.  They take ``Lambda`` for a parabola, with the posterior variances ``Lambda''`` as
@@ -46,6 +47,7 @@ from medn_edu.kernels.bundles import (
     FIRST_NODE,
     ROUNDING,
     edge_scores,
+    mask_of,
     sample_of,
 )
 from medn_edu.kernels.compile import inner_kernel, kernel
@@ -81,6 +83,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
     source = 0 if slack == LINEAR else 1  # how many atoms are sources
     shape, edge, edge_by_child = tilted.coef.shape, tilted.edge, tilted.edge_by_child
     eta, mean, variance = tilted.eta, tilted.mean, tilted.variance
+    edges = blocks.edges
     scores, augmented, found = work.scores, work.augmented, work.labelling
     differs, delta, cells, seen = work.differs, work.delta, work.cells, work.seen
     for position in range(start, order.size):
@@ -97,24 +100,25 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
         alpha = atoms.alpha[first : first + capacity]
         previous = atoms.previous[first : first + capacity]
 
-        # 1. Scores of all labels.
+        # 1. Scores of all labels, and of transitions where they are no weights.
         node_scores(
             sample.data, sample.indices, sample.rows, tilted.coef, FIRST_NODE, n_nodes, scores
         )
-
-        if not sample.edges.is_plain:
-            edge_scores(sample, mean, edge, edge_by_child)
+        if not edges.is_plain:
+            edge_scores(sample, edges, mean, edge, edge_by_child)
 
         # 2. Loss-augmented decoding; the labelling found becomes an atom.
         if with_oracle:
-            decode(sample, scores, edge, edge_by_child, augmented, work.message, found)
+            mask = mask_of(blocks, i)
+            decode(sample, mask, scores, edge, edge_by_child, augmented, work.message, found)
             if find_atom(labels[:count], found) < 0:
                 keep_atom(count, found, labels, alpha, previous)
                 if is_parabola:
                     gram, at = blocks.gram, blocks.gram_start[i]
                     add_products(
-                        count, sample, gram, at, labels, products, shape, variance, differs, delta
-                    )
+                        count, sample, edges, gram, at, labels, products,
+                        shape, variance, differs, delta,
+                    )  # fmt: skip
                 count += 1
                 atoms.count[i] = count
         labels, alpha = labels[:count], alpha[:count]
@@ -136,7 +140,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
         has_moved = False
         if spread > 0.0:
             if not is_parabola:
-                fill_products(sample, labels, products, shape, variance, differs, delta)
+                fill_products(sample, edges, labels, products, shape, variance, differs, delta)
             accuracy = _SPREAD_LEFT * spread
             has_moved = pairwise_steps(
                 alpha, violation, products, source, curvature, accuracy, moved
@@ -146,13 +150,13 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
         if has_moved and is_parabola:
             step = search_parabola(moved, violation, products, curvature)
             take_step(alpha[source:], moved[source:], step)
-            add_moves(sample, labels, moved, step, augmented, tilted.coef, eta)
-            if sample.edges.is_plain:
+            add_moves(sample, edges, labels, moved, step, augmented, tilted.coef, eta)
+            if edges.is_plain:
                 add_transitions(sample, labels, moved, step, edge, edge_by_child)
         elif has_moved:
             loss, change = sum_moves(sample, labels, moved, source)
             n_cells = find_direction(
-                sample, labels, moved, shape, differs, augmented, delta, cells, seen
+                sample, edges, labels, moved, shape, differs, augmented, delta, cells, seen
             )
             if prior == OWN:
                 return position, n_cells, loss, change, total
@@ -162,7 +166,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
             for cell in along:
                 eta[cell] += step * delta[cell]
                 mean[cell], variance[cell] = tilt(prior, p, q, eta[cell], variance[cell])
-            copy_transitions(along, sample.edges.is_plain, delta, seen, mean, edge, edge_by_child)
+            copy_transitions(along, edges.is_plain, delta, seen, mean, edge, edge_by_child)
 
         # 7. Atoms that are no longer needed.
         atoms.count[i] = drop_atoms(count, alpha, previous, labels, products)
@@ -173,18 +177,18 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
 
 
 @inner_kernel
-def decode(sample, scores, edge, edge_by_child, augmented, message, labelling):
+def decode(sample, mask, scores, edge, edge_by_child, augmented, message, labelling):
     """Write the labelling of the largest loss plus score to ``labelling``."""
     n_nodes, parents, kinds = sample.truth.size, sample.parents, sample.edge_kinds
-    add_loss(sample, scores, augmented)
+    add_loss(sample, mask, scores, augmented)
     max_up(augmented, edge_by_child, parents, kinds, FIRST_NODE, n_nodes, message)
     max_down(augmented, edge, parents, kinds, FIRST_NODE, n_nodes, labelling)
 
 
 @inner_kernel
-def add_loss(sample, scores, augmented):
+def add_loss(sample, mask, scores, augmented):
     """Add its cost to the score of every wrong label; what is not allowed gets minus infinity."""
-    truth, costs, mask = sample.truth, sample.costs, sample.mask
+    truth, costs = sample.truth, sample.costs
     for t in range(truth.size):
         cost = costs[t]
         for a in range(scores.shape[1]):
@@ -336,11 +340,11 @@ def sum_moves(sample, labels, moved, source):
 
 
 @inner_kernel
-def find_direction(sample, labels, moved, shape, differs, node_change, delta, cells, seen):
+def find_direction(sample, edges, labels, moved, shape, differs, node_change, delta, cells, seen):
     """Write the change of eta, ``-sum_j moved_j f(y_j)``, to ``delta``; return the number of cells."""
     n_nodes, n_labels = labels.shape[1], shape[1]
     parents, kinds = sample.parents, sample.edge_kinds
-    starts, tables, factors, pairs, _ = sample.edges
+    starts, tables, factors, pairs, _ = edges
     node_change[:n_nodes] = 0.0
     n_cells, scale = 0, 0.0
     for k in range(moved.size):
@@ -459,7 +463,7 @@ def add_transitions(sample, labels, moved, step, edge, edge_by_child):
 
 
 @inner_kernel
-def add_moves(sample, labels, moved, factor, node_change, coef, eta):
+def add_moves(sample, edges, labels, moved, factor, node_change, coef, eta):
     """Add ``factor sum_j moved_j (f(x_i, y_i) - f(x_i, y_j))`` to ``eta``; ``coef`` is a view of it."""
     n_nodes, n_labels = labels.shape[1], coef.shape[1]
     node_change[:n_nodes] = 0.0
@@ -469,9 +473,9 @@ def add_moves(sample, labels, moved, factor, node_change, coef, eta):
         total += change
         scale += abs(change)
         if change != 0.0:
-            add_labelling(sample, labels[k], -change, node_change, coef.shape, eta)
+            add_labelling(sample, edges, labels[k], -change, node_change, coef.shape, eta)
     if abs(total) > ROUNDING * scale:
-        add_labelling(sample, sample.truth, total, node_change, coef.shape, eta)
+        add_labelling(sample, edges, sample.truth, total, node_change, coef.shape, eta)
     for t in range(n_nodes):
         row = node_change[t]
         largest = 0.0
@@ -486,10 +490,10 @@ def add_moves(sample, labels, moved, factor, node_change, coef, eta):
 
 
 @inner_kernel
-def add_labelling(sample, labelling, change, node_change, shape, eta):
+def add_labelling(sample, edges, labelling, change, node_change, shape, eta):
     """Add ``change`` to a labelling's entries of ``node_change`` and to its transitions in ``eta``."""
     parents, kinds = sample.parents, sample.edge_kinds
-    starts, tables, factors, pairs, _ = sample.edges
+    starts, tables, factors, pairs, _ = edges
     for t in range(labelling.size):
         node_change[t, labelling[t]] += change
         if parents[t] >= 0:
@@ -524,7 +528,10 @@ def load_atoms(
                 products = products_of(atoms.products, atoms.first_product[i], capacity)
                 gram, at = blocks.gram, blocks.gram_start[i]
                 differs, delta, block = work.differs, work.delta, sample_of(blocks, i)
-                add_products(k, block, gram, at, known, products, shape, variance, differs, delta)
+                add_products(
+                    k, block, blocks.edges, gram, at, known, products,
+                    shape, variance, differs, delta,
+                )  # fmt: skip
         atoms.alpha[atoms.first[i] + k] += values[j]
         atoms.previous[atoms.first[i] + k] += values[j]
     return sample.size
@@ -558,7 +565,7 @@ def sum_eta(blocks, atoms, node_change, coef, eta):
         sample, count, first = sample_of(blocks, i), atoms.count[i], atoms.first[i]
         labels = labels_of(atoms.labels, atoms.first_label[i], count, sample.truth.size)
         moved = atoms.moved[first : first + count]
-        add_moves(sample, labels, moved, 1.0, node_change, coef, eta)
+        add_moves(sample, blocks.edges, labels, moved, 1.0, node_change, coef, eta)
 
 
 @kernel

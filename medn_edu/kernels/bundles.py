@@ -63,10 +63,8 @@ class Sample(NamedTuple):
     rows: np.ndarray  # (n_nodes + 1,), where the features of each node start in data and indices
     parents: np.ndarray
     edge_kinds: np.ndarray
-    edges: Edges
     truth: np.ndarray
     costs: np.ndarray
-    mask: np.ndarray
 
 
 class TiltedPrior(NamedTuple):
@@ -116,11 +114,15 @@ def sample_of(blocks, i):
         blocks.indptr[lo : hi + 1],
         blocks.parents[lo:hi],
         blocks.edge_kinds[lo:hi],
-        blocks.edges,
         blocks.labels[lo:hi],
         blocks.costs[lo:hi],
-        blocks.mask[lo:hi],
     )
+
+
+@inner_kernel
+def mask_of(blocks, i):
+    """The labels that the nodes of sample ``i`` may have; no rows if all may."""
+    return blocks.mask[blocks.offsets[i] : blocks.offsets[i + 1]]
 
 
 @inner_kernel
@@ -134,9 +136,9 @@ def edge_cell(shape, edge_type, parent_label, label):
 
 
 @inner_kernel
-def edge_scores(sample, mean, edge, edge_by_child):
+def edge_scores(sample, edges, mean, edge, edge_by_child):
     """Write the scores of a sample's transitions, where they are not weights themselves."""
-    starts, tables, factors, pairs, _ = sample.edges
+    starts, tables, factors, pairs, _ = edges
     parents, kinds = sample.parents, sample.edge_kinds
     for t in range(parents.size):
         if parents[t] < 0:

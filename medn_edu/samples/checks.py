@@ -4,7 +4,7 @@ Compiled code follows every number it is given, even past the end of an array, s
 wrong may pass.  Each check raises one sentence that names the sample and says what was expected.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -58,9 +58,11 @@ def _numbers(values: Any, i: int) -> np.ndarray:
     try:
         return as_numbers(values)
     except TypeError as what:
+        words = "text" in str(what) or (isinstance(values, list) and isinstance(values[0], dict))
+        hint = " SequenceVectorizer makes samples of words and dictionaries." if words else ""
         raise ValueError(
             f"sample {i} of X holds {what}; expected a matrix of real numbers, of shape "
-            "(n_nodes, n_features) with rows of one length."
+            f"(n_nodes, n_features) with rows of one length.{hint}"
         ) from None
 
 
@@ -231,6 +233,10 @@ def check_allowed_length(allowed: Any, i: int, n_nodes: int) -> Any:
             "with a collection of labels, or None, for each node."
         )
     is_mask = isinstance(allowed, np.ndarray) and allowed.dtype == bool and allowed.ndim > 0
+    if isinstance(allowed, Set):
+        raise TypeError(
+            f"allowed_labels of sample {i} is a set, which has no order; expected a list."
+        )
     entries = allowed if is_mask else as_list(
         allowed, f"allowed_labels of sample {i}", "a collection of labels, or None, for each node"
     )  # fmt: skip

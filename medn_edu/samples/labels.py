@@ -263,11 +263,14 @@ def _allowed_codes(labels: Any, code_of: dict[Hashable, int], i: int, t: int) ->
         if isinstance(labels, str):
             raise TypeError
         found = list(labels)
+        is_mask = found and all(isinstance(label, bool | np.bool_) for label in found)
+        if is_mask and not any(isinstance(label, bool) for label in code_of):
+            raise TypeError
         unknown = [label for label in found if label not in code_of]
     except TypeError:
         raise TypeError(
             f"allowed_labels of sample {i} hold {shown(labels)} at node {t}; expected a collection of "
-            "labels, or None."
+            "labels, or None (a mask must be one array of bool for all nodes)."
         ) from None
     if unknown:
         raise ValueError(

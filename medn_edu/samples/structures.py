@@ -35,7 +35,7 @@ from medn_edu.samples.checks import are_positions, check_packed
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """One sample whose nodes hang together as a chain, a tree or several trees.
+    """One sample whose nodes are joined into a chain, a tree or several trees.
 
     Parameters
     ----------
@@ -48,14 +48,17 @@ class Forest:
         Type of the edge from the parent to each node, ``0 .. n_edge_types - 1``; each type has its
         own transition weights.  Ignored at roots.  By default all edges are of type 0.
     edge_features : array_like of shape (n_nodes, n_edge_features), optional
-        Real numbers for the edge from the parent to each node.  The score of a transition is their
-        product with weights, of which each pair of labels has one for each feature (and edge type).
+        Real numbers for the edge from the parent to each node.  A transition scores the sum of edge
+        features times weights; each pair of labels has one weight per feature and edge type.
         A feature that is always 1 gives the transition weights that samples without edge features
-        have.  Ignored at roots.  All samples have the same edge features, or none has any.
+        have.  Ignored at roots.  All samples have the same edge features, or none has any.  Each
+        different combination of them takes a table of ``n_labels ** 2`` numbers, a hundred million of
+        which is the limit: round features that take very many values.
     allowed_labels : sequence or ndarray of bool, optional
         The labels that each node may have, in training and in prediction: for each node a collection
-        of labels, or None where all are allowed; or a mask of shape (n_nodes, n_labels), with columns
-        in the order of the model's ``classes_``.
+        of labels, or None where all are allowed; or a mask, one array of bool of shape (n_nodes,
+        n_labels), with columns in the order of the model's ``classes_``.  Labels must occur in training:
+        in cross-validation, leave out those that a part may lack.
 
     Examples
     --------
@@ -67,7 +70,7 @@ class Forest:
     >>> tree.parents
     [-1, 0, 0]
 
-    A chain whose edge is 2.5 long, and whose second node can't be a verb:
+    A chain whose edge has length 2.5, and whose second node can't be a verb:
 
     >>> chain = Forest(
     ...     np.eye(2), edge_features=[[1, 0], [1, 2.5]], allowed_labels=[None, ["noun", "name"]]
@@ -308,8 +311,8 @@ class Samples:
         if self.n_edge_kinds * pair[0] * pair[1] > _N_POTENTIALS:
             raise ValueError(
                 f"the edge features make {self.n_edge_kinds} different kinds of edges, whose tables for "
-                f"{pair[0]} labels are more than {_N_POTENTIALS} numbers; expected fewer samples at a "
-                "time, or rounded edge features."
+                f"{pair[0]} labels are more than {_N_POTENTIALS} numbers; expected rounded edge "
+                "features, of which fewer differ, or, in prediction, fewer samples at a time."
             )
         tables = self.kind_rows(n_tables) @ transitions.reshape(n_tables, -1)
         return tables.reshape(-1, *pair)

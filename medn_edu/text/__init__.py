@@ -1,10 +1,10 @@
 """Text: words and their tags from a file, features from dictionaries, scores of whole spans.
 
-Models take samples of numbers, and texts are words.  This room is the way from one to the other:
+Models take samples of numbers, and texts are words.  This package leads from one to the other:
 
 * `read_conll` reads words and tags from a file with one word per line;
-* `SequenceVectorizer` turns what you say about each word into the samples that models take, a sparse
-  matrix per sentence;
+* `SequenceVectorizer` turns the features of each word, written as a dictionary, into the samples that
+  models take, a sparse matrix per sentence;
 * `span_scores` says how many of the names, phrases or other spans of words a model has found.
 
 >>> from sklearn.pipeline import make_pipeline

@@ -1,4 +1,4 @@
-"""Reading files with one token per line, as the shared tasks of CoNLL and many others have them."""
+"""Reading files with one token per line, the format of the CoNLL shared tasks."""
 
 import codecs
 import gzip
@@ -6,6 +6,7 @@ import os
 import re
 import zlib
 from collections.abc import Sequence
+from itertools import combinations
 from numbers import Integral
 from pathlib import Path
 
@@ -25,14 +26,14 @@ def read_conll(
 ) -> tuple[_Sentences, ...]:
     r"""Read columns of a file that has one token per line and blank lines between sentences.
 
-    If there is a tab in the first line, columns are separated by tabs, and may hold blanks and other
-    space such as U+00A0.  Otherwise they are separated by blanks.  Lines of nothing but blanks and
-    tabs are blank, and several in a row are one end of a sentence.
+    If there is a tab in the first line with a token, columns are separated by tabs (several in a row
+    count as one), and may hold blanks and other space such as U+00A0.  Otherwise they are separated by
+    blanks.  Lines of nothing but blanks and tabs are blank, and several in a row count as one.
 
     Parameters
     ----------
     path : str or Path
-        The file; compressed by gzip if its name ends in ``.gz``.
+        The file, which may be compressed by gzip.
     columns : sequence of int, default=(0, -1)
         Which columns to return; negative ones count from the last.
     comment : str, optional
@@ -107,6 +108,12 @@ def _check_columns(wanted: list[int], n_columns: int, place: str) -> None:
                 f"{place}: there {_counted(n_columns)}, so columns cannot hold {column}; expected "
                 f"numbers from {-n_columns} to {n_columns - 1}."
             )
+    for a, b in combinations(wanted, 2):
+        if a != b and (a - b) % n_columns == 0:
+            raise ValueError(
+                f"{place}: there {_counted(n_columns)}, so {a} and {b} are the same; expected tabs or "
+                "blanks between columns, or other numbers in columns."
+            )
 
 
 def _counted(n_columns: int) -> str:
@@ -115,11 +122,13 @@ def _counted(n_columns: int) -> str:
 
 def _text(path: str | Path, encoding: str) -> str:
     """Return what a file holds, unpacked and decoded, without a mark of its byte order."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path is {shown(path)}; expected the name of a file.")
     path = Path(path)
     if not os.path.isfile(path):  # which, unlike that of Path, never raises
         raise FileNotFoundError(f"{path} is not a file; expected one with a token per line.")
     content = path.read_bytes()
-    if path.suffix == ".gz":
+    if content.startswith(b"\x1f\x8b"):  # how gzip begins
         try:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from medn_edu.checks import check_choice, shown
+from medn_edu.checks import check_choice, shown, warn_user
 from medn_edu.samples.checks import as_list
 
 _PREFIXES = {"BIO": "BI", "BIOES": "BIES"}
@@ -32,7 +32,7 @@ class SpanScores:
     micro : Scores
         Of all spans together.
     macro : Scores
-        The means over the types, each counted the same; its support is the number of all true spans.
+        Unweighted means over the types; its support is the number of all true spans.
     """
 
     types: dict[str, Scores]
@@ -82,6 +82,11 @@ def span_scores(y_true: Any, y_pred: Any, scheme: str = "BIO") -> SpanScores:
     ValueError, TypeError
         If lengths differ or something is no tag of the scheme; the message names the sample.
 
+    Warns
+    -----
+    UserWarning
+        If some true tags are part of no span, as in text that follows another scheme.
+
     Examples
     --------
     >>> from medn_edu import span_scores
@@ -102,9 +107,10 @@ def span_scores(y_true: Any, y_pred: Any, scheme: str = "BIO") -> SpanScores:
     pred = as_list(y_pred, "y_pred", "one sequence of tags per sample")
     if len(true) != len(pred):
         raise ValueError(
-            f"y_true has {len(true)} samples and y_pred {len(pred)}; expected as many."
+            f"y_true has {len(true)} samples and y_pred {len(pred)}; expected equal numbers."
         )
     n_true, n_pred, n_right = Counter[str](), Counter[str](), Counter[str]()
+    n_tags, n_inside = 0, 0  # true tags other than O, and how many of them are part of a span
     for i, pair in enumerate(zip(true, pred, strict=True)):
         tags = [
             as_list(sequence, f"sample {i} of {name}", "a sequence of tags")
@@ -117,9 +123,17 @@ def span_scores(y_true: Any, y_pred: Any, scheme: str = "BIO") -> SpanScores:
             )
         expected = _spans(tags[0], scheme, f"sample {i} of y_true")
         found = _spans(tags[1], scheme, f"sample {i} of y_pred")
+        n_tags += sum(tag != "O" for tag in tags[0])
+        n_inside += sum(stop - start for start, stop, _ in expected)
         n_true.update(kind for *_, kind in expected)
         n_pred.update(kind for *_, kind in found)
         n_right.update(kind for *_, kind in expected & found)
+    if n_inside < n_tags:
+        warn_user(
+            f"{n_tags - n_inside} of {n_tags} tags of y_true other than O are part of no span by the "
+            f"rules of {scheme}; if they should be, the tags follow another scheme.",
+            UserWarning,
+        )
     types = {
         kind: _scores(n_right[kind], n_pred[kind], n_true[kind])
         for kind in sorted(n_true.keys() | n_pred.keys())

@@ -33,7 +33,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     as in sklearn-crfsuite:
 
     ======================  ======================================================
-    a token says            the features are
+    token                   the features are
     ======================  ======================================================
     ``{"length": 3}``       ``length`` with the value 3; booleans are 1 and 0
     ``{"word": "the"}``     ``word=the`` with the value 1
@@ -42,7 +42,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     ``["capital", "first"]``  ``capital`` and ``first`` with the value 1
     ======================  ======================================================
 
-    A name that one token gives twice gets the sum of its values.  A token without features is fine.
+    If a token names a feature twice, the values are added.  A token without features is fine.
 
     The vocabulary is what `fit` saw, kept by scikit-learn's `DictVectorizer` in sorted order.  Other
     features are ignored by `transform`, which counts them in one warning.  For vocabularies that
@@ -53,8 +53,9 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     window : int, default=0
         With 1, each token also gets the features of its two neighbours, under names such as
         ``-1:word=the`` and ``+1:word=cat``; with 2, those of four neighbours, and so on.  Where the
-        sentence has no such neighbour, there is one feature instead, ``-1:BOS`` (beginning of
-        sentence) or ``+1:EOS`` (end of sentence).
+        sentence has no such neighbour, there is one feature instead, ``-1:<BOS>`` (beginning of
+        sentence) or ``+1:<EOS>`` (end of sentence).  Neighbours are those in the list, also if the
+        samples become trees.
     n_features : int, optional
         Number of columns to hash names to, for a token and again for each of its neighbours.  By
         default every name has a column of its own.
@@ -77,7 +78,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
            [3., 1., 0.]])
     >>> names = vectorizer.get_feature_names_out()
     >>> names[samples[0][0].indices].tolist()
-    ['word=the', '-1:BOS', '+1:length', '+1:word=cat']
+    ['word=the', '-1:<BOS>', '+1:length', '+1:word=cat']
 
     In a pipeline, models read tokens:
 
@@ -163,7 +164,9 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         Warns
         -----
         UserWarning
-            If there are features that `fit` has not seen; the message counts them.
+            If there are features that `fit` has not seen; the message counts them.  New text has some
+            nearly always; ``warnings.filterwarnings("ignore", message=".*fit did not see")`` says that
+            you know.
         """
         check_is_fitted(self, "vectorizer_")
         sentences, unseen = _sentences(X), Counter[str]()
@@ -200,7 +203,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
             own = [f"hash={column}" for column in range(self.vectorizer_.n_features)]
         names = list(own)
         for shift in self._shifts():
-            end = "BOS" if shift < 0 else "EOS"
+            end = "<BOS>" if shift < 0 else "<EOS>"
             names += [f"{shift:+d}:{name}" for name in [*own, end]]
         return np.array(names, dtype=object)
 
@@ -279,7 +282,9 @@ def _sentences(X: Any) -> list[list[Any]]:
         raise ValueError("X holds no samples; expected at least one sentence.")
     for i, sentence in enumerate(sentences):
         if not sentence:
-            raise ValueError(f"sample {i} of X has no tokens; expected at least one.")
+            raise ValueError(
+                f"sample {i} of X has no tokens; expected at least one (leave it out, here and in y)."
+            )
     return sentences
 
 
@@ -292,6 +297,11 @@ def _rows(sentences: list[list[Any]]) -> Iterator[dict[str, float]]:
                 _add(row, token)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"node {t} of sample {i} of X {error}") from None
+            except RecursionError:
+                raise ValueError(
+                    f"node {t} of sample {i} of X holds dicts within dicts without end; expected a few "
+                    "levels."
+                ) from None
             yield row
 
 

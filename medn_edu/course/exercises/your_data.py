@@ -10,35 +10,49 @@ import numpy as np
 from medn_edu.course.exercises.declarations import NOT_CALLABLE, NOTHING_RETURNED, Judged
 
 _TAGS = "ADP DET NOUN PRON VERB NOUN PUNCT"
+_KNOWN = ["ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON"]
+_KNOWN += ["PROPN", "PUNCT", "SCONJ", "VERB"]
+_OTHER_NAMES = {
+    "PREP": "a preposition is ADP",
+    "ARTICLE": "an article is DET",
+    "PRONOUN": "a pronoun is PRON",
+    "CONJ": "a conjunction is CCONJ or SCONJ",
+}
 _MISTAGGED = {
-    "ADP DET NOUN PRON AUX VERB PUNCT": "that says that they know how to fish; the factory puts fish "
-    "into cans.",
-    "ADP DET NOUN PRON AUX NOUN PUNCT": "if `can` is AUX, a verb follows; then who fishes in a factory?",
+    "ADP DET NOUN PRON AUX VERB PUNCT": "with AUX VERB the sentence says that they are able to "
+    "fish. But this is a factory: what do they put into cans?",
+    "ADP DET NOUN PRON AUX NOUN PUNCT": "after an auxiliary comes a verb, and NOUN isn't one.",
     "ADP DET NOUN PRON VERB VERB PUNCT": "`can` is right; what is it that they can?",
     "ADP DET NOUN PRON NOUN NOUN PUNCT": "then the sentence has no verb; what do they do?",
     "ADP PRON NOUN PRON VERB NOUN PUNCT": "`this` stands before its noun, so it is DET.",
     "ADP DET NOUN NOUN VERB NOUN PUNCT": "`they` stands for a noun, but is PRON.",
     "ADP DET NOUN PRON VERB NOUN": "the full stop is a token, too, and has a tag.",
-    _TAGS.lower(): "models tell `noun` and `NOUN` apart: capital letters, please.",
 }
 
 
 def _judge_tags(answer: Any) -> str | None:
     if not isinstance(answer, str | list | tuple) or not all(isinstance(a, str) for a in answer):
-        return "expected a text such as 'PRON VERB PUNCT'."
-    given = (answer if isinstance(answer, str) else " ".join(answer)).replace(",", " ").split()
+        return "expected a string such as 'PRON VERB PUNCT'."
+    text = answer if isinstance(answer, str) else " ".join(answer)
+    given = text.upper().replace(",", " ").split()
     text = " ".join(given)
     if text == _TAGS:
         return None
     if text in _MISTAGGED:
         return _MISTAGGED[text]
+    unknown = next((tag for tag in given if tag not in _KNOWN), None)
+    if unknown is not None:
+        meant = _OTHER_NAMES.get(unknown, f"the tags are {', '.join(_KNOWN)}")
+        return f"{unknown[:20]} is not one of the tags; {meant}."
     if len(given) != 7:
         return f"seven tokens need seven tags; these are {len(given)}."
     return "some tags differ; write the words in a row and a tag under each."
 
 
 check_tags = Judged(
-    right=_TAGS, judge=_judge_tags, mistakes=[*_MISTAGGED, "DET NOUN", "X X X X X X X"]
+    right=_TAGS,
+    judge=_judge_tags,
+    mistakes=[*_MISTAGGED, "DET NOUN", "PREP DET NOUN PRON VERB NOUN PUNCT", "X X X X X X X"],
 )
 
 
@@ -52,7 +66,7 @@ def _judge_folds(answer: Any) -> str | None:
         (["d2", "d4", "d8", "d2"], 3),
         (["x0", "x4", "x8", "x4", "y0"], 4),
     ]
-    complaints = (_complaint(answer(list(groups), k), groups, k) for groups, k in cases)
+    complaints = (_complaint(answer(np.array(groups), k), groups, k) for groups, k in cases)
     return next((complaint for complaint in complaints if complaint is not None), None)
 
 
@@ -62,6 +76,8 @@ def _complaint(given: Any, groups: Sequence[str], k: int) -> str | None:
         return "your function returns None; does it end in `return ...`?"
     if isinstance(given, dict):
         return "that is a fold for each group; return one for each sample."
+    if not isinstance(given, Sequence | np.ndarray):
+        return f"that is a {type(given).__name__}; return a list or an array."
     if np.ndim(given) != 1 or len(given) != len(groups):
         return f"expected {len(groups)} numbers for {len(groups)} samples: the fold of each."
     fold_of = [int(fold) for fold in given]
@@ -115,7 +131,6 @@ check_group_folds = Judged(
 
 _CAUSES = "bdac"
 _MISTAKEN_CAUSES = {
-    _CAUSES.upper(): "small letters, please.",
     "badc": "runs 2 and 3 both fail in training, but one of them is far from its optimum: which gap?",
     "bdca": "one part worse than *always NOUN* is a fault in that part; look at run 4 again.",
     "cdab": "no error at all on new topics is too good to be true; look at run 1 again.",
@@ -126,8 +141,8 @@ _MISTAKEN_CAUSES = {
 
 def _judge_causes(answer: Any) -> str | None:
     if not isinstance(answer, str | list | tuple) or not all(isinstance(a, str) for a in answer):
-        return "expected a text of four letters such as 'abcd'."
-    given = "".join(answer)
+        return "expected a string of four letters such as 'abcd'."
+    given = "".join("".join(answer).lower().replace(",", " ").split())
     if given == _CAUSES:
         return None
     if given in _MISTAKEN_CAUSES:
@@ -135,7 +150,8 @@ def _judge_causes(answer: Any) -> str | None:
     if sorted(given) != sorted(_CAUSES):
         return "expected each of the letters a, b, c and d once, in the order of the runs."
     right = sum(a == b for a, b in zip(given, _CAUSES, strict=True))
-    return f"{right} of 4 runs have their cause; begin with the run that has no unseen word."
+    begin = "begin with the run that has no unseen word" if given[0] != "b" else "look at the gap"
+    return f"{right} of 4 runs have their cause; {begin}."
 
 
 check_causes = Judged(
@@ -158,7 +174,7 @@ def _shape(word: str) -> str:
 
 
 _MISSHAPEN: list[tuple[Callable[[str], str], str]] = [
-    (_signs, "the signs are right; where the same sign stands several times in a row, keep one."),
+    (_signs, "the characters are right; where the same one repeats, keep one."),
     (
         lambda word: "".join(dict.fromkeys(_signs(word))),
         "only neighbours that are equal become one: McDonald is XxXx.",
@@ -184,8 +200,8 @@ def _judge_shape(answer: Any) -> str | None:
         return NOTHING_RETURNED
     if not all(isinstance(value, str) for value in given):
         if [list(value) for value in given] == [list(_shape(word)) for word in _WORDS]:
-            return "the signs are right; join them to one text."
-        return "expected a text for each word."
+            return "the characters are right; join them to one string."
+        return "expected a string for each word."
     for mistaken, hint in _MISSHAPEN:
         if given == [mistaken(word) for word in _WORDS]:
             return hint

@@ -13,7 +13,7 @@ Here `work.scores` hold the loss too.
 import numpy as np
 
 from medn_edu.kernels.block_step import add_loss, decode
-from medn_edu.kernels.bundles import FIRST_NODE, ROUNDING, edge_cell, sample_of
+from medn_edu.kernels.bundles import FIRST_NODE, ROUNDING, edge_cell, mask_of, sample_of
 from medn_edu.kernels.compile import inner_kernel, kernel
 from medn_edu.kernels.scores import node_scores
 
@@ -32,13 +32,13 @@ def visit_samples(order, blocks, tilted, work, worst, node, edge, gaps, n_steps,
     for i in order:
         lo, hi = blocks.offsets[i], blocks.offsets[i + 1]
         sample, C, label, pair = sample_of(blocks, i), blocks.C[i], node[lo:hi], edge[lo:hi]
-        first = 0.0
+        first, mask = 0.0, mask_of(blocks, i)
         for step in range(n_steps):
             node_scores(
                 sample.data, sample.indices, sample.rows, tilted.coef, FIRST_NODE, hi - lo, scores
             )
-            decode(sample, scores, tilted.edge, tilted.edge_by_child, low, work.message, best)
-            add_loss(sample, scores, scores)
+            decode(sample, mask, scores, tilted.edge, tilted.edge_by_child, low, work.message, best)
+            add_loss(sample, mask, scores, scores)
             highest = score(sample, scores, tilted.edge, best)
             if step == 0:
                 gaps[i] = sample_gap(sample, scores, tilted.edge, label, pair, C * highest)
