@@ -52,7 +52,7 @@ class Forest:
         features times weights; each pair of labels has one weight per feature and edge type.
         A feature that is always 1 gives the transition weights that samples without edge features
         have.  Ignored at roots.  All samples have the same edge features, or none has any.  Each
-        different combination of them takes a table of ``n_labels ** 2`` numbers, a hundred million of
+        different combination of them takes a table of ``n_labels ** 2`` numbers, fifty million of
         which is the limit: round features that take very many values.
     allowed_labels : sequence or ndarray of bool, optional
         The labels that each node may have, in training and in prediction: for each node a collection
@@ -123,7 +123,7 @@ class WeightShape:
         return np.concatenate([coef.ravel(), transitions.ravel()])
 
 
-_N_POTENTIALS = 10**8  # of all kinds of edges together: 0.8 GB
+_N_POTENTIALS = 5 * 10**7  # of all kinds of edges together: 0.4 GB, and some 3 GB in training
 # Types of the arrays of `Packed`, in their order.
 _DTYPES = (np.float64, np.int32, np.int64, np.int64, np.int64, np.int64)
 
