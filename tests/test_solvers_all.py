@@ -230,12 +230,16 @@ TAKES_RICH = [
     "cutting_plane, C = 3", "one_slack_cutting_plane, C = 3", "subgradient, C = 3",
     "l1_cutting_plane, as it is", "l1_path",
     f"projected_subgradient, {L1Ball(1.5)}, {{}}",
-    f"projected_subgradient, {L1Ball(1.5)}, {{'online': True}}",
     "lbfgs, 1, {}", "lbfgs, 1, {'preconditioned': False}", "owlqn, 0.3",
     "proximal_lbfgs, elastic net", "softening, 0.3",
 ]  # fmt: skip
 EVERY = pytest.mark.parametrize(
-    ("name", "kind"), [*product(TABLE, KINDS), *product(TAKES_RICH, RICH)]
+    ("name", "kind"),
+    [
+        *product(TABLE, KINDS),
+        *product(TAKES_RICH, RICH),
+        (f"projected_subgradient, {L1Ball(1.5)}, {{'online': True}}", RICH[0]),
+    ],
 )
 # At one constant, where another would tell nothing more.
 ONCE = pytest.mark.parametrize("name", [name for name in TABLE if " = " not in name])
