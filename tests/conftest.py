@@ -109,11 +109,21 @@ def distributed():
 @pytest.fixture(scope="session")
 def require_ocr():
     """Skip where the OCR letters are missing; in CI, or if the file is damaged, fail."""
+    require_data("ocr", "the OCR letters")
+
+
+@pytest.fixture(scope="session")
+def require_wnut17():
+    """The same for the WNUT17 sentences."""
+    require_data("wnut17", "the WNUT17 sentences")
+
+
+def require_data(name, title):
     from medn_edu.datasets import status
 
-    found = status()
+    found = status(name=name)
     if found.path is None and os.environ.get("CI") != "true":
-        pytest.skip(f"needs the OCR letters: {found.problem}")
+        pytest.skip(f"needs {title}: {found.problem}")
     if not found.valid:
         pytest.fail(found.problem)
 

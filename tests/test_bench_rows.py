@@ -193,23 +193,23 @@ PAIRS = [
 ]
 
 
-def skip_without_its_data(task):
-    if task.startswith("wnut17") and datasets.status(name="wnut17").path is None:
-        pytest.skip("needs the WNUT17 sentences")
+def skip_without_its_data(task, request):
+    if task.startswith("wnut17"):
+        request.getfixturevalue("require_wnut17")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("data", ["text", "wnut17"])
-def test_trainings_on_few_sentences(data):
-    skip_without_its_data(data)
+def test_trainings_on_few_sentences(data, request):
+    skip_without_its_data(data, request)
     assert 0 <= on_digit_words(f"{data}-m3n")["gap"] <= 0.01
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("own", "peer"), PAIRS)
-def test_crfsuite_trains_the_same_model(own, peer):
+def test_crfsuite_trains_the_same_model(own, peer, request):
     pytest.importorskip("pycrfsuite")
-    skip_without_its_data(own)
+    skip_without_its_data(own, request)
     ours, theirs = on_digit_words(own), on_digit_words(peer)
     assert ours["primal"] <= ours["target"]
     assert theirs["primal"] == pytest.approx(ours["primal"], rel=2e-4)

@@ -100,10 +100,7 @@ def test_a_file_of_another_form(line, tmp_path, made_up, monkeypatch):
         load_wnut17(tmp_path)
 
 
-def test_facts_of_the_real_sentences():
-    found = status(name="wnut17")
-    if found.path is None:
-        pytest.skip(found.problem)
+def test_facts_of_the_real_sentences(require_wnut17):
     wnut = load_wnut17(download=False)
     for part, (n_sentences, n_words, share) in {
         "train": (3394, 62_730, 0.950), "dev": (1009, 15_733, 0.921), "test": (1287, 23_394, 0.926),

@@ -1,11 +1,9 @@
 """Words in, samples out: the vectorizer against plain dictionaries, files, spans, saved pipelines."""
 
 import gzip
-import os
 import time
 import warnings
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,8 +28,8 @@ from medn_edu import (
     save_model,
     span_scores,
 )
+from medn_edu.datasets import status
 
-WNUT = Path(os.environ.get("MEDN_EDU_DATA", "")) / "wnut17"
 X = [
     [{"word": "the", "first": True}, {"word": "cat"}, {"word": "sleeps", "ends": ["s", "ps"]}],
     [{"word": "she", "first": True}, {"word": "sleeps", "ends": ["s", "ps"]}],
@@ -269,10 +267,10 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path):
     assert refusal(read_conll, tmp_path).startswith(f"{tmp_path} is not a file")
 
 
-@pytest.mark.skipif(not WNUT.is_dir(), reason="the WNUT17 files are not on this machine")
-def test_wnut17_is_read_whole():
+def test_wnut17_is_read_whole(require_wnut17):
+    folder = status(name="wnut17").path
     for name, n in {"train": 3394, "dev": 1009, "test": 1287}.items():
-        words, tags = read_conll(WNUT / f"{name}.conll.gz")
+        words, tags = read_conll(folder / f"{name}.conll.gz")
         assert len(words) == len(tags) == n
         assert {tag[:2] for sentence in tags for tag in sentence} == {"O", "B-", "I-"}
 
