@@ -33,6 +33,7 @@ from medn_edu.checks import (
 )
 from medn_edu.estimators import saving
 from medn_edu.estimators.progress import GapProgress, StepProgress
+from medn_edu.estimators.threads import one_blas_thread
 from medn_edu.problems import ElasticNet, Problem
 from medn_edu.results import STUCK, Iterate, SolveResult, run
 from medn_edu.samples import (
@@ -122,9 +123,10 @@ class MarkovNetwork(BaseEstimator):
             If training ended before it reached ``tol``; the message says what it reached.
         """
         n_jobs = check_jobs(self.n_jobs)
-        data, classes = self._labelled(X, y, sample_weight)
-        problem = self._problem(data, n_jobs)
-        result = self._solve(problem, self._start(data, classes))
+        with one_blas_thread():
+            data, classes = self._labelled(X, y, sample_weight)
+            problem = self._problem(data, n_jobs)
+            result = self._solve(problem, self._start(data, classes))
         samples = data.samples
         self._learn(
             result, data.weight_shape, classes, samples.n_edge_features, data.allowed,
@@ -185,7 +187,8 @@ class MarkovNetwork(BaseEstimator):
                 "penalty='elasticnet' and l1_ratio > 0."
             )
         name = f"{type(self).__name__} at its critical constant"
-        with GapProgress(name, _CRITICAL_TOL, shown=bool(self.verbose)) as progress:
+        progress = GapProgress(name, _CRITICAL_TOL, shown=bool(self.verbose))
+        with one_blas_thread(), progress:
             return critical_constant(problem, tol=_CRITICAL_TOL, callback=progress.show)
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> tuple[LabelledSamples, np.ndarray]:
@@ -562,10 +565,11 @@ class MarkovNetwork(BaseEstimator):
 
     def _potentials(self, X: Any) -> inference.Potentials:
         samples = self._pack(X)
-        return inference.Potentials.of_weights(
-            samples, self.coef_, self.transitions_, self._allowed,
-            mask=label_mask(samples, self.classes_), n_jobs=self.n_jobs,
-        )  # fmt: skip
+        with one_blas_thread():  # the rest of prediction has no use for BLAS
+            return inference.Potentials.of_weights(
+                samples, self.coef_, self.transitions_, self._allowed,
+                mask=label_mask(samples, self.classes_), n_jobs=self.n_jobs,
+            )  # fmt: skip
 
     def _codes(self, y: Any, samples: Samples) -> np.ndarray:
         return encode_labels(y, samples, self.classes_.tolist())[0]

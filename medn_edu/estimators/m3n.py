@@ -60,7 +60,9 @@ class M3N(PriorNetwork):
     random_state : int, numpy.random.Generator or None, default=0
         Order in which samples are visited.
     n_jobs : int, default=1
-        Threads for sweeps over all samples; results do not depend on it.
+        Threads for sweeps over all samples; results do not depend on it.  Meanwhile each of them has
+        one BLAS thread, so that a fit never takes more than ``n_jobs``, and the limit of BLAS is then
+        set back to what it was.
     verbose : int, default=1
         Whether to show progress when training takes over two seconds.
 
