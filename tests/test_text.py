@@ -3,6 +3,7 @@
 import gzip
 import time
 import warnings
+import weakref
 from collections import Counter
 
 import numpy as np
@@ -146,6 +147,28 @@ BAD |= {f"node 1 of sample 1 of X {said}": [X[0], [[], token]] for said, token i
 def test_bad_input_is_told_in_one_sentence(message):
     for call in (SequenceVectorizer().fit, SequenceVectorizer().fit(X).transform):
         assert refusal(call, BAD[message]).startswith(message)
+
+
+def test_a_generator_is_read_sentence_by_sentence():
+    """Each is dropped before the next one is made, so that they never are all in memory."""
+    alive = []
+
+    class Sentence(list):
+        def __init__(self, *tokens):
+            super().__init__(tokens)
+            alive.append(weakref.ref(self))
+
+    def made():
+        for word in "abc":
+            yield Sentence({"word": word}, {"word": "the"})
+            assert sum(reference() is not None for reference in alive) <= 1
+
+    X = [[{"word": word}, {"word": "the"}] for word in "abc"]
+    found = SequenceVectorizer(window=1).fit_transform(made())
+    for one, other in zip(found, SequenceVectorizer(window=1).fit_transform(X), strict=True):
+        assert (one != other).nnz == 0
+    with pytest.raises(ValueError, match="X holds no samples"):
+        SequenceVectorizer().fit(iter(()))
 
 
 def test_bad_parameters_and_what_is_not_fitted():

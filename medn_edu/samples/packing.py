@@ -113,11 +113,15 @@ def _stack(matrices: list[Any], offsets: np.ndarray) -> sp.csr_matrix:
     rows = [m if sp.issparse(m) else sp.csr_matrix(m) for m in matrices]
     sizes = [m.indptr[-1] for m in rows]  # arrays may be longer than what is used of them
     data = np.concatenate([m.data[:n] for m, n in zip(rows, sizes, strict=True)])
-    indices = np.concatenate([m.indices[:n] for m, n in zip(rows, sizes, strict=True)])
+    indices = np.concatenate(
+        [m.indices[:n] for m, n in zip(rows, sizes, strict=True)],
+        dtype=np.int32,
+        casting="same_kind",
+    )
     counts = np.concatenate([np.diff(m.indptr) for m in rows])
     indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     shape = (len(counts), rows[0].shape[1])
-    stacked = sp.csr_matrix((as_numbers(data), indices.astype(np.int32), indptr), shape=shape)
+    stacked = sp.csr_matrix((as_numbers(data), indices, indptr), shape=shape)
     stacked.sum_duplicates()
     stacked.eliminate_zeros()
     return stacked

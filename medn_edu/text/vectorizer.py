@@ -98,8 +98,8 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
 
         Parameters
         ----------
-        X : sequence of sentences
-            Lists of tokens.
+        X : iterable of sentences
+            Lists of tokens.  A generator saves memory, because each sentence is read once and dropped.
         y : ignored
             Labels, which pipelines hand over.
 
@@ -130,16 +130,17 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
             One sample per sentence.
         """
         window = check_count("window", self.window, least=0)
-        sentences = _sentences(X)
+        lengths: list[int] = []
+        rows = _rows(X, lengths)
         if self.n_features is None:
             vectorizer = _dict_vectorizer()
         else:
             vectorizer = FeatureHasher(check_count("n_features", self.n_features))
-        tokens = vectorizer.fit_transform(_rows(sentences))
+        tokens = vectorizer.fit_transform(rows)
         if tokens.shape[1] == 0:
             raise ValueError("no token of X has a feature; expected at least one feature.")
         self._learn(vectorizer, window, tokens.shape[1])
-        return self._samples(tokens, sentences)
+        return self._samples(tokens, lengths)
 
     def transform(self, X: Any) -> list[sp.csr_matrix]:
         """Turn sentences into samples.
@@ -169,8 +170,8 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
             you know.
         """
         check_is_fitted(self, "vectorizer_")
-        sentences, unseen = _sentences(X), Counter[str]()
-        rows = _rows(sentences)
+        lengths: list[int] = []
+        rows, unseen = _rows(X, lengths), Counter[str]()
         if isinstance(self.vectorizer_, DictVectorizer):
             rows = _noting(rows, self.vectorizer_.vocabulary_, unseen)
         tokens = self.vectorizer_.transform(rows)
@@ -181,7 +182,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
                 f"as {shown(next(iter(unseen)))}.",
                 UserWarning,
             )
-        return self._samples(tokens, sentences)
+        return self._samples(tokens, lengths)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the name of each column.
@@ -243,10 +244,9 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         """Return where the neighbours are, nearest first."""
         return [sign * distance for distance in range(1, self._window + 1) for sign in (-1, 1)]
 
-    def _samples(self, tokens: Any, sentences: list[list[Any]]) -> list[sp.csr_matrix]:
+    def _samples(self, tokens: Any, lengths: list[int]) -> list[sp.csr_matrix]:
         """Add the neighbours' features to the rows of all tokens, and cut them into sentences."""
         tokens = sp.csr_matrix(tokens)
-        lengths = np.array([len(sentence) for sentence in sentences])
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         if self._window:
             n = offsets[-1]
@@ -262,8 +262,12 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
 
 
 def _dict_vectorizer() -> DictVectorizer:
-    """Return one whose output stays sparse, even where scikit-learn is set to make data frames."""
-    return DictVectorizer().set_output(transform="default")
+    """Return one whose output stays sparse, even where scikit-learn is set to make data frames.
+
+    It keeps ``dtype(value)`` of every value in a list.  ``float`` returns what it is given, mostly one
+    and the same 1.0, where ``numpy.float64`` would make an object of 32 bytes each time.
+    """
+    return DictVectorizer(dtype=float).set_output(transform="default")
 
 
 def width_of_window(n_columns: int, window: int) -> int:
@@ -271,27 +275,21 @@ def width_of_window(n_columns: int, window: int) -> int:
     return n_columns + 2 * window * (n_columns + 1)
 
 
-def _sentences(X: Any) -> list[list[Any]]:
-    """Return sentences as lists of tokens, none of them empty."""
+def _rows(X: Any, lengths: list[int]) -> Iterator[dict[str, float]]:
+    """Yield each token's features, one token at a time because all of them take much memory.
+
+    The lengths of sentences are added to a list on the way: X may be a generator.
+    """
+    sentences = X if isinstance(X, Iterator) else as_list(X, "X", "a list of sentences")
     expected = "a list of tokens, each a dict or a list of features"
-    sentences = [
-        as_list(sentence, f"sample {i} of X", expected)
-        for i, sentence in enumerate(as_list(X, "X", "a list of sentences"))
-    ]
-    if not sentences:
-        raise ValueError("X holds no samples; expected at least one sentence.")
     for i, sentence in enumerate(sentences):
-        if not sentence:
+        tokens = as_list(sentence, f"sample {i} of X", expected)
+        if not tokens:
             raise ValueError(
                 f"sample {i} of X has no tokens; expected at least one (leave it out, here and in y)."
             )
-    return sentences
-
-
-def _rows(sentences: list[list[Any]]) -> Iterator[dict[str, float]]:
-    """Yield each token's features, one token at a time because all of them take much memory."""
-    for i, sentence in enumerate(sentences):
-        for t, token in enumerate(sentence):
+        lengths.append(len(tokens))
+        for t, token in enumerate(tokens):
             row: dict[str, float] = {}
             try:
                 _add(row, token)
@@ -303,6 +301,8 @@ def _rows(sentences: list[list[Any]]) -> Iterator[dict[str, float]]:
                     "levels."
                 ) from None
             yield row
+    if not lengths:
+        raise ValueError("X holds no samples; expected at least one sentence.")
 
 
 def _noting(
@@ -340,14 +340,15 @@ def _add(row: dict[str, float], token: Any, prefix: str = "") -> None:
         else:
             _add(row, value, f"{key}:")
             continue
-        row[key] = row.get(key, 0.0) + number
+        row[key] = row[key] + number if key in row else number
 
 
 def _add_names(row: dict[str, float], names: Any, prefix: str) -> None:
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"has {shown(name)} in its list of features; expected strings.")
-        row[prefix + name] = row.get(prefix + name, 0.0) + 1.0
+        key = prefix + name
+        row[key] = row[key] + 1.0 if key in row else 1.0
 
 
 def _number(name: str, value: Any) -> float:
