@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from enumerated import FORBIDDEN, KINDS, make_data
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -22,6 +23,7 @@ N_WEIGHTS = 3 * 4 + 3 * 3
 SOLVERS = {
     "path": L1M3N(0.2),
     "path, rounded": L1M3N(0.2, clean_up=False),
+    "proximal": L1M3N(0.2, "proximal"),
     "cutting_plane": L1M3N(0.2, "cutting_plane"),
     "subgradient": L1M3N(solver="subgradient", radius=2.0, tol=0.05),
     "em": L1M3N(0.2, "em"),
@@ -50,7 +52,7 @@ def test_certified_zeros():
     np.testing.assert_array_equal(exact.certified_zeros_, zero & (room > 1e-6))
     assert exact.certified_zeros_.sum() > 0.5 * zero.sum()
     # What the one is certain of, every other solution has to respect.
-    for name in ("path", "path, rounded", "cutting_plane", "em"):
+    for name in ("path", "path, rounded", "proximal", "cutting_plane", "em"):
         other = clone(SOLVERS[name]).fit(X, Y)
         assert (np.abs(exact.weights_) <= other.weight_bounds_ * (1 + 1e-6)).all()
 
@@ -110,6 +112,7 @@ def test_mapped_constants(kind, price):
         return value / best.value - 1
 
     assert excess("path", C=price, tol=1e-7) <= 1e-6
+    assert excess("proximal", C=price, tol=1e-7) <= 1e-6
     assert excess("cutting_plane", C=price, tol=1e-7) <= 1e-6
     quadratic = {"tol": 1e-5, "n_iterations": 60, "max_iter": 5000}
     assert excess("em", C=price, **quadratic) <= 1e-3
@@ -128,6 +131,29 @@ def test_mapped_constants(kind, price):
     assert own.primal(ball.weights_) - there <= ball.l1_constant_ * ball.result_.gap + 1e-9
 
 
+def test_many_weights_choose_the_proximal_solver():
+    """Its optimum is the path's; a clean-up that is asked for chooses the path."""
+    wide = [sp.hstack([x, sp.csr_matrix((x.shape[0], 4_000))]).tocsr() for x in X]
+    auto, proximal = (L1M3N(0.2, solver, tol=1e-3).fit(wide, Y) for solver in ("auto", "proximal"))
+    np.testing.assert_array_equal(auto.weights_, proximal.weights_)
+    path = L1M3N(0.2, tol=1e-3, clean_up=True).fit(wide, Y)
+    assert auto.result_.primal == pytest.approx(path.result_.primal, rel=1e-3)
+    assert (auto.weights_ != path.weights_).any()
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e4])
+def test_the_proximal_solver_at_any_scale(scale):
+    """Squares adapt, however far the weights are from 1; a warm start needs fewer passes."""
+    model = L1M3N(0.2, "proximal", tol=1e-5, warm_start=True)
+    model.fit([scale * np.asarray(x) for x in X], Y)
+    assert model.result_.converged
+    assert model.result_.n_passes < 60
+    cold = model.result_.n_passes
+    assert (
+        model.set_params(C=0.21).fit([scale * np.asarray(x) for x in X], Y).result_.n_passes < cold
+    )
+
+
 def test_a_ball_without_a_radius_of_its_own():
     """Is that of the path's solution with this C; it lists no labellings."""
     path = L1M3N(0.2, tol=1e-3).fit(X, Y)
@@ -139,7 +165,7 @@ def test_a_ball_without_a_radius_of_its_own():
         _ = ball.support_labellings_
 
 
-@pytest.mark.parametrize("name", ["path", "cutting_plane"])
+@pytest.mark.parametrize("name", ["path", "proximal", "cutting_plane"])
 def test_a_C_at_which_every_weight_is_zero(name):
     """Is a solution like any other, and its ball is one, too."""
     model = fit_without_warnings(clone(SOLVERS[name]).set_params(C=1e-5), X, Y)

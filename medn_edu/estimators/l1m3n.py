@@ -30,7 +30,13 @@ from medn_edu.problems import (
 from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack
-from medn_edu.solvers import adaptive_m3n, l1_cutting_plane, l1_path, projected_subgradient
+from medn_edu.solvers import (
+    adaptive_m3n,
+    l1_cutting_plane,
+    l1_path,
+    projected_subgradient,
+    proximal_point,
+)
 
 _NEGLIGIBLE = 1e-6  # weights that can cost no more than this share of the objective are zeros
 _ROUNDING = 1e-9  # share of the objective to which gaps are believed
@@ -38,14 +44,15 @@ _CLOSE = 1e-3  # gap at which the path's |w|_1 will do as a radius,
 _MOST_STEPS = 1000  # its steps at most,
 _TINY = 1e-100  # and the radius where that is 0
 _IN_A_BALL = ("subgradient", "online_subgradient")
-_SOLVERS = ("path", "cutting_plane", *_IN_A_BALL, "em")
+_MOST_SAMPLES, _MOST_WEIGHTS = 1_000, 10_000  # with more the path takes minutes
+_SOLVERS = ("auto", "path", "proximal", "cutting_plane", *_IN_A_BALL, "em")
 # Constants that only some of the solvers take.
 _TAKERS = {
     "radius": _IN_A_BALL,
     "beta": _IN_A_BALL,
     "lam": ("em",),
     "threshold": ("em",),
-    "clean_up": ("path",),
+    "clean_up": ("auto", "path"),
 }
 
 
@@ -55,10 +62,13 @@ class L1M3N(MarginNetwork):
 
     Minimises ``|w|_1 / 2 + C sum_i xi_i``, where ``xi_i`` is the largest violation of the margins
     ``w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y)`` (P1 of the paper), a linear program.  Few
-    weights differ from 0, and few labellings have a dual variable above 0.  Four ways to solve it:
+    weights differ from 0, and few labellings have a dual variable above 0.  Five ways to solve it:
 
     ``"path"``
         Laplace MEDNs with ``lam`` growing, then a vertex of the linear program; with a duality gap.
+    ``"proximal"``
+        Elastic nets whose squares follow their solution; with a duality gap.  Its cost grows with the
+        features that occur in the samples, so it also suits text.
     ``"cutting_plane"``
         Algorithm 1 of the paper, stabilised; with a duality gap.
     ``"subgradient"``, ``"online_subgradient"``
@@ -74,8 +84,9 @@ class L1M3N(MarginNetwork):
     C : float, default=1.0
         Price of margin violations; positive.  Smaller values leave fewer weights.  Does not matter
         where ``radius`` is given; with ``lam`` it is the ``C`` of the adaptive M3N.
-    solver : {"path", "cutting_plane", "subgradient", "online_subgradient", "em"}, default="path"
-        How to train.
+    solver : str, default="auto"
+        How to train: one of these, or ``"auto"``, which is ``"path"`` with at most 1,000 samples and
+        10,000 weights, or where ``clean_up`` is given, and ``"proximal"`` elsewhere.
     radius : float, optional
         Largest ``|w|_1`` for the sub-gradient methods; by default that of the solution with this ``C``,
         which the path finds first.
@@ -97,10 +108,10 @@ class L1M3N(MarginNetwork):
         Relative duality gap at which to stop; with EM that of each quadratic program.
     max_iter : int, default=1000
         Largest number of passes; with EM for each quadratic program.  With the path it is the largest
-        number of Laplace MEDNs, and of passes for each of them.
+        number of Laplace MEDNs, and of passes for each of them; with ``"proximal"``, of elastic nets.
     warm_start : bool, default=False
         Go on from the last solution when fitted again to the same samples, with any constants.
-        The path and the cutting planes do; the other solvers start afresh.
+        The path, the proximal solver and the cutting planes do; the others start afresh.
     forbidden, label_costs, edge_table, random_state, n_jobs, verbose
         As for `M3N`.
 
@@ -132,7 +143,7 @@ class L1M3N(MarginNetwork):
     """
 
     C: float = 1.0
-    solver: str = "path"
+    solver: str = "auto"
     _: KW_ONLY
     radius: float | None = None
     beta: float | None = None
@@ -236,7 +247,13 @@ class L1M3N(MarginNetwork):
 
     def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
         rng = random_generator(self.random_state)
-        if self.solver == "path":
+        solver = self.solver
+        if solver == "auto":
+            few = problem.n_samples <= _MOST_SAMPLES and problem.weight_shape.size <= _MOST_WEIGHTS
+            solver = "path" if few or self.clean_up is not None else "proximal"
+        if solver == "proximal":
+            return proximal_point(problem, rng=rng, warm_start=start)
+        if solver == "path":
             return l1_path(
                 problem,
                 rng=rng,
@@ -245,9 +262,9 @@ class L1M3N(MarginNetwork):
                 max_passes=self.max_iter,
                 warm_start=start,
             )
-        if self.solver == "cutting_plane":
+        if solver == "cutting_plane":
             return l1_cutting_plane(problem, warm_start=start)
-        if self.solver == "em":
+        if solver == "em":
             return adaptive_m3n(
                 problem,
                 rng=rng,
@@ -256,7 +273,7 @@ class L1M3N(MarginNetwork):
                 max_iter=self.max_iter,
                 threshold=1e-4 if self.threshold is None else self.threshold,
             )
-        online = self.solver == "online_subgradient"
+        online = solver == "online_subgradient"
         return projected_subgradient(problem, rng=rng, online=online, beta=self.beta)
 
     def _n_steps(self) -> int | None:

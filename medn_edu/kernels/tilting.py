@@ -26,6 +26,10 @@ PRIORS = {
 LINEAR, QUADRATIC, EXPONENTIAL_SLACK = range(3)
 SLACKS = {"linear": LINEAR, "quadratic": QUADRATIC, "exponential": EXPONENTIAL_SLACK}
 
+# Curvature that steps assume where the conjugate of an elastic net is flat, as a share of what it is
+# elsewhere.  With 0 they would go far beyond the flat part.
+FLAT = 0.1
+
 
 @inner_kernel
 def tilt(code, p, q, eta, variance):
@@ -51,8 +55,9 @@ def tilt(code, p, q, eta, variance):
     if code == EXPONENTIAL:  # Lambda = -log(1 - eta / p)
         slope = 1.0 / (p - eta)
         return slope, slope * slope
-    if code == ELASTIC_NET:  # Lambda = max(|eta| - p, 0)^2 / (2 q); its curvature is at most 1 / q
-        return math.copysign(max(abs(eta) - p, 0.0), eta) / q, 1.0 / q
+    if code == ELASTIC_NET:  # Lambda = max(|eta| - p, 0)^2 / (2 q)
+        excess = abs(eta) - p
+        return math.copysign(max(excess, 0.0), eta) / q, (1.0 if excess >= 0.0 else FLAT) / q
     return _spike_slab(p, q, eta)
 
 

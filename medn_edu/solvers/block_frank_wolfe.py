@@ -6,7 +6,6 @@ same compiled; here is what is around it: which blocks are visited, and when.  W
 """
 
 from collections.abc import Iterator
-from itertools import count
 
 import numpy as np
 
@@ -83,19 +82,7 @@ def block_frank_wolfe(
     check_count("n_cached_rounds", n_cached_rounds, least=0)
     state = DualState(problem, gram_budget, check_count("capacity", capacity))
     state.load(warm_start)
-    n_samples, n_oracle_calls = problem.n_samples, 0
-    age = np.zeros(n_samples, dtype=np.int64)
-    for n_passes in count(1):
-        age += 1
-        due = (state.gaps >= _SMALL * state.gaps.mean()) | (age >= _REFRESH)
-        age[due] = 0
-        n_oracle_calls += int(due.sum())
-        order = rng.permutation(n_samples)
-        state.extrapolate()
-        state.visit(order[due[order]], with_oracle=True)
-        for _ in range(n_cached_rounds):
-            state.extrapolate()
-            state.visit(rng.permutation(n_samples), with_oracle=False)
+    for n_passes, n_oracle_calls in enumerate(passes(state, rng, n_cached_rounds), start=1):
         if n_passes % state.passes_between_rebuilds == 0:
             state.rebuild()
         yield Iterate(
@@ -106,3 +93,21 @@ def block_frank_wolfe(
             dual=state.dual_variables,
             variance=state.variances() if isinstance(problem.regulariser, Prior) else None,
         )
+
+
+def passes(state: DualState, rng: np.random.Generator, n_cached_rounds: int) -> Iterator[int]:
+    """Make pass after pass; yield how many labellings have been looked for so far."""
+    n_samples, n_oracle_calls = len(state.gaps), 0
+    age = np.zeros(n_samples, dtype=np.int64)
+    while True:
+        age += 1
+        due = (state.gaps >= _SMALL * state.gaps.mean()) | (age >= _REFRESH)
+        age[due] = 0
+        n_oracle_calls += int(due.sum())
+        order = rng.permutation(n_samples)
+        state.extrapolate()
+        state.visit(order[due[order]], with_oracle=True)
+        for _ in range(n_cached_rounds):
+            state.extrapolate()
+            state.visit(rng.permutation(n_samples), with_oracle=False)
+        yield n_oracle_calls

@@ -44,6 +44,7 @@ class DualState:
         self.capacity = capacity
         self.work = workspace(self.blocks, self.shape)
         self.gaps = np.full(len(self.blocks.C), np.inf)
+        self.offset = np.zeros(self.shape.size)  # where eta begins
         # Without a linear slack atom 0 is a source, whose dual variable means nothing.
         self.source = 0 if self.parameters.slack == LINEAR else 1
         # With the standard normal prior rounding errors of eta stay as small as they are.  Near the end
@@ -84,7 +85,7 @@ class DualState:
         is_fixed = self.source == 0
         alpha = starting_point(warm_start, self.problem.data, self.blocks.C, is_fixed=is_fixed)
         self.atoms = _empty_arena(self.blocks, self.capacity)
-        self._tilt(np.zeros(self.shape.size))
+        self._tilt(self.offset.copy())
         labels = alpha.labels.astype(np.int64)  # a copy, which may be written to
         given = (alpha.sample, alpha.offsets, labels, alpha.values)
         shape, variance = self.tilted.coef.shape, self.tilted.variance
@@ -100,15 +101,21 @@ class DualState:
         if eta.any():
             share = self._search_everywhere(eta, np.zeros_like(self.gaps))
             self._shrink(share)
-            self._tilt(share * eta)
+            self._tilt(self.offset + share * eta)
 
     def rebuild(self) -> None:
         """Compute everything afresh from the dual variables: steps add rounding to eta."""
         eta = self._sum_eta()
-        if self._domain_end(np.zeros_like(eta), eta) > 1.0:
-            self._tilt(eta)
+        if self._domain_end(self.offset, eta) > 1.0:
+            self._tilt(self.offset + eta)
         else:  # rounding has left the domain
             self.load(self.dual_variables())
+
+    def go_on(self, problem: Problem, offset: np.ndarray) -> None:
+        """Keep the dual variables, but take another elastic net and let eta begin at ``offset``."""
+        self.problem, self.parameters = problem, _parameters(problem)
+        self.offset = offset[self.order]
+        self.rebuild()
 
     def visit(self, order: np.ndarray, *, with_oracle: bool) -> None:
         """Make a step in each of these blocks."""

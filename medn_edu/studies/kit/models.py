@@ -93,7 +93,7 @@ def _epsilon_m3n(**parameters: Any) -> EpsilonMarkovNetwork:
 
 def _l1_m3n(**parameters: Any) -> L1M3N:
     # A gap of 2 %, as its fits are the longest of all.
-    return L1M3N(tol=2e-2, verbose=0, **parameters)
+    return L1M3N(solver="path", tol=2e-2, verbose=0, **parameters)
 
 
 def _variational(**parameters: Any) -> LaplaceMEDN:
