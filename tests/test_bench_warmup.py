@@ -51,6 +51,7 @@ models = [
     LaplaceMEDN(C=1, lam=4, **few), LaplaceMEDN(method="variational", **few),
     M3N(C=1, **few), M3N(C=np.float32(0.3), forbidden=[("b", "b")], **few),
     CRF("l2", lam=1, **few), CRF("l1", lam=1, **few), CRF(None, **few),
+    CRF("l1", solver="online_exponentiated_gradient", label_costs={}, **few),
     EpsilonMarkovNetwork(epsilon=0, **few), EpsilonMarkovNetwork(epsilon=1, **few),
     EpsilonMarkovNetwork(epsilon=0.01, **few), EpsilonMarkovNetwork(loss=None, **few),
 ]
@@ -78,7 +79,7 @@ def test_nothing_is_compiled_later(tmp_path: Path) -> None:
     told, after = said.split("----\n")
     assert told.startswith("Compiled ")
     assert str(tmp_path) in told
-    assert after == "models 47\n"
+    assert after == "models 48\n"
     command = [sys.executable, "-m", "medn_edu.cli", "warmup"]
     assert "compiled already" in subprocess.check_output(command, env=environment, text=True)
     pass_on(tmp_path / kernel_cache().name)

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from enumerated import KINDS, make_data
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,13 @@ from medn_edu.priors import GaussianPrior
 from medn_edu.problems import ElasticNet, MarginLoss, Problem, SoftMaxLoss
 from medn_edu.results import run
 from medn_edu.slacks import LinearSlack
-from medn_edu.solvers import block_frank_wolfe, lbfgs, owlqn, proximal_lbfgs
+from medn_edu.solvers import (
+    block_frank_wolfe,
+    lbfgs,
+    online_exponentiated_gradient,
+    owlqn,
+    proximal_lbfgs,
+)
 from medn_edu.theory.medn import enumerate_problem
 
 C = 1.3
@@ -176,6 +183,11 @@ def test_solver_by_name_is_the_solver():
         ("plain_lbfgs", "l2", lambda problem: lbfgs(problem, preconditioned=False)),
         ("owlqn", "l1", owlqn),
         ("proximal_lbfgs", "l1", proximal_lbfgs),
+        (
+            "online_exponentiated_gradient",
+            "l1",
+            lambda problem: online_exponentiated_gradient(problem, rng=rng()),
+        ),
         ("auto", None, lambda problem: lbfgs(problem, preconditioned=False, change_tol=1e-3)),
     ):
         tol = 1e-5 if penalty else 1e-3
@@ -185,3 +197,21 @@ def test_solver_by_name_is_the_solver():
         assert (
             model.weights_ == run(iterates(problem), problem, tol=tol, max_iter=1000).weights
         ).all()
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_sparse_and_many_features_choose_visits(penalty):
+    """Another seed is another order of them; with fewer features it is L-BFGS, which draws nothing."""
+    draw = np.random.default_rng(0)
+    X = [sp.random(5, 600, 0.05, "csr", rng=draw) for _ in range(30)]
+    y = [draw.integers(3, size=5) for _ in X]
+    auto, other, named = (
+        CRF(penalty, random_state=seed, solver=solver).fit(X, y).weights_
+        for seed, solver in ((0, "auto"), (1, "auto"), (0, "online_exponentiated_gradient"))
+    )
+    assert (auto == named).all()
+    assert (auto != other).any()
+    X = [x[:, :500] for x in X]
+    dense = CRF(penalty).fit(X, y).weights_
+    named = "lbfgs" if penalty == "l2" else "proximal_lbfgs"
+    assert (dense == CRF(penalty, solver=named, random_state=1).fit(X, y).weights_).all()

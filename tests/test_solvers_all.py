@@ -31,6 +31,7 @@ from medn_edu.problems import (
     SquaredL1Norm,
     soft_max,
 )
+from medn_edu.problems.dual_variables import ModelDistributions
 from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.samples import LabelledSamples, label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
@@ -61,7 +62,7 @@ class Row:
     def at_work(self, problem: Problem, seed: int = 0, **options) -> Iterator[Iterate]:
         takes_rng = self.solver not in WITHOUT_RNG
         rng = {"rng": np.random.default_rng(seed)} if takes_rng else {}
-        return self.solver(problem, **rng, **{**self.options, **options})
+        return self.solver(problem, **{**rng, **self.options, **options})
 
     def problem(self, data: LabelledSamples, n_jobs: int = 1) -> Problem:
         regulariser = self.regulariser
@@ -183,6 +184,12 @@ TABLE = {
         solvers.l1_path, L1Norm(), options={"tol": 1e-3, "clean_up": False}, monotone=False
     ),
     **{
+        f"proximal_point, C = {C:g}": Row(
+            solvers.proximal_point, L1Norm(), MarginLoss(LinearSlack(C)), tol=1e-6
+        )
+        for C in (0.05, 1.3, 20.0)
+    },
+    **{
         f"projected_subgradient, {ball}, {options}": Row(
             solvers.projected_subgradient, ball, options=options, **{"tol": 1e-2, **promises}
         )
@@ -211,6 +218,18 @@ TABLE = {
         )
     },
     **{
+        f"online_exponentiated_gradient, {words}": Row(
+            solvers.online_exponentiated_gradient, net, loss, tol=1e-6, estimate="", exact=False,
+        )
+        for words, net, loss in (
+            ("L2 0.01", L2Norm(0.01), SoftMaxLoss()), ("L2", L2Norm(1.0), SoftMaxLoss()),
+            ("L1", L1Norm(0.3), SoftMaxLoss()), ("L1 2", L1Norm(2.0), SoftMaxLoss()),
+            ("elastic net", ElasticNet(0.3, 0.2), SoftMaxLoss()),
+            ("with the loss", L2Norm(0.5), SoftMaxLoss(0.3, loss_augmented=True)),
+            ("L1 with the loss", L1Norm(2.0), SoftMaxLoss(0.3, loss_augmented=True)),
+        )
+    },
+    **{
         f"softening, {epsilon:g}": Row(
             solvers.softening, L2Norm(0.5), SoftMaxLoss(epsilon, loss_augmented=True),
             tol=1e-6, estimate="", exact=False,
@@ -228,16 +247,23 @@ TAKES_RICH = [
     "block_frank_wolfe, C = 3", "block_frank_wolfe, laplace, linear",
     "block_frank_wolfe, own, exponential", "block_frank_wolfe, variances, quadratic",
     "cutting_plane, C = 3", "one_slack_cutting_plane, C = 3", "subgradient, C = 3",
-    "l1_cutting_plane, as it is", "l1_path",
+    "l1_cutting_plane, as it is", "l1_path", "proximal_point, C = 1.3",
     f"projected_subgradient, {L1Ball(1.5)}, {{}}",
     "lbfgs, 1, {}", "lbfgs, 1, {'preconditioned': False}", "owlqn, 0.3",
     "proximal_lbfgs, elastic net", "softening, 0.3",
+]  # fmt: skip
+# Label sets and costs, but neither edge features nor Potts tables.
+TAKES_SETS = [
+    "online_exponentiated_gradient, L2", "online_exponentiated_gradient, elastic net",
+    "online_exponentiated_gradient, with the loss",
+    "online_exponentiated_gradient, L1 with the loss",
 ]  # fmt: skip
 EVERY = pytest.mark.parametrize(
     ("name", "kind"),
     [
         *product(TABLE, KINDS),
         *product(TAKES_RICH, RICH),
+        *product(TAKES_SETS, RICH[:1]),
         (f"projected_subgradient, {L1Ball(1.5)}, {{'online': True}}", RICH[0]),
     ],
 )
@@ -381,17 +407,21 @@ def judge_dual_variables(row: Row, problem: Problem, iterate: Iterate) -> None:
         ends = zip(dual.sample, dual.offsets[:-1], dual.offsets[1:], strict=True)
         labellings = {(i, *dual.labels[a:b]) for i, a, b in ends}
         assert len(labellings) == len(dual)
-    else:
+    elif not isinstance(dual, ModelDistributions):
         assert dual.node.shape == (data.samples.n_nodes, data.n_labels)
         assert not dual.edge[~data.allowed_pairs[data.samples.edge_kinds]].any()
 
 
-@pytest.mark.parametrize("solver", PLAIN_ONLY)
-@pytest.mark.parametrize(
-    ("kind", "what"),
-    [(RICH[0], "allowed_labels"), (RICH[1], "edge features"), ("chain costs", "label_")],
-)
-def test_solvers_that_refuse(solver, kind, what):
+NOT_PLAIN = [(RICH[0], "allowed_labels"), (RICH[1], "edge features"), ("chain costs", "label_")]
+BAD_EDGES = [(RICH[1], "edge features"), ("chain potts", "Potts tables")]
+REFUSING = [
+    *product(PLAIN_ONLY, NOT_PLAIN), *product([solvers.online_exponentiated_gradient], BAD_EDGES)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("solver", "refused"), REFUSING)
+def test_solvers_that_refuse(solver, refused):
+    kind, what = refused
     problem = Problem(make_data(kind), MARGIN, GaussianPrior())
     with pytest.raises(TypeError, match=f"^this solver takes no {what}"):
         next(solver(problem, rng=np.random.default_rng(0)))
@@ -462,8 +492,9 @@ WEIGHTS = [np.zeros(3), np.full(18, np.nan), np.zeros((6, 3))]
 BY_SOLVER = {row.solver: name for name, row in TABLE.items()}
 WITH_STEPS = [solvers.exponentiated_gradient, solvers.block_exponentiated_gradient]
 OTHERS = [solver for solver in M3N_SOLVERS.values() if solver is not solvers.block_frank_wolfe]
-L1 = [solvers.l1_cutting_plane, solvers.l1_path]
+L1 = [solvers.l1_cutting_plane, solvers.l1_path, solvers.proximal_point]
 SPARSE = [solvers.owlqn, solvers.proximal_lbfgs]
+VISITS = solvers.online_exponentiated_gradient
 BAD_OPTIONS = [
     (solvers.block_frank_wolfe, {"capacity": 0}, "capacity is 0; expected a whole number of at"),
     (solvers.block_frank_wolfe, {"n_cached_rounds": -1}, "n_cached_rounds is -1"),
@@ -478,7 +509,7 @@ BAD_OPTIONS = [
     ),
     *(
         (solver, {"warm_start": start}, "warm_start has shape .*; expected 18 finite weights")
-        for solver in (solvers.lbfgs, *SPARSE)
+        for solver in (solvers.lbfgs, VISITS, *SPARSE)
         for start in WEIGHTS
     ),
     *(
@@ -504,7 +535,9 @@ BAD_PROBLEMS = [
       for each in L1 for norm in (SquaredL1Norm(1.0), L1Ball(1.0), L1Norm(2.0))),
     *((each, {"regulariser": L2Norm(1.0)}, "expects an L1Norm or an ElasticNet with l1 > 0")
       for each in SPARSE),
-    *((each, {"loss": MARGIN}, "expected a SoftMaxLoss") for each in SPARSE),
+    *((each, {"loss": MARGIN}, "expected a SoftMaxLoss") for each in (*SPARSE, VISITS)),
+    *((VISITS, {"regulariser": other}, "L2Norm, L1Norm or ElasticNet")
+      for other in (GaussianPrior(), L1Ball(1.0))),
     (solvers.projected_subgradient, {"regulariser": L1Norm()},
      r"the norm is L1Norm\(.*\); .* an L1Ball or an L2Ball"),
     *((solvers.adaptive_m3n, {"regulariser": norm}, r"expected L1Norm\(\) or a Squared")
@@ -525,6 +558,14 @@ REFUSED = [
     *((solver, changes, {}, TypeError, words) for solver, changes, words in BAD_PROBLEMS),
     *((each, {}, {"warm_start": DualVariables.empty()}, TypeError, NO_SOLUTION) for each in L1),
     (solvers.block_frank_wolfe, {}, {"warm_start": np.zeros(8)}, TypeError, NO_DUAL),
+    (
+        VISITS,
+        {"regulariser": L2Norm(0.0)},
+        {},
+        ValueError,
+        r"L2Norm\(scale=0\.0\); .* use lbfgs\.$",
+    ),
+    (VISITS, {}, {"rng": 3}, TypeError, "^rng is 3; expected "),
     (solvers.softening, {"loss": SoftMaxLoss()}, {}, ValueError, NO_PENALTY),
     (solvers.softening, {"regulariser": L2Norm(0.0)}, {}, ValueError, NO_PENALTY),
 ]

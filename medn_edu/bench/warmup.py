@@ -127,6 +127,7 @@ def _train_crfs(X: list[Forest], y: list[list[int]]) -> None:
     """Train what sums over labellings."""
     for penalty in ("l2", "l1", None):
         CRF(penalty, max_iter=3, verbose=0).fit(X, y)
+    CRF(solver="online_exponentiated_gradient", max_iter=3, verbose=0).fit(X, y)
     EpsilonMarkovNetwork(epsilon=0.1, max_iter=3, verbose=0).fit(X, y)
 
 

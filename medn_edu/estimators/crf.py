@@ -3,21 +3,29 @@
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from typing import Any
 
-from medn_edu.checks import check_choice, check_positive, check_share, shown
+from medn_edu.checks import check_choice, check_positive, check_share, random_generator, shown
 from medn_edu.estimators.base import MarkovNetwork
 from medn_edu.problems import ElasticNet, Problem, SoftMaxLoss
 from medn_edu.results import Iterate, SolveResult
 from medn_edu.samples import LabelledSamples
-from medn_edu.solvers import lbfgs, owlqn, proximal_lbfgs
+from medn_edu.solvers import (
+    lbfgs,
+    online_exponentiated_gradient,
+    owlqn,
+    proximal_lbfgs,
+    suits_visits,
+)
 
 _Solver = Callable[..., Iterator[Iterate]]
 
+_VISITS = "online_exponentiated_gradient"  # takes squares, magnitudes and both
 _FOR_SQUARES: dict[str, _Solver] = {
     "lbfgs": lbfgs,
     "plain_lbfgs": partial(lbfgs, preconditioned=False),
 }
-_FOR_MAGNITUDES: dict[str, _Solver] = {"owlqn": owlqn, "proximal_lbfgs": proximal_lbfgs}
+_FOR_MAGNITUDES: dict[str, _Solver] = {"proximal_lbfgs": proximal_lbfgs, "owlqn": owlqn}
 
 
 @dataclass(eq=False, repr=False)
@@ -42,11 +50,11 @@ class CRF(MarkovNetwork):
         Strength of the penalty, positive; ignored without a penalty.
     l1_ratio : float, optional
         Share of the magnitudes in an elastic net, from 0 to 1.  Needed there, and None otherwise.
-    solver : {"auto", "lbfgs", "plain_lbfgs", "owlqn", "proximal_lbfgs"}, default="auto"
-        How to train.  ``"lbfgs"`` starts from the curvature of the loss, ``"plain_lbfgs"`` does not;
-        the other two take magnitudes.  By default the fastest, which is ``"proximal_lbfgs"`` with
-        magnitudes and ``"lbfgs"`` with squares; but ``"plain_lbfgs"`` without a penalty, because its
-        weights remain small on the way.
+    solver : str, default="auto"
+        How to train; by default the fastest.  ``"online_exponentiated_gradient"`` takes any penalty and
+        visits the samples one by one.  ``"lbfgs"``, which starts from the curvature of the loss, and
+        ``"plain_lbfgs"`` take squares or no penalty, ``"proximal_lbfgs"`` and ``"owlqn"`` magnitudes.
+        See *Notes*.
     tol : float, default=1e-4
         Relative duality gap at which to stop; without a penalty the relative change of the
         log-likelihood per iteration.
@@ -60,8 +68,23 @@ class CRF(MarkovNetwork):
         costs of the wrong nodes.  Where the true label costs more, it must win by more.  Marginals of a
         model trained this way are not calibrated probabilities.  ``label_costs={}`` is plain
         softmax-margin with a cost of 1, None the log-likelihood.
+    random_state : int, Generator or None, default=0
+        Seed of the order of the visits; the other solvers draw nothing.
     forbidden, edge_table, warm_start, n_jobs, verbose
-        As for `M3N`.
+        As for `M3N`.  Visits are made by one thread.
+
+    Notes
+    -----
+    By default a penalised model is trained by visits to single samples where features are many and
+    sparse, as those of text: more than 500, of which a node has at most a tenth on average, and no
+    sample with more than a tenth of all nodes.  Elsewhere L-BFGS trains it, and wherever there are edge
+    features or Potts tables, or potentials of all samples would take more than 4 GB.
+
+    Visits take some ten passes where L-BFGS takes hundreds.  With ``lam=1``, one thread and 2,000
+    made-up sentences (`medn_edu.datasets.make_text`; 29,000 features, 17 labels) they come to within
+    1e-4 of the optimum in 0.8 s with squares and 2.5 s with magnitudes; CRFsuite takes 8 s and 54 s.  On
+    12,000 sentences, with squares, it is 5 s and 111 s.  With magnitudes the certificate comes later
+    than the optimum: a certified gap of 1e-4 takes some five times as long.
 
     Examples
     --------
@@ -87,16 +110,19 @@ class CRF(MarkovNetwork):
     l1_ratio: float | None = None
     solver: str = "auto"
     tol: float = 1e-4
+    random_state: Any = 0
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
         net = self._elastic_net()
-        check_choice("solver", self.solver, ("auto", *_FOR_SQUARES, *_FOR_MAGNITUDES))
-        fitting = _FOR_MAGNITUDES if net.l1 > 0 else _FOR_SQUARES
+        check_choice("solver", self.solver, ("auto", _VISITS, *_FOR_SQUARES, *_FOR_MAGNITUDES))
+        fitting = {**(_FOR_MAGNITUDES if net.l1 > 0 else _FOR_SQUARES)}
+        if self.penalty is not None:
+            fitting = {_VISITS: online_exponentiated_gradient, **fitting}
         if self.solver not in ("auto", *fitting):
             ratio = "" if self.l1_ratio is None else f" with l1_ratio={shown(self.l1_ratio)}"
             raise ValueError(
                 f"solver is {self.solver!r} and the penalty {self.penalty!r}{ratio}; expected "
-                f"{' or '.join(map(repr, fitting))}, or 'auto'."
+                f"{', '.join(map(repr, fitting))} or 'auto'."
             )
         loss = SoftMaxLoss(loss_augmented=self.label_costs is not None)
         return Problem(data, loss, net, n_jobs)
@@ -114,13 +140,17 @@ class CRF(MarkovNetwork):
         return ElasticNet(l1=lam * share, l2=lam * (1.0 - share))
 
     def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
+        rng = random_generator(self.random_state)
         weights = start.weights if start else None
-        solver = self.solver
-        if solver == "auto" and problem.elastic_net.l1 > 0:
-            solver = "proximal_lbfgs"
+        solver, has_magnitudes = self.solver, problem.elastic_net.l1 > 0
+        if solver == "auto" and self.penalty is None:
+            solver = "plain_lbfgs"  # the path decides which weights one ends at: see lbfgs
+        elif solver == "auto" and suits_visits(problem.data):
+            solver = _VISITS
         elif solver == "auto":
-            # Without a penalty the path decides which weights one ends at: see lbfgs.
-            solver = "plain_lbfgs" if self.penalty is None else "lbfgs"
-        if solver in _FOR_MAGNITUDES:
+            solver = "proximal_lbfgs" if has_magnitudes else "lbfgs"
+        if solver == _VISITS:
+            return online_exponentiated_gradient(problem, rng=rng, warm_start=weights)
+        if has_magnitudes:
             return _FOR_MAGNITUDES[solver](problem, warm_start=weights)
         return _FOR_SQUARES[solver](problem, warm_start=weights, change_tol=self.tol)

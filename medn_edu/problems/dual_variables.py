@@ -1,7 +1,7 @@
 """Dual variables ``alpha_i(y)``: how much each labelling of each sample counts.
 
-There are exponentially many.  `DualVariables` lists those above 0.  `ModelDistributions` keeps, for the
-distributions of a model, just what a dual value needs.  Solvers that change very many dual variables
+There are exponentially many.  `DualVariables` lists those above 0.  `ModelDistributions` keeps, for
+distributions of models, just what a dual value needs.  Solvers that change very many dual variables
 at once sum them by node and edge (`medn_edu.problems.DualMarginals`).  `Dual` says what all forms know,
 which is what a dual value asks for: three sums,
 
@@ -257,18 +257,22 @@ class DualVariables:
 
 @dataclass(frozen=True, eq=False)
 class ModelDistributions:
-    """Dual variables ``alpha_i = c_i p_w(. | x_i)``, of which only what a dual value needs is kept."""
+    """Dual variables ``alpha_i = c_i p_i`` of log-linear models, as the sums that a dual value needs.
+
+    Mostly these are ``p_w(. | x_i)``, at the weights of a solution; a solver may also keep a model for
+    each sample.
+    """
 
     natural_parameter: np.ndarray  # eta, by which observed features exceed expected ones
     expected_losses: np.ndarray  # (n_samples,); zeros where the loss has no part in the problem
     entropy: np.ndarray  # (n_samples,)
-    log_losses: np.ndarray  # (n_samples,), -log p(y_i | x_i)
+    log_losses: np.ndarray  # (n_samples,), -log p_i(y_i)
 
     def scaled(self, share: float) -> ModelDistributions:
-        r"""Return the mixtures ``(1 - t) [y = y_i] + t p_w`` with the truth, ``t`` the share.
+        r"""Return the mixtures ``(1 - t) [y = y_i] + t p_i`` with the truth, ``t`` the share.
 
-        With ``q = p_w(y_i | x_i)`` and ``a = 1 - t + t q`` the entropy of such a mixture is exactly
-        ``-a log a - t (1 - q) log t + t (H(p_w) + q log q)``.
+        With ``q = p_i(y_i)`` and ``a = 1 - t + t q`` the entropy of such a mixture is exactly
+        ``-a log a - t (1 - q) log t + t (H(p_i) + q log q)``.
         """
         q = np.exp(-self.log_losses)
         others = (1.0 - q) * entr(share) + share * (self.entropy - entr(q))
@@ -292,7 +296,7 @@ class ModelDistributions:
         return self.natural_parameter
 
     def entropies(self, data: LabelledSamples) -> np.ndarray:
-        """Return ``c_i H(p_w(. | x_i))``, shape (n_samples,)."""
+        """Return ``c_i H(p_i)``, shape (n_samples,)."""
         return data.sample_weight * self.entropy
 
     def is_feasible(self, data: LabelledSamples) -> bool:

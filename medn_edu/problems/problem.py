@@ -314,18 +314,17 @@ class Problem:
         """
         found = self.loss._evaluate(self, weights)
         primal = self.regulariser.value(weights) + self._sum(found)
-        point: Dual | None = alpha
+        net, point, subgradient_norm = self.regulariser, alpha, None
+        has_kinks = isinstance(net, ElasticNet) and net.l1 > 0
+        if isinstance(self.loss, SoftMaxLoss) and (alpha is None or has_kinks):
+            model = self.loss._distributions(self, weights, found.losses)
+            point = model if alpha is None else alpha
+            if isinstance(net, ElasticNet) and has_kinks:
+                gradient = net.l2 * weights - model.eta(self.data)
+                steepest = minimum_norm_subgradient(weights, gradient, net.l1)
+                subgradient_norm = float(np.abs(steepest).max())
         if point is None:
-            if not isinstance(self.loss, SoftMaxLoss):
-                raise TypeError(
-                    "a margin loss is certified by dual variables; the solver kept none."
-                )
-            point = self.loss._distributions(self, weights, found.losses)
-        net, subgradient_norm = self.regulariser, None
-        if alpha is None and isinstance(net, ElasticNet) and net.l1 > 0:
-            gradient = net.l2 * weights - point.eta(self.data)
-            steepest = minimum_norm_subgradient(weights, gradient, net.l1)
-            subgradient_norm = float(np.abs(steepest).max())
+            raise TypeError("a margin loss is certified by dual variables; the solver kept none.")
         if self.has_dual:
             dual, point, eta = self._dual(point)
         else:

@@ -30,6 +30,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from medn_edu.checks import check_nonnegative, check_positive
+from medn_edu.kernels.tilting import FLAT
 
 ROUNDING = 1e-9  # relative; how far outside its ball a point may be
 _LP_ROUNDING = 1e-8  # to which the dual variables of a linear program are accurate
@@ -102,7 +103,7 @@ class ElasticNet:
         """Return ``sum_k (|eta_k| - l1)_+^2 / (2 l2)``; without squares 0 or infinity."""
         if self.l2 == 0:
             return 0.0 if largest_magnitude(eta) <= self.l1 * (1 + ROUNDING) else math.inf
-        beyond = soft_threshold(eta, self.l1)
+        beyond = soft_threshold(eta, self.l1) if self.l1 > 0 else eta
         return float(beyond @ beyond) / (2 * self.l2)
 
     def dual_scaling(self, loss: float, eta: np.ndarray) -> float:
@@ -146,8 +147,8 @@ class ElasticNet:
         return soft_threshold(eta, self.l1) / self.l2
 
     def variance(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
-        """Return a bound on the curvature of the conjugate, ``1 / l2``."""
-        return np.full(np.shape(eta), 1 / self.l2)
+        """Return the curvature that steps assume: ``1 / l2``, and a share of it where it is 0."""
+        return np.where(np.abs(eta) >= self.l1, 1.0, FLAT) / self.l2
 
 
 class L2Norm(ElasticNet):
@@ -244,7 +245,7 @@ def weight_bounds(gap: float, eta: np.ndarray, rounding: float = 0.0) -> np.ndar
 
 def soft_threshold(numbers: np.ndarray, threshold: float) -> np.ndarray:
     """Return numbers moved towards 0 by a threshold, and 0 for those that would cross it."""
-    return np.sign(numbers) * np.maximum(np.abs(numbers) - threshold, 0.0)
+    return numbers - np.clip(numbers, -threshold, threshold)
 
 
 def largest_magnitude(eta: np.ndarray) -> float:

@@ -1,10 +1,10 @@
 """Solvers: one file per algorithm, each a generator over passes.
 
 A solver improves a problem and does nothing else.  Each ``next`` runs one *pass*, usually one look at
-every sample (`l1_path`: one Laplace MEDN).  It yields an `Iterate`: the live weights, a cheap guess of
-how far they are from optimal, and a way to ask for the dual variables.  Its caller decides when to stop
-(`l1_path` and `lbfgs` also take a tolerance) and can watch, record or draw: usually that is
-`medn_edu.results.run`, in a notebook a plain ``for`` loop,
+every sample (`l1_path`: one Laplace MEDN; `proximal_point`: three of its elastic net).  It yields an
+`Iterate`: the live weights, a cheap guess of how far they are from optimal, and a way to ask for the
+dual variables.  Its caller decides when to stop (`l1_path` and `lbfgs` also take a tolerance) and can
+watch, record or draw: usually that is `medn_edu.results.run`, in a notebook a plain ``for`` loop,
 
     for iterate in block_frank_wolfe(problem, rng=np.random.default_rng(0)):
         draw(iterate.weights)
@@ -15,9 +15,13 @@ The models use these:
 
 * `block_frank_wolfe`: maximum entropy discrimination with any prior and slack, M3N included.
 * `l1_path`: L1-M3N, as the end of a path of Laplace MEDNs.
-* `lbfgs`: conditional random fields with squares, or without a penalty.
-* `proximal_lbfgs`: conditional random fields with magnitudes.
-* `softening`: soft maxima between M3N and the CRF; block Frank-Wolfe on M3N first, then L-BFGS.
+* `proximal_point`: L1-M3N on many samples or features, as a sequence of elastic nets.
+* `online_exponentiated_gradient`: conditional random fields and soft maxima between M3N and the CRF,
+  where features are many and sparse.
+* `lbfgs`: the same where they are few, with squares or without a penalty.
+* `proximal_lbfgs`: the same with magnitudes.
+* `softening`: soft maxima where features are few or the temperature is low; block Frank-Wolfe on M3N
+  first, then L-BFGS.
 
 `critical_constant` solves no problem: it says where the first weight leaves zero.
 
@@ -27,14 +31,19 @@ with an underscore hold what solvers share.
 **To add a solver,** write a generator ``name(problem, ...)`` that yields `Iterate`, export it here, and
 give it a name where a model chooses.  In `M3N_SOLVERS` it takes ``rng``, and its iterates say how to get
 at dual variables (``dual``), because a margin loss is certified by them.  In ``estimators/crf.py`` it
-takes ``warm_start``, the weights; one for squares also ``change_tol``, as `lbfgs` does.
+takes ``warm_start``, the weights.
 """
 
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.critical import critical_constant
 from medn_edu.solvers.l1_path import l1_path
 from medn_edu.solvers.lbfgs import lbfgs
+from medn_edu.solvers.online_exponentiated_gradient import (
+    online_exponentiated_gradient,
+    suits_visits,
+)
 from medn_edu.solvers.proximal_lbfgs import proximal_lbfgs
+from medn_edu.solvers.proximal_point import proximal_point
 from medn_edu.solvers.softening import softening
 from medn_edu.solvers.textbook.adaptive_m3n import adaptive_m3n
 from medn_edu.solvers.textbook.cutting_plane import cutting_plane, one_slack_cutting_plane
@@ -65,13 +74,16 @@ __all__ = [
     "lbfgs",
     "m3n_iterates",
     "one_slack_cutting_plane",
+    "online_exponentiated_gradient",
     "online_subgradient",
     "owlqn",
     "projected_subgradient",
     "proximal_lbfgs",
+    "proximal_point",
     "smo",
     "softening",
     "subgradient",
+    "suits_visits",
     "variational_bound",
     "variational_laplace",
 ]

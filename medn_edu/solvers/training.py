@@ -5,6 +5,7 @@ by side.
 """
 
 from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 
@@ -110,11 +111,16 @@ def kernel_order(shape: WeightShape) -> np.ndarray:
     return np.concatenate([coef.T.ravel(), np.arange(shape.n_coef, shape.size)])
 
 
+def rows_of(weights: np.ndarray, shape: WeightShape) -> np.ndarray:
+    """Return weights in the kernels' order, a row for each feature and for each row of a table."""
+    coef, transitions = shape.split(weights)
+    return np.concatenate([coef.T, transitions.reshape(-1, shape.n_labels)])
+
+
 def public_order(cells: np.ndarray, shape: WeightShape) -> np.ndarray:
     """Return a vector of the kernels in the public order, a copy."""
-    values = np.empty_like(cells)
-    values[kernel_order(shape)] = cells
-    return values
+    coef = cells[: shape.n_coef].reshape(shape.n_features, shape.n_labels)
+    return np.concatenate([coef.T.ravel(), cells[shape.n_coef :]])
 
 
 def _vector(values: np.ndarray, like: np.ndarray) -> np.ndarray:
@@ -165,17 +171,24 @@ def normal_variances(problem: Problem) -> np.ndarray:
 
 def check_plain(problem: Problem) -> None:
     """Refuse what only some solvers take: edge features, Potts tables, label sets and costs."""
-    data = problem.data
-    for what, given in (
-        ("edge features", data.samples.edge_features is not None),
-        ("Potts tables", data.is_potts),
-        ("allowed_labels", data.allowed_labels is not None),
-        ("label_costs", data.costs is not None),
-    ):
-        if given:
-            raise TypeError(
-                f"this solver takes no {what}; expected none, or the default solver, which takes them."
-            )
+    check_plain_edges(problem)
+    for what in ("allowed_labels", "costs"):
+        if getattr(problem.data, what) is not None:
+            _refuse({"costs": "label_costs"}.get(what, what))
+
+
+def check_plain_edges(problem: Problem) -> None:
+    """Refuse edge features and Potts tables."""
+    if problem.data.samples.edge_features is not None:
+        _refuse("edge features")
+    if problem.data.is_potts:
+        _refuse("Potts tables")
+
+
+def _refuse(what: str) -> NoReturn:
+    raise TypeError(
+        f"this solver takes no {what}; expected none, or the default solver, which takes them."
+    )
 
 
 def check_linear_slack(problem: Problem) -> None:

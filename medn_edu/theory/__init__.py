@@ -4,6 +4,7 @@
 `reference`         inference on forests, by enumeration and in the fewest words; all kernels' twins
 `medn`              P1, D1 and Theorem 2 by enumeration; `medn_solvers` solves them in two ways
 `frank_wolfe`       one block step of Frank-Wolfe on D1, as the compiled solver makes it
+`log_linear`        one visit of the online exponentiated gradient, as the compiled solver makes it
 `textbook`          one step of each of three textbook methods for the dual of M3N
 `axi`               the course's word of three letters: two weights, everything on paper
 `two_weights`       its exact dual variables under any prior, and the posterior in the plane

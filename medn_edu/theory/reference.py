@@ -192,6 +192,13 @@ def edge_counts(
     return counts
 
 
+def mean_squares(samples: Samples) -> np.ndarray:
+    """Return the mean square of each feature over the nodes that have it; 1 if none has."""
+    dense = samples.features.toarray()
+    n_nodes = np.count_nonzero(dense, axis=0)
+    return np.where(n_nodes > 0, (dense**2).sum(axis=0) / np.maximum(n_nodes, 1), 1.0)
+
+
 def compressed(dense: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the values that are not 0, their columns, and where each row ends among them."""
     rows, columns = np.nonzero(dense)
