@@ -1,59 +1,52 @@
 """The measurements of the benchmark, each made in a process of its own.
 
-``python -m medn_edu.bench.tasks TASK DATA`` prints one line of JSON.  A process of its
+``python -m medn_edu.bench.tasks TASK DATA SEED`` prints one line of JSON.  A process of its
 own means one thread from the start, no warm caches of earlier measurements, and a peak memory that
 belongs to one training.
+
+On text the optimum is not known beforehand, because the sentences are new ones each time.  So both
+CRFs are trained until they come no further, each pass with its time and its objective, and
+`medn_edu.bench.rows` looks up when either was close to the best that was found.
 """
 
 import functools
 import json
+import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from medn_edu.bench.alone import peak_megabytes, vectorized
+from medn_edu.studies.kit.crfsuite import crfsuite_trainer
+
 _CLOSENESS = 1e-4  # relative distance to the optimum at which CRF training counts as done
 TARGETS = {
     ("ocr", "l2"): 18067.45 * (1 + _CLOSENESS),
     ("ocr", "l1"): 17218.0,  # the optimum is 17214.25
-    ("text", "l2"): 5812.269 * (1 + _CLOSENESS),
-    ("text", "l1"): 8662.4,  # the optimum is 8660.65
-    ("wnut17", "l2"): 2690.211 * (1 + _CLOSENESS),
 }
 """Objectives of CRFs with ``lam = 1`` at which training counts as done: optima to all digits shown."""
 
 _GOES = 5  # how often what takes parts of a second is done; the best go counts
 _WINDOWS = {"ocr": 2.0, "digits": 2.0, "few": 0.2}  # seconds over which speeds are measured
 _DIGIT_WORDS = {"digits": (1500, 500), "few": (150, 50)}  # to train on and to test; few for tests
-_N_SENTENCES = {"text": 2000, "few text": 20}
-
-
-def peak_megabytes() -> float | None:
-    """Return the largest amount of memory this process has held, in MB; None on Windows."""
-    status = Path("/proc/self/status")
-    if status.exists():  # ru_maxrss would count the parent's memory before exec, too
-        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    try:
-        import resource
-    except ImportError:
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 2**20 if sys.platform == "darwin" else peak / 1024
+_N_SENTENCES = {"text-2000": 2000, "text-12000": 12_000}
+_FEW = {"text-2000": 20, "text-12000": 40, "wnut17": 100}  # sentences for tests
+_TOLERANCES = {"l2": 1e-6, "l1": 2e-4}  # certified gaps to which CRFs are trained on text,
+_PATIENCE = 900.0  # at most so many seconds
+_N_FIRST = 50  # samples to fit first, to load the kernels: enough to choose the same solver
 
 
 def _data(name: str) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     """Return training samples and labels, then all samples and labels."""
     from medn_edu.datasets import load_digit_words, load_ocr
 
-    if name in ("text", "few text", "wnut17", "few wnut17"):
-        return _sentences(name) * 2
     if name == "ocr":
         bunch = load_ocr(download=False)
         train = np.flatnonzero(bunch.fold != 0)
@@ -63,21 +56,6 @@ def _data(name: str) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
         train = bunch.train
     X, y = bunch.data, bunch.target
     return [X[i] for i in train], [y[i] for i in train], X, y
-
-
-def _sentences(name: str) -> tuple[list[Any], list[Any]]:
-    """Return the features of sentences to train on, and their labels."""
-    from medn_edu import SequenceVectorizer
-    from medn_edu.datasets import load_wnut17, make_text, token_features
-
-    if name.endswith("text"):
-        bunch = make_text(_N_SENTENCES[name])
-        train = np.arange(len(bunch.data))
-    else:
-        bunch = load_wnut17(download=False)
-        train = np.flatnonzero(bunch.split == "train")[: 100 if name.startswith("few") else None]
-    sentences = [token_features(bunch.data[i]) for i in train]
-    return SequenceVectorizer().fit_transform(sentences), [np.array(bunch.target[i]) for i in train]
 
 
 def _packed(name: str) -> tuple[Any, list[Any]]:
@@ -121,12 +99,12 @@ def _timed_fit(model: Any, X: Any, y: list[Any], n_goes: int = 1) -> dict[str, A
     }
 
 
-def _crf(name: str, penalty: str, tol: float, max_iter: int = 1000) -> dict[str, Any]:
+def _crf(name: str, penalty: str, tol: float) -> dict[str, Any]:
     from medn_edu import CRF
 
     X, y = _packed(name)
     target = _crf_target(name, penalty)
-    model = CRF(penalty, lam=1.0, tol=tol, max_iter=max_iter, verbose=0)
+    model = CRF(penalty, lam=1.0, tol=tol, verbose=0)
     found = _timed_fit(model, X, y)
     overhead = found["seconds"] - model.result_.seconds  # checking the labels
     reached = [p.seconds for p in model.result_.trace if p.objective_estimate <= target]
@@ -168,7 +146,7 @@ def _laplace(name: str, method: str) -> dict[str, Any]:
 def _l1_path(name: str, C: float, tol: float) -> dict[str, Any]:
     from medn_edu import L1M3N
 
-    return _timed_fit(L1M3N(C=C, tol=tol, verbose=0), *_packed(name))
+    return _timed_fit(L1M3N(C=C, solver="path", tol=tol, verbose=0), *_packed(name))
 
 
 def _l1_small(name: str, C: float, solver: str, tol: float) -> dict[str, Any]:
@@ -275,49 +253,29 @@ def _crfsuite_items(X: list[Any]) -> list[Any]:
     return [items(sample) for sample in X]
 
 
-def _crfsuite_trainer(name: str, **parameters: Any) -> Any:
-    """Return a trainer with the data and the very model of `CRF`: all features, all transitions.
-
-    The loss in its log has the penalty in it, as our objective has.
-    """
-    import pycrfsuite
-
+def _crfsuite_trainer(name: str, penalty: str = "l2", **settings: Any) -> Any:
+    """Return a trainer that has the data."""
     X, y, _, _ = _data(name)
-
-    class Trainer(pycrfsuite.Trainer):
-        """Keeps when each iteration ended and the loss it reached."""
-
-        def on_iteration(self, log: Any, info: dict[str, Any]) -> None:
-            history.append((time.perf_counter(), float(info["loss"])))
-
-    history: list[tuple[float, float]] = []
-    trainer = Trainer(algorithm="lbfgs", verbose=True)
-    trainer.history = history
+    trainer = crfsuite_trainer(penalty, **settings)
     for items, labels in zip(_crfsuite_items(X), y, strict=True):
         trainer.append(items, [str(label) for label in labels])
-    # CRFsuite's penalty is c1 |w|_1 + c2 |w|^2, ours lam |w|_1 or lam/2 |w|^2.
-    trainer.set_params(
-        {"c1": 0.0, "c2": 0.5, "feature.possible_states": 1, "feature.possible_transitions": 1}
-        | parameters
-    )
     return trainer
 
 
 def _crfsuite_train(name: str, penalty: str) -> dict[str, Any]:
     target = _crf_target(name, penalty)
-    settings: dict[str, Any] = {"max_iterations": 1000}
-    if penalty == "l1":  # by OWL-QN; on the OCR letters iteration 426 is the first below the target
-        settings = {"max_iterations": 500, "c1": 1.0, "c2": 0.0}
-    trainer = _crfsuite_trainer(name, **settings, epsilon=1e-6, delta=1e-6)
+    # L1 is by OWL-QN; on the OCR letters iteration 426 is the first below the target.
+    most = 500 if penalty == "l1" else 1000
+    trainer = _crfsuite_trainer(name, penalty, max_iterations=most, epsilon=1e-6, delta=1e-6)
     start = time.perf_counter()
     with _temporary_model() as path:
         trainer.train(path)
     history = trainer.history
-    reached = [moment - start for moment, loss in history if loss <= target]
+    reached = [moment - start for moment, _, loss in history if loss <= target]
     return {
         "seconds": time.perf_counter() - start,
         "to_target": min(reached) if reached else None,
-        "primal": history[-1][1],
+        "primal": history[-1][2],
         "passes": len(history),
         "megabytes": peak_megabytes(),
     }
@@ -355,7 +313,6 @@ def _import(name: str) -> dict[str, Any]:
     """Time the import in fresh processes, and name heavy libraries that it loads."""
     del name
     import statistics
-    import subprocess
 
     code = (
         "import time; start = time.perf_counter(); import medn_edu; "
@@ -398,11 +355,129 @@ def _warm(name: str) -> dict[str, Any]:
     }
 
 
-def _on_text(
-    text: str, measure: Callable[[str], dict[str, Any]]
-) -> Callable[[str], dict[str, Any]]:
-    """Return a task that measures on text, whatever the other data are, but on few if they are."""
-    return lambda name: measure(f"few {text}" if name == "few" else text)
+# -- text -----------------------------------------------------------------------------------------
+
+
+def _sentences(text: str, name: str, seed: int) -> Iterator[tuple[list[list[str]], list[str]]]:
+    """Yield sentences to train on: the names of the features of each token, and the labels."""
+    from medn_edu.datasets import load_wnut17, make_text, token_features
+
+    n_most = _FEW[text] if name == "few" else None
+    if text == "wnut17":
+        bunch = load_wnut17(download=False)
+        train = np.flatnonzero(bunch.split == "train")[:n_most]
+    else:
+        bunch = make_text(n_most or _N_SENTENCES[text], random_state=seed)
+        train = np.arange(len(bunch.data))
+    for i in train:
+        tokens = token_features(bunch.data[i])
+        names = [[f"{name}={value}" for name, value in token.items()] for token in tokens]
+        yield names, list(map(str, bunch.target[i]))
+
+
+class _Text:
+    """Sentences to train on, and what judges weights on them."""
+
+    def __init__(self, text: str, name: str, seed: int) -> None:
+        self.X, self.y, names = vectorized(_sentences(text, name, seed))
+        self.columns = {name: column for column, name in enumerate(names)}
+
+    def objective(self, penalty: str, coef: np.ndarray, transitions: np.ndarray) -> float:
+        """Return the objective of weights of sorted labels."""
+        from scipy.sparse import vstack
+
+        from medn_edu.bench.objective import crf_objective
+
+        lengths = np.array([len(labels) for labels in self.y])
+        _, codes = np.unique(np.concatenate(self.y), return_inverse=True)
+        X = vstack(self.X, format="csr")
+        return crf_objective(X, lengths, codes, coef, transitions, **{penalty: 1.0})
+
+
+def _text_crf(penalty: str, text: str, name: str, seed: int) -> dict[str, Any]:
+    """Train as far as it goes; what the weights of each pass are worth is found off the clock."""
+    from medn_edu import CRF
+    from medn_edu.results import run
+    from medn_edu.samples import pack
+
+    class Watched(CRF):
+        """A CRF that keeps, for each pass, processor seconds and objective."""
+
+        def _run(self, iterates: Any, problem: Any) -> Any:
+            spent, since = 0.0, begin
+
+            def record(_: int, iterate: Any) -> None:
+                nonlocal spent, since
+                spent += time.process_time() - since
+                path.append((spent, problem.primal(iterate.weights)))
+                since = time.process_time()
+
+            return run(
+                iterates, problem, tol=self.tol, max_iter=100_000, record=record,
+                callback=lambda point: point.seconds > _PATIENCE,
+            )  # fmt: skip
+
+    path: list[tuple[float, float]] = []
+    data = _Text(text, name, seed)
+    model = Watched(penalty, lam=1.0, tol=_TOLERANCES[penalty], verbose=0)
+    X, begin = pack(data.X), time.process_time()
+    few = np.arange(min(_N_FIRST, len(data.y)))
+    model.fit(X.take(few), [data.y[i] for i in few])  # loads the kernels
+    path.clear()
+    begin = time.process_time()
+    result = model.fit(X, data.y).result_
+    return {
+        "path": path,
+        "primal": result.primal,
+        "gap": result.relative_gap,
+        "passes": result.n_passes,
+        "evaluated": data.objective(penalty, model.coef_, model.transitions_[0]),
+    }
+
+
+def _text_alone(library: str, penalty: str, model: str, sentences: Iterable[Any]) -> dict[str, Any]:
+    """Train in a process that is given the sentences and does nothing else; it leaves its model."""
+    done = subprocess.run(
+        [sys.executable, "-m", "medn_edu.bench.alone", library, penalty, model],
+        input="\n".join(map(json.dumps, sentences)),
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _text_crfsuite(penalty: str, text: str, name: str, seed: int) -> dict[str, Any]:
+    import pycrfsuite
+
+    with _temporary_model() as path:
+        found = _text_alone("crfsuite", penalty, path, _sentences(text, name, seed))
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        info = tagger.info()
+        tagger.close()
+    data = _Text(text, name, seed)
+    labels = {label: a for a, label in enumerate(sorted(set().union(*data.y)))}
+    coef = np.zeros((len(labels), len(data.columns)))
+    for (feature, label), weight in info.state_features.items():
+        coef[labels[label], data.columns[feature]] = weight
+    transitions = np.zeros((len(labels), len(labels)))
+    for (a, b), weight in info.transitions.items():
+        transitions[labels[a], labels[b]] = weight
+    return {**found, "evaluated": data.objective(penalty, coef, transitions)}
+
+
+def _text_memory(text: str, name: str, seed: int) -> dict[str, Any]:
+    with _temporary_model() as path:
+        return _text_alone("medn_edu", "l2", path, _sentences(text, name, seed))
+
+
+def _text_m3n(text: str, name: str, seed: int) -> dict[str, Any]:
+    from medn_edu import M3N
+    from medn_edu.samples import pack
+
+    data = _Text(text, name, seed)
+    return _timed_fit(M3N(C=0.1, tol=1e-2, verbose=0), pack(data.X), data.y)
 
 
 TASKS: dict[str, Callable[[str], dict[str, Any]]] = {
@@ -423,15 +498,6 @@ TASKS: dict[str, Callable[[str], dict[str, Any]]] = {
     "laplace-268": lambda name: _synthetic(name, 268.0),
     "viterbi": lambda name: _inference(name, "best_labelling"),
     "marginals": lambda name: _inference(name, "marginals"),
-    "text-crf": _on_text("text", lambda name: _crf(name, "l2", _CLOSENESS)),
-    "text-crfsuite": _on_text("text", lambda name: _crfsuite_train(name, "l2")),
-    # A gap of 1e-2 is far behind the target there.
-    "text-crf-l1": _on_text("text", lambda name: _crf(name, "l1", 1e-2, max_iter=300)),
-    "text-crfsuite-l1": _on_text("text", lambda name: _crfsuite_train(name, "l1")),
-    "text-m3n": _on_text("text", lambda name: _m3n(name, 0.1)),
-    "wnut17-crf": _on_text("wnut17", lambda name: _crf(name, "l2", _CLOSENESS)),
-    "wnut17-crfsuite": _on_text("wnut17", lambda name: _crfsuite_train(name, "l2")),
-    "wnut17-m3n": _on_text("wnut17", lambda name: _m3n(name, 0.1)),
     "import": _import,
     "first-fit": _first_fit,
     "crfsuite-train": lambda name: _crfsuite_train(name, "l2"),
@@ -442,13 +508,28 @@ TASKS: dict[str, Callable[[str], dict[str, Any]]] = {
 }
 """The measurements by name; each takes the name of the data, ``"ocr"`` or ``"digits"``."""
 
+_ON_TEXT: dict[str, Callable[..., dict[str, Any]]] = {
+    "l2": partial(_text_crf, "l2"),
+    "l2-crfsuite": partial(_text_crfsuite, "l2"),
+    "l1": partial(_text_crf, "l1"),
+    "l1-crfsuite": partial(_text_crfsuite, "l1"),
+    "m3n": _text_m3n,
+    "memory": _text_memory,
+}
+TEXT_TASKS: dict[str, Callable[[str, int], dict[str, Any]]] = {
+    f"{text}-{what}": partial(measure, text) for text in _FEW for what, measure in _ON_TEXT.items()
+}
+"""Those on text, whatever the other data are, but on few sentences if they are ``"few"``."""
+
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     from medn_edu import DataError
 
     try:
-        print(json.dumps(TASKS[sys.argv[1]](sys.argv[2])))
+        task, name, seed = sys.argv[1:]
+        on_text = TEXT_TASKS.get(task)
+        print(json.dumps(on_text(name, int(seed)) if on_text else TASKS[task](name)))
     except ModuleNotFoundError as error:
         if error.name not in ("pycrfsuite", "hmmlearn"):
             raise

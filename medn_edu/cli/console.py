@@ -104,7 +104,10 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_common_options(
-    parser: argparse.ArgumentParser, *names: str, jobs: str = "threads to use"
+    parser: argparse.ArgumentParser,
+    *names: str,
+    jobs: str = "threads to use",
+    seed: int | None = 0,
 ) -> None:
     """Add options that several commands have."""
     if "jobs" in names:
@@ -114,8 +117,8 @@ def add_common_options(
         )  # fmt: skip
     if "seed" in names:
         parser.add_argument(
-            "--seed", type=_seed, default=0, metavar="N",
-            help="seed of all random draws (default: 0)",
+            "--seed", type=_seed, default=seed, metavar="N",
+            help=f"seed of all random draws (default: {'a new one' if seed is None else seed})",
         )  # fmt: skip
     if "out" in names:
         parser.add_argument(
