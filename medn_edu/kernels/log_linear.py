@@ -23,8 +23,8 @@ feature, then one for each type of edge and label of the parent, all with a colu
 moves numbers towards 0 by ``l1``.
 
 Potentials are all that is stored of a sample's distribution.  Its marginals are computed anew at each
-visit: that makes visits a fifth slower, and halves what is kept.  Single precision is enough for potentials: others
-give slightly other dual variables, and the dual is flat where it is highest.
+visit: that makes visits a fifth slower, and halves what is kept.  Single precision is enough for
+potentials: others give slightly other dual variables, and the dual is flat where it is highest.
 """
 
 import math
