@@ -83,8 +83,9 @@ class CRF(MarkovNetwork):
     With squares, visits take some ten passes where L-BFGS takes a hundred and more.  With ``lam=1``, one
     thread and 2,000 made-up sentences (`medn_edu.datasets.make_text`; 29,000 features, 17 labels) they
     come to within 1e-4 of the optimum in 0.8 s with squares and 2.5 s with magnitudes; CRFsuite takes
-    8 s and 54 s.  On 12,000 sentences, with squares, it is 5 s and 111 s.  With magnitudes the certificate
-    comes later than the optimum: some 30 passes lead to within 1e-4, and 230 to a certified gap of 1e-4.
+    8 s and 54 s.  On 12,000 sentences, with squares, it is 5 s and 111 s.  With magnitudes the
+    certificate comes later than the optimum: some 30 passes lead to within 1e-4,
+    and 230 to a certified gap of 1e-4.
 
     Examples
     --------
