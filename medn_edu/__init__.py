@@ -74,7 +74,7 @@ if TYPE_CHECKING:
         save_model,
     )
     from medn_edu.results import SolveResult
-    from medn_edu.samples import Forest
+    from medn_edu.samples import Forest, Graph, grid
     from medn_edu.text import SequenceVectorizer, read_conll, span_scores
 
 __all__ = [
@@ -85,12 +85,14 @@ __all__ = [
     "DataError",
     "EpsilonMarkovNetwork",
     "Forest",
+    "Graph",
     "LaplaceMEDN",
     "SequenceVectorizer",
     "SolveResult",
     "__version__",
     "datasets",
     "estimators",
+    "grid",
     "inference",
     "load_digit_words",
     "load_model",
@@ -123,6 +125,8 @@ _HOME = {
     "load_model": "estimators",
     "save_model": "estimators",
     "Forest": "samples",
+    "Graph": "samples",
+    "grid": "samples",
     "SolveResult": "results",
     "DataError": "datasets",
     "load_digit_words": "datasets",

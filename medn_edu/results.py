@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.checks import check_count, check_positive
-from medn_edu.problems import Certificate, Dual, DualVariables, Problem
+from medn_edu.problems import Certificate, Dual, DualVariables, LocalPoint, Problem
 
 __all__ = ["OVERFLOW", "STUCK", "Iterate", "SolveResult", "TracePoint", "run"]
 
@@ -59,7 +59,7 @@ class Iterate:
     gap_estimate: float
     objective_estimate: float
     n_oracle_calls: int
-    dual: Callable[[], Dual] | None = None
+    dual: Callable[[], Any] | None = None
     stopped: str = ""
     variance: np.ndarray | None = None
 
@@ -123,8 +123,9 @@ class SolveResult:
         Largest entry of the minimum-norm subgradient, for a regulariser with kinks.
     variance : ndarray or None
         Posterior variances of the weights, where there is a posterior.
-    marginals : Dual or None
-        Dual variables of a solver that keeps no labellings, mostly `medn_edu.problems.DualMarginals`.
+    marginals : Dual, LocalPoint or None
+        Dual variables of a solver that keeps no labellings, mostly `medn_edu.problems.DualMarginals`, or
+        messages and beliefs.
     """
 
     weights: np.ndarray
@@ -142,7 +143,7 @@ class SolveResult:
     trace: list[TracePoint]
     subgradient_norm: float | None = None
     variance: np.ndarray | None = None
-    marginals: Dual | None = None
+    marginals: Dual | LocalPoint | None = None
 
     def __repr__(self) -> str:
         return (

@@ -71,7 +71,7 @@ def make_data(kind: str, seed: int = 0, n_samples: int = 5) -> LabelledSamples:
         samples, codes, allowed, weight,
         mask=mask if "sets" in kind else None,
         costs=costs if "costs" in kind else None,
-        is_potts="potts" in kind,
+        table="potts" if "potts" in kind else "full",
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from medn_edu import CRF, M3N, Forest
+from medn_edu import CRF, M3N, Forest, Graph
 from medn_edu.samples import Samples, encode_labels, pack
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -127,7 +127,7 @@ DTYPES = ["?", "i1", "u8", "f2", "g", "c8", "U3", "S3", "M8[s]", "m8[s]", "O", "
 @st.composite
 def odd_samples(draw):
     """Something that may be meant as one sample."""
-    kind = draw(st.sampled_from(["rows", "array", "masked", "forest", "scalar"]))
+    kind = draw(st.sampled_from(["rows", "array", "masked", "forest", "graph", "scalar"]))
     if kind == "rows":
         rows = st.one_of(st.lists(CELLS, max_size=3), st.tuples(CELLS, CELLS), CELLS)
         return draw(st.lists(rows, max_size=3))
@@ -142,6 +142,11 @@ def odd_samples(draw):
         return np.ma.array(dense, mask=dense > draw(VALUES))
     whole = st.one_of(st.integers(-2, 3), st.sampled_from([0.5, np.nan, 2.0**63, "0", None, True]))
     numbers = st.one_of(st.none(), st.lists(whole, max_size=4), whole)
+    if kind == "graph":
+        pairs = st.lists(
+            st.one_of(st.tuples(whole, whole), st.lists(whole, max_size=3)), max_size=4
+        )
+        return Graph(dense, draw(st.one_of(pairs, numbers)), draw(numbers))
     return Forest(dense, draw(numbers), draw(numbers))
 
 
@@ -150,9 +155,9 @@ def test_odd_samples_are_refused_or_hold_what_was_handed_in(X):
     samples = packed_or_refused(X)
     if samples is None:
         return
-    handed_in = [item.features if isinstance(item, Forest) else item for item in X]
+    handed_in = [item.features if isinstance(item, Forest | Graph) else item for item in X]
     dense = np.concatenate([np.asarray(item, dtype=float) for item in handed_in])
-    assert np.array_equal(samples.features.toarray(), dense)
+    assert np.array_equal(np.concatenate(samples.split(samples.features.toarray())), dense)
     assert not any(np.ma.is_masked(item) for item in handed_in)
     samples.check()
 

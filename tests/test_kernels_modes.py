@@ -47,8 +47,14 @@ def run(args: list[str], **environment: str) -> subprocess.CompletedProcess:
 )
 def test_oracles_hold_in_every_mode(mode, more, tmp_path):
     """Damaged samples do not lead kernels out of memory; without a compiler numpy sees that, too."""
-    names = ["inference_oracles", "kernels_projection", "kernels_log_linear", more]
-    files = [str(TESTS / f"test_{name}.py") for name in names]
+    names = [
+        "inference_oracles",
+        "kernels_projection",
+        "kernels_log_linear",
+        "kernels_local_gradient",
+        "kernels_norm_product",
+    ]
+    files = [str(TESTS / f"test_{name}.py") for name in [*names, more]]
     arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files]
     done = run(arguments, **{mode: "1", "NUMBA_CACHE_DIR": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr

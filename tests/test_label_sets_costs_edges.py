@@ -1,6 +1,6 @@
-"""Edge features, Potts tables, label sets and label costs in every model, by brute force.
+"""Edge features, tables, label sets, costs and graphs without cycles in every model, by brute force.
 
-What is right is computed here from the forests as they are handed in, one labelling at a time.
+What is right is computed here from the samples as they are handed in, one labelling at a time.
 """
 
 import math
@@ -28,6 +28,7 @@ from medn_edu import (
     MEDN,
     EpsilonMarkovNetwork,
     Forest,
+    Graph,
     LaplaceMEDN,
     load_model,
 )
@@ -84,17 +85,22 @@ KINDS = [
     "tree types edges sets costs forbidden weights",
     "tree types edges potts costs",
     "chain potts sets",
+    "graph types sets costs forbidden weights",
+    "graph types edges",
 ]
 
 
-def make(kind: str, seed: int = 0, n_samples: int = 6) -> tuple[list[Forest], list[list[str]]]:
-    """Draw chains or forests of one to four nodes; at roots edges mean nothing and hold NaN."""
+def make(kind: str, seed: int = 0, n_samples: int = 6) -> tuple[list, list[list[str]]]:
+    """Draw chains or forests of one to four nodes; at roots edges mean nothing and hold NaN.
+
+    Of graphs the first sample stays a forest.
+    """
     rng = np.random.default_rng(seed)
     X, y = [], []
     for i in range(n_samples):
         n = 4 if i == 0 else int(rng.integers(1, 5))
         parents = range(-1, n - 1)
-        if "tree" in kind:
+        if "chain" not in kind:
             parents = [-1, *(rng.integers(0 if i == 0 else -1, t) for t in range(1, n))]
         types = np.arange(n) % 2 if i == 0 else rng.integers(0, 2, n)
         codes = rng.integers(0, 3, n)
@@ -117,7 +123,30 @@ def make(kind: str, seed: int = 0, n_samples: int = 6) -> tuple[list[Forest], li
             )
         )
         y.append([LABELS[a] for a in codes])
+        if "graph" in kind and i > 0:
+            X[-1], y[-1] = as_graph(X[-1], y[-1], rng)
     return X, y
+
+
+def as_graph(x: Forest, y: list[str], rng: np.random.Generator) -> tuple[Graph, list[str]]:
+    """Shuffle nodes and edges, and turn edges round where that does not make labels forbidden ones."""
+    order = rng.permutation(len(y))
+    place, edges = np.argsort(order), [edges_of(x)[k] for k in rng.permutation(len(edges_of(x)))]
+    pairs = []
+    for _, p, t, kind, _ in edges:
+        turned = rng.random() < 0.6 and (y[t], y[p]) != FORBIDDEN[kind]
+        pairs.append([place[t], place[p]] if turned else [place[p], place[t]])
+    allowed = x.allowed_labels
+    if allowed is not None:
+        allowed = allowed[order] if isinstance(allowed, np.ndarray) else [allowed[t] for t in order]
+    graph = Graph(
+        x.features[order],
+        pairs,
+        [kind for *_, kind, _ in edges],
+        None if x.edge_features is None else np.reshape([v for *_, v in edges], (-1, 2)),
+        allowed,
+    )
+    return graph, [y[t] for t in order]
 
 
 def parameters(kind: str) -> dict:
@@ -128,13 +157,16 @@ def parameters(kind: str) -> dict:
     }
 
 
-def edges_of(x: Forest) -> list[tuple]:
-    """Return child, parent, type and features of each edge."""
-    n = len(x.features)
-    parents = range(-1, n - 1) if x.parents is None else x.parents
-    types = [0] * n if x.edge_types is None else x.edge_types
-    vectors = np.ones((n, 1)) if x.edge_features is None else x.edge_features
-    return [(t, p, types[t], vectors[t]) for t, p in enumerate(parents) if p >= 0]
+def edges_of(x: Forest | Graph) -> list[tuple]:
+    """Return each edge: where things are said of it, its first and second node, type and features."""
+    if isinstance(x, Graph):
+        pairs = x.edges
+    else:
+        parents = range(-1, len(x.features) - 1) if x.parents is None else x.parents
+        pairs = [(p, t) for t, p in enumerate(parents)]
+    types = [0] * len(pairs) if x.edge_types is None else x.edge_types
+    vectors = np.ones((len(pairs), 1)) if x.edge_features is None else x.edge_features
+    return [(k, *pair, types[k], vectors[k]) for k, pair in enumerate(pairs) if pair[0] >= 0]
 
 
 def allows(x: Forest, t: int, label: str) -> bool:
@@ -151,7 +183,7 @@ def allowed_labellings(x: Forest, kind: str) -> list[tuple[str, ...]]:
     for y in product(LABELS, repeat=len(x.features)):
         fine = all(allows(x, t, label) for t, label in enumerate(y))
         if "forbidden" in kind:
-            fine = fine and all((y[p], y[t]) != FORBIDDEN[k] for t, p, k, _ in edges_of(x))
+            fine = fine and all((y[p], y[t]) != FORBIDDEN[k] for _, p, t, k, _ in edges_of(x))
         if fine:
             found.append(y)
     return found
@@ -164,7 +196,7 @@ def joint(x: Forest, y, kind: str) -> np.ndarray:
     tables = np.zeros((2 if "types" in kind else 1, 2 if "edges" in kind else 1, 3, 3))
     for t, a in enumerate(codes):
         coef[a] += x.features[t]
-    for t, p, type_, vector in edges_of(x):
+    for _, p, t, type_, vector in edges_of(x):
         tables[type_, :, codes[p], codes[t]] += vector
     tables = np.trace(tables, axis1=2, axis2=3) if "potts" in kind else tables
     return np.concatenate([coef.ravel(), tables.ravel()])
@@ -268,9 +300,9 @@ def judge_predictions(model, kind, X, y):
             [shares[[y[t] == a for y in every]].sum() for a in LABELS] for t in range(len(true))
         ]
         np.testing.assert_allclose(marginals[i], expected, atol=1e-9)
-        expected = np.zeros((len(true), 3, 3))
-        for (t, p, _, _), (other, share) in product(edges_of(x), zip(every, shares, strict=True)):
-            expected[t, LABELS.index(other[p]), LABELS.index(other[t])] += share
+        expected = np.zeros((len(x.edges if isinstance(x, Graph) else true), 3, 3))
+        for (k, p, t, *_), (other, share) in product(edges_of(x), zip(every, shares, strict=True)):
+            expected[k, LABELS.index(other[p]), LABELS.index(other[t])] += share
         np.testing.assert_allclose(pairs[i], expected, atol=1e-9)
         for found, score in decoded[i][:3]:
             assert model.decision_scores([x], [found])[0] == pytest.approx(score)
@@ -506,8 +538,8 @@ def test_bad_samples_are_named(bad, start):
 
 
 PARAMETERS = [
-    (CRF(edge_table="ising"), "edge_table is 'ising'; expected 'full' or 'potts'."),
-    (CRF(edge_table=None), "edge_table is None; expected 'full' or 'potts'."),
+    (CRF(edge_table="icing"), "edge_table is 'icing'; expected 'full', 'potts' or 'ising'."),
+    (CRF(edge_table=None), "edge_table is None; expected 'full', 'potts' or 'ising'."),
     (M3N(label_costs=2.0), "label_costs is 2.0; expected a dict from label to its cost, or None."),
     (M3N(label_costs=[("a", 2.0)]), "label_costs is [('a', 2.0)]; expected a dict from label to"),
     (CRF(label_costs={"a": 0}), "label_costs['a'] is 0; expected a finite number > 0."),

@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from medn_edu import CRF, M3N
 from medn_edu.samples import (
     Forest,
+    Graph,
+    GraphSamples,
     Samples,
     WeightShape,
     check_sample_weight,
     encode_labels,
     forbidden_to_allowed,
+    grid,
     label_samples,
     pack,
 )
@@ -78,7 +81,10 @@ def sentence(call, *arguments, error=ValueError) -> str:
         ([np.eye(3), np.full((1, 3), np.longdouble("1e400"))], ["sample 1", "infinite"]),
         ([np.eye(3), [[0, -1e160, 0]]], ["sample 1", "size -1e+160", "up to 1e+100", "rescale"]),
         ([np.eye(3), sp.csr_matrix([[0, 0, 2e100]])], ["sample 1", "2e+100", "rescale"]),
-        ([Forest(np.eye(3), [-1, 0, 1], [0, 10**9, 0])], ["sample 0", "1000000000", "below 10000"]),
+        (
+            [Forest(np.eye(3), [-1, 0, 1], [0, 10**9, 0])],
+            ["sample 0", "1000000000", "below 25000000"],
+        ),
         ([Forest(np.eye(3), [-1, 2, 0])], ["parents of sample 0", "node 1", "earlier"]),
         ([Forest(np.eye(3), [1, 0, 1])], ["parents of sample 0", "node 0"]),
         ([Forest(np.eye(3), [-1, 1, 0])], ["parents of sample 0", "node 1 has parent 1"]),
@@ -110,6 +116,114 @@ def sentence(call, *arguments, error=ValueError) -> str:
 def test_bad_samples(X, words):
     text = sentence(pack, X)
     assert all(word in text for word in words)
+
+
+PATH = [[0, 1], [1, 2]]
+SHAPE = "expected whole numbers, of shape (n_edges, 2), the two nodes of each edge."
+
+
+@pytest.mark.parametrize(
+    ("edges", "more", "words"),
+    [
+        ([[0, 1], [2, 2]], {}, "edges of sample 1: edge 1 joins node 2 to itself; expected two"),
+        (
+            [[0, 1], [0, 1]],
+            {},
+            "edges of sample 1: edges 0 and 1 both join nodes 0 and 1; expected",
+        ),
+        ([[2, 0], [1, 0], [0, 2]], {}, "sample 1: edges 0 and 2 both join nodes 2 and 0; expected"),
+        (
+            [[0, 1], [1, 3]],
+            {},
+            "sample 1: edge 1 joins nodes 1 and 3; expected numbers from 0 to 2",
+        ),
+        (
+            [[0, -1]],
+            {},
+            "edges of sample 1: edge 0 joins nodes 0 and -1; expected numbers from 0 to 2",
+        ),
+        ([0, 1], {}, f"edges of sample 1 has shape (2,); {SHAPE}"),
+        ([[0, 1, 2]], {}, f"edges of sample 1 has shape (1, 3); {SHAPE}"),
+        (np.zeros((1, 0, 2)), {}, f"edges of sample 1 has shape (1, 0, 2); {SHAPE}"),
+        (3, {}, f"edges of sample 1 has shape (); {SHAPE}"),
+        (None, {}, f"edges of sample 1 holds objects that are not numbers; {SHAPE}"),
+        ([[0, 1], [1]], {}, f"edges of sample 1 holds rows of different lengths; {SHAPE}"),
+        ([["0", "1"]], {}, f"edges of sample 1 holds text; {SHAPE}"),
+        ([[0, 0.5]], {}, f"edges of sample 1 holds a number that is not whole; {SHAPE}"),
+        ([[0, np.nan]], {}, f"edges of sample 1 holds a number that is not whole; {SHAPE}"),
+        ([[0, 2.0**63]], {}, f"edges of sample 1 holds a number that is not whole; {SHAPE}"),
+        (
+            PATH,
+            {"edge_types": [0]},
+            "edge_types of sample 1 must be 2 whole numbers, one per edge.",
+        ),
+        (PATH, {"edge_types": [0, 0.5]}, "edge_types of sample 1 must be 2 whole numbers, one per"),
+        (PATH, {"edge_types": [0, -1]}, "edge_types of sample 1 holds a negative type; expected 0"),
+        (
+            PATH,
+            {"edge_types": [0, 10**9]},
+            "edge_types of sample 1 holds type 1000000000; expected",
+        ),
+        (
+            PATH,
+            {"edge_features": np.ones((3, 1))},
+            "edge_features of sample 1 has shape (3, 1); expected (2, 1), one row per edge.",
+        ),
+        (
+            PATH,
+            {"edge_features": [[0], [np.nan]]},
+            "edge_features of sample 1 holds NaN or a number above 1e+100 in size, at edge 1; expected",
+        ),
+        (
+            PATH,
+            {"edge_features": None},
+            "sample 1 of X has no edge_features and sample 0 has some;",
+        ),
+        (
+            PATH,
+            {"allowed_labels": [None]},
+            "allowed_labels of sample 1 have 1 entries for 3 nodes; e",
+        ),
+        (PATH, {"features": np.eye(2)}, "sample 1 of X has 2 features; expected 3."),
+    ],
+)
+def test_bad_graphs(edges, more, words):
+    """Whatever the other samples are, and whether or not one of them has a cycle."""
+    features = {"edge_features": [[1.0]] * np.size(edges)} if "edge_features" in more else {}
+    bad = Graph(**{"features": np.eye(3), "edges": edges} | features | more)
+    for good in ([[0, 1]], [[0, 1], [1, 2], [2, 0]]):
+        one = None if not features else np.ones((len(good), 1))
+        assert words in sentence(pack, [Graph(np.eye(3), good, edge_features=one), bad])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            (np.ones(3),),
+            "features of a grid has shape (3,); expected (height, width) or (height, wi",
+        ),
+        ((np.ones((2, 2, 2, 2)),), "features of a grid has shape (2, 2, 2, 2); expected (height,"),
+        ((np.ones((0, 3)),), "features of a grid has shape (0, 3); expected (height, width) or"),
+        ((np.ones((2, 3, 0)),), "features of a grid has shape (2, 3, 0); expected (height, width)"),
+        ((np.ones((2, 2)), 6), "connectivity is 6; expected 4 or 8."),
+        ((np.ones((2, 2)), "8"), "connectivity is '8'; expected 4 or 8."),
+        ((np.ones((2, 2)), True), "connectivity is True; expected 4 or 8."),
+        ((np.ones((2, 2)), None), "connectivity is None; expected 4 or 8."),
+        ((np.ones((2, 2)), np.ones(2)), "connectivity is array([1., 1.]); expected 4 or 8."),
+    ],
+)
+def test_bad_grids(arguments, words):
+    assert sentence(grid, *arguments).startswith(words)
+    assert sentence(grid, [["a"]], error=TypeError).startswith("features of a grid holds text; exp")
+    assert "sample 0 of X holds NaN" in sentence(pack, [grid(np.full((2, 2), np.nan))])
+
+
+def test_grids_of_other_sizes_than_in_training():
+    """If every pixel has weights of its own; the sentence names both widths."""
+    model = CRF().fit([grid(np.eye(2)[:1], share=False)] * 2, ["ab", "ba"])
+    text = sentence(model.predict, [grid(np.eye(3)[:1], share=False)])
+    assert text == "sample 0 of X has 3 features; expected 2."
 
 
 @pytest.mark.parametrize(
@@ -180,6 +294,53 @@ def test_samples_changed_by_hand(name, at, value):
     parts = (samples.features, samples.offsets, samples.parents, samples.edge_types)
     assert "these Samples do not fit, because somebody built" in sentence(pack, samples)
     assert "these Samples do not fit" in sentence(Samples, *parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value"),
+    [
+        ("nodes", 0, 3),  # twice
+        ("nodes", 0, 4),  # in another sample
+        ("nodes", 0, 99),
+        ("edges", 0, 3),  # in another sample
+        ("edges", 0, -1),
+        ("edge_offsets", 1, 3),
+        ("edge_offsets", 2, 1),
+    ],
+)
+def test_the_order_as_given_changed_by_hand(name, at, value):
+    samples = pack([Graph(np.eye(3), [[1, 0], [2, 0]]), Graph(np.eye(3), [[0, 1]])])
+    samples.given.nodes[:3] = 2, 1, 0
+    samples.check()
+    getattr(samples.given, name)[at] = value
+    assert re.match(r"the given .* of these Samples do not fit", sentence(pack, samples))
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value"),
+    [
+        ("edges", (1, 0), 99),
+        ("edges", (1, 0), -1),
+        ("edges", (1, 0), 2),  # to itself
+        ("edges", (2, 1), 4),  # in another sample
+        ("edge_offsets", 1, 4),
+        ("edge_offsets", 2, 4),
+        ("edge_types", 1, -1),
+        ("offsets", 1, 2),
+    ],
+)
+def test_graph_samples_changed_by_hand(name, at, value):
+    samples = pack([Graph(np.eye(3), [[0, 1], [1, 2], [2, 0]]), np.eye(3)])
+    getattr(samples, name)[at] = value
+    parts = (
+        samples.features,
+        samples.offsets,
+        samples.edges,
+        samples.edge_offsets,
+        samples.edge_types,
+    )
+    assert "of these GraphSamples do not fit, because" in sentence(pack, samples)
+    assert "of these GraphSamples do not fit" in sentence(GraphSamples, *parts)
 
 
 def test_packed_samples_are_looked_at_again():
@@ -336,7 +497,11 @@ THREE_TYPES = pack([Forest(np.eye(2), [-1, 0], [0, 2])])
             ("codes are not 4 whole numbers from 0 to 1", label_samples, (TWO, codes, ALLOWED))
             for codes in (2 * AAAB, AAAB - 1, AAAB[:3], 1.0 * AAAB)
         ),
-        ("sample 1 use a forbidden transition, at node 1", label_samples, (TWO, AAAB, NOT_AB)),
+        (
+            "sample 1 use a forbidden transition, from node 0 to node 1;",
+            label_samples,
+            (TWO, AAAB, NOT_AB),
+        ),
         ("have 3 edge types but allowed has 1", label_samples, (THREE_TYPES, AAAB[2:], ALLOWED)),
         ("single label", label_samples, (TWO, AAAB, np.ones((1, 1, 1), bool))),
         ("'z' of sample 1 was not seen", encode_labels, (["aba", "z"], pack(GOOD), ["a", "b"])),

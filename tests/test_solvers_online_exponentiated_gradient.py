@@ -116,5 +116,5 @@ def test_what_suits_visits():
     assert not suits_visits(text(n_features=500))  # L-BFGS knows how so few go together
     assert not suits_visits(text(per_node=70))  # not sparse
     assert not suits_visits(text(longest=50))  # one sample has much of the data
-    assert not suits_visits(text(is_potts=True))
+    assert not suits_visits(text(table="potts"))
     assert not suits_visits(make_data(RICH[1]))

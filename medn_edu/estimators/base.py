@@ -37,8 +37,10 @@ from medn_edu.estimators.threads import one_blas_thread
 from medn_edu.problems import ElasticNet, Problem
 from medn_edu.results import STUCK, Iterate, SolveResult, run
 from medn_edu.samples import (
+    TABLES,
+    GraphSamples,
     LabelledSamples,
-    Samples,
+    SampleSet,
     WeightShape,
     check_sample_weight,
     encode_labels,
@@ -101,7 +103,7 @@ class MarkovNetwork(BaseEstimator):
         ----------
         X : sequence of samples, or Samples
             Each an array or sparse matrix of shape (n_nodes, n_features), which is a chain, or a
-            `Forest`, which may also tell edges apart and say which labels a node may have.
+            `Forest` or `Graph`, which may also tell edges apart and say which labels a node may have.
         y : sequence of label sequences
             One label per node; any hashable values.
         sample_weight : array_like of shape (n_samples,), optional
@@ -125,6 +127,8 @@ class MarkovNetwork(BaseEstimator):
         n_jobs = check_jobs(self.n_jobs)
         with one_blas_thread():
             data, classes = self._labelled(X, y, sample_weight)
+            if not self._is_local(data.samples):
+                self._require_forests(data.samples)
             problem = self._problem(data, n_jobs)
             result = self._solve(problem, self._start(data, classes))
         samples = data.samples
@@ -188,6 +192,7 @@ class MarkovNetwork(BaseEstimator):
             )
         name = f"{type(self).__name__} at its critical constant"
         progress = GapProgress(name, _CRITICAL_TOL, shown=bool(self.verbose))
+        self._require_forests(data.samples)
         with one_blas_thread(), progress:
             return critical_constant(problem, tol=_CRITICAL_TOL, callback=progress.show)
 
@@ -198,7 +203,7 @@ class MarkovNetwork(BaseEstimator):
         check_flag("warm_start", self.warm_start)
         if not isinstance(self.verbose, bool | np.bool_):
             check_count("verbose", self.verbose, least=0)
-        check_choice("edge_table", self.edge_table, ("full", "potts"))
+        check_choice("edge_table", self.edge_table, TABLES)
         samples = pack(X)
         codes, classes = encode_labels(y, samples)
         data = label_samples(
@@ -209,9 +214,21 @@ class MarkovNetwork(BaseEstimator):
             sample_weight,
             mask=label_mask(samples, classes),
             costs=node_costs(self.label_costs, classes, codes),
-            is_potts=self.edge_table == "potts",
+            table=self.edge_table,
         )  # fmt: skip
         return data, classes
+
+    def _is_local(self, samples: SampleSet) -> bool:
+        """Whether the model approximates, as some do on graphs with cycles."""
+        return False
+
+    def _require_forests(self, samples: SampleSet) -> None:
+        if isinstance(samples, GraphSamples):
+            raise ValueError(
+                f"sample {samples.first_with_cycle} of X is a graph with cycles, and "
+                f"{type(self).__name__} is trained on graphs without; expected graphs without cycles, "
+                "or one of EpsilonMarkovNetwork, CRF and M3N, which approximate."
+            )
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
         """Return the problem whose solution gives the weights."""
@@ -307,11 +324,11 @@ class MarkovNetwork(BaseEstimator):
     def weights_(self) -> np.ndarray:
         """All weights in one vector, ``concatenate([coef_.ravel(), transitions_.ravel()])``, a copy.
 
-        A Potts table has one weight there, that of its diagonal.
+        A Potts table has one weight there, that of its diagonal.  So does an Ising table.  With Ising
+        tables, node weights are those of the second label; the first label has their negatives.
         """
         check_is_fitted(self, "coef_")
-        tables = self.transitions_[:, :1, :1] if self._weight_shape.is_potts else self.transitions_
-        return np.concatenate([self.coef_.ravel(), tables.ravel()])
+        return self._weight_shape.weights(self.coef_, self.transitions_)
 
     # -- prediction -------------------------------------------------------------------------
 
@@ -329,7 +346,7 @@ class MarkovNetwork(BaseEstimator):
             One array of labels per sample.
         """
         potentials = self._potentials(X)
-        codes, _ = inference.best_labelling(potentials, n_jobs=self.n_jobs)
+        codes, _ = self._best(potentials)
         labellings = np.empty(potentials.samples.n_samples, dtype=object)
         labellings[:] = potentials.samples.split(self.classes_[codes])
         return labellings
@@ -362,7 +379,7 @@ class MarkovNetwork(BaseEstimator):
                 f"so they count as wrong: {unseen}.",
                 UserWarning,
             )
-        codes, _ = inference.best_labelling(potentials, n_jobs=self.n_jobs)
+        codes, _ = self._best(potentials)
         weight = check_sample_weight(sample_weight, samples.n_samples)[samples.sample_of_node]
         return float(np.average(codes == true, weights=weight))
 
@@ -384,7 +401,7 @@ class MarkovNetwork(BaseEstimator):
         """
         potentials = self._potentials(X)
         if y is None:
-            return inference.best_labelling(potentials, n_jobs=self.n_jobs)[1]
+            return self._best(potentials)[1]
         return inference.labelling_scores(potentials, self._codes(y, potentials.samples))
 
     def predict_marginals(self, X: Any, temperature: float = 1.0) -> list[np.ndarray]:
@@ -404,8 +421,7 @@ class MarkovNetwork(BaseEstimator):
         """
         check_positive("temperature", temperature)
         potentials = self._potentials(X)
-        found = inference.marginals(potentials, temperature, n_jobs=self.n_jobs)
-        return potentials.samples.split(found.node)
+        return potentials.samples.split(self._marginals(potentials, temperature))
 
     def predict_edge_marginals(self, X: Any, temperature: float = 1.0) -> list[np.ndarray]:
         """Return the probability of each pair of labels at each edge.
@@ -424,7 +440,8 @@ class MarkovNetwork(BaseEstimator):
         list of ndarray of shape (n_nodes, n_labels, n_labels)
             At each node the marginals of the edge from its parent, ``[parent's label, child's label]``,
             in the order of ``classes_``.  Each table sums to 1; those of roots, which have no parent,
-            are zeros.
+            are zeros.  A `Graph` has a table for each of its ``edges`` instead, ``[first node's label,
+            second node's label]``.
 
         Examples
         --------
@@ -444,8 +461,7 @@ class MarkovNetwork(BaseEstimator):
         """
         check_positive("temperature", temperature)
         potentials = self._potentials(X)
-        found = inference.edge_marginals(potentials, temperature, n_jobs=self.n_jobs)
-        return potentials.samples.split(found)
+        return potentials.samples.split_edges(self._edge_marginals(potentials, temperature))
 
     def decode(self, X: Any, k: int = 1) -> list[list[tuple[np.ndarray, float]]]:
         """Return the ``k`` best labellings of each sample.
@@ -479,9 +495,15 @@ class MarkovNetwork(BaseEstimator):
         """
         check_count("k", k)
         potentials = self._potentials(X)
+        found = inference.k_best(potentials, k, n_jobs=self.n_jobs)
+        samples = potentials.samples
+        places = samples.split(np.arange(samples.n_nodes) - samples.offsets[samples.sample_of_node])
         return [
-            [(self.classes_[codes], float(score)) for codes, score in zip(*best, strict=True)]
-            for best in inference.k_best(potentials, k, n_jobs=self.n_jobs)
+            [
+                (self.classes_[codes[place]], float(s))
+                for codes, s in zip(labels, scores, strict=True)
+            ]
+            for place, (labels, scores) in zip(places, found, strict=True)
         ]
 
     def margins(self, X: Any, y: Any) -> np.ndarray:
@@ -502,7 +524,7 @@ class MarkovNetwork(BaseEstimator):
         true = self._codes(y, samples)
         runner_up = np.full(samples.n_samples, -np.inf)
         best = inference.k_best(potentials, 2, n_jobs=self.n_jobs)
-        for i, (labels, (found, scores)) in enumerate(zip(samples.split(true), best, strict=True)):
+        for i, (labels, (found, scores)) in enumerate(zip(samples.cut(true), best, strict=True)):
             others = scores[(found != labels).any(axis=1)]
             if len(others):
                 runner_up[i] = others[0]
@@ -546,7 +568,7 @@ class MarkovNetwork(BaseEstimator):
 
     # -- shared pieces ----------------------------------------------------------------------
 
-    def _pack(self, X: Any) -> Samples:
+    def _pack(self, X: Any) -> SampleSet:
         check_is_fitted(self, "coef_")
         samples = pack(X, n_features=self.n_features_in_)
         n_edge_types = len(self._allowed)
@@ -556,7 +578,10 @@ class MarkovNetwork(BaseEstimator):
                 f"{self.n_edge_features_in_}, as in training."
             )
         if samples.n_edge_types > n_edge_types:
-            bad = samples.sample_of_node[np.argmax(samples.edge_types >= n_edge_types)]
+            edges, first, _ = samples.ends
+            bad = samples.sample_of_node[
+                first[np.argmax(samples.edge_types[edges] >= n_edge_types)]
+            ]
             raise ValueError(
                 f"sample {bad} of X has an edge type that was not seen in training; "
                 f"expected edge types below {n_edge_types}."
@@ -571,5 +596,15 @@ class MarkovNetwork(BaseEstimator):
                 mask=label_mask(samples, self.classes_), n_jobs=self.n_jobs,
             )  # fmt: skip
 
-    def _codes(self, y: Any, samples: Samples) -> np.ndarray:
+    def _best(self, potentials: inference.Potentials) -> tuple[np.ndarray, np.ndarray]:
+        """Return the label codes of all nodes, and the score of each sample's labelling."""
+        return inference.best_labelling(potentials, n_jobs=self.n_jobs)
+
+    def _marginals(self, potentials: inference.Potentials, temperature: float) -> np.ndarray:
+        return inference.marginals(potentials, temperature, n_jobs=self.n_jobs).node
+
+    def _edge_marginals(self, potentials: inference.Potentials, temperature: float) -> np.ndarray:
+        return inference.edge_marginals(potentials, temperature, n_jobs=self.n_jobs)
+
+    def _codes(self, y: Any, samples: SampleSet) -> np.ndarray:
         return encode_labels(y, samples, self.classes_.tolist())[0]

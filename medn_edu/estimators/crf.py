@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from medn_edu.checks import check_choice, check_positive, check_share, random_generator, shown
-from medn_edu.estimators.base import MarkovNetwork
-from medn_edu.problems import ElasticNet, Problem, SoftMaxLoss
+from medn_edu.estimators.graphs import GraphNetwork
+from medn_edu.problems import ElasticNet, LocalProblem, Problem, SoftMaxLoss
 from medn_edu.results import Iterate, SolveResult
 from medn_edu.samples import LabelledSamples
 from medn_edu.solvers import (
@@ -29,13 +29,17 @@ _FOR_MAGNITUDES: dict[str, _Solver] = {"proximal_lbfgs": proximal_lbfgs, "owlqn"
 
 
 @dataclass(eq=False, repr=False)
-class CRF(MarkovNetwork):
+class CRF(GraphNetwork):
     """Conditional random field (Lafferty et al. 2001), plain or with an L2 or L1 penalty, or both.
 
     Minimises ``-sum_i log p(y_i | x_i; w)`` plus ``lam |w|^2 / 2``, ``lam |w|_1`` or, as an elastic
     net, ``lam [(1 - l1_ratio) |w|^2 / 2 + l1_ratio |w|_1]``, with ``p(y | x; w) ~ exp(w . f(x, y))``.
     Magnitudes make weights exactly 0 where a feature is not worth its price.  With them
     ``result_.subgradient_norm`` tells how far the solution is from optimal, in its worst entry.
+
+    On graphs with cycles, where the penalty must be squares, local entropies take the place of the
+    entropy in the log-partition (``solved_`` says so), and `predict` takes each node's most probable
+    label.
 
     Without a penalty there may be no optimum: where some weights separate the samples, the loss falls
     to 0 as they grow without bound.  So training stops when the log-likelihood hardly changes, or when
@@ -68,6 +72,8 @@ class CRF(MarkovNetwork):
         costs of the wrong nodes.  Where the true label costs more, it must win by more.  Marginals of a
         model trained this way are not calibrated probabilities.  ``label_costs={}`` is plain
         softmax-margin with a cost of 1, None the log-likelihood.
+    counting_numbers : str, pair of floats or None, default=None
+        For graphs with cycles: how often local entropies count, as for `EpsilonMarkovNetwork`.
     random_state : int, Generator or None, default=0
         Seed of the order of the visits; the other solvers draw nothing.
     forbidden, edge_table, warm_start, n_jobs, verbose
@@ -125,7 +131,17 @@ class CRF(MarkovNetwork):
                 f"solver is {self.solver!r} and the penalty {self.penalty!r}{ratio}; expected "
                 f"{', '.join(map(repr, fitting))} or 'auto'."
             )
-        loss = SoftMaxLoss(loss_augmented=self.label_costs is not None)
+        augmented = self.label_costs is not None
+        if self._is_local(data.samples):
+            if self.penalty != "l2" or self.solver != "auto":
+                raise ValueError(
+                    f"penalty is {self.penalty!r} and solver {self.solver!r}; on graphs with cycles a "
+                    "CRF expects penalty='l2' and solver='auto'."
+                )
+            return self._local_problem(
+                data, n_jobs, epsilon=1.0, lam=net.l2, loss_augmented=augmented
+            )
+        loss = SoftMaxLoss(loss_augmented=augmented)
         return Problem(data, loss, net, n_jobs)
 
     def _elastic_net(self) -> ElasticNet:
@@ -141,6 +157,8 @@ class CRF(MarkovNetwork):
         return ElasticNet(l1=lam * share, l2=lam * (1.0 - share))
 
     def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
+        if isinstance(problem, LocalProblem):
+            return self._local_iterates(problem, start)
         rng = random_generator(self.random_state)
         weights = start.weights if start else None
         solver, has_magnitudes = self.solver, problem.elastic_net.l1 > 0
@@ -155,3 +173,6 @@ class CRF(MarkovNetwork):
         if has_magnitudes:
             return _FOR_MAGNITUDES[solver](problem, warm_start=weights)
         return _FOR_SQUARES[solver](problem, warm_start=weights, change_tol=self.tol)
+
+    def _temperature(self) -> float:
+        return 1.0

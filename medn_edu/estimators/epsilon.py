@@ -5,9 +5,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from medn_edu.checks import check_choice, check_nonnegative, check_positive, random_generator
-from medn_edu.estimators.base import MarkovNetwork
+from medn_edu.estimators.graphs import GraphNetwork
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import L2Norm, MarginLoss, Problem, SoftMaxLoss
+from medn_edu.problems import L2Norm, LocalProblem, MarginLoss, Problem, SoftMaxLoss
 from medn_edu.results import Iterate, SolveResult
 from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack
@@ -23,7 +23,7 @@ _WARM = 0.1  # the lowest temperature at which visits beat softening
 
 
 @dataclass(eq=False, repr=False)
-class EpsilonMarkovNetwork(MarkovNetwork):
+class EpsilonMarkovNetwork(GraphNetwork):
     """Markov network at a temperature, from M3N to CRF (Hazan and Urtasun 2010).
 
     Minimises ``|w|^2 / 2 + C sum_i [epsilon log sum_y exp((loss_i(y) + F(x_i, y)) / epsilon) -
@@ -35,6 +35,11 @@ class EpsilonMarkovNetwork(MarkovNetwork):
     ``epsilon`` is at least 0.1, it is trained by visits to single samples, like `CRF`.  Otherwise M3N
     comes first and L-BFGS then: at low temperatures the two are nearly the same problem.
 
+    On graphs with cycles, local entropies take the place of the entropy: *approximated structured
+    prediction*, whose gap is certified, too (``solved_`` says what was solved).  There `predict` takes
+    each node's most probable label under beliefs at the model's own ``epsilon``.  On other samples it
+    takes the best labelling at every ``epsilon``.
+
     Parameters
     ----------
     C : float, default=1.0
@@ -43,6 +48,11 @@ class EpsilonMarkovNetwork(MarkovNetwork):
         Temperature, not negative.
     loss : {"hamming", None}, default="hamming"
         What is added to the scores of wrong labellings: the number of wrong nodes, or nothing.
+    counting_numbers : str, pair of floats or None, default=None
+        For graphs with cycles, where the soft-max is approximated: how often the entropies of nodes and
+        edges count (`medn_edu.inference.loopy.norm_product`).  By default each counts once on graphs
+        with cycles.  On graphs without cycles Bethe's numbers are the default, which are exact.  If you
+        give numbers, they are used on all graphs.
     max_iter : int, default=1000
         Largest number of passes over the samples or, after a change to L-BFGS, iterations.
     forbidden, label_costs, edge_table, tol, warm_start, random_state, n_jobs, verbose
@@ -87,6 +97,9 @@ class EpsilonMarkovNetwork(MarkovNetwork):
                 "epsilon is 0 and loss is None, a problem whose solution is to have no weights at "
                 "all; expected a positive epsilon, or loss='hamming'."
             )
+        if self._is_local(data.samples):
+            augmented = self.loss is not None
+            return self._local_problem(data, n_jobs, epsilon=epsilon, C=C, loss_augmented=augmented)
         if epsilon == 0:
             return Problem(data, MarginLoss(LinearSlack(C)), GaussianPrior(), n_jobs)
         # With C in the weights of the samples, both sides of the certificate are of the objective
@@ -96,6 +109,8 @@ class EpsilonMarkovNetwork(MarkovNetwork):
         return Problem(priced, loss, L2Norm(1.0), n_jobs)
 
     def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
+        if isinstance(problem, LocalProblem):
+            return self._local_iterates(problem, start)
         rng = random_generator(self.random_state)
         alpha = start.alpha if start else None
         if isinstance(problem.loss, MarginLoss):
@@ -106,3 +121,6 @@ class EpsilonMarkovNetwork(MarkovNetwork):
         if not problem.loss.loss_augmented:
             return lbfgs(problem, warm_start=weights)
         return softening(problem, rng=rng, warm_start=weights if alpha is None else alpha)
+
+    def _temperature(self) -> float:
+        return float(self._trained["epsilon"])

@@ -127,8 +127,10 @@ def load_model(path: str | Path) -> Any:
         raise ValueError(f"{path} holds a parameter that does not fit: {error}") from None
     model = kind(**parameters)
     learned["classes"] = class_array(learned["classes"])
-    vectorizer = learned.pop("vectorizer")
+    vectorizer, solved = learned.pop("vectorizer"), learned.pop("solved")
     model._learn(**learned)
+    if solved is not None:
+        model.solved_ = solved
     if vectorizer is None:
         return model
     first, last = vectorizer.pop("steps")

@@ -4,22 +4,27 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 
 from medn_edu.checks import check_share, random_generator
+from medn_edu.estimators.graphs import GraphNetwork
 from medn_edu.estimators.max_margin import PriorNetwork
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import ElasticNet, Problem
+from medn_edu.problems import ElasticNet, LocalProblem, Problem
 from medn_edu.results import Iterate, SolveResult
+from medn_edu.samples import LabelledSamples
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import m3n_iterates
 from medn_edu.solvers.textbook.m3n_solvers import check_m3n_solver
 
 
 @dataclass(eq=False, repr=False)
-class M3N(PriorNetwork):
+class M3N(GraphNetwork, PriorNetwork):
     """Maximum margin Markov network (Taskar et al. 2003; MEDN P0).
 
     Minimises ``|w|^2 / 2 + C sum_i xi_i``, where ``xi_i`` is the largest violation of the margins
     ``w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y)``, by default with block-coordinate Frank-Wolfe on the
     dual.  The same weights are the mean of the MEDN posterior under a standard normal prior (Theorem 3).
+
+    On graphs with cycles the largest violation is relaxed to the local polytope (``solved_`` says so).
+    The gap is that of the relaxation, and `predict` decodes max-product messages.
 
     With ``l1_ratio`` the squares become an elastic net, ``[(1 - l1_ratio) |w|^2 + l1_ratio |w|_1] / 2``,
     which makes weights exactly 0 where a feature is not worth its price.  No prior leads to it, so the
@@ -41,6 +46,9 @@ class M3N(PriorNetwork):
     beta : float, optional
         Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient solvers.  The papers choose
         ``C = 200 * beta``, which you must set yourself.  By default steps that reach the optimum sooner.
+    counting_numbers : str, pair of floats or None, default=None
+        For graphs with cycles, where the maximum is relaxed to the local polytope.  They have no part in
+        the objective, and only change how messages get to its optimum.
     forbidden : collection of pairs, or dict from edge type to pairs, optional
         Transitions ``(parent's label, child's label)`` that never occur.  (Labels that a single node
         cannot have are a part of the sample, `Forest`.)
@@ -48,9 +56,12 @@ class M3N(PriorNetwork):
         Cost of getting a node wrong whose true label is this one; 1 for labels that are not listed.  So
         a labelling's loss is not the number of its wrong nodes but the sum of their costs.
         Raise it for labels that are rare or matter more: their margins become larger.
-    edge_table : {"full", "potts"}, default="full"
+    edge_table : {"full", "potts", "ising"}, default="full"
         Weights of a transition: ``"full"`` has one for each pair of labels, ``"potts"`` a single one,
         added where both labels are equal.  With edge features, each feature has its own set.
+        ``"ising"`` takes the first of two labels for -1 and the second for +1.  A node scores its label
+        times ``w . x``, with one row of weights, and an edge both labels times a single weight.  The
+        default solver takes no Ising tables: use ``"cutting_plane"``, or another model, such as `CRF`.
     tol : float, default=0.01
         Relative duality gap at which to stop.
     max_iter : int, default=1000
@@ -101,7 +112,23 @@ class M3N(PriorNetwork):
     def _slack(self) -> LinearSlack:
         return LinearSlack(self.C)
 
+    def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
+        if not self._is_local(data.samples):
+            return super()._problem(data, n_jobs)
+        prior, slack = self._prior(), self._slack()
+        if not isinstance(prior, GaussianPrior) or self.solver != "block_frank_wolfe":
+            raise ValueError(
+                f"l1_ratio is {self.l1_ratio!r} and solver {self.solver!r}; on graphs with cycles M3N "
+                "expects l1_ratio=0 and the default solver."
+            )
+        return self._local_problem(data, n_jobs, epsilon=0.0, C=slack.C, loss_augmented=True)
+
+    def _temperature(self) -> float:
+        return 0.0
+
     def _iterates(self, problem: Problem, start: SolveResult | None) -> Iterator[Iterate]:
+        if isinstance(problem, LocalProblem):
+            return self._local_iterates(problem, start)
         if check_m3n_solver(self.solver, self.beta) == "block_frank_wolfe":
             return super()._iterates(problem, start)
         rng = random_generator(self.random_state)

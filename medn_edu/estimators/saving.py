@@ -23,7 +23,7 @@ from medn_edu import priors, slacks
 from medn_edu.files import write_atomically
 from medn_edu.problems import DualVariables
 from medn_edu.results import SolveResult, TracePoint
-from medn_edu.samples import WeightShape
+from medn_edu.samples import TABLES, WeightShape
 from medn_edu.samples.checks import are_positions
 from medn_edu.text.vectorizer import width_of_window
 
@@ -78,7 +78,8 @@ def save_model(model: Any, path: str | Path, vectorizer: dict[str, Any] | None =
         "classes": [_encode(label, "a label") for label in model.classes_.tolist()],
         "n_features": int(model.n_features_in_),
         "n_edge_features": int(model.n_edge_features_in_),
-        "is_potts": bool(model._weight_shape.is_potts),  # whatever edge_table has been set since
+        "table": model._weight_shape.table,  # whatever edge_table has been set since
+        "solved": getattr(model, "solved_", None),
         "result": {name: _encode(getattr(result, name), name) for name in _SCALARS},
         "vectorizer": vectorizer,
     }
@@ -135,12 +136,12 @@ def _state(archive: zipfile.ZipFile, size: int) -> tuple[str, dict[str, Any], di
     if header["format_version"] != FORMAT_VERSION:
         raise ValueError("it was written by another version of medn_edu")
     estimator, n_features = header["estimator"], header["n_features"]
-    n_edge_features = header.get("n_edge_features", 0)  # older files have none,
-    is_potts = header.get("is_potts", False)  # nor Potts tables
+    n_edge_features = header.get("n_edge_features", 0)  # older files have none, and no "table"
+    table = header.get("table", "potts" if header.get("is_potts", False) else "full")
     _require(type(estimator) is str, "estimator")
     _require(type(n_features) is int and n_features >= 0, "n_features")
     _require(type(n_edge_features) is int and 0 <= n_edge_features < 2**31, "n_edge_features")
-    _require(type(is_potts) is bool, "is_potts")
+    _require(table in TABLES, "table")
     parameters = {name: _decode(value) for name, value in header["parameters"].items()}
     classes = _classes(header["classes"])
     result = {name: _decode(header["result"][name]) for name in _SCALARS}
@@ -149,7 +150,7 @@ def _state(archive: zipfile.ZipFile, size: int) -> tuple[str, dict[str, Any], di
         _require(not isinstance(result[name], int) or abs(result[name]) < 2**63, name)
     n_edge_types = (shapes["allowed"] or (0,))[0]
     n_tables = n_edge_types * max(n_edge_features, 1)
-    shape = WeightShape(len(classes), n_features, n_tables, is_potts)
+    shape = WeightShape(len(classes), n_features, n_tables, table)
     _check_shapes(shapes, shape, n_edge_types, result["n_passes"])
     arrays = {name: _read(archive, name) for name in shapes if name != "header"}
     _check_arrays(arrays, len(classes))
@@ -162,6 +163,8 @@ def _state(archive: zipfile.ZipFile, size: int) -> tuple[str, dict[str, Any], di
     ]
     learned = {"result": SolveResult(**result), "shape": shape, "classes": classes}
     learned["n_edge_features"] = n_edge_features
+    learned["solved"] = header.get("solved")
+    _require(isinstance(learned["solved"], str | None), "solved")
     learned |= {name: arrays[name] for name in ("allowed", "offsets", "labels")}
     learned["vectorizer"] = _vectorizer(header.get("vectorizer"), n_features)
     return estimator, parameters, learned

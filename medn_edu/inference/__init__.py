@@ -5,6 +5,7 @@ It checks both, once.  Each question is a function of potentials:
 
 * ``maximization.py``: which labelling scores best, and which are the k best?
 * ``marginalization.py``: how much score is there altogether, and how probable is each label?
+* ``loopy/``: the same questions on graphs with cycles, where the answers are approximate;
 * ``sampling.py``: random labellings; ``textbook/`` has Gibbs sampling, for comparison.
 
 ``features.py`` leads back from labels, or their probabilities, to sums of features.  The work itself

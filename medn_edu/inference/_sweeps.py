@@ -163,7 +163,7 @@ def sweep(
 
     Returns the samples' log-partitions, and the edge counts that visits have added up.
     """
-    packed, tempered = potentials.samples.packed, TemperedEdge.of(potentials.edge, epsilon)
+    packed, tempered = potentials.samples.forests.packed, TemperedEdge.of(potentials.edge, epsilon)
     log_sums = np.empty(potentials.samples.n_samples)
 
     def each(first: int, last: int) -> np.ndarray:

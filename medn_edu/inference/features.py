@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from medn_edu.inference.groups import feature_groups, run
 from medn_edu.inference.potentials import check_labels, check_table, check_weight
 from medn_edu.kernels import scores as kernels
-from medn_edu.samples import Samples, WeightShape
+from medn_edu.samples import GraphSamples, SampleSet, WeightShape
 
 
-def feature_sums(samples: Samples, node_values: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
+def feature_sums(samples: SampleSet, node_values: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
     """Return ``node_values^T X``: features summed over nodes, weighted per label.
 
     With marginals as values these are expected features, with one-hot labels observed ones.
@@ -59,7 +59,7 @@ def feature_sums(samples: Samples, node_values: np.ndarray, *, n_jobs: int = 1) 
 
 
 def edge_counts(
-    samples: Samples,
+    samples: SampleSet,
     labels: np.ndarray,
     n_labels: int,
     sample_weight: np.ndarray | None = None,
@@ -92,7 +92,7 @@ def edge_counts(
     """
     labels = check_labels(samples, labels, n_labels)
     n_types = samples.n_edge_kinds if n_edge_types is None else n_edge_types
-    if samples.edge_features is not None:
+    if not samples.has_plain_edges:
         n_types = samples.n_edge_kinds
     elif n_types < samples.n_edge_types:
         raise ValueError(
@@ -101,11 +101,18 @@ def edge_counts(
         )
     counts = np.zeros((n_types, n_labels, n_labels))
     weight = check_weight(samples, sample_weight)
-    kernels.add_edge_counts(*samples.packed.forest, labels, weight, counts)
+    if isinstance(samples, GraphSamples):
+        _, first, second = samples.ends
+        cells = np.ravel_multi_index(
+            (samples.edge_kinds, labels[first], labels[second]), counts.shape
+        )
+        of_edge = weight[samples.sample_of_edge]
+        return np.bincount(cells, of_edge, counts.size).reshape(counts.shape)
+    kernels.add_edge_counts(*samples.forests.packed.forest, labels, weight, counts)
     return counts
 
 
-def joint_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> sp.csr_matrix:
+def joint_features(samples: SampleSet, labels: np.ndarray, shape: WeightShape) -> sp.csr_matrix:
     """Return the joint feature vectors ``f(x, y)``, one sparse row per sample.
 
     Parameters
@@ -152,21 +159,26 @@ def joint_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> 
     label = np.repeat(np.arange(n_groups) % shape.n_labels, np.diff(sums.indptr))
     nodes = sp.csr_matrix(
         (sums.data, sums.indices + label * shape.n_features, sums.indptr[:: shape.n_labels]),
-        shape=(samples.n_samples, shape.n_coef),
+        shape=(samples.n_samples, shape.n_labels * shape.n_features),
     )
+    if shape.table == "ising":
+        nodes = nodes[:, shape.n_features :] - nodes[:, : shape.n_features]
     return sp.hstack([nodes, edges], format="csr")
 
 
-def _edge_features(samples: Samples, labels: np.ndarray, shape: WeightShape) -> sp.csr_matrix:
+def _edge_features(samples: SampleSet, labels: np.ndarray, shape: WeightShape) -> sp.csr_matrix:
     """Return the part of the joint feature vectors that belongs to transitions."""
-    child = np.flatnonzero(samples.parents >= 0)
-    above, below = labels[samples.parents[child]], labels[child]
-    cell, n_cells = above * shape.n_labels + below, shape.n_labels**2
-    if shape.is_potts:
-        child = child[above == below]
-        cell, n_cells = np.zeros(len(child), dtype=np.int64), 1
-    tables = samples.kind_rows(shape.n_tables)[samples.edge_kinds[child]].tocoo()
+    edges, first, second = samples.ends
+    cells, n_cells = labels[first] * shape.n_labels + labels[second], shape.n_labels**2
+    factors = np.ones(len(edges))
+    if shape.table != "full":
+        is_equal = labels[first] == labels[second]
+        cells, n_cells = np.zeros_like(cells), 1
+        factors = np.where(is_equal, 1.0, -1.0 if shape.table == "ising" else 0.0)
+    tables = samples.kind_rows(shape.n_tables)[samples.edge_kinds[edges]].tocoo()
     edge, table = tables.coords
-    place = (samples.sample_of_node[child][edge], table * n_cells + cell[edge])
+    place = (samples.sample_of_node[second][edge], table * n_cells + cells[edge])
     size = (samples.n_samples, shape.n_tables * n_cells)
-    return sp.csr_matrix((tables.data, place), shape=size)
+    found = sp.csr_matrix((tables.data * factors[edge], place), shape=size)
+    found.eliminate_zeros()
+    return found

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from medn_edu.checks import check_jobs
-from medn_edu.samples import Samples
+from medn_edu.samples import SampleSet
 
 _N_GROUPS = 16  # at most; enough to keep the cores of a desktop busy
 _KINDS_SHARED = 10_000  # of edges, over all groups: each sums up what belongs to each kind
@@ -21,14 +21,14 @@ GROUP_NODES = 2048  # and at least so many nodes each, or starting threads costs
 _Result = TypeVar("_Result")
 
 
-def groups(samples: Samples, most: int = _N_GROUPS) -> list[tuple[int, int]]:
+def groups(samples: SampleSet, most: int = _N_GROUPS) -> list[tuple[int, int]]:
     """Cut samples into at most ``most`` ranges ``first, last`` of about as many nodes."""
     most = min(most, 1 + _KINDS_SHARED // samples.n_edge_kinds)
     n_groups = max(1, min(most, samples.n_nodes // GROUP_NODES))
     return cut(samples.offsets, 0, samples.n_samples, samples.n_nodes / n_groups)
 
 
-def feature_groups(samples: Samples) -> list[tuple[int, int]]:
+def feature_groups(samples: SampleSet) -> list[tuple[int, int]]:
     """Cut samples into groups, few where feature sums are large compared with the features."""
     return groups(samples, most=min(_N_GROUPS, 1 + len(samples.data) // (8 * samples.n_features)))
 

@@ -38,7 +38,7 @@ from medn_edu.inference.potentials import (
     transposed_coef,
 )
 from medn_edu.kernels import scores as kernels
-from medn_edu.samples import Samples
+from medn_edu.samples import SampleSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +182,7 @@ def edge_marginals(potentials: Potentials, epsilon: float = 1.0, *, n_jobs: int 
     array([[0.375, 0.125],
            [0.125, 0.375]])
     """
-    samples, n_labels = potentials.samples, potentials.n_labels
+    samples, n_labels = potentials.samples.forests, potentials.n_labels
     found = np.zeros((samples.n_nodes, n_labels, n_labels))
     if check_nonnegative("epsilon", epsilon) == 0.0:
         labels, _ = best_labelling(potentials, n_jobs=n_jobs)
@@ -199,7 +199,7 @@ def edge_marginals(potentials: Potentials, epsilon: float = 1.0, *, n_jobs: int 
 
 
 def expected_statistics(
-    samples: Samples,
+    samples: SampleSet,
     coef: np.ndarray,
     edge: np.ndarray,
     *,
@@ -258,7 +258,7 @@ def expected_statistics(
         node = node_potentials(samples, coef, mask, n_jobs=n_jobs)
         potentials = Potentials(samples, node, edge)
         return _best_statistics(potentials, weight, labels, scale, want_entropies, n_jobs)
-    packed, tempered = samples.packed, TemperedEdge.of(edge, epsilon)
+    packed, tempered = samples.forests.packed, TemperedEdge.of(edge, epsilon)
     log_sums = np.empty(samples.n_samples)
     entropies = np.empty(samples.n_samples) if want_entropies else None
     losses = np.empty(samples.n_samples) if want_entropies and labels is not None else None

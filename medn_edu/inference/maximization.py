@@ -45,7 +45,7 @@ def best_labelling(potentials: Potentials, *, n_jobs: int = 1) -> tuple[np.ndarr
     >>> best_labelling(Potentials(pack([np.ones((2, 1))]), node, edge))
     (array([1, 1]), array([5.]))
     """
-    samples, node, edge = potentials.samples, potentials.node, potentials.edge
+    samples, node, edge = potentials.samples.forests, potentials.node, potentials.edge
     edge_t = np.array(edge.transpose(0, 2, 1), order="C")
     labels = np.empty(samples.n_nodes, dtype=np.int64)
     scores = np.empty(samples.n_samples)
@@ -88,7 +88,7 @@ def k_best(
     >>> labels.tolist(), scores.tolist()
     ([[1, 1], [1, 0], [0, 0]], [5.0, 4.0, 3.0])
     """
-    samples, n_labels = potentials.samples, potentials.n_labels
+    samples, n_labels = potentials.samples.forests, potentials.n_labels
     k = check_count("k", k)
     with np.errstate(over="ignore"):  # infinitely many labellings are more than k, too
         most = np.minimum(float(min(k, 2**62)), float(n_labels) ** samples.lengths)

@@ -18,7 +18,7 @@ import numpy as np
 from medn_edu.checks import as_numbers, shown
 from medn_edu.inference.groups import groups, run
 from medn_edu.kernels import scores as kernels
-from medn_edu.samples import Samples
+from medn_edu.samples import GraphSamples, SampleSet
 from medn_edu.samples.checks import are_positions
 
 
@@ -30,14 +30,14 @@ class Potentials:
 
     Parameters
     ----------
-    samples : Samples
+    samples : Samples or GraphSamples
         Packed samples.
     node : array_like of shape (n_nodes, n_labels)
         Node potentials; ``-inf`` where a label is not allowed.
     edge : array_like of shape (n_edge_types, n_labels, n_labels)
         Edge potentials, ``[type, parent's label, child's label]``; ``-inf`` where a transition is
         forbidden.  With edge features there is a table for each kind of edge, as `of_weights` makes
-        them.
+        them.  Of graphs with cycles an edge has a first and a second node, instead of parent and child.
 
     Examples
     --------
@@ -51,12 +51,12 @@ class Potentials:
     (array([1, 1]), array([2.]))
     """
 
-    samples: Samples
+    samples: SampleSet
     node: np.ndarray
     edge: np.ndarray
 
     def __post_init__(self) -> None:
-        if not isinstance(self.samples, Samples):
+        if not isinstance(self.samples, SampleSet):
             raise TypeError(
                 f"samples is {shown(self.samples)}; expected Samples, as pack makes them."
             )
@@ -74,7 +74,7 @@ class Potentials:
     @classmethod
     def of_weights(
         cls,
-        samples: Samples,
+        samples: SampleSet,
         coef: np.ndarray,
         transitions: np.ndarray,
         allowed: np.ndarray | None = None,
@@ -114,7 +114,7 @@ class Potentials:
 
 
 def node_potentials(
-    samples: Samples, coef: np.ndarray, mask: np.ndarray | None = None, *, n_jobs: int = 1
+    samples: SampleSet, coef: np.ndarray, mask: np.ndarray | None = None, *, n_jobs: int = 1
 ) -> np.ndarray:
     """Return the potential of every label at every node, ``X coef^T``.
 
@@ -251,8 +251,14 @@ def labelling_scores(potentials: Potentials, labels: np.ndarray) -> np.ndarray:
     """
     samples = potentials.samples
     labels = check_labels(samples, labels, potentials.n_labels)
+    if isinstance(samples, GraphSamples):
+        edges, first, second = samples.ends
+        of_nodes = potentials.node[np.arange(samples.n_nodes), labels]
+        of_edges = potentials.edge[samples.edge_kinds[edges], labels[first], labels[second]]
+        sums = np.add.reduceat(of_nodes, samples.offsets[:-1])
+        return sums + np.bincount(samples.sample_of_edge, of_edges, samples.n_samples)
     found = np.empty(samples.n_samples)
-    forest = samples.packed.forest
+    forest = samples.forests.packed.forest
     kernels.labelling_scores(potentials.node, potentials.edge, *forest, labels, found)
     return found
 
@@ -260,7 +266,7 @@ def labelling_scores(potentials: Potentials, labels: np.ndarray) -> np.ndarray:
 # -- checks -------------------------------------------------------------------------------------
 
 
-def transposed_coef(samples: Samples, coef: Any) -> np.ndarray:
+def transposed_coef(samples: SampleSet, coef: Any) -> np.ndarray:
     """Return node weights as kernels want them, (n_features, n_labels), checked."""
     coef = _numbers("coef", coef)
     if coef.ndim != 2 or coef.shape[1] != samples.n_features:
@@ -271,7 +277,7 @@ def transposed_coef(samples: Samples, coef: Any) -> np.ndarray:
     return np.array(coef.T, order="C")
 
 
-def check_table(samples: Samples, name: str, values: Any) -> np.ndarray:
+def check_table(samples: SampleSet, name: str, values: Any) -> np.ndarray:
     """Return an array with a row of numbers per node, fit for kernels."""
     table = _numbers(name, values)
     if table.ndim != 2 or table.shape[0] != samples.n_nodes or table.shape[1] == 0:
@@ -282,7 +288,7 @@ def check_table(samples: Samples, name: str, values: Any) -> np.ndarray:
     return table
 
 
-def check_mask(samples: Samples, mask: Any, n_labels: int) -> np.ndarray | None:
+def check_mask(samples: SampleSet, mask: Any, n_labels: int) -> np.ndarray | None:
     """Return which labels nodes may have, or None for all."""
     if mask is None:
         return None
@@ -305,11 +311,11 @@ def check_scale(name: str, scale: Any, n_nodes: int) -> np.ndarray:
     return np.broadcast_to(scale, n_nodes)
 
 
-def check_edge(samples: Samples, edge: Any, n_labels: int) -> np.ndarray:
+def check_edge(samples: SampleSet, edge: Any, n_labels: int) -> np.ndarray:
     """Return edge potentials fit for kernels; +inf and NaN are refused."""
     edge = _numbers("edge", edge)
     if edge.shape[1:] != (n_labels, n_labels) or edge.shape[0] < samples.n_edge_kinds:
-        kind = "edge type" if samples.edge_features is None else "kind of edge"
+        kind = "edge type" if samples.has_plain_edges else "kind of edge"
         raise ValueError(
             f"edge has shape {edge.shape}; expected ({samples.n_edge_kinds}, {n_labels}, "
             f"{n_labels}), one table of potentials per {kind}."
@@ -321,7 +327,7 @@ def check_edge(samples: Samples, edge: Any, n_labels: int) -> np.ndarray:
     return edge
 
 
-def check_labels(samples: Samples, labels: Any, n_labels: int) -> np.ndarray:
+def check_labels(samples: SampleSet, labels: Any, n_labels: int) -> np.ndarray:
     """Return label codes as int64, within range, one per node."""
     labels = np.asarray(labels)
     if labels.shape != (samples.n_nodes,) or not np.issubdtype(labels.dtype, np.integer):
@@ -338,7 +344,7 @@ def check_labels(samples: Samples, labels: Any, n_labels: int) -> np.ndarray:
     return np.require(labels, np.int64, ["C", "A", "W"])
 
 
-def check_weight(samples: Samples, weight: Any) -> np.ndarray:
+def check_weight(samples: SampleSet, weight: Any) -> np.ndarray:
     """Return one float64 per sample; ones by default."""
     if weight is None:
         return np.ones(samples.n_samples)

@@ -219,14 +219,14 @@ def product_row(k, sample, edges, labels, products, shape, variance, differs, de
 def write_features(sample, edges, labelling, factor, shape, differs, delta):
     """Add joint features to a zero ``delta``; with ``factor`` 0, set the same cells back to zero."""
     parents, kinds = sample.parents, sample.edge_kinds
-    starts, tables, factors, pairs, _ = edges
+    starts, tables, factors, pairs, turned, _ = edges
     for t in range(labelling.size):
         if differs[t]:
             for p in range(sample.rows[t], sample.rows[t + 1]):
                 cell = sample.indices[p] * shape[1] + labelling[t]
                 delta[cell] = factor * (delta[cell] + sample.data[p])
         if parents[t] >= 0 and (differs[t] or differs[parents[t]]):
-            pair = pairs[labelling[parents[t]], labelling[t]]
+            pair = pairs[turned[kinds[t]], labelling[parents[t]], labelling[t]]
             for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):
                 delta[tables[p] + pair] = factor * (delta[tables[p] + pair] + factors[p])
 
@@ -235,7 +235,7 @@ def write_features(sample, edges, labelling, factor, shape, differs, delta):
 def read_features(sample, edges, labelling, shape, variance, differs, delta):
     """Inner product of joint features with ``delta``, weighted by the variances."""
     parents, kinds = sample.parents, sample.edge_kinds
-    starts, tables, factors, pairs, _ = edges
+    starts, tables, factors, pairs, turned, _ = edges
     total = 0.0
     for t in range(labelling.size):
         if differs[t]:
@@ -243,7 +243,7 @@ def read_features(sample, edges, labelling, shape, variance, differs, delta):
                 cell = sample.indices[p] * shape[1] + labelling[t]
                 total += sample.data[p] * (delta[cell] * variance[cell])
         if parents[t] >= 0 and (differs[t] or differs[parents[t]]):
-            pair = pairs[labelling[parents[t]], labelling[t]]
+            pair = pairs[turned[kinds[t]], labelling[parents[t]], labelling[t]]
             for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):
                 total += factors[p] * (delta[tables[p] + pair] * variance[tables[p] + pair])
     return total

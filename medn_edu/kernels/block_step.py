@@ -344,7 +344,7 @@ def find_direction(sample, edges, labels, moved, shape, differs, node_change, de
     """Write the change of eta, ``-sum_j moved_j f(y_j)``, to ``delta``; return the number of cells."""
     n_nodes, n_labels = labels.shape[1], shape[1]
     parents, kinds = sample.parents, sample.edge_kinds
-    starts, tables, factors, pairs, _ = edges
+    starts, tables, factors, pairs, turned, _ = edges
     node_change[:n_nodes] = 0.0
     n_cells, scale = 0, 0.0
     for k in range(moved.size):
@@ -357,7 +357,7 @@ def find_direction(sample, edges, labels, moved, shape, differs, node_change, de
             if differs[t]:
                 node_change[t, label] -= move
             if parent >= 0 and (differs[t] or differs[parent]):
-                pair = pairs[labels[k, parent], label]
+                pair = pairs[turned[kinds[t]], labels[k, parent], label]
                 for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):
                     cell = tables[p] + pair
                     if not seen[cell]:
@@ -493,11 +493,11 @@ def add_moves(sample, edges, labels, moved, factor, node_change, coef, eta):
 def add_labelling(sample, edges, labelling, change, node_change, shape, eta):
     """Add ``change`` to a labelling's entries of ``node_change`` and to its transitions in ``eta``."""
     parents, kinds = sample.parents, sample.edge_kinds
-    starts, tables, factors, pairs, _ = edges
+    starts, tables, factors, pairs, turned, _ = edges
     for t in range(labelling.size):
         node_change[t, labelling[t]] += change
         if parents[t] >= 0:
-            pair = pairs[labelling[parents[t]], labelling[t]]
+            pair = pairs[turned[kinds[t]], labelling[parents[t]], labelling[t]]
             for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):
                 eta[tables[p] + pair] += change * factors[p]
 

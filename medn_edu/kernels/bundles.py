@@ -27,13 +27,15 @@ class Edges(NamedTuple):
     """Which tables of transition weights count at each kind of edge, and how often.
 
     The weight of a pair of labels in the table of entry ``p`` is in the cell
-    ``tables[p] + pairs[parent's label, child's label]``.
+    ``tables[p] + pairs[turned[kind], parent's label, child's label]``.
     """
 
     starts: np.ndarray  # (n_kinds + 1,), where the entries of each kind begin
     tables: np.ndarray  # first cell of a table
     factors: np.ndarray  # what its weights are multiplied by: an edge feature, or 1
-    pairs: np.ndarray  # (n_labels, n_labels), position in a table; negative: no weight
+    pairs: np.ndarray  # (2, n_labels, n_labels), position in a table, or in a transposed one;
+    #                    negative: no weight
+    turned: np.ndarray  # (n_kinds,), 1 where the tables of a kind are transposed, or 0
     is_plain: bool  # whether each kind has a full table to itself, with the factor 1
 
 
@@ -138,19 +140,20 @@ def edge_cell(shape, edge_type, parent_label, label):
 @inner_kernel
 def edge_scores(sample, edges, mean, edge, edge_by_child):
     """Write the scores of a sample's transitions, where they are not weights themselves."""
-    starts, tables, factors, pairs, _ = edges
+    starts, tables, factors, pairs, turned, _ = edges
     parents, kinds = sample.parents, sample.edge_kinds
     for t in range(parents.size):
         if parents[t] < 0:
             continue
         kind = kinds[t]
-        for a in range(pairs.shape[0]):
-            for b in range(pairs.shape[1]):
+        for a in range(pairs.shape[1]):
+            for b in range(pairs.shape[2]):
                 if edge[kind, a, b] == -np.inf:
                     continue
                 score = 0.0
-                if pairs[a, b] >= 0:
+                pair = pairs[turned[kind], a, b]
+                if pair >= 0:
                     for p in range(starts[kind], starts[kind + 1]):
-                        score += factors[p] * mean[tables[p] + pairs[a, b]]
+                        score += factors[p] * mean[tables[p] + pair]
                 edge[kind, a, b] = score
                 edge_by_child[kind, b, a] = score

@@ -42,6 +42,11 @@ def inner_kernel(function: _Function) -> _Function:
     return compiled
 
 
+def inlined_kernel(function: _Function) -> _Function:
+    """Compile a function into each kernel that calls it, with the arguments known there as constants."""
+    return _compiled(function, no_cpython_wrapper=True, forceinline=True)
+
+
 def _compiled(function: _Function, **options: Any) -> _Function:
     compiled = numba.njit(**_OPTIONS, **options)(function)
     if compiled is not function:

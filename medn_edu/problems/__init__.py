@@ -13,6 +13,9 @@ CRF       `SoftMaxLoss`                          an `ElasticNet`, such as `L2Nor
 between   `SoftMaxLoss` at other temperatures    `L2Norm`
 ========  =====================================  ==============================================
 
+On graphs with cycles `LocalProblem` takes the place of M3N, the CRF and what is between, with messages
+and beliefs (`LocalPoint`) for dual variables: ``local.py``.
+
 Where is it?
 
 * The primal, the dual of P1, and the gap: ``problem.py`` derives them and has `Problem.primal`,
@@ -29,13 +32,15 @@ Where is it?
   variables summed up by node and edge, and the constants at which the L1 problems have one solution.
 """
 
-from medn_edu.problems.dual_variables import Dual, DualVariables
+from medn_edu.problems.dual_variables import Dual, DualVariables, LocalPoint
+from medn_edu.problems.local import LocalProblem
 from medn_edu.problems.losses import MarginLoss, SoftMaxLoss
 from medn_edu.problems.problem import Certificate, Problem
 from medn_edu.problems.regularisers import (
     ElasticNet,
     L1Norm,
     L2Norm,
+    PowerNorm,
     Regulariser,
     weight_bounds,
 )
@@ -53,7 +58,10 @@ __all__ = [
     "L1Norm",
     "L2Ball",
     "L2Norm",
+    "LocalPoint",
+    "LocalProblem",
     "MarginLoss",
+    "PowerNorm",
     "Problem",
     "Regulariser",
     "SoftMaxLoss",

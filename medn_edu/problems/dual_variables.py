@@ -15,6 +15,7 @@ and whether the dual variables are feasible.  A soft-max loss also needs their `
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -23,7 +24,7 @@ import scipy.sparse as sp
 from scipy.special import entr
 
 from medn_edu import inference
-from medn_edu.samples import LabelledSamples, Samples
+from medn_edu.samples import LabelledSamples, SampleSet
 from medn_edu.samples.checks import are_positions
 
 
@@ -86,7 +87,7 @@ class DualVariables:
         return cls(nothing, np.zeros(1, dtype=np.int64), nothing, np.zeros(0))
 
     @classmethod
-    def on(cls, samples: Samples, labels: np.ndarray, values: np.ndarray) -> DualVariables:
+    def on(cls, samples: SampleSet, labels: np.ndarray, values: np.ndarray) -> DualVariables:
         """Return dual variables on one labelling per sample.
 
         Parameters
@@ -177,16 +178,16 @@ class DualVariables:
             values=np.concatenate([self.values, other.values]),
         )
 
-    def nodes(self, samples: Samples) -> np.ndarray:
+    def nodes(self, samples: SampleSet) -> np.ndarray:
         """Return the node to which each entry of ``labels`` belongs."""
         shift = samples.offsets[self.sample] - self.offsets[:-1]
         return np.arange(len(self.labels)) + np.repeat(shift, np.diff(self.offsets))
 
-    def edges(self, samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def edges(self, samples: SampleSet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return, for every edge of every labelling, the child's and parent's entry, and its node."""
-        node = self.nodes(samples)
-        child = np.flatnonzero(samples.parents[node] >= 0)
-        parent = child - (node[child] - samples.parents[node[child]])
+        node, parents = self.nodes(samples), samples.forests.parents
+        child = np.flatnonzero(parents[node] >= 0)
+        parent = child - (node[child] - parents[node[child]])
         return child, parent, node[child]
 
     def losses(self, data: LabelledSamples) -> np.ndarray:
@@ -241,7 +242,7 @@ class DualVariables:
             found = np.bincount(flat, weights=value[child], minlength=data.allowed_pairs.size)
             return found.reshape(shape)
 
-        true = counts(data.labels[samples.parents[at]], data.labels[at])
+        true = counts(data.labels[samples.forests.parents[at]], data.labels[at])
         transitions = true - counts(self.labels[parent], self.labels[child])
         return data.join(inference.feature_sums(samples, difference), transitions)
 
@@ -303,3 +304,22 @@ class ModelDistributions:
         """Say yes: distributions always are."""
         del data
         return True
+
+
+@dataclass(frozen=True, eq=False)
+class LocalPoint:
+    """What certifies weights on graphs with cycles: messages, and beliefs of nodes.
+
+    Parameters
+    ----------
+    messages : sequence of ndarray of shape (2 n_edges, n_labels, n_samples)
+        Messages from the ends of the edges, an array for each set of samples with the same edges.
+    beliefs : sequence of ndarray of shape (n_nodes, n_labels, n_samples)
+        Beliefs of the nodes.
+    epsilon : float
+        Temperature that both are from, not negative.
+    """
+
+    messages: Sequence[np.ndarray]
+    beliefs: Sequence[np.ndarray]
+    epsilon: float

@@ -16,7 +16,7 @@ import numpy as np
 from medn_edu import inference
 from medn_edu.checks import shown
 from medn_edu.priors import GaussianPrior, Prior
-from medn_edu.problems.dual_variables import Dual, DualVariables, ModelDistributions
+from medn_edu.problems.dual_variables import Dual, DualVariables, LocalPoint, ModelDistributions
 from medn_edu.problems.losses import Evaluation, MarginLoss, SoftMaxLoss
 from medn_edu.problems.regularisers import (
     ElasticNet,
@@ -38,8 +38,8 @@ class Certificate:
         Upper bound of the optimum.
     dual : float
         Lower bound of the optimum; minus infinity where the problem has no dual.
-    alpha : Dual or None
-        The dual variables behind ``dual``, where a solver keeps any.
+    alpha : Dual, LocalPoint or None
+        The dual variables behind ``dual``, where a solver keeps any, or messages and beliefs.
     eta : ndarray or None
         ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``, the natural parameter of the posterior.
     subgradient_norm : float or None
@@ -52,7 +52,7 @@ class Certificate:
 
     primal: float
     dual: float
-    alpha: Dual | None = None
+    alpha: Dual | LocalPoint | None = None
     eta: np.ndarray | None = None
     subgradient_norm: float | None = None
     rounding: float | None = None

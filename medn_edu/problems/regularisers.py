@@ -32,6 +32,7 @@ import numpy as np
 from medn_edu.checks import check_nonnegative, check_positive
 from medn_edu.kernels.tilting import FLAT
 
+_N_NEWTON = 60  # steps of the proximal equation, which is smooth but for its end at 0
 ROUNDING = 1e-9  # relative; how far outside its ball a point may be
 _LP_ROUNDING = 1e-8  # to which the dual variables of a linear program are accurate
 
@@ -251,3 +252,94 @@ def soft_threshold(numbers: np.ndarray, threshold: float) -> np.ndarray:
 def largest_magnitude(eta: np.ndarray) -> float:
     """Return ``max |eta_k|``."""
     return float(np.abs(eta).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class PowerNorm:
+    """A power of a norm, ``C / p |w|_p^p`` (Hazan and Urtasun 2010, Eq. 1).
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Strength; positive.
+    p : float, default=2.0
+        Exponent, above 1 and at most 2.  Near 1 many weights become small.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> norm = PowerNorm(C=2.0, p=1.5)
+    >>> weights = np.array([1.0, -4.0])
+    >>> norm.value(weights), norm.gradient(weights)
+    (12.0, array([ 2., -4.]))
+    >>> eta = norm.gradient(weights)  # where value and conjugate add up to the product
+    >>> round(norm.conjugate(eta) + norm.value(weights), 9), float(weights @ eta)
+    (18.0, 18.0)
+    """
+
+    C: float = 1.0
+    p: float = 2.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "C", check_positive("C", self.C))
+        object.__setattr__(self, "p", check_positive("p", self.p, most=2.0))
+        if self.p <= 1:
+            raise ValueError(f"p is {self.p}; expected an exponent above 1, up to 2.")
+
+    @property
+    def q(self) -> float:
+        """Exponent of the conjugate, ``1 / p + 1 / q = 1``."""
+        return self.p / (self.p - 1.0)
+
+    def value(self, weights: np.ndarray) -> float:
+        """Return ``C / p |w|_p^p``."""
+        if self.p == 2:
+            return 0.5 * self.C * float(weights @ weights)
+        return self.C / self.p * float(np.sum(np.abs(weights) ** self.p))
+
+    def conjugate(self, eta: np.ndarray) -> float:
+        """Return ``C^(1 - q) / q |eta|_q^q``, in logarithms: ``q`` may be large."""
+        size = np.abs(eta[eta != 0])
+        with np.errstate(over="ignore"):
+            return (
+                float(np.exp((1 - self.q) * math.log(self.C) + self.q * np.log(size)).sum())
+                / self.q
+            )
+
+    def gradient(self, weights: np.ndarray) -> np.ndarray:
+        """Return ``C |w|^(p - 1) sign(w)``."""
+        if self.p == 2:
+            return self.C * weights
+        return self.C * np.sign(weights) * np.abs(weights) ** (self.p - 1)
+
+    def curvature(self, weights: np.ndarray) -> np.ndarray:
+        """Return the second derivatives, which for ``p < 2`` are infinite at 0."""
+        with np.errstate(divide="ignore"):
+            return self.C * (self.p - 1) * np.abs(weights) ** (self.p - 2)
+
+    def prox(self, weights: np.ndarray, step: float) -> np.ndarray:
+        """Return the ``x`` that minimises ``|x - w|^2 / 2 + step C / p |x|_p^p``.
+
+        Parameters
+        ----------
+        weights : ndarray
+            Where to be near.
+        step : float
+            How much the norm counts.
+        """
+        scale, power = step * self.C, self.p - 1.0
+        if self.p == 2:
+            return weights / (1.0 + scale)
+        # x + scale x^power = |w| for x >= 0: increasing and concave in log x, so Newton's method on
+        # log x from above converges without overshooting
+        size = np.abs(weights)
+        with np.errstate(over="ignore"):
+            x = np.minimum(size, (size / scale) ** (1.0 / power))
+        for _ in range(_N_NEWTON):
+            excess = x + scale * x**power - size
+            slope = x + scale * power * x**power
+            change = np.divide(excess, slope, out=np.zeros_like(x), where=slope > 0)
+            x = x * np.exp(-change)
+            if np.all(np.abs(change) < 1e-14):
+                break
+        return np.sign(weights) * x

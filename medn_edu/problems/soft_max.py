@@ -68,7 +68,8 @@ class Curvature:
     expected number of transitions.
     """
 
-    labels: np.ndarray  # sum_t c_t (diag(p_t) - p_t p_t^T) / epsilon: label covariances, summed
+    # sum_t c_t (diag(p_t) - p_t p_t^T) / epsilon: label covariances, summed; of -1 and +1 a variance
+    labels: np.ndarray
     trace: np.ndarray  # (n_nodes,): trace of each node's label covariance, c_t (1 - |p_t|^2)
     transitions: np.ndarray  # (n_weights - n_coef,): n_ab (1 - n_ab / n_a) / epsilon, a diagonal
 
@@ -85,14 +86,13 @@ def curvature(problem: Problem, weights: np.ndarray) -> Curvature:
     from_parent = np.maximum(counts.sum(axis=2, keepdims=True), np.finfo(float).tiny)
     tables = np.maximum(counts * (1.0 - counts / from_parent), 0.0) / loss.epsilon
     shape = problem.weight_shape
-    if data.samples.edge_features is not None:
-        squares = data.samples.kind_rows(shape.n_tables).power(2)
-        tables = (squares.T @ tables.reshape(len(tables), -1)).reshape(-1, *tables.shape[1:])
-    return Curvature(
-        labels=(np.diag(weighted.sum(axis=0)) - weighted.T @ p) / loss.epsilon,
-        trace=c - np.einsum("ta,ta->t", weighted, p),
-        transitions=shape.join(np.empty(0), tables),
-    )
+    tables = data.samples.table_sums(tables, shape.n_tables, squared=True)
+    labels = (np.diag(weighted.sum(axis=0)) - weighted.T @ p) / loss.epsilon
+    if shape.table == "ising":  # -1 and +1 vary by four times as much as 0 and 1
+        labels, transitions = 4 * labels[1:, 1:], 2 * tables.sum(axis=(1, 2))
+    else:
+        transitions = shape.join(np.empty(0), tables)
+    return Curvature(labels, c - np.einsum("ta,ta->t", weighted, p), transitions)
 
 
 def softness(problem: Problem) -> float:

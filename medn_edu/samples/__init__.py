@@ -2,10 +2,12 @@
 
 The way of a sample through this folder:
 
-1. `pack` (``packing.py``) takes a list of matrices and forests, or samples packed before.
+1. `pack` (``packing.py``) takes a list of matrices, forests and graphs, or samples packed before.
 2. Each sample is checked on the way (``checks.py``): the list itself, each matrix (`as_matrix`), its
-   width, the values of all features (`check_values`), then each forest's parents and edge types.
-3. `Samples` (``structures.py``) holds the packed arrays and checks that they fit (`check_packed`).
+   width, the values of all features (`check_values`), then each forest's parents and edge types, and
+   each graph's edges.
+3. `Samples` (``structures.py``), or `GraphSamples` (``graphs.py``) if there is a cycle, holds the packed
+   arrays and checks that they fit (`check_packed`).
 4. For training, `encode_labels` turns labels into codes, `forbidden_to_allowed` makes a table of
    allowed transitions, `label_mask` one of the labels that nodes may have, `node_costs` says what wrong
    labels cost, and `label_samples` joins them with the samples (``labels.py``).  `labelled` does it
@@ -16,6 +18,7 @@ samples for granted; only `pack` looks again at `Samples` that a user hands in, 
 then at values and width.  `medn_edu.samples.structures` says what a packed sample is.
 """
 
+from medn_edu.samples.graphs import Graph, GraphSamples, grid
 from medn_edu.samples.labels import (
     check_sample_weight,
     class_array,
@@ -28,11 +31,22 @@ from medn_edu.samples.labels import (
     node_costs,
 )
 from medn_edu.samples.packing import pack
-from medn_edu.samples.structures import Forest, LabelledSamples, Samples, WeightShape
+from medn_edu.samples.structures import (
+    TABLES,
+    Forest,
+    LabelledSamples,
+    Samples,
+    SampleSet,
+    WeightShape,
+)
 
 __all__ = [
+    "TABLES",
     "Forest",
+    "Graph",
+    "GraphSamples",
     "LabelledSamples",
+    "SampleSet",
     "Samples",
     "WeightShape",
     "check_sample_weight",
@@ -40,6 +54,7 @@ __all__ = [
     "encode_labels",
     "encode_seen_labels",
     "forbidden_to_allowed",
+    "grid",
     "label_mask",
     "label_samples",
     "labelled",

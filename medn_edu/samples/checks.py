@@ -5,6 +5,7 @@ wrong may pass.  Each check raises one sentence that names the sample and says w
 """
 
 from collections.abc import Sequence, Set
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ import scipy.sparse as sp
 from medn_edu.checks import as_numbers
 
 MAGNITUDE = 1e100  # squares of larger numbers, and sums of them, come near the end of float64
-_N_EDGE_TYPES = 10_000  # each takes n_labels ** 2 weights, in use or not
+N_WEIGHTS = 10**8  # of all transitions together: 0.8 GB
+_N_EDGE_TYPES = N_WEIGHTS // 4  # each takes at least 2 * 2 weights, in use or not
 _MOST_FEATURES = 2**31 - 1  # columns are numbered by int32
 
 
@@ -185,9 +187,9 @@ def check_parents(parents: Any, i: int, n_nodes: int) -> np.ndarray:
     return local
 
 
-def check_edge_types(edge_types: Any, i: int, is_root: np.ndarray) -> np.ndarray:
+def check_edge_types(edge_types: Any, i: int, is_root: np.ndarray, per: str = "node") -> np.ndarray:
     """Return one sample's edge types, 0 at its roots, where they mean nothing."""
-    types = np.where(is_root, 0, _integers(edge_types, "edge_types", i, len(is_root)))
+    types = np.where(is_root, 0, _integers(edge_types, "edge_types", i, len(is_root), per))
     if (types < 0).any():
         raise ValueError(f"edge_types of sample {i} holds a negative type; expected 0, 1, 2, ...")
     if (types >= _N_EDGE_TYPES).any():
@@ -198,7 +200,9 @@ def check_edge_types(edge_types: Any, i: int, is_root: np.ndarray) -> np.ndarray
     return types
 
 
-def check_edge_features(values: Any, i: int, is_root: np.ndarray, width: int | None) -> np.ndarray:
+def check_edge_features(
+    values: Any, i: int, is_root: np.ndarray, width: int | None, per: str = "node"
+) -> np.ndarray:
     """Return one sample's edge features, 0 at its roots, where they mean nothing."""
     try:
         features = as_numbers(values.toarray() if sp.issparse(values) else values)
@@ -212,16 +216,59 @@ def check_edge_features(values: Any, i: int, is_root: np.ndarray, width: int | N
         wide = "n_edge_features" if width is None else width
         raise ValueError(
             f"edge_features of sample {i} has shape {features.shape}; expected ({len(is_root)}, "
-            f"{wide}), one row per node."
+            f"{wide}), one row per {per}."
         )
     features = np.where(is_root[:, None], 0.0, features)
     bad = np.flatnonzero(~(np.abs(features) <= MAGNITUDE).all(axis=1))
     if len(bad):
         raise ValueError(
-            f"edge_features of sample {i} holds NaN or a number above {MAGNITUDE:g} in size, at node "
+            f"edge_features of sample {i} holds NaN or a number above {MAGNITUDE:g} in size, at {per} "
             f"{bad[0]}; expected finite numbers, of about 1."
         )
     return features
+
+
+# -- graphs -------------------------------------------------------------------------------------
+
+
+def check_edges(edges: Any, i: int, n_nodes: int) -> np.ndarray:
+    """Return one sample's edges: pairs of different nodes, each pair once."""
+    expected = "expected whole numbers, of shape (n_edges, 2), the two nodes of each edge"
+    try:
+        numbers = as_numbers(edges)
+    except TypeError as what:
+        raise ValueError(f"edges of sample {i} holds {what}; {expected}.") from None
+    if numbers.size == 0 and numbers.ndim in (1, 2):
+        return np.zeros((0, 2), dtype=np.int64)
+    if numbers.ndim != 2 or numbers.shape[1] != 2:
+        raise ValueError(f"edges of sample {i} has shape {numbers.shape}; {expected}.")
+    pairs = _whole(numbers)
+    if pairs is None:
+        raise ValueError(f"edges of sample {i} holds a number that is not whole; {expected}.")
+    outside = ((pairs < 0) | (pairs >= n_nodes)).any(axis=1)
+    if outside.any():
+        edge = int(np.argmax(outside))
+        raise ValueError(
+            f"edges of sample {i}: edge {edge} joins nodes {pairs[edge, 0]} and {pairs[edge, 1]}; "
+            f"expected numbers from 0 to {n_nodes - 1}, because there are {n_nodes} nodes."
+        )
+    is_loop = pairs[:, 0] == pairs[:, 1]
+    if is_loop.any():
+        edge = int(np.argmax(is_loop))
+        raise ValueError(
+            f"edges of sample {i}: edge {edge} joins node {pairs[edge, 0]} to itself; expected two "
+            "different nodes."
+        )
+    number_of_pair = pairs.min(axis=1) * n_nodes + pairs.max(axis=1)
+    if (np.diff(np.sort(number_of_pair)) == 0).any():
+        order = np.argsort(number_of_pair, kind="stable")
+        again = int(np.argmin(np.diff(number_of_pair[order])))
+        one, other = order[again : again + 2]
+        raise ValueError(
+            f"edges of sample {i}: edges {one} and {other} both join nodes {pairs[one, 0]} and "
+            f"{pairs[one, 1]}; expected one edge between two nodes, in either direction."
+        )
+    return pairs
 
 
 def check_allowed_length(allowed: Any, i: int, n_nodes: int) -> Any:
@@ -248,56 +295,48 @@ def check_allowed_length(allowed: Any, i: int, n_nodes: int) -> Any:
     return entries
 
 
-def _integers(values: Any, name: str, i: int, n_nodes: int) -> np.ndarray:
+def _integers(values: Any, name: str, i: int, n_rows: int, per: str = "node") -> np.ndarray:
     try:
         numbers = as_numbers(values)
     except TypeError:
         numbers = np.full(1, np.nan)
-    with np.errstate(invalid="ignore"):  # NaN, and what is too large: unequal, whatever it becomes
-        whole = numbers.astype(np.int64)
-    if numbers.shape != (n_nodes,) or not ((whole == numbers) & (np.abs(numbers) < 2.0**53)).all():
-        raise ValueError(f"{name} of sample {i} must be {n_nodes} whole numbers, one per node.")
+    whole = _whole(numbers)
+    if numbers.shape != (n_rows,) or whole is None:
+        raise ValueError(f"{name} of sample {i} must be {n_rows} whole numbers, one per {per}.")
     return whole
 
 
-# -- packed samples -----------------------------------------------------------------------------
+def _whole(numbers: np.ndarray) -> np.ndarray | None:
+    """Return numbers as int64, or None if one is not whole."""
+    with np.errstate(invalid="ignore"):  # NaN, and what is too large: unequal, whatever it becomes
+        whole = numbers.astype(np.int64)
+    return whole if ((whole == numbers) & (np.abs(numbers) < 2.0**53)).all() else None
 
 
 def check_packed(
+    kind: str,
     features: Any,
     offsets: Any,
-    parents: Any,
     edge_types: Any,
     edge_features: Any,
     allowed_labels: Any,
+    *,
+    n_edges: int,
 ) -> None:
     """Refuse packed arrays that do not fit together; each question trusts those before it."""
-
-    def require(name: str, fits: bool) -> None:
-        if not fits:
-            raise ValueError(
-                f"the {name} of these Samples do not fit, because somebody built or changed them "
-                "by hand; expected Samples as medn_edu.samples.pack makes them."
-            )
-
+    require = partial(_require, kind)
     require("features", getattr(features, "format", "") == "csr" and features.ndim == 2)
     rows = features.data, features.indices, features.indptr
     require("features", _are_rows(*rows, features.shape, ndim=1))
     require("features", features.data.dtype == np.float64)
-    n_nodes = features.shape[0]
-    require("offsets", _are_integers(offsets) and len(offsets) > 0)
-    require("offsets", offsets[0] == 0 and offsets[-1] == n_nodes)
+    require("offsets", _are_cuts(offsets, features.shape[0]))
     require("offsets", (offsets[1:] > offsets[:-1]).all())
-    require("parents", _are_integers(parents) and len(parents) == n_nodes)
-    start = np.repeat(offsets[:-1], np.diff(offsets))
-    inside = (parents >= start) & (parents < np.arange(n_nodes))
-    require("parents", (inside | (parents == -1)).all())
-    require("edge_types", _are_integers(edge_types) and len(edge_types) == n_nodes)
+    require("edge_types", _are_integers(edge_types) and len(edge_types) == n_edges)
     require("edge_types", (edge_types >= 0).all())
     if edge_features is not None:
         require("edge_features", isinstance(edge_features, np.ndarray) and edge_features.ndim == 2)
         require("edge_features", edge_features.dtype == np.float64)
-        require("edge_features", edge_features.shape[0] == n_nodes and edge_features.shape[1] > 0)
+        require("edge_features", edge_features.shape[0] == n_edges and edge_features.shape[1] > 0)
         require("edge_features", bool((np.abs(edge_features) <= MAGNITUDE).all()))
     if allowed_labels is not None:
         require("allowed_labels", isinstance(allowed_labels, tuple))
@@ -305,3 +344,60 @@ def check_packed(
         for allowed, n in zip(allowed_labels, np.diff(offsets), strict=True):
             fine = allowed is None or (isinstance(allowed, list | np.ndarray) and len(allowed) == n)
             require("allowed_labels", fine)
+
+
+def check_packed_parents(parents: Any, offsets: np.ndarray) -> None:
+    """Refuse parents of packed nodes that are not earlier nodes of the same sample."""
+    require, n_nodes = partial(_require, "Samples"), offsets[-1]
+    require("parents", _are_integers(parents) and len(parents) == n_nodes)
+    inside = (parents >= _first_nodes(offsets)) & (parents < np.arange(n_nodes))
+    require("parents", (inside | (parents == -1)).all())
+
+
+def check_as_given(given: dict[str, Any], offsets: np.ndarray) -> None:
+    """Refuse an order of nodes and edges that samples cannot have been given in."""
+    require, n_nodes = partial(_require, "Samples"), offsets[-1]
+    nodes, turned, edges = given["nodes"], given["turned"], given["edges"]
+    require("given nodes", are_positions(nodes, n_nodes) and len(nodes) == n_nodes)
+    require("given nodes", bool((np.bincount(nodes, minlength=n_nodes) == 1).all()))
+    first = _first_nodes(offsets)
+    require("given nodes", np.array_equal(first[nodes], first))
+    require("turned edges", isinstance(turned, np.ndarray) and turned.dtype == bool)
+    require("turned edges", turned.shape == (n_nodes,))
+    require("given edges", are_positions(edges, n_nodes))
+    require("given edges", _are_cuts(given["edge_offsets"], len(edges)))
+    require("given edges", len(given["edge_offsets"]) == len(offsets))
+    start = np.repeat(offsets[:-1], np.diff(given["edge_offsets"]))
+    require("given edges", np.array_equal(first[edges], start))
+
+
+def check_packed_edges(edges: Any, edge_offsets: Any, offsets: np.ndarray) -> None:
+    """Refuse edges of packed graphs that do not join two nodes of their sample."""
+    require = partial(_require, "GraphSamples")
+    fits = isinstance(edges, np.ndarray) and edges.ndim == 2 and edges.shape[1] == 2
+    require("edges", fits and are_positions(edges.ravel(), offsets[-1]))
+    require(
+        "edge_offsets", _are_cuts(edge_offsets, len(edges)) and len(edge_offsets) == len(offsets)
+    )
+    start = np.repeat(offsets[:-1], np.diff(edge_offsets))
+    require("edges", bool((_first_nodes(offsets)[edges] == start[:, None]).all()))
+    require("edges", not (edges[:, 0] == edges[:, 1]).any())
+
+
+def _require(kind: str, name: str, fits: bool) -> None:
+    if not fits:
+        raise ValueError(
+            f"the {name} of these {kind} do not fit, because somebody built or changed them "
+            f"by hand; expected {kind} as medn_edu.samples.pack makes them."
+        )
+
+
+def _are_cuts(offsets: Any, n: int) -> bool:
+    """Tell whether offsets cut n rows into ranges, some of which may be empty."""
+    fine = _are_integers(offsets) and len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == n
+    return bool(fine and (offsets[1:] >= offsets[:-1]).all())
+
+
+def _first_nodes(offsets: np.ndarray) -> np.ndarray:
+    """Return the first node of each node's sample."""
+    return np.repeat(offsets[:-1], np.diff(offsets))

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from medn_edu.checks import as_numbers, check_positive, shown, warn_user
-from medn_edu.samples.checks import MAGNITUDE, are_positions, as_list
+from medn_edu.samples.checks import MAGNITUDE, N_WEIGHTS, are_positions, as_list
 from medn_edu.samples.packing import pack
-from medn_edu.samples.structures import LabelledSamples, Samples
+from medn_edu.samples.structures import LabelledSamples, SampleSet
 
-_N_WEIGHTS = 10**8  # of all transitions together: 0.8 GB
 _SHOWN = 12  # labels in a sentence
 
 
@@ -19,7 +18,7 @@ _SHOWN = 12  # labels in a sentence
 
 
 def encode_labels(
-    y: Iterable[Any], samples: Samples, classes: Sequence[Hashable] | None = None
+    y: Iterable[Any], samples: SampleSet, classes: Sequence[Hashable] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Turn label sequences into codes: each node's position in ``classes``, and the classes.
 
@@ -48,11 +47,11 @@ def encode_labels(
             f"label {shown(flat[t])} of sample {samples.sample_of_node[t]} was not seen in training; "
             f"the known labels are {_shortened(known)}."
         )
-    return codes, class_array(known)
+    return samples.as_packed(codes), class_array(known)
 
 
 def encode_seen_labels(
-    y: Iterable[Any], samples: Samples, classes: Sequence[Hashable]
+    y: Iterable[Any], samples: SampleSet, classes: Sequence[Hashable]
 ) -> tuple[np.ndarray, str]:
     """Turn label sequences into codes, -1 for labels that are not in ``classes``; also name these.
 
@@ -64,7 +63,7 @@ def encode_seen_labels(
     flat = _flat_labels(y, samples)
     codes = _positions(flat, classes)
     unseen = dict.fromkeys(flat[t] for t in np.flatnonzero(codes < 0))
-    return codes, _shortened(list(unseen))
+    return samples.as_packed(codes), _shortened(list(unseen))
 
 
 def _positions(labels: list[Hashable], known: Sequence[Hashable]) -> np.ndarray:
@@ -73,7 +72,7 @@ def _positions(labels: list[Hashable], known: Sequence[Hashable]) -> np.ndarray:
     return np.array([code_of.get(label, -1) for label in labels], dtype=np.int64)
 
 
-def _flat_labels(y: Iterable[Any], samples: Samples) -> list[Hashable]:
+def _flat_labels(y: Iterable[Any], samples: SampleSet) -> list[Hashable]:
     """Return the labels of all nodes as Python objects, if there is one at each."""
     if isinstance(y, Set):
         raise TypeError(f"y is a {type(y).__name__}, which has no order; expected a list.")
@@ -167,6 +166,7 @@ def forbidden_to_allowed(
     """Turn forbidden transitions into a table of what is allowed, (n_edge_types, n_labels, n_labels).
 
     ``forbidden`` is None, pairs ``(parent's label, child's label)``, or a dict of them by edge type.
+    For a `Graph` the pairs are ``(first node's label, second node's label)``.
 
     >>> import numpy as np
     >>> forbidden_to_allowed([("a", "a")], np.array(["a", "b"]))
@@ -174,10 +174,10 @@ def forbidden_to_allowed(
             [ True,  True]]])
     """
     code_of = {label: code for code, label in enumerate(classes.tolist())}
-    if n_edge_types * max(n_edge_features, 1) * len(code_of) ** 2 > _N_WEIGHTS:
+    if n_edge_types * max(n_edge_features, 1) * len(code_of) ** 2 > N_WEIGHTS:
         features = f", {n_edge_features} edge features" if n_edge_features else ""
         raise ValueError(
-            f"{n_edge_types} edge types{features} and {len(code_of)} labels make more than {_N_WEIGHTS} "
+            f"{n_edge_types} edge types{features} and {len(code_of)} labels make more than {N_WEIGHTS} "
             "transitions; expected fewer labels, or edge types numbered 0, 1, 2, ... without gaps."
         )
     allowed = np.ones((n_edge_types, len(code_of), len(code_of)), dtype=bool)
@@ -222,7 +222,7 @@ def _pair_codes(pair: Any, code_of: dict[Hashable, int]) -> tuple[int, int]:
 # -- allowed labels and costs -------------------------------------------------------------------
 
 
-def label_mask(samples: Samples, classes: np.ndarray) -> np.ndarray | None:
+def label_mask(samples: SampleSet, classes: np.ndarray) -> np.ndarray | None:
     """Return which labels each node may have, a bool array (n_nodes, n_labels), or None for all.
 
     >>> import numpy as np
@@ -236,7 +236,7 @@ def label_mask(samples: Samples, classes: np.ndarray) -> np.ndarray | None:
     code_of = {label: code for code, label in enumerate(classes.tolist())}
     mask = np.ones((samples.n_nodes, len(code_of)), dtype=bool)
     for i, (allowed, rows) in enumerate(
-        zip(samples.allowed_labels, samples.split(mask), strict=True)
+        zip(samples.allowed_labels, samples.cut(mask), strict=True)
     ):
         if isinstance(allowed, np.ndarray):
             if allowed.shape != rows.shape:
@@ -255,7 +255,7 @@ def label_mask(samples: Samples, classes: np.ndarray) -> np.ndarray | None:
             raise ValueError(
                 f"allowed_labels of sample {i} allow no label at node {empty[0]}; expected at least one."
             )
-    return mask
+    return samples.as_packed(mask)
 
 
 def _allowed_codes(labels: Any, code_of: dict[Hashable, int], i: int, t: int) -> list[int]:
@@ -345,14 +345,14 @@ def labelled(X: Iterable[Any], y: Iterable[Any], *, forbidden: Any = None) -> La
 
 
 def label_samples(
-    samples: Samples,
+    samples: SampleSet,
     codes: np.ndarray,
     allowed: np.ndarray,
     sample_weight: Any = None,
     *,
     mask: np.ndarray | None = None,
     costs: np.ndarray | None = None,
-    is_potts: bool = False,
+    table: str = "full",
 ) -> LabelledSamples:
     """Join samples and label codes for training, if the labels and all transitions are allowed."""
     if allowed.shape[1] < 2:
@@ -367,21 +367,19 @@ def label_samples(
             f"the samples have {samples.n_edge_types} edge types but allowed has {len(allowed)}; "
             "expected at least as many."
         )
-    children = np.flatnonzero(samples.parents >= 0)
-    fine = allowed[samples.edge_types[children], codes[samples.parents[children]], codes[children]]
+    edge, first, second = samples.ends
+    fine = allowed[samples.edge_types[edge], codes[first], codes[second]]
     if not fine.all():
-        node = children[np.argmin(fine)]
-        i = samples.sample_of_node[node]
+        (i, u), (_, v) = (samples.place(ends[np.argmin(fine)]) for ends in (first, second))
         raise ValueError(
-            f"the labels of sample {i} use a forbidden transition, at node "
-            f"{node - samples.offsets[i]}; expected training labels without forbidden transitions."
+            f"the labels of sample {i} use a forbidden transition, from node {u} to node {v}; expected "
+            "training labels without forbidden transitions."
         )
     if mask is not None and not mask[np.arange(samples.n_nodes), codes].all():
-        node = np.argmin(mask[np.arange(samples.n_nodes), codes])
-        i = samples.sample_of_node[node]
+        i, t = samples.place(int(np.argmin(mask[np.arange(samples.n_nodes), codes])))
         raise ValueError(
-            f"the label of sample {i} at node {node - samples.offsets[i]} is not among its "
-            "allowed_labels; expected training labels that are allowed."
+            f"the label of sample {i} at node {t} is not among its allowed_labels; expected training "
+            "labels that are allowed."
         )
     weight = check_sample_weight(sample_weight, samples.n_samples)
-    return LabelledSamples(samples, codes, allowed, weight, mask, costs, is_potts)
+    return LabelledSamples(samples, codes, allowed, weight, mask, costs, table)

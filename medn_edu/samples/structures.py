@@ -1,36 +1,50 @@
 """What a packed sample is.
 
-A *sample* is a set of nodes, each with a feature vector and an unknown label, joined by edges.  The
-edges form a forest: every node has at most one parent.  A chain, such as a handwritten word, is the
-forest in which the parent of letter ``t`` is letter ``t - 1``.  All samples of a data set are *packed*
-into a few flat arrays, which compiled code walks through.  Node features are compressed sparse rows,
-because handwriting, words and one-hot codes are mostly zeros.
+A *sample* is a set of nodes, each with a feature vector and an unknown label, joined by edges.  All
+samples of a data set are *packed* into a few flat arrays, which compiled code walks through.  Node
+features are compressed sparse rows, because handwriting, words and one-hot codes are mostly zeros.
+
+If no sample has a cycle, the edges form a forest: every node has at most one parent.  A chain, such as
+a handwritten word, is the forest in which the parent of letter ``t`` is letter ``t - 1``.  Such a data
+set is packed into `Samples`.  One with cycles is packed into `medn_edu.samples.graphs.GraphSamples`.
+What they have in common is in `SampleSet`.
 
 Conventions
 -----------
 * Nodes are numbered through the whole set; sample ``i`` owns nodes ``offsets[i]:offsets[i + 1]``.
 * ``parents[t]`` is the number of the parent of node ``t``, always smaller than ``t``, or ``-1`` at a
   root.  Edges are named by their child, so ``edge_types[t]`` belongs to the edge ``parents[t] -> t``.
+* A `Graph` without cycles is packed as a forest, too.  Its nodes may come in any order and its edges
+  may run from child to parent.  `AsGiven` remembers that, and users see everything as they gave it:
+  `Samples.split` and `Samples.split_edges` lead back to their order, `Samples.as_packed` leads there.
 * Labels are codes ``0 .. n_labels - 1``; `medn_edu.samples.labels` knows what they stand for.
 * A weight vector is ``concatenate([coef.ravel(), transitions.ravel()])``, with ``coef`` of shape
   ``(n_labels, n_features)`` and ``transitions`` of shape ``(n_tables, n_labels, n_labels)``, indexed
   ``[table, parent's label, child's label]``.  Each edge type has one table, or one for each edge
-  feature.  A Potts table has a single weight, which counts where both labels are equal.
-* Edges that agree in type and features are of one *kind*; without edge features kinds are types.  So
-  code that finds labellings needs to know nothing of edge features: it is given one table of potentials
-  for each kind (`Samples.edge_tables`), and what it counts is summed up by kind (`Samples.table_sums`).
+  feature.  A Potts table has a single weight, which counts where both labels are equal.  `WeightShape`
+  knows of Ising tables, too.
+* Edges that agree in type, features and direction are of one *kind*; mostly kinds are types.  So code
+  that finds labellings needs to know nothing of edge features and directions: it is given one table of
+  potentials for each kind (`SampleSet.edge_tables`), and what it counts is summed up by kind
+  (`SampleSet.table_sums`).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from medn_edu.samples.checks import are_positions, check_packed
+from medn_edu.samples.checks import (
+    are_positions,
+    check_as_given,
+    check_packed,
+    check_packed_parents,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,55 +98,105 @@ class Forest:
     allowed_labels: Any = None
 
 
+TABLES = ("full", "potts", "ising")
+
+
 @dataclass(frozen=True)
 class WeightShape:
-    """Shape of a model's weights, and the one place that knows their order in a flat vector."""
+    """Shape of a model's weights, and the one place that knows their order in a flat vector.
+
+    A table of transitions is "full", with a weight for each pair of labels, or "potts", with one
+    weight, that of equal labels.  "ising" takes two labels for the numbers -1 and +1, as physicists do.
+    Then there is one row of node weights, whose product with the features is multiplied by the label,
+    and one weight per table, which is multiplied by both labels of an edge.
+    """
 
     n_labels: int
     n_features: int
     n_tables: int  # of transitions: one for each edge type or, with edge features, for each of them
-    is_potts: bool = False  # whether a table has one weight, that of equal labels
+    table: str = "full"
+
+    def __post_init__(self) -> None:
+        if self.table not in TABLES:
+            raise ValueError(f"table is {self.table!r}; expected one of {', '.join(TABLES)}.")
+        if self.table == "ising" and self.n_labels != 2:
+            raise ValueError(
+                f"edge_table is 'ising', which is for 2 labels; there are {self.n_labels}; expected "
+                "'full' or 'potts'."
+            )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of node weights: one per label, or one in all."""
+        return 1 if self.table == "ising" else self.n_labels
 
     @property
     def n_coef(self) -> int:
         """Number of weights of node features, which come first."""
-        return self.n_labels * self.n_features
+        return self.n_rows * self.n_features
 
     @property
     def size(self) -> int:
         """Number of weights."""
-        return self.n_coef + self.n_tables * (1 if self.is_potts else self.n_labels**2)
+        return self.n_coef + self.n_tables * (self.n_labels**2 if self.table == "full" else 1)
 
     def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``coef`` and ``transitions`` of a flat weight vector: views, but for Potts tables."""
+        """Return ``coef`` and ``transitions`` of a flat weight vector: views, if tables are full."""
         if np.shape(weights) != (self.size,):
             raise ValueError(f"weights has shape {np.shape(weights)}; expected ({self.size},).")
-        coef = weights[: self.n_coef].reshape(self.n_labels, self.n_features)
+        coef = weights[: self.n_coef].reshape(self.n_rows, self.n_features)
         transitions = weights[self.n_coef :]
-        if self.is_potts:
+        if self.table == "full":
+            return coef, transitions.reshape(self.n_tables, self.n_labels, self.n_labels)
+        if self.table == "potts":
             return coef, transitions[:, None, None] * np.eye(self.n_labels)
-        return coef, transitions.reshape(self.n_tables, self.n_labels, self.n_labels)
+        signs = np.array([-1.0, 1.0])
+        return np.outer(signs, coef), transitions[:, None, None] * np.outer(signs, signs)
 
     def join(self, coef: np.ndarray, transitions: np.ndarray) -> np.ndarray:
         """Return the flat vector of what belongs to all weights: features, or terms of a gradient.
 
-        A Potts weight gets the sum over equal labels.
+        A Potts weight gets the sum over equal labels, and an Ising weight all with their signs:
+        this is `split` transposed.
         """
-        if self.is_potts:
+        if self.table == "potts":
             transitions = np.trace(transitions, axis1=1, axis2=2)
+        if self.table == "ising":
+            coef = coef[1] - coef[0]
+            transitions = 2 * np.trace(transitions, axis1=1, axis2=2) - transitions.sum(axis=(1, 2))
         return np.concatenate([coef.ravel(), transitions.ravel()])
+
+    def weights(self, coef: np.ndarray, transitions: np.ndarray) -> np.ndarray:
+        """Return the flat vector that `split` takes apart."""
+        if self.table != "full":
+            transitions = transitions[:, -1, -1]
+        return np.concatenate([coef[-self.n_rows :].ravel(), transitions.ravel()])
 
 
 _N_POTENTIALS = 5 * 10**7  # of all kinds of edges together: 0.4 GB, and some 3 GB in training
-# Types of the arrays of `Packed`, in their order.
-_DTYPES = (np.float64, np.int32, np.int64, np.int64, np.int64, np.int64)
+
+
+def as_writeable(
+    sources: tuple[np.ndarray, ...], dtypes: tuple[type, ...], before: Any = None
+) -> list[Any]:
+    """Return arrays as kernels want them: C-contiguous and writeable.
+
+    A read-only array (such as joblib's memory maps) would be another type to numba, and every kernel
+    would be compiled once more.  Copies made ``before`` of the same read-only arrays are taken over.
+    """
+    arrays: list[Any] = []
+    for k, (array, kind) in enumerate(zip(sources, dtypes, strict=True)):
+        if before and array is before.sources[k] and not array.flags.writeable:
+            arrays.append(before[k])
+        else:
+            arrays.append(np.require(array, dtype=kind, requirements=["C", "A", "W"]))
+    return arrays
 
 
 class Packed(NamedTuple):
-    """The arrays of packed samples as kernels want them: C-contiguous and writeable.
+    """The arrays of `Samples` as kernels want them (`as_writeable`).
 
-    A read-only array (such as joblib's memory maps) would be another type to numba, and every
-    kernel would be compiled once more.  ``sources`` are the arrays of which these are copies or views.
+    ``sources`` are the arrays of which these are copies or views.
     """
 
     data: np.ndarray  # values of the node features,
@@ -145,14 +209,9 @@ class Packed(NamedTuple):
 
     @classmethod
     def of(cls, sources: tuple[np.ndarray, ...], before: Packed | None = None) -> Packed:
-        """Pack arrays; copies made ``before`` of the same read-only arrays are taken over."""
-        arrays: list[Any] = []
-        for k, (array, kind) in enumerate(zip(sources, _DTYPES, strict=True)):
-            if before and array is before.sources[k] and not array.flags.writeable:
-                arrays.append(before[k])
-            else:
-                arrays.append(np.require(array, dtype=kind, requirements=["C", "A", "W"]))
-        return cls._make([*arrays, sources])
+        """Pack arrays; copies made ``before`` are taken over where they still hold."""
+        dtypes = (np.float64, np.int32, np.int64, np.int64, np.int64, np.int64)
+        return cls._make([*as_writeable(sources, dtypes, before), sources])
 
     @property
     def features(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -165,16 +224,29 @@ class Packed(NamedTuple):
         return self.parents, self.edge_kinds, self.offsets
 
 
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """Many forests, packed into flat arrays; made by `medn_edu.samples.pack`, not to be written to."""
+class PackedRows(Protocol):
+    """What kernels are given of all samples, with cycles or without."""
+
+    @property
+    def features(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values, columns and row starts of the node features."""
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Where each sample's nodes start."""
+
+
+class SampleSet(ABC):
+    """What packed samples have in common, with cycles or without.
+
+    "Each edge" is a row of ``edge_types`` here.  `Samples` have one for every node, that of its parent.
+    """
 
     features: sp.csr_matrix  # (n_nodes, n_features), float64
     offsets: np.ndarray  # (n_samples + 1,)
-    parents: np.ndarray  # (n_nodes,), numbered through the whole set; -1 at roots
-    edge_types: np.ndarray  # (n_nodes,); 0 at roots, where they mean nothing
-    edge_features: np.ndarray | None = None  # (n_nodes, n_edge_features); 0 at roots
-    allowed_labels: tuple[Any, ...] | None = None  # of each sample, as handed in
+    edge_types: np.ndarray
+    edge_features: np.ndarray | None
+    allowed_labels: tuple[Any, ...] | None  # of each sample, as handed in
 
     def __post_init__(self) -> None:
         self.check()
@@ -182,19 +254,51 @@ class Samples:
     def check(self) -> None:
         """Refuse arrays that do not fit together, and forget what was computed from them."""
         packed = vars(self).get("packed")
-        for name, member in vars(Samples).items():
-            if isinstance(member, cached_property):
-                vars(self).pop(name, None)
-        check_packed(
-            self.features, self.offsets, self.parents, self.edge_types,
-            self.edge_features, self.allowed_labels,
-        )  # fmt: skip
+        for base in type(self).__mro__:
+            for name, member in vars(base).items():
+                if isinstance(member, cached_property):
+                    vars(self).pop(name, None)
+        self._check()
         if packed is not None:
-            vars(self)["packed"] = Packed.of(self._sources(), packed)
+            vars(self)["packed"] = packed.of(self._sources(), packed)
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Refuse arrays that do not fit together."""
+
+    @abstractmethod
+    def _sources(self) -> tuple[np.ndarray, ...]:
+        """Return the arrays of which ``packed`` is made."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was computed: as memory maps its copies would be read-only."""
-        return {field.name: vars(self)[field.name] for field in fields(self)}
+        return {field.name: vars(self)[field.name] for field in fields(self)}  # type: ignore[arg-type]
+
+    @property
+    @abstractmethod
+    def packed(self) -> PackedRows:
+        """The arrays as kernels want them; those that are read-only are copied, once."""
+
+    @property
+    @abstractmethod
+    def forests(self) -> Samples:
+        """These samples, if they have no cycles; a ValueError if they may have some."""
+
+    @property
+    @abstractmethod
+    def ends(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows of ``edge_types`` that are edges, and the first and second node of each.
+
+        A table of transitions is indexed ``[first node's label, second node's label]``.
+        """
+
+    @abstractmethod
+    def take(self, index: np.ndarray) -> Self:
+        """Return the samples ``index`` (ints), in that order, packed anew."""
+
+    @abstractmethod
+    def split_edges(self, per_edge: np.ndarray) -> list[np.ndarray]:
+        """Cut tables of each edge, ``[..., label, label]``, into one array per sample, as given."""
 
     @property
     def n_samples(self) -> int:
@@ -204,7 +308,7 @@ class Samples:
     @property
     def n_nodes(self) -> int:
         """Number of nodes of all samples together."""
-        return len(self.parents)
+        return self.features.shape[0]
 
     @property
     def n_features(self) -> int:
@@ -227,15 +331,6 @@ class Samples:
         return self.features.indptr.astype(np.int64, copy=False)
 
     @cached_property
-    def packed(self) -> Packed:
-        """The arrays as kernels want them; those that are read-only are copied, once."""
-        return Packed.of(self._sources())
-
-    def _sources(self) -> tuple[np.ndarray, ...]:
-        rows = self.features
-        return rows.data, rows.indices, rows.indptr, self.offsets, self.parents, self.edge_kinds
-
-    @cached_property
     def lengths(self) -> np.ndarray:
         """Number of nodes of each sample."""
         return np.diff(self.offsets)
@@ -255,27 +350,36 @@ class Samples:
         """Number of edge features; 0 if there are none."""
         return 0 if self.edge_features is None else self.edge_features.shape[1]
 
+    @property
+    def has_plain_edges(self) -> bool:
+        """Whether kinds of edges are types: no edge has features, or is turned round."""
+        return self.edge_features is None
+
+    def _what_kinds_differ_in(self) -> list[np.ndarray]:
+        """Return columns that are equal at edges of one kind; the first is the type."""
+        features = [] if self.edge_features is None else [self.edge_features]
+        return [self.edge_types, *features]
+
     @cached_property
     def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
-        """A node whose edge is of each kind, and the kind of each node's edge."""
-        assert self.edge_features is not None
-        rows = np.column_stack([self.edge_types, self.edge_features])
+        """An edge of each kind, and the kind of each edge."""
+        rows = np.column_stack(self._what_kinds_differ_in())
         _, first, kinds = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         return first, kinds.astype(np.int64)
 
     @property
     def edge_kinds(self) -> np.ndarray:
-        """Kind of the edge from each node's parent, int64, shape (n_nodes,)."""
-        return self.edge_types if self.edge_features is None else self._kinds[1]
+        """Kind of each edge, int64, as long as ``edge_types``."""
+        return self.edge_types if self.has_plain_edges else self._kinds[1]
 
     @property
     def n_edge_kinds(self) -> int:
         """Number of kinds of edges."""
-        return self.n_edge_types if self.edge_features is None else len(self._kinds[0])
+        return self.n_edge_types if self.has_plain_edges else len(self._kinds[0])
 
     def per_kind(self, per_type: np.ndarray) -> np.ndarray:
         """Repeat what belongs to each edge type for each kind of edge."""
-        if self.edge_features is None:
+        if self.has_plain_edges:
             return per_type
         if per_type.shape[:1] < (self.n_edge_types,):
             raise ValueError(
@@ -286,21 +390,22 @@ class Samples:
 
     def kind_rows(self, n_tables: int) -> sp.csr_matrix:
         """Return the factor of each table of transitions at each kind of edge."""
-        if self.edge_features is None:
+        if self.has_plain_edges:
             return sp.eye(n_tables, format="csr")
-        first, n_features = self._kinds[0], self.n_edge_features
+        first, n_features = self._kinds[0], max(self.n_edge_features, 1)
+        factors = np.ones(len(first)) if self.edge_features is None else self.edge_features[first]
         columns = self.edge_types[first, None] * n_features + np.arange(n_features)
         starts = np.arange(len(first) + 1) * n_features
-        parts = (self.edge_features[first].ravel(), columns.ravel(), starts)
+        parts = (factors.ravel(), columns.ravel(), starts)
         rows = sp.csr_matrix(parts, shape=(len(first), n_tables))
         rows.eliminate_zeros()
         return rows
 
     def edge_tables(self, transitions: np.ndarray) -> np.ndarray:
         """Return a table for each kind of edge: edge features times ``transitions``, or just these."""
-        if self.edge_features is None:
+        if self.has_plain_edges:
             return transitions
-        n_features = self.n_edge_features
+        n_features = max(self.n_edge_features, 1)
         least = n_features * self.n_edge_types
         if transitions.ndim != 3 or len(transitions) < least or len(transitions) % n_features:
             raise ValueError(
@@ -317,20 +422,39 @@ class Samples:
         tables = self.kind_rows(n_tables) @ transitions.reshape(n_tables, -1)
         return tables.reshape(-1, *pair)
 
-    def table_sums(self, per_kind: np.ndarray, n_tables: int) -> np.ndarray:
-        """Sum up what belongs to each kind of edge, times its features: `edge_tables` transposed."""
-        if self.edge_features is None:
+    def table_sums(
+        self, per_kind: np.ndarray, n_tables: int, *, squared: bool = False
+    ) -> np.ndarray:
+        """Sum up what belongs to each kind of edge, times its features: `edge_tables` transposed.
+
+        With ``squared``, the features are squared.
+        """
+        if self.has_plain_edges:
             return per_kind
         n_kinds, *pair = per_kind.shape
-        sums = self.kind_rows(n_tables).T @ per_kind.reshape(n_kinds, -1)
+        rows = self.kind_rows(n_tables)
+        sums = (rows.power(2) if squared else rows).T @ per_kind.reshape(n_kinds, -1)
         return sums.reshape(n_tables, *pair)
 
-    def split(self, per_node: np.ndarray) -> list[np.ndarray]:
-        """Cut an array with one row per node into one array per sample."""
+    def cut(self, per_node: np.ndarray) -> list[np.ndarray]:
+        """Cut an array with one row per node into one array per sample: views, in the packed order."""
         return np.split(per_node, self.offsets[1:-1])
 
-    def take(self, index: np.ndarray) -> Samples:
-        """Return the samples ``index`` (ints), in that order, packed anew."""
+    def split(self, per_node: np.ndarray) -> list[np.ndarray]:
+        """Cut an array with one row per node into one array per sample, in the order as given."""
+        return self.cut(per_node)
+
+    def as_packed(self, per_node: np.ndarray) -> np.ndarray:
+        """Return an array with one row per node, all in the order as given, in the packed order."""
+        return per_node
+
+    def place(self, node: int) -> tuple[int, int]:
+        """Return the sample to which a node belongs, and its number there, as given."""
+        i = int(self.sample_of_node[node])
+        return i, int(node - self.offsets[i])
+
+    def _taken(self, index: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what `take` begins with: positions of samples, their offsets, and their nodes."""
         index = np.asarray(index)
         if index.size == 0:
             index = np.zeros(0, dtype=np.int64)
@@ -339,11 +463,162 @@ class Samples:
                 f"index must hold whole numbers from 0 to {self.n_samples - 1}, the positions of "
                 "samples."
             )
-        starts, lengths = self.offsets[index], self.lengths[index]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        shift = np.repeat(starts - offsets[:-1], lengths)
-        nodes = np.arange(offsets[-1]) + shift
+        return index, *ranges(self.offsets, index)
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+
+def ranges(offsets: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return new offsets of some of the ranges that ``offsets`` cut, and the positions in them."""
+    starts, lengths = offsets[index], np.diff(offsets)[index]
+    new = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return new, np.arange(new[-1]) + np.repeat(starts - new[:-1], lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class AsGiven:
+    """How samples were given, where `Samples` are packed in another way.
+
+    ``edges`` has a row for each edge of a `Graph`, and one for each node of any other sample.
+    """
+
+    nodes: np.ndarray  # (n_nodes,), where each node stood, numbered through the whole set
+    turned: np.ndarray  # (n_nodes,), bool, whether the edge was given from the child to its parent
+    edges: np.ndarray  # (n_rows,), the node that has what is said of each edge
+    edge_offsets: np.ndarray  # (n_samples + 1,), where each sample's rows start
+
+
+@dataclass(frozen=True, eq=False)
+class Samples(SampleSet):
+    """Many forests, packed into flat arrays; made by `medn_edu.samples.pack`, not to be written to."""
+
+    features: sp.csr_matrix  # (n_nodes, n_features), float64
+    offsets: np.ndarray  # (n_samples + 1,)
+    parents: np.ndarray  # (n_nodes,), numbered through the whole set; -1 at roots
+    edge_types: np.ndarray  # (n_nodes,); 0 at roots, where they mean nothing
+    edge_features: np.ndarray | None = None  # (n_nodes, n_edge_features); 0 at roots
+    allowed_labels: tuple[Any, ...] | None = None  # of each sample, as handed in
+    given: AsGiven | None = None  # if some sample was a `Graph`
+
+    def _check(self) -> None:
+        check_packed(
+            "Samples", self.features, self.offsets, self.edge_types, self.edge_features,
+            self.allowed_labels, n_edges=self.features.shape[0],
+        )  # fmt: skip
+        check_packed_parents(self.parents, self.offsets)
+        if self.given is not None:
+            check_as_given(vars(self.given), self.offsets)
+
+    @cached_property
+    def packed(self) -> Packed:
+        """The arrays as kernels want them; those that are read-only are copied, once."""
+        return Packed.of(self._sources())
+
+    def _sources(self) -> tuple[np.ndarray, ...]:
+        rows = self.features
+        return rows.data, rows.indices, rows.indptr, self.offsets, self.parents, self.edge_kinds
+
+    @property
+    def forests(self) -> Samples:
+        """These samples."""
+        return self
+
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Children, and the first and second node of the edge of each: the parent and the child.
+
+        Where an edge was turned round, the child is the first node, as it was given.
+        """
+        child = np.flatnonzero(self.parents >= 0)
+        parent, turned = self.parents[child], self._turned
+        if turned is None:
+            return child, parent, child
+        is_turned = turned[child]
+        return child, np.where(is_turned, child, parent), np.where(is_turned, parent, child)
+
+    # -- turned edges ---------------------------------------------------------------------------
+
+    @cached_property
+    def _turned(self) -> np.ndarray | None:
+        """Whether each node's edge was turned round, or None if none was."""
+        return self.given.turned if self.given is not None and self.given.turned.any() else None
+
+    @property
+    def has_plain_edges(self) -> bool:
+        """Whether kinds of edges are types: no edge has features, or is turned round."""
+        return self.edge_features is None and self._turned is None
+
+    def _what_kinds_differ_in(self) -> list[np.ndarray]:
+        columns = super()._what_kinds_differ_in()
+        return columns if self._turned is None else [*columns, self._turned]
+
+    def is_turned_kind(self) -> np.ndarray:
+        """Return whether the edges of each kind were turned round; their tables are transposed."""
+        if self._turned is None:
+            return np.zeros(self.n_edge_kinds, dtype=bool)
+        return self._turned[self._kinds[0]]
+
+    def _turn(self, per_kind: np.ndarray) -> np.ndarray:
+        """Transpose the tables of kinds that were turned round."""
+        return per_kind if self._turned is None else _transposed(per_kind, self.is_turned_kind())
+
+    def per_kind(self, per_type: np.ndarray) -> np.ndarray:
+        """Repeat what belongs to each edge type for each kind of edge."""
+        return self._turn(super().per_kind(per_type))
+
+    def edge_tables(self, transitions: np.ndarray) -> np.ndarray:
+        """Return a table for each kind of edge: edge features times ``transitions``, or just these."""
+        return self._turn(super().edge_tables(transitions))
+
+    def table_sums(
+        self, per_kind: np.ndarray, n_tables: int, *, squared: bool = False
+    ) -> np.ndarray:
+        """Sum up what belongs to each kind of edge, times its features: `edge_tables` transposed."""
+        return super().table_sums(self._turn(per_kind), n_tables, squared=squared)
+
+    # -- the order as given ---------------------------------------------------------------------
+
+    def split(self, per_node: np.ndarray) -> list[np.ndarray]:
+        """Cut an array with one row per node into one array per sample, in the order as given."""
+        if self.given is not None:
+            packed, per_node = per_node, np.empty_like(per_node)
+            per_node[self.given.nodes] = packed
+        return self.cut(per_node)
+
+    def as_packed(self, per_node: np.ndarray) -> np.ndarray:
+        """Return an array with one row per node, all in the order as given, in the packed order."""
+        return per_node if self.given is None else per_node[self.given.nodes]
+
+    def place(self, node: int) -> tuple[int, int]:
+        """Return the sample to which a node belongs, and its number there, as given."""
+        return super().place(node if self.given is None else self.given.nodes[node])
+
+    def split_edges(self, per_edge: np.ndarray) -> list[np.ndarray]:
+        """Cut tables ``[label, label]``, one per node, into one array per sample, as given.
+
+        A `Graph` gets a table for each of its edges, any other sample one for each of its nodes.
+        """
+        if self.given is None:
+            return self.cut(per_edge)
+        tables = per_edge if self._turned is None else _transposed(per_edge, self._turned)
+        return np.split(tables[self.given.edges], self.given.edge_offsets[1:-1])
+
+    def take(self, index: np.ndarray) -> Samples:
+        """Return the samples ``index`` (ints), in that order, packed anew."""
+        index, offsets, nodes = self._taken(index)
+        shift = nodes - np.arange(len(nodes))
         parents = self.parents[nodes]
+        given = self.given
+        if given is not None:
+            edge_offsets, rows = ranges(given.edge_offsets, index)
+            moved = np.repeat(self.offsets[index] - offsets[:-1], np.diff(edge_offsets))
+            given = AsGiven(
+                given.nodes[nodes] - shift,
+                given.turned[nodes],
+                given.edges[rows] - moved,
+                edge_offsets,
+            )
         return Samples(
             features=self.features[nodes],
             offsets=offsets,
@@ -351,23 +626,26 @@ class Samples:
             edge_types=self.edge_types[nodes],
             edge_features=None if self.edge_features is None else self.edge_features[nodes],
             allowed_labels=self.allowed_labels and tuple(self.allowed_labels[i] for i in index),
+            given=given,
         )
 
-    def __len__(self) -> int:
-        return self.n_samples
+
+def _transposed(tables: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """Return tables, some of them transposed."""
+    return np.where(which[:, None, None], tables.transpose(0, 2, 1), tables)
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledSamples:
     """Packed samples together with their labels: what a problem is made of."""
 
-    samples: Samples
+    samples: SampleSet
     labels: np.ndarray  # (n_nodes,), codes of the true labels
-    allowed: np.ndarray  # (n_edge_types, n_labels, n_labels), [type, parent's label, child's label]
+    allowed: np.ndarray  # (n_edge_types, n_labels, n_labels), as tables of transitions
     sample_weight: np.ndarray  # (n_samples,), how often each sample counts; positive
     allowed_labels: np.ndarray | None = None  # (n_nodes, n_labels), a mask; None allows all
     costs: np.ndarray | None = None  # (n_nodes,), loss of a wrong label there; 1 by default
-    is_potts: bool = False  # whether transitions have one weight, that of equal labels
+    table: str = "full"  # what a table of transitions is, see `WeightShape`
 
     @property
     def n_labels(self) -> int:
@@ -378,7 +656,7 @@ class LabelledSamples:
     def weight_shape(self) -> WeightShape:
         """Shape of the weights of a model of these samples."""
         n_tables = len(self.allowed) * max(self.samples.n_edge_features, 1)
-        return WeightShape(self.n_labels, self.samples.n_features, n_tables, self.is_potts)
+        return WeightShape(self.n_labels, self.samples.n_features, n_tables, self.table)
 
     @cached_property
     def allowed_pairs(self) -> np.ndarray:

@@ -20,6 +20,9 @@ The models use these:
   where features are many and sparse.
 * `lbfgs`: the same where they are few, with squares or without a penalty.
 * `proximal_lbfgs`: the same with magnitudes.
+* `swept_lbfgs`: graphs with cycles, by steps on weights and messages at once; `nested_lbfgs` takes all
+  concave counting numbers.
+* `epsilon_continuation`: the same at temperature 0.
 * `softening`: soft maxima where features are few or the temperature is low; block Frank-Wolfe on M3N
   first, then L-BFGS.
 
@@ -36,8 +39,10 @@ takes ``warm_start``, the weights.
 
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.critical import critical_constant
+from medn_edu.solvers.epsilon_continuation import epsilon_continuation
 from medn_edu.solvers.l1_path import l1_path
 from medn_edu.solvers.lbfgs import lbfgs
+from medn_edu.solvers.norm_product_learning import norm_product_learning
 from medn_edu.solvers.online_exponentiated_gradient import (
     online_exponentiated_gradient,
     suits_visits,
@@ -45,8 +50,10 @@ from medn_edu.solvers.online_exponentiated_gradient import (
 from medn_edu.solvers.proximal_lbfgs import proximal_lbfgs
 from medn_edu.solvers.proximal_point import proximal_point
 from medn_edu.solvers.softening import softening
+from medn_edu.solvers.swept_lbfgs import nested_lbfgs, swept_lbfgs
 from medn_edu.solvers.textbook.adaptive_m3n import adaptive_m3n
 from medn_edu.solvers.textbook.cutting_plane import cutting_plane, one_slack_cutting_plane
+from medn_edu.solvers.textbook.dual_losses import dual_losses
 from medn_edu.solvers.textbook.exponentiated_gradient import (
     block_exponentiated_gradient,
     exponentiated_gradient,
@@ -67,12 +74,16 @@ __all__ = [
     "block_frank_wolfe",
     "critical_constant",
     "cutting_plane",
+    "dual_losses",
+    "epsilon_continuation",
     "exponentiated_gradient",
     "extragradient",
     "l1_cutting_plane",
     "l1_path",
     "lbfgs",
     "m3n_iterates",
+    "nested_lbfgs",
+    "norm_product_learning",
     "one_slack_cutting_plane",
     "online_exponentiated_gradient",
     "online_subgradient",
@@ -84,6 +95,7 @@ __all__ = [
     "softening",
     "subgradient",
     "suits_visits",
+    "swept_lbfgs",
     "variational_bound",
     "variational_laplace",
 ]

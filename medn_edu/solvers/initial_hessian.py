@@ -67,8 +67,9 @@ class InitialHessian:
 
     def _apply(self, scale: np.ufunc, vector: np.ndarray) -> np.ndarray:
         """Turn to the eigenvectors, multiply or divide by the eigenvalues, and turn back."""
-        coef, _ = self._shape.split(vector)
-        transitions = scale(vector[self._shape.n_coef :], self._transitions)
+        shape = self._shape
+        coef = vector[: shape.n_coef].reshape(shape.n_rows, shape.n_features)
+        transitions = scale(vector[shape.n_coef :], self._transitions)
         turned = self._label_vectors.T @ coef
         if self._feature_vectors is None:
             turned = scale(turned, self._coef_values)

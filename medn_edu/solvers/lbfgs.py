@@ -206,7 +206,7 @@ def _promise(problem: Problem, point: Point) -> float:
     features = np.bincount(samples.indices, sizes, shape.n_features)
     edges = 1.0 if samples.edge_features is None else np.abs(samples.edge_features).max()
     transitions = np.full(shape.size - shape.n_coef, edges * weight.sum())
-    terms = np.concatenate([np.tile(features, shape.n_labels), transitions])
+    terms = np.concatenate([np.tile(features, shape.n_rows), transitions])
     says = np.abs(point.gradient) > ROUNDING * terms
     with np.errstate(divide="ignore", over="ignore"):  # no curvature, no bound on the gain
         return 0.5 * float(np.sum(point.gradient[says] ** 2 / np.maximum(diagonal[says], 0.0)))

@@ -139,7 +139,7 @@ def suits_visits(data: LabelledSamples) -> bool:
     False
     """
     samples = data.samples
-    if samples.edge_features is not None or data.is_potts:
+    if not samples.has_plain_edges or data.table != "full":
         return False
     n_numbers = data.n_labels * samples.n_nodes + data.allowed.size * samples.n_samples
     return bool(

@@ -173,7 +173,7 @@ def starting_weights(data: LabelledSamples, warm_start: np.ndarray | None) -> np
         raise ValueError(
             f"warm_start has shape {weights.shape}; expected {shape.size} finite weights."
         )
-    if not shape.is_potts:
+    if shape.table == "full":
         _, transitions = shape.split(weights)
         transitions[~data.allowed.repeat(shape.n_tables // len(data.allowed), axis=0)] = 0.0
     return weights

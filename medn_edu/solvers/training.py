@@ -19,8 +19,12 @@ from medn_edu.slacks import LinearSlack
 
 
 def training_blocks(problem: Problem, gram_budget: int = 0) -> Blocks:
-    """Collect what kernels read, and compute the Gram matrices that pay and fit into so many bytes."""
-    data, samples = problem.data, problem.data.samples
+    """Collect what kernels read, and compute the Gram matrices that pay and fit into so many bytes.
+
+    Kernels know forests, and a weight for each label and feature: cycles and Ising tables are refused.
+    """
+    data, samples = problem.data, problem.data.samples.forests
+    _check_no_ising(problem)
     packed, edges = samples.packed, _edges(problem)
     if not edges.is_plain:
         gram_budget = 0
@@ -54,19 +58,20 @@ def training_blocks(problem: Problem, gram_budget: int = 0) -> Blocks:
 
 def _edges(problem: Problem) -> Edges:
     """Return which weights of transitions count at each kind of edge."""
-    data, shape = problem.data, problem.weight_shape
-    rows = data.samples.kind_rows(shape.n_tables)
+    data, shape, samples = problem.data, problem.weight_shape, problem.data.samples.forests
+    rows = samples.kind_rows(shape.n_tables)
     n_labels = data.n_labels
     pairs = np.arange(n_labels**2, dtype=np.int64).reshape(n_labels, n_labels)
-    if data.is_potts:
+    if data.table == "potts":
         pairs = np.eye(n_labels, dtype=np.int64) - 1
     n_cells = pairs.max() + 1
     return Edges(
         starts=rows.indptr.astype(np.int64),
         tables=shape.n_coef + n_cells * rows.indices.astype(np.int64),
         factors=rows.data.astype(np.float64),
-        pairs=pairs,
-        is_plain=data.samples.edge_features is None and not data.is_potts,
+        pairs=np.stack([pairs, pairs.T]),
+        turned=samples.is_turned_kind().astype(np.int64),
+        is_plain=samples.has_plain_edges and data.table == "full",
     )
 
 
@@ -170,7 +175,7 @@ def normal_variances(problem: Problem) -> np.ndarray:
 
 
 def check_plain(problem: Problem) -> None:
-    """Refuse what only some solvers take: edge features, Potts tables, label sets and costs."""
+    """Refuse what only some solvers take: special edges and tables, label sets and costs."""
     check_plain_edges(problem)
     for what in ("allowed_labels", "costs"):
         if getattr(problem.data, what) is not None:
@@ -178,11 +183,23 @@ def check_plain(problem: Problem) -> None:
 
 
 def check_plain_edges(problem: Problem) -> None:
-    """Refuse edge features and Potts tables."""
-    if problem.data.samples.edge_features is not None:
+    """Refuse edge features, edges of graphs that had to be turned round, Potts and Ising tables."""
+    samples = problem.data.samples.forests
+    if samples.edge_features is not None:
         _refuse("edge features")
-    if problem.data.is_potts:
+    _check_no_ising(problem)
+    if problem.data.table == "potts":
         _refuse("Potts tables")
+    if not samples.has_plain_edges:
+        _refuse("graphs with edges that do not run from parent to child")
+
+
+def _check_no_ising(problem: Problem) -> None:
+    if problem.data.table == "ising":
+        raise TypeError(
+            "this solver takes no Ising tables; expected edge_table='potts', which can express the "
+            "same models, or a CRF."
+        )
 
 
 def _refuse(what: str) -> NoReturn:

@@ -14,6 +14,7 @@
 `variational`       Algorithm 1 with one weight, and iterations that end at the exact solution
 `bounds`            PAC-Bayes bounds with every constant: Theorem 8, and tighter ones
 `factor_graphs`     approximated structured prediction on graphs with cycles
+`loopy`             what the paper does not have of it: conditional entropies, mean field, ties
 `checks`            every theorem of the papers, both sides on random instances
 `errata`            slips in the papers: as printed, corrected, and on numbers
 ==================  ============================================================================

@@ -153,14 +153,14 @@ def enumerate_problem(
     """
     sample, labellings, differences, losses = [], [], [], []
     costs = np.ones(data.samples.n_nodes) if data.costs is None else data.costs
-    for i, true in enumerate(data.samples.split(data.labels)):
+    for i, true in enumerate(data.samples.cut(data.labels)):
         f_true = _joint_feature(data, i, true)
         for y in map(np.array, itertools.product(range(data.n_labels), repeat=len(true))):
             if _is_allowed(data, i, y):
                 sample.append(i)
                 labellings.append(y)
                 differences.append(f_true - _joint_feature(data, i, y))
-                losses.append(float(np.sum((y != true) * data.samples.split(costs)[i])))
+                losses.append(float(np.sum((y != true) * data.samples.cut(costs)[i])))
     return EnumeratedProblem(
         sample=np.array(sample),
         labellings=labellings,
@@ -172,28 +172,38 @@ def enumerate_problem(
     )
 
 
-def _edges(data: LabelledSamples, i: int) -> list[tuple[int, int, int]]:
-    """Type, parent and child of every edge of sample ``i``, nodes numbered within it."""
-    first, last = data.samples.offsets[i], data.samples.offsets[i + 1]
-    parents, types = data.samples.parents[first:last], data.samples.edge_types[first:last]
-    return [(int(types[t]), int(parents[t] - first), int(t)) for t in np.flatnonzero(parents >= 0)]
+def _edges(data: LabelledSamples, i: int) -> list[tuple[int, int, int, np.ndarray]]:
+    """Type, first and second node and features (or 1) of every edge of sample ``i``, nodes from 0 on."""
+    samples = data.samples
+    features = samples.edge_features
+    return [
+        (
+            int(samples.edge_types[edge]),
+            int(first - samples.offsets[i]),
+            int(second - samples.offsets[i]),
+            np.ones(1) if features is None else features[edge],
+        )
+        for edge, first, second in zip(*samples.ends, strict=True)
+        if samples.sample_of_node[first] == i
+    ]
 
 
 def _joint_feature(data: LabelledSamples, i: int, y: np.ndarray) -> np.ndarray:
     """``f(x_i, y)``: features summed by label, and edge features (or 1) by transition."""
     features = data.samples.features[data.samples.offsets[i] : data.samples.offsets[i + 1]]
     coef = np.zeros((data.n_labels, data.samples.n_features))
-    first, given = data.samples.offsets[i], data.samples.edge_features
-    n_edge_features = 1 if given is None else given.shape[1]
+    n_edge_features = max(data.samples.n_edge_features, 1)
     transitions = np.zeros((len(data.allowed) * n_edge_features, data.n_labels, data.n_labels))
     for t, row in enumerate(features.toarray()):
         coef[y[t]] += row
-    for kind, parent, child in _edges(data, i):
-        values = np.ones(1) if given is None else given[first + child]
+    for kind, one, other, values in _edges(data, i):
         for k, value in enumerate(values):
-            transitions[kind * n_edge_features + k, y[parent], y[child]] += value
-    if data.is_potts:
+            transitions[kind * n_edge_features + k, y[one], y[other]] += value
+    if data.table == "potts":
         transitions = np.array([np.trace(table) for table in transitions])
+    if data.table == "ising":
+        coef = coef[1] - coef[0]
+        transitions = np.array([2 * np.trace(table) - table.sum() for table in transitions])
     return np.concatenate([coef.ravel(), transitions.ravel()])
 
 
@@ -202,7 +212,7 @@ def _is_allowed(data: LabelledSamples, i: int, y: np.ndarray) -> bool:
         first = data.samples.offsets[i]
         if not all(data.allowed_labels[first + t, label] for t, label in enumerate(y)):
             return False
-    return all(data.allowed[kind, y[parent], y[child]] for kind, parent, child in _edges(data, i))
+    return all(data.allowed[kind, y[one], y[other]] for kind, one, other, _ in _edges(data, i))
 
 
 # -- slacks, from their formulas ----------------------------------------------------------------

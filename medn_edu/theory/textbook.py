@@ -81,7 +81,7 @@ def parts(problem: EnumeratedProblem, data: LabelledSamples) -> np.ndarray:
     ``alpha @ parts`` are the marginals of dual variables, of shape (n_nodes, n_labels) and, for the edge
     above each node, (n_nodes, n_labels, n_labels), both raveled.
     """
-    samples, shape = data.samples, (data.samples.n_nodes, data.n_labels, data.n_labels)
+    samples, shape = data.samples.forests, (data.samples.n_nodes, data.n_labels, data.n_labels)
     found = []
     for i, y in zip(problem.sample, problem.labellings, strict=True):
         node, pair, first = np.zeros(shape[:2]), np.zeros(shape), samples.offsets[i]

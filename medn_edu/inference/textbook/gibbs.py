@@ -60,7 +60,7 @@ def gibbs_labellings(
     >>> bool(abs(labels.mean() - 0.5) < 0.05)
     True
     """
-    samples, node, edge = potentials.samples, potentials.node, potentials.edge
+    samples, node, edge = potentials.samples.forests, potentials.node, potentials.edge
     n_sweeps, rng = check_count("n_sweeps", n_sweeps, least=0), check_rng(rng)
     epsilon = check_positive("epsilon", epsilon)
     _refuse_traps(node, edge)

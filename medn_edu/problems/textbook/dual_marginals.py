@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from medn_edu import inference
-from medn_edu.samples import LabelledSamples, Samples
+from medn_edu.samples import LabelledSamples, SampleSet
 
 _ROUNDING = 1e-9  # how far marginals may be from consistent, relative to their sum
 
@@ -48,7 +48,7 @@ class DualMarginals:
         zeros.add(data.samples, labels, values)
         return zeros
 
-    def add(self, samples: Samples, labels: np.ndarray, values: np.ndarray) -> None:
+    def add(self, samples: SampleSet, labels: np.ndarray, values: np.ndarray) -> None:
         """Add dual variables on one labelling per sample, in place.
 
         Parameters
@@ -57,9 +57,10 @@ class DualMarginals:
             As for `DualVariables.on`.
         """
         value = values[samples.sample_of_node]
-        child = np.flatnonzero(samples.parents >= 0)
+        parents = samples.forests.parents
+        child = np.flatnonzero(parents >= 0)
         self.node[np.arange(len(labels)), labels] += value
-        self.edge[child, labels[samples.parents[child]], labels[child]] += value[child]
+        self.edge[child, labels[parents[child]], labels[child]] += value[child]
 
     def scaled(self, share: float | np.ndarray) -> DualMarginals:
         """Return these dual variables times a number, or times one number per node."""
@@ -77,7 +78,7 @@ class DualMarginals:
 
     def eta(self, data: LabelledSamples) -> np.ndarray:
         """Return ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``, shape (n_weights,)."""
-        samples, totals = data.samples, self.totals(data)
+        samples, totals = data.samples.forests, self.totals(data)
         difference = -self.node
         difference[np.arange(samples.n_nodes), data.labels] += totals[samples.sample_of_node]
         transitions = inference.edge_counts(
@@ -92,7 +93,7 @@ class DualMarginals:
 
         On forests they are if they agree along every edge.
         """
-        samples, totals = data.samples, self.totals(data)
+        samples, totals = data.samples.forests, self.totals(data)
         child = np.flatnonzero(samples.parents >= 0)
         edge = self.edge[child]
         forbidden = np.where(data.allowed_pairs[samples.edge_kinds[child]], 0.0, np.abs(edge))

@@ -187,7 +187,7 @@ class _Blocks:
     def __init__(self, problem: Problem, steps: np.ndarray, step: float | None) -> None:
         data, shape = problem.data, problem.weight_shape
         self._problem, self._log_linear = problem, LogLinearDual(problem)
-        self._packed = data.samples.packed
+        self._packed = data.samples.forests.packed
         self._barred = np.where(data.allowed, 0.0, -np.inf)
         self._totals = np.array(problem.C, dtype=np.float64)
         self._labels = np.array(data.labels, dtype=np.int64)

@@ -12,7 +12,7 @@ import numpy as np
 
 from medn_edu.checks import check_choice, check_positive, warn_user
 from medn_edu.priors import GaussianPrior
-from medn_edu.problems import Dual, DualVariables, Problem
+from medn_edu.problems import Dual, DualVariables, LocalPoint, Problem
 from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe
 from medn_edu.solvers.textbook.cutting_plane import cutting_plane, one_slack_cutting_plane
@@ -125,4 +125,5 @@ def solve_quadratic_program(
         )
     dual = result.marginals if result.alpha is None else result.alpha
     assert dual is not None
+    assert not isinstance(dual, LocalPoint)
     return result, dual

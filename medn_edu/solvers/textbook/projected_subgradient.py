@@ -228,7 +228,7 @@ class _Visits:
         data = problem.data
         self.starts = data.samples.offsets
         self.singles = []
-        for i, labels in enumerate(data.samples.split(data.labels)):
+        for i, labels in enumerate(data.samples.cut(data.labels)):
             sample = data.samples.take(np.array([i]))
             nodes = slice(*self.starts[i : i + 2])
             one = replace(

@@ -98,9 +98,7 @@ def observed_margins(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
     truth = labelling_scores(found, data.labels)
     rivals = [
         _rival(y, labels, scores)
-        for y, (labels, scores) in zip(
-            data.samples.split(data.labels), k_best(found, 2), strict=True
-        )
+        for y, (labels, scores) in zip(data.samples.cut(data.labels), k_best(found, 2), strict=True)
     ]
     return truth - np.array(rivals)
 
@@ -121,9 +119,10 @@ def score_bound(data: LabelledSamples, largest_weight: float) -> float:
     """Return a bound on the score of every labelling, for all weights in ``[-a, a]``."""
     check_positive("largest_weight", largest_weight)
     samples = data.samples
-    edges = samples.edge_features
+    edge, _, second = samples.ends
     sizes = np.asarray(abs(samples.features).sum(axis=1)).ravel()
-    sizes += samples.parents >= 0 if edges is None else np.abs(edges).sum(axis=1)
+    features = samples.edge_features
+    np.add.at(sizes, second, 1 if features is None else np.abs(features[edge]).sum(axis=1))
     return float(largest_weight * np.add.reduceat(sizes, samples.offsets[:-1]).max())
 
 
