@@ -120,7 +120,7 @@ def test_an_entry_is_a_claim_and_mistakes_in_it_name_it():
          '"gain", better = "M3N", where = "far", worse = "CRF"', "where = 'far' is none of few"),
         ('"error", better = "M3N", worse = "CRF", above = "much"',
          '"rise along training", models = "CRF"', "measure 'rise along training' needs a bound"),
-        ("synthetic-iid", "denoising", "the study denoising is still to come, so there is no rule"),
+        ("synthetic-iid", "web-extraction", "the study web-extraction is still to come, so there is no"),
     ):  # fmt: skip
         with pytest.raises(ClaimError, match="claim me") as error:
             read(ENTRY.replace(old, new))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from test_claims_algorithms import RULES, rule
+from test_claims_images import RULES as IMAGE_RULES
 
 from medn_edu.studies.claims import scores, verdicts
 from medn_edu.studies.claims.rules import MEASURES, AllOf, EitherOf, Untested
@@ -295,9 +296,10 @@ def test_rules_say_what_is_planted():
 def test_every_measure_is_planted():
     """... and says each of three things, if there is an interval."""
     without_interval = {"range of times", "mean time", "longest time", "growth with the data", "hours",
-                        "steadiness of times", "no zero weight", "unequal variances"}  # fmt: skip
+                        "steadiness of times", "no zero weight", "unequal variances",
+                        "number of weights", "wrong pixels per image", "iterations to meet"}  # fmt: skip
     planted = defaultdict(set)
-    for some, *_, status in [*SAID, *RULES]:
+    for some, *_, status in [*SAID, *RULES, *IMAGE_RULES]:
         planted[getattr(some, "measure", type(some))].add(status)
     for name in (*MEASURES, AllOf, EitherOf):
         expected = {HOLDS, FAILS} if name in without_interval else {HOLDS, MIXED, FAILS}

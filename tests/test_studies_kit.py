@@ -40,13 +40,15 @@ def test_studies_and_fits_have_files_places_and_keys_of_their_own():
 
 
 def test_quick_is_a_part_of_paper():
-    """But for the choice of constants, in which fewer parts of the data have their turn."""
+    """But for images, which are smaller, and for choices of constants, on fewer parts of the data."""
 
     def with_all_parts(spec):
         parameters = () if spec.parameters == TRIED["quick"] else spec.parameters
         return replace(spec, parameters=parameters, after=spec.after.replace("/n_tried=1", ""))
 
-    for study in (study for study in STUDIES.values() if study.trains):
+    for study in (
+        study for study in STUDIES.values() if study.trains and study.name != "denoising"
+    ):
         quick = {with_all_parts(spec) for spec in study.fits("quick", 0)}
         assert quick <= set(study.fits("paper", 0))
 

@@ -18,13 +18,15 @@ data sets show that from several sides:
   places and other entities are to be found that the training part never names.
 * `make_text`, sentences of made-up words, which need no file.  They have the tens of thousands of
   rare features that real text has, so they show how long training on text takes.
+* `draw_image`, binary images of our own, `make_noisy_images`, noisy copies of them, and
+  `make_random_images`, images that are new each time: for models on grids.
 
-All of them come as a `sklearn.utils.Bunch` with ``data`` and ``target`` (lists with one entry per
-sample) and ``DESCR``, the story of the data with what one should know before believing a number.
-Where nodes are images or vectors, an entry of ``data`` is an array ``(n_nodes, n_features)``, and
-``model.fit(bunch.data, bunch.target)`` works at once.  Where they are words, it is a list of strings,
-which `token_features` turns into one dictionary of features per word, and
-`medn_edu.SequenceVectorizer` those into samples.
+Images come as plain arrays.  All the others come as a `sklearn.utils.Bunch` with ``data`` and
+``target`` (lists with one entry per sample) and ``DESCR``, the story of the data with what one should
+know before believing a number.  Where nodes are images or vectors, an entry of ``data`` is an array
+``(n_nodes, n_features)``, and ``model.fit(bunch.data, bunch.target)`` works at once.  Where they are
+words, it is a list of strings, which `token_features` turns into one dictionary of features per word,
+and `medn_edu.SequenceVectorizer` those into samples.
 
 Handwriting must be split by *words*, never by letters, and by writers where they are known: letters
 of one word lean on each other, so a word cut in two would leak from training into test.
@@ -36,7 +38,9 @@ of one word lean on each other, so a word cut in two would leak from training in
 """
 
 from medn_edu.datasets.digits import load_digit_words
+from medn_edu.datasets.drawn import DENOISING_IMAGES, draw_image
 from medn_edu.datasets.handwriting import Handwriting, load_handwriting
+from medn_edu.datasets.images import NOISES, Noise, make_noisy_images, make_random_images
 from medn_edu.datasets.made_up import make_text, token_features
 from medn_edu.datasets.ocr import load_ocr
 from medn_edu.datasets.remote import DataError, DataStatus, fetch, status
@@ -45,9 +49,13 @@ from medn_edu.datasets.synthetic import make_chain_crf
 from medn_edu.datasets.wnut17 import load_wnut17
 
 __all__ = [
+    "DENOISING_IMAGES",
+    "NOISES",
     "DataError",
     "DataStatus",
     "Handwriting",
+    "Noise",
+    "draw_image",
     "fetch",
     "load_digit_words",
     "load_handwriting",
@@ -55,6 +63,8 @@ __all__ = [
     "load_sentences",
     "load_wnut17",
     "make_chain_crf",
+    "make_noisy_images",
+    "make_random_images",
     "make_text",
     "status",
     "token_features",

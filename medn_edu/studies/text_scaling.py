@@ -74,7 +74,8 @@ def _trained(spec: FitSpec) -> Row:
 @lru_cache(maxsize=1)  # all models train on one size before the next
 def _samples(n_sentences: int, seed: int) -> tuple[Samples, list[Any]]:
     text = make_text(n_sentences, random_state=seed)
-    return pack(SequenceVectorizer().fit_transform(map(token_features, text.data))), text.target
+    matrices = SequenceVectorizer().fit_transform(map(token_features, text.data))
+    return pack(matrices).forests, text.target
 
 
 def _crfsuite(n_sentences: int, seed: int) -> Row:

@@ -10,7 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from medn_edu.studies.claims import algorithms, errors, weights  # noqa: F401  (they register measures)
+from medn_edu.studies.claims import (  # noqa: F401  (they register measures)
+    algorithms,
+    errors,
+    images,
+    weights,
+)
 from medn_edu.studies.claims.rules import AnyRule, RuleError, Untested, points_text, rule_of
 from medn_edu.studies.claims.verdicts import UNTESTED, Verdict, combine, untested
 

@@ -1,8 +1,8 @@
 """Rules: what is measured of whom, and the bounds that a claim puts on it.
 
 A `Rule` names a measure, the models that it is taken of, and bounds.  The measures are small functions,
-marked by `measure`, in `claims.errors`, `claims.weights` and `claims.algorithms`; their words are in
-``measures.toml``.  Rules are written as tables in ``claims.toml`` and read by `rule_of`.
+marked by `measure`, in `claims.errors`, `claims.weights`, `claims.algorithms` and `claims.images`; their
+words are in ``measures.toml``.  Rules are written as tables in ``claims.toml`` and read by `rule_of`.
 What the verdicts mean is said in `medn_edu.studies.claims`.
 """
 
@@ -24,6 +24,15 @@ from medn_edu.studies.claims.verdicts import FAILS, MIXED, Verdict, combine, pla
 
 TITLES = {"chains-correlated": "synthetic set 1", "ocr-100": "OCR100"}
 """What rules call the data sets of ``l1m3n-algorithms``."""
+IMAGES = {
+    "gaussian": "images with Gaussian noise",
+    "bimodal": "images with bimodal noise",
+    "gaussian-boat": "the first image with Gaussian noise",
+    "bimodal-boat": "the first image with bimodal noise",
+    "cup": "10 x 10 pixels",
+    "key": "5 x 5 pixels",
+}
+"""What they call those of ``denoising`` and ``epsilon``."""
 MARKS = {"change_errors": "likelihood's relative change", "loss_errors": "likelihood itself"}
 """Columns of ``ocr-overfitting`` with errors along training, as texts, and what their marks are of."""
 
@@ -199,9 +208,13 @@ class Rule:
             "margin": points_text(self.within) if self.within is not None else "",
             "settings": ", in each setting" if self.consistently else "",
             "features": f" ({relevant} relevant features)" if relevant else "",
+            "most": f", and at most {self.at_most:g}"
+            if self.above is not None and self.at_most
+            else "",
+            "at_most_times": f", at most {2**self.at_most:.3g} times" if self.at_most else "",
             "times": f"{self.factor:g} times " if self.factor != 1 else "",
             "over": (self.above or 0.0) / self.parts,
-            "title": TITLES.get(self.data, ""),
+            "title": (TITLES | IMAGES).get(self.data, ""),
             "marks": " or of the ".join(MARKS[column] for column in self.columns),
         }
 
@@ -292,7 +305,7 @@ AnyRule = Rule | AllOf | Untested
 _GROUPS = {"all_of": AllOf, "either_of": EitherOf}
 _CHOICES: dict[str, Collection[str]] = {
     "columns": MARKS,
-    "data": TITLES,
+    "data": TITLES | IMAGES,
     "part": ("relevant", "irrelevant", "all"),
     "where": ("few samples", "many samples", "few relevant", "many relevant"),
 }
