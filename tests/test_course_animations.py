@@ -1,5 +1,6 @@
 """Animations and contact sheet are what their commands make; films are small, endless and true."""
 
+import re
 from pathlib import Path
 
 import av
@@ -11,11 +12,11 @@ from medn_edu.course import animations
 from medn_edu.course.animations import FILMS, save_animations
 from medn_edu.course.contact_sheet import chapter_pictures, save_contact_sheet
 from medn_edu.course.syllabus import CHAPTERS
-from medn_edu.explorers import best_path, norm_balls, projections, shrinkage
+from medn_edu.explorers import best_path, clearing, norm_balls, projections, shrinkage
 from medn_edu.explorers.kit.picture import contact_sheet
 
 COMMITTED = Path(__file__).resolve().parent.parent / "figures"
-PICTURES = dict(zip(FILMS, (41, 82, 100, 23, 17, 72), strict=True))
+PICTURES = dict(zip(FILMS, (41, 82, 100, 23, 17, 72, 13), strict=True))
 REMADE = ("lattice", "frank-wolfe")  # the others take minutes together
 ENDLESS = {"shrinkage": shrinkage, "kl-norm": norm_balls, "projections": projections}
 
@@ -80,6 +81,9 @@ def test_films_show_what_their_captions_say() -> None:
     assert (min(etas["Laplace"]), max(etas["Laplace"])) == (-2, 2)
     turned = [m["log_lam"] for m in FILMS["kl-norm"].moves(norm_balls()) if 25 < m["angle"] < 65]
     assert set(turned) == {-1, 6}
+    image, films = clearing(), FILMS["clearing"].moves(clearing())
+    wrong = [int(re.search(r"(\d+) of 1024", image.set(**move).summary)[1]) for move in films]
+    assert wrong[0] > 1.9 * min(wrong) and wrong[-1] > 1.4 * min(wrong)  # noqa: PT018
 
 
 def test_the_contact_sheet_shows_every_chapter_and_is_that_of_these_notebooks(

@@ -131,6 +131,24 @@ def cheapest(a: Array, margin: float, lam: float) -> Array:
     return prior.mean(t * a)
 
 
+def decode(beliefs: Array, tables: Array, ends: Array) -> list[int]:
+    best = [set(np.flatnonzero(row >= row.max() - 1e-6).tolist()) for row in beliefs]
+    decided = {v: min(labels) for v, labels in enumerate(best) if len(labels) == 1}
+    for v in sorted(set(range(len(best))) - set(decided)):
+        near = [
+            (t, decided[u])
+            for t, (w, u) in zip(tables, ends, strict=True)
+            if w == v and u in decided
+        ]
+        near += [
+            (t.T, decided[u])
+            for t, (u, w) in zip(tables, ends, strict=True)
+            if w == v and u in decided
+        ]
+        decided[v] = max(sorted(best[v]), key=lambda a, near=near: sum(t[a, b] for t, b in near))
+    return [decided[v] for v in range(len(best))]
+
+
 def early_stopping(errors: list[float], patience: int) -> int:
     best = [errors.index(min(errors[: i + 1])) for i in range(len(errors))]
     return next((b for i, b in enumerate(best) if i - b == patience), best[-1])
@@ -168,6 +186,7 @@ RIGHT = {
         alpha + gamma * (C * np.eye(len(alpha))[best] - alpha)
     ),
     "check_cheapest_mean": cheapest,
+    "check_decode": decode,
     "check_early_stopping": early_stopping,
     "check_em_update": lambda w, k: np.abs(w) / np.abs(w).mean() / k,
     "check_honest_error": lambda v, t: min(zip(v, t, strict=True))[1],

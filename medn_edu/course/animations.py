@@ -10,6 +10,7 @@ them as a small GIF and as an MP4, smooth, with all colours, to be paused:
 ``two-weights``  a posterior over two weights, as violations of the margins become more expensive
 ``frank-wolfe``  labellings come and go while the duality gap closes
 ``projections``  L1-M3N's Figure 1: a point goes around two balls, followed by its projections
+``clearing``     a noisy image clears, sweep by sweep; then couplings grow, and thin lines go
 ===============  ==================================================================================
 
 `medn-edu reproduce STUDY --publish FOLDER` puts them on the page of figures, next to those of the
@@ -28,6 +29,7 @@ import numpy as np
 from medn_edu.explorers import (
     Explorer,
     best_path,
+    clearing,
     frank_wolfe,
     norm_balls,
     projections,
@@ -78,6 +80,13 @@ def _l2_to_l1_and_back(explorer: Explorer) -> Moves:
     ]
 
 
+def _clear_then_erase(explorer: Explorer) -> Moves:
+    """Return the first sweeps at a middling coupling, and then stronger couplings."""
+    stronger = [each for each in explorer.controls["coupling"].values if 0.5 < each <= 1.25]
+    moves = [{"coupling": 0.5, "sweep": sweep} for sweep in range(7)]
+    return moves + [{"coupling": each, "sweep": 12} for each in stronger]
+
+
 FILMS: dict[str, Film] = {
     "lattice": Film(best_path, _once, 6),
     "shrinkage": Film(shrinkage, _to_and_fro, 12, gif_step=2, gif_alike=16),
@@ -85,6 +94,7 @@ FILMS: dict[str, Film] = {
     "two-weights": Film(two_weights, _once, 4, gif_alike=16),
     "frank-wolfe": Film(frank_wolfe, _once, 3, gif_alike=16),
     "projections": Film(projections, lambda around: _once(around)[:-1], 8, gif_alike=16),
+    "clearing": Film(clearing, _clear_then_erase, 2, gif_alike=16),
 }
 """The animations by name."""
 

@@ -78,6 +78,10 @@ CHAPTERS = (
         "train on handwritten letters; read errors, over-fitting, weights, and what the data hide",
     ),
     Chapter(
+        "loopy", 15, 45, ("two-losses", "epsilon"),
+        "run messages on a grid, say what counting numbers do, and train on graphs with cycles",
+    ),
+    Chapter(
         "your-data", 16, 45, ("ocr-study",),
         "bring text or other sequences of your own, split, fit, tune, add rules, save; do the capstone",
     ),
@@ -104,7 +108,7 @@ ROUTES = (
             "ocr-study",
         ),
     ),
-    Route("full course", 12, tuple(each.slug for each in CHAPTERS if each.number is not None)),
+    Route("full course", 14, tuple(each.slug for each in CHAPTERS if each.number is not None)),
 )  # fmt: skip
 """The routes a lecturer may take."""
 

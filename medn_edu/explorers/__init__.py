@@ -5,7 +5,9 @@ figures.  Only this room and the studies draw, and only this one knows widgets.
 Pictures of studies live with their study in `medn_edu.studies`.
 """
 
+from medn_edu.explorers.clearing import clearing
 from medn_edu.explorers.frank_wolfe import frank_wolfe
+from medn_edu.explorers.hardening import hardening
 from medn_edu.explorers.kit.controls import Check, Choice, Control, Slider, Time
 from medn_edu.explorers.kit.explorer import Explorer, Frame, Lesson
 from medn_edu.explorers.kit.letters import draw_words, words_figure, words_height
@@ -26,6 +28,7 @@ from medn_edu.explorers.lattice import best_path
 from medn_edu.explorers.losses import losses
 from medn_edu.explorers.majorants import majorants
 from medn_edu.explorers.margins import margins
+from medn_edu.explorers.messages import messages
 from medn_edu.explorers.norm_balls import norm_balls
 from medn_edu.explorers.norms import (
     NormBall,
@@ -75,6 +78,7 @@ __all__ = [
     "Slider",
     "Time",
     "best_path",
+    "clearing",
     "draw_norm_balls",
     "draw_norm_solid",
     "draw_shrinkage",
@@ -82,12 +86,14 @@ __all__ = [
     "draw_weight_images",
     "draw_words",
     "frank_wolfe",
+    "hardening",
     "kl_balls",
     "kl_solids",
     "l1_path",
     "losses",
     "majorants",
     "margins",
+    "messages",
     "new_figure",
     "norm_balls",
     "pac_bayes_terms",

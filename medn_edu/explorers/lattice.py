@@ -174,7 +174,7 @@ def best_path(
     unknown = [label for label in y if label not in classes]
     if unknown:
         raise ValueError(f"the model does not know the label {unknown[0]!r}.")
-    word = pack([x])
+    word = pack([x]).forests
     node = node_potentials(word, model.coef_)
     true = [classes.index(label) for label in y]
     images, names = np.asarray(images), [str(label) for label in classes]
