@@ -33,6 +33,7 @@ _TASKS = (
     "warm", "crf", "crfsuite-train", "crf-l1", "crfsuite-l1",
     "m3n-1", "m3n-0.1", "epsilon", "laplace", "laplace-variational",
     "laplace-1", "laplace-36", "laplace-268",
+    "grid-bethe", "grid-ones", "grid-gaussian", "grid-bimodal",
     "l1-path", "l1-path-0.1", "l1-path-0.3", "l1-cutting-plane",
     *(f"{text}-{what}" for text in ("text-2000", "wnut17", "text-12000") for what in _ON_TEXT),
     "text-12000-memory",
@@ -115,7 +116,9 @@ def report(found: Found, data: str) -> list[BenchRow]:
     trainings, others = _training_rows(found, data), _other_rows(found)
     if data != "ocr":
         trainings, others = ([_without_target(row) for row in rows] for rows in (trainings, others))
-    return [*trainings, *_synthetic_rows(found), *_text_rows(found), *others]
+    return [
+        *trainings, *_synthetic_rows(found), *_grid_rows(found), *_text_rows(found), *others
+    ]  # fmt: skip
 
 
 def _training_rows(found: Found, data: str) -> list[BenchRow]:
@@ -143,6 +146,20 @@ def _synthetic_rows(found: Found) -> list[BenchRow]:
     """Return the lines for training on synthetic sequences, which need no file."""
     work = "LapMEDN, C = 1, λ = {}, 1 % gap, 150 synthetic sequences"
     return [_limited(found, f"laplace-{lam}", work.format(lam), 0.5) for lam in (1, 36, 268)]
+
+
+def _grid_rows(found: Found) -> list[BenchRow]:
+    """Return the lines for graphs with cycles, which need no file either."""
+    grids = "40 grids of 64 x 64"
+    training = "{}, 12,160 Ising weights, ε = 1, price {:g} of ‖w‖²/2, certified gap of {:g}"
+    return [
+        _limited(found, "grid-bethe", f"{grids}: a sweep of messages, Bethe's numbers", 0.005),
+        _limited(found, "grid-ones", f"{grids}: a sweep of messages, numbers of 1", 0.015),
+        _limited(found, "grid-gaussian", training.format(f"{grids}, Gaussian noise", 1, 1e-5), 2.0),
+        _limited(
+            found, "grid-bimodal", training.format(f"{grids}, bimodal noise", 0.01, 1e-3), 5.0
+        ),
+    ]
 
 
 def _reached_on_text(found: Found) -> dict[str, dict[str, Any]]:

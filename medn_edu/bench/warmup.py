@@ -21,6 +21,7 @@ from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import L1Ball, MarginLoss, Problem
 from medn_edu.samples import (
     Forest,
+    grid,
     labelled,
     pack,
 )
@@ -76,6 +77,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "training within a ball", lambda: _project(X, y)
     yield "training with other priors", lambda: _train_medn(X, y)
     yield "training CRFs", lambda: _train_crfs(X, y)
+    yield "graphs with cycles", _learn_from_grids
     yield "decoding", lambda: (m3n.predict(X), m3n.decode(X, 2), m3n.predict_marginals(X))
 
 
@@ -115,6 +117,26 @@ def _train_medn(X: list[Forest], y: list[list[int]]) -> None:
     for prior in (LaplacePrior(4.0), _OwnPrior(4.0)):
         for slack in (LinearSlack(1.0), ExponentialSlack(1.0)):
             MEDN(prior, slack, warm_start=True, **few).fit(X, y).fit(X, y)
+
+
+def _learn_from_grids() -> None:
+    """Take both ways of messages, as powers and as logarithms; several samples at a time, and one."""
+    rng = np.random.default_rng(0)
+    X = [
+        grid(rng.normal(size=(2, 2))),
+        grid(rng.normal(size=(2, 2))),
+        grid(rng.normal(size=(2, 3))),
+    ]
+    y = [[0, 1, 1, 0], [1, 0, 1, 0], [0, 1, 0, 1, 0, 1]]
+    few: dict[str, Any] = {"max_iter": 3, "tol": 1e-9, "verbose": 0}
+    for model in (EpsilonMarkovNetwork(**few), CRF(counting_numbers="trw", **few), M3N(**few)):
+        model.fit(X, y).predict(X)
+    samples = pack(X)
+    rough = inference.Potentials(
+        samples, rng.normal(size=(samples.n_nodes, 2)), 1e4 * np.eye(2)[None]
+    )
+    inference.loopy.norm_product(rough, "trw", max_sweeps=1)
+    inference.loopy.mean_field(rough, max_sweeps=1)
 
 
 def _train_on_marginals(X: list[Forest], y: list[list[int]]) -> None:
