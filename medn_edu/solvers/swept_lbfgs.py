@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from medn_edu.checks import check_count
-from medn_edu.inference.loopy.messages import MessageState
+from medn_edu.inference.loopy.messages import SAFE, MessageState
 from medn_edu.inference.loopy.walk import MessageWalk
 from medn_edu.problems import LocalPoint, LocalProblem
 from medn_edu.results import STUCK, Iterate
@@ -24,6 +24,7 @@ _LEAST_STEP = 1e-8
 _ROUNDING = 1e-12  # relative; products of step and change below it are rounding errors
 _STEEPEST = 1e6  # largest curvature of the regulariser to use, relative to its constant
 _LONGER = 2.0  # times the last step length, if that was the first one tried, up to 1
+_LEAP = 2.0  # how much larger potentials may become in a step, where they are large already
 _CLEAR = 4  # failed trials after which all pairs are dropped
 
 
@@ -154,6 +155,7 @@ class _Point:
     diagonal: np.ndarray  # an estimate of the Hessian's
     weights: np.ndarray
     local: Callable[[], LocalPoint]
+    reach: float = 0.0  # the largest exponent of its potentials
 
 
 class _Nested:
@@ -221,6 +223,7 @@ class _Joint:
         silent = problem.states(np.zeros(self.n_weights))
         self.silent = [state.messages for state in silent]
         self.told = [messages == 0.0 for messages in self.silent]
+        self.reach = np.inf
 
     def vector(self, weights: np.ndarray, states: Sequence[MessageState]) -> np.ndarray:
         """Return weights and messages in one vector."""
@@ -243,6 +246,9 @@ class _Joint:
                 problem.graphs, problem.states(weights, self.silent), self.told, strict=True
             )
         ]
+        reach = max(walk.reach for walk in walks)
+        if reach > max(_LEAP * self.reach, SAFE):  # too long a step to be worth logarithms
+            return _Point(vector, np.inf, gradient, diagonal, weights, lambda: _local([]))
         for walk in walks:
             place = slice(end, end + walk.size)
             values, node = walk.sweep_and_evaluate(
@@ -261,7 +267,7 @@ class _Joint:
         gradient[: self.n_weights] += norm.gradient(weights)
         diagonal[: self.n_weights] = _bend(problem, weights) + problem.curvature(nodes, pair_sums)
         local = partial(self._local, walks, new)
-        return _Point(new, value, gradient, diagonal, new[: self.n_weights], local)
+        return _Point(new, value, gradient, diagonal, new[: self.n_weights], local, reach)
 
     def _local(self, walks: Sequence[MessageWalk], vector: np.ndarray) -> LocalPoint:
         """Return the messages of a vector, with the beliefs of its sweeps."""
@@ -273,6 +279,7 @@ class _Joint:
 
     def take(self, point: _Point) -> None:
         """Go on from a point."""
+        self.reach = point.reach
 
 
 def _descend(objective: _Joint | _Nested, vector: np.ndarray, memory: int) -> Iterator[Iterate]:

@@ -22,7 +22,7 @@ from medn_edu.inference.loopy.graphs import GraphPotentials, Tempered
 from medn_edu.inference.loopy.solutions import disagreement
 from medn_edu.kernels import norm_product as kernels
 
-_SAFE = 300.0  # exponents up to which powers are multiplied without overflow
+SAFE = 300.0  # exponents up to which powers are multiplied without overflow
 _LEAST = 1e-300  # smallest power of a label that is allowed
 
 
@@ -78,8 +78,12 @@ class MessageState:
 
     def are_powers_safe(self, edges: Tempered) -> bool:
         """Whether no product of the powers that a node hears can overflow or vanish."""
+        return self.reach(edges) < SAFE
+
+    def reach(self, edges: Tempered) -> float:
+        """Return the largest exponent of what a node hears; infinite where there are no powers."""
         if not (self.epsilon > 0 and (self.numbers.edge > 0).all() and (self.totals > 0).all()):
-            return False
+            return np.inf
         lowest = edges.tables.min(axis=(1, 2), initial=np.inf)
         with np.errstate(invalid="ignore"):  # where all pairs are forbidden
             spread = (edges.peaks - lowest)[edges.kinds].max(axis=1) / self.temperatures
@@ -88,7 +92,7 @@ class MessageState:
             node = self.potentials.node
             lowest = np.where(node > -np.inf, node, np.inf).min(axis=1)
             sums += (node.max(axis=1) - lowest).max(axis=1) / (self.epsilon * self.totals)
-        return bool(sums.max(initial=0.0) < _SAFE)
+        return float(np.nan_to_num(sums, nan=np.inf).max(initial=0.0))
 
     def _sweep_powers(self, edges: Tempered, n_sweeps: int) -> None:
         powers, _ = edges.powers_of(self.messages)

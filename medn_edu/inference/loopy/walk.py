@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from medn_edu.inference.loopy.graphs import Tempered
-from medn_edu.inference.loopy.messages import MessageState
+from medn_edu.inference.loopy.messages import SAFE, MessageState
 from medn_edu.kernels import local_gradient as kernels
 
 _WIDEST = 600.0  # exponent up to which powers multiply without overflow
@@ -24,6 +24,8 @@ class MessageWalk:
 
     def __init__(self, state: MessageState, weight: np.ndarray, told: np.ndarray) -> None:
         self.state, self.weight, self.told = state, weight, told
+        self.edges = state.tempered()
+        self.reach = state.reach(self.edges)
         self.shape = self.told[:, 1:].shape
         self.size = self.told[:, 1:].size
 
@@ -46,10 +48,10 @@ class MessageWalk:
 
         Slopes and curvature along each message are written, and beliefs of edges are added up by kind.
         """
-        edges, found = self.state.tempered(), None
-        if self.state.are_powers_safe(edges):
-            found = self._by_powers(edges, vector, n_sweeps, slopes, bends, pair_sums)
-        return found or self._by_logs(edges, vector, n_sweeps, slopes, bends, pair_sums)
+        found = None
+        if self.reach < SAFE:
+            found = self._by_powers(self.edges, vector, n_sweeps, slopes, bends, pair_sums)
+        return found or self._by_logs(self.edges, vector, n_sweeps, slopes, bends, pair_sums)
 
     def _by_powers(
         self,
