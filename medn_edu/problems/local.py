@@ -248,7 +248,7 @@ class LocalProblem(Problem):
         data = self.data
         per_node = np.empty((data.samples.n_nodes, data.n_labels))
         for graphs, node in zip(self.graphs, nodes, strict=True):
-            per_node[graphs.nodes] = (node * self.weight_of(graphs)).transpose(0, 2, 1)
+            graphs.put(node * self.weight_of(graphs), per_node)
         return data.join(inference.feature_sums(data.samples, per_node), pair_sums)
 
     def pair_sums(self, edges: Sequence[np.ndarray]) -> np.ndarray:
@@ -288,7 +288,7 @@ class LocalProblem(Problem):
         data, shape = self.data, self.weight_shape
         p = np.empty((data.samples.n_nodes, data.n_labels))
         for graphs, node in zip(self.graphs, nodes, strict=True):
-            p[graphs.nodes] = (node * (1.0 - node) * self.weight_of(graphs)).transpose(0, 2, 1)
+            graphs.put(node * (1.0 - node) * self.weight_of(graphs), p)
         of_nodes = np.asarray((self._squares @ p).T)
         sums = pair_sums
         count = np.maximum(sums.sum(axis=(1, 2), keepdims=True), 1e-300)

@@ -86,9 +86,24 @@ class EqualGraphs:
         agree = kinds.shape[1] > 0 and (kinds == kinds[:, :1]).all()
         return np.ascontiguousarray(kinds[:, :1] if agree else kinds, dtype=np.int64)
 
+    @cached_property
+    def _are_all(self) -> bool:
+        """Whether these are all nodes of the packed samples, in their order."""
+        return bool((self.nodes.T.ravel() == np.arange(self.nodes.size)).all())
+
     def node_table(self, per_node: np.ndarray) -> np.ndarray:
-        """Return the values of nodes and labels as (n_nodes, n_labels, n_samples)."""
+        """Return what belongs to nodes and labels as (n_nodes, n_labels, n_samples)."""
+        if self._are_all and len(per_node) == self.nodes.size:  # far quicker than looking up each
+            table = per_node.reshape(*self.nodes.T.shape, -1).transpose(1, 2, 0)
+            return np.ascontiguousarray(table)
         return np.ascontiguousarray(per_node[self.nodes].transpose(0, 2, 1))
+
+    def put(self, table: np.ndarray, per_node: np.ndarray) -> None:
+        """Write a `node_table` into the rows of packed samples."""
+        if self._are_all and len(per_node) == self.nodes.size:
+            per_node.reshape(*self.nodes.T.shape, -1)[:] = table.transpose(2, 0, 1)
+        else:
+            per_node[self.nodes] = table.transpose(0, 2, 1)
 
     def onto_ends(self, per_slot: np.ndarray) -> np.ndarray:
         """Add up the values of slots, node by node."""
