@@ -8,18 +8,21 @@ import pytest
 
 from medn_edu.explorers import new_figure
 from medn_edu.priors import BoxPrior, TwoPointPrior
+from medn_edu.studies.kit.specs import FitSpec
 from medn_edu.studies.kit.stored import stored_rows
 from medn_edu.studies.pac_bayes import (
     MAIN_SIZE,
     PAC_BAYES_STUDY,
+    best_on_ocr,
     draw_bound_curves,
     draw_lapses,
     draw_rooms,
     shares_that_hold,
 )
+from medn_edu.studies.pac_bayes_ocr import CONSTANTS, SHARES
 from medn_edu.studies.pac_bayes_posteriors import DELTA, Trial, gibbs_models, posteriors_around
 from medn_edu.studies.pac_bayes_worlds import fit_medn, learn_by_heart, noise, words
-from medn_edu.theory.bounds import Terms, theorem_8
+from medn_edu.theory.bounds import Terms, kl_inverse, theorem_8
 
 N_DRAWS = 1000
 
@@ -185,17 +188,42 @@ def test_the_published_table_holds_what_the_theorem_promises(table):
 
 def test_a_published_row_can_be_made_again(table):
     """But for how far training goes on another machine; another seed gives another sample."""
-    specs = PAC_BAYES_STUDY.fits("paper", 0)
+    specs = [spec for spec in PAC_BAYES_STUDY.fits("paper", 0) if spec.data != "ocr"]
     places = [("words", "two points", MAIN_SIZE, 0), ("words", "box", 1000, 0)]
     for place in [*places, ("noise", "two points", 400, 7)]:
         [spec] = [s for s in specs if (s.data, s.model, s.parameters[0][1], s.fold) == place]
-        made, other = (PAC_BAYES_STUDY.fit(replace(spec, seed=seed)) for seed in (0, 1))
+        [made], [other] = (PAC_BAYES_STUDY.fit(replace(spec, seed=seed)) for seed in (0, 1))
         names = ("world", "prior", "n_samples", "draw")
         [row] = [row for row in table if tuple(row[name] for name in names) == place]
         numbers = {name: value for name, value in made.items() if isinstance(value, float)}
         assert len(numbers) >= 10
         assert {name: row[name] for name in numbers} == pytest.approx(numbers, rel=0.02, abs=1e-3)
         assert made["training_error"] != other["training_error"]
+
+
+def test_on_ocr_words_bounds_are_what_their_steps_say(table, require_ocr):
+    """The divergence is half a squared length; the best of all posteriors says something at last."""
+    made = PAC_BAYES_STUDY.fit(FitSpec("ocr", 0, "normal", (("N", 625), ("C", 0.001))))
+    stored = [row for row in table if row["world"] == "ocr" and row["prior"] == "normal"]
+    same = [row for row in stored if (row["n_samples"], row["C"]) == (625, 0.001)]
+    for row, old in zip(made, same, strict=True):
+        numbers = {name: value for name, value in row.items() if not isinstance(value, str)}
+        assert {name: old[name] for name in numbers} == pytest.approx(numbers, rel=0.05)
+        share, n = 0.2 * DELTA / (len(SHARES) * len(CONSTANTS)), 625
+        certified = kl_inverse(row["gibbs_training"], np.log(1 / share) / n)
+        assert row["gibbs_certified"] == pytest.approx(certified, rel=1e-4)
+        inside = (row["kl"] + np.log(2 * np.sqrt(n) / (0.8 * DELTA))) / n
+        assert row["gibbs_bound"] == pytest.approx(kl_inverse(certified, inside), rel=1e-4)
+    assert [row["kl"] / row["n_samples"] for row in made] == pytest.approx(SHARES)
+    assert len(stored) == 4 * len(SHARES) * len(CONSTANTS)
+    for row in stored:
+        assert row["gibbs_training"] < row["gibbs_certified"] < row["gibbs_bound"]
+        assert row["true_error"] < row["gibbs_true"] < row["gibbs_bound"]
+    best = best_on_ocr(table)
+    assert [row["n_samples"] for row in best] == [625, 1250, 2500, 6251]
+    assert best[-1]["gibbs_bound"] < 0.85
+    boxes = [row for row in table if row["world"] == "ocr" and row["prior"] == "box"]
+    assert all(row["theorem_8"] > 1 for row in boxes)
 
 
 def test_names_at_the_ends_keep_apart():

@@ -37,6 +37,7 @@ def test_a_run_makes_table_and_page(few, tmp_path):
         assert row["discrepancy"] == pytest.approx(check.worst(2), rel=0.05)
         assert row["with_slip"] == pytest.approx(check.worst(2, slip=True), rel=0.05)
         assert (row["sides"], row["slip"]) == (check.sides, check.slip)
+        assert bool(row["term"]) == (row["tightness"] is not None) == (row["name"] == FAST[1])
     assert "ASP Eq. (4) †" in report.text
     assert f"All {len(few)} statements that we tried hold" in report.text
     page = (tmp_path / "0" / "caption.md").read_text(encoding="utf-8")
@@ -63,7 +64,7 @@ def test_nothing_in_a_table_is_markup():
     }  # fmt: skip
     line = THEOREM_STUDY.report([row], "quick").caption.splitlines()[-1]
     assert r"\<w\> = E\[w\|x\] \* 2\_k" in line
-    assert len(re.findall(r"(?<!\\)\|", line)) == 8
+    assert len(re.findall(r"(?<!\\)\|", line)) == 10
 
 
 def test_every_dot_is_within_the_figure():
@@ -104,5 +105,6 @@ def test_what_is_published_holds():
         assert 0 <= row["discrepancy"] <= check.tolerance
         assert row["with_slip"] > 100 * check.tolerance
         assert float(f"{row['with_slip']:.2g}") == row["with_slip"]
+        assert (0 < row["tightness"] <= 1) if check.term else row["tightness"] is None
     page = (stored_folder() / "theorems.md").read_text(encoding="utf-8")
     assert f"All {len(CHECKS)} statements that we tried hold" in " ".join(page.split())

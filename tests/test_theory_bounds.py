@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
 from medn_edu import priors
-from medn_edu.inference import Potentials, labelling_scores
+from medn_edu.inference import Potentials, best_labelling, labelling_scores
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.bounds import (
@@ -22,6 +22,7 @@ from medn_edu.theory.bounds import (
     gaussian_bounds,
     gibbs_bound,
     gibbs_errors,
+    gibbs_losses,
     kl_inverse,
     largest_score,
     log_n_labellings,
@@ -260,6 +261,25 @@ def test_two_classes_have_a_formula():
         assert bound.observed == pytest.approx(exact, abs=0.01)
         assert exact < bound.certified < bound.value
         assert bound.divergence == pytest.approx(scale**2 * (mean @ mean) / 2)
+    means = np.outer(scales, mean)
+    for losses, scale in zip(gibbs_losses(data, means, rng), scales, strict=True):
+        exact = norm.cdf(-scale * margins / spread)
+        assert set(losses.tolist()) == {0.0, 1.0}  # one node, right or wrong
+        assert abs(losses.mean() - exact.mean()) < 4 * np.sqrt(np.sum(exact * (1 - exact))) / 300
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *RICH])
+def test_losses_of_models_of_their_own_are_shares_of_wrong_nodes(kind):
+    """Means so long that no noise matters: the losses of the mean model, whatever the seed."""
+    data, rng = make_data(kind, 0), np.random.default_rng(0)
+    means = 1e9 * rng.normal(size=(2, data.weight_shape.size))
+    for losses, mean in zip(gibbs_losses(data, means, rng), means, strict=True):
+        coef, transitions = data.weight_shape.split(mean)
+        found = Potentials.of_weights(
+            data.samples, coef, transitions, data.allowed, mask=data.allowed_labels
+        )
+        wrong = best_labelling(found)[0] != data.labels
+        assert losses == pytest.approx([np.mean(part) for part in data.samples.cut(wrong)])
 
 
 def refused(message, call, *arguments, **more):
@@ -313,6 +333,8 @@ def test_risks_weights_and_priors_are_checked():
         refused(wrong, largest_score, data, weights)
         refused(wrong, gibbs_errors, data, weights[None])
         refused("draws have shape", gibbs_errors, data, weights)
+        refused(wrong, gibbs_losses, data, weights[None], np.random.default_rng(0))
+        refused("means have shape", gibbs_losses, data, weights, np.random.default_rng(0))
     refused("scales is empty", gaussian_bounds, data, np.zeros(8), [], np.random.default_rng(0))
     for prior in (
         priors.TwoPointPrior(),

@@ -13,7 +13,7 @@ from medn_edu.problems import DualVariables
 from medn_edu.samples import Forest, label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.theory import textbook
-from medn_edu.theory.checks.medn_instances import discrete_prior
+from medn_edu.theory.checks.medn_instances import DiscretePrior
 from medn_edu.theory.medn import enumerate_problem, p1_value, tilt
 from medn_edu.theory.medn_solvers import legendre, solve_dual, solve_primal
 from medn_edu.theory.two_weights import exact_dual_variables, worst_labellings
@@ -119,7 +119,7 @@ def test_theorem_2_with_two_weights_of_three_values(slack):
     """The tilted prior has the mean and divergence that the problem reckons with, and it is best."""
     values, mass = np.array([-0.8, 0.1, 1.0]), np.array([0.5, 0.2, 0.3])
     every, _ = solved("chain", GaussianPrior(), SLACKS[slack])
-    prior, differences = discrete_prior(values, mass), every.differences[:, :2]
+    prior, differences = DiscretePrior(values, mass), every.differences[:, :2]
     problem = dataclasses.replace(every, differences=differences, prior=prior)
     points = np.array(list(itertools.product(values, repeat=2)))
     solution, prior_mass = solve_dual(problem), np.outer(mass, mass).ravel()

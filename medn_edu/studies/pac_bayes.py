@@ -17,8 +17,9 @@ from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, save_figure, styled
 from medn_edu.priors import BoxPrior, TwoPointPrior
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
-from medn_edu.studies.kit.summary import MISSING, Row, Table, values
+from medn_edu.studies.kit.summary import MISSING, Column, Row, Table, groups, table, values
 from medn_edu.studies.kit.texts import Texts, paragraphs
+from medn_edu.studies.pac_bayes_ocr import CONSTANTS, SHARES, box_row, normal_rows
 from medn_edu.studies.pac_bayes_posteriors import DELTA, BoundedPrior, Trial, posteriors_around
 from medn_edu.studies.pac_bayes_worlds import fit_medn, learn_by_heart, noise, words
 
@@ -29,7 +30,8 @@ COLUMNS = (
     "world", "prior", "n_samples", "draw", "kl", "true_error", "training_error", "gamma_over_c", "m",
     "margin_loss", "averaging", "complexity", "theorem_8", "papers_m", "theorem_8_papers_m", "kl_m",
     "theorem_8_kl", "gibbs_true", "gibbs_training", "gibbs_bound", "averaged", "without_averaging",
-    "without_divergence", "least_room", "least_training_room",
+    "without_divergence", "least_room", "least_training_room", "C", "gibbs_certified", "gibbs_words",
+    "gibbs_words_bound", "words_needed",
 )  # fmt: skip
 
 _PRIORS: dict[str, BoundedPrior] = {"two points": TwoPointPrior(), "box": BoxPrior()}
@@ -43,6 +45,7 @@ _SIZES = {
 _N_DRAWS = {"quick": 40, "paper": 1000}
 _NOISE_SIZE = 400
 _N_POSTERIORS = {"quick": 50, "paper": 200}  # that the bound has to hold for at once
+_OCR_SIZES = {"quick": (300,), "paper": (625, 1_250, 2_500, 6_251)}  # the last are nine folds
 
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:
@@ -52,11 +55,25 @@ def _specs(scale: str, seed: int) -> list[FitSpec]:
     return [
         *(FitSpec("words", d, p, (("N", n), ("posteriors", many)), seed) for p, n, d in places),
         *(FitSpec("noise", d, _MAIN, (("N", _NOISE_SIZE),), seed) for d in draws),
+        *(
+            FitSpec("ocr", 0, "normal", (("N", n), ("C", C)), seed)
+            for n, C in itertools.product(_OCR_SIZES[scale], CONSTANTS)
+        ),
+        *(FitSpec("ocr", 0, "box", (("N", n),), seed) for n in _OCR_SIZES[scale]),
     ]
 
 
-def _sample(spec: FitSpec) -> dict[str, Any]:
+def _sample(spec: FitSpec) -> list[dict[str, Any]]:
+    return [{name: _short(value) for name, value in row.items()} for row in _rows(spec)]
+
+
+def _rows(spec: FitSpec) -> list[dict[str, Any]]:
     constants, draw, seed = dict(spec.parameters), spec.fold, spec.seed
+    if spec.data == "ocr":
+        n_words = int(constants["N"])
+        if spec.model == "box":
+            return [box_row(n_words, seed)]
+        return normal_rows(n_words, constants["C"], seed)
     if spec.data == "noise":
         row = _noise_row(draw, seed)
     elif (spec.model, constants["N"]) == (_MAIN, MAIN_SIZE):
@@ -65,7 +82,7 @@ def _sample(spec: FitSpec) -> dict[str, Any]:
         row |= _worst(draw, int(constants["posteriors"]), seed)
     else:
         row = _words_row(spec.model, int(constants["N"]), draw, seed)
-    return {name: _short(value) for name, value in row.items()}
+    return [row]
 
 
 @cache
@@ -143,6 +160,10 @@ _LEFT_OUT = {
     "theorem_8": "", "training_error": "complexity", "without_averaging": "averaging",
     "without_divergence": "divergence",
 }  # fmt: skip
+_LETTERS = {
+    "gibbs_bound": "Gibbs' own error, by Seeger", "gibbs_certified": "on the sample, at most",
+    "gibbs_true": "Gibbs' own error", "true_error": "the average's error",
+}  # fmt: skip
 _ONE, _MANY = "MEDN", "worst of all"
 _TRUTHS = ("error to come", "Gibbs' own error", "the average's error")  # broad and pale
 _STYLES: dict[str, dict[str, Any]] = {
@@ -158,6 +179,9 @@ _STYLES: dict[str, dict[str, Any]] = {
         "color": palette.BLUE, "linestyle": "-", "linewidth": 1, "marker": "^", "markersize": 4,
     },
     "Gibbs' own error": {"color": "#D3D8DD"},
+    "on the sample, at most": {"color": palette.SKY, "linestyle": (0, (8, 2)), "marker": "P"},
+    "whole words, by Seeger": {"color": palette.PURPLE, "linestyle": "--", "marker": "X"},
+    "Theorem 8 (box)": {"color": INK, "marker": "o"},
 }  # fmt: skip
 _TRUTH_STYLE: dict[str, Any] = {
     "color": palette.GREY,
@@ -342,6 +366,45 @@ def _draw_range(ax: Axes, row: int, found: np.ndarray, lapses: float) -> None:
     )  # fmt: skip
 
 
+def _draw_ocr(rows: Sequence[Row], path: Path) -> None:
+    """Draw what is known of M3N's Gibbs predictors on OCR words, over the divergence and over N."""
+    best, box = best_on_ocr(rows), _on_ocr(rows, "box")
+    mine = [row for row in _on_ocr(rows, "normal") if _same_fit(row, best[-1])]
+    figure = new_figure(11, 4.6)
+    with styled():
+        left, right = figure.subplots(1, 2)
+        curves = {name: values(mine, column) for column, name in _LETTERS.items()}
+        draw_bound_curves(left, values(mine, "kl"), curves, limits=(0.15, 2))
+        left.set_xlabel("divergence KL(p || N(0, I)) of the posterior")
+        curves = {"Theorem 8 (box)": values(box, "theorem_8")}
+        curves["whole words, by Seeger"] = values(best, "gibbs_words_bound")
+        curves |= {name: values(best, column) for column, name in _LETTERS.items()}
+        draw_bound_curves(right, values(best, "n_samples"), curves, limits=(0.15, 2))
+        for ax, drawn, column in ((left, mine, "kl"), (right, best, "n_samples")):
+            ax.minorticks_off()
+            ticks = values(drawn, column)
+            ax.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
+        left.set_title(f"M3N on {best[-1]['n_samples']:,} OCR words: how far from the prior?")
+        right.set_title("The best of these posteriors, over N")
+        left.set_ylabel("share of wrong letters in a word")
+    save_figure(figure, path)
+
+
+def _on_ocr(rows: Sequence[Row], prior: str) -> list[Row]:
+    mine = [row for row in rows if (row["world"], row["prior"]) == ("ocr", prior)]
+    return sorted(mine, key=lambda row: (row["n_samples"], row["C"], row["kl"]))
+
+
+def _same_fit(row: Row, other: Row) -> bool:
+    return bool((row["n_samples"], row["C"]) == (other["n_samples"], other["C"]))
+
+
+def best_on_ocr(rows: Sequence[Row]) -> list[Row]:
+    """Return the posterior with the least bound on the share of wrong letters, for each N."""
+    by_size = groups(_on_ocr(rows, "normal"), "n_samples")
+    return [min(mine, key=lambda row: row["gibbs_bound"]) for mine in by_size.values()]
+
+
 def shares_that_hold(rows: Sequence[Row]) -> dict[str, float]:
     """Return in which share of the samples each bound, and each without a term, is true."""
     drawn, coins = _draws(rows, "words"), _draws(rows, "noise")
@@ -368,16 +431,18 @@ def shares_that_hold(rows: Sequence[Row]) -> dict[str, float]:
 def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     held = [[name, f"{100 * share:.4g} %"] for name, share in shares_that_hold(rows).items()]
     bounds, shares = _ladder(rows), Table(["bound", "holds in"], held, right=(1,))
+    letters = table(_OCR, best_on_ocr(rows))
     findings = paragraphs(_findings(rows))
     return Report(
         COLUMNS,
         list(rows),
-        "\n\n".join([bounds.text(), shares.text(), findings]),
+        "\n\n".join([bounds.text(), shares.text(), findings, letters.text()]),
         "\n\n".join([
             paragraphs(_TEXTS("caption", delta=DELTA)), findings, bounds.markdown().rstrip(),
-            paragraphs(_test(rows, scale)), shares.markdown(),
+            paragraphs(_test(rows, scale)), shares.markdown().rstrip(), _TEXTS("letters"),
+            letters.markdown(),
         ]),
-        {"draws": _about_draws(rows, scale)},
+        {"draws": _about_draws(rows, scale), "ocr": _about_ocr(rows)},
     )  # fmt: skip
 
 
@@ -423,8 +488,19 @@ def _findings(rows: Sequence[Row]) -> str:
         two_below_1=_first(rows, "two points", 1), two_below_half=_first(rows, "two points", 0.5),
         box_below_1=_first(rows, "box", 1), box_below_half=_first(rows, "box", 0.5),
         averaged=box["averaged"], theorem_8=box["theorem_8"], box_error=100 * box["true_error"],
-        box_gibbs=100 * box["gibbs_true"], two_gibbs=100 * two["gibbs_true"],
+        box_gibbs=100 * box["gibbs_true"], two_gibbs=100 * two["gibbs_true"], **_spared(two),
     )  # fmt: skip
+
+
+def _spared(row: Row) -> dict[str, float]:
+    """Return what Theorem 8 pays for all m and gamma at once, and what would do."""
+    paid = 3 * np.log((row["m"] + 1) / DELTA)
+    enough = np.log(row["m"] * (row["m"] + 1) ** 2 / DELTA)
+    inside = row["complexity"] ** 2 - (paid - enough) / (2 * row["n_samples"] - 1)
+    return {
+        "paid": float(paid), "enough": float(enough), "draws": row["m"] * row["kl"],
+        "spared": float(row["complexity"] - np.sqrt(inside)),
+    }  # fmt: skip
 
 
 def _first(rows: Sequence[Row], prior: str, limit: float) -> str:
@@ -454,6 +530,48 @@ def _about_draws(rows: Sequence[Row], scale: str) -> str:
     )  # fmt: skip
 
 
+_OCR = (
+    Column("words", "n_samples", ",d", right=True),
+    Column("C", "C", "g", right=True),
+    Column("KL", "kl", ",.0f", right=True),
+    Column("Gibbs on the sample", "gibbs_training", ".3f", right=True),
+    Column("at most", "gibbs_certified", ".3f", right=True),
+    Column("Gibbs, by Seeger", "gibbs_bound", ".3f", right=True),
+    Column("Gibbs on new words", "gibbs_true", ".3f", right=True),
+    Column("average on new words", "true_error", ".3f", right=True),
+    Column("whole words, by Seeger", "gibbs_words_bound", ".3f", right=True),
+)
+
+
+def _about_ocr(rows: Sequence[Row]) -> str:
+    """Say what the third figure shows."""
+    best, box = best_on_ocr(rows)[-1], _on_ocr(rows, "box")[-1]
+    return _TEXTS(
+        "ocr", n=best["n_samples"], C=best["C"], kl=best["kl"], bound=best["gibbs_bound"],
+        gibbs=best["gibbs_true"], average=best["true_error"],
+        n_choices=len(CONSTANTS) * len(SHARES), constants=_listed(CONSTANTS), shares=_listed(SHARES),
+        theorem_8=box["theorem_8"], needed=box["words_needed"] / 1e12,
+        next_c=_next_to_least(rows), delta=DELTA,
+    )  # fmt: skip
+
+
+def _listed(numbers: Sequence[float]) -> str:
+    *first, last = (f"{number:g}" for number in numbers)
+    return f"{', '.join(first)} or {last}"
+
+
+def _next_to_least(rows: Sequence[Row]) -> float:
+    """Return by how much the second constant C makes the bound larger where the least is the best."""
+    least, second, *_ = CONSTANTS
+    larger = [0.0]
+    for best in best_on_ocr(rows):
+        mine = [row for row in _on_ocr(rows, "normal") if row["n_samples"] == best["n_samples"]]
+        other = min(row["gibbs_bound"] for row in mine if row["C"] == second)
+        if best["C"] == least:
+            larger.append(other - best["gibbs_bound"])
+    return max(larger)
+
+
 PAC_BAYES_STUDY = Study(
     "pac-bayes",
     "Theorem 8 where the error to come is known",
@@ -462,9 +580,9 @@ PAC_BAYES_STUDY = Study(
     draw=_draw_sizes,
     report=_report,
     columns=COLUMNS,
-    duration="quick 4 s, paper 30 s",
+    duration="quick 8 s, paper 2 min",
     shows="MEDN Thm 8",
-    more_figures={"draws": _draw_draws},
+    more_figures={"draws": _draw_draws, "ocr": _draw_ocr},
     unit="samples",
     place=15,
 )

@@ -3,9 +3,10 @@
 `medn_edu.theory.checks` computes both sides of each theorem, lemma and corollary, by ways that know
 nothing of each other.  Here the worst of several instances is taken, once as the statement stands and
 once with a slip, which shows that the check can fail.  A statement that is wrong as printed is tried as
-corrected in `medn_edu.theory.errata`, and marked with a dagger.  What is left between two sides is
-rounding, which differs from machine to machine, so that two digits of it are kept; only the tolerance is
-a promise.
+corrected in `medn_edu.theory.errata`, and marked with a dagger.  An inequality may hold by far, so for
+each the study looks for the smallest multiple of a term of its larger side with which it still holds.
+What is left between two sides is rounding, which differs from machine to machine, so that two digits of
+it are kept; only the tolerance is a promise.
 
 The figure has a line for each statement: a filled dot says how far its two sides are apart, a tick how
 far they may be, and an open dot how far they are with a slip in one of them.  The scale is logarithmic,
@@ -13,6 +14,7 @@ as fifteen powers of ten lie between rounding and a forgotten factor of two.
 """
 
 import itertools
+import math
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,14 +26,14 @@ from matplotlib.axes import Axes
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, save_figure, styled
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
-from medn_edu.studies.kit.summary import Column, Row, groups, table
+from medn_edu.studies.kit.summary import MISSING, Column, Row, groups, table, values
 from medn_edu.studies.kit.texts import Texts
 from medn_edu.theory.checks import CHECKS
 from medn_edu.theory.errata import AS_CORRECTED
 
 _COLUMNS = (
     "paper", "name", "statement", "sides", "instances", "discrepancy", "tolerance", "with_slip", "slip",
-    "as_corrected",
+    "as_corrected", "term", "tightness",
 )  # fmt: skip
 _N_INSTANCES = {"quick": 2, "paper": 10}
 
@@ -44,6 +46,7 @@ def _specs(scale: str, seed: int) -> list[FitSpec]:
 def _tried(spec: FitSpec) -> dict[str, Any]:
     [check] = [check for check in CHECKS if check.name == spec.model]
     n_instances = int(dict(spec.parameters)["instances"])
+    tightness = check.tightness(n_instances, spec.seed)
     return {
         "paper": check.name.split(" ", 1)[0],
         "name": check.name,
@@ -55,6 +58,8 @@ def _tried(spec: FitSpec) -> dict[str, Any]:
         "with_slip": _short(check.worst(n_instances, spec.seed, slip=True)),
         "slip": check.slip,
         "as_corrected": "†" if check.name in AS_CORRECTED else "",
+        "term": check.term,
+        "tightness": _short(tightness) if tightness is not None else None,
     }
 
 
@@ -181,7 +186,8 @@ def _report(rows: Sequence[Any], scale: str) -> Report:
         else _TEXTS("all-hold", n=len(rows), corrected=corrected)
     )
     caption = _TEXTS("caption", instances=_N_INSTANCES[scale], verdict=verdict)
-    parts = [textwrap.fill(text, 100) + "\n" for text in (caption, _TEXTS("remark"))]
+    remark = _TEXTS("remark", least=min(values(rows, "tightness"), default=math.nan))
+    parts = [textwrap.fill(text, 100) + "\n" for text in (caption, remark)]
     for paper, group in groups(rows, "paper").items():
         parts.append(f"## {_TEXTS(paper)}\n\n{table(_PAGE, group).markdown()}")
     text = table([Column("statement", lambda row: _marked(row, row["name"])), *_NUMBERS], rows)
@@ -207,12 +213,14 @@ _NUMBERS = (
     Column("apart", "discrepancy", ".2g", right=True),
     Column("tolerance", "tolerance", ".2g", right=True),
     Column("with a slip", "with_slip", ".2g", right=True),
+    Column("tight at", "tightness", ".2g", right=True),
 )
 _PAGE = (
     Column("", lambda row: _marked(row, row["name"].removeprefix(f"{row['paper']} ")), _escaped),
     Column("statement", "statement", _escaped),
     Column("sides", "sides", _escaped),
     *_NUMBERS,
+    Column("of", lambda row: row.get("term") or MISSING),
     Column("the slip", "slip", _escaped),
 )
 
@@ -225,7 +233,7 @@ THEOREM_STUDY = Study(
     draw=_draw,
     report=_report,
     columns=_COLUMNS,
-    duration="quick 10 s, paper 40 s",
+    duration="quick 15 s, paper 70 s",
     unit="statements",
     place=16,
 )

@@ -168,7 +168,7 @@ def solve_primal(problem: EnumeratedProblem, *, max_iter: int = 1000) -> Referen
         outside = isinstance(problem.slack, ExponentialSlack) and np.any(xi <= 0)
         if outside or not np.isfinite(kl).all():
             return 1e30, np.zeros_like(z)
-        gradient = np.concatenate([slope, weight * _penalty_slope(problem.slack, xi)])
+        gradient = np.concatenate([slope, weight * penalty_slope(problem.slack, xi)])
         return kl.sum() + problem.penalty(xi), gradient
 
     w = problem.prior.mean(np.zeros(K))
@@ -192,7 +192,8 @@ def solve_primal(problem: EnumeratedProblem, *, max_iter: int = 1000) -> Referen
 # -- slopes of slacks, from their formulas ------------------------------------------------------
 
 
-def _penalty_slope(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
+def penalty_slope(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
+    """Slope of the penalty."""
     match slack:
         case LinearSlack():
             return np.full_like(xi, slack.C)

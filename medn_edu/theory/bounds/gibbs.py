@@ -11,7 +11,7 @@ import numpy as np
 
 from medn_edu import priors
 from medn_edu.checks import check_count, check_nonnegative, check_positive, check_probability
-from medn_edu.inference import best_labelling
+from medn_edu.inference import Potentials, best_labelling
 from medn_edu.samples import LabelledSamples
 from medn_edu.theory.bounds.binary_kl import kl_inverse
 from medn_edu.theory.bounds.margins import potentials
@@ -79,7 +79,10 @@ def gibbs_bound(
     delta: float = 0.05,
     n_choices: int = 1,
 ) -> GibbsBound:
-    """Bound the error of the Gibbs predictor from the errors of some drawn models."""
+    """Bound the error of the Gibbs predictor from the errors of some drawn models.
+
+    Or bound any loss between 0 and 1 from independent losses that average to it.
+    """
     share = _SHARE * check_probability("delta", delta) / check_count("n_choices", n_choices)
     certified = sampled_risk(errors, delta=share)
     value = seeger_bound(certified, divergence, n_samples, delta=(1 - _SHARE) * delta)
@@ -94,11 +97,15 @@ def gibbs_errors(data: LabelledSamples, draws: np.ndarray) -> np.ndarray:
     counts as an error, as ``M <= 0`` does in the bounds.
     """
     draws = np.asarray(draws, dtype=float)
-    if draws.ndim != 2 or not len(draws):
-        raise ValueError(
-            f"draws have shape {draws.shape}; expected (n_draws, n_weights), not empty."
-        )
+    _check_models("draws", draws)
     return np.array([np.mean(_is_wrong(data, weights)) for weights in draws])
+
+
+def _check_models(name: str, models: np.ndarray) -> None:
+    if models.ndim != 2 or not len(models):
+        raise ValueError(
+            f"{name} have shape {models.shape}; expected (n_{name}, n_weights), not empty."
+        )
 
 
 def _is_wrong(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
@@ -109,6 +116,36 @@ def _is_wrong(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
     ]
     labels, _ = best_labelling(found.with_loss(data.labels, max(_TIE * sum(sizes), _TIE)))
     return np.maximum.reduceat(labels != data.labels, data.samples.offsets[:-1])
+
+
+def gibbs_losses(data: LabelledSamples, means: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the share of wrong nodes of each sample, labelled by a model drawn for it alone.
+
+    A row is about the models of ``N(mean, I)`` for one of the means; all rows share their noise.  The
+    shares in a row are independent numbers between 0 and 1, and what they are on average is expected to
+    be the Gibbs loss on the sample.  So `gibbs_bound` takes them as it takes the errors of models that
+    label all samples, but there are many more of them.
+
+    >>> from medn_edu.samples import labelled
+    >>> data = labelled([np.eye(2)] * 400, [[0, 1]] * 400)
+    >>> means = np.outer([0.0, 3.0], [1, -1, -1, 1, 0, 0, 0, 0])
+    >>> gibbs_losses(data, means, np.random.default_rng(0)).mean(axis=1).round(2)
+    array([0.5, 0. ])
+    """
+    means, samples = np.asarray(means, dtype=float), data.samples
+    _check_models("means", means)
+    for mean in means:
+        potentials(data, mean)  # checks it
+    masks = None if data.allowed_labels is None else samples.cut(data.allowed_labels)
+    losses = np.empty((len(means), samples.n_samples))
+    for i, labels in enumerate(samples.cut(data.labels)):
+        one, mask = samples.take(np.array([i])), None if masks is None else masks[i]
+        noise = rng.standard_normal(means.shape[1])
+        for k, mean in enumerate(means):
+            split = data.weight_shape.split(mean + noise)
+            found = Potentials.of_weights(one, *split, data.allowed, mask=mask)
+            losses[k, i] = np.mean(best_labelling(found)[0] != labels)
+    return losses
 
 
 # -- back to the average --------------------------------------------------------------------------

@@ -6,7 +6,8 @@ other (enumeration against a formula, quadrature against a conjugate, a general 
 the dual that the theorem promises), and returns how far they are apart.
 
 A check that cannot fail says nothing.  So each function can also make a slip, a forgotten factor or a
-wrong sign, and then the sides must fall apart.
+wrong sign, and then the sides must fall apart.  An inequality that holds may still be far from tight;
+`Check.tightness` says how far.
 
 >>> from medn_edu.theory.checks import CHECKS
 >>> all(check.tolerance < 1e-2 for check in CHECKS)
@@ -18,6 +19,7 @@ from medn_edu.theory.checks import (  # noqa: F401
     asp_exact,
     asp_local,
     l1m3n,
+    lapm3n,
     medn_duality,
     medn_laplace,
     medn_pac_bayes,
@@ -27,9 +29,9 @@ from medn_edu.theory.checks.check import Check, discrepancy_of
 
 __all__ = ["CHECKS", "Check"]
 
-# The report of 2009 has MEDN's statements under the same numbers.  LapM3N (2008) has Theorems 2 and 3,
-# too; its Theorem 4 is Theorem 8 here, and what follows from the Laplace prior has no numbers there.
+# The report of 2009 has MEDN's statements under the same numbers.  What follows from the Laplace prior
+# has no numbers in LapM3N (2008); it is tried as MEDN has it.
 CHECKS: tuple[Check, ...] = discrepancy_of.read_package(
-    __name__, "medn.toml", "l1m3n.toml", "asp.toml"
+    __name__, "medn.toml", "lapm3n.toml", "l1m3n.toml", "asp.toml"
 )
 """All checks, paper by paper, each in the paper's order."""

@@ -8,8 +8,14 @@ from numpy.typing import ArrayLike
 
 from medn_edu.theory.entries import Register
 
-Discrepancy = Callable[[np.random.Generator, bool], float]
-"""Draws an instance and returns how far the sides are apart, as stated or with the slip."""
+Discrepancy = Callable[..., float]
+"""Draws an instance and returns how far the sides are apart, as stated or with the slip.
+
+Its arguments are a generator and whether the slip is made.  That of an inequality takes a third one, by
+which its right side's ``term`` is multiplied.
+"""
+
+_HALVINGS = 12  # of the interval from 0 to 1 in which the smallest multiple is sought
 
 
 @dataclass(frozen=True)
@@ -22,15 +28,33 @@ class Check:
     slip: str  # a slip that one could make in the statement, or in its use
     tolerance: float  # how far apart rounding and the solvers' accuracy may bring the sides
     discrepancy: Discrepancy
+    term: str = ""  # of an inequality: what of the larger side could be smaller
 
-    def worst(self, n_instances: int = 5, seed: int = 0, *, slip: bool = False) -> float:
+    def worst(
+        self, n_instances: int = 5, seed: int = 0, *, slip: bool = False, multiple: float = 1.0
+    ) -> float:
         """Return the largest discrepancy among some random instances."""
+        scaled = (multiple,) if multiple != 1 else ()
         rngs = np.random.default_rng(seed).spawn(n_instances)
-        return float(np.max([self.discrepancy(rng, slip) for rng in rngs]))
+        return float(np.max([self.discrepancy(rng, slip, *scaled) for rng in rngs]))
 
     def holds(self, n_instances: int = 5, seed: int = 0) -> bool:
         """Whether all discrepancies are within the tolerance."""
         return self.worst(n_instances, seed) <= self.tolerance
+
+    def tightness(self, n_instances: int = 5, seed: int = 0) -> float | None:
+        """Return the smallest multiple of the term with which an inequality holds on the instances.
+
+        Where it is 0.1, a term of a tenth of its size would do.  An identity has no such term.
+        """
+        if not self.term:
+            return None
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            holds = self.worst(n_instances, seed, multiple=middle) <= self.tolerance
+            low, high = (low, middle) if holds else (middle, high)
+        return high
 
 
 discrepancy_of = Register[Check, Discrepancy]("check", Check, "discrepancy")

@@ -17,7 +17,7 @@ from scipy.optimize import linprog, minimize
 
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.checks.check import apart, discrepancy_of, excess
-from medn_edu.theory.l1m3n import solve_l1_ball, solve_l1m3n, solve_squared_l1
+from medn_edu.theory.l1m3n import solve_l1m3n, solve_squared_l1
 from medn_edu.theory.medn import EnumeratedProblem
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
@@ -105,11 +105,21 @@ def _hinge_form(rng: np.random.Generator, slip: bool) -> float:
 
 @discrepancy_of("same-as-in-the-ball")
 def _same_as_in_the_ball(rng: np.random.Generator, slip: bool) -> float:
-    """P1's optimum, and P1' with the radius of P1's solution, whose cost of weights is added."""
+    """P1 at its weights, by Eq. (2), and P1' by its dual in the ball that these weights just touch."""
     problem = draw_rows(rng)
-    solution = solve_l1m3n(problem)
-    radius = float(np.linalg.norm(solution.weights)) if slip else solution.l1_norm
-    return apart(radius / 2 + solve_l1_ball(problem, radius).value, solution.value)
+    w = solve_l1m3n(problem).weights
+    radius = float(np.linalg.norm(w) if slip else np.abs(w).sum())
+    return apart(radius / 2 + _best_in_ball(problem, radius), without_constraints(problem, w))
+
+
+def _best_in_ball(problem: EnumeratedProblem, radius: float) -> float:
+    """Maximise the dual of P1', ``sum alpha loss - radius max |eta_k|``, by a linear program."""
+    wrong, K, N = problem.losses > 0, problem.n_weights, problem.n_samples
+    F, losses = problem.differences[wrong], problem.losses[wrong]
+    largest = np.r_[np.full(2 * K, 1.0), np.zeros(N)]
+    rows = np.column_stack([np.vstack([F.T, -F.T, problem.member[wrong].T]), -largest])
+    right = np.r_[np.zeros(2 * K), np.full(N, price(problem))]
+    return -float(linprog(np.r_[-losses, radius], rows, right).fun)
 
 
 @discrepancy_of("sub-gradient")

@@ -8,34 +8,93 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp, softmax
 from scipy.stats import norm
 
+from medn_edu import priors
 from medn_edu.priors import GaussianPrior
 from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.theory.checks.check import apart, discrepancy_of, excess
 from medn_edu.theory.checks.medn_instances import (
+    DiscretePrior,
+    best_distribution,
     best_dual,
-    discrete_prior,
+    draw_gallery,
     draw_prior,
     draw_problem,
     draw_slacks,
+    draw_steep_problem,
     least_under_margins,
+    normal_by_quadrature,
 )
-from medn_edu.theory.medn import EnumeratedProblem
+from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack, p1_value
 from medn_edu.theory.medn_solvers import solve_dual, solve_primal
+
+# -- Eq. (2) --------------------------------------------------------------------------------------
+
+
+@discrepancy_of("mean-predictor")
+def _mean_predictor(rng: np.random.Generator, slip: bool) -> float:
+    """Trained posteriors under every prior of the gallery; scores of a new sample's 16 labellings."""
+    found = []
+    for prior in draw_gallery(rng):
+        problem = draw_problem(rng, prior, LinearSlack(rng.uniform(0.5, 2.0)), weights=[0, 3])
+        eta = problem.eta(solve_dual(problem).alpha)
+        first, second = (_tilted_points(prior, each) for each in eta)
+        f = rng.normal(size=(16, 2))
+        scores = f[:, 0, None, None] * first[0][:, None] + f[:, 1, None, None] * second[0]
+        averaged = np.einsum("yij,i,j->y", scores, first[1], second[1])
+        weights = np.array([first[2], second[2]]) if slip else prior.mean(eta)
+        same = np.argmax(averaged) == np.argmax(f @ weights)
+        found.append(apart(f @ weights, averaged) if same else 1.0)
+    return max(found)
+
+
+def _tilted_points(prior: priors.Prior, eta: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return points and probabilities that stand for a tilted prior, and where it is densest."""
+    if isinstance(prior, priors.TwoPointPrior):
+        w, density, width = np.array([-prior.a, prior.a]), np.ones(2), np.ones(2)
+    elif isinstance(prior, priors.SpikeSlabPrior):
+        x, mass = np.polynomial.hermite_e.hermegauss(60)
+        w = np.r_[0.0, math.sqrt(prior.slab_variance) * x]
+        density, width = np.r_[1 - prior.pi, prior.pi * mass / mass.sum()], np.ones(61)
+    elif isinstance(prior, priors.BoxPrior):
+        x, width = np.polynomial.legendre.leggauss(60)
+        w, density = prior.a * x, np.ones(60)
+    else:  # the trapezoid rule in log |w|, on either side of 0
+        size = np.exp(np.arange(-25.0, 7.0, 0.2))
+        w, width = np.r_[-size[::-1], size], np.r_[size[::-1], size]
+        density = np.exp(prior.log_density(w))
+    with np.errstate(divide="ignore"):
+        logits = np.log(density) + eta * w
+    return w, softmax(logits + np.log(width)), float(w[np.argmax(logits)])
+
 
 # -- Definition 1 ---------------------------------------------------------------------------------
 
 
+def _on_a_grid(
+    rng: np.random.Generator, slack: ShippedSlack
+) -> tuple[EnumeratedProblem, np.ndarray, np.ndarray]:
+    """Return a problem with two weights on a grid, the grid's points, and the prior there.
+
+    The prior itself is no solution: some of its margins are violated.
+    """
+    while True:
+        prior = DiscretePrior(np.sort(rng.uniform(-2, 2, 5)), rng.dirichlet(np.full(5, 3.0)))
+        problem = draw_problem(rng, prior, slack, weights=[0, 3])
+        if problem.primal_value(prior.mean(np.zeros(2))) > 0.1:
+            return problem, *prior.grid()
+
+
 @discrepancy_of("strong-duality")
 def _strong_duality(rng: np.random.Generator, slip: bool) -> float:
-    prior, worst = draw_prior(rng), 0.0
+    worst = 0.0
     for slack in draw_slacks(rng):
-        problem = draw_problem(rng, prior, slack, lengths=(1, 2), weights=[0, 3, 5])
+        problem, points, prior_mass = _on_a_grid(rng, slack)
         dual = solve_dual(problem)
         value, alpha = dual.value, dual.alpha
         if slip:
-            value = alpha @ problem.losses - prior.log_mgf(problem.eta(alpha)).sum()
-        primal = solve_primal(problem)
-        worst = np.maximum(worst, apart(value, primal.value))
+            value = alpha @ problem.losses - problem.prior.log_mgf(problem.eta(alpha)).sum()
+        best = best_distribution(problem, points, prior_mass)
+        worst = np.maximum(worst, apart(value, p1_value(problem, points, prior_mass, best)))
     return float(worst)
 
 
@@ -58,50 +117,12 @@ def _weak_duality(rng: np.random.Generator, slip: bool) -> float:
 # -- Theorem 2 ------------------------------------------------------------------------------------
 
 
-def _on_a_grid(
-    rng: np.random.Generator, C: float
-) -> tuple[EnumeratedProblem, np.ndarray, np.ndarray]:
-    """Return a problem with two weights on a grid, the grid's points, and the prior there."""
-    line, mass = np.sort(rng.uniform(-2, 2, 5)), rng.dirichlet(np.full(5, 3.0))
-    problem = draw_problem(rng, discrete_prior(line, mass), LinearSlack(C), weights=[0, 3])
-    points = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2)
-    return problem, points, np.outer(mass, mass).ravel()
-
-
 @discrepancy_of("tilted-prior")
 def _tilted_prior(rng: np.random.Generator, slip: bool) -> float:
-    C = rng.uniform(0.5, 2.0)
-    problem, points, prior_mass = _on_a_grid(rng, C)
+    problem, points, prior_mass = _on_a_grid(rng, LinearSlack(rng.uniform(0.5, 2.0)))
     eta = problem.eta(solve_dual(problem).alpha)
     tilted = softmax(points @ eta + (0.0 if slip else np.log(prior_mass)))
-    return apart(_best_distribution(problem, C, points, prior_mass), tilted)
-
-
-def _best_distribution(
-    problem: EnumeratedProblem, C: float, points: np.ndarray, prior_mass: np.ndarray
-) -> np.ndarray:
-    """Solve P1 over the probabilities and the slacks themselves, by SLSQP."""
-    n, N = len(points), problem.n_samples
-    A = np.hstack([problem.differences @ points.T, problem.member])
-    total = np.concatenate([np.ones(n), np.zeros(N)])
-
-    def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
-        ratio = np.log(z[:n] / prior_mass)
-        return z[:n] @ ratio + C * z[n:].sum(), np.concatenate([ratio + 1, np.full(N, C)])
-
-    result = minimize(
-        objective,
-        np.concatenate([prior_mass, problem.xi(prior_mass @ points)]),
-        jac=True,
-        bounds=[(1e-12, 1)] * n + [(0, None)] * N,
-        constraints=[
-            {"type": "ineq", "fun": lambda z: A @ z - problem.losses, "jac": lambda z: A},
-            {"type": "eq", "fun": lambda z: total @ z - 1, "jac": lambda z: total},
-        ],
-        method="SLSQP",
-        options={"maxiter": 500, "ftol": 1e-15},
-    )
-    return result.x[:n]
+    return apart(best_distribution(problem, points, prior_mass), tilted)
 
 
 @discrepancy_of("log-z")
@@ -193,11 +214,13 @@ def _posterior(rng: np.random.Generator, slip: bool) -> float:
 
 @discrepancy_of("dual-of-m3n")
 def _dual_of_m3n(rng: np.random.Generator, slip: bool) -> float:
-    C = rng.uniform(2.0, 5.0)
-    problem = draw_problem(rng, GaussianPrior(), LinearSlack(C))
+    """Distributions live on 7 x 7 points that stand for N(0, I), as weights are small."""
+    problem, C = draw_steep_problem(rng)
     value, eta = best_dual(problem, C, lambda eta: eta @ eta / 2, lambda eta: eta, only_wrong=slip)
-    primal = solve_primal(problem)
-    return max(apart(value, primal.value), apart(eta, primal.w))
+    points, prior_mass = normal_by_quadrature(7).grid()
+    best = best_distribution(problem, points, prior_mass)
+    primal = p1_value(problem, points, prior_mass, best)
+    return max(apart(value, primal), apart(eta, best @ points))
 
 
 @discrepancy_of("prediction")

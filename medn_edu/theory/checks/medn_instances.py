@@ -17,14 +17,15 @@ from medn_edu import priors
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack, QuadraticSlack
 from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack, enumerate_problem
+from medn_edu.theory.medn_solvers import penalty_slope
 
 _Vector = Callable[[np.ndarray], np.ndarray]
 
 
-def draw_prior(rng: np.random.Generator) -> priors.Prior:
-    """Return one of the gallery's priors."""
+def draw_gallery(rng: np.random.Generator) -> tuple[priors.Prior, ...]:
+    """Return the gallery's priors, with random constants."""
     a, b = rng.uniform(0.8, 2.0, 2)
-    gallery: tuple[priors.Prior, ...] = (
+    return (
         priors.GaussianPrior(a),
         priors.LaplacePrior(4 * a),
         priors.NormalGammaPrior(2 * a, 6 * b),
@@ -34,6 +35,11 @@ def draw_prior(rng: np.random.Generator) -> priors.Prior:
         priors.ExponentialPrior(2 * a),
         priors.SpikeSlabPrior(0.3, 2 * a),
     )
+
+
+def draw_prior(rng: np.random.Generator) -> priors.Prior:
+    """Return one of the gallery's priors."""
+    gallery = draw_gallery(rng)
     return gallery[rng.integers(len(gallery))]
 
 
@@ -57,6 +63,16 @@ def draw_problem(
     problem = enumerate_problem(data, prior, slack)
     kept = slice(None) if weights is None else list(weights)
     return dataclasses.replace(problem, differences=problem.differences[:, kept])
+
+
+def draw_steep_problem(rng: np.random.Generator) -> tuple[EnumeratedProblem, float]:
+    """Return a problem with a normal prior whose two weights stay small, and its constant C.
+
+    Features are eight times as large as in `draw_problem`.
+    """
+    C = rng.uniform(2.0, 5.0)
+    problem = draw_problem(rng, priors.GaussianPrior(), LinearSlack(C), weights=[0, 3])
+    return dataclasses.replace(problem, differences=8 * problem.differences), C
 
 
 def least_under_margins(
@@ -111,8 +127,39 @@ def best_dual(
     return -float(result.fun), result.x @ F
 
 
+def best_distribution(
+    problem: EnumeratedProblem, points: np.ndarray, prior_mass: np.ndarray
+) -> np.ndarray:
+    """Solve P1 over the probabilities of weight vectors and the slacks themselves, by SLSQP.
+
+    Nothing is assumed of the solution, neither that it is a tilted prior nor that only means matter.
+    """
+    n, N = len(points), problem.n_samples
+    A = np.hstack([problem.differences @ points.T, problem.member])
+    total = np.concatenate([np.ones(n), np.zeros(N)])
+
+    def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
+        ratio, xi = np.log(z[:n] / prior_mass), z[n:]
+        prices = problem.sample_weight * penalty_slope(problem.slack, xi)
+        return z[:n] @ ratio + problem.penalty(xi), np.concatenate([ratio + 1, prices])
+
+    result = minimize(
+        objective,
+        np.concatenate([prior_mass, problem.xi(prior_mass @ points)]),
+        jac=True,
+        bounds=[(1e-12, 1)] * n + [(1e-12, None)] * N,
+        constraints=[
+            {"type": "ineq", "fun": lambda z: A @ z - problem.losses, "jac": lambda z: A},
+            {"type": "eq", "fun": lambda z: total @ z - 1, "jac": lambda z: total},
+        ],
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-15},
+    )
+    return result.x[:n]
+
+
 @dataclass(frozen=True, eq=False)
-class _DiscretePrior(priors.Prior):
+class DiscretePrior(priors.Prior):
     """A prior on a few points of the line; all it answers are sums over these."""
 
     points: np.ndarray
@@ -120,6 +167,7 @@ class _DiscretePrior(priors.Prior):
 
     @property
     def domain(self) -> tuple[float, float]:
+        """Every natural parameter."""
         return (-math.inf, math.inf)
 
     def _logits(self, eta: np.ndarray) -> np.ndarray:
@@ -129,21 +177,30 @@ class _DiscretePrior(priors.Prior):
         return softmax(self._logits(eta), axis=-1)
 
     def log_mgf(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        """Logarithm of a sum of exponentials."""
         return logsumexp(self._logits(eta), axis=-1)
 
     def mean(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        """Mean of the tilted probabilities."""
         return self._tilted(eta) @ self.points
 
     def variance(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        """Variance of the tilted probabilities."""
         return self._tilted(eta) @ self.points**2 - self.mean(eta) ** 2
 
+    def grid(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return all vectors of two weights, and their probabilities."""
+        pairs = np.stack(np.meshgrid(self.points, self.points, indexing="ij"), axis=-1)
+        return pairs.reshape(-1, 2), np.outer(self.mass, self.mass).ravel()
 
-def discrete_prior(points: np.ndarray, mass: np.ndarray) -> priors.Prior:
-    """Return a prior on a few points of the line; all it answers are sums over these."""
-    return _DiscretePrior(points, mass)
+
+def normal_by_quadrature(n_nodes: int) -> DiscretePrior:
+    """Return points and probabilities that stand for N(0, 1), by Gauss and Hermite's rule."""
+    points, mass = np.polynomial.hermite_e.hermegauss(n_nodes)
+    return DiscretePrior(points, mass / math.sqrt(2 * math.pi))
 
 
-def laplace_by_quadrature(lam: float, n_nodes: int = 60) -> priors.Prior:
+def laplace_by_quadrature(lam: float, n_nodes: int = 60) -> DiscretePrior:
     r"""Return points and probabilities that stand for a Laplace prior in every expectation.
 
     On either side of 0 its density is :math:`\frac{1}{2} e^{-x}` in :math:`x = \sqrt\lambda |w|`, for
@@ -151,4 +208,4 @@ def laplace_by_quadrature(lam: float, n_nodes: int = 60) -> priors.Prior:
     """
     x, mass = np.polynomial.laguerre.laggauss(n_nodes)
     points = np.concatenate([-x[::-1], x]) / math.sqrt(lam)
-    return discrete_prior(points, np.concatenate([mass[::-1], mass]) / 2)
+    return DiscretePrior(points, np.concatenate([mass[::-1], mass]) / 2)

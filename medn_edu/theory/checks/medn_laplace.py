@@ -8,7 +8,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import brentq, minimize
 
-from medn_edu.priors import LaplacePrior
+from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.slacks import LinearSlack
 from medn_edu.theory.checks.check import apart, discrepancy_of, excess
 from medn_edu.theory.checks.medn_instances import (
@@ -17,8 +17,9 @@ from medn_edu.theory.checks.medn_instances import (
     laplace_by_quadrature,
     least_under_margins,
 )
+from medn_edu.theory.l1m3n import ProgramSolution, solve_l1m3n
 from medn_edu.theory.medn import EnumeratedProblem
-from medn_edu.theory.medn_solvers import solve_dual
+from medn_edu.theory.medn_solvers import ReferenceSolution, solve_dual
 
 
 def _laplace(w: float, lam: float) -> float:
@@ -202,6 +203,70 @@ def _limit(rng: np.random.Generator, slip: bool) -> float:
     if slip:
         norm = np.sum(np.sqrt(mu**2 + 1 / lam) - np.log((np.sqrt(lam * mu**2 + 1) + 1) / 2))
     return apart(norm, np.abs(mu).sum())
+
+
+# -- whole problems, section 4 --------------------------------------------------------------------
+
+
+def _draw_whole_problem(rng: np.random.Generator) -> tuple[EnumeratedProblem, float]:
+    """Return training data without copies of weights, and the constant c of the limit."""
+    problem = draw_problem(
+        rng, GaussianPrior(), LinearSlack(), lengths=(2, 3, 2), weights=[0, 1, 4, 5]
+    )
+    return problem, float(rng.uniform(0.5, 1.5))
+
+
+def _lap_medn(problem: EnumeratedProblem, C: float, lam: float) -> ReferenceSolution:
+    """Solve D1 with a Laplace prior."""
+    whole = dataclasses.replace(problem, prior=LaplacePrior(lam), slack=LinearSlack(C))
+    return solve_dual(whole, accuracy=1e-12)
+
+
+@discrepancy_of("limit-m3n")
+def _limit_m3n(rng: np.random.Generator, slip: bool) -> float:
+    """At C and C / 2, from which the next order in C is extrapolated away."""
+    problem, c = _draw_whole_problem(rng)
+    value, w = least_under_margins(problem, c, lambda w: w @ w / 2, lambda w: w)
+    slopes, means = [], []
+    for C in (2e-3, 1e-3):
+        lam = (1 if slip else 2) * C / c
+        found = _lap_medn(problem, C, lam)
+        slopes.append((value - 2 / lam * found.value) / C)
+        means.append(found.w)
+    expected = float((w**4).sum()) / (8 * c)
+    return max(apart(2 * slopes[1] - slopes[0], expected), apart(2 * means[1] - means[0], w))
+
+
+@discrepancy_of("limit-l1-m3n")
+def _limit_l1_m3n(rng: np.random.Generator, slip: bool) -> float:
+    """At C and 2 C, for D1 / (2 sqrt(lam)) is L1-M3N's dual with a barrier t sum log(1 - 4 eta^2).
+
+    Its factor is t = 1 / (2 sqrt(lam)); weights and values are analytic in it once t log t is known.
+    """
+    problem, c, solution = _draw_in_general_position(rng)
+    kept = np.abs(solution.weights) > 1e-9
+    inside = np.log1p(-4 * solution.eta[~kept] ** 2).sum()
+    ratios, means = [], []
+    for C in (1e4, 2e4):
+        root = C / (c if slip else 2 * c)
+        t, found = 1 / (2 * root), _lap_medn(problem, C, root**2)
+        expected = t * (np.log(np.abs(solution.weights[kept]) / (4 * t)) + 1).sum() - t * inside
+        ratios.append((solution.value - t * found.value) / expected)
+        means.append(found.w)
+    ratio, mean = (2 * late - early for early, late in (ratios, means))
+    return max(apart(ratio, 1.0), apart(mean, solution.weights))
+
+
+def _draw_in_general_position(
+    rng: np.random.Generator,
+) -> tuple[EnumeratedProblem, float, ProgramSolution]:
+    """Return a problem of which L1-M3N keeps some weights, and leaves the others out by far."""
+    while True:
+        problem, c = _draw_whole_problem(rng)
+        solution = solve_l1m3n(dataclasses.replace(problem, slack=LinearSlack(c)))
+        size, eta = np.abs(solution.weights), np.abs(solution.eta)
+        if size.any() and np.all((size > 0.05) | (eta < 0.45)):
+            return problem, c, solution
 
 
 # -- Appendix B.4 ---------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ from medn_edu.theory.bounds import Terms
 from medn_edu.theory.checks.check import apart, discrepancy_of, excess
 
 _LABELS = 3  # of a sample; the first is the right one
-_DELTA = 0.05
-_MEANS = np.tanh(np.linspace(-4, 4, 25))  # of the weight, under the posteriors
+DELTA = 0.05
+MEANS = np.tanh(np.linspace(-4, 4, 25))  # of the weight, under the posteriors
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,31 +111,33 @@ def _mean_committee(rng: np.random.Generator, slip: bool) -> float:
 
 
 @discrepancy_of("hoeffding")
-def _hoeffding(rng: np.random.Generator, slip: bool) -> float:
+def _hoeffding(rng: np.random.Generator, slip: bool, multiple: float = 1.0) -> float:
     [committee] = _draw_committees(rng)
     m = int(rng.integers(5, 16))
     f, chance = committee.law(m)
     xi = np.linspace(0.02, 1.0, 50) * committee.c
     tail = [chance @ (f[:, 0] - committee.h[0] > x) for x in xi]
-    return excess(tail, np.exp(-m * xi**2 / ((0.5 if slip else 2) * committee.c**2)))
+    bound = np.exp(-m * xi**2 / ((0.5 if slip else 2) * committee.c**2))
+    return excess(tail, multiple * bound)
 
 
 @discrepancy_of("difference")
-def _difference(rng: np.random.Generator, slip: bool) -> float:
+def _difference(rng: np.random.Generator, slip: bool, multiple: float = 1.0) -> float:
     [committee] = _draw_committees(rng)
     m, rival = int(rng.integers(5, 16)), 1 + int(np.argmax(committee.h[1:]))
     f, chance = committee.law(m)
     beyond = f[:, 0] - f[:, rival] - _margin(committee.h)
     gamma = np.linspace(0.05, 4.0, 80) * committee.c
     tail = [chance @ (beyond > g / 2) for g in gamma]
-    return excess(tail, np.exp(-m * gamma**2 / ((2 if slip else 32) * committee.c**2)))
+    bound = np.exp(-m * gamma**2 / ((2 if slip else 32) * committee.c**2))
+    return excess(tail, multiple * bound)
 
 
 # -- errors and margins of h and of committees ----------------------------------------------------
 
 
 @discrepancy_of("errors-of-h")
-def _errors_of_h(rng: np.random.Generator, slip: bool) -> float:
+def _errors_of_h(rng: np.random.Generator, slip: bool, multiple: float = 1.0) -> float:
     found = []
     for _ in range(5):
         committees, share = _draw_committees(rng, 6), rng.dirichlet(np.ones(6))
@@ -144,7 +146,7 @@ def _errors_of_h(rng: np.random.Generator, slip: bool) -> float:
         gamma = np.linspace(0.01, 2.0, 20) * c
         small = share @ [_chances_of_margins(one, m, gamma / 2) for one in committees]
         rest = 0 if slip else np.exp(-m * gamma**2 / (32 * c**2))
-        found.append(excess(np.full(20, errors), small + rest))
+        found.append(excess(np.full(20, errors), small + multiple * rest))
     return max(found)
 
 
@@ -159,7 +161,7 @@ def _divergence_of_draws(rng: np.random.Generator, slip: bool) -> float:
 
 
 @discrepancy_of("margins-of-committees")
-def _margins_of_committees(rng: np.random.Generator, slip: bool) -> float:
+def _margins_of_committees(rng: np.random.Generator, slip: bool, multiple: float = 1.0) -> float:
     found = []
     for _ in range(5):
         committees = _draw_committees(rng, 6)
@@ -168,19 +170,20 @@ def _margins_of_committees(rng: np.random.Generator, slip: bool) -> float:
         small = [_chances_of_margins(one, m, gamma / 2) for one in committees]
         of_h = [_margin(one.h) <= gamma for one in committees]
         rest = 0 if slip else (_LABELS - 1) * np.exp(-m * gamma**2 / (32 * c**2))
-        found.append(excess(np.mean(small, axis=0), np.mean(of_h, axis=0) + rest))
+        found.append(excess(np.mean(small, axis=0), np.mean(of_h, axis=0) + multiple * rest))
     return max(found)
 
 
 @discrepancy_of("any-difference")
-def _any_difference(rng: np.random.Generator, slip: bool) -> float:
+def _any_difference(rng: np.random.Generator, slip: bool, multiple: float = 1.0) -> float:
     while _margin((committee := _draw_committees(rng)[0]).h) <= 0.02 * committee.c:
         pass
     m, largest = int(rng.integers(5, 16)), 4 * committee.c if slip else _margin(committee.h)
     f, chance = committee.law(m)
     gamma = np.linspace(0.01, 0.999, 50) * largest
     short = [chance @ (_margin(f) <= g / 2) for g in gamma]
-    return excess(short, (_LABELS - 1) * np.exp(-m * gamma**2 / (32 * committee.c**2)))
+    bound = (_LABELS - 1) * np.exp(-m * gamma**2 / (32 * committee.c**2))
+    return excess(short, multiple * bound)
 
 
 # -- number of events, constants ------------------------------------------------------------------
@@ -214,68 +217,70 @@ def _shares_of_delta(rng: np.random.Generator, slip: bool) -> float:
 
 
 @discrepancy_of("logarithm-of-delta")
-def _logarithm_of_delta(rng: np.random.Generator, slip: bool) -> float:
+def _logarithm_of_delta(rng: np.random.Generator, slip: bool, multiple: float = 1.0) -> float:
     m, delta = np.floor(10 ** rng.uniform(0, 7, 200)), 10 ** rng.uniform(-6, -0.01, 200)
     exact = np.log(m) + 2 * np.log(m + 1) - np.log(delta)
-    return excess(exact, (2 if slip else 3) * np.log((m + 1) / delta), size=float(exact.max()))
+    simpler = (2 if slip else 3) * np.log((m + 1) / delta)
+    return excess(exact, multiple * simpler, size=float(exact.max()))
 
 
 @discrepancy_of("size-of-the-committee")
-def _size_of_the_committee(rng: np.random.Generator, slip: bool) -> float:
+def _size_of_the_committee(rng: np.random.Generator, slip: bool, multiple: float = 1.0) -> float:
     n, log_labels = 10 ** rng.uniform(3, 9, 200), rng.uniform(0.7, 30.0, 200)
     ratio = 10 ** rng.uniform(-1.3, 0.3, 200)  # gamma / c
     kl = rng.uniform(0, 100, 200)
     factor = 8 if slip else 16
-    m = np.ceil(factor / ratio**2 * (np.log(n) + 2 * log_labels - np.log(kl + 1)))
+    m = multiple * np.ceil(factor / ratio**2 * (np.log(n) + 2 * log_labels - np.log(kl + 1)))
     return excess(log_labels - m * ratio**2 / 32, np.log((kl + 1) / n) / 2, size=10.0)
 
 
 # -- Eq. (17) and Theorem 8 -----------------------------------------------------------------------
 
 
-def _draw_world(rng: np.random.Generator) -> tuple[int, float, np.ndarray]:
+def draw_world(rng: np.random.Generator) -> tuple[int, float, np.ndarray]:
     """Return the size of samples, how often labels are turned, and the chance of each count."""
     n, q = int(rng.integers(2000, 6000)), rng.uniform(0.1, 0.4)
     return n, q, binom.pmf(np.arange(n + 1), n, q)
 
 
-def _misled(errors: np.ndarray, bounds: np.ndarray, chances: np.ndarray) -> float:
+def misled(errors: np.ndarray, bounds: np.ndarray, chances: np.ndarray) -> float:
     """Return the chance that an error exceeds its bound for any posterior, a row of each."""
     return float(chances[np.any(errors[:, None] > bounds, axis=0)].sum())
 
 
 @discrepancy_of("mcallester")
-def _mcallester(rng: np.random.Generator, slip: bool) -> float:
+def _mcallester(rng: np.random.Generator, slip: bool, multiple: float = 1.0) -> float:
     """Eq. (17) for one draw: the Gibbs predictor, which errs with the sign's chance."""
-    n, q, chances = _draw_world(rng)
-    up, seen = (1 + _MEANS) / 2, np.arange(n + 1) / n
+    n, q, chances = draw_world(rng)
+    up, seen = (1 + MEANS) / 2, np.arange(n + 1) / n
     errors = up * q + (1 - up) * (1 - q)
     observed = up[:, None] * seen + (1 - up)[:, None] * (1 - seen)
-    divergence = TwoPointPrior().kl(_MEANS)
-    inside = divergence + math.log(n) + math.log(1 / _DELTA) + 2
+    divergence = TwoPointPrior().kl(MEANS)
+    inside = divergence + math.log(n) + math.log(1 / DELTA) + 2
     root = np.sqrt(inside / (2 * n - 1))[:, None]
-    return excess(_misled(errors, observed + (0 if slip else root), chances), _DELTA)
+    return excess(misled(errors, observed + (0 if slip else multiple * root), chances), DELTA)
 
 
 @discrepancy_of("theorem-8")
-def _theorem_8(rng: np.random.Generator, slip: bool) -> float:
+def _theorem_8(rng: np.random.Generator, slip: bool, multiple: float = 1.0) -> float:
     """The averaging predictor: right or wrong by the sign of the mean, with a margin of twice that."""
-    n, q, chances = _draw_world(rng)
+    n, q, chances = draw_world(rng)
     seen = np.arange(n + 1) / n
-    means = _MEANS[_MEANS != 0]
+    means = MEANS[MEANS != 0]
     errors = np.where(means > 0, q, 1 - q)
-    bounds = np.stack([_bounds(mean, seen, n, slip) for mean in means])
-    return excess(_misled(errors, bounds, chances), _DELTA)
+    bounds = np.stack([_bounds(mean, seen, n, 0 if slip else multiple) for mean in means])
+    return excess(misled(errors, bounds, chances), DELTA)
 
 
-def _bounds(mean: float, seen: np.ndarray, n: int, slip: bool) -> np.ndarray:
+def _bounds(mean: float, seen: np.ndarray, n: int, multiple: float) -> np.ndarray:
     """Return the theorem's bound for one posterior, whatever share of labels was seen turned.
+
+    What is added to the margin loss is multiplied by a number.  The slip takes 0: without the root m
+    may be so large that the averaging term is 0, too.
 
     The best threshold is just below the margin ``2 |mean|``; scores are ``w`` and ``-w``, so c = 1.
     """
     loss = seen if mean > 0 else 1 - seen
-    if slip:
-        return loss  # without a complexity m may be so large that the averaging term is 0
     divergence = float(TwoPointPrior().kl(np.array(mean)))
-    terms = Terms(n, loss, 2 * abs(mean) * (1 - 1e-12), math.log(2), divergence, _DELTA)
-    return terms.value(np.maximum(terms.best_m(), 1))
+    terms = Terms(n, loss, 2 * abs(mean) * (1 - 1e-12), math.log(2), divergence, DELTA)
+    return loss + multiple * (terms.value(np.maximum(terms.best_m(), 1)) - loss)

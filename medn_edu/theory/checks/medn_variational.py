@@ -60,7 +60,7 @@ def _draw(rng: np.random.Generator) -> tuple[float, float, float, np.ndarray]:
 
 
 @discrepancy_of("upper-bound")
-def _upper_bound(rng: np.random.Generator, slip: bool) -> float:
+def _upper_bound(rng: np.random.Generator, slip: bool, multiple: float = 1.0) -> float:
     lam, mean, variance, log_q = _draw(rng)
 
     def divergence(w: float) -> float:
@@ -69,7 +69,8 @@ def _upper_bound(rng: np.random.Generator, slip: bool) -> float:
 
     kl = sum(quad(divergence, *ends)[0] for ends in ((-math.inf, 0), (0, math.inf)))
     L = _bound(mean**2 + variance, variance, log_q, lam)
-    return excess(kl, L - (_over_tau(log_q, log_q - _log_exponential(lam)) if slip else 0))
+    lost = _over_tau(log_q, log_q - _log_exponential(lam)) if slip else 0.0
+    return excess(kl, multiple * (L - lost))
 
 
 @discrepancy_of("is-a-divergence")
