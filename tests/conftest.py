@@ -118,6 +118,12 @@ def require_wnut17():
     require_data("wnut17", "the WNUT17 sentences")
 
 
+@pytest.fixture(scope="session")
+def require_bach():
+    """The same for the Bach chorales."""
+    require_data("bach", "the Bach chorales")
+
+
 def require_data(name, title):
     from medn_edu.datasets import status
 
@@ -148,7 +154,7 @@ class QuickStudies:
 
 
 @pytest.fixture(scope="session")
-def quick_studies(require_ocr, tmp_path_factory):
+def quick_studies(require_ocr, require_bach, tmp_path_factory):
     """All studies at quick scale, run once; minutes, so only tests in test_quick_studies.py ask."""
     from joblib.externals.loky import get_reusable_executor
 

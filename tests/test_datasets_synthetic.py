@@ -82,6 +82,17 @@ def test_labels_follow_the_model(sampler, n_labels):
     assert np.abs(z).max() < 4.5
 
 
+def test_best_labels_are_the_most_probable_ones():
+    drawn, best = (
+        make_chain_crf(50, 3, 2, n_labels=3, length=4, sampler=sampler, n_sweeps=1, random_state=3)
+        for sampler in ("gibbs", "best")
+    )
+    np.testing.assert_array_equal(np.stack(best.data), np.stack(drawn.data))
+    labellings, p = labelling_probabilities(best)
+    np.testing.assert_array_equal(np.stack(best.target), labellings[p.argmax(axis=1)])
+    assert "best labellings" in best.DESCR
+
+
 @pytest.mark.parametrize("correlated", [False, True])
 def test_errors_of_the_generating_model(correlated):
     """It mistakes few labels, far from the half that the paper mentions, but in many sequences."""

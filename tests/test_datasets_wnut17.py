@@ -81,7 +81,9 @@ def test_a_data_set_of_several_files_is_here_when_all_are(tmp_path, downloads):
     assert "expected the WNUT17 sentences (dev.conll, " in found.problem
     assert fetch(tmp_path, name="wnut17").valid
     assert len(downloads) == 4, "only the damaged one again"
-    with pytest.raises(ValueError, match=r"^name is 'mnist'; expected 'ocr' or 'wnut17'\.$"):
+    with pytest.raises(
+        ValueError, match=r"^name is 'mnist'; expected 'ocr', 'wnut17' or 'bach'\.$"
+    ):
         fetch(name="mnist")
 
 

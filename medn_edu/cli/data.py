@@ -11,6 +11,7 @@ from medn_edu.cli.console import add_command, say
 _TITLES = {
     "ocr": ("The OCR letters", "medn-edu reproduce ocr"),
     "wnut17": ("The WNUT17 sentences", "medn-edu bench"),
+    "bach": ("The Bach chorales", "medn-edu reproduce chorales"),
 }
 
 

@@ -16,6 +16,9 @@ data sets show that from several sides:
   can ask what a learner finds rather than only how often it is right.
 * `load_wnut17`, sentences from social media, downloaded as the letters are (0.8 MB), in which people,
   places and other entities are to be found that the training part never names.
+* `load_chorales`, the chords of Bach's chorales (33 kB, downloaded too): what sounds at each moment is
+  known, and the chord is to be named.  There are more weights than events, so the prior decides.
+  `transpose_chorales` moves them to all twelve keys.
 * `make_text`, sentences of made-up words, which need no file.  They have the tens of thousands of
   rare features that real text has, so they show how long training on text takes.
 * `draw_image`, binary images of our own, `make_noisy_images`, noisy copies of them, and
@@ -37,6 +40,7 @@ of one word lean on each other, so a word cut in two would leak from training in
 1245690135 (10, 64)
 """
 
+from medn_edu.datasets.chorales import load_chorales, transpose_chorales
 from medn_edu.datasets.digits import load_digit_words
 from medn_edu.datasets.drawn import DENOISING_IMAGES, draw_image
 from medn_edu.datasets.handwriting import Handwriting, load_handwriting
@@ -57,6 +61,7 @@ __all__ = [
     "Noise",
     "draw_image",
     "fetch",
+    "load_chorales",
     "load_digit_words",
     "load_handwriting",
     "load_ocr",
@@ -68,4 +73,5 @@ __all__ = [
     "make_text",
     "status",
     "token_features",
+    "transpose_chorales",
 ]

@@ -19,6 +19,7 @@ import gzip
 import hashlib
 import io
 import os
+import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -76,10 +77,17 @@ class RemoteFile:
     folder: str  # named like the data set
     name: str  # without the .gz
     url: str  # gzipped or not
-    sha256: str  # of the uncompressed content, which may be compressed in many ways
+    sha256: str  # of the uncompressed content, which may be compressed in many ways, or of its rows
     n_bytes: int  # of the uncompressed content
     what: str  # what it holds, in the plural
     instead: str  # the function whose data need no file
+    archive: bool = False  # whether the address sends a zip archive with it
+    by_rows: bool = False  # whether line ends, and blanks around fields, make no difference
+
+    @property
+    def limit(self) -> int:
+        """How many bytes to unpack: enough to prove a longer file wrong without unpacking all of it."""
+        return 2 * self.n_bytes
 
     @property
     def command(self) -> str:
@@ -88,10 +96,14 @@ class RemoteFile:
 
     def is_right(self, content: bytes) -> bool:
         """Tell whether this is its content."""
+        if self.by_rows:
+            rows = [line.split(b",") for line in content.splitlines()]
+            content = b"\n".join(b",".join(field.strip() for field in row) for row in rows)
         return hashlib.sha256(content).hexdigest() == self.sha256
 
     def __str__(self) -> str:
-        facts = f"{self.name}, {self.n_bytes:,} bytes, sha256 {self.sha256[:12]}..., gzipped"
+        of = " of the rows" if self.by_rows else ""
+        facts = f"{self.name}, {self.n_bytes:,} bytes, sha256{of} {self.sha256[:12]}..., gzipped"
         return f"{self.what} ({facts})"
 
 
@@ -142,6 +154,19 @@ FILES: dict[str, tuple[RemoteFile, ...]] = {
         )
         for part, (name, sha256, n_bytes) in _WNUT17_FILES.items()
     ),
+    "bach": (
+        RemoteFile(
+            folder="bach",
+            name="jsbach_chorals_harmony.data",
+            url="https://archive.ics.uci.edu/static/public/298/bach+choral+harmony.zip",
+            sha256="8c0b61941313ab3d1ca566071b5c1f387a481b9c7f60b4333a70ccbef0f7cb21",
+            n_bytes=393_200,
+            what="the Bach chorales",
+            instead="load_sentences()",
+            archive=True,
+            by_rows=True,
+        ),
+    ),
 }
 """The files of each data set."""
 
@@ -180,7 +205,7 @@ def status(data_home: str | os.PathLike[str] | None = None, *, name: str = "ocr"
     ----------
     data_home : str or path, optional
         As in `load_ocr`.
-    name : {"ocr", "wnut17"}, default="ocr"
+    name : {"ocr", "wnut17", "bach"}, default="ocr"
         Which data set.
 
     Returns
@@ -236,7 +261,7 @@ def fetch(
     ----------
     data_home : str or path, optional
         As in `load_ocr`.
-    name : {"ocr", "wnut17"}, default="ocr"
+    name : {"ocr", "wnut17", "bach"}, default="ocr"
         Which data set.
     progress : bool, default=False
         Whether to show a progress bar on standard error.
@@ -287,8 +312,7 @@ def _read(file: RemoteFile, path: Path, place: str) -> bytes:
     """Return the uncompressed content, if it is the right one."""
     try:
         with gzip.open(path) as stream:
-            # One byte more than expected proves a longer file wrong without unpacking all of it.
-            content = stream.read(file.n_bytes + 1)
+            content = stream.read(file.limit)
     except EOFError:
         problem = "is cut short"
     except (gzip.BadGzipFile, zlib.error):
@@ -335,12 +359,15 @@ def _download(
 
 def _gzipped(file: RemoteFile, data: bytes) -> bytes | None:
     """Return the right file, gzipped, or None; it may come plain, or be unpacked on the way."""
-    if file.is_right(data):
-        return gzip.compress(data, mtime=0)
     try:
+        if file.archive:
+            with zipfile.ZipFile(io.BytesIO(data)).open(file.name) as stream:
+                data = stream.read(file.limit)
+        if file.is_right(data):
+            return gzip.compress(data, mtime=0)
         with gzip.open(io.BytesIO(data)) as stream:
-            return data if file.is_right(stream.read(file.n_bytes + 1)) else None
-    except (OSError, EOFError, zlib.error):
+            return data if file.is_right(stream.read(file.limit)) else None
+    except (OSError, EOFError, KeyError, zlib.error, zipfile.BadZipFile):
         return None
 
 

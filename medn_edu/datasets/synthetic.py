@@ -15,6 +15,7 @@ takes all.
 Two samplers draw the labels.  The papers use Gibbs sampling: start anywhere, redraw one label at a
 time given its neighbours, and stop after many sweeps; the result follows the model only in the
 limit.  On a chain there is no need to wait: sampling backwards from the forward recursion is exact.
+Labels may also be the best labellings, without any chance, to see what the chance is to blame for.
 
 What the papers leave open is settled as follows: weights, of features and of transitions, are
 standard normal.  They remark that the generating model errs at a rate of about 0.5 on its own data.
@@ -88,8 +89,9 @@ def make_chain_crf(
         Size of these groups; it must divide ``n_relevant``.
     noise : float, default=0.05
         Standard deviation of what distinguishes the features of one group.
-    sampler : {"gibbs", "exact"}, default="gibbs"
-        How labels are drawn given features.
+    sampler : {"gibbs", "exact", "best"}, default="gibbs"
+        How labels are drawn given features.  With ``"best"`` they are not drawn: each sequence has its
+        best labelling, so that the generating model makes no error.
     n_sweeps : int, default=5000
         Sweeps of the Gibbs sampler; each redraws every label once.
     random_state : int, numpy.random.Generator or None, default=0
@@ -135,7 +137,7 @@ def make_chain_crf(
     groups = _groups(n_features, n_relevant, correlated, group_size)
     noise = check_nonnegative("noise", noise)
     n_sweeps = check_count("n_sweeps", n_sweeps)
-    check_choice("sampler", sampler, ("gibbs", "exact"))
+    check_choice("sampler", sampler, ("gibbs", "exact", "best"))
     rng = random_generator(random_state)
 
     coef = np.zeros((n_labels, n_features))
@@ -145,7 +147,7 @@ def make_chain_crf(
     data = np.split(features, n_samples)
     labels = _draw_labels(data, features @ coef.T, transitions, sampler, n_sweeps, rng)
     kind = f"in groups of {group_size}, the rest independent" if correlated else "all independent"
-    how = f"{n_sweeps} Gibbs sweeps" if sampler == "gibbs" else "exact sampling"
+    told = {"gibbs": f"{n_sweeps} Gibbs sweeps", "exact": "exact sampling"}
     return Bunch(
         data=data,
         target=np.split(labels, n_samples),
@@ -159,7 +161,7 @@ def make_chain_crf(
             n_features=n_features,
             features=kind,
             last_label=n_labels - 1,
-            sampler=how,
+            sampler=told.get(sampler, "taking the best labellings"),
             n_relevant=n_relevant,
         ),
     )
@@ -207,11 +209,13 @@ def _draw_labels(
     n_sweeps: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Draw one label per node of all chains from the CRF with these potentials."""
+    """Draw one label per node of all chains from the CRF with these potentials, or take the best."""
     # Here and not above: this loads the compiler, which the other data sets do without.
-    from medn_edu.inference import Potentials, draw_labellings, gibbs_labellings
+    from medn_edu.inference import Potentials, best_labelling, draw_labellings, gibbs_labellings
 
     potentials = Potentials(pack(data), node, transitions)
     if sampler == "gibbs":
         return gibbs_labellings(potentials, n_sweeps, rng=rng)
+    if sampler == "best":
+        return best_labelling(potentials)[0]
     return draw_labellings(potentials, rng=rng)[0]
