@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     )
     from medn_edu.datasets import (
         DataError,
+        load_chorales,
         load_digit_words,
         load_ocr,
         load_sentences,
@@ -94,6 +95,7 @@ __all__ = [
     "estimators",
     "grid",
     "inference",
+    "load_chorales",
     "load_digit_words",
     "load_model",
     "load_ocr",
@@ -129,6 +131,7 @@ _HOME = {
     "grid": "samples",
     "SolveResult": "results",
     "DataError": "datasets",
+    "load_chorales": "datasets",
     "load_digit_words": "datasets",
     "load_ocr": "datasets",
     "load_sentences": "datasets",

@@ -15,7 +15,14 @@ from medn_edu.studies.kit.tables import csv_text, read_csv
 from medn_edu.studies.kit.trained import label_error
 from medn_edu.studies.marks import CHANGES, LOSSES, PlainCRF, TracedCRF
 from medn_edu.studies.ocr_overfitting import OVERFITTING_STUDY, curves, rises
-from medn_edu.studies.sensitivity import FAMILIES, SENSITIVITY_STUDY, means, ranges
+from medn_edu.studies.sensitivity import (
+    PATHS,
+    PRINTED,
+    SENSITIVITY_STUDY,
+    means,
+    ranges,
+    widths,
+)
 
 
 def words(n_words, seed, noise=0.2):
@@ -143,11 +150,10 @@ def test_figure_and_caption_of_over_fitting(tmp_path):
     assert line in report.caption
 
 
-def constants_row(name, constant, fold, error):
-    family = FAMILIES[name]
-    fixed = "".join(f" {other}={value:g}" for other, value in family.fixed)
+def constants_row(name, constants, fold, error):
     return {
-        "model": name, "fold": fold, "parameters": f"{family.parameter}={constant:g}{fixed}",
+        "model": name, "fold": fold,
+        "parameters": " ".join(f"{other}={value:.10g}" for other, value in constants.items()),
         "error": error, "relative_gap": 0.01 * (1 + fold), "cpu_seconds": 1.0, "n_nonzero": 10 + fold,
         "n_weights": 20,
     }  # fmt: skip
@@ -155,12 +161,14 @@ def constants_row(name, constant, fold, error):
 
 def test_ranges_are_between_mean_errors():
     errors = {1.0: (0.3, 0.5), 4.0: (0.1, 0.2), 9.0: (0.2, 0.2)}
-    rows = [constants_row("L1-CRF", 25.0, 0, 0.7), constants_row("L1-CRF", 0.0001, 0, 0.4)]
-    for c, (first, second) in errors.items():
-        rows += [constants_row("LapMEDN", c, 0, first), constants_row("LapMEDN", c, 1, second)]
+    rows = [constants_row("L1-CRF", {"lam": lam}, 0, e) for lam, e in ((25.0, 0.7), (0.0001, 0.4))]
+    for lam, pair in errors.items():
+        for fold, error in enumerate(pair):  # in either order of the constants
+            constants = {"lam": lam, "C": 1} if fold else {"C": 1, "lam": lam}
+            rows.append(constants_row("LapMEDN", constants, fold, error))
     table = means(rows[::-1])
     assert [line["model"] for line in table] == ["L1-CRF"] * 2 + ["LapMEDN"] * 3
-    assert [line["constant"] for line in table] == [0.0001, 25.0, 1.0, 4.0, 9.0]
+    assert [line["constant"] for line in table] == [25.0, 0.0001, 1.0, 4.0, 9.0]
     assert table[2]["error"] == pytest.approx(0.4)
     assert table[2]["error_deviation"] == pytest.approx(np.sqrt(0.02))
     assert (table[2]["largest_gap"], table[2]["n_nonzero"]) == (0.02, 10.5)
@@ -168,31 +176,71 @@ def test_ranges_are_between_mean_errors():
     assert (crf["range"], crf["best"], crf["worst"]) == (pytest.approx(0.3), 0.0001, 25.0)
     assert (medn["range"], medn["best"], medn["worst"]) == (pytest.approx(0.25), 4.0, 1.0)
     assert (crf["span"], medn["span"]) == (pytest.approx(250_000), 9)
+    assert widths(table) == []
+
+
+def test_every_path_spans_about_the_same_factor():
+    assert all(sum(len(path.values) for path in paths) == 24 for paths in PATHS.values())
+    specs = SENSITIVITY_STUDY.fits("paper", 0)
+    rows = [constants_row(s.model, dict(s.parameters), s.fold, 0.3) for s in specs]
+    lines = [line for line in means(rows) if line["factor"] is not None]
+    assert len(lines) == 24 * len(PATHS)
+    for name, paths in PATHS.items():
+        factors = [line["factor"] for line in lines if line["model"] == name]
+        each = len(factors) // len(paths)
+        assert factors[::each] == [1] * len(paths)
+        assert all(85 < last < 150 for last in factors[each - 1 :: each])
+        assert all(np.diff(factors[:each]) > 0)
+    assert not {line["model"] for line in ranges(means(rows))} & set(PATHS)
+
+
+@pytest.mark.parametrize(
+    ("points", "factor", "closed"),  # in points above the best
+    [([9, 2, 0, 2, 9, 9], 100**0.2, True), ([9, 2, 0, 0, 0, 0], 100**0.7, False)],
+)
+def test_the_width_is_between_the_places_where_errors_are_a_point_above_the_best(
+    points, factor, closed
+):
+    name = "LapMEDN, fair"
+    shapes = [points, [15] * 6, [0.5, 15, 15, 15, 15, 15], [15] * 6]
+    rows = [
+        constants_row(name, path.point(number), 0, 0.3 + above / 100)
+        for path, found in zip(PATHS[name], shapes, strict=True)
+        for number, above in enumerate(found)
+    ]
+    first, second, third, _ = widths(means(rows))
+    assert (first["factor"], first["closed"]) == (pytest.approx(factor), closed)
+    assert (first["lowest"], first["shape"]) == (pytest.approx(0.3), "C=0.1")
+    assert second["factor"] is None
+    assert not third["closed"]
+    report = SENSITIVITY_STUDY.report(rows, "paper")
+    assert f"| {'' if closed else 'at least '}{factor:.2g} |" in report.caption
 
 
 def test_figure_and_caption_of_sensitivity(tmp_path):
     specs = SENSITIVITY_STUDY.fits("paper", 0)
-    rows = [constants_row(s.model, s.parameters[0][1], s.fold, 0.3 + 0.01 * s.fold) for s in specs]
+    rows = [constants_row(s.model, dict(s.parameters), s.fold, 0.3 + 0.01 * s.fold) for s in specs]
     SENSITIVITY_STUDY.draw(rows, tmp_path / "figure.svg")
     texts = written(tmp_path / "figure.svg")
     assert any("mean ± deviation over 10 folds" in text for text in texts)
-    assert {name for name in FAMILIES if name in texts} == set(FAMILIES)
+    assert {name for name in PRINTED if name in texts} == set(PRINTED)
+    assert {"elastic CRF", "elastic M3N", "C=100", "l1_ratio=0.9"} <= set(texts)
     report = SENSITIVITY_STUDY.report(rows, "paper")
     assert set(report.rows[0]) == set(report.columns)
-    assert len(report.rows) == len(specs) / 10 == 67
+    assert len(report.rows) == len(specs) / 10 == 67 + 24 * len(PATHS)
     assert "| L1-M3N EM | lam = 169 … 441 |" in report.caption
     assert "table" not in report.caption.split("\n\n")[0], "the first paragraph is of the figure"
     assert "250,000 times (L2-CRF)" in " ".join(report.caption.split())
 
 
 def test_every_constant_of_the_paper_is_tried():
-    found = {}
+    found = {name: set() for name in PRINTED}
     for spec in SENSITIVITY_STUDY.fits("paper", 0):
         assert spec.data == "ocr-100"
-        found.setdefault(spec.model, set()).add(spec.parameters[0][1])
-        assert spec.parameters[1:] == FAMILIES[spec.model].fixed
+        if spec.model in PRINTED:
+            found[spec.model].add(dict(spec.parameters)[PRINTED[spec.model].name])
     squares = [float(k * k) for k in range(1, 22)]
     assert found["M3N"] == found["LapMEDN"] == found["LapMEDN variational"] == set(squares[:9])
     assert found["L1-M3N EM"] == found["L1-M3N online sub-gradient"] == set(squares[12:])
     assert found["L1-CRF"] == found["L2-CRF"] == {1e-4, 1e-3, 1e-2, 0.1, 1, 4, 9, 16, 25}
-    assert dict(FAMILIES["LapMEDN variational"].fixed) == {"C": 1.0}
+    assert dict(PRINTED["LapMEDN variational"].shape) == {"C": 1.0}

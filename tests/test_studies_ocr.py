@@ -5,37 +5,48 @@ import itertools
 import numpy as np
 import pytest
 from making import axes_of
-from scipy import stats
 from sklearn.utils import Bunch
 
-from medn_edu import M3N
 from medn_edu.explorers.kit.style import series_style
 from medn_edu.studies.kit import splits
-from medn_edu.studies.kit.models import MODELS, Model, make_model
-from medn_edu.studies.kit.selection import Selected, blocks_of
-from medn_edu.studies.kit.specs import FitSpec
-from medn_edu.studies.kit.splits import ocr_outside, ocr_unseen
-from medn_edu.studies.ocr import OCR_STUDY
-from medn_edu.studies.ocr_full import OCR_FULL_STUDY, difference_text
+from medn_edu.studies.kit.models import make_model
+from medn_edu.studies.kit.selection import Selected
+from medn_edu.studies.kit.specs import FitSpec, Split
+from medn_edu.studies.kit.splits import ocr_unseen, word_errors
+from medn_edu.studies.kit.summary import numbers
+from medn_edu.studies.kit.trained import label_error, measured
+from medn_edu.studies.ocr import NAMES, OCR_STUDY, PRINTED
+from medn_edu.studies.ocr_full import OCR_FULL_STUDY, error_table
 
 FOLD = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 300))
 
 
-@pytest.mark.parametrize(("n_words", "seed"), [(10, 0), (50, 1)])
-def test_constants_are_chosen_on_words_that_no_fit_sees(monkeypatch, n_words, seed):
+@pytest.mark.parametrize(("n_words", "seed"), [(100, 0), (250, 1)])
+def test_constants_are_chosen_on_words_that_no_fit_trains_on_or_is_tested_on(
+    monkeypatch, n_words, seed
+):
     numbered = Bunch(data=np.arange(len(FOLD)), target=np.arange(len(FOLD)), fold=FOLD)
     monkeypatch.setattr(splits, "ocr_letters", lambda: numbered)
-    outside = ocr_outside(FOLD, n_words, seed)
-    for fold in range(10):
-        split = OCR_STUDY.fit.split(FitSpec("ocr-250", fold, "M3N", seed=seed))
-        assert (FOLD[split.X_train] == fold).all()
-        assert set(FOLD[split.X_test]) == {*range(10)} - {fold}
-        assert not {*split.X_train, *split.X_test} & set(outside)
-    assert len(set(outside)) == len(outside) == 3 * n_words + 7 * 50
-    for number, (train, test) in enumerate(blocks_of(len(outside), (n_words,) * 3)):
-        assert (FOLD[outside[train]] == number).all()
-        assert (FOLD[outside[test]] != number).all()
-        assert (len(train), len(test)) == (n_words, len(outside) - n_words)
+
+    def split(fold, name):
+        [spec] = [
+            spec
+            for spec in OCR_STUDY.fits("paper", seed)
+            if (spec.data, spec.fold, spec.model) == (f"ocr-{n_words}", fold, name)
+        ]
+        return OCR_STUDY.fit.split(spec)
+
+    given = [split(fold, "M3N 20 passes") for fold in range(10)]
+    used = {word for one in given for word in (*one.X_train, *one.X_test)}
+    for fold in (0, 7):
+        chosen, one = split(fold, "M3N"), given[fold]
+        judges = chosen.X_train[n_words:]
+        assert chosen.X_train[:n_words] == one.X_train
+        assert chosen.X_test == one.X_test
+        assert (FOLD[chosen.X_train] == fold).all()
+        assert set(FOLD[one.X_test]) == {*range(10)} - {fold}
+        assert len(set(judges)) == len(judges) == 50
+        assert not used & set(judges)
 
 
 @pytest.mark.parametrize("seed", [0, 3])
@@ -62,94 +73,87 @@ def test_words_that_never_train(seed):
     assert sorted(tested) == np.flatnonzero(fold).tolist()
 
 
-def test_blocks_that_cannot_be():
-    wrong = {"leave some of 4 samples": (4,), r"blocks are \(3, 2\)": (3, 2), "positive": (0, 2)}
-    for message, sizes in wrong.items():
-        with pytest.raises(ValueError, match=message):
-            blocks_of(4, sizes)
+@pytest.mark.parametrize("study", [OCR_STUDY, OCR_FULL_STUDY], ids=lambda study: study.name)
+def test_every_model_chooses_for_itself_among_24_points(study):
+    specs = study.fits("paper", 5)
+    made = {
+        spec: make_model(spec.model, study.fit.models, **dict(spec.parameters)) for spec in specs
+    }
+    assert not any(spec.after for spec in specs)
+    for spec, model in made.items():
+        assert isinstance(model, Selected) == (spec.model not in ("CRF", *PRINTED)), spec
+        if isinstance(model, Selected):
+            assert sum(len(path.values) for path in model.paths) == 24
+            assert model.last_on_all == (study is OCR_FULL_STUDY)
+            sizes = {"ocr-rest": 2000, "ocr-one": 420, "ocr-seen": 330, "ocr-unseen": 330}
+            assert model.blocks == (sizes.get(spec.data) or int(spec.data.split("-")[1]),)
+    for data in {spec.data for spec in specs}:
+        assert {spec.model for spec in specs if spec.data == data} >= set(NAMES)
 
 
-def test_the_first_block_trains_with_what_was_chosen():
-    X = list(np.random.default_rng(0).normal(size=(12, 3, 2)))
-    y = [["ab"[int(row[0] > 0)] for row in x] for x in X]
-
-    def selected(blocks, n_tried=None):
-        grid = (("C", (1e-9, 10.0)),)  # the first is nothing
-        return Selected("M3N", grid, blocks=blocks, n_tried=n_tried).fit(X, y)
-
-    model = selected((4, 4))
-    assert model.chosen_ == {"C": 10.0}
-    assert model.errors_[0] > model.errors_[1]
-    first = make_model("M3N", C=10.0).fit(X[:4], y[:4])
-    np.testing.assert_array_equal(model.weights_, first.weights_)
-    some, one = selected((4, 4), n_tried=1).errors_, selected((4,)).errors_
-    assert some.tolist() == one.tolist() != model.errors_.tolist()
+def toy(n_words):
+    """Words of two letters that a feature tells, but for the last half, whose letters are random."""
+    rng = np.random.default_rng(0)
+    X = list(rng.normal(size=(n_words, 2, 2)))
+    y = [["ab"[int(row[0] > 0)] for row in x] for x in X[: n_words // 2]]
+    return X, y + [list(rng.choice(["a", "b"], 2)) for _ in X[n_words // 2 :]]
 
 
-@pytest.mark.parametrize(("inverse", "n_words"), [(False, 4), (True, 2)])
-def test_a_path_starts_afresh_in_each_fold(inverse, n_words):
-    """An earlier solution has seen what tests there; at the end an inverse choice trains on one part."""
-    seen = []
-
-    class Watched(M3N):
-        def fit(self, X, y):
-            seen.append((len(X), hasattr(self, "weights_")))
-            return super().fit(X, y)
-
-    watched = {"M3N": Model("M3N", lambda **constants: Watched(verbose=0, **constants), "")}
-    model = Selected("M3N", (("C", (0.1, 1.0)),), watched, n_folds=3, inverse=inverse)
-    model.fit([np.eye(2)] * 6, ["ab"] * 6)
-    assert seen == [(n_words, False), (n_words, True)] * 3 + [(n_words if inverse else 6, False)]
+@pytest.mark.parametrize(("last_on_all", "n_train"), [(False, 10), (True, 20)])
+def test_the_training_error_is_that_of_the_words_that_trained(last_on_all, n_train):
+    X, y = toy(20)
+    model = OCR_STUDY.fit.models["M3N"].build(blocks=10, every=3, last_on_all=last_on_all).fit(X, y)
+    found = measured(model, Split(X, y, X, y))
+    assert found["n_train"] == n_train
+    assert found["train_error"] == label_error(model.predict(X[:n_train]), y[:n_train])
+    assert (found["train_error"] == found["error"]) == last_on_all
 
 
-def test_fits_wait_for_the_choice_at_their_own_size():
-    by_key = {spec.key: spec for spec in OCR_STUDY.fits("paper", 5)}
-    drawn = [spec for spec in by_key.values() if not spec.data.startswith("ocr-outside")]
-    for spec in (spec for spec in drawn if spec.after):
-        chooser, n_words = by_key[spec.after], spec.data.removeprefix("ocr-")
-        assert chooser.data == f"ocr-outside-{n_words}"
-        assert chooser.model == f"{spec.model}, chosen for {n_words} words"
-        assert chooser.seed == spec.seed == 5
-        model = OCR_STUDY.fit.models[chooser.model].build()
-        assert model.blocks == (int(n_words),) * 3
-        assert model.fixed == dict(spec.parameters)
-    assert {spec.model for spec in drawn if not spec.after} & set(MODELS) == {"CRF"}
-    assert {spec.model for spec in drawn} >= set(MODELS) - {"per letter"}
-    assert {spec.fold for spec in drawn} == set(range(10))
+def test_wrong_letters_are_counted_word_by_word(monkeypatch):
+    words = ["ba", "ab", "ab", "ba", "ca", "ab"]  # the first two train
+    letters = Bunch(
+        data=list(range(6)), target=[list(w) for w in words], fold=np.array([0, 0, 1, 1, 1, 1])
+    )
+    monkeypatch.setattr(splits, "ocr_letters", lambda: letters)
+    splits.different_words.cache_clear()
 
+    class Always:
+        def predict(self, X):
+            return [np.array(["a", "a"])] * len(X)
 
-def test_only_fits_without_constants_or_with_given_ones_choose_none():
-    specs = OCR_FULL_STUDY.fits("paper", 0)
-    free = {(s.data, s.model) for s in specs if not s.after and not s.data.endswith("-choosing")}
-    assert free == {("ocr-one", "CRF"), ("ocr-rest", "CRF"), ("ocr-rest", "L1-M3N")}
-    for spec in (spec for spec in specs if spec.after):
-        unseen = spec.data.replace("ocr-seen", "ocr-unseen")  # no word that tests is chosen on
-        assert spec.after.startswith(f"{unseen}-choosing/fold={spec.fold}/")
-        model = OCR_FULL_STUDY.fit.models[spec.after.split("/")[2]].build()
-        assert model.fixed == dict(spec.parameters)
-        assert model.name == spec.model.removesuffix(" variational")
+    found = word_errors(FitSpec("ocr-one", 0, "any"), Always())["word_errors"]
+    splits.different_words.cache_clear()
+    assert numbers(found).tolist() == [2, 1, 1]  # of ab, ba, ca
 
 
 @pytest.mark.parametrize(("n_words", "beta"), [(100, 4.0), (250, 2.0)])
 def test_the_papers_constants(n_words, beta):
     specs = [s for s in OCR_STUDY.fits("paper", 0) if (s.data, s.fold) == (f"ocr-{n_words}", 0)]
-    models, given = OCR_STUDY.fit.models, [s for s in specs if not s.after]
-    made = {s.model: make_model(s.model, models, **dict(s.parameters)) for s in given}
-    for name in ("M3N", "LapMEDN"):
-        stopped, optimum = made[f"{name} sub-gradient"], made[f"{name} at its optimum"]
-        assert stopped.C == optimum.C == 200 * beta
-        assert (stopped.beta, optimum.beta) == (beta, None)
-        assert (stopped.solver, optimum.solver) == ("online_subgradient", "block_frank_wolfe")
-        assert stopped.max_iter == 20
-    assert made["LapMEDN sub-gradient"].lam == made["LapMEDN at its optimum"].lam == 36
-    assert made["L1-M3N sub-gradient"].beta == beta
+    made = {
+        s.model: make_model(s.model, PRINTED, **dict(s.parameters))
+        for s in specs
+        if s.model in PRINTED
+    }
+    assert set(made) == set(PRINTED)
+    for name, slack in itertools.product(("M3N", "LapMEDN"), ("", ", mean slack")):
+        optimum = made[f"{name} at its optimum{slack}"].get_params()
+        for passes in (5, 20, 60, 200):
+            stopped = made[f"{name} {passes} passes{slack}"].get_params()
+            assert stopped["C"] == optimum["C"] == 200 * beta
+            assert (stopped["beta"], optimum["beta"]) == (beta, None)
+            assert (stopped["solver"], stopped["max_iter"]) == ("online_subgradient", passes)
+            assert ("sample_weight" in stopped) == bool(slack)
+            assert name == "M3N" or stopped["lam"] == optimum["lam"] == 36
+    ball = made["L1-M3N 60 passes"]
+    assert (ball.beta, ball.radius, ball.max_iter) == (beta, 289, 60)
     assert made["L1-M3N EM"].threshold ** 2 == pytest.approx(1e-4 * made["L1-M3N EM"].lam)
 
 
-def row(model, data, fold, error, parameters=""):
+def row(model, data, fold, error, **more):
+    n_train = int(data.split("-")[1]) if data[-1] == "0" else 626
     return {
         "key": f"{data}/{fold}/{model}", "data": data, "fold": fold, "model": model, "error": error,
-        "train_error": 0.0, "relative_gap": 0.01, "parameters": parameters, "n_train": 100,
+        "train_error": 0.0, "relative_gap": 0.01, "n_train": n_train, **more,
     }  # fmt: skip
 
 
@@ -160,43 +164,41 @@ def assert_says(text, *sentences):
 
 
 def test_what_the_report_says():
-    rows = [row("M3N, chosen", "ocr-outside-100", 0, None)]
+    rows = []
     for n, fold in itertools.product((100, 250), range(4)):
         error = (0.4 if n == 100 else 0.3) + 0.01 * fold
-        rows.append(row("M3N", f"ocr-{n}", fold, error, "C=0.01"))
+        rows.append(row("M3N", f"ocr-{n}", fold, error, n_extended=fold, at_end=False))
+        rows.append(row("M3N 20 passes", f"ocr-{n}", fold, error + 0.1))
         sooner = -0.02 if fold else 0.02
-        rows.append(row("LapMEDN", f"ocr-{n}", fold, error + sooner, "C=1 lam=29"))
+        chosen = {"chosen": "C=10 lam=29", "n_extended": 0, "at_end": fold == 3}
+        rows.append(row("LapMEDN", f"ocr-{n}", fold, error + sooner, **chosen))
     report = OCR_STUDY.report(rows, "quick")
-    assert "M3N sub-gradient minus" not in report.text
     assert_says(
         report.text,
-        "LapMEDN minus M3N: -1.0 at 100 (3 of 4), -1.0 at 250 (3 of 4).",
         "Smallest mean error, chosen constants: LapMEDN (100 words), LapMEDN (250 words).",
+        "Smallest mean error, papers' constants: M3N 20 passes (100 words),",
     )
     assert_says(
         report.caption,
-        "| M3N | C=0.01* | C=0.01* |",
-        "| LapMEDN | lam=29 | lam=29 |",
-        "falls at every step for 2 of 2 models",
-        "lam of LapMEDN variational and LapMEDN 20 values from 268 to 1.",
-    )
-    assert_says(
-        report.caption.split("\n\n")[0],
-        "the errors of M3N sub-gradient in (a) and of M3N in (b) on the same fold",
-        "might be better still: M3N (C=0.01 at 100 and 250).",
+        "| chosen | LapMEDN | -1.0 (-4.2 to +2.2) | -1.0 (-4.2 to +2.2) |",  # Student's, of 4 folds
+        "| papers' | M3N 20 passes | +10.0 (+10.0 to +10.0) |",
+        "Of 16 choices 6 needed points beyond their grid, at most 3; 2 still lie at an end (LapMEDN 2).",
+        "LapMEDN C = 10 (8)",
     )
     lines = {(line["model"], line["n_train"]): line for line in report.rows}
     assert lines["M3N", 250]["error"] == pytest.approx(0.315)
-    assert lines["M3N", 250]["fits"] == 4
+    assert [lines["M3N", 250][name] for name in ("fits", "n_extended", "at_end")] == [4, 3, 0]
 
 
 def test_what_the_report_on_all_words_says():
-    rows = [row("M3N", "ocr-rest", 0, 0.1, "C=0.1"), row("M3N", "ocr-one", 0, 0.2, "C=0.03")]
-    rows += [row("L1-M3N", "ocr-rest", 0, 0.3, "C=0.1"), row("L1-M3N", "ocr-one", 0, 0.4, "C=0.1")]
-    rows.append(row("M3N, chosen for ocr-rest", "ocr-rest-choosing", 0, None))
+    rows = [
+        row("M3N", "ocr-rest", 0, 0.1, chosen="C=0.1", at_end=False),
+        row("M3N", "ocr-one", 0, 0.2, chosen="C=0.03", at_end=True),
+        row("CRF", "ocr-one", 0, 0.3),
+    ]
     for part, (error, chosen) in enumerate([(0.2, "C=0.1"), (0.35, "C=1"), (0.35, "C=1")]):
-        rows.append(row("M3N", "ocr-seen", part, 0.2, "C=0.1"))
-        rows.append(row("M3N", "ocr-unseen", part, error, chosen))
+        rows.append(row("M3N", "ocr-seen", part, 0.2, chosen="C=0.1"))
+        rows.append(row("M3N", "ocr-unseen", part, error, chosen=chosen))
     report = OCR_FULL_STUDY.report(rows, "paper")
     assert_says(
         report.text,
@@ -206,55 +208,40 @@ def test_what_the_report_on_all_words_says():
     assert_says(
         report.caption,
         "| M3N | 0.200 | C=0.03* | 0.100 | C=0.1 |",
-        "| L1-M3N | 0.400 | C=0.1* | 0.300 | C=0.1 |",  # one chosen, one given
+        "| CRF | 0.300 | | – | – |",
+        "Mean over 3 parts",
     )
-    assert_says(
-        report.caption.split("\n\n")[0],
-        "Mean and standard deviation over 3 parts",
-        "L1-M3N on folds 1-9 is given C = 0.1",
-        "better still: fold 0 trains, 1-9 test: M3N (C=0.03), L1-M3N (C=0.1).",
-    )
-    constants = {line["data"]: line["parameters"] for line in report.rows if line["model"] == "M3N"}
+    constants = {line["data"]: line["chosen"] for line in report.rows if line["model"] == "M3N"}
     assert (constants["ocr-seen"], constants["ocr-unseen"]) == ("C=0.1", "C=0.1, C=1")
-
-
-def test_grids_in_words():
-    said = difference_text((("C", (0.1, 0.3)),), (("C", (0.1, 0.2, 1.0)),))
-    assert said == "0.2 and 1 as well and not 0.3"
-    assert not difference_text((("C", (0.1, 0.3)),), (("C", (0.3, 0.1)),))
-    many = (("C", tuple(map(float, range(20, 0, -1)))),)
-    assert difference_text((("C", (20.0, 1.0)),), many) == "20 values from 20 to 1"
+    few = [row("M3N", "ocr-100", fold, error) for fold, error in enumerate((0.3, 0.4))]
+    table = error_table([*few, row("M3N 20 passes", "ocr-100", 0, 0.5)], rows)
+    assert table.splitlines()[-1] == "| M3N | 0.350 ± 0.071 | – | 0.100 |"
 
 
 def drawn(study, monkeypatch):
     """The axes of a figure, and the random rows in it."""
     rng = np.random.default_rng(0)
-    rows = [
-        row(s.model, s.data, s.fold, rng.uniform(0.2, 0.4))
-        for s in study.fits("paper", 0)
-        if "choosing" not in s.data and "outside" not in s.data
-    ]
+    rows = [row(s.model, s.data, s.fold, rng.uniform(0.2, 0.4)) for s in study.fits("paper", 0)]
     return axes_of(study, rows, monkeypatch), rows
 
 
-def test_both_halves_have_the_same_axes(monkeypatch):
-    (above, below, *right), rows = drawn(OCR_STUDY, monkeypatch)
-    for one, other in zip((above, below), right, strict=True):
-        assert one.get_ylim() == other.get_ylim()
-    assert below.get_ylabel() == "points more than M3N sub-gradient"
-    low, high = below.get_ylim()
-    shown = {bar.get_label(): bar.lines[2] for bar in right[1].containers}
-    [lapmedn] = shown["LapMEDN"]
-    ends = np.array(lapmedn.get_segments())[:, :, 1]
-    assert ends.shape == (4, 2)
-    assert ((low < ends) & (ends < high)).all()
-    errors = {(r["model"], r["fold"]): r["error"] for r in rows if r["data"] == "ocr-100"}
-    differences = [100 * (errors["LapMEDN", f] - errors["M3N", f]) for f in range(10)]
-    interval = stats.t.interval(0.95, 9, np.mean(differences), stats.sem(differences))
-    np.testing.assert_allclose(ends[0], interval)
-    places = {bar.get_label(): bar.lines[0].get_xdata()[0] for bar in above.containers}
-    assert -0.5 < places["M3N sub-gradient"] < places["M3N at its optimum"] < 0.5, "side by side"
-    early, optimum = (series_style(f"M3N {name}") for name in ("sub-gradient", "at its optimum"))
+def test_errors_against_passes_and_differences_to_m3n(monkeypatch):
+    (first, second, third, fourth, _, right), rows = drawn(OCR_STUDY, monkeypatch)
+    assert len({ax.get_ylim() for ax in (first, second, third, fourth)}) == 1
+    assert right.get_ylabel() == "points more than M3N"
+    errors = {(r["model"], r["fold"]): 100 * r["error"] for r in rows if r["data"] == "ocr-100"}
+
+    def mean_of(model):
+        return np.mean([errors[model, fold] for fold in range(10)])
+
+    curve = {line.get_label(): line.get_ydata() for line in first.lines}
+    passes = [mean_of(f"LapMEDN {n} passes, mean slack") for n in (5, 20, 60, 200)]
+    np.testing.assert_allclose(curve["LapMEDN, mean slack"], passes)
+    np.testing.assert_allclose(curve["M3N, C chosen: see (b)"], mean_of("M3N"))
+    bars = {bar.get_label(): bar.lines[0].get_ydata()[0] for bar in right.containers}
+    assert set(bars) == set(NAMES) - {"CRF", "M3N"}
+    assert bars["LapMEDN"] == pytest.approx(mean_of("LapMEDN") - mean_of("M3N"))
+    early, optimum = (series_style(f"M3N {name}") for name in ("20 passes", "at its optimum"))
     assert early["color"] == optimum["color"]
     assert optimum["markerfacecolor"] == "white"
 
@@ -263,8 +250,7 @@ def test_all_bars_have_the_same_axis(monkeypatch):
     axes, _ = drawn(OCR_FULL_STUDY, monkeypatch)
     assert len({ax.get_xlim() for ax in axes}) == 1
     assert all(len(ax.get_xticks()) > 2 for ax in axes)
-    names = [(k, text.get_text()) for k, ax in enumerate(axes) for text in ax.get_yticklabels()]
-    assert [name for name in names if "given" in name[1]] == [(1, "L1-M3N (C given)")]
+    assert len({tuple(text.get_text() for text in ax.get_yticklabels()) for ax in axes}) == 1
 
 
 def test_a_run_whose_other_fits_have_all_failed_is_drawn(tmp_path):

@@ -15,7 +15,7 @@ from medn_edu.studies.kit import results, runner
 from medn_edu.studies.kit.models import MODELS, Model
 from medn_edu.studies.kit.results import ResultStore
 from medn_edu.studies.kit.runner import evaluate, run_study
-from medn_edu.studies.kit.selection import Selected
+from medn_edu.studies.kit.selection import Selected, paths_of
 from medn_edu.studies.kit.specs import FitSpec, Split, Study, caption_only, panels
 from medn_edu.studies.kit.summary import read_constants
 from medn_edu.studies.kit.trained import Trained
@@ -330,7 +330,9 @@ CHOOSING = fitting(
     models={
         **MODELS,
         "chosen M3N": Model(
-            "", lambda **fixed: Selected("M3N", (("C", (1e-9, 0.5)),), n_folds=2, **fixed), ""
+            "",
+            lambda **fixed: Selected("M3N", paths_of((("C", (1e-9, 0.5)),)), n_folds=2, **fixed),
+            "",
         ),
     },
 )

@@ -3,6 +3,7 @@
 How it works, and what the paper leaves open, stands at the head of ``exact_vs_variational.md``.
 """
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,21 +11,35 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.panels import draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
 from medn_edu.explorers.shrinkage import shrinkage_curve
 from medn_edu.priors import LaplacePrior, NormalGammaPrior
+from medn_edu.studies import priors, synthetic_correlated
 from medn_edu.studies.both_laplace import ITERATIONS, BothLaplaceMEDNs
+from medn_edu.studies.kit.fair import (
+    CHOICE_COLUMNS,
+    PRICES,
+    choices_text,
+    choosing,
+    fair_models,
+    laplace_strengths,
+    measure_choice,
+    shapes_text,
+    split_and_validate,
+)
 from medn_edu.studies.kit.models import Model
+from medn_edu.studies.kit.selection import CHOICE
 from medn_edu.studies.kit.specs import FitSpec, Report, Split, Study
 from medn_edu.studies.kit.splits import correlated_split, ocr_split
 from medn_edu.studies.kit.summary import (
     Column,
     Curve,
     constant,
+    differences,
     groups,
     largest,
     mean,
@@ -36,86 +51,81 @@ from medn_edu.studies.kit.summary import (
     plus_minus,
     read_constants,
     table,
+    values,
 )
 from medn_edu.studies.kit.texts import Texts, listed, over, paragraphs
 from medn_edu.studies.kit.trained import Trained, label_error
 
-_LAMS = (1.0, 9.0, 36.0, 268.0)  # 1 and 268 end the papers' grid, 36 is that of their OCR
-_CHAIN_CS = (1.0, 0.1, 10.0)
 _CHAINS, _OCR = "correlated", "ocr-100"  # kinds of data
 _TITLES = {_CHAINS: "chains", _OCR: "OCR100"}
+_RANGES = {_CHAINS: synthetic_correlated.RANGES, _OCR: priors.RANGES[_OCR]}
+_STRENGTHS = ("strong", "2nd", "3rd", "weak")  # one ``lam`` each, for every ``C``
 _N_SETS, _N_WORD_SETS = 5, 3  # random CRFs and folds of words at paper scale
 _SETS = tuple(f"correlated-10-{number}" for number in range(_N_SETS))
-_MODEL = "LapMEDN"
+_BOTH = "both"  # the same constants for both
+_EXACT, _VARIATIONAL = _FAIR = "LapMEDN", "LapMEDN variational"  # each chooses its own
 _KEPT = (1, 3, 20)  # iterations whose weights are kept, of one fit:
 _SHOWN = (_SETS[0], 0, {"C": 1.0, "lam": 36.0})
 
 
+def _lams(data: str, C: float) -> list[float]:
+    """Return ``lam`` from strong to weak, so that both limits of ``C`` are covered."""
+    return [float(f"{x:.3g}") for x in laplace_strengths(C, _RANGES[data], len(_STRENGTHS))]
+
+
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    points = [
-        (data, 0, C, lam)
-        for data in (_SETS[:1] if quick else _SETS)
-        for C in (_CHAIN_CS[:1] if quick else _CHAIN_CS)
-        for lam in _LAMS
+    sets = _SETS[:1] if quick else _SETS
+    points = [(*_SHOWN[:2], 1.0, 36.0)]
+    for C in PRICES[1:2] if quick else PRICES:
+        points += [(data, 0, C, lam) for data in sets for lam in _lams(_CHAINS, C)]
+        lams = _lams(_OCR, C)[:1] if quick else _lams(_OCR, C)
+        points += [(_OCR, k, C, lam) for k in range(1 if quick else _N_WORD_SETS) for lam in lams]
+    same = [FitSpec(data, k, _BOTH, (("C", C), ("lam", lam)), seed) for data, k, C, lam in points]
+    places = [(data, 0) for data in sets] + [(_OCR, k) for k in range(0 if quick else _N_SETS)]
+    return same + [
+        FitSpec(*place, name, choosing(name, 100, scale), seed)
+        for place in places
+        for name in _FAIR
     ]
-    points += [
-        (_OCR, fold, 1.0, lam)
-        for fold in range(1 if quick else _N_WORD_SETS)
-        for lam in (_LAMS[2:3] if quick else _LAMS)
-    ]
-    return [
-        FitSpec(data, fold, _MODEL, (("C", C), ("lam", lam)), seed) for data, fold, C, lam in points
-    ]
 
 
-def _split(spec: FitSpec) -> Split:
-    return ocr_split(spec) if spec.data == _OCR else correlated_split(spec)
+def _split(spec: FitSpec, *, validate: bool = False) -> Split:
+    split = ocr_split if spec.data == _OCR else correlated_split
+    return split(spec, validate=validate)
 
 
-_LISTS = ("errors", "primals", "gaps", "bounds", "distances", "correlations", "limit_distances")
-_LIMIT = ("limit_error", "limit_primal", "limit_distance", "limit_correlation")
+_LISTS = ("errors", "excesses", "distances", "correlations", "limit_distances", "gaps")
 _WEIGHTS = ("exact_weights", *(f"{what}_{n}" for n in _KEPT for what in ("weights", "etas")))
 
 
-def _measure(spec: FitSpec, model: BothLaplaceMEDNs) -> dict[str, Any]:
-    """Compare the limit and each step of the trail with the exact solution."""
-    data, exact = _split(spec), model.result_.weights
-
-    def error(weights: np.ndarray) -> float:
-        return label_error(model.predict(data.X_test, weights), data.y_test)
-
-    found: dict[str, Any] = {
-        "limit_error": error(model.limit_.weights),
-        "limit_primal": model.limit_primal_,
-        "limit_distance": _distance(model.limit_.weights, exact),
-        "limit_correlation": _correlation(model.limit_.weights, exact),
-    }
+def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
+    """Compare each step of the trail, and behind them the limit, with the exact solution."""
+    if spec.model in _FAIR:
+        return measure_choice(spec, model)
+    data, exact, limit = _split(spec), model.result_, model.limit_.weights
+    found = [*(step.weights for step in model.trail_), limit]
+    primals = [*(step.primal for step in model.trail_), model.limit_primal_]
     lists: dict[str, Any] = {
-        "errors": [error(step.weights) for step in model.trail_],
-        "primals": [step.primal for step in model.trail_],
+        "errors": [label_error(model.predict(data.X_test, w), data.y_test) for w in found],
+        "excesses": np.array(primals) / exact.primal - 1,
+        "distances": [_distance(weights, exact.weights) for weights in found],
+        "correlations": [np.corrcoef(weights, exact.weights)[0, 1] for weights in found],
+        "limit_distances": [_distance(weights, limit) for weights in found],
         "gaps": [step.relative_gap for step in model.trail_],
-        "bounds": [step.trace[-1].objective_estimate for step in model.trail_],
-        "distances": [_distance(step.weights, exact) for step in model.trail_],
-        "correlations": [_correlation(step.weights, exact) for step in model.trail_],
-        "limit_distances": [_distance(step.weights, model.limit_.weights) for step in model.trail_],
     }
     if (spec.data, spec.fold, dict(spec.parameters)) == _SHOWN:
-        lists["exact_weights"] = exact
+        lists["exact_weights"] = exact.weights
         for number, step in zip(ITERATIONS, model.trail_, strict=True):
             if number in _KEPT:
                 lists[f"weights_{number}"] = step.weights
                 lists[f"etas_{number}"] = step.weights / step.variance
-    return found | {name: numbers_text(values, ".7g") for name, values in lists.items()}
+    return {name: numbers_text(values, ".7g") for name, values in lists.items()}
 
 
 def _distance(weights: np.ndarray, other: np.ndarray) -> float:
     """Return the distance of weights to others, relative to the length of these."""
     return float(np.linalg.norm(weights - other) / np.linalg.norm(other))
-
-
-def _correlation(weights: np.ndarray, other: np.ndarray) -> float:
-    return float(np.corrcoef(weights, other)[0, 1])
 
 
 # -- groups of fits: the same kind of data, the same C and the same lam ---------------------------
@@ -128,23 +138,25 @@ def _groups_of(rows: Rows) -> Groups:
     """Return the fits that did not fail, by kind of data and constants."""
 
     def setting(row: dict[str, Any]) -> tuple[str, float | None, float | None]:
-        kind = _CHAINS if row["data"].startswith(_CHAINS) else row["data"]
-        return kind, constant(row, "C"), constant(row, "lam")
+        return _kind(row), constant(row, "C"), constant(row, "lam")
 
-    return groups([row for row in rows if row.get("errors")], setting, order=lambda key: key)
+    known = [row for row in rows if row["model"] == _BOTH and row.get("errors")]
+    return groups(known, setting, order=lambda key: (*key[:2], -key[2]))
+
+
+def _kind(row: dict[str, Any]) -> str:
+    return _CHAINS if row["data"].startswith(_CHAINS) else _OCR
 
 
 def _along(row: dict[str, Any], name: str) -> np.ndarray:
     """Return a quantity along the iterations, and behind them in the limit."""
     if name == "excess":
-        return np.append(numbers(row["primals"]), row["limit_primal"]) / row["primal"] - 1
+        return numbers(row["excesses"])
     if name == "error_difference":
-        return np.append(numbers(row["errors"]), row["limit_error"]) - row["error"]
-    if name == "limit_distance":
-        return np.append(numbers(row["limit_distances"]), 0.0)
+        return numbers(row["errors"]) - row["error"]
     if name == "gap":
         return np.append(numbers(row["gaps"]), math.nan)
-    return np.append(numbers(row[f"{name}s"]), row[f"limit_{name}"])
+    return numbers(row[f"{name}s"])
 
 
 def _at(place: int, name: str, fits: Rows) -> np.ndarray:
@@ -164,69 +176,59 @@ _MARKS: tuple[dict[str, Any], ...] = (
     {"color": palette.ORANGE, "marker": "^", "markersize": 4.5, "linestyle": "", "alpha": 0.8},
     {"color": INK, "marker": "o", "markersize": 3, "linestyle": ""},
 )
-_ROWS = {
-    "distance": "distance of the weights",
-    "excess": "excess of the objective",
-    "error_difference": "test error, difference (points)",
-}
+_ROWS = {"distance": "distance of the weights", "error_difference": "error, difference (points)"}
 
 
 def _draw(rows: Rows, path: Path) -> None:
-    """Draw distance, excess and difference of errors against iterations, by data and ``C``."""
+    """Draw distance and difference of errors against iterations, by data and ``C``."""
     found = _groups_of(rows)
-    panels = sorted({(data, C) for data, C, _ in found}) or [(_OCR, 1.0)]
-    figure = new_figure(max(2.9 * len(panels) + 0.6, 6.5), 8.0)
+    kinds = [data for data in _TITLES if any(key[0] == data for key in found)] or [_OCR]
+    prices = sorted({C for _, C, _ in found}) or [1.0]
+    figure = new_figure(max(2.6 * len(prices) + 0.6, 6.5), 4.6 * len(kinds) + 0.8)
     with styled():
-        axes = figure.subplots(len(_ROWS), len(panels), sharex=True, squeeze=False)
-        for column, panel in zip(axes.T, panels, strict=True):
-            members = {lam: fits for (data, C, lam), fits in found.items() if (data, C) == panel}
-            for ax, name in zip(column, _ROWS, strict=True):
-                curves = [_curve(lam, fits, name) for lam, fits in members.items()]
-                draw_iterations(ax, curves, logarithmic=name != "error_difference")
-            column[-1].axhline(0, color=MUTED, linewidth=0.8)
-            column[0].set_title(f"{_TITLES[panel[0]]}, C = {panel[1]:g}")
-            column[-1].set_xlabel("iterations")
-        for row, (name, label) in zip(axes, _ROWS.items(), strict=True):
-            row[0].set_ylabel(label)
-            _share(row, [panel[0] if name == "error_difference" else "" for panel in panels])
-            for ax in row:
-                ax.yaxis.set_major_formatter(_signed if name == "error_difference" else _percent)
+        axes = figure.subplots(
+            2 * len(kinds), len(prices), sharex=True, sharey="row", squeeze=False
+        )
+        for place, (data, name) in enumerate(itertools.product(kinds, _ROWS)):
+            for ax, C in zip(axes[place], prices, strict=True):
+                curves = [
+                    _curve(strength, found[data, C, lam], name)
+                    for strength, lam in zip(_STRENGTHS, _lams(data, C), strict=True)
+                    if (data, C, lam) in found
+                ]
+                is_error = name == "error_difference"
+                draw_iterations(ax, curves, logarithmic=not is_error)
+                ax.yaxis.set_major_formatter(_signed if is_error else _percent)
+                ax.yaxis.set_minor_formatter(NullFormatter())
+                if is_error:
+                    ax.axhline(0, color=MUTED, linewidth=0.8)
+                else:
+                    ax.set_title(f"{_TITLES[data]}, C = {C:g}")
+            axes[place, 0].set_ylabel(_ROWS[name])
+        for ax in axes[-1]:
+            ax.set_xlabel("iterations")
         handles = {
             label: handle
-            for ax in axes[0]
+            for ax in axes.flat
             for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
         }
         figure.legend(
-            handles.values(), handles.keys(), loc="outside upper center", ncols=len(_LAMS)
-        )
+            handles.values(), handles.keys(), title="strength: λ from large to small",
+            loc="outside upper center", ncols=len(_STRENGTHS),
+        )  # fmt: skip
         figure.supxlabel(_note(found), fontsize=9, color=MUTED)
     save_figure(figure, path)
 
 
-def _share(axes: Sequence[Any], kinds: Sequence[str]) -> None:
-    """Let axes of one kind have the same limits; the numbers stand at the first of them."""
-    for kind in dict.fromkeys(kinds):
-        first, *others = [ax for ax, its in zip(axes, kinds, strict=True) if its == kind]
-        limits = [ax.get_ylim() for ax in (first, *others)]
-        for ax in others:
-            ax.sharey(first)
-            ax.tick_params(labelleft=False)
-        first.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-
-
-def _curve(lam: float, fits: Rows, name: str) -> Curve:
+def _curve(strength: str, fits: Rows, name: str) -> Curve:
     found = [mean_of(_at(place, name, fits)) for place in range(len(_PLACES))]
     return Curve(
-        _lam(lam),
+        strength,
         np.array(_PLACES),
         np.array([one.value for one in found]),
         np.array([one.deviation or 0.0 for one in found]),
         np.array([one.n for one in found]),
     )
-
-
-def _lam(value: float) -> str:
-    return f"λ = {value:g}"
 
 
 def draw_iterations(ax: Axes, curves: Iterable[Curve], *, logarithmic: bool = False) -> None:
@@ -240,7 +242,7 @@ def draw_iterations(ax: Axes, curves: Iterable[Curve], *, logarithmic: bool = Fa
             ax.set_yscale("log")
         ticks: list[float] = []
         for curve in curves:
-            place = [_lam(lam) for lam in _LAMS].index(curve.name)
+            place = _STRENGTHS.index(curve.name)
             ticks = [*map(float, curve.x)]
             x = np.array(ticks) * 1.03 ** (place - 1.5)  # spreads stay apart
             spread = np.nan_to_num(curve.deviation)
@@ -341,13 +343,14 @@ _COLUMNS = (
 def _report(rows: Rows, scale: str) -> Report:
     found = _groups_of(rows)
     lines = _lines(found)
-    shown = table(_TABLE, lines)
+    shown = table(_TABLE, [line for line in lines if line["iterations"] in (3, "limit")])
     sets = {"n_sets": _N_SETS, "n_word_sets": _N_WORD_SETS} if scale == "paper" else {}
     texts = [_TEXTS("about", sets=_TEXTS(f"sets-{scale}", **sets))]
     if found:
         texts += [_limits(found), _excesses(found), _errors(found)]
         gap = max(row["relative_gap"] for fits in found.values() for row in fits)
         texts.append(_TEXTS("exact", gap=100 * gap))
+    texts.append(_chosen(rows, scale))
     return Report(
         _COLUMNS,
         lines,
@@ -355,6 +358,29 @@ def _report(rows: Rows, scale: str) -> Report:
         f"{paragraphs(*texts)}\n\n{shown.markdown()}",
         {"weights": _about_weights(rows)},
     )
+
+
+def _chosen(rows: Rows, scale: str) -> str:
+    """Say how the two ways compare where each has chosen its own constants."""
+    fair = [row for row in rows if row["model"] in _FAIR and row.get("error") is not None]
+    sentences = []
+    for data, part in groups(fair, _kind).items():
+        exact, variational = (groups(part, "model").get(name, []) for name in _FAIR)
+        difference = mean_of(differences(variational, exact))
+        if difference.n:
+            sentences.append(_TEXTS(
+                "chosen-errors", title=_TITLES[data], n=difference.n,
+                exact=_mean_error(exact), other=_mean_error(variational),
+                difference=plus_minus(difference.value, difference.half, ".2f", times=100, sign="+"),
+            ))  # fmt: skip
+    if not sentences:
+        return ""
+    about = _TEXTS("chosen", choice=CHOICE[scale], choices=choices_text(fair))
+    return "  ".join([about, *sentences, shapes_text(fair)])
+
+
+def _mean_error(rows: Rows) -> str:
+    return percent()(mean_of(values(rows, "error")).value)
 
 
 def _lines(found: Groups) -> list[dict[str, Any]]:
@@ -462,21 +488,28 @@ def _about_weights(rows: Rows) -> str:
     )  # fmt: skip
 
 
+_MODELS = {
+    data: {
+        _BOTH: Model(_BOTH, BothLaplaceMEDNs, "Laplace prior, exactly and by Algorithm 1"),
+        **fair_models(ranges, _FAIR),
+    }
+    for data, ranges in _RANGES.items()
+}
+
 VARIATIONAL_STUDY = Study(
     "exact-vs-variational",
     "Laplace MEDN: Algorithm 1 and exactly",
     fits=_specs,
     fit=Trained(
-        _split,
-        models={
-            _MODEL: Model(_MODEL, BothLaplaceMEDNs, "Laplace prior, exactly and by Algorithm 1")
-        },
+        split_and_validate(_split),
+        models=_MODELS[_CHAINS],
+        kinds=_MODELS,
         measure=_measure,
-        measured=(*_LIMIT, *_LISTS, *_WEIGHTS),
+        measured=(*_LISTS, *_WEIGHTS, *CHOICE_COLUMNS),
     ),
     draw=_draw,
     report=_report,
-    duration="quick 8 s, paper 2 min",
+    duration="quick 8 s, paper 20 min",
     more_figures={"weights": _draw_weights},
     place=11,
 )

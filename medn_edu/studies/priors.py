@@ -5,32 +5,43 @@ How it works, and what the paper leaves open, stands at the head of ``priors.md`
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
-from pathlib import Path
+from pathlib import Path as File
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, NullFormatter
 
-from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
+from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, styled
 from medn_edu.explorers.shrinkage import prior_gallery, prior_style
+from medn_edu.studies import synthetic_correlated, synthetic_iid
+from medn_edu.studies.kit.fair import (
+    CHOICE_COLUMNS,
+    N_POINTS,
+    N_SHAPES,
+    PRICES,
+    Ranges,
+    choices_text,
+    choosing,
+    fair_model,
+    laplace_strengths,
+    measure_choice,
+    shapes_text,
+    split_and_validate,
+)
 from medn_edu.studies.kit.models import Model
-from medn_edu.studies.kit.selection import Selected
+from medn_edu.studies.kit.selection import CHOICE, Path, Selected
 from medn_edu.studies.kit.specs import FitSpec, Report, Split, Study
 from medn_edu.studies.kit.splits import FOLDS, correlated_split, iid_split, ocr_split
 from medn_edu.studies.kit.summary import (
     MISSING,
     By,
     Column,
-    Curve,
     Mean,
     Row,
-    constant,
-    curve,
     differences,
     groups,
-    is_at_end,
     largest,
+    matrix,
     mean,
     mean_of,
     most,
@@ -41,76 +52,87 @@ from medn_edu.studies.kit.summary import (
     table,
     values,
 )
-from medn_edu.studies.kit.texts import Texts, paragraphs
+from medn_edu.studies.kit.texts import Texts, counted, paragraphs
 from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.shaped import ShapedMEDN
 
 SHAPES = tuple(prior_gallery())
 """Names of the priors."""
 
-_PRICE = 3.0  # C of the slack, for all priors
 _NORMAL = "Gaussian"  # what all others are compared with
-_UNBOUNDED = tuple(shape for shape in SHAPES if shape not in ("box", "two-point"))
-_CHOSEN = ", chosen for "  # between prior and data in the name of a model that chooses
 _IID, _CORRELATED, _OCR = "iid-10-50", "correlated-20", "ocr-100"  # kinds of data
 
+_N_TRAIN = {_IID: 50, _CORRELATED: 50, _OCR: 100}
 TITLES = {_IID: "independent features", _CORRELATED: "features in groups", _OCR: "OCR100"}
 """What tables and figures call them."""
 
-VARIANCES = {
-    _IID: (1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3),
-    _CORRELATED: (1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3),
-    _OCR: (3e-3, 0.01, 0.03, 0.1),
+RANGES = {
+    _IID: synthetic_iid.RANGES,
+    _CORRELATED: synthetic_correlated.RANGES,
+    _OCR: Ranges((100, 0.1), (50, 0.5), m3n=(0.01, 0.5), l1_m3n=(0.08, 0.8)),
 }
-"""Variances that are tried."""
+"""Constants of M3N and of L1-M3N that the paths cover."""
 
-_N_BLOCKS = 3  # of the data apart, each of which trains in turn
-_N_TRAIN = {_IID: 50, _CORRELATED: 50, _OCR: 100}
-_APART = {
-    _IID: ("iid-10-1000", 10),
-    _CORRELATED: ("correlated-20-10", -1),
-    _OCR: ("ocr-outside-100", 0),
-}
+_BOUNDS = (0.02, 1.0)  # of weights that are kept between two
+
+
+def prior_paths(shape: str, ranges: Ranges) -> tuple[Path, ...]:
+    """Return the paths that a prior may try, each from narrow to wide.
+
+    With a normal prior nothing matters but ``C`` times the variance, so it has one path.  All others
+    are like it where ``C`` times the deviation is small.  Where that is large, their tails decide.
+    Exponential tails turn the regulariser into an L1 norm.  Bounds keep their width whatever ``C`` is.
+    Spike and slab becomes normal again, with the variance of its slab.
+    """
+    if shape == _NORMAL:
+        return (_path(1.0, np.geomspace(*ranges.m3n, N_POINTS)),)
+    return tuple(_path(C, _variances(shape, C, ranges)) for C in _prices(shape))
+
+
+def _prices(shape: str) -> tuple[float, ...]:
+    """Return the ``C`` that a prior may try.
+
+    That of the normal-inverse Gaussian is finite at the end of its domain, so it comes to its limit
+    sooner, and beyond it training would take long.
+    """
+    return (0.1, 0.3, 1.0, 3.0) if shape == "normal-inverse Gaussian" else PRICES
+
+
+def _path(C: float, variances: np.ndarray) -> Path:
+    return Path("variance", tuple(float(f"{v:.4g}") for v in variances), (("C", C),))
+
+
+def _variances(shape: str, C: float, ranges: Ranges) -> np.ndarray:
+    n = N_POINTS // N_SHAPES
+    narrow, wide = (c / C for c in ranges.m3n)
+    if shape in ("box", "two-point"):
+        return np.geomspace(narrow, wide, n) + np.geomspace(*_BOUNDS, n) ** 2
+    if shape == "spike and slab":
+        return np.geomspace(0.1 * narrow, wide, n)  # a tenth of the weights are in the slab
+    return 2 / laplace_strengths(C, ranges, n)
 
 
 _PLAIN = {
-    shape: Model(shape, partial(ShapedMEDN, shape, C=_PRICE), f"MEDN with the prior {shape}")
+    shape: Model(shape, partial(ShapedMEDN, shape, max_iter=200), f"MEDN with the prior {shape}")
     for shape in SHAPES
 }
-
-
-def _chooser(shape: str, data: str) -> Model:
-    """Return the model that chooses a prior's variance on data apart."""
-    grid = (("variance", VARIANCES[data]),)
-    blocks = (_N_TRAIN[data],) * _N_BLOCKS
-    build = partial(Selected, shape, grid, _PLAIN, blocks=blocks)
-    return Model(_chooser_name(shape, data), build, f"chooses the variance of {shape}")
-
-
-def _chooser_name(shape: str, data: str) -> str:
-    return f"{shape}{_CHOSEN}{TITLES[data]}"
-
-
-_CHOOSERS = {
-    model.name: model for model in (_chooser(shape, data) for data in TITLES for shape in SHAPES)
+_KINDS = {
+    data: {
+        shape: fair_model(shape, prior_paths(shape, ranges), _PLAIN, tol=0.05) for shape in SHAPES
+    }
+    for data, ranges in RANGES.items()
 }
 
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    fits = [
-        FitSpec(*_place(data, number), shape, (("variance", variance),), seed)
+    return [
+        FitSpec(*_place(data, number), shape, choosing(shape, _N_TRAIN[data], scale), seed)
         for data in TITLES
+        if not (quick and data == _OCR)  # takes longer than all others
         for number in (FOLDS[:1] if quick else FOLDS)
-        for variance in VARIANCES[data][:: 2 if quick else 1]
         for shape in SHAPES
     ]
-    choosers = [
-        FitSpec(*_APART[data], _chooser_name(shape, data), seed=seed)
-        for data in TITLES
-        for shape in SHAPES
-    ]
-    return fits if quick else fits + choosers
 
 
 def _place(data: str, number: int) -> tuple[str, int]:
@@ -118,101 +140,55 @@ def _place(data: str, number: int) -> tuple[str, int]:
     return (f"{data}-{number}", 0) if data == _CORRELATED else (data, number)
 
 
-def _split(spec: FitSpec) -> Split:
+def _split(spec: FitSpec, *, validate: bool) -> Split:
     kinds = {"iid": iid_split, "correlated": correlated_split, "ocr": ocr_split}
-    return kinds[spec.data.partition("-")[0]](spec)
+    return kinds[spec.data.partition("-")[0]](spec, validate=validate)
 
 
-def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
-    """Note the errors that a chooser has seen, at each of the variances."""
-    del spec
-    if not isinstance(model, Selected):
-        return {}
-    return {"grid_errors": numbers_text(model.errors_)}
+def _measure(spec: FitSpec, model: Selected) -> dict[str, Any]:
+    """Note the errors at the points of the grid, path by path, as the choice has seen them."""
+    seen = [
+        error
+        for path, trial in zip(model.paths, model.trials_, strict=True)
+        for value, error in zip(trial.path.values, trial.errors, strict=True)
+        if value in path.values
+    ]
+    return {"grid_errors": numbers_text(seen), **measure_choice(spec, model)}
 
 
 # -- groups of fits -------------------------------------------------------------------------------
 
-_PLACE = [*TITLES, *SHAPES]
+Fits = dict[tuple[str, str], list[Row]]
+"""The rows of the study that did not fail, by data and prior."""
 
 
-class Fits:
-    """The rows of the study by data, prior and variance, and the variances that were chosen."""
-
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self.chosen: dict[tuple[str, str], float] = {}
-        fits = []
-        for row in rows:
-            if row["model"] in SHAPES and row.get("error") is not None:
-                fits.append(row)
-            elif row.get("chosen"):
-                shape, _, title = row["model"].partition(_CHOSEN)
-                data = next(kind for kind, text in TITLES.items() if text == title)
-                self.chosen[data, shape] = dict(read_constants(row["chosen"]))["variance"]
-        self.groups: dict[tuple[str, str, float], list[Row]] = groups(
-            fits, _kind, "model", _variance,
-            order=lambda key: (_PLACE.index(key[0]), _PLACE.index(key[1]), key[2]),
-        )  # fmt: skip
-
-    def data(self) -> list[str]:
-        """Return which data there are."""
-        return list(dict.fromkeys(data for data, _, _ in self.groups))
-
-    def at(self, data: str, shape: str, variance: float) -> list[Row]:
-        """Return the fits of one prior at one variance, a row for each set."""
-        return self.groups.get((data, shape, variance), [])
-
-    def variances(self, data: str, shape: str) -> list[float]:
-        """Return at which variances a prior was tried."""
-        return [key[2] for key in self.groups if key[:2] == (data, shape)]
-
-    def curves(self, data: str, column: By) -> list[Curve]:
-        """Return means against the variance, a curve for each prior."""
-        rows = {
-            shape: [
-                row for key, some in self.groups.items() if key[:2] == (data, shape) for row in some
-            ]
-            for shape in SHAPES
-        }
-        found = [curve(shape, some, _variance, column) for shape, some in rows.items()]
-        return [one for one in found if len(one.x)]
-
-    def difference(self, data: str, shape: str, variance: float, normal: float) -> Mean:
-        """Return by how much errors exceed the normal prior's of some variance, set by set."""
-        mine, others = self.at(data, shape, variance), self.at(data, _NORMAL, normal)
-        return mean_of(differences(mine, others))
-
-    def compared(self, data: str) -> dict[str, dict[str, Mean]]:
-        """Compare all priors with the normal one: at their own variances, and at the normal one's."""
-        own = self.chosen.get((data, _NORMAL))
-        if own is None:
-            return {}
-        others = [shape for shape in SHAPES if shape != _NORMAL and (data, shape) in self.chosen]
-        return {
-            "each at its chosen variance": {
-                shape: self.difference(data, shape, self.chosen[data, shape], own)
-                for shape in others
-            },
-            "all at the Gaussian's": {
-                shape: self.difference(data, shape, own, own) for shape in others
-            },
-        }
-
-    def is_chosen_at_end(self, data: str, shape: str) -> bool:
-        """Say whether the chosen variance is at an end of its grid."""
-        return is_at_end(self.chosen.get((data, shape)), VARIANCES[data])
+def _fits(rows: Iterable[Row]) -> Fits:
+    known = [row for row in rows if row.get("error") is not None]
+    order = [*TITLES, *SHAPES]
+    return groups(
+        known, _kind, "model", order=lambda key: (order.index(key[0]), order.index(key[1]))
+    )
 
 
 def _kind(row: Row) -> str:
     return next(kind for kind in TITLES if row["data"].startswith(kind))
 
 
-def _variance(row: Row) -> float | None:
-    return constant(row, "variance")
-
-
 def _large(row: Row) -> float:
     return float(row["n_large"] / row["n_weights"])
+
+
+def _to_normal(fits: Fits, data: str, shape: str) -> Mean:
+    """Return by how much a prior's errors exceed those of the normal one, set by set."""
+    return mean_of(differences(fits[data, shape], fits.get((data, _NORMAL), ())))
+
+
+def _by_price(fits: Fits, data: str, shape: str) -> np.ndarray:
+    """Return the smallest mean error on the grid at each ``C``, minus the normal prior's."""
+    mine, normal = (
+        matrix(fits[data, name], "grid_errors").mean(axis=0) for name in (shape, _NORMAL)
+    )
+    return mine.reshape(N_SHAPES, -1).min(axis=1) - normal.min()
 
 
 @cache
@@ -222,6 +198,8 @@ def kurtosis(shape: str) -> float:
     mean = prior_gallery()[shape].with_variance(1.0).mean(step * np.arange(-2.0, 3.0))
     return float(np.array([-1, 2, 0, -2, 1]) @ mean / (2 * step**3))
 
+
+# -- figures --------------------------------------------------------------------------------------
 
 _MARKERS = {
     "Gaussian": "o",
@@ -233,300 +211,222 @@ _MARKERS = {
     "exponential": "P",
     "spike and slab": "*",
 }
+_ORDER = sorted(SHAPES, key=kurtosis)  # from top to bottom
 
 
-def _draw(rows: Sequence[Row], path: Path) -> None:
-    """Draw errors against the variance, and below differences at the chosen variances."""
-    fits = Fits(rows)
-    shown = fits.data() or [_OCR]
-    comparisons = {data: kinds for data in shown if (kinds := fits.compared(data))}
-    figure = new_figure(max(3.9 * len(shown), 6.5), 7.4 if comparisons else 4.4)
-    names = sorted((shape for shape in SHAPES if shape != _NORMAL), key=kurtosis)
+def _style(shape: str) -> dict[str, Any]:
+    return {"marker": _MARKERS[shape], "markersize": 6, **prior_style(shape)}
+
+
+def _draw(rows: Sequence[Row], file: File) -> None:
+    """Draw differences to the normal prior: with all constants chosen, and at each ``C``."""
+    fits = _fits(rows)
+    shown = [data for data in TITLES if (data, _NORMAL) in fits]
+    figure = new_figure(1.5 + 3.4 * len(shown), 7.6)
     with styled():
-        ratios = (1.25, 1) if comparisons else (1,)
-        rows_of_axes = figure.subplots(len(ratios), len(shown), squeeze=False, height_ratios=ratios)
-        upper = rows_of_axes[0]
-        for ax, data in zip(upper, shown, strict=True):
-            curves = fits.curves(data, "error")
-            draw_against_variance(ax, curves, share=True)
-            ax.set_ylim(top=min(ax.get_ylim()[1], _top(curves)))
-            ax.set_title(_title(fits, data))
-        upper[0].set_ylabel("test error (% of labels)")
-        entries = _entries(upper[0])
-        if comparisons:
-            lower = rows_of_axes[1]
-            for ax, data in zip(lower, shown, strict=True):
-                draw_differences(ax, names, comparisons.get(data, {}))
-                ax.set_xlabel("difference to Gaussian (points)")
-            for ax in lower[1:]:
-                ax.set_yticklabels([])
-            entries |= _entries(lower[0])
-        legend = {"loc": "outside upper center", "ncols": 5, "handlelength": 2.6}
-        figure.legend(entries.values(), entries.keys(), **legend)
-        cut = _TEXTS("note-cut") if any(_cut(fits, data) for data in shown) else ""
-        bars = _TEXTS("note-bars") if comparisons else ""
-        note = _TEXTS("note", C=_PRICE, cut=cut, bars=bars)
+        for column, data in zip(
+            figure.subplots(2, len(shown), squeeze=False).T, shown, strict=True
+        ):
+            others = [s for s in _ORDER if s != _NORMAL and (data, s) in fits]
+            draw_means(column[0], {name: _to_normal(fits, data, name) for name in others})
+            column[0].axvline(0, color=MUTED, linewidth=0.8)
+            column[0].xaxis.set_major_formatter(_points)
+            column[0].set_xlabel("test error less Gaussian's (points)")
+            column[0].set_title(_title(fits, data))
+            _draw_prices(column[1], {name: _by_price(fits, data, name) for name in others})
+        _name_once(figure)
+        note = _TEXTS("note", bars=_TEXTS("bars") if _n_sets(fits) > 1 else "")
         figure.supxlabel(note, fontsize=9, color=MUTED)
-    save_figure(figure, path)
+    save_figure(figure, file)
 
 
-def _top(curves: Sequence[Curve]) -> float:
-    """Return where errors are cut: well above all priors without bounds, as narrow ones go far up."""
-    near = [curve.mean + curve.deviation for curve in curves if curve.name == _NORMAL]
-    near += [curve.mean for curve in curves if curve.name in _UNBOUNDED]
-    return 1.12 * max((float(values.max()) for values in near), default=np.inf)
-
-
-def _cut(fits: Fits, data: str) -> dict[str, float]:
-    """Return the priors whose curves leave the axis, and their largest mean errors."""
-    curves = fits.curves(data, "error")
-    highest = {curve.name: float(curve.mean.max()) for curve in curves}
-    return {name: error for name, error in highest.items() if error > _top(curves)}
-
-
-def _entries(ax: Any) -> dict[str, Any]:
-    """Return what stands in the legend, by its label."""
-    handles, labels = ax.get_legend_handles_labels()
-    return dict(zip(labels, handles, strict=True))
-
-
-def _draw_sparsity(rows: Sequence[Row], path: Path) -> None:
-    """Draw support labellings and large weights against the variance."""
-    fits = Fits(rows)
-    shown = fits.data() or [_OCR]
-    figure = new_figure(max(3.9 * len(shown), 6.5), 6.6)
-    with styled():
-        axes = figure.subplots(2, len(shown), squeeze=False, sharex="col")
-        for (upper, lower), data in zip(axes.T, shown, strict=True):
-            draw_against_variance(upper, fits.curves(data, "n_support"))
-            draw_against_variance(lower, fits.curves(data, _large), share=True)
-            upper.set_title(_title(fits, data))
-            upper.set_xlabel("")
-        axes[0, 0].set_ylabel("support labellings per sample")
-        axes[1, 0].set_ylabel("large weights (% of all)")
-        handles, labels = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=4, handlelength=2.6)
-        figure.supxlabel(_TEXTS("sparsity-note", C=_PRICE), fontsize=9, color=MUTED)
-    save_figure(figure, path)
-
-
-def _title(fits: Fits, data: str) -> str:
-    return f"{TITLES[data]} ({_sets(fits, data)})"
-
-
-def _sets(fits: Fits, *data: str) -> str:
-    n = most(group for key, group in fits.groups.items() if key[0] in data)
-    return f"{n} set{'s' if n != 1 else ''}"
-
-
-def draw_against_variance(ax: Axes, curves: Sequence[Curve], *, share: bool = False) -> None:
-    """Draw means against the variance of priors, on a logarithmic axis."""
+def _draw_prices(ax: Axes, found: Mapping[str, np.ndarray]) -> None:
+    """Draw how far from the normal prior's the errors are at each ``C``."""
     with styled():
         ax.set_xscale("log")
-        for one in curves:
-            style: dict[str, Any] = {"linewidth": 1.5, "markersize": 4.5, **prior_style(one.name)}
-            marker = _MARKERS.get(one.name, "o")
-            ax.plot(one.x, one.mean, label=one.name, marker=marker, **style)
-            if one.name == _NORMAL:
-                low, high = one.mean - one.deviation, one.mean + one.deviation
-                ax.fill_between(one.x, low, high, color=INK, alpha=0.09, linewidth=0)
-        low, high = ax.get_xlim()
-        ax.xaxis.set_major_locator(LogLocator(subs=(1,) if high > 200 * low else (1, 3)))
-        ax.xaxis.set_minor_formatter(NullFormatter())
+        for name, less in found.items():
+            ax.plot(_prices(name), less, label=name, **_style(name))
+        ax.axhline(0, color=MUTED, linewidth=0.8)
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        ax.set_xlabel("prior variance")
-        if share:
-            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
+        ax.yaxis.set_major_formatter(_points)
+        ax.set_xlabel("C: small for normal, large for tails")
+        ax.set_ylabel("error while choosing less Gaussian's")
         ax.grid(axis="y")
 
 
-def draw_differences(
-    ax: Axes, names: Sequence[str], kinds: Mapping[str, Mapping[str, Mean]]
-) -> None:
-    """Draw differences with their intervals, a line for each prior."""
-    place = {name: number for number, name in enumerate(names)}
+def _draw_sparsity(rows: Sequence[Row], file: File) -> None:
+    """Draw support labellings and large weights at the chosen constants."""
+    fits = _fits(rows)
+    shown = [data for data in TITLES if (data, _NORMAL) in fits]
+    figure = new_figure(1.5 + 3.4 * len(shown), 6.6)
     with styled():
-        ax.axvline(0, color=MUTED, linewidth=0.8)
-        for (label, found), aside, face in zip(
-            kinds.items(), (-0.14, 0.14), (INK, "white"), strict=False
+        for column, data in zip(
+            figure.subplots(2, len(shown), squeeze=False).T, shown, strict=True
         ):
-            shown = {name: one for name, one in found.items() if name in place}
+            quantities: tuple[By, By] = ("n_support", _large)
+            for ax, of in zip(column, quantities, strict=True):
+                known = [name for name in _ORDER if (data, name) in fits]
+                found = {name: mean_of(values(fits[data, name], of)) for name in known}
+                draw_means(ax, found)
+                ax.set_xlim(left=0)
+            column[0].set_title(_title(fits, data))
+            column[0].set_xlabel("support labellings per sample")
+            column[1].xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+            column[1].set_xlabel("large weights (of all)")
+        _name_once(figure)
+        figure.supxlabel(_TEXTS("sparsity-note"), fontsize=9, color=MUTED)
+    save_figure(figure, file)
+
+
+def draw_means(ax: Axes, found: Mapping[str, Mean]) -> None:
+    """Draw means with their intervals, a line for each prior."""
+    with styled():
+        for place, (name, one) in enumerate(found.items()):
             ax.errorbar(
-                [one.value for one in shown.values()], [place[name] + aside for name in shown],
-                xerr=[one.half or 0.0 for one in shown.values()], label=label, linestyle="",
-                marker="o", markersize=5, markerfacecolor=face, color=INK, elinewidth=1, capsize=2,
+                one.value, place, xerr=one.half or 0.0, label=name, elinewidth=1.5, capsize=2,
+                **_style(name) | {"linestyle": ""},
             )  # fmt: skip
-        ax.set_yticks(range(len(names)), names)
-        ax.set_ylim(len(names) - 0.5, -0.5)
-        ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:+.3g}" if value else "0")
+        ax.set_yticks(range(len(found)), list(found))
+        ax.set_ylim(len(found) - 0.5, -0.5)
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="x")
 
 
+def _name_once(figure: Any) -> None:
+    """Leave names of priors and of axes to the panels on the left."""
+    n_columns = len(figure.axes) // 2
+    for place, ax in enumerate(figure.axes):
+        if place % n_columns:
+            ax.set_ylabel("")
+            if ax.get_yticklabels()[0].get_text() in SHAPES:
+                ax.tick_params(labelleft=False)
+
+
+def _points(value: float, _: Any = None) -> str:
+    return f"{100 * value:+.3g}" if value else "0"
+
+
+def _title(fits: Fits, data: str) -> str:
+    n = most(group for key, group in fits.items() if key[0] == data)
+    return f"{TITLES[data]} ({n} set{'s' if n != 1 else ''})"
+
+
+# -- table and caption ----------------------------------------------------------------------------
+
 _TEXTS = Texts("priors.md")
 _COLUMNS = (
-    "data", "prior", "kurtosis", "variance", "chosen", "fits", "error", "error_deviation",
-    "train_error", "n_support", "large", "largest_gap", "difference", "difference_reach",
+    "data", "prior", "kurtosis", "fits", "error", "error_half", "difference", "difference_half", "C",
+    "variance", "train_error", "n_support", "large", "largest_gap",
 )  # fmt: skip
 
 
 def _report(rows: Sequence[Row], scale: str) -> Report:
-    fits = Fits(rows)
-    lines = [_line(fits, *key) for key in fits.groups]
-    shown = table(_columns(fits), [line for line in lines if line["chosen"] or not fits.chosen])
-    about = [
-        _TEXTS("about", C=_PRICE, sets=_TEXTS(f"sets-{scale}")),
-        _cut_text(fits),
-        _n_ends(fits),
+    fits = _fits(rows)
+    lines = [_line(fits, *key) for key in fits]
+    shown = table(_TABLE, lines)
+    about = _TEXTS(
+        "about", n=counted(_n_sets(fits), "set"), choice=CHOICE[scale], choices=choices_text(rows),
+        ranges=_ranges_text(),
+    )  # fmt: skip
+    shapes = [
+        f"{TITLES[data]}: {shapes_text(row for name in SHAPES[1:] for row in fits[data, name])}"
+        for data in dict.fromkeys(data for data, _ in fits)
     ]
-    caption = paragraphs(
-        "  ".join(filter(None, about)), _choices(fits), _answers(fits), _equal(fits), _gaps(lines)
-    )
-    key = paragraphs(_TEXTS("key"), width=96)
+    caption = paragraphs(about, _answers(fits), "  ".join(shapes), _gaps(lines))
     return Report(
         _COLUMNS,
         lines,
-        f"{shown.text()}\n\n{key}",
-        f"{caption}\n\n{shown.markdown()}\n{key}\n",
-        {"sparsity": _TEXTS("sparsity", sets=_sets(fits, *TITLES))},
+        f"{shown.text()}\n\n{paragraphs(_TEXTS('key'), width=96)}",
+        f"{caption}\n\n{shown.markdown()}\n{paragraphs(_TEXTS('key'))}\n",
+        {"sparsity": _TEXTS("sparsity", n=counted(_n_sets(fits), "set"))},
     )
 
 
-def _line(fits: Fits, data: str, shape: str, variance: float) -> dict[str, Any]:
-    """Return means over sets; differences are those to the normal prior of the same variance."""
-    rows = fits.at(data, shape, variance)
-    errors = mean_of(values(rows, "error"))
-    difference = fits.difference(data, shape, variance, variance)
+def _line(fits: Fits, data: str, shape: str) -> dict[str, Any]:
+    """Return means over sets, with half their 95 % intervals; of constants, the medians."""
+    rows = fits[data, shape]
+    error, difference = mean_of(values(rows, "error")), _to_normal(fits, data, shape)
+    chosen = [dict(read_constants(row["chosen"])) for row in rows]
     return {
         "data": data,
         "prior": shape,
         "kurtosis": round(kurtosis(shape), 1) + 0.0,
-        "variance": variance,
-        "chosen": int(fits.chosen.get((data, shape)) == variance),
-        "fits": errors.n,
-        "error": errors.value,
-        "error_deviation": errors.deviation,
+        "fits": error.n,
+        "error": error.value,
+        "error_half": error.half,
+        "difference": difference.value,
+        "difference_half": difference.half,
+        "C": np.median([constants["C"] for constants in chosen]),
+        "variance": np.median([constants["variance"] for constants in chosen]),
         "train_error": mean(rows, "train_error"),
         "n_support": mean(rows, "n_support"),
         "large": mean(rows, _large),
         "largest_gap": largest(rows, "relative_gap"),
-        "difference": difference.value,
-        "difference_reach": difference.half,
     }
 
 
-def _columns(fits: Fits) -> list[Column]:
-    def variance(line: Row) -> str:
-        end = line["chosen"] and fits.is_chosen_at_end(line["data"], line["prior"])
-        return f"{line['variance']:g}{'*' if end else ''}"
-
-    def error(line: Row) -> str:
-        return plus_minus(line["error"], line["error_deviation"], ".1f", times=100, unit=" %")
-
-    def to_normal(line: Row) -> str:
-        """The difference that the figure shows, each prior at its chosen variance."""
-        own = fits.chosen.get((line["data"], _NORMAL))
-        if line["prior"] == _NORMAL or own is None:
-            return MISSING
-        return _points(fits.difference(line["data"], line["prior"], line["variance"], own))
-
-    def to_same(line: Row) -> str:
-        if line["prior"] == _NORMAL:
-            return MISSING
-        at = line["variance"]
-        return _points(fits.difference(line["data"], line["prior"], at, at))
-
-    return [
-        Column("data", "data", TITLES.__getitem__),
-        Column("prior", "prior"),
-        Column("kurtosis", "kurtosis", "g", right=True),
-        Column("variance", variance, right=True),
-        Column("test error", error, right=True),
-        Column("to Gaussian", to_normal, right=True),
-        Column("to Gaussian, same variance", to_same, right=True),
-        Column("support", "n_support", ".1f", right=True),
-        Column("large weights", "large", percent(".0f"), right=True),
-        Column("largest gap", "largest_gap", percent(".2g"), right=True),
-    ]
+def _difference(line: Row) -> str:
+    if line["prior"] == _NORMAL:
+        return MISSING
+    return plus_minus(line["difference"], line["difference_half"], ".2f", times=100, sign="+")
 
 
-def _points(difference: Mean) -> str:
-    return plus_minus(difference.value, difference.half, ".2f", times=100, sign="+")
+_TABLE = (
+    Column("data", "data", TITLES.__getitem__),
+    Column("prior", "prior"),
+    Column("kurtosis", "kurtosis", "g", right=True),
+    Column(
+        "test error",
+        lambda line: plus_minus(line["error"], line["error_half"], ".1f", times=100, unit=" %"),
+        right=True,
+    ),
+    Column("to Gaussian", _difference, right=True),
+    Column("C", "C", ".3g", right=True),
+    Column("variance", "variance", ".2g", right=True),
+    Column("support", "n_support", ".1f", right=True),
+    Column("large weights", "large", percent(".0f"), right=True),
+    Column("largest gap", "largest_gap", percent(".2g"), right=True),
+)
 
 
-def _cut_text(fits: Fits) -> str:
-    """Say which curves leave the figure at its top."""
-    texts = [
-        f"{TITLES[data]}: {', '.join(f'{name} (up to {100 * e:.0f} %)' for name, e in cut.items())}"
-        for data in fits.data()
-        if (cut := _cut(fits, data))
-    ]
-    return _TEXTS("cut", curves="; ".join(texts)) if texts else ""
+def _n_sets(fits: Fits) -> int:
+    return most(fits.values())
 
 
-def _n_ends(fits: Fits) -> str:
-    """Say how many choices are at an end of the grid."""
-    counts = []
-    for data, title in TITLES.items():
-        known = [shape for shape in SHAPES if (data, shape) in fits.chosen]
-        if ends := sum(fits.is_chosen_at_end(data, shape) for shape in known):
-            counts.append(f"{ends} of {len(known)} on {title}")
-    return _TEXTS("n-ends", counts=", ".join(counts)) if counts else ""
-
-
-def _choices(fits: Fits) -> str:
-    """Say which choices are at an end of the grid."""
-    sentences = []
-    for data, title in TITLES.items():
-        ends = [
-            f"{shape} ({fits.chosen[data, shape]:g})"
-            for shape in SHAPES
-            if fits.is_chosen_at_end(data, shape)
-        ]
-        if ends:
-            sentences.append(f"{title}: {', '.join(ends)}.")
-    return "  ".join([_TEXTS("ends"), *sentences]) if sentences else ""
+def _ranges_text() -> str:
+    """Say which constants the paths cover."""
+    return "; ".join(
+        f"{TITLES[data]} {ranges.m3n[0]:g} to {ranges.m3n[1]:g} and {ranges.l1_m3n[0]:g} to "
+        f"{ranges.l1_m3n[1]:g}"
+        for data, ranges in RANGES.items()
+    )
 
 
 def _answers(fits: Fits) -> str:
-    """Say which priors read better or worse than the normal one."""
-
-    def of_sign(found: Mapping[str, Mean], sign: int) -> str:
-        texts = [f"{name} {_points(one)}" for name, one in found.items() if one.sign == sign]
-        return ", ".join(texts) or "none"
-
-    sentences = [
-        _TEXTS(
-            "answer", title=TITLES[data], variances=label,
-            better=of_sign(found, -1), worse=of_sign(found, 1),
-        )
-        for data in fits.data()
-        for label, found in fits.compared(data).items()
-    ]  # fmt: skip
+    """Say which priors err less or more than the normal one."""
+    sentences = []
+    for data, title in TITLES.items():
+        found = {s: _to_normal(fits, data, s) for kind, s in fits if kind == data and s != _NORMAL}
+        if any(one.half is not None for one in found.values()):
+            less, more = (_named(found, sign) for sign in (-1, 1))
+            sentences.append(_TEXTS("answer", title=title, less=less, more=more))
     return "  ".join([_TEXTS("answers"), *sentences]) if sentences else ""
 
 
-def _equal(fits: Fits) -> str:
-    """Say how far errors lie apart at equal variances."""
-    sentences = []
-    for data in fits.data():
-        parts = []
-        for variance in fits.variances(data, _NORMAL):
-            means = [mean(fits.at(data, shape, variance), "error") for shape in _UNBOUNDED]
-            known = [value for value in means if value is not None]
-            if len(known) == len(means):
-                parts.append(f"{100 * np.ptp(known):.1f} at {variance:g}")
-        if parts:
-            sentences.append(f"{TITLES[data]}: {', '.join(parts)}.")
-    return "  ".join([_TEXTS("equal"), *sentences]) if sentences else ""
+def _named(found: Mapping[str, Mean], sign: int) -> str:
+    texts = [
+        f"{name} {plus_minus(one.value, one.half, '.2f', times=100, sign='+')}"
+        for name, one in found.items()
+        if one.sign == sign
+    ]
+    return ", ".join(texts) or "none"
 
 
 def _gaps(lines: Sequence[Row]) -> str:
     """Say which fits did not reach their gap."""
     aim = ShapedMEDN().tol
     late = [
-        f"{line['prior']} at {line['variance']:g}, {TITLES[line['data']]} "
-        f"({100 * line['largest_gap']:.2g} %)"
+        f"{line['prior']}, {TITLES[line['data']]} ({100 * line['largest_gap']:.2g} %)"
         for line in lines
         if line["largest_gap"] > aim
     ]
@@ -535,14 +435,18 @@ def _gaps(lines: Sequence[Row]) -> str:
 
 PRIOR_STUDY = Study(
     "priors",
-    "the gallery of priors, at equal variances",
+    "eight priors, each at constants it chose",
     fits=_specs,
     fit=Trained(
-        _split, models={**_PLAIN, **_CHOOSERS}, measure=_measure, measured=("grid_errors",)
+        split_and_validate(_split),
+        models=_PLAIN,
+        kinds=_KINDS,
+        measure=_measure,
+        measured=("grid_errors", *CHOICE_COLUMNS),
     ),
     draw=_draw,
     report=_report,
-    duration="quick 11 s, paper 5 min",
+    duration="quick 8 s, paper 30 min",
     more_figures={"sparsity": _draw_sparsity},
     place=12,
 )

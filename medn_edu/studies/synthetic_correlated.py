@@ -3,6 +3,7 @@
 How it works, and what the paper leaves open, stands at the head of ``synthetic_correlated.md``.
 """
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -15,7 +16,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from medn_edu.datasets import make_chain_crf
-from medn_edu.estimators import LaplaceMEDN
 from medn_edu.explorers.kit.style import (
     INK,
     MUTED,
@@ -24,122 +24,118 @@ from medn_edu.explorers.kit.style import (
     series_style,
     styled,
 )
+from medn_edu.studies.kit.fair import (
+    CHOICE_COLUMNS,
+    COMPARED,
+    FAIR_MODELS,
+    Ranges,
+    choices_text,
+    choosing,
+    fair_models,
+    measure_choice,
+    split_and_validate,
+)
 from medn_edu.studies.kit.models import Model
-from medn_edu.studies.kit.selection import CHOICE, TRIED, Grid
+from medn_edu.studies.kit.selection import CHOICE, Grid, Selected, paths_of
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import FOLDS, correlated_split
-from medn_edu.studies.kit.summary import groups, matrix, mean_of, numbers_text, pairs, values
-from medn_edu.studies.kit.texts import Texts, paragraphs
+from medn_edu.studies.kit.summary import groups, matrix, mean_of, numbers_text, values
+from medn_edu.studies.kit.texts import Texts, counted, paragraphs
 from medn_edu.studies.kit.trained import Trained
-from medn_edu.studies.stopped import m3n_optimum, m3n_stopped, medn_optimum, medn_stopped
+from medn_edu.studies.stopped import MEAN, PASSES, printed_models, stopped_name
 from medn_edu.studies.synthetic_iid import (
-    BASE,
-    FIXED,
-    GRIDS,
     draw_pair,
     finish,
     measure_truth,
     n_units,
     place,
     report_errors,
-    selected,
     table_lines,
 )
 
 _TEXTS = Texts("synthetic_correlated.md")
 _PARTS = (20, 10, 7, 5, 4)
-_CHOOSING = 10  # the number of the data set that only chooses constants
 _SHOWN = "correlated-10-0"  # whose weights are kept, for MEDN Fig. 5 and 6
 _N_RELEVANT, _GROUP = 30, 3  # relevant features, and how many of these copy one value
 
+RANGES = Ranges(l2_crf=(100, 0.1), l1_crf=(50, 0.5), m3n=(3e-4, 1), l1_m3n=(0.003, 0.3))
+"""Constants of the fair protocol, before paths are extended."""
 
-_OPTIMUM = partial(medn_optimum, max_iter=300)
-_BASE = {
-    **BASE,
-    "M3N sub-gradient": Model("M3N sub-gradient", m3n_stopped, "stopped early"),
-    "LapMEDN sub-gradient": Model("LapMEDN sub-gradient", medn_stopped, "stopped early"),
-    "M3N at its optimum": Model("M3N at its optimum", m3n_optimum, "C = 200 beta"),
-    "LapMEDN at its optimum": Model("LapMEDN at its optimum", _OPTIMUM, "C = 200 beta"),
-}
 _BETAS = (60.0, 50.0, 40.0, 30.0, 20.0, 10.0, 1.0)
 _STOPPED: dict[str, Grid] = {
-    "M3N sub-gradient": (("beta", _BETAS),),
-    "LapMEDN sub-gradient": (("lam", (64.0, 49.0, 36.0, 25.0, 16.0, 9.0)), ("beta", _BETAS)),
+    "M3N": (("beta", _BETAS),),
+    "LapMEDN": (("lam", (64.0, 49.0, 36.0, 25.0, 16.0, 9.0)), ("beta", _BETAS)),
 }
-_AT_OPTIMUM = {
-    "M3N at its optimum": "M3N sub-gradient",
-    "LapMEDN at its optimum": "LapMEDN sub-gradient",
-}
+_CHOOSING = 20  # passes at which the papers' constants are chosen
+_READ = {base: printed_models(base) for base in _STOPPED}
+_FIRST = tuple(f"{base} {_CHOOSING} passes{ending}" for base in _STOPPED for ending in ("", MEAN))
+_EARLY = _FIRST[::2]  # with C as the price of the sum
+_N_READ = 4  # parts that train the papers' readings
 
 
 def _models() -> dict[str, Model]:
-    chosen = {**GRIDS, **_STOPPED}
-    models = {name: _BASE[name] for name in (*chosen, *_AT_OPTIMUM)}
-    for n_parts in _PARTS:
-        options = {"n_folds": n_parts, "inverse": True, "n_tried": min(n_parts, 5)}
-        for name, grid in chosen.items():
-            if grid:
-                models[_chooser(name, n_parts)] = selected(_BASE, name, grid, **options)
+    models = {
+        name: _once(name, FAIR_MODELS[name], model) for name, model in fair_models(RANGES).items()
+    }
+    for base, readings in _READ.items():
+        for name, model in readings.items():
+            build = partial(Selected, name, paths_of(_STOPPED[base]), readings)
+            models[name] = _once(name, model, Model(name, build, model.summary))
     return models
 
 
-def _chooser(name: str, n_parts: int) -> str:
-    return f"{name}, chosen for {n_parts} parts"
+def _once(name: str, given: Model, chooses: Model) -> Model:
+    """Return a model that is trained with constants if it has some, and otherwise chooses them."""
+
+    def build(**parameters: float) -> Any:
+        return (chooses if "blocks" in parameters else given).build(**parameters)
+
+    return Model(name, build, given.summary)
 
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
     parts, numbers = ((10,), range(1)) if quick else (_PARTS, FOLDS)
     # At quick scale the 42 pairs of constants of sub-gradient LapMEDN would take long.
-    names = [name for name in (*GRIDS, *_STOPPED) if not (quick and name == "LapMEDN sub-gradient")]
-    choosers = {
-        (name, n_parts): FitSpec(
-            f"correlated-{n_parts}-{_CHOOSING}", -1, _chooser(name, n_parts), TRIED[scale], seed
-        )
-        for name in names
-        for n_parts in parts
-        if name != "CRF"
+    read = {
+        name: base for base in _STOPPED for name in _READ[base] if not (quick and base != "M3N")
     }
-
-    def fit(n_parts: int, number: int, fold: int, name: str) -> FitSpec:
-        by = choosers.get((_AT_OPTIMUM.get(name, name), n_parts))
-        parameters = tuple(FIXED.get(name, {}).items())
+    specs = []
+    for number, n_parts in itertools.product(numbers, parts):
         data = f"correlated-{n_parts}-{number}"
-        return FitSpec(data, fold, name, parameters, seed, by.key if by else "")
 
-    def folds(n_parts: int) -> Iterable[int]:
-        return range(2) if quick else range(n_parts)
+        def first(name: str, data: str = data, n_parts: int = n_parts) -> FitSpec:
+            return FitSpec(data, 0, name, choosing(name, -(-1000 // n_parts), scale), seed)
 
-    shown = [
-        fit(n, d, fold, name) for d in numbers for n in parts for fold in folds(n) for name in names
-    ]
-    optima = [
-        fit(10, number, 0, name)
-        for number in numbers
-        for name, stopped in _AT_OPTIMUM.items()
-        if stopped in names
-    ]
-    return [*choosers.values(), *shown, *optima]
+        def later(name: str, fold: int, by: str, data: str = data) -> FitSpec:
+            return FitSpec(data, fold, name, (), seed, "" if by == "CRF" else first(by).key)
+
+        folds = range(1, 2 if quick else n_parts)
+        specs += [first(name) for name in (*COMPARED, *(name for name in _FIRST if name in read))]
+        specs += [later(name, fold, name) for name in COMPARED for fold in folds]
+        for name, base in read.items():
+            by = f"{base} {_CHOOSING} passes{MEAN if name.endswith(MEAN) else ''}"
+            trained = [0, *folds] if data == _SHOWN and name in _EARLY else [0, *folds][:_N_READ]
+            if "optimum" in name:
+                trained = [0]
+            specs += [later(name, fold, by) for fold in trained if (name, fold) != (by, 0)]
+    return specs
 
 
 def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
-    if spec.fold < 0:
-        return {}
-    found: dict[str, Any] = {}
+    found = measure_choice(spec, model)
     if spec.data == _SHOWN:
         found["weights"] = numbers_text(model.coef_)
-        if isinstance(model, LaplaceMEDN) and model.result_.variance is not None:
+        if "LapMEDN" in spec.model and model.result_.variance is not None:
             # one for each feature: those of its two labels agree
             variances = model.posterior_variance_[: model.coef_.size]
             found["variances"] = numbers_text(variances.reshape(model.coef_.shape).mean(axis=0))
-    return found | measure_truth(spec, model)
+    return found | measure_truth(spec)
 
 
 def _averaged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Average the parts of a data set, whose number then is the fold."""
-    known = [
-        row for row in rows if row.get("error") is not None and row["model"] not in _AT_OPTIMUM
-    ]
+    known = [row for row in rows if row.get("error") is not None]
     return [
         {
             **group[0],
@@ -170,7 +166,8 @@ def true_weights(rows: Sequence[dict[str, Any]]) -> np.ndarray:
 
 def _average_of(rows: Iterable[dict[str, Any]], column: str) -> dict[str, tuple[np.ndarray, int]]:
     """Average numbers that rows hold as text, over the fits of each model; with their number."""
-    known = [row for row in rows if row.get(column) and row["model"] not in _AT_OPTIMUM]
+    shown = (*COMPARED, *_EARLY)
+    known = [row for row in rows if row.get(column) and row["model"] in shown]
     return {
         name: (matrix(group, column).mean(axis=0), len(group))
         for name, group in groups(known, "model", order=place).items()
@@ -189,7 +186,7 @@ def _within_groups(variances: np.ndarray) -> float:
 
 def draw_correlated(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw MEDN Fig. 4 and L1-M3N Fig. 2: errors against the number of training sequences."""
-    part = _averaged(rows)
+    part = _averaged(row for row in rows if row["model"] in COMPARED)
     figure = new_figure(11.5, 4.6)
     with styled():
         axes = figure.subplots(1, 2, width_ratios=[1, 1.25], squeeze=False)
@@ -287,7 +284,13 @@ def report_correlated(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     """Sum ``synthetic-correlated`` up."""
     shown = [row for row in rows if row.get("error") is not None]
     means = _averaged(shown)
-    caption = _TEXTS("caption", n_sets=n_units(means), choice=CHOICE[scale])
+    fair = [row for row in shown if row["model"] in COMPARED]
+    caption = _TEXTS(
+        "caption",
+        sets=counted(n_units(means), "data set"),
+        choice=CHOICE[scale],
+        choices=choices_text(fair),
+    )
     report = report_errors(shown, table_lines(means), (), caption)
     more = paragraphs(_compare_optima(shown), _compare_weights(shown), _compare_variances(shown))
     return replace(
@@ -305,7 +308,7 @@ def _about_weights(rows: Sequence[dict[str, Any]]) -> str:
     sizes = {
         name: f"{name} ±{_size(np.abs(weights).max())}" for name, (weights, _) in found.items()
     }
-    early = [sizes.pop(name) for name in _STOPPED if name in sizes]
+    early = [sizes.pop(name) for name in _EARLY if name in sizes]
     scale = [_TEXTS("scale", others=", ".join(sizes.values()))]
     if early:
         scale.append(_TEXTS("scale-early", early=" and ".join(early)))
@@ -332,19 +335,16 @@ def _size(value: float) -> str:
 
 
 def _compare_optima(rows: Sequence[dict[str, Any]]) -> str:
-    """Compare what stops early with the optimum of the same program, on the same training sets."""
-    by_model = groups(rows, "model")
+    """Compare descent that stops early with its optimum, on the first part of each data set."""
+    first = groups([row for row in rows if row["fold"] == 0], "model")
     texts = []
-    for optimum, early in _AT_OPTIMUM.items():
-        both = pairs(by_model.get(early, ()), by_model.get(optimum, ()))
-        if both:
-            first, second = (
-                100 * mean_of(values([pair[k] for pair in both], "error")).value for k in (0, 1)
-            )
-            name = early.removesuffix(" sub-gradient")
-            texts.append(_TEXTS("optimum", model=name, early=first, optimum=second))
-    n = len(by_model.get("M3N at its optimum", ()))
-    return _TEXTS("optima", n=n, models="; ".join(texts)) if texts else ""
+    for base, ending in itertools.product(_READ, ("", MEAN)):
+        names = [stopped_name(base, passes) + ending for passes in (*PASSES, None)]
+        errors = [mean_of(values(first[name], "error")).value for name in names if name in first]
+        if len(errors) == len(names):
+            early = ", ".join(f"{100 * error:.1f}" for error in errors[:-1])
+            texts.append(_TEXTS("optimum", model=base + ending, early=early, at=100 * errors[-1]))
+    return _TEXTS("optima", models="; ".join(texts)) if texts else ""
 
 
 def _compare_weights(rows: Sequence[dict[str, Any]]) -> str:
@@ -367,10 +367,10 @@ CORRELATED_STUDY = Study(
     "random CRFs, relevant features in groups",
     fits=_specs,
     fit=Trained(
-        correlated_split,
+        split_and_validate(correlated_split),
         models=_models(),
         measure=_measure,
-        measured=("truth_error", "truth_sequences", "weights", "variances"),
+        measured=("truth_error", "truth_sequences", "weights", "variances", *CHOICE_COLUMNS),
     ),
     draw=draw_correlated,
     report=report_correlated,

@@ -12,13 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.estimators import L1M3N
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
 from medn_edu.inference import Potentials, best_labelling
 from medn_edu.samples import pack
+from medn_edu.studies.kit.fair import (
+    CHOICE_COLUMNS,
+    COMPARED,
+    FAIR_MODELS,
+    Ranges,
+    choices_text,
+    choosing,
+    fair_models,
+    measure_choice,
+    shapes_text,
+    split_and_validate,
+)
 from medn_edu.studies.kit.figures import draw_errors, draw_grouped_errors
-from medn_edu.studies.kit.models import MODELS, Model
-from medn_edu.studies.kit.selection import CHOICE, TRIED, Grid, Selected
+from medn_edu.studies.kit.models import Model
+from medn_edu.studies.kit.selection import CHOICE, TRIED, Grid, Selected, paths_of
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import (
     FOLDS,
@@ -38,7 +49,7 @@ from medn_edu.studies.kit.summary import (
     values,
     with_intervals,
 )
-from medn_edu.studies.kit.texts import Texts, paragraphs
+from medn_edu.studies.kit.texts import Texts, counted, paragraphs
 from medn_edu.studies.kit.trained import Trained
 
 _TEXTS = Texts("synthetic_iid.md")
@@ -47,31 +58,18 @@ _SIZES = (30, 50, 80, 100, 150)
 _REFERENCE = "M3N"  # whose errors are subtracted
 
 
-_PENALTIES: Grid = (("lam", (16.0, 9.0, 4.0, 1.0, 0.1, 0.01)),)
+RANGES = Ranges(l2_crf=(100, 0.1), l1_crf=(50, 0.5), m3n=(0.001, 1), l1_m3n=(0.005, 0.3))
+"""Constants of the fair protocol, before paths are extended."""
+
 _LAMS: Grid = (("lam", tuple(float(round(lam)) for lam in np.linspace(268, 1, 20))),)
-GRIDS: dict[str, Grid] = {
-    "CRF": (),
-    "L2-CRF": _PENALTIES,
-    "L1-CRF": _PENALTIES,
-    "M3N": (("C", (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)),),
-    "L1-M3N": (("C", (0.0025, 0.005, 0.0075, 0.01, 0.02, 0.03, 0.04, 0.09, 0.16)),),
-    "LapMEDN variational": _LAMS,
-    "LapMEDN": _LAMS,
-}
-"""Constants to choose from, from strong to weak regularisation."""
-
-FIXED: dict[str, dict[str, Any]] = {"LapMEDN": {"C": 1.0}, "LapMEDN variational": {"C": 1.0}}
-"""Constants that are not chosen."""
-
-_L1_M3N = Model("L1-M3N", partial(L1M3N, tol=2e-2, verbose=0), "few weights, to a gap of 2 %")
-BASE = {**MODELS, "L1-M3N": _L1_M3N}
-"""The models that are given their constants."""
+PRINTED = {"LapMEDN variational, C = 1": "LapMEDN variational", "LapMEDN, C = 1": "LapMEDN"}
+"""The second reading: the paper's 20 ``lam``, with one ``C``, by 5-fold cross-validation."""
 
 
-def selected(base: dict[str, Model], name: str, grid: Grid, **options: Any) -> Model:
-    """Return a model that chooses its constants."""
-    build = partial(Selected, name, grid, base, **options, **FIXED.get(name, {}))
-    return Model(name, build, base[name].summary)
+def _printed(name: str) -> Model:
+    base = PRINTED[name]
+    build = partial(Selected, base, paths_of(_LAMS), FAIR_MODELS, n_folds=5, C=1.0)
+    return Model(name, build, FAIR_MODELS[base].summary)
 
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:
@@ -79,18 +77,25 @@ def _specs(scale: str, seed: int) -> list[FitSpec]:
     numbers, settings, sizes = (range(1), (10,), (30, 50)) if quick else (FOLDS, _RELEVANT, _SIZES)
     return [
         FitSpec(
-            f"iid-{n_relevant}-{n_train}", number, model, TRIED[scale] if grid else (), seed=seed
+            f"iid-{n_relevant}-{n_train}",
+            number,
+            model,
+            TRIED[scale] if model in PRINTED else choosing(model, n_train, scale),
+            seed=seed,
         )
         for number in numbers
         for n_relevant in settings
         for n_train in sizes
-        for model, grid in GRIDS.items()
+        for model in (*COMPARED, *PRINTED)
     ]
 
 
-def measure_truth(spec: FitSpec, model: Any) -> dict[str, Any]:
+def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
+    return measure_truth(spec) | measure_choice(spec, model)
+
+
+def measure_truth(spec: FitSpec) -> dict[str, Any]:
     """Return what the generating model gets wrong, labels and sequences, where a fit is tested."""
-    del model
     return dict(_truth(spec.data, spec.fold, spec.seed))
 
 
@@ -112,15 +117,9 @@ def _truth(data: str, fold: int, seed: int) -> dict[str, float]:
     }
 
 
-_ORDER = (
-    "CRF", "L2-CRF", "L1-CRF", "M3N", "M3N sub-gradient", "L1-M3N",
-    "LapMEDN sub-gradient", "LapMEDN variational", "LapMEDN",
-)  # fmt: skip
-
-
 def place(model: str) -> int:
-    """Return where a model stands in legends and tables."""
-    return _ORDER.index(model) if model in _ORDER else len(_ORDER)
+    """Return where a model stands in legends and tables: readings of the papers come last."""
+    return COMPARED.index(model) if model in COMPARED else len(COMPARED)
 
 
 def n_units(rows: Iterable[dict[str, Any]]) -> int:
@@ -142,19 +141,12 @@ def table_lines(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
             "units": error.n,
             "error": error.value,
             "interval": error.half,
-            "constants": _usual(group),
         }
         less = mean_of(differences(group, reference))
         if name != _REFERENCE and less.n:
             line |= {"to_m3n": less.value, "to_m3n_interval": less.half}
         lines.append(line)
     return lines
-
-
-def _usual(rows: Iterable[dict[str, Any]]) -> str:
-    """Return the constants that were chosen most often."""
-    found = Counter(row.get("chosen") or row.get("parameters") or "" for row in rows)
-    return min(found, key=lambda text: (-found[text], text))
 
 
 def _by_relevant(rows: Iterable[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
@@ -164,7 +156,7 @@ def _by_relevant(rows: Iterable[dict[str, Any]]) -> dict[int, list[dict[str, Any
 
 def draw_iid(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw MEDN Fig. 3: errors against the number of training sequences."""
-    settings = _by_relevant(rows)
+    settings = _by_relevant(row for row in rows if row["model"] in COMPARED)
     figure = new_figure(4.2 * len(settings) + 0.6, 7.4)
     with styled():
         axes = figure.subplots(2, len(settings), sharey="row", squeeze=False)
@@ -216,7 +208,12 @@ def report_iid(rows: Sequence[dict[str, Any]], scale: str) -> Report:
         for n_relevant, part in _by_relevant(rows).items()
         for line in table_lines(part)
     ]
-    caption = _TEXTS("caption", n_crfs=n_units(rows), choice=CHOICE[scale])
+    caption = _TEXTS(
+        "caption",
+        crfs=counted(n_units(rows), "CRF"),
+        choice=CHOICE[scale],
+        choices=choices_text(row for row in rows if row["model"] in COMPARED),
+    )
     return report_errors(rows, lines, ("relevant",), caption)
 
 
@@ -238,10 +235,11 @@ def report_errors(
         labels=100 * mean_of(values(rows, "truth_error")).value,
         sequences=100 * mean_of(values(rows, "truth_sequences")).value,
     )
-    said = paragraphs(caption, " ".join([*_findings(lines, settings), truth]))
+    fair = [row for row in rows if row["model"] in COMPARED]
+    said = paragraphs(caption, " ".join([*_findings(lines, settings), truth]), shapes_text(fair))
     return Report(
         (*settings, "n_train", "model", "units", "error", "interval", "to_m3n",
-         "to_m3n_interval", "constants"),
+         "to_m3n_interval"),
         lines,
         f"{errors.text()}\n\n{_TEXTS('table')}",
         f"{said}\n\n{errors.markdown()}",
@@ -250,6 +248,7 @@ def report_errors(
 
 def _findings(lines: Sequence[dict[str, Any]], settings: tuple[str, ...]) -> list[str]:
     """Say who errs least where, and who surely errs less than M3N."""
+    lines = [line for line in lines if line["model"] in COMPARED]
     cells = groups(lines, *settings, "n_train").values()
     best = Counter(min(group, key=lambda line: line["error"])["model"] for group in cells)
     texts = [_TEXTS("smallest", n=len(cells), models=_counted(best))]
@@ -271,12 +270,10 @@ IID_STUDY = Study(
     "random CRFs with 10 to 50 relevant features",
     fits=_specs,
     fit=Trained(
-        iid_split,
-        models={
-            name: selected(BASE, name, grid) if grid else BASE[name] for name, grid in GRIDS.items()
-        },
-        measure=measure_truth,
-        measured=("truth_error", "truth_sequences"),
+        split_and_validate(iid_split),
+        models=fair_models(RANGES) | {name: _printed(name) for name in PRINTED},
+        measure=_measure,
+        measured=("truth_error", "truth_sequences", *CHOICE_COLUMNS),
     ),
     draw=draw_iid,
     report=report_iid,

@@ -45,6 +45,8 @@ _SERIES: dict[str, dict[str, Any]] = {
     "LapMEDN": {"color": palette.GREEN, "linestyle": "-.", "marker": "D"},
     "LapMEDN variational": {"color": palette.PURPLE, "linestyle": (0, (3, 1)), "marker": "X"},
     "epsilon-M3N": {"color": palette.BROWN, "linestyle": (0, (1, 0.6)), "marker": "p"},
+    "elastic CRF": {"color": palette.VERMILION, "linestyle": (0, (2, 1)), "marker": "<"},
+    "elastic M3N": {"color": palette.INDIGO, "linestyle": (0, (4, 1, 1, 1)), "marker": ">"},
     "path": {"color": palette.GREEN, "linestyle": "-", "marker": "D"},
     "cutting plane": {"color": palette.ORANGE, "linestyle": "--", "marker": "s"},
     "sub-gradient": {"color": palette.PINK, "linestyle": (0, (5, 1, 1, 1, 1, 1)), "marker": "v"},
@@ -56,10 +58,12 @@ _SERIES: dict[str, dict[str, Any]] = {
 # stops early is dotted, as half a marker is little to see where many curves lie close together.
 _STOPPED = {"linestyle": (0, (1, 1.3)), "fillstyle": "left", "markerfacecoloralt": "white"}
 _VARIANTS: dict[str, dict[str, Any]] = {
+    **{f" {passes} passes": _STOPPED for passes in (5, 20, 60, 200)},
     " sub-gradient": _STOPPED,
     " online sub-gradient": _STOPPED,
     " at its optimum": {"markerfacecolor": "white"},
     " EM": {"markerfacecolor": "white", "marker": "h"},
+    " thresholded": {"markerfacecolor": "white", "linestyle": (0, (1, 1.3))},
 }
 _LOCK = threading.RLock()
 
@@ -164,7 +168,7 @@ def series_style(name: str) -> dict[str, Any]:
     Parameters
     ----------
     name : str
-        Name of the model; ``"M3N sub-gradient"`` is M3N dotted and with half-filled markers,
+        Name of the model; ``"M3N 20 passes"`` is M3N dotted and with half-filled markers,
         ``"M3N at its optimum"`` with hollow ones.  Models without a style of their own share a grey one.
 
     Returns
@@ -176,12 +180,13 @@ def series_style(name: str) -> dict[str, Any]:
     --------
     >>> series_style("M3N")["marker"]
     'o'
-    >>> series_style("M3N sub-gradient")["fillstyle"]
+    >>> series_style("M3N 20 passes")["fillstyle"]
     'left'
     """
     other = {"color": MUTED, "linestyle": (0, (1, 1)), "marker": "*"}
     if name in _SERIES:
         return dict(_SERIES[name])
+    name = name.removesuffix(", mean slack")
     for ending, variant in _VARIANTS.items():
         if name.endswith(ending) and name.removesuffix(ending) in _SERIES:
             return {**_SERIES[name.removesuffix(ending)], **variant}

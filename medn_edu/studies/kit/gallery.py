@@ -140,8 +140,8 @@ place of these.  `medn-edu reproduce --list` names all studies.  What moves is m
 """
 
 _CLAIMS = """\
-[What the papers say, sentence by sentence, and whether it holds here](claims.md) is judged by these
-tables.
+[What one may ask of the papers, with answers, and whether each of their claims holds here](claims.md)
+is judged by these tables.
 """
 
 _HOW_TO = """\

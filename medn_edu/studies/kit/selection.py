@@ -1,16 +1,24 @@
-"""Choosing constants by cross-validation on the training part, along warm-started paths.
+"""Choosing constants inside the training part, along warm-started paths.
 
-The constants of a model are tried on a grid: each part of the training samples in turn tests what the
-others have trained, or, with few to train on, the others test what one part has trained.  The
-constants with the fewest wrong labels win, among equals those that come first; grids therefore list
-strong regularisation before weak.  In this order solutions move slowly, and each is the start of the
-next one's training (``warm_start``), so that twenty constants cost little more than a few.
+Constants are tried on *paths*, from strong to weak regularisation, one for each shape of a model: a
+path of 24 prices for M3N, say, or four paths of six ``lam`` each, one for each ``C``, for LapMEDN.
+Along a path solutions move slowly, and each is the start of the next one's training
+(``warm_start``), so that twenty constants cost little more than a few.
+
+Every point is judged by the wrong labels on samples that did not train: in cross-validation each part
+of the samples tests what the others have trained, and with ``blocks`` the first samples train and all
+others test.  The constants with the fewest wrong labels win, among equals those that come first.  They
+train the last model: on the first block, or on all samples without blocks or with ``last_on_all``.
+
+If the best point is the first or last of its path, its true optimum may lie beyond.  The path then
+grows by a point at that end, until its best point lies inside or ``extend`` points have been added.
 The test part of a study is never seen here: all that a `Selected` model is given are samples to train
 on.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,54 +26,112 @@ import numpy as np
 from medn_edu.studies.kit.models import Model, make_model
 
 Grid = tuple[tuple[str, tuple[float, ...]], ...]
+"""Names of constants, each with the values to try."""
 
-TRIED: dict[str, tuple[tuple[str, float], ...]] = {"quick": (("n_tried", 1),), "paper": ()}
+Folds = list[tuple[np.ndarray, np.ndarray]]
+
+TRIED: dict[str, tuple[tuple[str, float], ...]] = {
+    "quick": (("n_tried", 1), ("every", 3), ("extend", 0)),
+    "paper": (),
+}
 """Extra parameters of the models that choose constants, by scale."""
 
-CHOICE = {"quick": "  To save time, the quick scale chooses on the first split only.", "paper": ""}
+CHOICE = {
+    "quick": "  To save time, the quick scale tries every third point, on the first split only, and "
+    "extends no path.",
+    "paper": "",
+}
 """What captions add about it, by scale."""
 
 
+@dataclass(frozen=True)
+class Path:
+    """Values of one constant, from strong to weak regularisation, with the others fixed."""
+
+    name: str
+    values: tuple[float, ...]
+    shape: tuple[tuple[str, float], ...] = ()  # the constants that are the same all along
+
+    def point(self, number: int) -> dict[str, float]:
+        """Return the constants of a point; -1 and ``len(values)`` are the next ones beyond the ends."""
+        return {**dict(self.shape), self.name: self._value(number)}
+
+    def _value(self, number: int) -> float:
+        if 0 <= number < len(self.values):
+            return self.values[number]
+        first, second = self.values[:2] if number < 0 else self.values[:-3:-1]
+        return float(f"{first * first / second:.4g}")
+
+    def longer(self, *, at_start: bool) -> "Path":
+        """Return the path with one more point, in the ratio of the last two."""
+        more = self._value(-1 if at_start else len(self.values))
+        values = (more, *self.values) if at_start else (*self.values, more)
+        return Path(self.name, values, self.shape)
+
+
+def paths_of(grid: Grid) -> tuple[Path, ...]:
+    """Return the paths of a grid: the last constant varies along each."""
+    if not grid:
+        return ()
+    *others, (name, values) = grid
+    shapes = itertools.product(*([(key, value) for value in tried] for key, tried in others))
+    return tuple(Path(name, values, shape) for shape in shapes)
+
+
 class Selected:
-    """A model that chooses its constants on the samples it is trained on."""
+    """A model that chooses its constants on the samples it is trained on.
+
+    After training ``chosen_`` holds the constants, ``n_train_`` the number of samples that trained the
+    last model, ``n_extended_`` how many points were added to the paths, and ``at_end_`` whether the best
+    point still was at an end of its path.
+    """
 
     def __init__(
         self,
         name: str,
-        grid: Grid,
+        paths: tuple[Path, ...],
         models: Mapping[str, Model] | None = None,
         *,
         n_folds: int = 5,
-        inverse: bool = False,
         n_tried: int | None = None,
-        blocks: tuple[int, ...] | None = None,
+        every: int = 1,
+        in_order: bool = False,
+        blocks: tuple[int, ...] | int | None = None,
+        last_on_all: bool = False,
+        extend: int = 0,
         tol: float = 2e-2,
         random_state: int = 0,
         **fixed: float,
     ) -> None:
         self.name = name
-        self.grid = grid
+        self.paths = paths
         self.models = models
         self.n_folds = n_folds
-        self.inverse = inverse
         self.n_tried = n_tried
-        self.blocks = blocks
+        self.every = every
+        self.in_order = in_order
+        self.blocks = (blocks,) if isinstance(blocks, int) else blocks
+        self.last_on_all = last_on_all
+        self.extend = extend
         self.tol = tol
         self.random_state = random_state
         self.fixed = fixed
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all that the outcome depends on."""
-        chosen = {name for name, _ in self.grid}
+        chosen = {name for path in self.paths for name in path.point(0)}
         settings = self._make().get_params(deep=False)
         return {
             **{name: value for name, value in settings.items() if name not in chosen},
             "model": self.name,
-            "grid": self.grid,
+            "paths": self.paths,
             "n_folds": self.n_folds,
-            "inverse": self.inverse,
             "n_tried": self.n_tried,
+            "every": self.every,
+            "in_order": self.in_order,
             "blocks": self.blocks,
+            "last_on_all": self.last_on_all,
+            "extend": self.extend,
             "path_tol": self.tol,
             "random_state": self.random_state,
         }
@@ -77,16 +143,24 @@ class Selected:
 
     def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self:
         """Choose the constants and train with them."""
-        points = list(_points(self.grid))
         folds = self._folds(len(X))
-        trial = self._make()
-        if getattr(trial, "tol", self.tol) < self.tol:
-            trial.set_params(tol=self.tol)
-        self.errors_ = path_errors(trial, points, X, y, folds)
-        self.chosen_ = points[int(np.argmin(self.errors_))]
-        last = folds[0][0] if self.inverse or self.blocks else range(len(X))
+        self.trials_ = [self._trial(path, X, y, folds) for path in self.paths]
+        best = min(self.trials_, key=lambda trial: min(trial.errors))
+        self.n_extended_ = 0
+        while best.end and self.n_extended_ < self.extend:
+            best.grow()
+            self.n_extended_ += 1
+        self.at_end_ = bool(best.end)
+        self.chosen_ = best.chosen
+        last = folds[0][0] if self.blocks and not self.last_on_all else range(len(X))
+        self.n_train_ = len(last)
         self.model_ = self._make(**self.chosen_).fit([X[i] for i in last], [y[i] for i in last])
         return self
+
+    @property
+    def errors_(self) -> np.ndarray:
+        """Shares of wrong labels, point by point and path by path."""
+        return np.concatenate([trial.errors for trial in self.trials_])
 
     def predict(self, X: Sequence[Any]) -> Any:
         """Return the labels that the trained model predicts."""
@@ -98,12 +172,26 @@ class Selected:
             return getattr(self.model_, name)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
-    def _folds(self, n_samples: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _folds(self, n_samples: int) -> Folds:
         if self.blocks:
             pairs = blocks_of(n_samples, self.blocks)
         else:
-            pairs = folds_of(n_samples, self.n_folds, self.random_state, inverse=self.inverse)
+            seed = None if self.in_order else self.random_state
+            pairs = folds_of(n_samples, self.n_folds, seed)
         return pairs[: self.n_tried]
+
+    def _trial(self, path: Path, X: Sequence[Any], y: Sequence[Any], folds: Folds) -> "_Trial":
+        # From the middle of each third, so that a coarser path covers the same range.
+        values = path.values[self.every // 2 :: self.every]
+        return _Trial(Path(path.name, values, path.shape), self._make_trial, X, y, folds)
+
+    def _make_trial(self) -> Any:
+        model = self._make()
+        if getattr(model, "tol", self.tol) < self.tol:
+            model.set_params(tol=self.tol)
+        if "warm_start" in model.get_params():
+            model.set_params(warm_start=True)
+        return model
 
     def _make(self, **constants: float) -> Any:
         return make_model(
@@ -111,46 +199,75 @@ class Selected:
         )
 
 
-def path_errors(
-    model: Any,
-    points: Sequence[Mapping[str, float]],
-    X: Sequence[Any],
-    y: Sequence[Any],
-    folds: Iterable[tuple[np.ndarray, np.ndarray]],
-) -> np.ndarray:
-    """Return the share of wrong labels over all folds, for each point of a path."""
-    if "warm_start" in model.get_params():
-        model.set_params(warm_start=True)
-    wrong, n_nodes = np.zeros(len(points)), 0
-    for train, test in folds:
-        for attribute in [name for name in vars(model) if name.endswith("_")]:
-            delattr(model, attribute)  # a new fold starts afresh
-        truth = np.concatenate([np.asarray(list(y[i])) for i in test])
-        n_nodes += len(truth)
-        for number, point in enumerate(points):
-            model.set_params(**point)
-            model.fit([X[i] for i in train], [y[i] for i in train])
-            found = np.concatenate(list(model.predict([X[i] for i in test])))
-            wrong[number] += np.sum(found != truth)
-    return wrong / n_nodes
+class _Trial:
+    """A path with the errors of its points, each over all folds."""
+
+    def __init__(
+        self, path: Path, make: Any, X: Sequence[Any], y: Sequence[Any], folds: Folds
+    ) -> None:
+        self.path, self._make, self._X, self._y, self._folds = path, make, X, y, folds
+        self._ends = [make() for _ in folds]  # models trained at the last point, to go on from
+        self.errors = self._errors_along(self._ends, path)
+
+    @property
+    def chosen(self) -> dict[str, float]:
+        """The constants with the smallest error."""
+        return self.path.point(int(np.argmin(self.errors)))
+
+    @property
+    def end(self) -> str:
+        """The end of the path at which its best point lies: start, end or none.
+
+        Equal errors along the start, such as those of weights that are all zero, are no reason to look
+        beyond it.
+        """
+        if len(self.errors) < 2:
+            return ""
+        place = int(np.argmin(self.errors))
+        if place == 0 and self.errors[0] < self.errors[1]:
+            return "start"
+        return "end" if place == len(self.errors) - 1 else ""
+
+    def grow(self) -> None:
+        """Add a point at the end where the best one lies."""
+        at_start = self.end == "start"
+        self.path = self.path.longer(at_start=at_start)
+        number = 0 if at_start else len(self.path.values) - 1
+        models = [self._make() for _ in self._folds] if at_start else self._ends
+        point = Path(self.path.name, (self.path.values[number],), self.path.shape)
+        self.errors = np.insert(self.errors, number, self._errors_along(models, point))
+
+    def _errors_along(self, models: Sequence[Any], path: Path) -> np.ndarray:
+        wrong, n_nodes = np.zeros(len(path.values)), 0
+        for model, (train, test) in zip(models, self._folds, strict=True):
+            truth = np.concatenate([np.asarray(list(self._y[i])) for i in test])
+            n_nodes += len(truth)
+            for number in range(len(path.values)):
+                model.set_params(**path.point(number))
+                model.fit([self._X[i] for i in train], [self._y[i] for i in train])
+                found = np.concatenate(list(model.predict([self._X[i] for i in test])))
+                wrong[number] += np.sum(found != truth)
+        return wrong / n_nodes
 
 
-def folds_of(
-    n_samples: int, n_folds: int, seed: int, *, inverse: bool = False
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Divide samples into parts of equal size, but for one, each of which tests in turn."""
+def folds_of(n_samples: int, n_folds: int, seed: int | None) -> Folds:
+    """Divide samples into parts of equal size, but for one, each of which tests in turn.
+
+    Without a seed parts are runs of samples in their order, otherwise they are drawn.
+    """
     if not 2 <= n_folds <= n_samples:
         raise ValueError(
             f"n_folds is {n_folds}; expected from 2 to the number of samples, {n_samples}."
         )
     part = np.empty(n_samples, dtype=np.int64)
-    order = np.random.default_rng(seed).permutation(n_samples)
+    order: Any = slice(None)
+    if seed is not None:
+        order = np.random.default_rng(seed).permutation(n_samples)
     part[order] = np.arange(n_samples) * n_folds // n_samples
-    pairs = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(n_folds)]
-    return [(test, train) for train, test in pairs] if inverse else pairs
+    return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(n_folds)]
 
 
-def blocks_of(n_samples: int, sizes: Sequence[int]) -> list[tuple[np.ndarray, np.ndarray]]:
+def blocks_of(n_samples: int, sizes: Sequence[int]) -> Folds:
     """Let each of the blocks that samples begin with train in turn, while all others test."""
     if min(sizes) < 1 or sum(sizes) > n_samples or max(sizes) == n_samples:
         raise ValueError(
@@ -163,9 +280,3 @@ def blocks_of(n_samples: int, sizes: Sequence[int]) -> list[tuple[np.ndarray, np
         (everything[end - size : end], np.delete(everything, slice(end - size, end)))
         for size, end in zip(sizes, ends, strict=True)
     ]
-
-
-def _points(grid: Grid) -> Iterator[dict[str, float]]:
-    names = [name for name, _ in grid]
-    for values in itertools.product(*(values for _, values in grid)):
-        yield dict(zip(names, values, strict=True))

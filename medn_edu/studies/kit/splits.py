@@ -3,13 +3,12 @@
 Each function takes a spec and returns its `Split`; data are read or drawn once and kept.
 """
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from medn_edu.datasets import load_ocr, make_chain_crf
+from medn_edu.datasets import load_chorales, load_ocr, make_chain_crf
 from medn_edu.studies.kit.specs import FitSpec, Split
 
 FOLDS = range(10)
@@ -18,13 +17,11 @@ FOLDS = range(10)
 LARGEST_DRAW = 250
 """The most words of a fold that the study ``ocr`` draws."""
 
-N_OUTSIDE_BLOCKS = 3
-"""Folds whose words train, in turn, where constants are chosen."""
-
 N_UNSEEN_PARTS = 5
 """Parts of the different words, one of which is held out."""
 
-_CHOOSING = "-choosing"  # ends the data of fits that only choose constants
+N_PARTS = 5
+"""Parts of the chorales, twelve in each."""
 
 
 @lru_cache(maxsize=1)
@@ -33,45 +30,50 @@ def ocr_letters() -> Any:
     return load_ocr(download=False)
 
 
-def ocr_split(spec: FitSpec) -> Split:
+def ocr_split(spec: FitSpec, *, validate: bool = False) -> Split:
     """Return the OCR words of a fit.
 
     ``ocr-N``: of each fold N words are drawn; those of one fold train, those of the others test.
     ``ocr-rest``: all words of the other folds train, those of the fold test.  ``ocr-one``: the
-    reverse.  ``ocr-outside-N``: see `ocr_outside`.  ``ocr-unseen``, ``ocr-seen``: see `ocr_unseen`.
-    With ``-choosing`` behind it: what trains there, in an order drawn at random, and nothing to test.
+    reverse.  ``ocr-unseen``, ``ocr-seen``: see `ocr_unseen`.  Where all words train they stand in an
+    order drawn at random, so that any of them are like the whole.
+
+    With ``validate``, those words of the fold that are in no draw stand behind the N: constants can
+    be chosen on them, as they neither train nor test.
     """
-    if spec.data.endswith(_CHOOSING):
-        whole = ocr_split(replace(spec, data=spec.data.removesuffix(_CHOOSING)))
-        order = np.random.default_rng([spec.seed, spec.fold]).permutation(len(whole.X_train))
-        return Split([whole.X_train[i] for i in order], [whole.y_train[i] for i in order], [], [])
     bunch = ocr_letters()
     kind = spec.data.removeprefix("ocr-")
-    if kind.startswith("outside-"):
-        n_words = int(kind.removeprefix("outside-"))
-        return _split(bunch, ocr_outside(bunch.fold, n_words, spec.seed), np.arange(0))
+    if kind.isdecimal():
+        kept = _drawn_words(bunch.fold, int(kind), spec.seed)
+        train = np.flatnonzero(kept & (bunch.fold == spec.fold))
+        if validate:
+            order = _order(bunch.fold, spec.fold, spec.seed)
+            train = np.concatenate([train, order[LARGEST_DRAW:]])
+        return _split(bunch, train, np.flatnonzero(kept & (bunch.fold != spec.fold)))
     if kind in ("seen", "unseen"):
-        return _split(bunch, *ocr_unseen(bunch, spec.fold, spec.seed, seen=kind == "seen"))
-    if kind == "rest":
-        train, test = bunch.fold != spec.fold, bunch.fold == spec.fold
+        train, test = ocr_unseen(bunch, spec.fold, spec.seed, seen=kind == "seen")
     else:
-        kept = np.ones(len(bunch.fold), dtype=bool)
-        if kind != "one":
-            kept = _drawn_words(bunch.fold, int(kind), spec.seed)
-        train, test = kept & (bunch.fold == spec.fold), kept & (bunch.fold != spec.fold)
-    return _split(bunch, np.flatnonzero(train), np.flatnonzero(test))
+        trains = (bunch.fold == spec.fold) == (kind == "one")
+        train, test = np.flatnonzero(trains), np.flatnonzero(~trains)
+    return _split(bunch, np.random.default_rng([spec.seed, spec.fold]).permutation(train), test)
 
 
-def ocr_outside(fold: np.ndarray, n_words: int, seed: int) -> np.ndarray:
-    """Return words to choose constants on, of which none is in any drawn set of the study ``ocr``.
+def word_errors(spec: FitSpec, model: Any) -> dict[str, str]:
+    """Count the wrong letters in each of the different words, in alphabetical order.
 
-    What is left of each fold when its largest set has been drawn, in the order of the draw.  The
-    first words of folds 0, 1 and 2 are blocks of N, one after the other; then all that is left of the
-    other folds.
+    The fit is tested on the same few words again and again, so that intervals of errors should ask
+    which words there are.
     """
-    left = [_order(fold, number, seed)[LARGEST_DRAW:] for number in FOLDS]
-    short = [words[:n_words] for words in left[:N_OUTSIDE_BLOCKS]]
-    return np.concatenate([*short, *left[N_OUTSIDE_BLOCKS:]])
+    split, wrong = ocr_split(spec), dict.fromkeys(different_words(), 0)
+    for labels, found in zip(split.y_test, model.predict(split.X_test), strict=True):
+        wrong["".join(labels)] += int(np.sum(np.asarray(found) != np.asarray(labels)))
+    return {"word_errors": " ".join(map(str, wrong.values()))}
+
+
+@lru_cache(maxsize=1)
+def different_words() -> tuple[str, ...]:
+    """Return the different words of the OCR letters, in alphabetical order."""
+    return tuple(sorted({"".join(labels) for labels in ocr_letters().target}))
 
 
 def ocr_unseen(
@@ -118,16 +120,18 @@ def _drawn_words(fold: np.ndarray, n_words: int, seed: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=4)
-def correlated_chains(seed: int, number: int = 0) -> Any:
+def correlated_chains(seed: int, number: int = 0, sampler: str = "gibbs") -> Any:
     """Return 1,000 sequences of a random CRF whose relevant features come in groups of three."""
-    return make_chain_crf(n_samples=1000, correlated=True, random_state=1000 * seed + number)
+    return make_chain_crf(
+        n_samples=1000, correlated=True, sampler=sampler, random_state=1000 * seed + number
+    )
 
 
 @lru_cache(maxsize=4)
-def iid_chains(n_relevant: int, number: int, seed: int) -> Any:
+def iid_chains(n_relevant: int, number: int, seed: int, sampler: str = "gibbs") -> Any:
     """Return 1,000 sequences of a random CRF with independent features."""
     rng = np.random.default_rng([seed, n_relevant, number])
-    return make_chain_crf(n_samples=1000, n_relevant=n_relevant, random_state=rng)
+    return make_chain_crf(n_samples=1000, n_relevant=n_relevant, sampler=sampler, random_state=rng)
 
 
 def chain_split(spec: FitSpec) -> Split:
@@ -136,32 +140,69 @@ def chain_split(spec: FitSpec) -> Split:
     return _split(bunch, *one_part(len(bunch.data), len(FOLDS), spec.fold))
 
 
-def iid_split(spec: FitSpec) -> Split:
+N_VALIDATION = 200
+"""Sequences of each random CRF on which constants are chosen, and which neither train nor test."""
+
+
+def iid_split(spec: FitSpec, *, validate: bool = False) -> Split:
     """Return the sequences of a fit to `iid_chains`; its data read ``iid-RELEVANT-TRAINING``.
 
-    Of each CRF's sequences, in an order drawn once, the first ones train and all others test, so that
-    small training sets are part of larger ones.
+    Of each CRF's sequences, in an order drawn once, the first ones train, so that small training sets
+    are part of larger ones.  The last 200 are left for the choice of constants, and all others test.
+    With ``validate`` they stand behind those that train.
     """
     n_relevant, n_train = map(int, spec.data.split("-")[1:])
     bunch = iid_chains(n_relevant, spec.fold, spec.seed)
     rng = np.random.default_rng([spec.seed, n_relevant, spec.fold, 1])
-    order = rng.permutation(len(bunch.data))
-    return _split(bunch, order[:n_train], order[n_train:])
+    first, left = np.split(rng.permutation(len(bunch.data)), [-N_VALIDATION])
+    train = np.concatenate([first[:n_train], left if validate else left[:0]])
+    return _split(bunch, train, first[n_train:])
 
 
-def correlated_split(spec: FitSpec) -> Split:
+def correlated_split(spec: FitSpec, *, validate: bool = False) -> Split:
     """Return the sequences of a fit to one of the `correlated_chains`.
 
     The data of the fit read ``correlated-PARTS-NUMBER``: the sequences of that CRF are cut into so many
-    parts, of which the fold trains and the others test.  Without a fold (-1) all of them train:
-    constants are chosen on a CRF of its own.
+    parts, of which the fold trains.  Constants are chosen with the first part, on the 200 sequences
+    behind it.  So these and the first part never test.  With ``validate`` they stand behind those that
+    train.
     """
     n_parts, number = map(int, spec.data.split("-")[1:])
     bunch = correlated_chains(spec.seed, number)
-    n_samples = len(bunch.data)
-    if spec.fold < 0:
-        return _split(bunch, np.arange(n_samples), np.arange(0))
-    return _split(bunch, *one_part(n_samples, n_parts, spec.fold))
+    train, test = one_part(len(bunch.data), n_parts, spec.fold)
+    first, _ = one_part(len(bunch.data), n_parts, 0)
+    left = np.arange(len(first), len(first) + N_VALIDATION)
+    test = np.setdiff1d(test, [*first, *left])
+    return _split(bunch, np.concatenate([train, left if validate else left[:0]]), test)
+
+
+@lru_cache(maxsize=1)
+def bach_chorales() -> Any:
+    """Return the Bach chorales, read once."""
+    return load_chorales(download=False)
+
+
+def chorale_split(spec: FitSpec) -> Split:
+    """Return the chorales of a fit; its data read ``chorales-N``.
+
+    The chorales are dealt into five parts.  The part of the fold tests, and the N parts after it train,
+    one part after the other.
+    """
+    bunch = bach_chorales()
+    parts = chorale_parts(bunch.group, spec.seed)
+    n_train = int(spec.data.split("-")[1])
+    train = [parts[(spec.fold + k) % N_PARTS] for k in range(1, n_train + 1)]
+    return _split(bunch, np.concatenate(train), parts[spec.fold])
+
+
+def chorale_parts(group: np.ndarray, seed: int) -> list[np.ndarray]:
+    """Deal chorales into parts of equal size, at random, but those of one tune into the same part."""
+    tunes, counts = np.unique(group, return_counts=True)
+    order = np.random.default_rng(seed).permutation(len(tunes))
+    parts: list[list[int]] = [[] for _ in range(N_PARTS)]
+    for k in sorted(order, key=lambda k: -counts[k]):  # while all of a tune still fit
+        min(parts, key=len).extend(np.flatnonzero(group == tunes[k]))
+    return [np.array(part) for part in parts]
 
 
 def one_part(n_samples: int, n_parts: int, number: int) -> tuple[np.ndarray, np.ndarray]:

@@ -58,6 +58,11 @@ def listed(texts: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def counted(n: int, what: str) -> str:
+    """Return a number with its noun: ``1 draw``, ``30 draws``."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def over(n: int, what: str = "folds", one: str = "1 fold") -> str:
     """Say over how many fits a mean is: ``mean ± deviation over 10 folds``."""
     return one if n == 1 else f"mean ± deviation over {n} {what}"

@@ -39,6 +39,8 @@ class Trained:
     models: Mapping[str, Model] = field(default_factory=lambda: MODELS)  # by name
     measure: Callable[[FitSpec, Any], Row] | None = None  # what else is measured
     measured: tuple[str, ...] = ()  # the columns that ``measure`` fills
+    kinds: Mapping[str, Mapping[str, Model]] = field(default_factory=dict)
+    """Models of data whose names begin so, where not all data have the same."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -47,7 +49,9 @@ class Trained:
 
     def build(self, spec: FitSpec) -> Any:
         """Return the model of a fit, not trained yet."""
-        return make_model(spec.model, self.models, seed=spec.seed, **dict(spec.parameters))
+        found = (models for kind, models in self.kinds.items() if spec.data.startswith(kind))
+        models = next(found, self.models)
+        return make_model(spec.model, models, seed=spec.seed, **dict(spec.parameters))
 
     def settings(self, spec: FitSpec) -> str:
         """Return all parameters of the model, with those that nobody gave."""
@@ -70,12 +74,13 @@ def measured(model: Any, data: Split) -> Row:
     """Return what every trained model is asked on its split."""
     result = getattr(model, "result_", None)
     tested = len(data.X_test) > 0
+    n_train = model.n_train_ if isinstance(model, Selected) else len(data.X_train)
     return {
         "chosen": constants_text(model.chosen_.items()) if isinstance(model, Selected) else "",
-        "n_train": len(data.X_train),
+        "n_train": n_train,
         "n_test": len(data.X_test),
         "error": label_error(model.predict(data.X_test), data.y_test) if tested else None,
-        "train_error": label_error(model.predict(data.X_train), data.y_train),
+        "train_error": label_error(model.predict(data.X_train[:n_train]), data.y_train[:n_train]),
         "primal": getattr(result, "primal", None),
         "dual": _finite(getattr(result, "dual", None)),
         "relative_gap": _finite(getattr(result, "relative_gap", None)),
