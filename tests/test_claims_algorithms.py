@@ -7,7 +7,7 @@ import pytest
 
 from medn_edu.studies.claims.rules import rule_of
 from medn_edu.studies.claims.scores import mean_interval
-from medn_edu.studies.claims.verdicts import FAILS, HOLDS, MIXED, UNTESTED
+from medn_edu.studies.claims.verdicts import FAILS, HOLDS, MIXED, NOT_RUN
 from medn_edu.studies.kit.gallery import PUBLISHED
 from medn_edu.studies.kit.tables import csv_text, read_csv
 from medn_edu.studies.l1_table import ALGORITHMS, CHAINS, OCR, mask_of, table_1
@@ -115,8 +115,6 @@ RULES = [
       for name, status in ((PLANES, HOLDS), (PATH, MIXED), (ONLINE, FAILS))),
     *((rule("irrelevant weights left", algorithms=name), status)
       for name, status in ((PLANES, HOLDS), (PATH, MIXED), (ONLINE, FAILS))),
-    *((rule("best error", algorithm=EM, data=CHAINS, near=value, within=within), status)
-      for value, within, status in ((7, 1, HOLDS), (7, 0.5, MIXED), (45, 2, FAILS))),
     (best(CHAINS, EM, ONLINE), MIXED),
     (best(OCR, ONLINE, EM), HOLDS),
     (best(OCR, EM, ONLINE), FAILS),
@@ -147,8 +145,6 @@ RULES = [
     (quicker(CHAINS, EM, PLANES, "longest", above=20), FAILS),
     (scales_worse(ONLINE, PLANES), HOLDS),
     (scales_worse(ONLINE, PLANES, 30), FAILS),
-    (rule("hours", algorithm=PLANES, data=CHAINS, at_least=0.05), HOLDS),
-    (rule("hours", algorithm=PLANES, data=CHAINS, at_least=1), FAILS),
 ]  # fmt: skip
 
 
@@ -161,7 +157,7 @@ def test_rules():
         verdict = some.decide(TABLE)
         assert verdict.status == status, some
         assert some.decide(published).numbers == verdict.numbers
-        assert some.decide([]).status == some.decide(summary).status == UNTESTED
+        assert some.decide([]).status == some.decide(summary).status == NOT_RUN
         assert some.text()
 
 
@@ -189,7 +185,6 @@ def test_intervals_are_students_of_differences_on_the_same_folds_at_the_best_con
     measured = {
         best(CHAINS, EM, ONLINE): online - em,
         alike(CHAINS, EM, ONLINE, 1): online - em,
-        rule("best error", algorithm=PLANES, data=CHAINS, near=7, within=1): planes,
         spans(CHAINS, PLANES, above=5): worst - planes,
         steadier(CHAINS, EM, PLANES): (worst - planes) - (em_worst - em),
     }
@@ -197,9 +192,9 @@ def test_intervals_are_students_of_differences_on_the_same_folds_at_the_best_con
     for some, values in measured.items():
         assert len(values) == FOLDS
         verdict = some.decide(shuffled)
-        assert (verdict.effect, *verdict.interval) == pytest.approx(mean_interval(values))
+        assert (verdict.effect, *verdict.interval) == pytest.approx(mean_interval(values)[:3])
         verdict = some.decide([row for row in rows if row["fold"] < 2])
-        assert verdict.status == UNTESTED
+        assert verdict.status == NOT_RUN
         assert "fewer than three" in verdict.note
 
 
@@ -210,7 +205,7 @@ def test_only_folds_that_both_have_are_compared():
         if row["model"] == EM and row["fold"] in (0, 3):
             row["error"], row["failure"] = None, "no"
     verdict = best(CHAINS, EM, ONLINE).decide(rows)
-    expected = mean_interval(np.delete(online - em, [0, 3]))
+    expected = mean_interval(np.delete(online - em, [0, 3]))[:3]
     assert (verdict.effect, *verdict.interval) == pytest.approx(expected)
     assert best(CHAINS, EM, ONLINE).decide([r for r in rows if not r.get("failure")]) == verdict
 
@@ -221,11 +216,10 @@ def test_without_times_counts_are_judged_and_times_are_not():
     for some in (
         quicker(CHAINS, EM, PLANES),
         scales_worse(ONLINE, PLANES),
-        rule("hours", algorithm=PLANES, data=CHAINS, at_least=1),
         rule("range of times", algorithm=EM, data=CHAINS, at_most=2),
     ):
         verdict = some.decide(rows)
-        assert (verdict.status, verdict.note[:8]) == (UNTESTED, "no times")
+        assert (verdict.status, verdict.note[:8]) == (NOT_RUN, "no times")
 
 
 def test_notes_say_how_far_the_fits_came():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from medn_edu.studies.claims.rules import rule_of
-from medn_edu.studies.claims.verdicts import FAILS, HOLDS, MIXED, UNTESTED
+from medn_edu.studies.claims.verdicts import FAILS, HOLDS, MIXED, NOT_RUN
 from medn_edu.studies.denoising import DENOISING
 from medn_edu.studies.epsilon import EPSILON, TEMPERATURES
 
@@ -104,7 +104,7 @@ def test_wrong_pixels_are_counted():
     verdict = BETTER.decide(pair(0.05, 0.10))
     assert verdict.effect == pytest.approx(5)
     assert verdict.note == "6 units; 300 against 600 wrong pixels"
-    assert PER_IMAGE.decide(fits("A", error=0.03)).numbers == "3.00 wrong pixels"
+    assert PER_IMAGE.decide(fits("A", error=0.03)).numbers == "3 wrong pixels"
     assert LONGER.decide([*fits("A", cpu_seconds=1.0), *fits("B", cpu_seconds=2.0)]).effect == 1
 
 
@@ -121,7 +121,7 @@ def test_without_numbers_nothing_is_tested():
     failed = [{**row, "failure": "ValueError: no."} for row in fits("A", error=0.01)]
     for some, rows in ((QUICK, timeless), (FEW, failed), (FEW, fits("A", error=0.01)[:2])):
         verdict = some.decide(rows)
-        assert (verdict.status, verdict.numbers) == (UNTESTED, "")
+        assert (verdict.status, verdict.numbers) == (NOT_RUN, "")
         assert verdict.note
 
 

@@ -10,7 +10,9 @@ from medn_edu.cli.console import CommandError, add_command, say
 def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
     parser = add_command(commands, "claims", run)
-    parser.add_argument("name", nargs="*", help="a claim, or what names of claims begin with")
+    parser.add_argument(
+        "name", nargs="*", help="a claim, a sentence of a paper, or how their names begin"
+    )
     parser.add_argument(
         "--results", type=Path, default=None, metavar="DIR",
         help="folder of `medn-edu reproduce` (default: the published tables)",
@@ -23,24 +25,25 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from medn_edu.files import write_atomically
-    from medn_edu.studies.claims import entries, ledger_text, load_tables
+    from medn_edu.studies.claims import ledger_text, load_tables, make_ledger
     from medn_edu.studies.claims.ledger import details, overview
 
     wanted = _wanted(arguments.name)
     fits = _fits(arguments.results)
-    tables = load_tables(arguments.results)
-    found = entries(tables, wanted, fits)
-    if arguments.name:
-        say("\n\n".join(map(details, found)))
+    ledger = make_ledger(load_tables(arguments.results), fits)
+    if wanted:
+        say("\n\n".join(details(ledger.entries[name]) for name in wanted))
     else:
-        say(overview(found))
+        say(overview(ledger))
     if arguments.write is not None:
-        whole = found if wanted is None else entries(tables, fits=fits)
-        file = write_atomically(arguments.write, ledger_text(whole))
+        from medn_edu.studies.claims.forest import draw_forest  # which needs Matplotlib
+
+        file = write_atomically(arguments.write, ledger_text(ledger))
+        draw_forest(ledger, file.with_name("claims.png"))
         _renew_page(file)
-        say(f"\nThe ledger is in {file}")
-    elif not arguments.name:
-        say(f"\nAll about one of them: medn-edu claims {found[0].claim.id}")
+        say(f"\nThe ledger is in {file}, its forest plot next to it.")
+    elif not wanted:
+        say(f"\nAll about one of them: medn-edu claims {next(iter(ledger.entries))}")
     return 0
 
 
@@ -73,15 +76,16 @@ def _renew_page(ledger: Path) -> None:
         write_page(ledger.parent, STUDIES.values())
 
 
-def _wanted(names: list[str]) -> list[str] | None:
-    """Return the ids of the claims that are meant, in the order asked for; None for all."""
+def _wanted(names: list[str]) -> list[str]:
+    """Return the claims that are meant, by names or sentences of papers, in the order asked for."""
     from medn_edu.studies.claims import CLAIMS
 
-    if not names:
-        return None
     found: dict[str, None] = {}
     for name in names:
-        meant = [name] if name in CLAIMS else [known for known in CLAIMS if known.startswith(name)]
+        called = {claim.name: [claim.name, *claim.said] for claim in CLAIMS.values()}
+        meant = [claim for claim, all_ids in called.items() if name in all_ids] or [
+            claim for claim, all_ids in called.items() if any(i.startswith(name) for i in all_ids)
+        ]
         if not meant:
             raise CommandError(
                 f"there is no claim {name!r}; `medn-edu claims` lists all, from {next(iter(CLAIMS))} on."

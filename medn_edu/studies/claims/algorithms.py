@@ -131,12 +131,6 @@ def _left(rule: Rule, rows: Rows, algorithm: str) -> Found:
 # -- errors ---------------------------------------------------------------------------------------
 
 
-@measure("best error")
-def _best_error(rule: Rule, rows: Rows, algorithm: str) -> Found:
-    best, _ = _ends(rows, algorithm, rule.data)
-    return Found(known(mean_interval(list(best.values())), too_few(algorithm)))
-
-
 @measure("advantage at best")
 @measure("difference at best")
 def _apart_at_best(rule: Rule, rows: Rows, first: str, second: str) -> Found:
@@ -167,7 +161,7 @@ def _ends(rows: Rows, algorithm: str, data: str) -> tuple[_Errors, _Errors]:
     from medn_edu.studies.l1_table import groups_of  # which imports all models
 
     settings = [
-        {(0, int(row["fold"])): 100 * row["error"] for row in group}
+        {("", int(row["fold"])): 100 * row["error"] for row in group}
         for group in groups_of(_fits(rows, algorithm, data)).values()
     ]
     settings = known(settings or None, f"no errors of {algorithm}.")
@@ -270,13 +264,6 @@ def _growth_with_data(rule: Rule, rows: Rows, worse: str, better: str) -> Found:
     """
     (here, note), (there, other) = (_growth(rows, name) for name in (worse, better))
     return Found(here / there, f"{note}, {other}")
-
-
-@measure("hours")
-def _hours(rule: Rule, rows: Rows, algorithm: str) -> Found:
-    """How many hours ten folds take, if each takes as long as at the slowest constant."""
-    lines = _lines(rows, algorithm, rule.data, "times")
-    return Found(10 * max(_seconds(lines, algorithm)) / 3600)
 
 
 def _longest_over_shortest(rows: Rows, algorithm: str, data: str) -> float:

@@ -5,91 +5,69 @@ cannot be read is an error that names it.
 """
 
 import importlib.resources
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from medn_edu.studies.claims import (  # noqa: F401  (they register measures)
     algorithms,
     errors,
     images,
+    predicted,
+    profiled,
     weights,
 )
-from medn_edu.studies.claims.rules import AnyRule, RuleError, Untested, points_text, rule_of
-from medn_edu.studies.claims.verdicts import UNTESTED, Verdict, combine, untested
+from medn_edu.studies.claims.rules import AnyRule, RuleError, listed, points_text, rule_of
 
-_SAME_CONSTANTS = {
-    "ocr": {
-        "LapMEDN sub-gradient": "LapMEDN at its optimum",
-        "M3N sub-gradient": "M3N at its optimum",
-    },
-    "sensitivity": {"LapMEDN variational": "LapMEDN"},
-}
-"""Optima of what the papers minimise, by study; only these differ in nothing but the algorithm."""
+READINGS = ("fair", "optimum", "printed")
+"""What a claim may be taken to be about, the one first whose effect is shown."""
+AS_RUN = "as run"
+"""The reading of studies that have one only."""
 
-_OTHER_CONSTANTS = {
-    "LapMEDN variational": "LapMEDN",
-    "LapMEDN sub-gradient": "LapMEDN",
-    "M3N sub-gradient": "M3N",
-    "L1-M3N sub-gradient": "L1-M3N",
-    "L1-M3N online sub-gradient": "L1-M3N",
-    "L1-M3N EM": "L1-M3N",
-}
-"""Optima whose constants were chosen anew: with ``C = 1`` instead of ``200 beta``, or by the penalised
-program instead of the ball or of EM, whose constants have no counterpart in it."""
-
-_HOW = {"sensitivity": "constants of its own"}
+Roles = Mapping[str, str]
+_ID = re.compile(r"([a-z0-9]+)-(\d[\d.]*)-[a-z]+")
 
 
 class ClaimError(ValueError):
-    """A claim, or a finding, is not written as it should be; the message names it."""
+    """A claim, a question or a finding is not written as it should be; the message names it."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says of its experiments, and how it is decided here."""
+    """What papers say of their experiments, and how it is decided here."""
 
-    id: str  # paper, section and letter, such as ``medn-7.1.1-a``
+    name: str
+    said: Mapping[str, int]  # ids of the papers' sentences, with their paragraphs; 0 is not known
     text: str  # the claim in our words
-    study: str  # name of the study that tests it
-    rule: AnyRule
-    also: tuple[tuple[str, AnyRule], ...] = ()
+    question: str  # which it helps to answer
+    parts: tuple[tuple[str, AnyRule], ...] = ()  # every study that tests it, with the rule by which
+    untestable: str = ""  # why no study can
+    missing: str = ""  # the study that is still to come
     caveat: str = ""  # in what our data differ from those that the sentence is about
-    amended: str = ""  # what was changed after the tables were seen, and why
-    page: int | None = None  # of the paper, where it is known
-
-    @property
-    def parts(self) -> tuple[tuple[str, AnyRule], ...]:
-        """Every study that tests it, with the rule by which."""
-        return ((self.study, self.rule), *self.also)
 
     @property
     def studies(self) -> tuple[str, ...]:
-        """Names of the studies that test it."""
-        return tuple(study for study, _ in self.parts)
+        """Names of the studies that test it, or will."""
+        return tuple(study for study, _ in self.parts) or (self.missing,) * bool(self.missing)
 
     @property
     def rule_text(self) -> str:
         """The rule in words; of several studies, each one's."""
-        if not self.also:
-            return self.rule.text()
+        if len(self.parts) == 1:
+            return self.parts[0][1].text()
         return "; and ".join(f"in {study}: {rule.text()}" for study, rule in self.parts)
 
     @property
-    def paper(self) -> str:
-        """Which paper says it, a key of `PAPERS`."""
-        return self.id.split("-")[0]
-
-    @property
-    def section(self) -> str:
-        """In which section."""
-        return self.id.split("-")[1]
+    def ids(self) -> str:
+        """Where the papers say it."""
+        return ", ".join(self.said)
 
 
 # -- reading them ---------------------------------------------------------------------------------
 
-_FIELDS = ("text", "study", "rule", "untested", "also", "caveat", "amended", "page")
+_FIELDS = ("said", "text", "question", "study", "rule", "also", "untestable", "missing", "caveat")
 
 
 def read_text(name: str) -> str:
@@ -113,70 +91,88 @@ def read_toml(text: str, *keys: str) -> dict[str, Any]:
 def read_claims(
     tables: Mapping[str, Mapping[str, Any]],
     *,
-    papers: Mapping[str, str],
+    papers: Collection[str],
+    questions: Collection[str],
     names: Mapping[str, Any],
-    coming: Sequence[str] = (),
 ) -> dict[str, Claim]:
-    """Read claims from tables, by id."""
-    found = {}
-    for claim_id, table in tables.items():
+    """Read claims from tables, by name."""
+    found: dict[str, Claim] = {}
+    said: dict[str, str] = {}  # by whom
+    for name, table in tables.items():
         try:
-            found[claim_id] = _read_claim(claim_id, table, papers, names, coming)
+            claim = _read_claim(name, table, papers, names)
+            if claim.question not in questions:
+                raise RuleError(f"there is no question {claim.question!r}.")
+            for sentence in claim.said:
+                if sentence in said:
+                    raise RuleError(f"{sentence} is said by {said[sentence]} already.")
+                said[sentence] = name
         except ValueError as error:
-            raise ClaimError(f"claim {claim_id}: {error}") from None
+            raise ClaimError(f"claim {name}: {error}") from None
+        found[name] = claim
     return found
 
 
 def _read_claim(
-    claim_id: str,
-    table: Mapping[str, Any],
-    papers: Mapping[str, str],
-    names: Mapping[str, Any],
-    coming: Sequence[str],
+    name: str, table: Mapping[str, Any], papers: Collection[str], names: Mapping[str, Any]
 ) -> Claim:
     for key in table:
         if key not in _FIELDS:
             raise RuleError(f"there is no field {key!r}; fields are {', '.join(_FIELDS)}.")
-    for key in ("text", "study"):
+    for key in ("text", "question"):
         if not isinstance(table.get(key), str):
             raise RuleError(f"{key} is missing, or no text.")
-    paper, *place = claim_id.split("-")
-    if paper not in papers:
-        raise RuleError(f"there is no paper {paper!r}; papers are {', '.join(papers)}.")
-    if len(place) != 2 or not place[0][:1].isdigit() or not place[1].isalpha():
-        raise RuleError("its id should be of paper, section and a letter, such as medn-7.1.1-a.")
-    if not isinstance(table.get("page", 1), int):
-        raise RuleError("page is no whole number.")
-    fields = {
-        key: names.get(table[key], table[key]) for key in ("caveat", "amended") if key in table
+    if [key in table for key in ("rule", "untestable", "missing")].count(True) != 1:
+        raise RuleError("it needs one of rule, untestable (why) and missing (a study).")
+    if ("rule" in table) != ("study" in table) or ("also" in table and "rule" not in table):
+        raise RuleError("it needs both study and rule, or neither, and also only with them.")
+    given = {table["study"]: table["rule"], **table.get("also", {})} if "rule" in table else {}
+    texts = {
+        key: names.get(table[key], table[key])
+        for key in ("untestable", "missing", "caveat")
+        if key in table
     }
-    also = {study: rule_of(rule, names) for study, rule in table.get("also", {}).items()}
     return Claim(
-        claim_id,
+        name,
+        _read_said(table.get("said"), papers),
         table["text"],
-        table["study"],
-        _read_rule(table, names, coming),
-        tuple(also.items()),
-        page=table.get("page"),
-        **fields,
+        table["question"],
+        tuple((study, rule_of(rule, names)) for study, rule in given.items()),
+        **texts,
     )
 
 
-def _read_rule(
-    table: Mapping[str, Any], names: Mapping[str, Any], coming: Sequence[str]
-) -> AnyRule:
-    given = [key for key in ("rule", "untested") if key in table]
-    if table["study"] in coming:
-        if given:
+def _read_said(said: Any, papers: Collection[str]) -> dict[str, int]:
+    """Read which sentences say it."""
+    if not isinstance(said, dict) or not said:
+        raise RuleError('said is missing; expected { "medn-7.1.1-a" = 3 }, ids with paragraphs.')
+    for sentence, place in said.items():
+        match = _ID.fullmatch(sentence)
+        if not match or match[1] not in papers:
             raise RuleError(
-                f"the study {table['study']} is still to come, so there is no {given[0]}."
+                f"{sentence!r} is no id of paper, section and a letter, such as medn-7.1.1-a; "
+                f"papers are {', '.join(papers)}."
             )
-        return Untested(f"the study {table['study']} is still to come.")
-    if len(given) != 1:
-        raise RuleError("it needs either a rule or untested, which says why there is none.")
-    if "untested" in table:
-        return Untested(names.get(table["untested"], table["untested"]))
-    return rule_of(table["rule"], names)
+        if not isinstance(place, int) or isinstance(place, bool) or place < 0:
+            raise RuleError(f"the paragraph of {sentence} is {place!r}; expected a whole number.")
+    return dict(said)
+
+
+def read_readings(
+    tables: Mapping[str, Mapping[str, Mapping[str, Roles]]],
+) -> dict[str, dict[str, dict[str, Roles]]]:
+    """Read which models play the roles: by study, reading and variant."""
+    for study, readings in tables.items():
+        for reading, variants in readings.items():
+            where = f"readings.{study}.{reading}"
+            if reading not in READINGS:
+                raise ClaimError(f"{where}: there are readings {listed(READINGS)}, no others.")
+            if not variants or not all(isinstance(roles, dict) for roles in variants.values()):
+                raise ClaimError(f'{where}: expected variants by name, such as "exact" = {{}}.')
+    return {
+        study: {name: dict(readings[name]) for name in READINGS if name in readings}
+        for study, readings in tables.items()
+    }
 
 
 class _Margin(float):
@@ -197,79 +193,49 @@ def _meanings(words: Mapping[str, str], margins: Mapping[str, float]) -> dict[st
 
 _FILE = read_toml(
     read_text("claims.toml"),
-    *("coming", "seen", "papers", "margins", "words", "units", "names", "claims"),
+    *(
+        "frozen",
+        "seen",
+        "pending",
+        "papers",
+        "margins",
+        "words",
+        "units",
+        "names",
+        "readings",
+        "claims",
+    ),
 )
-PAPERS: dict[str, str] = _FILE["papers"]
-"""The papers, by what begins the ids of their claims."""
-COMING: tuple[str, ...] = tuple(_FILE["coming"])
-"""Studies that are still to come."""
+FROZEN: str = _FILE["frozen"]
+"""The commit that fixed the rules; empty as long as they are not fixed."""
 SEEN: tuple[str, ...] = tuple(_FILE["seen"])
-"""Studies whose tables were there before the rules about them."""
+"""Studies whose tables were there by then."""
+PENDING: tuple[str, ...] = tuple(_FILE["pending"])
+"""Studies whose published tables are older than the rules about them, and are not judged."""
+PAPERS: dict[str, str] = _FILE["papers"]
+"""The papers, by what begins the ids of their sentences."""
 UNITS: dict[str, str] = _FILE["units"]
 """What each unit means."""
 MARGINS = _meanings(_FILE["words"], _FILE["margins"])
 """What the papers' words are taken to mean."""
 NAMES: dict[str, Any] = {**_FILE["margins"], **_FILE["names"]}
 """What margins, lists of models and texts are called that recur."""
-CLAIMS = read_claims(_FILE["claims"], papers=PAPERS, names=NAMES, coming=COMING)
-"""The claims by id."""
+ROLES = read_readings(_FILE["readings"])
+"""Which models play the roles, by study, reading and variant."""
+QUESTIONS: dict[str, Any] = read_toml(read_text("questions.toml"), "questions")["questions"]
+"""The questions that the page begins with, as they are written."""
+CLAIMS = read_claims(_FILE["claims"], papers=PAPERS, questions=QUESTIONS, names=NAMES)
+"""The claims by name."""
 
 
-def check_studies(claims: Mapping[str, Claim]) -> None:
-    """Complain about studies that there are not, and models that they do not train."""
-    from medn_edu.studies.registry import STUDIES  # which imports all models
-
-    for claim in claims.values():
-        for name, rule in claim.parts:
-            if name in COMING:
-                continue
-            if name not in STUDIES:
-                raise ClaimError(f"claim {claim.id}: there is no study {name!r}.")
-            models = STUDIES[name].models
-            for model in (*rule.names(), *at_optimum(rule, name).names()):
-                if model not in models:
-                    raise ClaimError(f"claim {claim.id}: study {name} trains no model {model!r}.")
+def readings_of(claim: Claim) -> list[str]:
+    """Return the readings of its studies, as far as all of these have them that have any."""
+    several = [ROLES[study] for study in claim.studies if study in ROLES]
+    if not several:
+        return [AS_RUN]
+    return [name for name in READINGS if all(name in readings for readings in several)]
 
 
-# -- judging them ---------------------------------------------------------------------------------
-
-
-def at_optimum(rule: AnyRule, study: str) -> AnyRule:
-    """Return a rule about the same models trained to their optima."""
-    return rule.renamed({**_OTHER_CONSTANTS, **_SAME_CONSTANTS.get(study, {})})
-
-
-def _optimum_text(rule: AnyRule, study: str) -> str:
-    """Say which optima stand in place of the papers' algorithms, and where constants differ, too."""
-    same = _SAME_CONSTANTS.get(study, {})
-    read = dict.fromkeys(name for name in rule.names() if name not in same)
-    other = dict.fromkeys(_OTHER_CONSTANTS[name] for name in read if name in _OTHER_CONSTANTS)
-    how = f" ({' and '.join(other)} with {_HOW.get(study, 'chosen constants')})" if other else ""
-    return f"trained to the optimum{how}"
-
-
-def judge(claim: Claim, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Verdict:
-    """Decide a claim."""
-    found = [_judge_part(study, rule, tables) for study, rule in claim.parts]
-    return combine(found, claim.studies)
-
-
-def _judge_part(
-    study: str, as_printed: AnyRule, tables: Mapping[str, Sequence[Mapping[str, Any]]]
-) -> Verdict:
-    """Decide what one study says of a claim."""
-    if isinstance(as_printed, Untested):
-        return as_printed.decide([])
-    rows = tables.get(study)
-    if not rows:
-        return untested(f"no table of {study} is stored.")
-    verdict = as_printed.decide(rows)
-    rule = at_optimum(as_printed, study)
-    if rule == as_printed or verdict.status == UNTESTED:
-        return verdict
-    optimum = rule.decide(rows)
-    if optimum.status == UNTESTED:
-        return verdict
-    at = _optimum_text(as_printed, study)
-    notes = [verdict.note, f"{at}: {optimum.status}, {optimum.numbers}"]
-    return replace(verdict, note="; ".join(filter(None, notes)))
+def variants_of(study: str, reading: str) -> Mapping[str, Roles]:
+    """Return who plays the roles in a reading, by variant."""
+    return ROLES[study][reading] if study in ROLES else {"": {}}

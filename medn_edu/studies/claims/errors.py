@@ -23,26 +23,20 @@ from medn_edu.studies.claims.rules import (
     too_few,
 )
 from medn_edu.studies.claims.scores import (
-    GENERATOR,
+    Score,
     Scores,
     difference_interval,
     mean_interval,
+    minus,
     paired,
+    total,
 )
 
-_CHANCE = 50.0  # per cent of two labels
-_NO_BETTER = (
-    " (it can hardly: labels drawn from a model are predicted best by that model, and others beat it by "
-    "chance or not at all)"
-)
-_NO_CHANCE = (
-    " (it can hardly: the best prediction of two labels errs by as much only where the model's weights "
-    "are near zero)"
-)
+_MARKS = ("change_errors", "loss_errors")  # errors along training, against two measures of progress
 
 
 def _errors(rule: Rule, rows: Rows) -> Scores:
-    return scores_with(rows, rule.models + rule.against)
+    return scores_with(rows, rule.models + rule.against, data=rule.data)
 
 
 def _nonzero(rule: Rule, rows: Rows) -> Scores:
@@ -50,11 +44,11 @@ def _nonzero(rule: Rule, rows: Rows) -> Scores:
 
 
 def _by_constant(rule: Rule, rows: Rows) -> Scores:
-    return scores_with(rows, rule.models + rule.against, against="constant")
+    return scores_with(rows, rule.models + rule.against, against="constant", data=rule.data)
 
 
 @measure("non-zero weights", read=_nonzero)
-@measure("error", read=_errors, remark=lambda rule: _NO_BETTER if GENERATOR in rule.against else "")
+@measure("error", read=_errors)
 def _advantage(rule: Rule, scores: Scores, better: str, worse: str) -> Found:
     """By how much one model's scores are below another's."""
     by_unit, by_setting = _paired(rule, scores, better, worse)
@@ -82,7 +76,10 @@ def _difference(rule: Rule, scores: Scores, first: str, second: str) -> Found:
 def _fall(rule: Rule, scores: Scores, model: str) -> Found:
     """By how much a model errs less with the largest training sets than with the smallest."""
     table = _by_size(scores, model)
-    n_up = int(np.sum(np.diff(table.mean(axis=1)) >= 0))
+    means = (
+        table.mean(axis=1).reshape(len(table), -1).sum(axis=1)
+    )  # over word types, where they are
+    n_up = int(np.sum(np.diff(means) >= 0))
     steps = f"; {n_up} of {len(table) - 1} steps up" if n_up else ""
     fall = known(mean_interval(table[0] - table[-1]), too_few(model))
     return Found(fall, f"{table.shape[1]} units{steps}", not n_up)
@@ -110,27 +107,21 @@ def _gain(rule: Rule, scores: Scores, better: str, worse: str) -> Found:
     )
     if axis == 1:  # the same units at both ends
         units = sorted(set(here) & set(there))
-        found = mean_interval([here[unit] - there[unit] for unit in units])
+        found = mean_interval([minus(here[unit], there[unit]) for unit in units])
     else:
         found = difference_interval(_moments(there), _moments(here))
     note = f"{mean_of(here):+.2f} at {ends[0]:g}, {mean_of(there):+.2f} at {ends[1]:g}"
     return Found(known(found, too_few(better, worse)), note)
 
 
-@measure(
-    "error rate",
-    read=_errors,
-    remark=lambda rule: (
-        _NO_CHANCE if GENERATOR in rule.models and (rule.near or 0.0) >= _CHANCE else ""
-    ),
-)
+@measure("error rate", read=_errors)
 def _rate(rule: Rule, scores: Scores, model: str) -> Found:
     """How often a model errs."""
-    by_unit: dict[Any, list[float]] = {}
+    by_unit: dict[Any, list[Score]] = {}
     for units in scores[model].values():
         for unit, value in units.items():
             by_unit.setdefault(unit, []).append(value)
-    means = [float(np.mean(values)) for values in by_unit.values()]
+    means = [sum(values) / len(values) for values in by_unit.values()]
     return Found(known(mean_interval(means), too_few(model)), f"{len(by_unit)} units")
 
 
@@ -149,7 +140,7 @@ def _steadiness(rule: Rule, scores: Scores, stable: str, sensitive: str) -> Foun
     """By how much one model's rise is below what the factor allows of another's."""
     (ours, note), (theirs, other) = _range(scores[stable]), _range(scores[sensitive])
     units = sorted(set(ours) & set(theirs))
-    spared = mean_interval([rule.factor * theirs[unit] - ours[unit] for unit in units])
+    spared = mean_interval([minus(rule.factor * theirs[unit], ours[unit]) for unit in units])
     note = f"{stable} {note}; {sensitive} {other}"
     return Found(known(spared, too_few(stable, sensitive)), note)
 
@@ -181,10 +172,10 @@ def _rise_again(rule: Rule, rows: Rows, model: str, constant: str) -> Found:
         for row in rows
         if (row["model"], str(row.get("parameters") or "")) == (model, constant)
         and not row.get("failure")
-        and all(row.get(column) for column in rule.columns)
+        and all(row.get(column) for column in _MARKS)
     ]
     table = np.array([
-        [100 * float(value) for column in rule.columns for value in str(row[column]).split()]
+        [100 * float(value) for column in _MARKS for value in str(row[column]).split()]
         for row in trained
     ])  # fmt: skip
     lack = f"no errors along training of {model}."
@@ -199,7 +190,7 @@ def _rise_again(rule: Rule, rows: Rows, model: str, constant: str) -> Found:
 
 def _paired(
     rule: Rule, scores: Scores, first: str, second: str
-) -> tuple[dict[Any, float], dict[Any, float]]:
+) -> tuple[dict[Any, Score], dict[Any, float]]:
     return paired(
         scores[first], scores[second], lambda s: not rule.relevant or s[0] in rule.relevant
     )
@@ -207,7 +198,7 @@ def _paired(
 
 def _by_size(scores: Scores, model: str, *, from_median: bool = False) -> np.ndarray:
     """Return the scores of units that have all sizes of training sets, a line for each size."""
-    by_size: dict[float, dict[Any, float]] = {}
+    by_size: dict[float, dict[Any, Score]] = {}
     for (_, size), units in scores[model].items():
         by_size.setdefault(size, {}).update(units)
     if from_median:
@@ -218,23 +209,26 @@ def _by_size(scores: Scores, model: str, *, from_median: bool = False) -> np.nda
     return np.array([[by_size[size][unit] for unit in common] for size in sorted(by_size)])
 
 
-def _distances(units: Mapping[Any, float]) -> dict[Any, float]:
+def _distances(units: Mapping[Any, Score]) -> dict[Any, float]:
     """Return how far each unit is from the median of its kind."""
+    errors = {unit: total(value) for unit, value in units.items()}
     middle = {
-        kind: float(np.median([value for unit, value in units.items() if unit[0] == kind]))
+        kind: float(np.median([value for unit, value in errors.items() if unit[0] == kind]))
         for kind in {unit[0] for unit in units}
     }
-    return {unit: abs(value - middle[unit[0]]) for unit, value in units.items()}
+    return {unit: abs(value - middle[unit[0]]) for unit, value in errors.items()}
 
 
-def _moments(units: Mapping[Any, float]) -> tuple[float, float, int]:
-    return mean_of(units), deviation(list(units.values())) or 0.0, len(units)
+def _moments(units: Mapping[Any, Score]) -> tuple[float, float, int]:
+    errors = [total(value) for value in units.values()]
+    return mean_of(units), deviation(errors) or 0.0, len(units)
 
 
-def _range(settings: Mapping[Any, Mapping[Any, float]]) -> tuple[dict[Any, float], str]:
-    """Return for each unit the error at the worst constant minus that at the best, on average."""
+def _range(settings: Mapping[Any, Mapping[Any, Score]]) -> tuple[dict[Any, Score], str]:
+    """Return for each unit the error at the worst constant minus that at the best, in its shape."""
     means = {setting: mean_of(units) for setting, units in settings.items()}
-    best, worst = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    best = min(means, key=means.__getitem__)
+    worst = max((each for each in means if each[0] == best[0]), key=means.__getitem__)
     units = sorted(set(settings[best]) & set(settings[worst]))
     note = f"{means[best]:.1f} % at {best[1]:g}, {means[worst]:.1f} % at {worst[1]:g}"
-    return {unit: settings[worst][unit] - settings[best][unit] for unit in units}, note
+    return {unit: minus(settings[worst][unit], settings[best][unit]) for unit in units}, note

@@ -1,107 +1,132 @@
-"""Why claims do not hold: two sentences each, whose numbers are computed from the tables.
+"""Sentences with numbers from the tables: answers to questions, and why claims do not hold.
 
-A finding is shown only where the claim does not hold, or is mixed, and where the tables say what its
-sentences conclude: each has a condition for that.  It names what was looked at; it is no part of the
-rule, and may be written after the study has run.  Findings are written in ``findings.toml``, whose
-first lines explain the fields; what their numbers may ask of the tables stands in `claims.quantities`.
+Each has a condition, and is shown only where the tables say what it concludes.  A finding names what was
+looked at where a claim does not hold; it is no part of the rule, and may be written after the study has
+run.  Findings are written in ``findings.toml``, questions with their answers in ``questions.toml``;
+what their numbers may ask of the tables stands in `claims.quantities`.
 """
 
 import ast
 import builtins
-import inspect
 import string
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from medn_edu.studies.claims.claim import CLAIMS, ClaimError, read_text, read_toml
-from medn_edu.studies.claims.quantities import Quantities, Tables
+from medn_edu.studies.claims.claim import CLAIMS, QUESTIONS, ClaimError, read_text, read_toml
+from medn_edu.studies.claims.quantities import Quantities
 
-_FIELDS = ("claims", "text", "when", "numbers")
 _PLAIN = ("abs", "all", "len", "max", "min", "sorted", "sum", "zip")
 _BUILTINS = {name: getattr(builtins, name) for name in _PLAIN}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What is known of the reason."""
+    """A sentence or two, and when they are said."""
 
+    where: str  # it is written
     text: str  # with names of numbers in braces, and how they are written
     when: CodeType
     numbers: Mapping[str, CodeType]
     given: Mapping[str, Any]  # what differs from claim to claim
     calls: tuple[ast.Call, ...]  # of quantities, to check whom they are about
 
+    def say(self, quantities: Quantities) -> str:
+        """Return its sentences; nothing where the tables do not say so."""
+        names = {"__builtins__": _BUILTINS, **self.given, **quantities.all()}
+        try:
+            for name, code in self.numbers.items():
+                names[name] = eval(code, names)
+            return self.text.format(**names) if eval(self.when, names) else ""
+        except LookupError:
+            return ""
+        except (ValueError, TypeError) as error:
+            raise ClaimError(f"{self.where}: {error}") from None
 
-def finding_of(claim_id: str, tables: Tables) -> str:
+
+def finding_of(claim: str, quantities: Quantities) -> str:
     """Return what is known of why a claim does not hold; nothing where the tables do not say it."""
-    finding = FINDINGS.get(claim_id)
-    if finding is None:
-        return ""
-    names = {"__builtins__": _BUILTINS, **finding.given, **Quantities(tables).all()}
-    try:
-        for name, code in finding.numbers.items():
-            names[name] = eval(code, names)
-        return finding.text.format(**names) if eval(finding.when, names) else ""
-    except LookupError:
-        return ""
-    except ValueError as error:
-        raise ClaimError(f"finding on {claim_id}: {error}") from None
+    return FINDINGS[claim].say(quantities) if claim in FINDINGS else ""
+
+
+def answer_to(question: str, quantities: Quantities) -> str:
+    """Return the first answer that the tables give; nothing if they give none."""
+    answers = (answer.say(quantities) for answer in ANSWERS[question])
+    return next(filter(None, answers), "")
 
 
 # -- reading them ---------------------------------------------------------------------------------
 
 
 def read_findings(
-    tables: Mapping[str, Mapping[str, Any]], *, texts: Mapping[str, str], claims: Collection[str]
+    tables: Mapping[str, Mapping[str, Any]], *, claims: Collection[str]
 ) -> dict[str, Finding]:
-    """Read findings from tables, by id of the claim."""
+    """Read findings from tables, by name of the claim."""
     found: dict[str, Finding] = {}
     for name, table in tables.items():
-        try:
-            for claim_id, finding in _read(table, texts).items():
-                if claim_id not in claims:
-                    raise ValueError(f"there is no claim {claim_id!r}.")
-                if claim_id in found:
-                    raise ValueError(f"claim {claim_id} has another finding already.")
-                found[claim_id] = finding
-        except ValueError as error:
-            raise ClaimError(f"finding {name}: {error}") from None
+        where = f"finding {name}"
+        of = table.get("claims", {})
+        for claim, given in of.items() if isinstance(of, dict) else [(each, {}) for each in of]:
+            if claim not in claims:
+                raise ClaimError(f"{where}: there is no claim {claim!r}.")
+            if claim in found:
+                raise ClaimError(f"{where}: claim {claim} has another finding already.")
+            found[claim] = _read(where, table, ("claims",), given)
     return found
 
 
-def _read(table: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Finding]:
-    for key in table:
-        if key not in _FIELDS:
-            raise ValueError(f"there is no field {key!r}; fields are {', '.join(_FIELDS)}.")
-    for key in _FIELDS:
-        if key not in table:
-            raise ValueError(f"{key} is missing.")
-    text = table["text"]
-    for name, part in texts.items():
-        text = text.replace(f"{{{name}}}", part)
-    claims = table["claims"]
-    given = claims if isinstance(claims, dict) else {claim_id: {} for claim_id in claims}
-    return {claim_id: _compiled(table, text, names) for claim_id, names in given.items()}
+def read_answers(tables: Mapping[str, Any]) -> dict[str, list[Finding]]:
+    """Read the answers to questions, by name of the question."""
+    for name, table in tables.items():
+        if not isinstance(table.get("text"), str) or not {*table} <= {"text", "answers"}:
+            raise ClaimError(f"question {name}: expected text, and answers.")
+    return {
+        name: [
+            _read(f"question {name}, answer {k}", answer)
+            for k, answer in enumerate(table.get("answers", []), 1)
+        ]
+        for name, table in tables.items()
+    }
 
 
-def _compiled(table: Mapping[str, Any], text: str, given: Mapping[str, Any]) -> Finding:
+def _read(
+    where: str,
+    table: Mapping[str, Any],
+    others: Sequence[str] = (),
+    given: Mapping[str, Any] | None = None,
+) -> Finding:
     """Check that all names are known, and prepare what is to be computed."""
+    fields = (*others, "text", "when", "numbers")
+    for key in table:
+        if key not in fields:
+            raise ClaimError(f"{where}: there is no field {key!r}; fields are {', '.join(fields)}.")
+    for key in ("text", "when"):
+        if key not in table:
+            raise ClaimError(f"{where}: {key} is missing.")
+    try:
+        return _compiled(where, table["text"], table["when"], table.get("numbers", {}), given or {})
+    except ValueError as error:
+        raise ClaimError(f"{where}: {error}") from None
+
+
+def _compiled(
+    where: str, text: str, when: str, expressions: Mapping[str, str], given: Mapping[str, Any]
+) -> Finding:
     known = {*_PLAIN, *Quantities.NAMES, *given}
-    numbers, calls = {}, []
-    for name, expression in table["numbers"].items():
+    numbers, trees = {}, []
+    for name, expression in expressions.items():
         if name in known:
             raise ValueError(f"a number cannot be called {name!r}, which means something else.")
-        tree = _tree(expression, known)
-        calls += [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        numbers[name] = compile(tree, name, "eval")
+        trees.append(_tree(expression, known))
+        numbers[name] = compile(trees[-1], name, "eval")
         known.add(name)
-    for _, name, _, _ in string.Formatter().parse(text):
-        if name is not None and name.split(".")[0].split("[")[0] not in {*numbers, *given}:
-            raise ValueError(f"there is no number {name!r} for its place in the text.")
-    when = compile(_tree(table["when"], known), "when", "eval")
-    return Finding(text, when, numbers, given, tuple(calls))
+    for _, place, _, _ in string.Formatter().parse(text):
+        if place is not None and place.split(".")[0].split("[")[0] not in {*numbers, *given}:
+            raise ValueError(f"there is no number {place!r} for its place in the text.")
+    trees.append(_tree(when, known))
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return Finding(where, text, compile(trees[-1], "when", "eval"), numbers, given, tuple(calls))
 
 
 def _tree(expression: str, known: Collection[str]) -> ast.Expression:
@@ -117,46 +142,10 @@ def _tree(expression: str, known: Collection[str]) -> ast.Expression:
     return tree
 
 
-_MODELS = ("model", "models", "worse", "better", "first", "second", "algorithm")
-
-
-def check_names(findings: Mapping[str, Finding]) -> None:
-    """Complain about studies that there are not, and models that they do not train."""
-    from medn_edu.studies.registry import STUDIES  # which imports all models
-
-    quantities = Quantities({}).all()
-    for claim_id, finding in findings.items():
-        for call in finding.calls:
-            if not isinstance(call.func, ast.Name) or call.func.id not in quantities:
-                continue
-            named = {str(word.arg): word.value for word in call.keywords}
-            bound = inspect.signature(quantities[call.func.id]).bind(*call.args, **named).arguments
-            asked = {
-                name: _texts(node, finding.given)
-                for name, node in {**bound, **bound.get("fields", {})}.items()
-                if isinstance(node, ast.expr)
-            }
-            otherwise = "l1m3n-algorithms" if "algorithm" in asked else "synthetic-correlated"
-            for study in asked.get("study", [otherwise]):
-                if study not in STUDIES:
-                    raise ClaimError(f"finding on {claim_id}: there is no study {study!r}.")
-                for model in (text for name in _MODELS for text in asked.get(name, [])):
-                    if model not in STUDIES[study].models:
-                        raise ClaimError(
-                            f"finding on {claim_id}: study {study} trains no model {model!r}."
-                        )
-
-
-def _texts(node: ast.expr, given: Mapping[str, Any]) -> list[str]:
-    """Return the texts that an argument holds, or that it is a name of."""
-    parts = list(ast.walk(node))
-    texts = [part.value for part in parts if isinstance(part, ast.Constant)]
-    texts += [given[part.id] for part in parts if isinstance(part, ast.Name) and part.id in given]
-    return [text for text in texts if isinstance(text, str)]
-
-
-_FILE = read_toml(read_text("findings.toml"), "looked_at", "texts", "findings")
+_FILE = read_toml(read_text("findings.toml"), "looked_at", "findings")
 LOOKED_AT: tuple[str, ...] = tuple(_FILE["looked_at"])
 """Studies that no claim is about, but findings look at."""
-FINDINGS = read_findings(_FILE["findings"], texts=_FILE["texts"], claims=CLAIMS)
-"""What is known, by id of the claim."""
+FINDINGS = read_findings(_FILE["findings"], claims=CLAIMS)
+"""What is known of why claims do not hold, by name of the claim."""
+ANSWERS = read_answers(QUESTIONS)
+"""Answers, by name of the question; the first that the tables give is shown."""

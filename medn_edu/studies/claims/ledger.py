@@ -1,9 +1,7 @@
-"""The ledger: every claim with its verdict, for a console and for ``figures/claims.md``."""
+"""The ledger: questions with answers, and every claim with its verdicts."""
 
 import datetime
-import re
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,27 +9,29 @@ from typing import Any
 
 from medn_edu import __version__
 from medn_edu.studies.claims.claim import (
+    AS_RUN,
     CLAIMS,
-    COMING,
+    FROZEN,
     MARGINS,
     PAPERS,
+    PENDING,
+    QUESTIONS,
     SEEN,
-    UNITS,
     Claim,
-    check_studies,
-    judge,
     read_text,
 )
-from medn_edu.studies.claims.findings import FINDINGS, LOOKED_AT, check_names, finding_of
-from medn_edu.studies.claims.rules import Untested
-from medn_edu.studies.claims.verdicts import FAILS, MIXED, STATUSES, Verdict
+from medn_edu.studies.claims.findings import LOOKED_AT, answer_to, finding_of
+from medn_edu.studies.claims.judging import Judgement, Tables, counted, judge
+from medn_edu.studies.claims.quantities import Quantities
+from medn_edu.studies.claims.rules import listed
+from medn_edu.studies.claims.verdicts import DEPENDS, FAILS, MIXED
 from medn_edu.studies.kit.results import RANGES
 from medn_edu.studies.kit.stored import stored_rows
 from medn_edu.studies.kit.summary import Table
 from medn_edu.studies.kit.tables import read_csv
 
-Row = Mapping[str, Any]
-Tables = Mapping[str, Sequence[Row]]
+TITLES = {"printed": "as printed", "optimum": "at the optimum", "fair": "fair"}
+"""What readings are called, in the order of the page's columns."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Entry:
     """A line of the ledger."""
 
     claim: Claim
-    verdict: Verdict  # what the tables say of it
+    judgement: Judgement
     finding: str = ""  # why it does not hold, as far as that is known
     fits: Mapping[str, str] = field(default_factory=dict)
 
@@ -52,8 +52,19 @@ class Entry:
         )
 
 
+@dataclass(frozen=True)
+class Ledger:
+    """All claims, judged, and the answers that they give."""
+
+    entries: Mapping[str, Entry]  # by name of the claim
+    answers: Mapping[str, str]  # by name of the question
+
+
+# -- making it ------------------------------------------------------------------------------------
+
+
 def load_tables(results: Path | None = None) -> dict[str, list[dict[str, Any]]]:
-    """Read the tables of all studies that claims are about, or that findings look at."""
+    """Read the tables of all studies that claims are about, or that sentences look at."""
     found = {}
     for name in [*_studies(), *LOOKED_AT]:
         rows = _stored(name) if results is None else _results(_folder(results, name))
@@ -81,7 +92,7 @@ def unfinished(results: Path) -> dict[str, str]:
 
 
 def _studies() -> list[str]:
-    return sorted({name for claim in CLAIMS.values() for name in claim.studies} - set(COMING))
+    return sorted({study for claim in CLAIMS.values() for study, _ in claim.parts})
 
 
 def _folder(results: Path, study: str) -> Path:
@@ -90,7 +101,7 @@ def _folder(results: Path, study: str) -> Path:
 
 def _stored(study: str) -> list[dict[str, Any]]:
     try:
-        return stored_rows(study)
+        return [] if study in PENDING else stored_rows(study)
     except FileNotFoundError:
         return []
 
@@ -114,163 +125,187 @@ def _read(file: Path) -> list[dict[str, Any]]:
         raise ValueError(f"{file} is damaged: {error}") from None
 
 
-def entries(
-    tables: Tables, ids: Iterable[str] | None = None, fits: Mapping[str, str] | None = None
-) -> list[Entry]:
-    """Judge claims."""
-    check_studies(CLAIMS)
-    check_names(FINDINGS)
-    claims = [CLAIMS[name] for name in (CLAIMS if ids is None else ids)]
-    return [_entry(claim, tables, fits or {}) for claim in claims]
+def make_ledger(tables: Tables, fits: Mapping[str, str] | None = None) -> Ledger:
+    """Judge all claims, and answer the questions."""
+    judged = judge(CLAIMS, tables)
+    quantities = Quantities(tables, judged)
+    found = {}
+    for name, claim in CLAIMS.items():
+        is_open = any(v.status in (FAILS, MIXED, DEPENDS) for v in judged[name].readings.values())
+        finding = finding_of(name, quantities) if is_open else ""
+        found[name] = Entry(claim, judged[name], finding, fits or {})
+    return Ledger(found, {name: answer_to(name, quantities) for name in QUESTIONS})
 
 
-def _entry(claim: Claim, tables: Tables, fits: Mapping[str, str]) -> Entry:
-    verdict = judge(claim, tables)
-    open_question = verdict.status in (MIXED, FAILS)
-    return Entry(claim, verdict, finding_of(claim.id, tables) if open_question else "", fits)
+# -- for a console --------------------------------------------------------------------------------
 
 
-def overview(found: Sequence[Entry]) -> str:
+def overview(ledger: Ledger) -> str:
     """Return the verdicts as a table for a console."""
-    lines = [_line(entry) for entry in found]
-    return f"{_counts(found)}\n\n{Table(['claim', 'verdict', 'effect', 'study'], lines).text()}"
+    found = list(ledger.entries.values())
+    head = ["claim", "verdict", "robust?", "effect", "study"]
+    return f"{_counts(found)}\n\n{Table(head, [_line(entry) for entry in found]).text()}"
 
 
 def _line(entry: Entry) -> list[str]:
     study, *others = entry.study.split("; ")
-    numbers = entry.verdict.numbers or "–"
-    return [entry.claim.id, entry.verdict.status, numbers, study + (" …" if others else "")]
+    shown = entry.judgement.shown
+    return [
+        entry.claim.name, shown.status, entry.judgement.robust, shown.numbers or "–",
+        study + (" …" if others else ""),
+    ]  # fmt: skip
 
 
 def _counts(found: Sequence[Entry]) -> str:
-    counts = Counter(entry.verdict.status for entry in found)
-    parts = [f"{counts[status]} {status}" for status in STATUSES]
-    return f"{len(found)} claims: {', '.join(parts)}."
+    n_sentences = sum(len(entry.claim.said) for entry in found)
+    verdicts = counted(entry.judgement for entry in found)
+    return f"{len(found)} claims, of {n_sentences} sentences: {verdicts}."
 
 
 def details(entry: Entry) -> str:
     """Return all that is known of a claim, for a console."""
-    claim, verdict = entry.claim, entry.verdict
-    parts = {
-        "paper": f"{PAPERS[claim.paper]}, section {claim.section}"
-        + (f", page {claim.page}" if claim.page else ""),
-        "claim": claim.text,
-        "study": entry.study,
-        "rule": claim.rule_text + (f" ({_SEEN})" if is_late(claim) else ""),
-        "changed": claim.amended and f"after the tables were seen: {claim.amended}",
-        "our data": claim.caveat,
-        "verdict": ", ".join(filter(None, (verdict.status, verdict.numbers))),
-        "note": verdict.note,
-        "finding": entry.finding,
-    }
+    claim = entry.claim
+    parts = [("claim", claim.text), ("question", QUESTIONS[claim.question]["text"])]
+    for sentence, place in claim.said.items():
+        paper, section, _ = sentence.split("-")
+        where = f"section {section}" + f", paragraph {place}" * bool(place)
+        parts.append(("said in", f"{sentence}: {PAPERS[paper]}, {where}"))
+    if claim.parts:
+        parts += [("study", entry.study), ("rule", claim.rule_text)]
+    parts.append(("our data", claim.caveat))
+    for reading, verdict in entry.judgement.readings.items():
+        decided = f"decided by {verdict.pair}" if verdict.pair else ""
+        text = "; ".join(filter(None, (verdict.line, decided, verdict.note)))
+        parts.append((TITLES.get(reading, reading), text))
+    if entry.judgement.untested is not None:
+        parts.append(("verdict", f"{entry.judgement.shown.status}: {entry.judgement.shown.note}"))
+    parts += [("robust?", entry.judgement.robust), ("finding", entry.finding)]
     lines = [
-        textwrap.fill(text, 96, initial_indent=f"  {name:<9}", subsequent_indent=" " * 11)
-        for name, text in parts.items()
+        textwrap.fill(text, 96, initial_indent=f"  {name:<15}", subsequent_indent=" " * 17)
+        for name, text in parts
         if text
     ]
-    return "\n".join([claim.id, *lines])
+    return "\n".join([claim.name, *lines])
 
 
-def is_late(claim: Claim) -> bool:
-    """Say whether the rule of a claim was written when its table was there already."""
-    return claim.study in SEEN and not isinstance(claim.rule, Untested)
+# -- its page -------------------------------------------------------------------------------------
 
 
-_SEEN = "fixed when the table was there already"
-
-
-def ledger_text(found: Sequence[Entry], date: datetime.date | None = None) -> str:
+def ledger_text(ledger: Ledger, date: datetime.date | None = None) -> str:
     """Return the ledger in Markdown."""
     date = datetime.date.today() if date is None else date
+    found = list(ledger.entries.values())
     head = read_text("ledger.md").format(
         counts=_counts(found),
-        seen=" and ".join(f"`{name}`" for name in SEEN),
-        margins=_items(MARGINS),
-        units=_items(UNITS),
+        frozen=_frozen(),
+        words="; ".join(f"{word}: {meaning}" for word, meaning in MARGINS.items()) + ".",
     )
-    parts = ["\n\n".join(map(_wrapped, head.split("\n\n"))) + "\n"]
-    for paper, title in PAPERS.items():
-        of_paper = [entry for entry in found if entry.claim.paper == paper]
-        if of_paper:
-            parts.append(f"## {title}\n\n{_counts(of_paper)}\n")
-        for section in dict.fromkeys(entry.claim.section for entry in of_paper):
-            here = [entry for entry in of_paper if entry.claim.section == section]
-            parts.append(f"### Section {section}\n\n{_section(here)}")
-    if any(entry.claim.amended for entry in found):
-        parts.append(f"## Changed after the tables were seen\n\n{_amended(found)}")
-    parts.append(
+    parts = [
+        head,
+        f"## The questions\n\n{_answers(ledger)}",
+        f"## All effects in points\n\n{_FOREST}\n",
+        "## The claims\n",
+        *(_section(number, name, ledger) for number, name in enumerate(QUESTIONS, 1)),
+        *_lists(found),
         f"Made by `medn-edu claims --write figures/claims.md`, medn_edu {__version__}, "
-        f"{date.isoformat()}.\n"
-    )
-    return "\n".join(parts)
+        f"{date.isoformat()}.\n",
+    ]
+    return "\n".join(filter(None, parts))
 
 
-def _items(meanings: Mapping[str, str]) -> str:
-    return "\n".join(f"- {name}: {meaning}" for name, meaning in meanings.items())
+_FOREST = """\
+![The effects of the claims that follow, with their intervals](claims.png)
+
+Positive effects speak for their claim. Filled dots are the fair reading, or the only one of a study. \
+Hollow squares are the papers' constants as printed, hollow diamonds the optimum, one for each variant, \
+where they differ. The 95 % interval is that of the effect which the table gives."""
 
 
-def _amended(found: Sequence[Entry]) -> str:
-    """List what was changed in the rules after the tables were seen."""
-    return _by_text({entry.claim.id: entry.claim.amended for entry in found})
+def _frozen() -> str:
+    """Say when the rules were fixed."""
+    if not FROZEN:
+        return "The rules are not frozen yet."
+    tables = listed(_quoted(SEEN))
+    seen = f"after the tables of {tables} were made, and " * bool(SEEN)
+    text = f"Commit `{FROZEN}` froze the rules, {seen}before those of all other studies were."
+    if PENDING:
+        text += f" Still to be made anew under the fair protocol: {listed(_quoted(PENDING))}."
+    return text
+
+
+def _quoted(studies: Iterable[str]) -> list[str]:
+    return [f"`{name}`" for name in studies]
+
+
+def _answers(ledger: Ledger) -> str:
+    rows = []
+    for number, (name, question) in enumerate(QUESTIONS.items(), 1):
+        verdicts = counted(entry.judgement for entry in _about(name, ledger))
+        lacking = f"Of its claims: {verdicts}." if verdicts else "No table says it yet."
+        answer = " ".join(ledger.answers[name].split()) or lacking
+        rows.append([str(number), question["text"], answer])
+    return Table(["", "question", "answer"], rows).markdown()
+
+
+def _about(question: str, ledger: Ledger) -> list[Entry]:
+    return [entry for entry in ledger.entries.values() if entry.claim.question == question]
+
+
+def _section(number: int, question: str, ledger: Ledger) -> str:
+    """Return the claims about a question that have a rule, and notes on them."""
+    found = [entry for entry in _about(question, ledger) if entry.claim.parts]
+    if not found:
+        return ""
+    rows = [_row(entry) for entry in found]
+    head = ["says", "claim", *TITLES.values(), "robust?", "decided by", "effect", "study"]
+    notes = _by_text({entry.claim.ids: _note(entry) for entry in found})
+    title = f"### {number}. {QUESTIONS[question]['text']}"
+    return "\n".join(filter(None, (f"{title}\n{Table(head, rows).markdown()}", notes)))
+
+
+def _row(entry: Entry) -> list[str]:
+    claim, judgement = entry.claim, entry.judgement
+    verdicts = dict(judgement.readings)
+    if AS_RUN in verdicts:
+        verdicts = {"printed": verdicts[AS_RUN]}
+    shown = judgement.shown
+    return [
+        ", ".join(id_ + f" ¶{place}" * bool(place) for id_, place in claim.said.items()),
+        claim.text,
+        *(verdicts[name].status if name in verdicts else "–" for name in TITLES),
+        judgement.robust,
+        shown.pair or "–",
+        ", ".join(filter(None, (shown.numbers, shown.size))) or "–",
+        entry.study,
+    ]
+
+
+def _note(entry: Entry) -> str:
+    """Say why a claim does not hold, and on what it depends."""
+    readings = entry.judgement.readings
+    fails = any(verdict.status == FAILS for verdict in readings.values())
+    depends = [
+        f"{TITLES.get(reading, reading).capitalize()}: {verdict.note}."
+        for reading, verdict in readings.items()
+        if verdict.status == DEPENDS
+    ]
+    return " ".join([*depends, entry.finding * fails]).strip()
+
+
+def _lists(found: Sequence[Entry]) -> Iterable[str]:
+    """Yield in what our data differ, and the claims without a rule, by the reason."""
+    yield f"### Where our data differ\n{_by_text({e.claim.ids: e.claim.caveat for e in found})}"
+    without = [entry for entry in found if not entry.claim.parts]
+    for status in dict.fromkeys(entry.judgement.shown.status for entry in without):
+        here = [entry for entry in without if entry.judgement.shown.status == status]
+        said = {f"{e.claim.ids} ({e.claim.text.rstrip('.')})": e.judgement.shown.note for e in here}
+        yield f"### {status.capitalize()}\n{_by_text(said)}"
 
 
 def _by_text(said: Mapping[str, str]) -> str:
-    """List texts, each with the ids of the claims that it is about."""
-    ids: dict[str, list[str]] = {}
-    for claim_id, text in said.items():
+    """List texts, each once, after what it is about."""
+    about: dict[str, list[str]] = {}
+    for name, text in said.items():
         if text:
-            ids.setdefault(text, []).append(claim_id)
-    return "".join(
-        _wrapped(f"- {', '.join(f'**{name}**' for name in names)}: {text}") + "\n"
-        for text, names in ids.items()
-    )
-
-
-def _section(found: Sequence[Entry]) -> str:
-    rows = [
-        [
-            entry.claim.id,
-            entry.claim.text,
-            entry.verdict.status,
-            entry.verdict.numbers or "–",
-            entry.study + ("*" if is_late(entry.claim) else "") + "†" * bool(entry.claim.amended),
-            "–" if isinstance(entry.claim.rule, Untested) else entry.claim.rule_text,
-        ]
-        for entry in found
-    ]
-    headers = ["id", "claim", "verdict", "effect", "study", "rule"]
-    table = Table(headers, rows).markdown()
-    notes = [
-        _wrapped(f"- **{entry.claim.id}**, {entry.verdict.status}: {_sentence(entry)}") + "\n"
-        for entry in found
-        if entry.verdict.status in (MIXED, FAILS) or _has_no_rule(entry.claim)
-    ]
-    caveats = _by_text({entry.claim.id: entry.claim.caveat for entry in found})
-    differing = f"Where our data differ:\n\n{caveats}" if caveats else ""
-    return "\n".join(filter(None, (table, differing, "".join(notes))))
-
-
-def _sentence(entry: Entry) -> str:
-    """Return the finding, or what stands behind the verdict."""
-    note = entry.verdict.note.rstrip(".") or "no reason known"
-    return entry.finding or f"{note}."
-
-
-def _has_no_rule(claim: Claim) -> bool:
-    """Say whether no study will ever decide a claim, so that the reason should stand next to it."""
-    return isinstance(claim.rule, Untested) and claim.study not in COMING
-
-
-def _wrapped(text: str) -> str:
-    """Return a paragraph or items of a list, in lines that can be read in the source."""
-    items = re.split(r"\n(?=- )", text.strip())
-    return "\n".join(
-        textwrap.fill(
-            " ".join(item.split()),
-            100,
-            subsequent_indent="  " if item.startswith("- ") else "",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for item in items
-    )
+            about.setdefault(" ".join(text.split()), []).append(name)
+    return "".join(f"- {'; '.join(names)}: {text}\n" for text, names in about.items())

@@ -13,18 +13,19 @@ import numpy as np
 from medn_edu.intervals import deviation
 from medn_edu.studies.claims.algorithms import CHAINS, algorithm_rows
 from medn_edu.studies.claims.claim import NAMES
-from medn_edu.studies.claims.rules import Row, rule_of
-from medn_edu.studies.claims.scores import Scores, scores_of
+from medn_edu.studies.claims.judging import Judgement, Tables
+from medn_edu.studies.claims.rules import Row, mean_of, rule_of
+from medn_edu.studies.claims.scores import Scores, scores_of, total
 from medn_edu.studies.claims.verdicts import Verdict
 from medn_edu.studies.claims.weights import (
     GROUP,
     N_RELEVANT,
     PARTS,
     average_weights,
+    contrast_distance,
     true_weights,
 )
 
-Tables = Mapping[str, Sequence[Row]]
 _GROUPS = "synthetic-correlated"
 
 
@@ -33,8 +34,9 @@ class Quantities:
 
     NAMES: tuple[str, ...]
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, judged: Mapping[str, Judgement]) -> None:
         self._tables = tables
+        self._judged = judged
         self._scores: dict[tuple[str, str], Scores] = {}
 
     def all(self) -> dict[str, Callable[..., Any]]:
@@ -53,7 +55,7 @@ class Quantities:
     ) -> float:
         """Return the mean over settings of a model's mean error."""
         means = [
-            float(np.mean(list(units.values())))
+            mean_of(units)
             for (n_relevant, n_train), units in self._scores_of(study)[model].items()
             if relevant in (None, n_relevant) and size in (None, n_train)
         ]
@@ -76,16 +78,13 @@ class Quantities:
             for size in self.sizes(study, worse, better)
         ]
 
-    def steps_up(self, study: str, model: str) -> list[tuple[float, float]]:
-        """Return between which sizes, one after the other, a model's error does not fall."""
-        sizes = self.sizes(study, model, model)
-        means = [self.error(study, model, size=size) for size in sizes]
-        return [(sizes[k], sizes[k + 1]) for k in range(len(sizes) - 1) if means[k + 1] >= means[k]]
-
     def deviation_left(self, study: str, model: str) -> float:
         """Return the deviation over folds with most training data, relative to that with least."""
         sizes = sorted(scores := self._scores_of(study)[model])
-        before, after = (deviation(list(scores[size].values())) for size in (sizes[0], sizes[-1]))
+        before, after = (
+            deviation([total(score) for score in scores[size].values()])
+            for size in (sizes[0], sizes[-1])
+        )
         if not before or after is None or len(sizes) < 2:
             raise LookupError(f"too few folds or sizes of {model}, or no deviation")
         return after / before
@@ -98,21 +97,7 @@ class Quantities:
     def by_constant(self, study: str, model: str) -> dict[float, float]:
         """Return a model's mean errors by its constant, which grows."""
         scores = self._scores_of(study, "constant")[model]
-        return {
-            constant: float(np.mean(list(units.values())))
-            for (_, constant), units in sorted(scores.items())
-        }
-
-    def by_lambda(self) -> dict[float, float]:
-        """Return the mean error of the Laplace prior on iid data, C = 3, by lambda = 2 / variance."""
-        found: dict[float, list[float]] = {}
-        for row in self._tables["priors"]:
-            variance = _constants_in(row.get("parameters")).get("variance")
-            if row["data"] == "iid-10-50" and row["model"] == "Laplace" and variance:
-                found.setdefault(2 / variance, []).append(100 * row["error"])
-        if len(found) < 2:
-            raise LookupError("no Laplace priors of several variances")
-        return {lam: float(np.mean(values)) for lam, values in sorted(found.items())}
+        return {constant: mean_of(units) for (_, constant), units in sorted(scores.items())}
 
     # columns
 
@@ -128,20 +113,17 @@ class Quantities:
             ]
         )
 
-    def constants(self, study: str, model: str, name: str, data: str = "*") -> list[float]:
-        """Return the constants that a model was trained with, on data whose names are like that."""
-        found = [
-            _constants_in(row.get("chosen") or row.get("parameters")).get(name)
-            for row in self._tables[study]
-            if row["model"] == model
-            and not row.get("failure")
-            and fnmatch.fnmatchcase(row["data"], data)
-        ]
-        return _some([value for value in found if value is not None])
-
     def verdict(self, study: str, **fields: Any) -> Verdict:
         """Return the verdict of a rule, which is written as in ``claims.toml``."""
         verdict = rule_of(fields, NAMES).decide(self._tables[study])
+        if verdict.effect is None:
+            raise LookupError(verdict.note)
+        return verdict
+
+    def judged(self, claim: str, reading: str = "") -> Verdict:
+        """Return the verdict on a claim under a reading, or under the one that the page shows."""
+        found = self._judged[claim]
+        verdict = found.readings[reading] if reading else found.shown
         if verdict.effect is None:
             raise LookupError(verdict.note)
         return verdict
@@ -191,11 +173,13 @@ class Quantities:
         sizes = np.abs(self._average(model))
         return int((sizes >= share * sizes.max()).sum())
 
-    def from_truth(self, model: str) -> float:
-        """Return how far average weights are from the true ones, weight by weight, in per cent."""
+    def from_truth(self, model: str, *, contrasts: bool = False) -> float:
+        """Return how far average weights are from the true ones, in per cent; or what data teach."""
         truth = true_weights(int(self._tables[_GROUPS][0].get("seed") or 0))
-        distance = np.linalg.norm(self._average(model) - truth)
-        return 100 * float(distance / np.linalg.norm(truth))
+        average = self._average(model)
+        if contrasts:
+            return contrast_distance(average, truth)
+        return 100 * float(np.linalg.norm(average - truth) / np.linalg.norm(truth))
 
     # of what the others return
 
@@ -236,11 +220,6 @@ class Quantities:
         return max(fits, key=lambda row: row["cpu_seconds"])
 
     @staticmethod
-    def at(fits: Sequence[Row], constant: float) -> Row:
-        """Return the row with a constant."""
-        return {row["constant"]: row for row in fits}[constant]
-
-    @staticmethod
     def beside_best(fits: Sequence[Row]) -> list[float]:
         """Return how many points more the neighbours of the best constant err."""
         errors = [100 * row["error"] for row in fits]
@@ -264,11 +243,6 @@ class Quantities:
         """Return the constant with the smallest error."""
         return min(errors, key=errors.__getitem__)
 
-    @staticmethod
-    def nearest(errors: Mapping[float, float], constant: float) -> float:
-        """Return the constant that is nearest to one, by their ratio."""
-        return min(errors, key=lambda other: abs(np.log(other / constant)))
-
 
 Quantities.NAMES = tuple(
     name for name in vars(Quantities) if not name.startswith("_") and name not in ("NAMES", "all")
@@ -279,9 +253,3 @@ def _some(values: Any) -> Any:
     if not len(values):
         raise LookupError("nothing there")
     return values
-
-
-def _constants_in(text: str | None) -> dict[str, float]:
-    from medn_edu.studies.kit.summary import read_constants
-
-    return dict(read_constants(text))

@@ -13,28 +13,30 @@ import itertools
 import math
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-import numpy as np
-
-from medn_edu.studies.claims.scores import GENERATOR, Estimate, Scores, scores_of
-from medn_edu.studies.claims.verdicts import FAILS, MIXED, Verdict, combine, place, untested
+from medn_edu.studies.claims.scores import GENERATOR, Estimate, Score, Scores, scores_of, total
+from medn_edu.studies.claims.verdicts import FAILS, Verdict, agreed, combine, not_run, place
 
 TITLES = {"chains-correlated": "synthetic set 1", "ocr-100": "OCR100"}
 """What rules call the data sets of ``l1m3n-algorithms``."""
-IMAGES = {
+DATA = {
+    **TITLES,
     "gaussian": "images with Gaussian noise",
     "bimodal": "images with bimodal noise",
     "gaussian-boat": "the first image with Gaussian noise",
     "bimodal-boat": "the first image with bimodal noise",
     "cup": "10 x 10 pixels",
     "key": "5 x 5 pixels",
+    "iid-10-50": "independent features",
+    "correlated-50": "features in groups",
+    "correlated-50-argmax": "labels that the model behind the data predicts",
+    "correlated-10-0-constants": "the first data set with groups",
+    "ocr-100-constants": "OCR100",
 }
-"""What they call those of ``denoising`` and ``epsilon``."""
-MARKS = {"change_errors": "likelihood's relative change", "loss_errors": "likelihood itself"}
-"""Columns of ``ocr-overfitting`` with errors along training, as texts, and what their marks are of."""
+"""What they call these, and other data whose names say too little."""
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -73,7 +75,6 @@ class Measure:
     joint: str  # between the names of a pair
     read: Callable[[Rule, Rows], Any]  # makes of rows what `find` looks at
     cases: Callable[[Any, Names], list[tuple[str, Names]]] | None  # to judge; otherwise each model
-    remark: Callable[[Rule], str]  # follows the text
     bounds: Mapping[str, float]  # where a rule has none of its own
 
 
@@ -92,7 +93,6 @@ def measure(
     *,
     read: Callable[[Rule, Rows], Any] = lambda rule, rows: rows,
     cases: Callable[[Any, Names], list[tuple[str, Names]]] | None = None,
-    remark: Callable[[Rule], str] = lambda rule: "",
 ) -> Callable[[Callable[..., Found]], Callable[..., Found]]:
     """Register a function as the measure that ``measures.toml`` has words of."""
     words = dict(_WORDS.get(name, {}))
@@ -111,9 +111,7 @@ def measure(
     def register(find: Callable[..., Found]) -> Callable[..., Found]:
         if name in MEASURES:
             raise RuleError(f"there are two measures {name!r}.")
-        MEASURES[name] = Measure(
-            find, unit, text, roles, needs, takes, joint, read, cases, remark, bounds
-        )
+        MEASURES[name] = Measure(find, unit, text, roles, needs, takes, joint, read, cases, bounds)
         return find
 
     return register
@@ -135,11 +133,13 @@ class Rule:
     relevant: tuple[int, ...] = ()  # numbers of relevant features that the claim is about
     where: str = ""  # the condition under which a gain is largest
     factor: float = 1.0
-    columns: Names = tuple(MARKS)  # where to look for the best moment
     part: str = ""  # of the features
     share: float = 0.0  # of the largest weight, from which on weights count
     data: str = ""  # a key of `TITLES`
     parts: int = 1  # into which the quicker one's time is divided
+    size: Rule | None = (
+        None  # the same with other bounds: whether the effect is as large as is said
+    )
 
     def decide(self, rows: Rows) -> Verdict:
         """Judge a claim by the rows of a study."""
@@ -147,10 +147,18 @@ class Rule:
         try:
             table = how.read(self, rows)
             cases = (how.cases or self._each)(table, self.models)
-            verdicts = [self._judge(how.find(self, table, *names)) for _, names in cases]
-            return combine(verdicts, [name for name, _ in cases])
+            found = [(name, how.find(self, table, *names)) for name, names in cases]
         except TooLittleError as lack:
-            return untested(str(lack))
+            return not_run(str(lack))
+        verdict = self._whole(found)
+        if self.size is None or verdict.status == FAILS:
+            return verdict
+        size = self.size._whole(found)
+        return replace(verdict, size=f"{self.size.bound_text()}: {size.status}")
+
+    def _whole(self, found: Sequence[tuple[str, Found]]) -> Verdict:
+        names = [name for name, _ in found]
+        return combine([self._judge(name, each) for name, each in found], names)
 
     def _each(self, table: Any, models: Names) -> list[tuple[str, Names]]:
         """Return what is judged by itself: each model, or each pair of two different ones."""
@@ -160,36 +168,56 @@ class Rule:
         pairs = itertools.product(models, self.against)
         return [(f"{a} {joint} {b}", (a, b)) for a, b in pairs if a != b]
 
-    def _judge(self, found: Found) -> Verdict:
+    def _judge(self, pair: str, found: Found) -> Verdict:
         """Hold a value against the bounds."""
-        _, note, everywhere, status, above = found
-        if isinstance(found.value, Estimate):
-            value, low, high = found.value
-            interval = (low, high)
-        else:
-            value = low = high = found.value
-            interval = None
-        least, most = -math.inf, math.inf
+        above = self.above if found.above is None else found.above
+        least = -math.inf if self.at_least is None else self.at_least
+        most = math.inf if self.at_most is None else self.at_most
         if self.near is not None and self.within is not None:
             least, most = self.near - self.within, self.near + self.within
-        elif self.at_least is not None:
-            least = self.at_least
-        if self.at_most is not None:
-            most = self.at_most
-        above = self.above if above is None else above
-        status = status or place(
-            (low, high), above=above, at_least=least, at_most=most, everywhere=everywhere
+        if isinstance(found.value, Estimate):
+            value, low, high, chance = found.value
+            bounds = [(side, 1) for side in (least, above) if side not in (None, -math.inf)]
+            bounds += [(most, -1)] * (most < math.inf)
+            inside = [(value - bound) * sign > 0 for bound, sign in bounds]
+            p = [chance(bound) for bound, _ in bounds]
+            fails = [each for each, is_inside in zip(p, inside, strict=True) if not is_inside]
+            chances = (1.0, min(fails)) if fails else (max(p), 1.0)
+        else:
+            value = low = high = found.value
+            chances = None
+        status = found.status or place(
+            (low, high), above=above, at_least=least, at_most=most, everywhere=found.everywhere
         )
+        interval = None if chances is None else (low, high)
+        unsigned = self.near == 0.0
+        if unsigned and value < 0:
+            value, interval = -value, interval and (-high, -low)
         slack = min(value - (least if above is None else above), most - value)
-        return Verdict(status, value, interval, MEASURES[self.measure].unit, note, slack)
+        return Verdict(
+            status, value, interval, MEASURES[self.measure].unit, pair, "", found.note, slack,
+            chances, unsigned,
+        )  # fmt: skip
 
     def text(self) -> str:
         """Say the rule in words."""
         how = MEASURES[self.measure]
         try:
-            return how.text.format(**self._words(how)) + how.remark(self)
+            size = f"; apart from that, by {self.size.bound_text()}" if self.size else ""
+            return how.text.format(**self._words(how)) + size
         except KeyError as error:
             raise RuleError(f"measures.toml, {self.measure!r}: there is no {error}.") from None
+
+    def bound_text(self) -> str:
+        """Say the bounds in words, with the unit."""
+        unit = MEASURES[self.measure].unit
+        return " and ".join(
+            f"{words} {points_text(bound) if unit == 'points' else f'{bound:g} {unit}'}"
+            for words, bound in (
+                ("more than", self.above), ("at least", self.at_least), ("at most", self.at_most)
+            )
+            if bound is not None
+        )  # fmt: skip
 
     def _words(self, how: Measure) -> dict[str, Any]:
         """Return what a text may name: the fields, and these."""
@@ -214,8 +242,8 @@ class Rule:
             "at_most_times": f", at most {2**self.at_most:.3g} times" if self.at_most else "",
             "times": f"{self.factor:g} times " if self.factor != 1 else "",
             "over": (self.above or 0.0) / self.parts,
-            "title": (TITLES | IMAGES).get(self.data, ""),
-            "marks": " or of the ".join(MARKS[column] for column in self.columns),
+            "title": (title := DATA.get(self.data, self.data)),
+            "on": f", on {title}" * bool(title),
         }
 
     def names(self) -> Iterator[str]:
@@ -228,7 +256,8 @@ class Rule:
             tuple(dict.fromkeys(names.get(name, name) for name in side))
             for side in (self.models, self.against)
         )
-        return dataclasses.replace(self, models=models, against=against)
+        size = self.size and self.size.renamed(names)
+        return replace(self, models=models, against=against, size=size)
 
 
 @dataclass(frozen=True)
@@ -240,10 +269,7 @@ class AllOf:
 
     def decide(self, rows: Rows) -> Verdict:
         """Judge by each rule."""
-        return self._whole([rule.decide(rows) for rule in self.rules])
-
-    def _whole(self, verdicts: list[Verdict]) -> Verdict:
-        return combine(verdicts, [rule.text() for rule in self.rules])
+        return combine([rule.decide(rows) for rule in self.rules])
 
     def text(self) -> str:
         """Return the parts, one after the other."""
@@ -261,55 +287,32 @@ class AllOf:
 class EitherOf(AllOf):
     """Several readings of one sentence: the paper leaves open which is meant.
 
-    It says what all readings agree on; where they do not, it is mixed.
+    It says what all readings agree on; where they do not, it depends.
     """
 
     joint = "; or else "
 
-    def _whole(self, verdicts: list[Verdict]) -> Verdict:
-        whole = super()._whole(verdicts)
-        disputed = whole.status == FAILS and {verdict.status for verdict in verdicts} != {FAILS}
-        return dataclasses.replace(whole, status=MIXED) if disputed else whole
-
-
-@dataclass(frozen=True)
-class Untested:
-    """No rule: nothing in this package tests the sentence."""
-
-    why: str
-
     def decide(self, rows: Rows) -> Verdict:
-        """Say that nothing was tested."""
-        del rows
-        return untested(self.why)
-
-    def text(self) -> str:
-        """Return the reason."""
-        return f"none: {self.why}"
-
-    def names(self) -> Iterator[str]:
-        """Yield nothing."""
-        return iter(())
-
-    def renamed(self, names: Mapping[str, str]) -> Untested:
-        """Return the same."""
-        del names
-        return self
+        """Judge by each rule."""
+        measures = [getattr(rule, "measure", "") for rule in self.rules]
+        names = measures if len(set(measures)) > 1 else [", ".join(r.names()) for r in self.rules]
+        verdicts = {name: r.decide(rows) for name, r in zip(names, self.rules, strict=True)}
+        known = [verdict.p for verdict in verdicts.values() if verdict.p]
+        p = (max(p for p, _ in known), max(p for _, p in known)) if known else None
+        return replace(agreed(verdicts), p=p)
 
 
-AnyRule = Rule | AllOf | Untested
+AnyRule = Rule | AllOf
 
 
 # -- from tables ----------------------------------------------------------------------------------
 
 _GROUPS = {"all_of": AllOf, "either_of": EitherOf}
 _CHOICES: dict[str, Collection[str]] = {
-    "columns": MARKS,
-    "data": TITLES | IMAGES,
     "part": ("relevant", "irrelevant", "all"),
     "where": ("few samples", "many samples", "few relevant", "many relevant"),
 }
-_PLAIN = ("measure", *_CHOICES)  # never a name of something else
+_PLAIN = ("measure", "data", *_CHOICES)  # never a name of something else
 _KINDS: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     "str": (str,),
@@ -334,6 +337,7 @@ def rule_of(table: Mapping[str, Any], names: Mapping[str, Any] | None = None) ->
         else value
         for key, value in table.items()
     }
+    size = fields.pop("size", None)
     name = fields.pop("measure", None)
     if name not in MEASURES:
         raise RuleError(f"there is no measure {name!r}; known are {', '.join(MEASURES)}.")
@@ -351,7 +355,19 @@ def rule_of(table: Mapping[str, Any], names: Mapping[str, Any] | None = None) ->
         raise RuleError(f"measure {name!r} needs a bound.")
     roles = dict(zip(how.roles, ("models", "against"), strict=False))
     values = {roles.get(key, key): _value(key, value, roles) for key, value in fields.items()}
-    return Rule(name, **{**how.bounds, **values})
+    rule = Rule(name, **{**how.bounds, **values})
+    return rule if size is None else replace(rule, size=_size(rule, size, names or {}))
+
+
+def _size(rule: Rule, table: Mapping[str, Any], names: Mapping[str, Any]) -> Rule:
+    """Read how large the effect should be."""
+    if rule.above != 0.0:
+        raise RuleError(f"measure {rule.measure!r} has no direction, so there is no size.")
+    known = ("above", "at_least", "at_most")
+    if not table or not {*table} <= {*known}:
+        raise RuleError(f"size has {listed(tuple(table)) or 'nothing'}; expected {listed(known)}.")
+    bounds = {key: _value(key, names.get(value, value), {}) for key, value in table.items()}
+    return replace(rule, **{"above": None, **bounds})
 
 
 def _value(key: str, value: Any, roles: Mapping[str, str]) -> Any:
@@ -372,15 +388,28 @@ def _value(key: str, value: Any, roles: Mapping[str, str]) -> Any:
 
 
 def scores_with(
-    rows: Rows, models: Names, quantity: str = "error", *, against: str = "n_train"
+    rows: Rows, models: Names, quantity: str = "error", *, against: str = "n_train", data: str = ""
 ) -> Scores:
-    """Return scores that have all of some models."""
-    if GENERATOR not in models:  # whose error stands in the rows of all others
-        rows = [row for row in rows if row["model"] in models]
+    """Return scores that have all of some models, on all data or some."""
+    trained = set(models) - {GENERATOR}  # whose error stands in the rows of all others
+    rows = [
+        row
+        for row in rows
+        if data in ("", row["data"])
+        and (not trained or row["model"] in trained)
+        and not row.get("failure")
+    ]
+    lacking = trained - {row["model"] for row in rows}
+    if lacking:
+        raise TooLittleError(f"the table has no {listed(sorted(lacking))}.")
+    # some models train on fewer parts of a data set: only those that all have are compared
+    parts: dict[tuple[str, int], set[str]] = {}
+    for row in rows:
+        parts.setdefault((row["data"], row["fold"]), set()).add(row["model"])
+    rows = [row for row in rows if trained <= parts[row["data"], row["fold"]]]
     scores = scores_of(rows, quantity, against=against)
-    missing = [model for model in dict.fromkeys(models) if model not in scores]
-    if missing:
-        raise TooLittleError(f"the table has no {listed(missing)}.")
+    if not {*models} <= scores.keys():
+        raise TooLittleError(f"the table has no {quantity} of {listed(sorted(models))} to compare.")
     return scores
 
 
@@ -396,9 +425,9 @@ def too_few(*models: str) -> str:
     return f"fewer than three units of {listed(tuple(dict.fromkeys(models)))}."
 
 
-def mean_of(units: Mapping[Any, float]) -> float:
+def mean_of(units: Mapping[Any, Score]) -> float:
     """Return the mean over units."""
-    return float(np.mean(list(units.values()))) if units else float("nan")
+    return total(sum(units.values())) / len(units) if units else float("nan")
 
 
 def listed(names: Sequence[str]) -> str:

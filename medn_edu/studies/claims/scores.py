@@ -1,9 +1,14 @@
 """From rows of results to what is compared: scores by model, setting and unit; and their intervals.
 
-A *unit* is what was drawn independently: the random CRF with its data set in the synthetic studies,
-the training fold in those of OCR.  A *setting* is what an experimenter turned: how many samples train,
-how many features are relevant, the constant of a model.  Several rows of one unit in one setting, as
-the parts of a data set that train in turn, are averaged first: they are not independent.
+A *unit* is what was drawn independently: the random CRF with its data set in the synthetic studies, the
+training fold in those of OCR, the chorales left out together in that of chorales.  A *setting* is what
+an experimenter turned: how many samples train, how many features are relevant, the constant of a model.
+Several rows of one unit in one setting, as the parts of a data set that train in turn, are averaged
+first: they are not independent.
+
+Folds of OCR train on different words but are tested on the same 55 word types.  So rows that tell the
+errors on each type have arrays as scores, which sum to the error, and intervals by a bootstrap over
+folds and types.
 """
 
 import functools
@@ -12,19 +17,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import stdtr
 
-from medn_edu.intervals import half_interval, student_quantile
+from medn_edu.intervals import deviation, student_quantile
 
 GENERATOR = "generating model"
 """Stands among the models for the one that made the labels."""
 
 Row = Mapping[str, Any]
-Setting = tuple[int, float]  # relevant features, or 0; training samples or a constant
-Unit = tuple[int, int]
-Scores = dict[str, dict[Setting, dict[Unit, float]]]
+Score = Any  # per cent: a number, or an array with the part of each word type
+Setting = tuple[float, float]  # relevant features or a shape; training samples or a constant
+Unit = tuple[str, int]
+Scores = dict[str, dict[Setting, dict[Unit, Score]]]
 
 _MIN_UNITS = 3
-_CHOICE_SET = 10  # constants are chosen on the eleventh data set
+_N_DRAWS = 10_000
 _IID = re.compile(r"iid-(\d+)-(\d+)")
 _CORRELATED = re.compile(r"correlated-(\d+)-(\d+)")
 _OCR = re.compile(r"ocr-(\d+)")
@@ -37,26 +44,22 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Both ends."""
-        return self.low, self.high
+    chance: Callable[[float], float]  # two-sided p-value, if the true number were this one
 
 
 def scores_of(rows: Iterable[Row], quantity: str = "error", *, against: str = "n_train") -> Scores:
     """Return the scores of each model, by setting and unit, in per cent."""
-    found: dict[str, dict[Setting, dict[Unit, list[float]]]] = {}
-    rows = list(rows)
+    found: dict[str, dict[Setting, dict[Unit, list[Score]]]] = {}
+    rows = [row for row in rows if not row.get("failure")]
     varied = _varied(rows) if against == "constant" else {}
+    by_word = _with_word_errors(rows) if quantity == "error" else set()
     for row in rows:
-        where = (
-            _at_constant(row, varied) if against == "constant" else _place(row["data"], row["fold"])
-        )
-        if where is None or row.get("failure"):
-            continue
-        setting, unit = where
-        values = {row["model"]: _value(row, quantity)}
+        setting, unit = _place(row["data"], row["fold"])
+        if against == "constant":
+            if not (constants := _constants(row, varied)):
+                continue
+            setting = (constants[0] if len(constants) > 1 else 0, constants[-1])
+        values = {row["model"]: _value(row, quantity, by_word)}
         if quantity == "error":
             values[GENERATOR] = row.get("truth_error")
         for model, value in values.items():
@@ -72,8 +75,8 @@ def scores_of(rows: Iterable[Row], quantity: str = "error", *, against: str = "n
     }
 
 
-def _varied(rows: Iterable[Row]) -> dict[str, str]:
-    """Return for each model the name of the first parameter that takes several values."""
+def _varied(rows: Iterable[Row]) -> dict[str, list[str]]:
+    """Return for each model the names of the parameters that take several values."""
     from medn_edu.studies.kit.summary import read_constants
 
     values: dict[str, dict[str, set[float]]] = {}
@@ -81,73 +84,132 @@ def _varied(rows: Iterable[Row]) -> dict[str, str]:
         for name, value in read_constants(row.get("parameters")):
             values.setdefault(row["model"], {}).setdefault(name, set()).add(value)
     return {
-        model: next(name for name, several in parameters.items() if len(several) > 1)
+        model: [name for name, several in parameters.items() if len(several) > 1]
         for model, parameters in values.items()
-        if any(len(several) > 1 for several in parameters.values())
     }
 
 
-def _at_constant(row: Row, varied: Mapping[str, str]) -> tuple[Setting, Unit] | None:
-    """Return the constant of a row as its setting, and its fold as its unit."""
+def _constants(row: Row, varied: Mapping[str, Sequence[str]]) -> list[float]:
+    """Return those of them that a row has: the strength comes last, behind the shape of the model."""
     from medn_edu.studies.kit.summary import read_constants
 
     constants = dict(read_constants(row.get("parameters")))
-    name = varied.get(row["model"])
-    return ((0, constants[name]), (0, int(row["fold"]))) if name in constants else None
+    return [constants[name] for name in varied.get(row["model"], ()) if name in constants]
 
 
 @functools.cache
-def _place(data: str, fold: int) -> tuple[Setting, Unit] | None:
-    """Return setting and unit of a row; None for rows that no claim is about."""
+def _place(data: str, fold: int) -> tuple[Setting, Unit]:
+    """Return setting and unit of a row."""
     if match := _IID.fullmatch(data):
-        relevant, size = map(int, match.groups())
-        return (relevant, float(size)), (relevant, fold)
+        return (int(match[1]), float(match[2])), (f"iid-{match[1]}", fold)
     if match := _CORRELATED.fullmatch(data):
-        n_parts, number = map(int, match.groups())
-        if number == _CHOICE_SET:
-            return None
-        return (0, float(_N_SEQUENCES // n_parts)), (0, number)
+        return (0, float(_N_SEQUENCES // int(match[1]))), ("correlated", int(match[2]))
     if match := _OCR.fullmatch(data):
-        return (0, float(match[1])), (0, fold)
-    return None
+        return (0, float(match[1])), ("ocr", fold)
+    return (0, 0.0), ("chorales" if data.startswith("chorales") else data, fold)
 
 
-def _value(row: Row, quantity: str) -> float | None:
+def _with_word_errors(rows: Sequence[Row]) -> set[str]:
+    """Return the models all of whose rows tell how many letters are wrong in each word type."""
+    without = {row["model"] for row in rows if not row.get("word_errors")}
+    return {row["model"] for row in rows} - without
+
+
+def _value(row: Row, quantity: str, by_word: set[str]) -> Score | None:
     if quantity == "error":
-        return row.get("error")
+        error = row.get("error")
+        if error is None or row["model"] not in by_word:
+            return error
+        wrong = np.array([float(word) for word in str(row["word_errors"]).split()])
+        return error * wrong / max(wrong.sum(), 1.0)
     kept, among = row.get("n_nonzero"), row.get("n_weights")
     return kept / among if kept is not None and among else None
 
 
+def total(score: Score) -> float:
+    """Return a score as one number."""
+    return float(np.sum(score))
+
+
+def minus(second: Score, first: Score) -> Score:
+    """Return how much two scores differ; by word type only where both tell."""
+    if np.ndim(first) != np.ndim(second):
+        return total(second) - total(first)
+    return second - first
+
+
 def paired(
-    first: Mapping[Setting, Mapping[Unit, float]],
-    second: Mapping[Setting, Mapping[Unit, float]],
+    first: Mapping[Setting, Mapping[Unit, Score]],
+    second: Mapping[Setting, Mapping[Unit, Score]],
     wanted: Callable[[Setting], bool] = lambda setting: True,
-) -> tuple[dict[Unit, float], dict[Setting, float]]:
+) -> tuple[dict[Unit, Score], dict[Setting, float]]:
     """Return how much two models differ, second minus first, on the same data."""
-    by_unit: dict[Unit, list[float]] = {}
+    by_unit: dict[Unit, list[Score]] = {}
     by_setting: dict[Setting, list[float]] = {}
     for setting in sorted(set(first) & set(second)):
         if not wanted(setting):
             continue
         for unit in sorted(set(first[setting]) & set(second[setting])):
-            difference = second[setting][unit] - first[setting][unit]
+            difference = minus(second[setting][unit], first[setting][unit])
             by_unit.setdefault(unit, []).append(difference)
-            by_setting.setdefault(setting, []).append(difference)
+            by_setting.setdefault(setting, []).append(total(difference))
     return (
-        {unit: float(np.mean(values)) for unit, values in by_unit.items()},
+        {unit: sum(values) / len(values) for unit, values in by_unit.items()},
         {setting: float(np.mean(values)) for setting, values in by_setting.items()},
     )
 
 
-def mean_interval(values: Sequence[float] | np.ndarray) -> Estimate | None:
-    """Return a mean and where it lies, by Student's t at 95 %."""
+# -- intervals ------------------------------------------------------------------------------------
+
+
+def mean_interval(values: Sequence[Score] | np.ndarray) -> Estimate | None:
+    """Return a mean over units and where it lies, by Student's t or the bootstrap over word types."""
     values = np.asarray(values, dtype=float)
     if len(values) < _MIN_UNITS:
         return None
-    mean = float(values.mean())
-    half = half_interval(values)
-    return Estimate(mean, mean - half, mean + half)
+    if values.ndim == 2:
+        return _bootstrap(values)
+    error = (deviation(values) or 0.0) / np.sqrt(len(values))
+    return _student(float(values.mean()), float(error), len(values) - 1)
+
+
+def _student(value: float, error: float, freedom: float) -> Estimate:
+    """Return an estimate with a standard error, of so many degrees of freedom."""
+    half = float(student_quantile(freedom)) * error
+
+    def chance(bound: float) -> float:
+        if error == 0:
+            return float(value == bound)
+        return float(2 * stdtr(freedom, -abs(value - bound) / error))
+
+    return Estimate(value, value - half, value + half, chance)
+
+
+def _bootstrap(table: np.ndarray) -> Estimate:
+    """Draw units and word types anew, independently; the table's lines sum to the units' scores.
+
+    A draw counts the letters of a type as often as the type is drawn, over the letters that there are:
+    drawn types are a little longer or shorter together, which matters little for differences near zero.
+    """
+    lines, columns = _drawn(*table.shape)
+    means = np.sort((lines @ table * columns).sum(axis=1))
+    low, high = np.quantile(means, [0.025, 0.975])
+
+    def chance(bound: float) -> float:
+        below, above = np.searchsorted(means, bound, "right"), np.searchsorted(means, bound, "left")
+        return min(1.0, 2 * (1 + min(int(below), _N_DRAWS - int(above))) / (1 + _N_DRAWS))
+
+    return Estimate(float(table.sum(axis=1).mean()), float(low), float(high), chance)
+
+
+@functools.cache
+def _drawn(n_lines: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which share of each draw a line has, and how often a column is drawn."""
+    rng = np.random.default_rng(0)
+    lines, columns = (
+        rng.multinomial(n, np.full(n, 1 / n), _N_DRAWS).astype(float) for n in (n_lines, n_columns)
+    )
+    return lines / n_lines, columns
 
 
 def difference_interval(
@@ -159,12 +221,11 @@ def difference_interval(
     parts = [deviation**2 / number for _, deviation, number in (first, second)]
     difference = second[0] - first[0]
     if sum(parts) == 0:
-        return Estimate(difference, difference, difference)
+        return _student(difference, 0.0, 1)
     freedom = sum(parts) ** 2 / sum(
         part**2 / (number - 1) for part, (_, _, number) in zip(parts, (first, second), strict=True)
     )
-    half = float(student_quantile(freedom) * np.sqrt(sum(parts)))
-    return Estimate(difference, difference - half, difference + half)
+    return _student(difference, float(np.sqrt(sum(parts))), freedom)
 
 
 def jackknife(statistic: Callable[[np.ndarray], float], n_units: int) -> Estimate | None:
@@ -174,6 +235,4 @@ def jackknife(statistic: Callable[[np.ndarray], float], n_units: int) -> Estimat
     every = np.arange(n_units)
     left_out = np.array([statistic(np.delete(every, unit)) for unit in every])
     spread = np.sqrt((n_units - 1) / n_units * np.sum((left_out - left_out.mean()) ** 2))
-    whole = float(statistic(every))
-    half = float(student_quantile(n_units - 1) * spread)
-    return Estimate(whole, whole - half, whole + half)
+    return _student(float(statistic(every)), float(spread), n_units - 1)

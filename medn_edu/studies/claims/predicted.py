@@ -1,0 +1,77 @@
+"""Measures of explanations: other labels, labels that are flipped, a path of a penalty.
+
+They read the fits of the study ``predictors``, whose data rules name.  A *unit* is a random CRF with its
+data; of the first data set with groups, whose parts train in turn, counts are those over all parts.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from medn_edu.studies.claims.rules import (
+    Found,
+    Row,
+    Rows,
+    Rule,
+    TooLittleError,
+    known,
+    measure,
+    too_few,
+)
+from medn_edu.studies.claims.scores import mean_interval
+
+_FLIPPED = "-flipped-20"  # ends the name of data with a fifth of their labels flipped
+
+
+def _by_fold(rows: Rows, model: str, data: str, column: str) -> dict[int, float]:
+    found = {
+        int(row["fold"]): float(row[column])
+        for row in rows
+        if row["model"] == model and row["data"] == data and row.get(column) is not None
+    }
+    if not found:
+        raise TooLittleError(f"the table has no {column} of {model} on {data}.")
+    return found
+
+
+@measure("plotted distance")
+def _distance(rule: Rule, rows: Rows, model: str) -> Found:
+    """How far the weights of a fit are from the true ones, as they are plotted but for their size."""
+    cosines = np.array(list(_by_fold(rows, model, rule.data, "plotted_cosine").values()))
+    away = 100 * np.sqrt(1 - np.clip(cosines, 0, 1) ** 2)
+    return Found(known(mean_interval(away), too_few(model)), f"{len(away)} units")
+
+
+@measure("noise in labels")
+def _noise(rule: Rule, rows: Rows, steady: str, shaken: str) -> Found:
+    """By how much less one model's error rises than another's when training labels are flipped."""
+    errors = [
+        _by_fold(rows, model, data, "error")
+        for model in (shaken, steady)
+        for data in (rule.data + _FLIPPED, rule.data)
+    ]
+    common = sorted(set.intersection(*map(set, errors)))
+    table = 100 * np.array([[each[fold] for fold in common] for each in errors])
+    found = known(
+        mean_interval(table[0] - table[1] - (table[2] - table[3])), too_few(steady, shaken)
+    )
+    rises = [float((table[k] - table[k + 1]).mean()) for k in (2, 0)]
+    return Found(found, f"{rises[0]:+.1f} points with {steady}, {rises[1]:+.1f} with {shaken}")
+
+
+@measure("irrelevant weights on a path")
+def _on_a_path(rule: Rule, rows: Rows, model: str) -> Found:
+    """How many irrelevant weights a part keeps, at the best constant that leaves each relevant ones."""
+    by_constant: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["model"] == model and row["data"] == rule.data and not row.get("failure"):
+            by_constant.setdefault(str(row["parameters"]), []).append(row)
+    kept = [parts for parts in by_constant.values() if all(part["n_relevant"] for part in parts)]
+    best = min(known(kept or None, f"no path of {model} on {rule.data}."), key=_irrelevant)
+    mean = [100 * float(np.mean([part["error"] for part in parts])) for parts in (best, *kept)]
+    note = f"the error is then {mean[0]:.1f} %, at the best constant {min(mean):.1f} %"
+    return Found(float(_irrelevant(best)), note)
+
+
+def _irrelevant(parts: list[Row]) -> Any:
+    return max(part["n_irrelevant"] for part in parts)
