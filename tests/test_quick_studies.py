@@ -186,3 +186,16 @@ def test_chains_and_other_keys_help_with_chords(quick_studies):
     assert errors["commonest chord"] > 0.9
     [weights] = [row["triads"] for row in found["M3N"] if row["triads"]]
     assert len(weights.split()) == 240
+
+
+def test_the_map_from_m3n_to_l1_m3n_has_both_limits(quick_studies):
+    lines = table(quick_studies, "shape-strength", "table")
+    cells = [line for line in lines if line["kind"] == "iid" and line["strength"] is not None]
+    of = {(line["model"], line["strength"], line["C"]): line for line in cells}
+    for name, C in (("M3N", 0.01), ("L1-M3N", 100.0)):
+        for line in cells:
+            if line["model"] == f"{name} along C":
+                cell = of["LapMEDN along C", line["strength"], C]
+                assert cell["error"] == pytest.approx(line["error"], abs=0.015)
+    [best] = [line for line in cells if line["best"]]
+    assert best["C"] > 1, "the first edition had C = 1"
