@@ -239,11 +239,13 @@ _PANELS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    figure = new_figure(12.5, 8.6)
+    fair = [line for line in means(rows) if line["factor"] is not None]
+    figure = new_figure(12.5, 8.6 if fair else 4.6)
     with styled():
-        upper, lower = figure.subfigures(2, 1)
+        upper, *lower = figure.subfigures(2 if fair else 1, 1, squeeze=False)[:, 0]
         _draw_printed(upper, rows)
-        _draw_fair(lower, means(rows))
+        for half in lower:
+            _draw_fair(half, fair)
         figure.supxlabel(_TEXTS("note", folds=_folds(means(rows))), fontsize=9, color=MUTED)
     save_figure(figure, path)
 
@@ -265,7 +267,7 @@ def _draw_printed(figure: Any, rows: Sequence[dict[str, Any]]) -> None:
 
 def _draw_fair(figure: Any, lines: Sequence[dict[str, Any]]) -> None:
     """Draw errors over the same factor: models with one constant together, shapes of others apart."""
-    by_model = groups([line for line in lines if line["factor"] is not None], "model")
+    by_model = groups(lines, "model")
     one = [name for name in by_model if len(PATHS[name]) == 1]
     panels = [one, *([name] for name in by_model if name not in one)]
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
@@ -290,9 +292,8 @@ def _draw_fair(figure: Any, lines: Sequence[dict[str, Any]]) -> None:
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:.3g} %")
         ax.legend(fontsize=8, handlelength=2.5)
         ax.grid(axis="y")
-    if by_model:
-        low = 100 * min(min(values(group, "error")) for group in by_model.values())
-        axes[0].set_ylim(low - 1, low + 15)  # the strongest regularisation errs far more
+    low = 100 * min(values(lines, "error"))
+    axes[0].set_ylim(low - 1, low + 15)  # the strongest regularisation errs far more
     figure.suptitle("(b) the same factor for all", x=0.01, ha="left")
 
 

@@ -227,7 +227,9 @@ def _frozen() -> str:
         return "The rules are not frozen yet."
     tables = listed(_quoted(SEEN))
     seen = f"after the tables of {tables} were made, and " * bool(SEEN)
-    text = f"Commit `{FROZEN}` froze the rules, {seen}before those of all other studies were."
+    text = (
+        f"Commit `{FROZEN}` froze the rules, {seen}before those of all other studies had been seen."
+    )
     if PENDING:
         text += f" Still to be made anew under the fair protocol: {listed(_quoted(PENDING))}."
     return text
