@@ -509,7 +509,7 @@ VARIATIONAL_STUDY = Study(
     ),
     draw=_draw,
     report=_report,
-    duration="quick 8 s, paper 20 min",
+    duration="quick 8 s, paper 17 min",
     more_figures={"weights": _draw_weights},
     place=11,
 )

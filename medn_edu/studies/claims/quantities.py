@@ -37,16 +37,17 @@ class Quantities:
     def __init__(self, tables: Tables, judged: Mapping[str, Judgement]) -> None:
         self._tables = tables
         self._judged = judged
-        self._scores: dict[tuple[str, str], Scores] = {}
+        self._scores: dict[tuple[str, str, str], Scores] = {}
 
     def all(self) -> dict[str, Callable[..., Any]]:
         """Return the functions by name."""
         return {name: getattr(self, name) for name in self.NAMES}
 
-    def _scores_of(self, study: str, against: str = "n_train") -> Scores:
-        if (study, against) not in self._scores:
-            self._scores[study, against] = scores_of(self._tables[study], against=against)
-        return self._scores[study, against]
+    def _scores_of(self, study: str, against: str = "n_train", data: str = "") -> Scores:
+        if (key := (study, against, data)) not in self._scores:
+            rows = [row for row in self._tables[study] if data in ("", row["data"])]
+            self._scores[key] = scores_of(rows, against=against)
+        return self._scores[key]
 
     # errors
 
@@ -94,9 +95,9 @@ class Quantities:
         sizes = sorted(scores := self._scores_of(study)[model])
         return min(len(scores[sizes[0]]), len(scores[sizes[-1]]))
 
-    def by_constant(self, study: str, model: str) -> dict[float, float]:
-        """Return a model's mean errors by its constant, which grows."""
-        scores = self._scores_of(study, "constant")[model]
+    def by_constant(self, study: str, model: str, data: str = "") -> dict[float, float]:
+        """Return a model's mean errors on some data by its constant, which grows."""
+        scores = self._scores_of(study, "constant", data)[model]
         return {constant: mean_of(units) for (_, constant), units in sorted(scores.items())}
 
     # columns

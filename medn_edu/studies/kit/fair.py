@@ -3,16 +3,20 @@
 Each model gets a budget of 24 points on a logarithmic scale: one path of 24 constants where it has one
 constant, four paths of six where it has two.
 
-==================================  ===================================  ================================
-models                              shapes                               strengths
-==================================  ===================================  ================================
-L2-CRF, L1-CRF                      one                                  24 ``lam``
-M3N, L1-M3N                         one                                  24 ``C``
-elastic CRF                         ``l1_ratio`` of 0.05, 0.2, 0.5, 0.9 6 ``lam`` each
-elastic M3N                         the same                             6 ``C`` each
-epsilon-M3N                         ``epsilon`` of 0.1, 0.3, 1, 3        6 ``C`` each
-LapMEDN, exact and variational      ``C`` of 0.1, 1, 10, 100             6 ``lam`` each
-==================================  ===================================  ================================
+==============================  =====================================  ==============
+models                          shapes                                 strengths
+==============================  =====================================  ==============
+L2-CRF, L1-CRF                  one                                    24 ``lam``
+M3N, L1-M3N                     one                                    24 ``C``
+elastic CRF                     ``l1_ratio`` of 0.05, 0.2, 0.5, 0.9    6 ``lam`` each
+elastic M3N                     the same                               6 ``C`` each
+epsilon-M3N                     ``epsilon`` of 0.1, 0.3, 1, 3          6 ``C`` each
+LapMEDN, exact and variational  ``C`` of 0.1, 1, 10, 100               6 ``lam`` each
+==============================  =====================================  ==============
+
+**Which samples judge.**  Each model trains at each point with the whole training set, and is judged on
+samples of the same data set that neither train nor test: 200 sequences of the same random CRF, or the
+words of a fold that are in no draw.  Where there are none, a part of the training set judges.
 
 **Why LapMEDN needs two.**  With ``alpha = C a`` its dual is
 ``C [sum a loss + (1/C) sum log(1 - (C^2 / lam) z^2)]``, so ``C`` is the shape.  As ``C`` goes to 0 with
