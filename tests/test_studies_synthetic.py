@@ -12,7 +12,7 @@ from medn_edu.datasets import make_chain_crf
 from medn_edu.estimators import M3N
 from medn_edu.explorers import series_style
 from medn_edu.studies.kit import splits
-from medn_edu.studies.kit.fair import COMPARED
+from medn_edu.studies.kit.fair import COMPARED, SIX_LAM
 from medn_edu.studies.kit.runner import evaluate
 from medn_edu.studies.kit.selection import Selected
 from medn_edu.studies.kit.specs import FitSpec
@@ -37,15 +37,19 @@ def test_the_protocol_of_independent_features():
 def test_each_data_set_chooses_with_its_first_part_which_then_tests_nothing(monkeypatch):
     by_key = {spec.key: spec for spec in CORRELATED.fits("paper", 0)}
     for spec in by_key.values():
-        if spec.fold > 0 and spec.model != "CRF":
+        if spec.fold > 0 and spec.model not in ("CRF", *SIX_LAM):
             chooser = by_key[spec.after]
             assert (chooser.data, chooser.fold) == (spec.data, 0)
             assert isinstance(CORRELATED.fit.build(chooser), Selected)
             assert chooser.model == re.sub(r"(\d+ passes|at its optimum)", "20 passes", spec.model)
     shown = [spec for spec in by_key.values() if spec.model == "M3N"]
     assert len(shown) == 10 * (20 + 10 + 7 + 5 + 4)
-    readings = {spec.model for spec in by_key.values()} - {*COMPARED}
-    assert len(readings) == 2 * 2 * (len(PASSES) + 1)
+    readings = {spec.model for spec in by_key.values()} - {*COMPARED, *SIX_LAM}
+    assert len(readings) == 2 * (2 * len(PASSES) + 1), "optima where C is the price of the mean"
+
+    inside = {spec for spec in by_key.values() if spec.model in SIX_LAM}
+    assert len(inside) == 2 * 10 * 5 * 4, "up to four parts choose, each inside itself"
+    assert not any(spec.after or spec.parameters for spec in inside)
 
     numbered = Bunch(data=np.arange(1000), target=np.arange(1000))
     monkeypatch.setattr(splits, "correlated_chains", lambda seed, number: numbered)
@@ -175,6 +179,23 @@ def test_parts_of_a_data_set_count_once(correlated_rows):
         assert n == 3
     chains = make_chain_crf(n_samples=2, correlated=True, sampler="exact", random_state=0)
     np.testing.assert_array_equal(truth, chains.coef.T.ravel(), "labels of a feature side by side")
+
+
+def test_caption_tells_how_far_from_optima_and_at_which_ends(correlated_rows):
+    ways = ("5 passes", "20 passes", "60 passes", "200 passes", "at its optimum")
+    ways = [f"{way}, mean slack" for way in ways]
+    rows = [
+        {"data": f"correlated-20-{k}", "fold": 0, "n_train": 50, "model": f"M3N {way}", "error": 0.1,
+         "truth_error": 0.0, "truth_sequences": 0.0, "relative_gap": 0.2 * k,
+         "at_end": k < 3 if way == ways[1] else None}
+        for k, way in itertools.product(range(4), ways)
+    ]  # fmt: skip
+    rows = [row for row in correlated_rows if row["model"] not in STOPPED] + rows
+    caption = CORRELATED.report(rows, "paper").caption.replace("\n", " ")
+    assert "M3N 10.0, 10.0, 10.0, 10.0 % and 10.0 % (largest gap 60 %)." in caption
+    assert (
+        "1 or 60, so that a better one may lie beyond: M3N 20 passes, mean slack 3 of 4." in caption
+    )
 
 
 def test_every_further_figure_has_a_paragraph(correlated_rows, tmp_path):

@@ -6,7 +6,7 @@ the threshold ``sqrt(1e-4 lam)``.
 """
 
 import math
-from typing import Any
+from typing import Any, Self
 
 from medn_edu.estimators import L1M3N
 
@@ -14,7 +14,16 @@ SMALL = 1e-4
 """What the paper calls dead, for variances and for weights."""
 
 
-def l1_em(lam: float, **parameters: Any) -> L1M3N:
+class _EM(L1M3N):
+    """L1-M3N whose threshold follows ``lam``, also where ``lam`` is chosen."""
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, and with ``lam`` the threshold."""
+        if "lam" in parameters:
+            parameters["threshold"] = math.sqrt(SMALL * parameters["lam"])
+        return super().set_params(**parameters)
+
+
+def l1_em(lam: float = 1.0, **parameters: Any) -> L1M3N:
     """Return L1-M3N by EM, with quadratic programs to a gap of 1 %."""
-    options = {"solver": "em", "threshold": math.sqrt(SMALL * lam), "tol": 1e-2, **parameters}
-    return L1M3N(lam=lam, verbose=0, **options)
+    return _EM(**{"solver": "em", "tol": 1e-2, "verbose": 0, **parameters}).set_params(lam=lam)

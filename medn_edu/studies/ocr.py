@@ -17,17 +17,21 @@ from medn_edu.studies.em import l1_em
 from medn_edu.studies.kit.fair import (
     CHOICE_COLUMNS,
     COMPARED,
+    SIX_LAM,
     Ranges,
     choices_text,
     choosing,
+    fair_model,
     fair_models,
     measure_choice,
     shapes_text,
+    six_lam_crfs,
     split_and_validate,
 )
 from medn_edu.studies.kit.figures import draw_grouped_errors
 from medn_edu.studies.kit.models import Model
-from medn_edu.studies.kit.selection import CHOICE
+from medn_edu.studies.kit.selection import CHOICE, TRIED
+from medn_edu.studies.kit.selection import Path as Constants
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import FOLDS, ocr_split, word_errors
 from medn_edu.studies.kit.summary import (
@@ -55,9 +59,12 @@ MEMORY_NOTE = _TEXTS("memory-note")
 
 _BETAS = {100: 4.0, 150: 4.0, 200: 2.0, 250: 2.0}  # the papers', for each number of words
 _LAM = 36.0  # the papers', of LapMEDN
-_L1_CONSTANT = 289.0  # radius or ``lam`` of L1-M3N, the middle of those of MEDN Fig. 9
-_EM_C = 10.0  # which the paper does not tell
+_RADIUS = 289.0  # of L1-M3N's ball, the middle of those of MEDN Fig. 9
 _EM = "L1-M3N EM"
+_EM_PATHS = tuple(  # C / (2 sqrt(lam)), the C of the L1-M3N that EM goes to, from 0.05 to 0.4
+    Constants("lam", (100 * C**2, 25 * C**2, 6.25 * C**2, 1.5625 * C**2), (("C", C),))
+    for C in (1.0, 10.0)
+)
 _REFERENCE = "M3N"  # whose errors are subtracted
 
 RANGES = Ranges(l2_crf=(30, 0.1), l1_crf=(6, 0.06), m3n=(0.01, 3), l1_m3n=(0.1, 1))
@@ -77,21 +84,24 @@ PRINTED = {
     **printed_models("M3N"),
     **printed_models("LapMEDN"),
     **_BALL,
-    _EM: Model(_EM, partial(l1_em, C=_EM_C), "adaptive M3N, 15 quadratic programs"),
+    _EM: fair_model(
+        _EM, _EM_PATHS, {_EM: Model(_EM, l1_em, "adaptive M3N, 15 quadratic programs")}
+    ),
+    **six_lam_crfs(tol=5e-2),
 }
-"""The readings of the papers, whose constants are given."""
+"""The readings of the papers.  Two of them choose: EM, of which they tell no constant, and the CRFs."""
 
 # At quick scale they would take too long.
 _SLOW = (
     "L1-CRF", "elastic CRF", "L1-M3N", "elastic M3N", "LapMEDN variational", "LapMEDN",
-    "LapMEDN at its optimum", "LapMEDN at its optimum, mean slack",
+    "LapMEDN at its optimum", "LapMEDN at its optimum, mean slack", _EM, "L1-CRF, six lam",
     *(name for name in PRINTED if "60 " in name or "200 " in name),
 )  # fmt: skip
 
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    sizes, folds = ((100,), range(3)) if quick else (tuple(_BETAS), FOLDS)
+    sizes, folds = ((100,), range(2)) if quick else (tuple(_BETAS), FOLDS)
     names = [name for name in (*NAMES, *PRINTED) if not (quick and name in _SLOW)]
     return [
         FitSpec(f"ocr-{n}", fold, name, _parameters(name, n, scale), seed)
@@ -103,13 +113,13 @@ def _specs(scale: str, seed: int) -> list[FitSpec]:
 
 def _parameters(name: str, n_words: int, scale: str) -> tuple[tuple[str, float], ...]:
     """Return what a fit is given."""
-    if name in NAMES:
+    if name in (*NAMES, _EM):
         return choosing(name, n_words, scale)
-    if name == _EM:
-        return (("lam", _L1_CONSTANT),)
+    if name in SIX_LAM:
+        return TRIED[scale]
     beta = ("beta", _BETAS[n_words])
     if name in _BALL:
-        return (beta, ("radius", _L1_CONSTANT))
+        return (beta, ("radius", _RADIUS))
     return (beta, ("lam", _LAM)) if name.startswith("LapMEDN") else (beta,)
 
 
@@ -200,11 +210,10 @@ def _draw_passes(
         for ending in ("", MEAN):
             found = [of_model.get(f"{base} {end}{ending}", ()) for end in ends]
             errors = [mean_of(100 * values(group, "error")).value for group in found]
-            style = {**series_style(base), "linestyle": ":" if ending else "-"}
-            face = {"markerfacecolor": "white"} if ending else {}
+            style = series_style(base + ending)
             if np.isfinite(errors).any():
-                ax.plot(range(len(PASSES)), errors[:-1], label=base + ending, **style | face)
-                ax.plot(len(PASSES), errors[-1], **style | face)
+                ax.plot(range(len(PASSES)), errors[:-1], label=base + ending, **style)
+                ax.plot(len(PASSES), errors[-1], **style)
     em = mean_of(100 * values(of_model.get(_EM, ()), "error")).value
     ax.plot(len(PASSES), em, label=_EM, **{**series_style(_EM), "linestyle": "none"})
     chosen = mean_of(100 * values([row for row in fair if row["model"] == _REFERENCE], "error"))
@@ -289,7 +298,7 @@ def _caption(rows: Sequence[dict[str, Any]], n_fits: int, scale: str) -> tuple[s
     fair = known_rows(rows, NAMES)
     return (
         _TEXTS("caption", n_fits=n_fits, choice=CHOICE[scale], choices=choices_text(fair)),
-        _TEXTS("papers", lam=_LAM, betas=" and ".join(betas), l1=_L1_CONSTANT, em_C=_EM_C),
+        _TEXTS("papers", lam=_LAM, betas=" and ".join(betas), radius=_RADIUS),
         _TEXTS("chosen"),
         shapes_text(fair),
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.estimators import CRF, L1M3N
+from medn_edu.estimators import CRF, L1M3N, M3N, LaplaceMEDN
 from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.intervals import deviation
 from medn_edu.studies.em import l1_em
@@ -36,7 +36,7 @@ from medn_edu.studies.kit.summary import (
 )
 from medn_edu.studies.kit.texts import Texts, over, paragraphs
 from medn_edu.studies.kit.trained import Trained
-from medn_edu.studies.stopped import steps
+from medn_edu.studies.stopped import MEAN, mean_slack, steps, stopped_name
 
 _TEXTS = Texts("sensitivity.md")
 _BETA, _PASSES = 4.0, 20  # of the online sub-gradients
@@ -45,6 +45,12 @@ _PENALTIES = (25.0, 16.0, 9.0, 4.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
 _SQUARES = tuple(float(k * k) for k in range(1, 10))
 _LARGE = tuple(float(k * k) for k in range(13, 22))
 _ONE = (("C", 1.0),)
+
+_ENDING = stopped_name("", _PASSES)
+_STOPPED = {
+    stopped_name("M3N", _PASSES): Constants("C", _SQUARES),
+    stopped_name("LapMEDN", _PASSES): Constants("lam", _SQUARES, _ONE),
+}
 
 PRINTED = {
     "L2-CRF": Constants("lam", _PENALTIES),
@@ -55,13 +61,17 @@ PRINTED = {
     "L1-M3N EM": Constants("lam", _LARGE, _ONE),
     "L1-M3N online sub-gradient": Constants("radius", _LARGE),
     "L1-M3N": Constants("C", (0.1, 0.15, 0.2, 0.3)),
+    **_STOPPED,
+    **{name + MEAN: path for name, path in _STOPPED.items()},
 }
-"""The papers' constants, in the order of tables; those of the last one are ours."""
+"""The papers' constants, in the order of tables; those of the exact L1-M3N are ours."""
 
 # by OWL-QN, as in the papers
 _L1_CRF = partial(CRF, penalty="l1", solver="owlqn", tol=2e-2, max_iter=10_000, verbose=0)
 _ONLINE = partial(L1M3N, beta=_BETA, **steps(_PASSES))
 _PATH = partial(L1M3N, solver="path", tol=2e-2, verbose=0)
+_M3N = partial(M3N, beta=_BETA, **steps(_PASSES))
+_MEDN = partial(LaplaceMEDN, beta=_BETA, method="variational", n_iterations=3, **steps(_PASSES))
 
 _MODELS = {name: MODELS[name] for name in ("L2-CRF", "M3N", "LapMEDN variational", "LapMEDN")} | {
     model.name: model
@@ -70,6 +80,11 @@ _MODELS = {name: MODELS[name] for name in ("L2-CRF", "M3N", "LapMEDN variational
         Model("L1-M3N EM", l1_em, "adaptive M3N, 15 quadratic programs"),
         Model("L1-M3N online sub-gradient", _ONLINE, "projected on the L1 ball after each word"),
         Model("L1-M3N", _PATH, "the linear program, by exact Laplace MEDNs with growing lambda"),
+        *(
+            Model(stopped_name(base, _PASSES) + ending, made, "stopped early")
+            for base, build in (("M3N", _M3N), ("LapMEDN", _MEDN))
+            for ending, made in (("", build), (MEAN, partial(mean_slack, build)))
+        ),
     )
 }
 
@@ -84,9 +99,9 @@ POINT = 0.01
 
 _RANGES = Ranges(
     l2_crf=(15, 15 / SPAN),
-    l1_crf=(3, 3 / SPAN),
+    l1_crf=(6, 6 / SPAN),
     m3n=(0.01, 0.01 * SPAN),
-    l1_m3n=(0.02, 0.02 * SPAN),
+    l1_m3n=(0.03, 0.03 * SPAN),
 )
 PATHS = {name + FAIR: fair_paths(name, _RANGES) for name in COMPARED if name != "CRF"}
 """The paths of each model, one for each of its shapes, with 24 points together."""
@@ -233,6 +248,11 @@ def _folds(lines: Iterable[dict[str, Any]]) -> str:
 _PANELS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("CRF", "λ", ("L2-CRF", "L1-CRF")),
     ("M3N, LapMEDN", "C of M3N, λ of LapMEDN", ("M3N", "LapMEDN variational", "LapMEDN")),
+    (
+        f"{_PASSES} passes",
+        "C of M3N, λ of LapMEDN",
+        tuple(name for name in PRINTED if _ENDING in name),
+    ),
     ("L1-M3N", "λ of EM, radius", ("L1-M3N EM", "L1-M3N online sub-gradient")),
     ("L1-M3N, exactly", "C", ("L1-M3N",)),
 )
@@ -253,10 +273,10 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
 def _draw_printed(figure: Any, rows: Sequence[dict[str, Any]]) -> None:
     """Draw errors against the papers' constants."""
     by_model = groups(rows, "model")
-    axes = figure.subplots(1, len(_PANELS), sharey=True, width_ratios=[1.35, 1.1, 1, 0.7])
+    axes = figure.subplots(1, len(_PANELS), sharey=True, width_ratios=[1.35, 1.1, 1.1, 1, 0.7])
     for ax, (title, label, names) in zip(axes, _PANELS, strict=True):
         curves = [curve(name, by_model.get(name, ()), _constant) for name in names]
-        shown = [curve for curve in curves if len(curve.x)]
+        shown = [replace(c, name=c.name.replace(_ENDING, "")) for c in curves if len(c.x)]
         draw_against_constant(ax, shown, label=label, share=True)
         ax.set_title(title)
         ax.legend(loc="upper left" if len(shown) > 1 else "upper right", handlelength=3)

@@ -70,7 +70,7 @@ def _m3n(passes: int | None, beta: float = 1.0, **parameters: Any) -> M3N:
 def _medn(passes: int | None, beta: float = 1.0, lam: float = 36.0, **parameters: Any) -> Any:
     C = 200 * beta
     if passes is None:
-        return LaplaceMEDN(C=C, lam=lam, tol=1e-2, max_iter=300, verbose=0, **parameters)
+        return LaplaceMEDN(C=C, lam=lam, tol=1e-2, max_iter=2000, verbose=0, **parameters)
     options = {"method": "variational", "n_iterations": 3, **steps(passes), **parameters}
     return LaplaceMEDN(C=C, lam=lam, beta=beta, **options)
 
@@ -82,7 +82,8 @@ _SUMMARIES = {
 }
 
 
-def _mean_slack(build: Any, **parameters: Any) -> _PricedPerSample:
+def mean_slack(build: Any, **parameters: Any) -> _PricedPerSample:
+    """Return a model whose ``C`` is the price of the mean slack."""
     return _PricedPerSample(build(**parameters))
 
 
@@ -92,7 +93,7 @@ def printed_models(base: str) -> dict[str, Model]:
     for passes in (*PASSES, None):
         build: Any = partial(_BUILDERS[base], passes)
         name = stopped_name(base, passes)
-        for ending, made in (("", build), (MEAN, partial(_mean_slack, build))):
+        for ending, made in (("", build), (MEAN, partial(mean_slack, build))):
             found[name + ending] = Model(name + ending, made, _SUMMARIES[base])
     return found
 

@@ -28,15 +28,17 @@ from medn_edu.studies.kit.fair import (
     CHOICE_COLUMNS,
     COMPARED,
     FAIR_MODELS,
+    SIX_LAM,
     Ranges,
     choices_text,
     choosing,
     fair_models,
     measure_choice,
+    six_lam_crfs,
     split_and_validate,
 )
 from medn_edu.studies.kit.models import Model
-from medn_edu.studies.kit.selection import CHOICE, Grid, Selected, paths_of
+from medn_edu.studies.kit.selection import CHOICE, TRIED, Grid, Selected, paths_of
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import FOLDS, correlated_split
 from medn_edu.studies.kit.summary import groups, matrix, mean_of, numbers_text, values
@@ -81,7 +83,7 @@ def _models() -> dict[str, Model]:
         for name, model in readings.items():
             build = partial(Selected, name, paths_of(_STOPPED[base]), readings)
             models[name] = _once(name, model, Model(name, build, model.summary))
-    return models
+    return models | six_lam_crfs()
 
 
 def _once(name: str, given: Model, chooses: Model) -> Model:
@@ -114,11 +116,17 @@ def _specs(scale: str, seed: int) -> list[FitSpec]:
         specs += [first(name) for name in (*COMPARED, *(name for name in _FIRST if name in read))]
         specs += [later(name, fold, name) for name in COMPARED for fold in folds]
         for name, base in read.items():
+            if name == stopped_name(base, None):
+                continue  # too far away; see synthetic_correlated.md
             by = f"{base} {_CHOOSING} passes{MEAN if name.endswith(MEAN) else ''}"
             trained = [0, *folds] if data == _SHOWN and name in _EARLY else [0, *folds][:_N_READ]
             if "optimum" in name:
                 trained = [0]
             specs += [later(name, fold, by) for fold in trained if (name, fold) != (by, 0)]
+        parts_read = [0, *folds][:_N_READ]
+        specs += [
+            FitSpec(data, k, name, TRIED[scale], seed) for k in parts_read for name in SIX_LAM
+        ]
     return specs
 
 
@@ -292,7 +300,12 @@ def report_correlated(rows: Sequence[dict[str, Any]], scale: str) -> Report:
         choices=choices_text(fair),
     )
     report = report_errors(shown, table_lines(means), (), caption)
-    more = paragraphs(_compare_optima(shown), _compare_weights(shown), _compare_variances(shown))
+    more = paragraphs(
+        _compare_optima(shown),
+        _count_ends(shown),
+        _compare_weights(shown),
+        _compare_variances(shown),
+    )
     return replace(
         report,
         caption=report.caption + (f"\n{more}\n" if more else ""),
@@ -338,13 +351,26 @@ def _compare_optima(rows: Sequence[dict[str, Any]]) -> str:
     """Compare descent that stops early with its optimum, on the first part of each data set."""
     first = groups([row for row in rows if row["fold"] == 0], "model")
     texts = []
-    for base, ending in itertools.product(_READ, ("", MEAN)):
-        names = [stopped_name(base, passes) + ending for passes in (*PASSES, None)]
+    for base in _READ:
+        names = [stopped_name(base, passes) + MEAN for passes in (*PASSES, None)]
         errors = [mean_of(values(first[name], "error")).value for name in names if name in first]
         if len(errors) == len(names):
             early = ", ".join(f"{100 * error:.1f}" for error in errors[:-1])
-            texts.append(_TEXTS("optimum", model=base + ending, early=early, at=100 * errors[-1]))
+            at = {
+                "at": 100 * errors[-1],
+                "gap": 100 * values(first[names[-1]], "relative_gap").max(),
+            }
+            texts.append(_TEXTS("optimum", model=base, early=early, **at))
     return _TEXTS("optima", models="; ".join(texts)) if texts else ""
+
+
+def _count_ends(rows: Sequence[dict[str, Any]]) -> str:
+    """Say how often the best of the papers' beta was the first or the last of them."""
+    chose = groups([row for row in rows if row.get("at_end") is not None], "model")
+    counts = {name: values(chose[name], "at_end") for name in _FIRST if name in chose}
+    texts = [f"{name} {np.count_nonzero(ends)} of {len(ends)}" for name, ends in counts.items()]
+    least, most = _BETAS[-1], _BETAS[0]
+    return _TEXTS("beta-ends", least=least, most=most, models="; ".join(texts)) if texts else ""
 
 
 def _compare_weights(rows: Sequence[dict[str, Any]]) -> str:

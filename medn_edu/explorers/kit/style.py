@@ -62,6 +62,8 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     " sub-gradient": _STOPPED,
     " online sub-gradient": _STOPPED,
     " at its optimum": {"markerfacecolor": "white"},
+    ", C = 1": {"markerfacecolor": "white"},
+    ", six lam": {"markerfacecolor": "white"},
     " EM": {"markerfacecolor": "white", "marker": "h"},
     " thresholded": {"markerfacecolor": "white", "linestyle": (0, (1, 1.3))},
 }
@@ -169,7 +171,8 @@ def series_style(name: str) -> dict[str, Any]:
     ----------
     name : str
         Name of the model; ``"M3N 20 passes"`` is M3N dotted and with half-filled markers,
-        ``"M3N at its optimum"`` with hollow ones.  Models without a style of their own share a grey one.
+        ``"M3N at its optimum"`` and ``"M3N, mean slack"`` with hollow ones.  Models without a style of
+        their own share a grey one.
 
     Returns
     -------
@@ -186,7 +189,9 @@ def series_style(name: str) -> dict[str, Any]:
     other = {"color": MUTED, "linestyle": (0, (1, 1)), "marker": "*"}
     if name in _SERIES:
         return dict(_SERIES[name])
-    name = name.removesuffix(", mean slack")
+    name, sum_or_mean, _ = name.partition(", mean slack")
+    if sum_or_mean and name in _SERIES:
+        return {**_SERIES[name], "linestyle": ":", "markerfacecolor": "white"}
     for ending, variant in _VARIANTS.items():
         if name.endswith(ending) and name.removesuffix(ending) in _SERIES:
             return {**_SERIES[name.removesuffix(ending)], **variant}

@@ -177,6 +177,28 @@ def fair_model(
     return Model(name, build, models[name].summary)
 
 
+PRINTED_LAMS = Path("lam", (16.0, 9.0, 4.0, 1.0, 0.1, 0.01))
+"""The constants of penalised CRFs in the papers (MEDN 7.1.1)."""
+
+SIX_LAM = {f"{name}, six lam": name for name in ("L2-CRF", "L1-CRF")}
+"""CRFs that choose as the papers' do: the models they are, by name."""
+
+
+def six_lam_crfs(tol: float = 2e-2) -> dict[str, Model]:
+    """Return CRFs that choose among the papers' constants, by 5-fold CV inside the training part.
+
+    While they choose they are trained to gaps of ``tol``.
+    """
+    return {
+        name: Model(
+            name,
+            partial(Selected, base, (PRINTED_LAMS,), FAIR_MODELS, n_folds=5, tol=tol),
+            FAIR_MODELS[base].summary,
+        )
+        for name, base in SIX_LAM.items()
+    }
+
+
 def choosing(model: str, n_train: int, scale: str) -> tuple[tuple[str, float], ...]:
     """Return the parameters of a model that chooses: so many samples train while others judge."""
     return () if model == "CRF" else (("blocks", n_train), *TRIED[scale])
