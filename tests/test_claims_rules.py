@@ -10,11 +10,13 @@ from scipy import stats
 from test_claims_algorithms import RULES, rule
 from test_claims_images import RULES as IMAGE_RULES
 
+from medn_edu.studies import sensitivity
 from medn_edu.studies.claims import scores, verdicts
 from medn_edu.studies.claims.rules import MEASURES, AllOf, EitherOf, RuleError
 from medn_edu.studies.claims.verdicts import DEPENDS, FAILS, HOLDS, MIXED, NOT_RUN, Verdict, combine
 from medn_edu.studies.claims.weights import contrast_distance, true_weights
 from medn_edu.studies.kit import splits
+from medn_edu.studies.kit.summary import constants_text
 from medn_edu.studies.l1_table import mask_of
 
 
@@ -97,6 +99,30 @@ def constants(ranges, *, fixed="", noise=0.2):
         for model, rise in ranges.items() for fold in range(10)
         for step, constant in enumerate((0.01, 0.1, 1, 4, 9))
     ]  # fmt: skip
+
+
+def around_best(name, up, *, at=0.5, noise=0.02):
+    """Rows of the fair sensitivity: errors rise by so many points per factor of 3 around the best.
+
+    The best constant is at some share of the first path; other shapes err far more.
+    """
+    rng = np.random.default_rng(0)
+    rows = []
+    for shape, path in enumerate(sensitivity.PATHS[name + sensitivity.FAIR]):
+        points = [path.point(k).items() for k in range(len(path.values))]
+        here = [
+            {
+                "model": name + sensitivity.FAIR,
+                "data": "ocr-100",
+                "parameters": constants_text(each),
+            }
+            for each in points
+        ]
+        x = np.log([line["factor"] for line in sensitivity.means(here)]) / np.log(3)
+        errors = 30 + up * abs(x - x[0] - at * (x[-1] - x[0])) + 9 * (shape > 0)
+        rows += [{**row, "fold": fold, "error": (error + noise * rng.standard_normal()) / 100}
+                 for row, error in zip(here, errors, strict=True) for fold in range(10)]  # fmt: skip
+    return rows
 
 
 def shapes(rise, other):
@@ -234,9 +260,9 @@ PLANTED = [
      (noisy(SPARSE, 0.01), noisy(weights_of(1, 0.1), 0.05, 3), noisy(DENSE, 0.01))),
     (rule("irrelevant average weights", models="A", at_most=10),
      (noisy(SPARSE, 0.01), noisy(weights_of(1, 0.1), 0.05, 3), noisy(DENSE, 0.01))),
-    (rule("smaller irrelevant weights", smaller="A", larger="B"),
-     (shown({"A": SPARSE, "B": DENSE}), shown({"A": DENSE, "B": DENSE}, noise=0.3),
-      shown({"A": DENSE, "B": SPARSE}))),
+    *((rule(f"smaller irrelevant {kind}weights", smaller="A", larger="B"),
+       (shown({"A": SPARSE, "B": DENSE}), shown({"A": DENSE, "B": DENSE}, noise=0.3),
+        shown({"A": DENSE, "B": SPARSE}))) for kind in ("", "average ")),
     (larger("A", "B", "all"),
      (shown({"A": 2 * DENSE, "B": DENSE}), shown({"A": DENSE, "B": DENSE}, noise=1),
       shown({"A": DENSE, "B": 2 * DENSE}))),
@@ -280,9 +306,10 @@ def on_a_path(*kept):
 
 UP, ANY = 0.05 + 0.001 * np.arange(10), np.linspace(-0.05, 0.06, 10)
 NOT_FAR, STEADY = (
-    rule("plotted distance", models="A", data="iid-10-50", at_most=50),
+    rule("learned distance", models="A", data="iid-10-50", at_most=50),
     rule("noise in labels", steady="A", shaken="B", data="iid-10-50"),
 )
+AS_NEAR = rule("further from the truth", model="A", than="B", data="iid-10-50", at_most=10)
 DISCARDS = rule("irrelevant weights on a path", models="A", data="iid-10-50")
 LATE, EARLY = lambda r, size: 20 + 3 * (size == 150), lambda r, size: 20 + 5 * (r == 10)
 OVERFIT, BOTH_KINDS = curves(0.36), curves(0.303, losses=(0.40, 0.25))
@@ -322,9 +349,13 @@ JUDGED = [
     (IN_THREES, NOWHERE, FAILS),
 ]  # fmt: skip
 JUDGED += [
-    (NOT_FAR, explained("A", "plotted_cosine", [0.99, 0.98, 0.97]), HOLDS),
-    (NOT_FAR, explained("A", "plotted_cosine", [0.99, 0.8, 0.5]), MIXED),
-    (NOT_FAR, explained("A", "plotted_cosine", [0.3, 0.2, -0.5]), FAILS),
+    (NOT_FAR, explained("A", "truth_cosine", [0.99, 0.98, 0.97]), HOLDS),
+    (NOT_FAR, explained("A", "truth_cosine", [0.99, 0.8, 0.5]), MIXED),
+    (NOT_FAR, explained("A", "truth_cosine", [0.3, 0.2, -0.5]), FAILS),
+    *((AS_NEAR, [*explained("A", "truth_cosine", ours),
+                 *explained("B", "truth_cosine", [0.9, 0.9, 0.9])], status)
+      for ours, status in (([0.91, 0.9, 0.89], HOLDS), ([0.9, 0.8, 0.7], MIXED),
+                           ([0.5, 0.4, 0.45], FAILS))),
     (STEADY, flipped({"A": UP, "B": 2 * UP}), HOLDS),
     (STEADY, flipped({"A": UP, "B": UP + ANY}), MIXED),
     (STEADY, flipped({"A": 2 * UP, "B": UP}), FAILS),
@@ -439,6 +470,24 @@ def test_effects():
         (larger("large", "small", "irrelevant"), SIZES, np.log2(50), 0.4),
     ):
         assert some.decide(rows).effect == pytest.approx(effect, abs=margin), some
+
+
+def test_near_its_best_constant_a_model_is_judged_within_a_factor_of_3():
+    crf, laplace = (around_best(name, up) for name, up in (("L1-CRF", 3.0), ("LapMEDN", 1.0)))
+    one, other = "L1-CRF, fair", "LapMEDN, fair"
+    verdict = sensitive(one, nearby=1).decide(crf)
+    assert (verdict.status, verdict.effect) == (HOLDS, pytest.approx(3, abs=0.1))
+    assert sensitive(one).decide(crf).status == FAILS, "5 points count over all constants"
+    assert sensitive(other, nearby=1.5).decide(laplace).status == FAILS
+    verdict = steadier(other, one).decide(crf + laplace)
+    assert (verdict.status, verdict.effect) == (HOLDS, pytest.approx(2, abs=0.1))
+    assert "within a factor of 3" in verdict.note
+    for at in (0.1, 0.9):  # shares of the path: it ends too near to the best one
+        lacking = sensitive(one).decide(around_best("L1-CRF", 3.0, at=at))
+        assert lacking.status == NOT_RUN
+        assert "does not reach 3 times its best constant on both sides" in lacking.note
+    wordy = [{**row, "word_errors": "20 10"} for row in crf]
+    assert sensitive(one, nearby=1).decide(wordy).effect == pytest.approx(3, abs=0.1)
 
 
 def test_failed_fits_do_not_count_and_parts_of_a_data_set_are_averaged():

@@ -115,8 +115,10 @@ def _truncation(rule: Rule, rows: Rows, algorithm: str) -> Found:
 
 @measure("irrelevant weights left")
 def _left(rule: Rule, rows: Rows, algorithm: str) -> Found:
-    """How many irrelevant weights are left at the best of constants; mixed if at most five."""
+    """How many irrelevant weights are left where relevant ones are, at best; mixed if at most five."""
     lines = _lines(rows, algorithm, CHAINS, "counts")
+    some = [line for line in lines if line["total"] > line["irrelevant"]]
+    lines = known(some or None, f"{algorithm} keeps no relevant weight.")
     fewest = min(line["irrelevant"] for line in lines)
     best = min(line["error"] for line in lines)
     clean = [line["error"] for line in lines if not line["irrelevant"]]

@@ -27,6 +27,7 @@ AS_RUN = "as run"
 """The reading of studies that have one only."""
 
 Roles = Mapping[str, str]
+_ALL = "*"  # the variant with what all variants of a reading share
 _ID = re.compile(r"([a-z0-9]+)-(\d[\d.]*)-[a-z]+")
 
 
@@ -45,7 +46,6 @@ class Claim:
     parts: tuple[tuple[str, AnyRule], ...] = ()  # every study that tests it, with the rule by which
     untestable: str = ""  # why no study can
     missing: str = ""  # the study that is still to come
-    caveat: str = ""  # in what our data differ from those that the sentence is about
 
     @property
     def studies(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Claim:
 
 # -- reading them ---------------------------------------------------------------------------------
 
-_FIELDS = ("said", "text", "question", "study", "rule", "also", "untestable", "missing", "caveat")
+_FIELDS = ("said", "text", "question", "study", "rule", "also", "untestable", "missing")
 
 
 def read_text(name: str) -> str:
@@ -128,9 +128,7 @@ def _read_claim(
         raise RuleError("it needs both study and rule, or neither, and also only with them.")
     given = {table["study"]: table["rule"], **table.get("also", {})} if "rule" in table else {}
     texts = {
-        key: names.get(table[key], table[key])
-        for key in ("untestable", "missing", "caveat")
-        if key in table
+        key: names.get(table[key], table[key]) for key in ("untestable", "missing") if key in table
     }
     return Claim(
         name,
@@ -167,12 +165,18 @@ def read_readings(
             where = f"readings.{study}.{reading}"
             if reading not in READINGS:
                 raise ClaimError(f"{where}: there are readings {listed(READINGS)}, no others.")
-            if not variants or not all(isinstance(roles, dict) for roles in variants.values()):
+            if not {*variants} - {_ALL} or not all(isinstance(r, dict) for r in variants.values()):
                 raise ClaimError(f'{where}: expected variants by name, such as "exact" = {{}}.')
     return {
-        study: {name: dict(readings[name]) for name in READINGS if name in readings}
+        study: {name: _shared(readings[name]) for name in READINGS if name in readings}
         for study, readings in tables.items()
     }
+
+
+def _shared(variants: Mapping[str, Roles]) -> dict[str, Roles]:
+    """Give each variant what all of a reading share."""
+    shared = variants.get(_ALL, {})
+    return {name: {**shared, **roles} for name, roles in variants.items() if name != _ALL}
 
 
 class _Margin(float):

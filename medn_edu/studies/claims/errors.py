@@ -5,12 +5,13 @@ same data: positive speaks for the claim.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from medn_edu.intervals import deviation
 from medn_edu.studies.claims.rules import (
+    NEARBY,
     Found,
     Names,
     Rows,
@@ -25,13 +26,16 @@ from medn_edu.studies.claims.rules import (
 from medn_edu.studies.claims.scores import (
     Score,
     Scores,
+    Setting,
     difference_interval,
     mean_interval,
     minus,
     paired,
     total,
 )
+from medn_edu.studies.kit.summary import read_constants
 
+_ROUNDED = 0.01  # by which a logarithm of a constant may be off
 _MARKS = ("change_errors", "loss_errors")  # errors along training, against two measures of progress
 
 
@@ -43,8 +47,25 @@ def _nonzero(rule: Rule, rows: Rows) -> Scores:
     return scores_with(rows, rule.models + rule.against, "nonzero")
 
 
-def _by_constant(rule: Rule, rows: Rows) -> Scores:
-    return scores_with(rows, rule.models + rule.against, against="constant", data=rule.data)
+class _AlongConstants(NamedTuple):
+    """Errors by constant, and how many times weaker than the first of its path each constant is."""
+
+    scores: Scores
+    factors: Mapping[str, Mapping[Setting, float]]  # of models whose constants can be compared
+
+
+def _by_constant(rule: Rule, rows: Rows) -> _AlongConstants:
+    from medn_edu.studies.sensitivity import means  # which imports all models
+
+    models = rule.models + rule.against
+    scores = scores_with(rows, models, against="constant", data=rule.data)
+    factors: dict[str, dict[Setting, float]] = {}
+    for line in means(dict(row) for row in rows if row["model"] in models):
+        if line["factor"] is not None:
+            shape = [value for _, value in read_constants(line["shape"])] or [0.0]
+            setting = shape[0], line["constant"]
+            factors.setdefault(line["model"], {})[setting] = line["factor"]
+    return _AlongConstants(scores, factors)
 
 
 @measure("non-zero weights", read=_nonzero)
@@ -129,16 +150,17 @@ def _rate(rule: Rule, scores: Scores, model: str) -> Found:
 
 
 @measure("rise over constants", read=_by_constant)
-def _rise(rule: Rule, scores: Scores, model: str) -> Found:
+def _rise(rule: Rule, table: _AlongConstants, model: str) -> Found:
     """By how much the mean error rises from the best constant to the worst."""
-    rises, note = _range(scores[model])
-    return Found(known(mean_interval(list(rises.values())), too_few(model)), note)
+    rises, note = _range(table, model)
+    above = rule.nearby if model in table.factors else None
+    return Found(known(mean_interval(list(rises.values())), too_few(model)), note, above=above)
 
 
 @measure("steadiness over constants", read=_by_constant)
-def _steadiness(rule: Rule, scores: Scores, stable: str, sensitive: str) -> Found:
+def _steadiness(rule: Rule, table: _AlongConstants, stable: str, sensitive: str) -> Found:
     """By how much one model's rise is below what the factor allows of another's."""
-    (ours, note), (theirs, other) = _range(scores[stable]), _range(scores[sensitive])
+    (ours, note), (theirs, other) = _range(table, stable), _range(table, sensitive)
     units = sorted(set(ours) & set(theirs))
     spared = mean_interval([minus(rule.factor * theirs[unit], ours[unit]) for unit in units])
     note = f"{stable} {note}; {sensitive} {other}"
@@ -224,11 +246,41 @@ def _moments(units: Mapping[Any, Score]) -> tuple[float, float, int]:
     return mean_of(units), deviation(errors) or 0.0, len(units)
 
 
-def _range(settings: Mapping[Any, Mapping[Any, Score]]) -> tuple[dict[Any, Score], str]:
-    """Return for each unit the error at the worst constant minus that at the best, in its shape."""
+def _range(table: _AlongConstants, model: str) -> tuple[dict[Any, Score], str]:
+    """Return for each unit the error at the worst constant minus that at the best, in its shape.
+
+    Of models whose paths tell how many times weaker each constant is, only constants near the best one
+    are looked at.  Between two constants the error is taken to go straight along the logarithm.
+    """
+    settings, factors = table.scores[model], table.factors.get(model)
     means = {setting: mean_of(units) for setting, units in settings.items()}
     best = min(means, key=means.__getitem__)
-    worst = max((each for each in means if each[0] == best[0]), key=means.__getitem__)
-    units = sorted(set(settings[best]) & set(settings[worst]))
-    note = f"{means[best]:.1f} % at {best[1]:g}, {means[worst]:.1f} % at {worst[1]:g}"
-    return {unit: minus(settings[worst][unit], settings[best][unit]) for unit in units}, note
+    shape = [each for each in means if each[0] == best[0]]
+    if factors is None:
+        worst = max(shape, key=means.__getitem__)
+        note = f"{means[best]:.1f} % at {best[1]:g}, {means[worst]:.1f} % at {worst[1]:g}"
+        return _less(settings[worst], settings[best]), note
+
+    path = sorted(shape, key=factors.__getitem__)
+    x, errors = np.log([factors[each] for each in path]), [means[each] for each in path]
+    ends = np.log(factors[best]) + np.log(NEARBY) * np.array([-1, 1])
+    if ends[0] < x[0] - _ROUNDED or ends[1] > x[-1] + _ROUNDED:
+        raise TooLittleError(
+            f"the path of {model} does not reach {NEARBY:g} times its best constant on both sides."
+        )
+    ends = np.clip(ends, x[0], x[-1])
+    near = np.array([*ends, *x[(ends[0] < x) & (x < ends[1])]])
+    at = near[np.argmax(np.interp(near, x, errors))]
+    k = min(int(np.searchsorted(x, at, "right")) - 1, len(x) - 2)
+    weight = (at - x[k]) / (x[k + 1] - x[k])
+    before, after = (_less(settings[each], settings[best]) for each in path[k : k + 2])
+    rises = {
+        unit: (1 - weight) * before[unit] + weight * after[unit] for unit in before if unit in after
+    }
+    highest = f"{np.interp(at, x, errors):.1f} % within a factor of {NEARBY:g}"
+    return rises, f"{means[best]:.1f} % at {best[1]:g}, {highest}"
+
+
+def _less(here: Mapping[Any, Score], there: Mapping[Any, Score]) -> dict[Any, Score]:
+    """Return how much scores of the same units exceed others."""
+    return {unit: minus(here[unit], there[unit]) for unit in sorted(set(here) & set(there))}

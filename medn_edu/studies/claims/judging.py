@@ -1,8 +1,8 @@
 """Judging: the verdicts of all claims under all readings, corrected for how many there are.
 
-A claim is judged once for each variant of each reading.  All claims that a study decides by intervals
-are a family, for each variant its own: the p-values of their decisions are corrected by Holm's method,
-and a decision that could be one of the family's few by chance is *mixed*.
+A claim is judged once for each variant of each reading.  All decisions by intervals that a study makes
+are a family, for each variant its own: their p-values are corrected by Holm's method, and a decision
+that could be one of the family's few by chance is *mixed*.
 """
 
 from collections import Counter
@@ -34,6 +34,7 @@ class Judgement:
 
     readings: Mapping[str, Verdict] = field(default_factory=dict)  # the one first that is shown
     variants: Mapping[str, Sequence[Verdict]] = field(default_factory=dict)  # of each reading
+    same: Mapping[str, str] = field(default_factory=dict)  # readings with the fits of another one
     untested: Verdict | None = None  # instead, where there is no rule
 
     @property
@@ -49,8 +50,9 @@ class Judgement:
 
     @property
     def robust(self) -> str:
-        """Whether all readings and variants that were run agree; a dash if there is only one."""
-        statuses = [each.status for each in self.readings.values() if each.status != NOT_RUN]
+        """Whether all readings and variants that were run agree; a dash if their fits are the same."""
+        own = [verdict for name, verdict in self.readings.items() if name not in self.same]
+        statuses = [each.status for each in own if each.status != NOT_RUN]
         if DEPENDS in statuses or len(set(statuses)) > 1:
             return "no"
         return "yes" if len(statuses) > 1 else "–"
@@ -58,41 +60,63 @@ class Judgement:
 
 def judge(claims: Mapping[str, Claim], tables: Tables) -> dict[str, Judgement]:
     """Decide all claims, since how many there are counts."""
-    parts = _corrected(_each_part(claims, tables))
-    return {name: _judgement(claim, parts) for name, claim in claims.items()}
+    asked = {
+        key: rule
+        for claim in claims.values()
+        for reading in (readings_of(claim) if claim.parts else ())
+        for key, rule in _asked(claim, reading).items()
+    }
+    verdicts = _corrected(asked, _decided(asked, tables))
+    return {name: _judgement(claim, verdicts) for name, claim in claims.items()}
 
 
-def _each_part(claims: Mapping[str, Claim], tables: Tables) -> dict[_Key, Verdict]:
-    """Judge each claim by each of its studies, under each variant of each reading."""
-    found: dict[_Key, Verdict] = {}
-    known: dict[tuple[str, AnyRule], Verdict] = {}
-    for claim in claims.values():
-        for study, rule in claim.parts:
-            for reading in readings_of(claim):
-                for variant, roles in variants_of(study, reading).items():
-                    asked = rule.renamed(roles)
-                    if (study, asked) not in known:
-                        rows = tables.get(study)
-                        lack = not_run(f"no table of {study} is stored.")
-                        known[study, asked] = asked.decide(rows) if rows else lack
-                    found[_key(study, reading, variant, claim)] = known[study, asked]
-    return found
+def _asked(claim: Claim, reading: str) -> dict[_Key, AnyRule]:
+    """Return the rules about the models of a reading, for each study and variant."""
+    return {
+        _key(study, reading, variant, claim): rule.renamed(roles)
+        for study, rule in claim.parts
+        for variant, roles in variants_of(study, reading).items()
+    }
 
 
 def _key(study: str, reading: str, variant: str, claim: Claim) -> _Key:
     return study, reading if study in ROLES else AS_RUN, variant, claim.name
 
 
-def _corrected(parts: Mapping[_Key, Verdict]) -> dict[_Key, Verdict]:
-    families: dict[tuple[str, ...], dict[_Key, float]] = {}
-    for key, verdict in parts.items():
+def _decided(asked: Mapping[_Key, AnyRule], tables: Tables) -> dict[_Key, Verdict]:
+    """Judge each claim by each of its studies, under each variant of each reading."""
+    known: dict[tuple[str, AnyRule], Verdict] = {}
+    for (study, *_), rule in asked.items():
+        if (study, rule) not in known:
+            rows = tables.get(study)
+            lack = not_run(f"no table of {study} is stored.")
+            known[study, rule] = rule.decide(rows) if rows else lack
+    return {key: known[key[0], rule] for key, rule in asked.items()}
+
+
+def _corrected(
+    asked: Mapping[_Key, AnyRule], verdicts: Mapping[_Key, Verdict]
+) -> dict[_Key, Verdict]:
+    """Correct decisions for the size of their family.
+
+    Claims that ask the same of a table are one decision.  Where variants ask the same, the largest of
+    their p-values counts, so that they cannot disagree.
+    """
+    families: dict[tuple[str, ...], dict[AnyRule, float]] = {}
+    for key, verdict in verdicts.items():
         if verdict.p is not None:
-            families.setdefault(key[:3], {})[key] = min(verdict.p)
-    p = {key: value for family in families.values() for key, value in holm(family).items()}
-    return {key: verdict.corrected(p.get(key, 0.0)) for key, verdict in parts.items()}
+            families.setdefault(key[:3], {})[asked[key]] = min(verdict.p)
+    largest: dict[tuple[str, str, AnyRule], float] = {}
+    for (study, reading, _), family in families.items():
+        for rule, p in holm(family).items():
+            largest[study, reading, rule] = max(p, largest.get((study, reading, rule), 0.0))
+    return {
+        key: verdict.corrected(largest.get((*key[:2], asked[key]), 0.0))
+        for key, verdict in verdicts.items()
+    }
 
 
-def _judgement(claim: Claim, parts: Mapping[_Key, Verdict]) -> Judgement:
+def _judgement(claim: Claim, verdicts: Mapping[_Key, Verdict]) -> Judgement:
     if claim.untestable:
         return Judgement(untested=Verdict(UNTESTABLE, note=claim.untestable))
     if claim.missing:
@@ -101,12 +125,27 @@ def _judgement(claim: Claim, parts: Mapping[_Key, Verdict]) -> Judgement:
     readings, variants = {}, {}
     for reading in readings_of(claim):
         of = [
-            {name: parts[_key(study, reading, name, claim)] for name in variants_of(study, reading)}
+            {
+                name: verdicts[_key(study, reading, name, claim)]
+                for name in variants_of(study, reading)
+            }
             for study in claim.studies
         ]
         readings[reading] = combine([agreed(each) for each in of], claim.studies)
         variants[reading] = [verdict for each in of for verdict in each.values()]
-    return Judgement(readings, variants)
+    return Judgement(readings, variants, _same(claim))
+
+
+def _same(claim: Claim) -> dict[str, str]:
+    """Return which readings ask the same of the same tables as another one, and which that is."""
+    fits: dict[frozenset[tuple[str, AnyRule]], str] = {}
+    same = {}
+    for reading in sorted(readings_of(claim), key=("fair", "printed", "optimum", AS_RUN).index):
+        asked = {(key[0], rule) for key, rule in _asked(claim, reading).items()}
+        first = fits.setdefault(frozenset(asked), reading)
+        if first != reading:
+            same[reading] = first
+    return same
 
 
 def counted(judgements: Iterable[Judgement]) -> str:

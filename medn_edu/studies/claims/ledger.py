@@ -2,12 +2,14 @@
 
 import datetime
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from medn_edu import __version__
+from medn_edu.studies.claims.caveats import CAVEATS, Caveat
 from medn_edu.studies.claims.claim import (
     AS_RUN,
     CLAIMS,
@@ -41,6 +43,7 @@ class Entry:
     claim: Claim
     judgement: Judgement
     finding: str = ""  # why it does not hold, as far as that is known
+    caveats: tuple[Caveat, ...] = ()  # what we had to choose
     fits: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -133,7 +136,7 @@ def make_ledger(tables: Tables, fits: Mapping[str, str] | None = None) -> Ledger
     for name, claim in CLAIMS.items():
         is_open = any(v.status in (FAILS, MIXED, DEPENDS) for v in judged[name].readings.values())
         finding = finding_of(name, quantities) if is_open else ""
-        found[name] = Entry(claim, judged[name], finding, fits or {})
+        found[name] = Entry(claim, judged[name], finding, CAVEATS[name], fits or {})
     return Ledger(found, {name: answer_to(name, quantities) for name in QUESTIONS})
 
 
@@ -172,8 +175,12 @@ def details(entry: Entry) -> str:
         parts.append(("said in", f"{sentence}: {PAPERS[paper]}, {where}"))
     if claim.parts:
         parts += [("study", entry.study), ("rule", claim.rule_text)]
-    parts.append(("our data", claim.caveat))
+    parts += [("our choice", f"{each.name}: {each.text}") for each in entry.caveats]
     for reading, verdict in entry.judgement.readings.items():
+        if reading in entry.judgement.same:
+            other = _as(entry.judgement.same[reading])
+            parts.append((TITLES[reading], f"{other}, by the same fits"))
+            continue
         decided = f"decided by {verdict.pair}" if verdict.pair else ""
         text = "; ".join(filter(None, (verdict.line, decided, verdict.note)))
         parts.append((TITLES.get(reading, reading), text))
@@ -195,30 +202,23 @@ def ledger_text(ledger: Ledger, date: datetime.date | None = None) -> str:
     """Return the ledger in Markdown."""
     date = datetime.date.today() if date is None else date
     found = list(ledger.entries.values())
-    head = read_text("ledger.md").format(
+    sections = (_section(number, name, ledger) for number, name in enumerate(QUESTIONS, 1))
+    return read_text("ledger.md").format(
         counts=_counts(found),
+        answers=_answers(ledger),
+        choices=_choices(ledger),
+        claims="\n".join(filter(None, [*sections, *_lists(found)])),
+        words=Table(["words", "meaning"], [list(pair) for pair in MARGINS.items()]).markdown(),
         frozen=_frozen(),
-        words="; ".join(f"{word}: {meaning}" for word, meaning in MARGINS.items()) + ".",
+        made=f"Made by `medn-edu claims --write figures/claims.md`, medn_edu {__version__}, "
+        f"{date.isoformat()}.",
     )
-    parts = [
-        head,
-        f"## The questions\n\n{_answers(ledger)}",
-        f"## All effects in points\n\n{_FOREST}\n",
-        "## The claims\n",
-        *(_section(number, name, ledger) for number, name in enumerate(QUESTIONS, 1)),
-        *_lists(found),
-        f"Made by `medn-edu claims --write figures/claims.md`, medn_edu {__version__}, "
-        f"{date.isoformat()}.\n",
-    ]
-    return "\n".join(filter(None, parts))
 
 
-_FOREST = """\
-![The effects of the claims that follow, with their intervals](claims.png)
-
-Positive effects speak for their claim. Filled dots are the fair reading, or the only one of a study. \
-Hollow squares are the papers' constants as printed, hollow diamonds the optimum, one for each variant, \
-where they differ. The 95 % interval is that of the effect which the table gives."""
+def _choices(ledger: Ledger) -> str:
+    """List what had to be chosen, but for what stands under a single question."""
+    lines = [f"- **[{each.mark}] {each.name}**: {each.text}\n" for each in _common(ledger)]
+    return "".join(lines)
 
 
 def _frozen() -> str:
@@ -254,32 +254,58 @@ def _about(question: str, ledger: Ledger) -> list[Entry]:
 
 
 def _section(number: int, question: str, ledger: Ledger) -> str:
-    """Return the claims about a question that have a rule, and notes on them."""
+    """Return the claims about a question that have a rule, notes on them, and what we had to choose."""
     found = [entry for entry in _about(question, ledger) if entry.claim.parts]
     if not found:
         return ""
-    rows = [_row(entry) for entry in found]
     head = ["says", "claim", *TITLES.values(), "robust?", "decided by", "effect", "study"]
+    table = Table(head, [_row(entry) for entry in found]).markdown()
     notes = _by_text({entry.claim.ids: _note(entry) for entry in found})
+    if chosen := _chosen(found):
+        common = _common(ledger)
+        said = [f"[{c.mark}] {c.name if c in common else c.text.rstrip('.')}" for c in chosen]
+        notes += f"- What we had to choose: {'; '.join(said)}.\n"
     title = f"### {number}. {QUESTIONS[question]['text']}"
-    return "\n".join(filter(None, (f"{title}\n{Table(head, rows).markdown()}", notes)))
+    return "\n".join(filter(None, (f"{title}\n{table}", notes)))
+
+
+def _chosen(found: Iterable[Entry]) -> list[Caveat]:
+    """Return all that had to be chosen, in order."""
+    return sorted({each for entry in found for each in entry.caveats}, key=lambda each: each.number)
+
+
+def _common(ledger: Ledger) -> list[Caveat]:
+    """Return what had to be chosen and concerns claims about several questions."""
+    by_question = [_chosen(_about(name, ledger)) for name in QUESTIONS]
+    counts = Counter(each for some in by_question for each in some)
+    return [each for each in _chosen(ledger.entries.values()) if counts[each] > 1]
 
 
 def _row(entry: Entry) -> list[str]:
+    """Return the cells of a claim, with marks of what we had to choose."""
     claim, judgement = entry.claim, entry.judgement
-    verdicts = dict(judgement.readings)
+    verdicts = {
+        name: _as(judgement.same[name]) if name in judgement.same else verdict.status
+        for name, verdict in judgement.readings.items()
+    }
     if AS_RUN in verdicts:
         verdicts = {"printed": verdicts[AS_RUN]}
     shown = judgement.shown
+    marks = ", ".join(each.mark for each in entry.caveats)
     return [
         ", ".join(id_ + f" ¶{place}" * bool(place) for id_, place in claim.said.items()),
-        claim.text,
-        *(verdicts[name].status if name in verdicts else "–" for name in TITLES),
+        claim.text + f" [{marks}]" * bool(marks),
+        *(verdicts.get(name, "–") for name in TITLES),
         judgement.robust,
         shown.pair or "–",
         ", ".join(filter(None, (shown.numbers, shown.size))) or "–",
         entry.study,
     ]
+
+
+def _as(reading: str) -> str:
+    """Say that the fits are those of another reading."""
+    return f"as {TITLES[reading].removeprefix('as ')}"
 
 
 def _note(entry: Entry) -> str:
@@ -291,12 +317,11 @@ def _note(entry: Entry) -> str:
         for reading, verdict in readings.items()
         if verdict.status == DEPENDS
     ]
-    return " ".join([*depends, entry.finding * fails]).strip()
+    return " ".join([*depends, entry.finding * (fails or bool(depends))]).strip()
 
 
 def _lists(found: Sequence[Entry]) -> Iterable[str]:
-    """Yield in what our data differ, and the claims without a rule, by the reason."""
-    yield f"### Where our data differ\n{_by_text({e.claim.ids: e.claim.caveat for e in found})}"
+    """Yield the claims without a rule, by the reason."""
     without = [entry for entry in found if not entry.claim.parts]
     for status in dict.fromkeys(entry.judgement.shown.status for entry in without):
         here = [entry for entry in without if entry.judgement.shown.status == status]

@@ -44,6 +44,10 @@ Names = tuple[str, ...]
 _T = TypeVar("_T")
 
 
+NEARBY = 3.0
+"""How many times stronger or weaker than the best one constants are that count as near it."""
+
+
 class TooLittleError(Exception):
     """A table lacks what a rule needs; the message says what."""
 
@@ -125,6 +129,7 @@ class Rule:
     models: Names
     against: Names = ()  # each model is compared with each of these, but not with itself
     above: float | None = None  # the value is larger
+    nearby: float | None = None  # the same, where only constants near the best one are looked at
     at_least: float | None = None
     at_most: float | None = None
     near: float | None = None  # the value is this one, but for what `within` allows
@@ -235,6 +240,10 @@ class Rule:
             "much_points": f"{than} {points_text(bound)}" if bound is not None else "",
             "margin": points_text(self.within) if self.within is not None else "",
             "settings": ", in each setting" if self.consistently else "",
+            "near_best": f"; within a factor of {NEARBY:g} of the best, by more than "
+            f"{points_text(self.nearby)}"
+            if self.nearby is not None
+            else "",
             "features": f" ({relevant} relevant features)" if relevant else "",
             "most": f", and at most {self.at_most:g}"
             if self.above is not None and self.at_most

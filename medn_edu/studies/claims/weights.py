@@ -90,6 +90,17 @@ def _less_irrelevant(rule: Rule, rows: Rows, smaller: str, larger: str) -> Found
     return _over_fits(np.log2(theirs[:n_fits] / ours[:n_fits]), smaller, larger)
 
 
+@measure("smaller irrelevant average weights")
+def _less_irrelevant_on_average(rule: Rule, rows: Rows, smaller: str, larger: str) -> Found:
+    """The same of average weights."""
+
+    def doublings(*averages: np.ndarray) -> float:
+        ours, theirs = (max(_irrelevant_share(average), 1e-12) for average in averages)
+        return float(np.log2(theirs / ours))
+
+    return Found(_of_averages(rows, (smaller, larger), doublings, np.abs))
+
+
 def _irrelevant_shares(rows: Rows, model: str) -> np.ndarray:
     """Return the share of each fit."""
     return np.array([_irrelevant_share(sizes) for sizes in np.abs(_known(rows, model))])
