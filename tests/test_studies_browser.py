@@ -12,15 +12,18 @@ from scipy import stats
 from medn_edu.explorers import Explorer, new_figure, save_figure
 from medn_edu.studies import browser
 from medn_edu.studies.browser import (
+    FAIR,
     ResultBrowser,
     StudyErrors,
     browser_frame,
     mean_interval,
     ocr_results,
+    reading_of,
     study_errors,
     study_picture,
     synthetic_results,
 )
+from medn_edu.studies.claims import scores
 
 MODELS = ("CRF", "M3N")
 
@@ -43,15 +46,14 @@ def place(row: Any) -> tuple[int, int] | None:
 
 @pytest.fixture(scope="module")
 def study() -> StudyErrors:
-    return study_errors(rows(), place, MODELS)
+    return study_errors(rows(), place)
 
 
 def test_rows_in_order_averaged_over_repetitions_and_without_what_has_no_place(
     study: StudyErrors,
 ) -> None:
     assert (study.settings, study.sizes, study.models) == ([1, 2], [50, 100], list(MODELS))
-    assert study_errors(rows(), place, ("something else",)).models == ["CRF", "M3N"]
-    found = study_errors(rows(), place, MODELS, lambda row: row["fold"] // 2)
+    found = study_errors(rows(), place, lambda row: row["fold"] // 2)
     assert found.of(1, 50, "M3N") == pytest.approx({0: 0.185, 1: 0.285})
     assert found.floors[1] == pytest.approx({0: 0.075, 1: 0.095})
     table = rows(1)
@@ -62,6 +64,41 @@ def test_rows_in_order_averaged_over_repetitions_and_without_what_has_no_place(
     assert not mean_interval([0.25]).excludes(9), "one value has no interval"
     with pytest.raises(ValueError, match="no values"):
         mean_interval([])
+
+
+def test_differences_of_words_are_drawn_anew_by_type(study: StudyErrors) -> None:
+    """As the ledger does; errors themselves are numbers, with Student's interval."""
+    table = [
+        {**row, "word_errors": f"{row['fold']} {3 if row['model'] == 'CRF' else 1} 0"}
+        for row in rows()
+    ]
+    found = study_errors(table, place)
+    assert found.of(1, 50, "M3N") == pytest.approx(study.of(1, 50, "M3N"))
+    assert found.interval(1, 50, "M3N") == study.interval(1, 50, "M3N")
+    differences = np.array(list(found.of(1, 50, "M3N", "CRF").values()))
+    assert differences.shape == (4, 3)
+    assert differences.sum(axis=1) == pytest.approx([-0.01] * 4)
+    less = found.interval(1, 50, "M3N", "CRF")
+    assert less is not None
+    assert (less.mean, less.low, less.high) == pytest.approx(scores.mean_interval(differences)[:3])
+    assert less.half > 0.01, "by types it is wide, and by folds a point"
+
+
+def test_names_tell_models_and_readings() -> None:
+    names = (
+        "L1-M3N",
+        "LapMEDN variational, C = 1",
+        "M3N 200 passes, mean slack",
+        "L1-M3N EM",
+        "notes",
+    )
+    assert [reading_of(name) for name in names] == [
+        ("L1-M3N", FAIR),
+        ("LapMEDN variational", "papers' constants, C = 1"),
+        ("M3N", "papers' constants, 200 passes"),
+        ("L1-M3N", "papers' constants, at its optimum"),
+        ("notes", FAIR),
+    ]
 
 
 def test_models_of_another_setting_have_no_row_but_room(study: StudyErrors) -> None:
@@ -123,7 +160,7 @@ def test_models_come_and_go_and_single_repetitions_are_drawn(study: StudyErrors)
     drawn.show(browser_frame(study, 1, 50, []), "One")
     assert not any(len(line.get_xdata()) for line in left.lines if line.get_marker() in ("o", "^"))
     assert "0 folds" in right.get_title(loc="left")
-    single = study_errors(rows(1), place, MODELS)
+    single = study_errors(rows(1), place)
     drawn = ResultBrowser(single, "words", "folds")
     drawn.show(browser_frame(single, 1, 50, MODELS), "One, without interval")
     drawn.figure.draw_without_rendering()
@@ -131,6 +168,7 @@ def test_models_come_and_go_and_single_repetitions_are_drawn(study: StudyErrors)
 
 
 SHIFTS = {"CRF": 0.07, "L2-CRF": 0.02, "L1-CRF": -0.03, "M3N": 0.022, "LapMEDN variational": 0.0}
+FROZEN = {"LapMEDN": 0.0, "LapMEDN, C = 1": 0.02, "L2-CRF, six lam": 0.03}
 NO_BOX = dict.fromkeys(("crf", "l2_crf", "l1_crf", "m3n", "lapmedn_variational"), False)
 ALL_BOXES = dict.fromkeys(NO_BOX, True)
 NONE = "nothing"
@@ -142,7 +180,8 @@ def planted(prefix: str, sizes: tuple[int, ...]) -> list[dict[str, Any]]:
     table = []
     for kind, fold in itertools.product((10, 50) if prefix == "iid" else (50,), range(6)):
         hard = 0.2 + 0.03 * rng.standard_normal()
-        for n, (model, shift) in itertools.product(sizes, SHIFTS.items()):
+        models = SHIFTS | FROZEN if prefix == "iid" else SHIFTS
+        for n, (model, shift) in itertools.product(sizes, models.items()):
             gain = shift * (10 / kind if shift < 0 else 1)
             error = hard * (sizes[0] / n) ** 0.3 + gain + 0.002 * rng.standard_normal()
             data = f"{prefix}-{kind}-{n}" if prefix == "iid" else f"{prefix}-{n}"
@@ -159,7 +198,7 @@ def synthetic() -> Explorer:
 def with_papers_constants(losses: tuple[float, float] = (0.02, 0.05)) -> list[dict[str, Any]]:
     """The planted folds, and M3N with a constant that spoils it, less so when stopped early."""
     table = planted("ocr", (100, 250))
-    endings = zip((" sub-gradient", " at its optimum"), losses, strict=True)
+    endings = zip((" 20 passes", " at its optimum"), losses, strict=True)
     return table + [
         {**row, "model": row["model"] + ending, "error": row["error"] + loss}
         for ending, loss in endings
@@ -169,7 +208,7 @@ def with_papers_constants(losses: tuple[float, float] = (0.02, 0.05)) -> list[di
 
 
 def grouped(sparse: float = -0.04) -> list[dict[str, Any]]:
-    """Four data sets, in 3 and in 2 parts; what chooses constants or trains once is to be left out."""
+    """Four data sets, in 3 and in 2 parts; the papers' constants train the first, harder by a point."""
     rng = np.random.default_rng(1)
     table = []
     for number in range(4):
@@ -182,8 +221,9 @@ def grouped(sparse: float = -0.04) -> list[dict[str, Any]]:
                 counts = {"n_train": 1000 // n_parts + (part == 1), "truth_error": 0.5 * hard}
                 noise = 0.001 * rng.standard_normal()
                 table.append(row | counts | {"error": error + gain + noise})
-    left_out = {**table[0], "error": 0.01}
-    return [*table, left_out | {"fold": -1}, left_out | {"model": "M3N at its optimum"}]
+    first = [row for row in table if row["fold"] == 0 and row["model"] == "M3N"]
+    more = [{**row, "model": "M3N 5 passes", "error": row["error"] + 0.01} for row in first]
+    return [*table, *more, {**table[0], "error": 0.01, "fold": -1}]
 
 
 @pytest.fixture(scope="module")
@@ -200,8 +240,9 @@ def groups() -> Explorer:
 
 def test_lessons_hold(synthetic: Explorer, ocr: Explorer, groups: Explorer) -> None:
     """On planted tables, and on a stored one that no explorer of the gallery shows."""
-    for explorer in (synthetic, ocr, groups, synthetic_results(study="synthetic-correlated")):
-        assert len(explorer.lessons) == 4
+    stored = synthetic_results(study="synthetic-correlated")
+    for explorer, n in ((synthetic, 5), (ocr, 4), (groups, 4), (stored, 4)):
+        assert len(explorer.lessons) == n
         assert all(explorer.check(lesson) for lesson in explorer.lessons)
 
 
@@ -211,7 +252,7 @@ def test_lessons_can_fail() -> None:
         row["error"] = 0.15 if row["data"].endswith("-30") else 0.2 + 0.01 * row["fold"]
         row["truth_error"] = 0.3
     wrong = synthetic_results(table)
-    assert len(wrong.lessons) == 3, "no difference is hidden where there is none"
+    assert len(wrong.lessons) == 4, "no difference is hidden where there is none"
     assert not any(wrong.check(lesson) for lesson in wrong.lessons)
     lucky = planted("ocr", (100, 250))
     for row in lucky:
@@ -221,23 +262,34 @@ def test_lessons_can_fail() -> None:
     for start, explorer in (
         ("Without a penalty", ocr_results(lucky)),
         ("Copies do not spoil sparsity", copies),
-        ("With the papers' constant", ocr_results(with_papers_constants((-0.02, 0.05)))),
-        ("With the papers' constant", ocr_results(with_papers_constants((0.02, 0.01)))),
+        ("At its optimum M3N", ocr_results(with_papers_constants((0.02, -0.01)))),
     ):
         [lesson] = [lesson for lesson in explorer.lessons if lesson.fact.startswith(start)]
         assert not explorer.check(lesson), start
 
 
 def test_controls(ocr: Explorer) -> None:
-    assert list(ocr.controls) == ["constants", "n_train", "reference", *NO_BOX]
+    assert list(ocr.controls) == ["reading", "n_train", "reference", *NO_BOX]
     assert ocr.controls["n_train"].values == (100, 250)
-    assert ocr.controls["constants"].values == ("chosen", "of the papers")
+    printed = [f"papers' constants, {ending}" for ending in ("20 passes", "at its optimum")]
+    assert ocr.controls["reading"].values == (FAIR, *printed)
+    assert "M3N at its optimum" not in ocr.controls["reference"].values
     without = ocr_results(planted("ocr", (100,)))
-    assert without.controls["constants"].values == ("chosen",), "there is nothing to choose"
+    assert without.controls["reading"].values == (FAIR,), "there is nothing to choose"
+
+
+def test_crfs_of_the_papers_stand_next_to_every_reading(synthetic: Explorer) -> None:
+    reading = "papers' constants, C = 1"
+    assert synthetic.controls["reading"].values == (FAIR, reading)
+    synthetic.set(reading=reading, relevant=10, n_train=30, reference="L2-CRF", **ALL_BOXES)
+    assert ", L2-CRF, six lam +0.9 ± 0.3" in synthetic.summary
+    assert ", L1-CRF −5.2 ± 0.2" in synthetic.summary, "there is no other"
+    synthetic.set(l2_crf=False)
+    assert "six lam" not in synthetic.summary
 
 
 def test_summary_counts_on_how_many_repetitions_a_model_errs_less(ocr: Explorer) -> None:
-    ocr.set(constants="chosen", n_train=100, reference="CRF", **ALL_BOXES)
+    ocr.set(reading=FAIR, n_train=100, reference="CRF", **ALL_BOXES)
     table = [row for row in planted("ocr", (100, 250)) if row["data"] == "ocr-100"]
     m3n, crf = (
         np.mean([row["error"] for row in table if row["model"] == name]) for name in ("M3N", "CRF")
@@ -250,18 +302,20 @@ def test_summary_counts_on_how_many_repetitions_a_model_errs_less(ocr: Explorer)
 
 
 def test_the_papers_constants_take_the_place_of_chosen_ones(ocr: Explorer) -> None:
-    ocr.set(constants="of the papers", n_train=100, reference="M3N", **ALL_BOXES)
-    start = "OCR letters, constants of the papers, 100 training words, 6 folds: error minus that of"
-    assert ocr.summary.startswith(f"{start} M3N with chosen constants, in points")
-    losses = "M3N sub-gradient +2.0 ± 0.0 (less on 0 of 6), M3N at its optimum +5.0 ±"
-    assert f", {losses}" in ocr.summary
-    assert ocr.set(reference=NONE).summary.count("M3N") == 2
-    others = ocr.summary.split(": error")[1].split(", M3N")[0]
-    assert ocr.set(constants="chosen").summary.count("M3N") == 1
-    assert others in ocr.summary, "these stay as they are"
-    assert "M3N" not in ocr.set(constants="of the papers", m3n=False).summary
-    ocr.set(constants="chosen", reference="M3N at its optimum", m3n=True)
-    assert "minus that of M3N at its optimum, in points" in ocr.summary
+    reading = "papers' constants, 20 passes"
+    ocr.set(reading=reading, n_train=100, reference="M3N", **ALL_BOXES)
+    start = f"OCR letters, {reading}, 100 training words, 6 folds: error minus that of"
+    assert ocr.summary.startswith(f"{start} M3N ({FAIR}), in points")
+    assert ", M3N 20 passes +2.0 ± 0.0 (less on 0 of 6)" in ocr.summary
+    assert "LapMEDN" not in ocr.summary, "its constants are not the papers'"
+    others = ocr.set(reference=NONE).summary.split(": error")[1].split(", M3N")[0]
+    assert others in ocr.set(reading=FAIR).summary, "these stay as they are"
+    assert "LapMEDN variational" in ocr.summary
+    assert "M3N" not in ocr.set(reading=reading, m3n=False).summary
+    optimum = ocr.set(
+        reading="papers' constants, at its optimum", reference="M3N", m3n=True
+    ).summary
+    assert "M3N at its optimum +5.0 ±" in optimum
 
 
 def test_parts_of_a_data_set_are_averaged(groups: Explorer) -> None:
@@ -272,7 +326,14 @@ def test_parts_of_a_data_set_are_averaged(groups: Explorer) -> None:
     half = stats.t.ppf(0.975, 3) * stats.sem(parts.mean(axis=1))
     said = f"% of labels: M3N {100 * parts.mean():.1f} ± {100 * half:.1f}; the generating model "
     assert f"4 random CRFs: error with 95 % interval in {said}" in groups.summary
-    assert groups.summary.startswith("Relevant features in groups of three, 500 training sequences")
+    assert groups.summary.startswith(
+        f"Relevant features in groups of three, {FAIR}, 500 training seq"
+    )
+
+
+def test_only_parts_that_both_models_have_are_compared(groups: Explorer) -> None:
+    groups.set(reading="papers' constants, 5 passes", n_train=333, reference="M3N", **ALL_BOXES)
+    assert "M3N 5 passes +1.0 ± 0.0" in groups.summary
 
 
 def test_picture_of_a_stored_study(monkeypatch: pytest.MonkeyPatch) -> None:

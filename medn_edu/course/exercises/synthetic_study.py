@@ -14,7 +14,7 @@ from medn_edu.course.exercises.declarations import (
     Number,
 )
 
-check_chance = Number(right=4.5, mistakes={"at_least_one": 1 - 0.95**90, "none": 0.95**90})
+check_chance = Number(right=6.0, mistakes={"at_least_one": 1 - 0.95**120, "none": 0.95**120})
 
 _VARIANCE = 2 * 16 * (1 - 0.92)
 check_paired_error = Number(
