@@ -198,6 +198,38 @@ def test_intervals_are_students_of_differences_on_the_same_folds_at_the_best_con
         assert "fewer than three" in verdict.note
 
 
+def test_around_the_best_constant_only_a_factor_of_3_counts():
+    """Between two constants errors and times go straight along the logarithm."""
+    rows = fits(
+        ONLINE, (0.5, 0.4, 0.3, 0.2, 0.3), (1, 2, 4, 8, 16), data=OCR
+    )  # 20, 50, 100, 200, 400
+    low, high = (errors_at(rows, ONLINE, radius) for radius in (50, 100))
+    share = np.log(200 / 3 / 50) / np.log(100 / 50)
+    values = (1 - share) * low + share * high - errors_at(rows, ONLINE, 200)
+    verdict = spans(OCR, ONLINE, around_best=True, above=5).decide(rows)
+    assert (verdict.effect, *verdict.interval) == pytest.approx(mean_interval(values)[:3])
+    assert (
+        ", within a factor of 3 of the best, "
+        in spans(OCR, ONLINE, around_best=True, above=5).text()
+    )
+    times = rule("range of times", algorithm=ONLINE, data=OCR, around_best=True, above=5).decide(
+        rows
+    )
+    assert times.effect == pytest.approx(16 / (2 * (1 - share) + 4 * share))
+    lucky = fits(EM, (0.2, 0.3), (1, 1), data=OCR)  # 30 and 100: none was tried below
+    steady = rule("steadiness of errors", stable=EM, sensitive=ONLINE, data=OCR, around_best=True)
+    expected = values - np.log(3) / np.log(100 / 30) * (
+        errors_at(lucky, EM, 100) - errors_at(lucky, EM, 30)
+    )
+    found = steady.decide(rows + lucky)
+    assert (found.effect, *found.interval) == pytest.approx(mean_interval(expected)[:3])
+    missing = [row for row in rows if (row["fold"], row["parameters"]) != (0, "radius=20")]
+    found = spans(OCR, ONLINE, around_best=True, above=5).decide(missing)
+    assert found.effect == pytest.approx(values[1:].mean()), "folds that all constants have"
+    steady = rule("steadiness of times", stable=EM, sensitive=ONLINE, data=OCR, around_best=True)
+    assert steady.decide(rows + lucky).effect == pytest.approx(np.log2(times.effect))
+
+
 def test_only_folds_that_both_have_are_compared():
     rows = chains()
     online, em = errors_at(rows, ONLINE, 0.75), errors_at(rows, EM, 504)

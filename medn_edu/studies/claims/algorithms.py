@@ -2,9 +2,11 @@
 
 They read the fits of the study ``l1m3n-algorithms``: ten folds for each algorithm and constant.
 
-*Counts* are those of Table 1 of the paper: a weight counts if it is not zero in some fold.  "The
-sub-gradient method" is the one whose steps follow each sequence, as in the papers; it is the one that
-has their tail of small weights.  Counts have no interval.
+*Counts* are those of Table 1 of the paper: a weight counts if it is not zero in some fold.  Counts have
+no interval.  The sub-gradient method has two readings, online and in batch.
+
+*Around the best constant* means within a factor of 3 of it, as far as constants were tried.  Between
+two constants errors and times are taken to go straight along the logarithm.
 
 *Errors* are compared fold by fold, as all algorithms train and test on the same sequences, and intervals
 are those of differences on the same fold.  The best constant of an algorithm is the one with the lowest
@@ -14,12 +16,13 @@ mean over the folds, the worst the one with the highest.
 without how far it came: notes say with which duality gaps the fits ended whose times are compared.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from medn_edu.studies.claims.rules import (
+    NEARBY,
     TITLES,
     Found,
     Row,
@@ -144,17 +147,21 @@ def _apart_at_best(rule: Rule, rows: Rows, first: str, second: str) -> Found:
 @measure("range of errors")
 def _range(rule: Rule, rows: Rows, algorithm: str) -> Found:
     """By how much the error rises from the best constant to the worst."""
-    return Found(_difference(*_ends(rows, algorithm, rule.data), algorithm))
+    return Found(_difference(*_ends(rows, algorithm, rule.data, rule.around_best), algorithm))
 
 
 @measure("steadiness of errors")
 def _steadiness(rule: Rule, rows: Rows, stable: str, sensitive: str) -> Found:
     """By how much one algorithm's error rises less than another's, each of them on the same folds."""
-    ours, theirs = (_apart(*_ends(rows, name, rule.data)) for name in (stable, sensitive))
+    ours, theirs = (
+        _apart(*_ends(rows, name, rule.data, rule.around_best)) for name in (stable, sensitive)
+    )
     return Found(_difference(ours, theirs, stable, sensitive))
 
 
-def _ends(rows: Rows, algorithm: str, data: str) -> tuple[_Errors, _Errors]:
+def _ends(
+    rows: Rows, algorithm: str, data: str, around_best: bool = False
+) -> tuple[_Errors, _Errors]:
     """Return errors at the constants with the lowest and the highest mean error."""
     # The folds that choose the constants are those that are compared at them, as in the paper, whose
     # Fig. 5 and 6 show test errors against constants.  So the best error is a little too low, the rise
@@ -162,12 +169,28 @@ def _ends(rows: Rows, algorithm: str, data: str) -> tuple[_Errors, _Errors]:
     # narrow.
     from medn_edu.studies.l1_table import groups_of  # which imports all models
 
-    settings = [
-        {("", int(row["fold"])): 100 * row["error"] for row in group}
-        for group in groups_of(_fits(rows, algorithm, data)).values()
-    ]
-    settings = known(settings or None, f"no errors of {algorithm}.")
-    return min(settings, key=mean_of), max(settings, key=mean_of)
+    by_constant = {
+        constant: {("", int(row["fold"])): 100 * row["error"] for row in group}
+        for (_, _, constant), group in groups_of(_fits(rows, algorithm, data)).items()
+    }
+    by_constant = known(by_constant or None, f"no errors of {algorithm}.")
+    best = min(by_constant, key=lambda constant: mean_of(by_constant[constant]))
+    settings = [*by_constant.values()]
+    if around_best:
+        folds = sorted(set.intersection(*map(set, settings)))
+        table = {c: [errors[fold] for fold in folds] for c, errors in by_constant.items()}
+        settings = [dict(zip(folds, line, strict=True)) for line in _near(best, table)]
+    return by_constant[best], max(settings, key=mean_of)
+
+
+def _near(best: float, values: Mapping[float, Sequence[float]]) -> list[list[float]]:
+    """Return what belongs to constants near the best one, of lists of values by constant."""
+    tried = sorted(values)
+    ends = np.clip((best / NEARBY, best * NEARBY), tried[0], tried[-1])
+    near = [*ends, *(constant for constant in tried if ends[0] < constant < ends[1])]
+    columns = np.transpose([values[constant] for constant in tried])
+    found = [np.interp(np.log(near), np.log(tried), column).tolist() for column in columns]
+    return [list(line) for line in zip(*found, strict=True)]
 
 
 def _apart(first: _Errors, second: _Errors) -> _Errors:
@@ -185,13 +208,16 @@ def _difference(first: _Errors, second: _Errors, *names: str) -> Estimate:
 
 @measure("range of times")
 def _range_of_times(rule: Rule, rows: Rows, algorithm: str) -> Found:
-    return Found(_longest_over_shortest(rows, algorithm, rule.data))
+    return Found(_longest_over_shortest(rows, algorithm, rule.data, rule.around_best))
 
 
 @measure("steadiness of times")
 def _steadiness_of_times(rule: Rule, rows: Rows, stable: str, sensitive: str) -> Found:
     """How many times as wide one algorithm's range is as another's: the logarithm to base 2."""
-    ours, theirs = (_longest_over_shortest(rows, name, rule.data) for name in (stable, sensitive))
+    ours, theirs = (
+        _longest_over_shortest(rows, name, rule.data, rule.around_best)
+        for name in (stable, sensitive)
+    )
     return Found(float(np.log2(theirs / ours)), f"{ours:.1f} against {theirs:.1f} times")
 
 
@@ -268,8 +294,15 @@ def _growth_with_data(rule: Rule, rows: Rows, worse: str, better: str) -> Found:
     return Found(here / there, f"{note}, {other}")
 
 
-def _longest_over_shortest(rows: Rows, algorithm: str, data: str) -> float:
-    times = _seconds(_lines(rows, algorithm, data, "times"), algorithm)
+def _longest_over_shortest(
+    rows: Rows, algorithm: str, data: str, around_best: bool = False
+) -> float:
+    lines = _lines(rows, algorithm, data, "times")
+    times = _seconds(lines, algorithm)
+    if around_best:
+        best = min(lines, key=lambda line: line["error"])["constant"]
+        by_constant = {row["constant"]: [t] for row, t in zip(lines, times, strict=True)}
+        times = [time for [time] in _near(best, by_constant)]
     return max(times) / min(times)
 
 

@@ -73,14 +73,6 @@ def _share(rule: Rule, rows: Rows, model: str) -> Found:
     return _mean(rule, _units(rule, rows, model, _error), model)
 
 
-@measure("wrong pixels per image")
-def _per_image(rule: Rule, rows: Rows, model: str) -> Found:
-    """How many pixels are wrong on average; a single image has no interval."""
-    fits = _fits(rule, rows, model)
-    wrong, copies = (sum(int(row[name]) for row in fits) for name in ("n_wrong", "n_test"))
-    return Found(wrong / copies, f"{wrong:,} on {copies} copies")
-
-
 @measure("over-fit of pixels")
 def _over_fit(rule: Rule, rows: Rows, model: str) -> Found:
     """By how much the test error exceeds the training error."""
@@ -121,17 +113,27 @@ def _gap(rule: Rule, rows: Rows, model: str) -> Found:
 @measure("smaller gap")
 def _smaller_gap(rule: Rule, rows: Rows, smaller: str, larger: str) -> Found:
     """How many times as large a gap is: the logarithm to base 2."""
-    return _ratio(rule, rows, smaller, larger, "gap")
+    return _ratio(rule, rows, smaller, larger, lambda row: row["gap"])
 
 
 @measure("training time")
 def _time(rule: Rule, rows: Rows, longer: str, shorter: str) -> Found:
     """How many times as long training takes: the logarithm to base 2."""
-    return _ratio(rule, rows, shorter, longer, "cpu_seconds")
+    return _ratio(rule, rows, shorter, longer, lambda row: row.get("cpu_seconds"))
 
 
-def _ratio(rule: Rule, rows: Rows, small: str, large: str, column: str) -> Found:
-    low, high = (_units(rule, rows, name, lambda r: r.get(column)) for name in (small, large))
+@measure("time of a pass")
+def _time_of_a_pass(rule: Rule, rows: Rows, longer: str, shorter: str) -> Found:
+    """The same of one pass."""
+
+    def seconds(row: Row) -> float | None:
+        return row["cpu_seconds"] / row["n_passes"] if row.get("cpu_seconds") else None
+
+    return _ratio(rule, rows, shorter, longer, seconds)
+
+
+def _ratio(rule: Rule, rows: Rows, small: str, large: str, value: Callable[[Row], Any]) -> Found:
+    low, high = (_units(rule, rows, name, value) for name in (small, large))
     tiny = 1e-12  # of a gap that rounding has closed
     units = {
         unit: float(np.log2(max(high[unit], tiny) / max(low[unit], tiny)))

@@ -3,7 +3,7 @@
 import datetime
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from medn_edu.studies.claims.findings import LOOKED_AT, answer_to, finding_of
 from medn_edu.studies.claims.judging import Judgement, Tables, counted, judge
 from medn_edu.studies.claims.quantities import Quantities
 from medn_edu.studies.claims.rules import listed
-from medn_edu.studies.claims.verdicts import DEPENDS, FAILS, MIXED
+from medn_edu.studies.claims.verdicts import DEPENDS, FAILS, MISSING, MIXED, NOT_RUN
 from medn_edu.studies.kit.results import RANGES
 from medn_edu.studies.kit.stored import stored_rows
 from medn_edu.studies.kit.summary import Table
@@ -61,6 +61,7 @@ class Ledger:
 
     entries: Mapping[str, Entry]  # by name of the claim
     answers: Mapping[str, str]  # by name of the question
+    studies: Collection[str] = ()  # that have a table
 
 
 # -- making it ------------------------------------------------------------------------------------
@@ -137,7 +138,8 @@ def make_ledger(tables: Tables, fits: Mapping[str, str] | None = None) -> Ledger
         is_open = any(v.status in (FAILS, MIXED, DEPENDS) for v in judged[name].readings.values())
         finding = finding_of(name, quantities) if is_open else ""
         found[name] = Entry(claim, judged[name], finding, CAVEATS[name], fits or {})
-    return Ledger(found, {name: answer_to(name, quantities) for name in QUESTIONS})
+    answers = {name: answer_to(name, quantities) for name in QUESTIONS}
+    return Ledger(found, answers, frozenset(tables))
 
 
 # -- for a console --------------------------------------------------------------------------------
@@ -216,9 +218,12 @@ def ledger_text(ledger: Ledger, date: datetime.date | None = None) -> str:
 
 
 def _choices(ledger: Ledger) -> str:
-    """List what had to be chosen, but for what stands under a single question."""
-    lines = [f"- **[{each.mark}] {each.name}**: {each.text}\n" for each in _common(ledger)]
-    return "".join(lines)
+    """List what had to be chosen, but for what stands below the claims on a single question."""
+    return "".join(map(_choice, _common(ledger)))
+
+
+def _choice(caveat: Caveat) -> str:
+    return f"- **[{caveat.mark}] {caveat.name}**: {caveat.text}\n"
 
 
 def _frozen() -> str:
@@ -242,11 +247,20 @@ def _quoted(studies: Iterable[str]) -> list[str]:
 def _answers(ledger: Ledger) -> str:
     rows = []
     for number, (name, question) in enumerate(QUESTIONS.items(), 1):
-        verdicts = counted(entry.judgement for entry in _about(name, ledger))
-        lacking = f"Of its claims: {verdicts}." if verdicts else "No table says it yet."
-        answer = " ".join(ledger.answers[name].split()) or lacking
+        answer = " ".join(ledger.answers[name].split()) or _open(_about(name, ledger), ledger)
         rows.append([str(number), question["text"], answer])
     return Table(["", "question", "answer"], rows).markdown()
+
+
+def _open(found: Sequence[Entry], ledger: Ledger) -> str:
+    """Say why a question has no answer, and what became of its claims."""
+    open_ = [e for e in found if e.judgement.shown.status in (NOT_RUN, MISSING)]
+    lacking = sorted({name for e in open_ for name in e.claim.studies} - {*ledger.studies})
+    tables = f"the tables of {listed(_quoted(lacking))} are" if lacking else "its tables are"
+    said = [f"Not known yet: {tables} still to be made."] if open_ or not found else []
+    if verdicts := counted(entry.judgement for entry in found if entry not in open_):
+        said.append(f"Of its {'other ' * bool(said)}claims: {verdicts}.")
+    return " ".join(said)
 
 
 def _about(question: str, ledger: Ledger) -> list[Entry]:
@@ -260,11 +274,11 @@ def _section(number: int, question: str, ledger: Ledger) -> str:
         return ""
     head = ["says", "claim", *TITLES.values(), "robust?", "decided by", "effect", "study"]
     table = Table(head, [_row(entry) for entry in found]).markdown()
-    notes = _by_text({entry.claim.ids: _note(entry) for entry in found})
-    if chosen := _chosen(found):
-        common = _common(ledger)
-        said = [f"[{c.mark}] {c.name if c in common else c.text.rstrip('.')}" for c in chosen]
-        notes += f"- What we had to choose: {'; '.join(said)}.\n"
+    notes = "".join(
+        _by_text({entry.claim.ids: note(entry) for entry in found}) for note in (_elsewhere, _why)
+    )
+    common = _common(ledger)
+    notes += "".join(_choice(each) for each in _chosen(found) if each not in common)
     title = f"### {number}. {QUESTIONS[question]['text']}"
     return "\n".join(filter(None, (f"{title}\n{table}", notes)))
 
@@ -308,16 +322,22 @@ def _as(reading: str) -> str:
     return f"as {TITLES[reading].removeprefix('as ')}"
 
 
-def _note(entry: Entry) -> str:
-    """Say why a claim does not hold, and on what it depends."""
-    readings = entry.judgement.readings
-    fails = any(verdict.status == FAILS for verdict in readings.values())
-    depends = [
-        f"{TITLES.get(reading, reading).capitalize()}: {verdict.note}."
-        for reading, verdict in readings.items()
-        if verdict.status == DEPENDS
-    ]
-    return " ".join([*depends, entry.finding * (fails or bool(depends))]).strip()
+def _elsewhere(entry: Entry) -> str:
+    """Say on what a claim depends, and how far it fails in readings that the table does not show."""
+    said = []
+    for reading, verdict in entry.judgement.readings.items():
+        title = TITLES.get(reading, TITLES["printed"]).capitalize()
+        if verdict.status == DEPENDS:
+            said.append(f"{title}: {verdict.note}.")
+        elif verdict.status == FAILS != entry.judgement.shown.status and verdict.numbers:
+            said.append(f"{title}: {verdict.numbers}, {verdict.pair}.")
+    return " ".join(said)
+
+
+def _why(entry: Entry) -> str:
+    """Say why a claim does not hold, or depends on what the papers leave open."""
+    statuses = {verdict.status for verdict in entry.judgement.readings.values()}
+    return entry.finding if statuses & {FAILS, DEPENDS} else ""
 
 
 def _lists(found: Sequence[Entry]) -> Iterable[str]:

@@ -221,13 +221,6 @@ class Quantities:
         return max(fits, key=lambda row: row["cpu_seconds"])
 
     @staticmethod
-    def beside_best(fits: Sequence[Row]) -> list[float]:
-        """Return how many points more the neighbours of the best constant err."""
-        errors = [100 * row["error"] for row in fits]
-        best = errors.index(min(errors))
-        return [error - errors[best] for k, error in enumerate(errors) if abs(k - best) == 1]
-
-    @staticmethod
     def rises(values: Sequence[float]) -> bool:
         """Say whether there are several values, none of which is below the one before."""
         return len(values) > 1 and list(values) == sorted(values)

@@ -133,6 +133,7 @@ class Rule:
     at_least: float | None = None
     at_most: float | None = None
     near: float | None = None  # the value is this one, but for what `within` allows
+    around_best: bool = False  # of the constants only those near the best one count
     within: float | None = None
     consistently: bool = False  # in each setting
     relevant: tuple[int, ...] = ()  # numbers of relevant features that the claim is about
@@ -245,6 +246,7 @@ class Rule:
             if self.nearby is not None
             else "",
             "features": f" ({relevant} relevant features)" if relevant else "",
+            "around": f", within a factor of {NEARBY:g} of the best," if self.around_best else "",
             "most": f", and at most {self.at_most:g}"
             if self.above is not None and self.at_most
             else "",

@@ -82,17 +82,9 @@ def _irrelevant_on_average(rule: Rule, rows: Rows, model: str) -> Found:
     return Found(_of_averages(rows, (model,), _irrelevant_share, np.abs))
 
 
-@measure("smaller irrelevant weights")
-def _less_irrelevant(rule: Rule, rows: Rows, smaller: str, larger: str) -> Found:
-    """How many times as large that share is with another model: the logarithm to base 2, per fit."""
-    ours, theirs = (np.maximum(_irrelevant_shares(rows, name), 1e-12) for name in (smaller, larger))
-    n_fits = min(len(ours), len(theirs))
-    return _over_fits(np.log2(theirs[:n_fits] / ours[:n_fits]), smaller, larger)
-
-
 @measure("smaller irrelevant average weights")
 def _less_irrelevant_on_average(rule: Rule, rows: Rows, smaller: str, larger: str) -> Found:
-    """The same of average weights."""
+    """How many times as large that share is with another model: the logarithm to base 2."""
 
     def doublings(*averages: np.ndarray) -> float:
         ours, theirs = (max(_irrelevant_share(average), 1e-12) for average in averages)
