@@ -245,16 +245,17 @@ def _folds(lines: Iterable[dict[str, Any]]) -> str:
     return over(max((line["fits"] for line in lines), default=0))
 
 
-_PANELS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("CRF", "λ", ("L2-CRF", "L1-CRF")),
-    ("M3N, LapMEDN", "C of M3N, λ of LapMEDN", ("M3N", "LapMEDN variational", "LapMEDN")),
+_PANELS: tuple[tuple[str, str, float, tuple[str, ...]], ...] = (  # third the width
+    ("CRF", "λ", 1.35, ("L2-CRF", "L1-CRF")),
+    ("M3N, LapMEDN", "C of M3N, λ of LapMEDN", 1.1, ("M3N", "LapMEDN variational", "LapMEDN")),
     (
         f"{_PASSES} passes",
         "C of M3N, λ of LapMEDN",
+        1.1,
         tuple(name for name in PRINTED if _ENDING in name),
     ),
-    ("L1-M3N", "λ of EM, radius", ("L1-M3N EM", "L1-M3N online sub-gradient")),
-    ("L1-M3N, exactly", "C", ("L1-M3N",)),
+    ("L1-M3N", "λ of EM, radius", 1.0, ("L1-M3N EM", "L1-M3N online sub-gradient")),
+    ("L1-M3N, exactly", "C", 0.7, ("L1-M3N",)),
 )
 
 
@@ -273,8 +274,10 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
 def _draw_printed(figure: Any, rows: Sequence[dict[str, Any]]) -> None:
     """Draw errors against the papers' constants."""
     by_model = groups(rows, "model")
-    axes = figure.subplots(1, len(_PANELS), sharey=True, width_ratios=[1.35, 1.1, 1.1, 1, 0.7])
-    for ax, (title, label, names) in zip(axes, _PANELS, strict=True):
+    panels = [panel for panel in _PANELS if by_model.keys() & set(panel[-1])]
+    widths = [width for _, _, width, _ in panels]
+    axes = figure.subplots(1, len(panels), sharey=True, width_ratios=widths, squeeze=False)[0]
+    for ax, (title, label, _, names) in zip(axes, panels, strict=True):
         curves = [curve(name, by_model.get(name, ()), _constant) for name in names]
         shown = [replace(c, name=c.name.replace(_ENDING, "")) for c in curves if len(c.x)]
         draw_against_constant(ax, shown, label=label, share=True)

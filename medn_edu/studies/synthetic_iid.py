@@ -282,7 +282,7 @@ IID_STUDY = Study(
     ),
     draw=draw_iid,
     report=report_iid,
-    duration="quick 9 s, paper 16 min",
+    duration="quick 9 s, paper 30 min",
     shows="MEDN 3, LapM3N 2",
     place=5,
 )
