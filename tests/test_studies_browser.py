@@ -104,7 +104,7 @@ def test_names_tell_models_and_readings() -> None:
 def test_models_of_another_setting_have_no_row_but_room(study: StudyErrors) -> None:
     drawn = ResultBrowser(study, "words", "folds", n_rows=1)
     both = browser_frame(study, 1, 50, MODELS, rows=["M3N"])
-    assert (list(both.here), both.rows, both.scaled) == (["M3N"], ["M3N"], list(MODELS))
+    assert (list(both.here), both.rows, both.models) == (["M3N"], ["M3N"], MODELS)
     drawn.show(both, "")
     left, right = drawn.figure.axes
     assert [label.get_text() for label in right.get_yticklabels()] == ["M3N"]

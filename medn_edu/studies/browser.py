@@ -240,7 +240,7 @@ class BrowserFrame:
     single: Mapping[str, Mapping[int, float]]
     floor: Interval | None = None  # error of the model that generated the data
     rows: Sequence[str] = ()  # the models that have a row at the right, shown or not
-    scaled: Sequence[str] = ()
+    models: Sequence[str] = ()  # that are to be shown, in any reading
 
     @property
     def here(self) -> dict[str, Interval]:
@@ -263,8 +263,7 @@ def browser_frame(
 ) -> BrowserFrame:
     """Compute what the browser shows."""
     rows = study.models if rows is None else rows
-    scaled = [name for name in models if name != reference]
-    shown = [name for name in scaled if name in rows]
+    shown = [name for name in models if name != reference and name in rows]
     curves: dict[str, dict[int, Interval]] = {}
     for name in shown:
         intervals = {n: study.interval(setting, n, name, reference) for n in study.sizes}
@@ -278,7 +277,7 @@ def browser_frame(
         single={name: _totals(study.of(setting, size, name, reference)) for name in shown},
         floor=mean_interval(floor.values()) if floor and reference is None else None,
         rows=rows,
-        scaled=scaled,
+        models=models,
     )
 
 
@@ -401,8 +400,9 @@ class ResultBrowser:
         marks = ["\n(reference)" if name == reference else "" for name in frame.rows]
         names = [name + mark for name, mark in zip(folded, marks, strict=True)]
         self._right.set_yticks(range(len(names)), names)
+        shown = {*frame.here, *({reference} & {*frame.models})}
         for name, label in zip(frame.rows, self._right.get_yticklabels(), strict=True):
-            label.set_color(INK if name in frame.here or name == reference else _FAINT)
+            label.set_color(INK if name in shown else _FAINT)
 
     def _heights(self, row: int, repetitions: Iterable[int]) -> list[float]:
         """Return where the dots of a model stand: each repetition at a height of its own."""
@@ -437,7 +437,7 @@ class ResultBrowser:
         self._left.set_ylabel(f"error minus that of {reference} (points)" if reference else label)
         self._right.set_xlabel("difference (points)" if reference else label)
         always = [0.0] if reference else [np.mean(list(f.values())) for f in study.floors.values()]
-        shown = [(*where, name) for where in study.errors for name in frame.scaled]
+        shown = [(*where, name) for where in study.errors for name in frame.models]
         means = [mean for key in shown if (mean := study.interval(*key, reference)) is not None]
         ends = [end for i in means for end in (i.low, i.mean, i.high) if np.isfinite(end)]
         here = [study.of(*key, reference) for key in shown if key[1] == frame.size]
@@ -529,7 +529,8 @@ class _Browser:
             floor = frame.floor
             known = "" if floor is None else f"; the generating model {_error(floor)}"
             return f"{what}, {times}: error with 95 % interval in % of labels: {shown}{known}."
-        shown = ", ".join(f"{name} {_difference(frame, name)}" for name in frame.here)
+        own = [f"{frame.reference} 0"] * (frame.reference in frame.models)
+        shown = ", ".join([*own, *(f"{name} {_difference(frame, name)}" for name in frame.here)])
         elsewhere = f" ({FAIR})" if frame.reference not in frame.rows else ""
         return (
             f"{what}, {times}: error minus that of {frame.reference}{elsewhere}, in points with 95 % "
