@@ -1,5 +1,6 @@
-"""How far values scatter, and Student's interval of their mean."""
+"""How far values scatter, and where their mean lies: by Student's t, or by a bootstrap."""
 
+import functools
 import math
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-__all__ = ["deviation", "half_interval", "student_quantile"]
+__all__ = ["bootstrap_means", "deviation", "half_interval", "student_quantile"]
 
 
 def deviation(values: ArrayLike) -> float | None:
@@ -48,3 +49,30 @@ def student_quantile(freedom: Any, level: float = 0.95) -> Any:
     (2.262, 1.96)
     """
     return stdtrit(freedom, (1 + level) / 2)
+
+
+def bootstrap_means(table: ArrayLike) -> np.ndarray:
+    """Draw lines and columns of a table anew, independently, 10,000 times; return the sorted means.
+
+    A line's cells sum to the value whose mean is asked for, as errors of a fold, word by word.  Folds
+    train on different words but are tested on the same types, so their errors are not independent.  A
+    draw counts the cells of a column as often as the column is drawn, over the samples that there are:
+    drawn types are a little longer or shorter together, which matters little for differences near zero.
+
+    >>> means = bootstrap_means([[1.0, 2.0], [0.0, 3.0], [2.0, 1.0]])
+    >>> means.shape, round(float(means.mean()), 1)
+    ((10000,), 3.0)
+    """
+    table = np.asarray(table, dtype=float)
+    lines, columns = _drawn(*table.shape)
+    return np.sort((lines @ table * columns).sum(axis=1))
+
+
+@functools.cache
+def _drawn(n_lines: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which share of each draw a line has, and how often a column is drawn."""
+    rng = np.random.default_rng(0)
+    lines, columns = (
+        rng.multinomial(n, np.full(n, 1 / n), 10_000).astype(float) for n in (n_lines, n_columns)
+    )
+    return lines / n_lines, columns

@@ -304,6 +304,15 @@ def on_a_path(*kept):
             for lam, (relevant, irrelevant) in enumerate(kept) for part in (0, 1)]  # fmt: skip
 
 
+def on_a_map(*apart):
+    """Rows of a map: B errs least on its middle line, where A ends so many points lower, by fold."""
+    return [row for fold, points in enumerate(apart) for row in (
+        {"data": "iid-10-50", "fold": fold, "model": "B", "errors": "0.4 0.2 0.3"},
+        {"data": "ocr-100", "fold": fold, "model": "B", "errors": "0.1 0.2 0.3"},
+        *({"data": "iid-10-50", "fold": fold, "model": "A", "parameters": f"strength={k}",
+           "errors": f"0.9 {0.2 - points / 100 if k == 1 else 0.7}"} for k in range(3)))]  # fmt: skip
+
+
 UP, ANY = 0.05 + 0.001 * np.arange(10), np.linspace(-0.05, 0.06, 10)
 NOT_FAR, STEADY = (
     rule("learned distance", models="A", data="iid-10-50", at_most=50),
@@ -311,6 +320,7 @@ NOT_FAR, STEADY = (
 )
 AS_NEAR = rule("further from the truth", model="A", than="B", data="iid-10-50", at_most=10)
 DISCARDS = rule("irrelevant weights on a path", models="A", data="iid-10-50")
+AT_THE_LIMIT = rule("difference at the limit", first="A", second="B", data="iid", within=1)
 LATE, EARLY = lambda r, size: 20 + 3 * (size == 150), lambda r, size: 20 + 5 * (r == 10)
 OVERFIT, BOTH_KINDS = curves(0.36), curves(0.303, losses=(0.40, 0.25))
 RANGES = [constants({"L1-CRF": 12, "L2-CRF": 3, "M3N": 8}, fixed=fixed) for fixed in ("", "C=1 ")]
@@ -361,6 +371,11 @@ JUDGED += [
     (STEADY, flipped({"A": 2 * UP, "B": UP}), FAILS),
     (DISCARDS, on_a_path((3, 2), (2, 0), (0, 0)), HOLDS),
     (DISCARDS, on_a_path((3, 2), (2, 1), (0, 0)), FAILS),
+    (AT_THE_LIMIT, on_a_map(0.3, 0.2, 0.1), HOLDS),
+    (AT_THE_LIMIT, on_a_map(-1, 0.5, 2), MIXED),
+    (AT_THE_LIMIT, on_a_map(2, 2.1, 2.2), FAILS),
+    (AT_THE_LIMIT, on_a_map(2, 2.1), NOT_RUN),
+    (AT_THE_LIMIT, on_a_map(1, 1, 1)[1::5], NOT_RUN),
     (better("M3N", "CRF", data="iid-10-50"), pair(lambda r, n: 20 + 9 * (n != 50), 22), HOLDS),
 ]  # fmt: skip
 

@@ -139,7 +139,7 @@ def test_table_and_caption_of_planted_rows():
         "OCR100: test error 11.0 % exactly and 13.0 % by three iterations, difference +2.00 ± 0.00"
     )
     assert text in caption
-    assert "Of 6 choices 4 needed points beyond their grid, at most 2" in caption
+    assert "Of 6 choices 4 went beyond their grid, by at most 2 points" in caption
     assert "| OCR100 | 1 | 36 | 3 | 10.0 % | 50.0 % | 0.900 | 10.0 % | 10.0 % | 10.0 %" in caption
 
 

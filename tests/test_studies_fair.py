@@ -11,9 +11,11 @@ from medn_edu.studies.kit.fair import (
     N_POINTS,
     Ranges,
     choices_text,
+    fair_grids,
     fair_model,
     fair_models,
     fair_paths,
+    grids_text,
     shapes_text,
 )
 from medn_edu.studies.kit.models import Model, make_model
@@ -186,13 +188,25 @@ def test_what_captions_say_of_choices():
         {"model": "CRF", "chosen": None, "n_extended": None, "at_end": None},
     ]
     assert choices_text(rows) == (
-        "Of 3 choices 2 needed points beyond their grid, at most 10; 1 still lie at an end (LapMEDN 1)."
+        "Of 3 choices 2 went beyond their grid, by at most 10 points; 1 still lie at an end (LapMEDN 1)."
     )
     assert choices_text(rows[:1]).endswith(
-        "needed points beyond their grid, and all then lie inside their paths."
+        "1 choices none went beyond their grid, and all lie inside their paths."
     )
     assert shapes_text(rows) == "Shapes chosen, and how often: LapMEDN C = 10 (2)."
     assert choices_text(rows[3:]) == shapes_text(rows[3:]) == ""
+
+
+def test_what_captions_say_of_grids():
+    names = ("CRF", "L2-CRF", "M3N", "per letter", "LapMEDN", "epsilon-M3N")
+    assert grids_text(fair_grids(RANGES, names)) == (
+        "lam of L2-CRF from 0.1 to 10, of LapMEDN from 0.0206 to 26.2 at C = 0.1 and from 645 to "
+        "6,270,000 at 100; C of M3N and per letter from 0.01 to 10, of epsilon-M3N from 0.01 to 10 at "
+        "epsilon = 0.1 and 3"
+    )
+    assert grids_text({"one": (Path("C", (2.0, 1.0), (("rho", 0.5),)),)}) == (
+        "C of one from 1 to 2 at rho = 0.5"
+    )
 
 
 def test_settings_name_the_paths():

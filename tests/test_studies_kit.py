@@ -172,6 +172,20 @@ def test_a_mean_knows_its_interval():
     assert none.n == 0
 
 
+def test_errors_on_few_words_are_drawn_anew_by_word_too():
+    """Three folds agree, but as each of them errs on one word only, their mean is not sure."""
+    rows = [{**fit("CRF", k, 0.2), "word_errors": "4 0 0"} for k in range(3)]
+    others = [{**fit("M3N", k, 0.1), "word_errors": "1 1 2"} for k in range(3)]
+    np.testing.assert_allclose(s.scores(rows), 3 * [[0.2, 0, 0]])
+    np.testing.assert_allclose(s.differences(rows, others)[0], [0.175, -0.025, -0.05])
+    by_fold, by_word = s.mean_of(s.values(rows, "error")), s.mean_of(s.scores(rows))
+    assert by_word.value == by_fold.value == pytest.approx(0.2)
+    assert by_fold.half == pytest.approx(0, abs=1e-15)
+    assert by_word.half == pytest.approx(0.3), "the word is drawn at most three times"
+    assert s.scores([*rows, fit("CRF", 3, 0.2)]).shape == (4,), "one does not tell"
+    assert s.differences(rows, [fit("M3N", 0, 0.1)]) == pytest.approx([0.1])
+
+
 def test_differences_are_taken_on_the_same_data_and_fold():
     found = s.groups([row for row in ROWS if row["n_train"] == 100], "model")
     m3n, crf = found["M3N"], found["CRF"]

@@ -200,7 +200,8 @@ def test_what_the_report_says():
         report.caption,
         "| chosen | LapMEDN | -1.0 (-4.2 to +2.2) | -1.0 (-4.2 to +2.2) |",  # Student's, of 4 folds
         "| papers' | M3N 20 passes | +10.0 (+10.0 to +10.0) |",
-        "Of 16 choices 6 needed points beyond their grid, at most 3; 2 still lie at an end (LapMEDN 2).",
+        "Of 16 choices 6 went beyond their grid, by at most 3 points;",
+        "2 still lie at an end (LapMEDN 2).",
         "LapMEDN C = 10 (8)",
     )
     lines = {(line["model"], line["n_train"]): line for line in report.rows}

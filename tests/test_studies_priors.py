@@ -116,7 +116,7 @@ def test_table_and_caption_of_planted_rows():
         assert f"{title}: {answer}" in caption
         assert f"box, {title} (2 %)" in caption
     assert caption.count("two-point +1.05 ± 0.04") == 3
-    assert "Of 240 choices 30 needed points beyond their grid, at most 1" in caption
+    assert "Of 240 choices 30 went beyond their grid, by at most 1 point" in caption
     assert "Laplace C = 1 (10)" in caption
     assert "10 sets" in report.captions["sparsity"]
     assert set(report.captions) == set(PRIOR_STUDY.more_figures)

@@ -37,7 +37,7 @@ from medn_edu.intervals import half_interval
 from medn_edu.studies.claims import scores
 from medn_edu.studies.kit.fair import COMPARED
 from medn_edu.studies.kit.stored import stored_rows
-from medn_edu.studies.kit.summary import By, groups, plus_minus, values
+from medn_edu.studies.kit.summary import By, groups, plus_minus, values, word_parts
 from medn_edu.studies.registry import STUDIES
 from medn_edu.studies.stopped import MEAN
 
@@ -206,7 +206,9 @@ def study_errors(
     for where, group in groups(known, "place", order=lambda where: where).items():
         for name, fits in groups(group, "model", order=_rank).items():
             errors.setdefault(where, {})[name] = {
-                (k, (str(row.get("data")), row["fold"])): _score(row)
+                (k, (str(row.get("data")), row["fold"])): (
+                    row["error"] if (parts := word_parts(row)) is None else parts
+                )
                 for k, part in groups(fits, repetition).items()
                 for row in part
             }
@@ -219,14 +221,6 @@ def study_errors(
         for setting, group in groups(with_truth, lambda row: row["place"][0]).items()
     }
     return StudyErrors(errors, floors)
-
-
-def _score(row: Mapping[str, Any]) -> Score:
-    """Return the error of a row, by word type where it tells of these."""
-    if not row.get("word_errors"):
-        return row["error"]
-    wrong = np.array(str(row["word_errors"]).split(), dtype=float)
-    return row["error"] * wrong / max(wrong.sum(), 1)
 
 
 @dataclass(frozen=True, eq=False)

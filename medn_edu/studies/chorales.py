@@ -27,9 +27,11 @@ from medn_edu.studies.kit.fair import (
     FAIR_MODELS,
     Ranges,
     choices_text,
+    fair_grids,
     fair_model,
     fair_models,
     fair_paths,
+    grids_text,
     measure_choice,
     shapes_text,
 )
@@ -462,7 +464,7 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
         n_train=first["n_train"],
         folds=counted(len(one_each), "fold"),
         weights=weights,
-        grids=_grids(),
+        grids=grids_text(fair_grids(RANGES) | {_PER_EVENT: fair_paths("per letter", RANGES)}),
         choice=CHOICE[scale],
         choices=choices_text(row for row in rows if row["model"] in COMPARED),
         commonest=_of(lines, "commonest chord")["error"] * 100,
@@ -484,15 +486,6 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
         f"{summary.markdown()}\n{said}\n",
         {"notes": f"{paragraphs(_TEXTS('wall', n_train=first['n_train']))}\n"},
     )
-
-
-def _grids() -> str:
-    """Say between which ends models with one constant choose."""
-    texts = []
-    for name in ("L2-CRF", "L1-CRF", "M3N", "L1-M3N"):
-        [path] = fair_paths(name, RANGES)
-        texts.append(f"{path.name} {path.values[0]:g} to {path.values[-1]:g} ({name})")
-    return listed(texts)
 
 
 def _shares(rows: Sequence[Row]) -> str:

@@ -25,7 +25,9 @@ from medn_edu.studies.kit.fair import (
     PRICES,
     choices_text,
     choosing,
+    fair_grids,
     fair_models,
+    grids_text,
     laplace_strengths,
     measure_choice,
     shapes_text,
@@ -34,7 +36,7 @@ from medn_edu.studies.kit.fair import (
 from medn_edu.studies.kit.models import Model
 from medn_edu.studies.kit.selection import CHOICE
 from medn_edu.studies.kit.specs import FitSpec, Report, Split, Study
-from medn_edu.studies.kit.splits import correlated_split, ocr_split
+from medn_edu.studies.kit.splits import correlated_split, ocr_split, word_errors
 from medn_edu.studies.kit.summary import (
     Column,
     Curve,
@@ -102,7 +104,7 @@ _WEIGHTS = ("exact_weights", *(f"{what}_{n}" for n in _KEPT for what in ("weight
 def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
     """Compare each step of the trail, and behind them the limit, with the exact solution."""
     if spec.model in _FAIR:
-        return measure_choice(spec, model)
+        return measure_choice(spec, model) | word_errors(spec, model)
     data, exact, limit = _split(spec), model.result_, model.limit_.weights
     found = [*(step.weights for step in model.trail_), limit]
     primals = [*(step.primal for step in model.trail_), model.limit_primal_]
@@ -345,7 +347,10 @@ def _report(rows: Rows, scale: str) -> Report:
     lines = _lines(found)
     shown = table(_TABLE, [line for line in lines if line["iterations"] in (3, "limit")])
     sets = {"n_sets": _N_SETS, "n_word_sets": _N_WORD_SETS} if scale == "paper" else {}
-    texts = [_TEXTS("about", sets=_TEXTS(f"sets-{scale}", **sets))]
+    grids = [
+        f"{_TITLES[data]}, {grids_text(fair_grids(_RANGES[data], [_EXACT]))}" for data in _TITLES
+    ]
+    texts = [_TEXTS("about", sets=_TEXTS(f"sets-{scale}", **sets), grids="; ".join(grids))]
     if found:
         texts += [_limits(found), _excesses(found), _errors(found)]
         gap = max(row["relative_gap"] for fits in found.values() for row in fits)
@@ -505,7 +510,7 @@ VARIATIONAL_STUDY = Study(
         models=_MODELS[_CHAINS],
         kinds=_MODELS,
         measure=_measure,
-        measured=(*_LISTS, *_WEIGHTS, *CHOICE_COLUMNS),
+        measured=(*_LISTS, *_WEIGHTS, "word_errors", *CHOICE_COLUMNS),
     ),
     draw=_draw,
     report=_report,

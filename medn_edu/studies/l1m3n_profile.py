@@ -3,7 +3,6 @@
 How it works stands at the head of ``l1m3n_profile.md``.
 """
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,8 +21,8 @@ from medn_edu.solvers._linear_program import LinearProgram, ProgramSolution, cut
 from medn_edu.solvers.textbook.projected_subgradient import project_l1
 from medn_edu.studies.kit.specs import FitSpec, Report, Row, Split, Study
 from medn_edu.studies.kit.splits import FOLDS, chain_split, ocr_split
-from medn_edu.studies.kit.summary import Column, groups, mean, table, values
-from medn_edu.studies.kit.texts import Texts
+from medn_edu.studies.kit.summary import MISSING, Column, groups, mean, table, values
+from medn_edu.studies.kit.texts import Texts, counted, paragraphs
 from medn_edu.studies.kit.trained import label_error
 from medn_edu.studies.l1_table import CHAINS, OCR, ROUNDS, TITLES, flags_of, mask_of
 from medn_edu.studies.stopped import steps
@@ -185,8 +184,17 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
         ),
         lines,
     )
-    caption = textwrap.fill(_TEXTS("caption", passes=_PASSES, beta=BETA), 100)
-    return Report(_COLUMNS, list(map(dict, rows)), found.text(), f"{caption}\n\n{found.markdown()}")
+    folds = {
+        data: counted(len({row["fold"] for row in group}), "fold")
+        for data, group in groups(rows, "data").items()
+    }
+    betas = [row["beta"] for row in rows if row["beta"] is not None]
+    caption = _TEXTS(
+        "caption", passes=_PASSES, beta=BETA, smallest=min(betas), largest=max(betas),
+        chains=folds.get(CHAINS, MISSING), words=folds.get(OCR, MISSING),
+    )  # fmt: skip
+    text = f"{paragraphs(caption)}\n\n{found.markdown()}"
+    return Report(_COLUMNS, list(map(dict, rows)), found.text(), text)
 
 
 def _percent(name: str, line: Row) -> str:
@@ -201,7 +209,7 @@ L1M3N_PROFILE = Study(
     draw=_draw,
     report=_report,
     columns=_COLUMNS,
-    duration="quick 5 s, paper 8 min",
+    duration="quick 5 s, paper 9 min",
     place=14,
 )
 """The study."""

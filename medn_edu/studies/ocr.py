@@ -21,8 +21,10 @@ from medn_edu.studies.kit.fair import (
     Ranges,
     choices_text,
     choosing,
+    fair_grids,
     fair_model,
     fair_models,
+    grids_text,
     measure_choice,
     shapes_text,
     six_lam_crfs,
@@ -297,8 +299,20 @@ def _caption(rows: Sequence[dict[str, Any]], n_fits: int, scale: str) -> tuple[s
     betas = [f"{beta:g} for {' and '.join(some)} words" for beta, some in sizes.items()]
     fair = known_rows(rows, NAMES)
     return (
-        _TEXTS("caption", n_fits=n_fits, choice=CHOICE[scale], choices=choices_text(fair)),
-        _TEXTS("papers", lam=_LAM, betas=" and ".join(betas), radius=_RADIUS),
+        _TEXTS(
+            "caption",
+            n_fits=n_fits,
+            grids=grids_text(fair_grids(RANGES, NAMES)),
+            choice=CHOICE[scale],
+            choices=choices_text(fair),
+        ),
+        _TEXTS(
+            "papers",
+            lam=_LAM,
+            betas=" and ".join(betas),
+            radius=_RADIUS,
+            em=grids_text({_EM: _EM_PATHS}),
+        ),
         _TEXTS("chosen"),
         shapes_text(fair),
     )
@@ -330,7 +344,7 @@ OCR_STUDY = Study(
     draw=_draw,
     report=_report,
     remarks=MEMORY,
-    duration="quick 15 s, paper 50 min",
+    duration="quick 15 s, paper 75 min",
     shows="MEDN 7, L1-M3N 4",
     place=7,
 )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.explorers import MUTED, new_figure, save_figure, series_style, styled
-from medn_edu.studies.kit.fair import choices_text, choosing
+from medn_edu.studies.kit.fair import choices_text, choosing, fair_grids, grids_text
 from medn_edu.studies.kit.figures import draw_error_bars
 from medn_edu.studies.kit.selection import CHOICE
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
@@ -101,7 +101,7 @@ def _draw_unseen(ax: Any, lines: Sequence[dict[str, Any]], widest: float) -> Non
     ax.barh(range(len(models)), [line["ocr-seen"] for line in lines], height=0.62, color=colours)
     n_parts = max((line["fits"] for line in lines), default=0)
     ax.set_xlabel(f"test error (% of labels), {fits_text(n_parts)}", loc="right")
-    ax.set_title("Seen words, and never seen (paler)")
+    ax.set_title("Words seen, never seen (paler)")
 
 
 def _unseen_lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -148,7 +148,13 @@ def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     )
     n_fits = max((line["fits"] for line in unseen), default=0)
     above = paragraphs(
-        _TEXTS("caption", n_parts=N_UNSEEN_PARTS, n_fits=n_fits, choices=choices_text(rows)),
+        _TEXTS(
+            "caption",
+            n_parts=N_UNSEEN_PARTS,
+            n_fits=n_fits,
+            grids=grids_text(fair_grids(_RANGES, _MODELS)),
+            choices=choices_text(rows),
+        ),
         _TEXTS(
             "choice",
             choice=CHOICE[scale],
@@ -223,7 +229,7 @@ OCR_FULL_STUDY = Study(
     draw=_draw,
     report=_report,
     remarks=MEMORY,
-    duration="quick 15 s, paper 30 min",
+    duration="quick 15 s, paper 25 min",
     place=8,
 )
 """The study of all words, and of words that were not there in training."""

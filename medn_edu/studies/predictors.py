@@ -21,7 +21,13 @@ from medn_edu.explorers.kit.style import (
     series_style,
     styled,
 )
-from medn_edu.studies.kit.fair import N_POINTS, choices_text, split_and_validate
+from medn_edu.studies.kit.fair import (
+    N_POINTS,
+    choices_text,
+    fair_grids,
+    grids_text,
+    split_and_validate,
+)
 from medn_edu.studies.kit.figures import draw_against_constant
 from medn_edu.studies.kit.selection import CHOICE
 from medn_edu.studies.kit.specs import Report, Row, Study
@@ -36,6 +42,7 @@ from medn_edu.studies.kit.summary import (
     mean_of,
     numbers,
     plus_minus,
+    scores,
     values,
     with_intervals,
 )
@@ -53,10 +60,11 @@ from medn_edu.studies.predictors_fits import (
     N_BINS,
     OCR,
     PARTS,
-    PENALTIES,
     POSTERIORS,
     PREDICTORS,
+    RANGES,
     THRESHOLDED,
+    VARIANCES,
     Fits,
     measure,
     models_of,
@@ -102,7 +110,7 @@ def _percent(ax: Axes, axis: str) -> None:
 
 def _bar(found: Sequence[Row], column: str = "error") -> tuple[float, float]:
     """Return the mean of a column, and half its interval, which one fit has not."""
-    average = mean_of(values(found, column))
+    average = mean_of(scores(found, column))
     return average.value, average.half or 0.0
 
 
@@ -316,7 +324,7 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
             "data": data,
             "model": model,
             "n": len(found),
-            "half": mean_of(values(found, "error")).half,
+            "half": mean_of(scores(found)).half,
             **{name: mean(found, name) for name in _AVERAGED},
         }
         for (data, model), found in sorted(of.items(), key=lambda item: order.index(item[0][1]))
@@ -341,11 +349,22 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
             crfs=_repeated(of[IID, "M3N"], "random CRF"),
             folds=_repeated(of[OCR, "M3N"], "fold"),
             n_draws=N_DRAWS,
+            widest=VARIANCES[0],
+            narrowest=VARIANCES[-1],
             best_chains=_calibrated_best(of, IID),
             best_letters=_calibrated_best(of, OCR),
             **said,
         ),
-        _TEXTS("choice", n_points=N_POINTS, ends=choices_text(rows), choice=CHOICE[scale]),
+        _TEXTS(
+            "choice",
+            n_points=N_POINTS,
+            grids="  ".join(
+                f"Grids on {title}: {grids_text(fair_grids(RANGES[data], CHOSEN))}."
+                for data, title in TITLES.items()
+            ),
+            ends=choices_text(rows),
+            choice=CHOICE[scale],
+        ),
     )
     heads = _TEXTS("predictors"), _TEXTS("calibration")
     parts = [caption, heads[0], errors.markdown(), heads[1], calibrated.markdown()]
@@ -400,7 +419,7 @@ def _explanations(of: Found) -> str:
     rise = {
         name: _change(of, (IID, name), (f"{IID}-flipped-{FLIPPED[-1]}", name)) for name in _SPARSE
     }
-    lams = {constant(row, "lam") for row in of[f"{IID}{CONSTANTS}", "L1-CRF"]}
+    along = of.get((f"{OCR}{CONSTANTS}", "LapMEDN"), [])
     return _TEXTS(
         "explanations",
         losses=_on_all(of, "L2-CRF", "M3N"),
@@ -412,14 +431,20 @@ def _explanations(of: Found) -> str:
         ),
         l1_m3n_rise=rise["L1-M3N"],
         l1_crf_rise=rise["L1-CRF"],
-        n_lams=len(lams),
-        largest_lam=PENALTIES[0],
-        smallest_lam=PENALTIES[-1],
+        crfs=_repeated(of[IID, "M3N"], "random CRF"),
+        folds=_repeated(of[OCR, "M3N"], "fold"),
+        l1_lams=_lams_text(of[f"{IID}{CONSTANTS}", "L1-CRF"]),
+        medn_lams=_lams_text(along),
         sparse_C=L1_CONSTANT,
         discarded="  ".join(_discarded(of, data) for data in (IID, PARTS)),
-        mean_range=_range(of.get((f"{OCR}{CONSTANTS}", "LapMEDN"), [])),
+        mean_range=_range(along),
         few_range=_range(of.get((f"{OCR}{CONSTANTS}", f"LapMEDN {THRESHOLDED}"), [])),
     )
+
+
+def _lams_text(found: Sequence[Row]) -> str:
+    lams = sorted(values(found, lambda row: constant(row, "lam")))
+    return f"{len(set(lams))} lam from {lams[0]:g} to {lams[-1]:g}" if lams else MISSING
 
 
 def _on_all(of: Found, first: str, second: str) -> str:

@@ -22,7 +22,9 @@ from medn_edu.studies.kit.fair import (
     Ranges,
     choices_text,
     choosing,
+    fair_grids,
     fair_model,
+    grids_text,
     laplace_strengths,
     measure_choice,
     shapes_text,
@@ -31,7 +33,7 @@ from medn_edu.studies.kit.fair import (
 from medn_edu.studies.kit.models import Model
 from medn_edu.studies.kit.selection import CHOICE, Path, Selected
 from medn_edu.studies.kit.specs import FitSpec, Report, Split, Study
-from medn_edu.studies.kit.splits import FOLDS, correlated_split, iid_split, ocr_split
+from medn_edu.studies.kit.splits import FOLDS, correlated_split, iid_split, ocr_split, word_errors
 from medn_edu.studies.kit.summary import (
     MISSING,
     By,
@@ -49,10 +51,11 @@ from medn_edu.studies.kit.summary import (
     percent,
     plus_minus,
     read_constants,
+    scores,
     table,
     values,
 )
-from medn_edu.studies.kit.texts import Texts, counted, paragraphs
+from medn_edu.studies.kit.texts import Texts, counted, listed, paragraphs
 from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.shaped import ShapedMEDN
 
@@ -60,6 +63,7 @@ SHAPES = tuple(prior_gallery())
 """Names of the priors."""
 
 _NORMAL = "Gaussian"  # what all others are compared with
+_SLOW = "normal-inverse Gaussian"  # to train where C is large
 _IID, _CORRELATED, _OCR = "iid-10-50", "correlated-20", "ocr-100"  # kinds of data
 
 _N_TRAIN = {_IID: 50, _CORRELATED: 50, _OCR: 100}
@@ -95,7 +99,7 @@ def _prices(shape: str) -> tuple[float, ...]:
     That of the normal-inverse Gaussian is finite at the end of its domain, so it comes to its limit
     sooner, and beyond it training would take long.
     """
-    return (0.1, 0.3, 1.0, 3.0) if shape == "normal-inverse Gaussian" else PRICES
+    return (0.1, 0.3, 1.0, 3.0) if shape == _SLOW else PRICES
 
 
 def _path(C: float, variances: np.ndarray) -> Path:
@@ -146,14 +150,18 @@ def _split(spec: FitSpec, *, validate: bool) -> Split:
 
 
 def _measure(spec: FitSpec, model: Selected) -> dict[str, Any]:
-    """Note the errors at the points of the grid, path by path, as the choice has seen them."""
+    """Note errors at the points of the grid, as the choice has seen them, and on which words."""
     seen = [
         error
         for path, trial in zip(model.paths, model.trials_, strict=True)
         for value, error in zip(trial.path.values, trial.errors, strict=True)
         if value in path.values
     ]
-    return {"grid_errors": numbers_text(seen), **measure_choice(spec, model)}
+    return {
+        "grid_errors": numbers_text(seen),
+        **word_errors(spec, model),
+        **measure_choice(spec, model),
+    }
 
 
 # -- groups of fits -------------------------------------------------------------------------------
@@ -326,7 +334,9 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
     shown = table(_TABLE, lines)
     about = _TEXTS(
         "about", n=counted(_n_sets(fits), "set"), choice=CHOICE[scale], choices=choices_text(rows),
-        ranges=_ranges_text(),
+        prices=listed([f"{C:g}" for C in PRICES]), slow=_SLOW,
+        slow_prices=listed([f"{C:g}" for C in _prices(_SLOW)]),
+        grids=_grids_text(dict.fromkeys(data for data, _ in fits)),
     )  # fmt: skip
     shapes = [
         f"{TITLES[data]}: {shapes_text(row for name in SHAPES[1:] for row in fits[data, name])}"
@@ -345,7 +355,7 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
 def _line(fits: Fits, data: str, shape: str) -> dict[str, Any]:
     """Return means over sets, with half their 95 % intervals; of constants, the medians."""
     rows = fits[data, shape]
-    error, difference = mean_of(values(rows, "error")), _to_normal(fits, data, shape)
+    error, difference = mean_of(scores(rows)), _to_normal(fits, data, shape)
     chosen = [dict(read_constants(row["chosen"])) for row in rows]
     return {
         "data": data,
@@ -393,12 +403,11 @@ def _n_sets(fits: Fits) -> int:
     return most(fits.values())
 
 
-def _ranges_text() -> str:
-    """Say which constants the paths cover."""
+def _grids_text(kinds: Iterable[str]) -> str:
+    """Say which constants of M3N and of L1-M3N the paths cover."""
     return "; ".join(
-        f"{TITLES[data]} {ranges.m3n[0]:g} to {ranges.m3n[1]:g} and {ranges.l1_m3n[0]:g} to "
-        f"{ranges.l1_m3n[1]:g}"
-        for data, ranges in RANGES.items()
+        f"{TITLES[data]}, {grids_text(fair_grids(RANGES[data], ('M3N', 'L1-M3N')))}"
+        for data in kinds
     )
 
 
@@ -442,7 +451,7 @@ PRIOR_STUDY = Study(
         models=_PLAIN,
         kinds=_KINDS,
         measure=_measure,
-        measured=("grid_errors", *CHOICE_COLUMNS),
+        measured=("grid_errors", "word_errors", *CHOICE_COLUMNS),
     ),
     draw=_draw,
     report=_report,

@@ -16,7 +16,7 @@ from medn_edu.estimators import CRF, L1M3N, M3N, LaplaceMEDN
 from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.intervals import deviation
 from medn_edu.studies.em import l1_em
-from medn_edu.studies.kit.fair import COMPARED, FAIR_MODELS, Ranges, fair_paths
+from medn_edu.studies.kit.fair import FAIR_MODELS, Ranges, fair_grids, grids_text
 from medn_edu.studies.kit.figures import draw_against_constant
 from medn_edu.studies.kit.models import MODELS, Model
 from medn_edu.studies.kit.selection import Path as Constants
@@ -103,7 +103,8 @@ _RANGES = Ranges(
     m3n=(0.01, 0.01 * SPAN),
     l1_m3n=(0.03, 0.03 * SPAN),
 )
-PATHS = {name + FAIR: fair_paths(name, _RANGES) for name in COMPARED if name != "CRF"}
+_GRIDS = fair_grids(_RANGES)
+PATHS = {name + FAIR: paths for name, paths in _GRIDS.items()}
 """The paths of each model, one for each of its shapes, with 24 points together."""
 
 _FAIR_MODELS = {name: FAIR_MODELS[name.removesuffix(FAIR)] for name in PATHS} | {
@@ -368,7 +369,8 @@ def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     folds = _folds(lines)
     unknown = _TEXTS("unknown", beta=_BETA, passes=_PASSES)
     quick = "  " + _TEXTS("quick") if scale == "quick" else ""
-    figure = _TEXTS("caption", folds=folds, span=SPAN, quick=quick)
+    grids = grids_text(_GRIDS)
+    figure = _TEXTS("caption", folds=folds, span=SPAN, grids=grids, quick=quick)
     caption = paragraphs(figure, unknown, _findings(printed))
     note = paragraphs(f"{_TEXTS('range', folds=folds)}  {unknown}", width=96)
     return Report(
@@ -402,7 +404,7 @@ SENSITIVITY_STUDY = Study(
     draw=_draw,
     report=_report,
     remarks=_TEXTS("remarks"),
-    duration="quick 10 s, paper 15 min",
+    duration="quick 10 s, paper 20 min",
     shows="MEDN 9, LapM3N 5",
     place=10,
 )

@@ -25,10 +25,13 @@ from medn_edu.studies import chorales, ocr, synthetic_correlated, synthetic_iid
 from medn_edu.studies.kit.fair import (
     CHOICE_COLUMNS,
     FAIR_MODELS,
+    PRICES,
     Ranges,
     choices_text,
     choosing,
+    fair_grids,
     fair_models,
+    grids_text,
     laplace_strengths,
     measure_choice,
     shapes_text,
@@ -36,7 +39,13 @@ from medn_edu.studies.kit.fair import (
 from medn_edu.studies.kit.models import Model, make_model, sparsity
 from medn_edu.studies.kit.selection import CHOICE, TRIED
 from medn_edu.studies.kit.specs import FitSpec, Report, Row, Split, Study
-from medn_edu.studies.kit.splits import chorale_split, correlated_split, iid_split, ocr_split
+from medn_edu.studies.kit.splits import (
+    chorale_split,
+    correlated_split,
+    iid_split,
+    ocr_split,
+    word_errors,
+)
 from medn_edu.studies.kit.summary import (
     Column,
     constant,
@@ -51,7 +60,7 @@ from medn_edu.studies.kit.summary import (
     table,
     values,
 )
-from medn_edu.studies.kit.texts import Texts, counted, paragraphs
+from medn_edu.studies.kit.texts import Texts, counted, listed, paragraphs
 from medn_edu.studies.kit.trained import Trained, label_error
 
 _TEXTS = Texts("shape_strength.md")
@@ -264,13 +273,13 @@ def _choosing(kind: Kind, model: str, scale: str) -> tuple[tuple[str, float], ..
     return TRIED[scale] if kind.n_train is None else choosing(model, kind.n_train, scale)
 
 
-_MEASURED = ("prices", "lams", "errors", "n_larges", "gaps", *CHOICE_COLUMNS)
+_MEASURED = ("prices", "lams", "errors", "n_larges", "gaps", "word_errors", *CHOICE_COLUMNS)
 
 
 def _measure(spec: FitSpec, model: Any) -> Row:
     """Note errors and weights at each point of a path, and how constants were chosen."""
     if not isinstance(model, Along):
-        return measure_choice(spec, model)
+        return measure_choice(spec, model) | word_errors(spec, model)
     data, models = split_of(spec), model.models_
     return {
         "prices": numbers_text([point["C"] for point in model.points], ".6g"),
@@ -356,7 +365,7 @@ def chosen(rows: Iterable[Row]) -> list[dict[str, Any]]:
                     "model": model,
                     "repetitions": len(group),
                     "error": mean(group, "error"),
-                    "to_lapmedn": float(less.mean()) if model != "LapMEDN" else None,
+                    "to_lapmedn": mean_of(less).value if model != "LapMEDN" else None,
                     "interval": _half(KINDS[name], group, less) if model != "LapMEDN" else None,
                     "n_large": mean(group, "n_large"),
                 }
@@ -675,9 +684,8 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
     cells_table, picked = table(_CELLS, summaries), table(_PICKED, summaries)
     picking = [row for row in rows if row["model"] in CHOSEN]
     grids = "; ".join(
-        f"{KINDS[name].title}, {counted(max(c['repetitions'] for c in some), 'repetition')}: C of M3N "
-        f"from {KINDS[name].ranges.m3n[0]:g} to {KINDS[name].ranges.m3n[1]:g}, of L1-M3N from "
-        f"{KINDS[name].ranges.l1_m3n[0]:g} to {KINDS[name].ranges.l1_m3n[1]:g}"
+        f"{KINDS[name].title}, {counted(max(c['repetitions'] for c in some), 'repetition')}, "
+        f"{grids_text(fair_grids(KINDS[name].ranges, ('M3N', 'L1-M3N')))}"
         for name, some in of_kind.items()
     )
     caption = _TEXTS(
@@ -689,7 +697,8 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
         grids=grids,
         gap=max(cell["largest_gap"] for cell in found),
     )
-    by_choice = _TEXTS("chosen", choice=CHOICE[scale], choices=choices_text(picking))
+    prices = listed([f"{C:g}" for C in PRICES])
+    by_choice = _TEXTS("chosen", prices=prices, choice=CHOICE[scale], choices=choices_text(picking))
     return Report(
         _COLUMNS,
         [*found, *lines],

@@ -32,7 +32,9 @@ from medn_edu.studies.kit.fair import (
     Ranges,
     choices_text,
     choosing,
+    fair_grids,
     fair_models,
+    grids_text,
     measure_choice,
     six_lam_crfs,
     split_and_validate,
@@ -295,6 +297,7 @@ def report_correlated(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     caption = _TEXTS(
         "caption",
         sets=counted(n_units(means), "data set"),
+        grids=grids_text(fair_grids(RANGES)),
         choice=CHOICE[scale],
         choices=choices_text(fair),
     )

@@ -23,7 +23,9 @@ from medn_edu.studies.kit.fair import (
     Ranges,
     choices_text,
     choosing,
+    fair_grids,
     fair_models,
+    grids_text,
     measure_choice,
     shapes_text,
     six_lam_crfs,
@@ -216,6 +218,7 @@ def report_iid(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     caption = _TEXTS(
         "caption",
         crfs=counted(n_units(rows), "CRF"),
+        grids=grids_text(fair_grids(RANGES)),
         choice=CHOICE[scale],
         choices=choices_text(row for row in rows if row["model"] in COMPARED),
     )

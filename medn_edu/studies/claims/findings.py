@@ -46,7 +46,7 @@ class Finding:
 
 
 def finding_of(claim: str, quantities: Quantities) -> str:
-    """Return what is known of why a claim does not hold; nothing where the tables do not say it."""
+    """Return what is known of the reasons of a verdict; nothing where the tables do not say it."""
     return FINDINGS[claim].say(quantities) if claim in FINDINGS else ""
 
 
@@ -77,17 +77,16 @@ def read_findings(
 
 
 def read_answers(tables: Mapping[str, Any]) -> dict[str, list[Finding]]:
-    """Read the answers to questions, by name of the question."""
+    """Read the answers to questions, by name of the question; numbers of a question are all answers'."""
+    found: dict[str, list[Finding]] = {}
     for name, table in tables.items():
-        if not isinstance(table.get("text"), str) or not {*table} <= {"text", "answers"}:
-            raise ClaimError(f"question {name}: expected text, and answers.")
-    return {
-        name: [
-            _read(f"question {name}, answer {k}", answer)
-            for k, answer in enumerate(table.get("answers", []), 1)
-        ]
-        for name, table in tables.items()
-    }
+        if not isinstance(table.get("text"), str) or not {*table} <= {"text", "numbers", "answers"}:
+            raise ClaimError(f"question {name}: expected text, numbers and answers.")
+        found[name], shared = [], table.get("numbers", {})
+        for k, answer in enumerate(table.get("answers", []), 1):
+            answer = {**answer, "numbers": {**shared, **answer.get("numbers", {})}}
+            found[name].append(_read(f"question {name}, answer {k}", answer))
+    return found
 
 
 def _read(

@@ -50,12 +50,17 @@ class Judgement:
 
     @property
     def robust(self) -> str:
-        """Whether all readings and variants that were run agree; a dash if their fits are the same."""
-        own = [verdict for name, verdict in self.readings.items() if name not in self.same]
-        statuses = [each.status for each in own if each.status != NOT_RUN]
-        if DEPENDS in statuses or len(set(statuses)) > 1:
+        """Whether all readings and variants agree; a dash if one pair with one effect decides them."""
+        own = {
+            name: verdict
+            for name, verdict in self.readings.items()
+            if name not in self.same and verdict.status != NOT_RUN
+        }
+        statuses = {verdict.status for verdict in own.values()}
+        if DEPENDS in statuses or len(statuses) > 1:
             return "no"
-        return "yes" if len(statuses) > 1 else "–"
+        decided = {(each.pair, each.effect) for name in own for each in self.variants[name]}
+        return "yes" if len(own) > 1 and len(decided) > 1 else "–"
 
 
 def judge(claims: Mapping[str, Claim], tables: Tables) -> dict[str, Judgement]:

@@ -26,7 +26,7 @@ from medn_edu.studies.claims.findings import LOOKED_AT, answer_to, finding_of
 from medn_edu.studies.claims.judging import Judgement, Tables, counted, judge
 from medn_edu.studies.claims.quantities import Quantities
 from medn_edu.studies.claims.rules import listed
-from medn_edu.studies.claims.verdicts import DEPENDS, FAILS, MISSING, MIXED, NOT_RUN
+from medn_edu.studies.claims.verdicts import DEPENDS, FAILS, MISSING, NOT_RUN
 from medn_edu.studies.kit.results import RANGES
 from medn_edu.studies.kit.stored import stored_rows
 from medn_edu.studies.kit.summary import Table
@@ -42,7 +42,7 @@ class Entry:
 
     claim: Claim
     judgement: Judgement
-    finding: str = ""  # why it does not hold, as far as that is known
+    finding: str = ""  # what is known of the reasons
     caveats: tuple[Caveat, ...] = ()  # what we had to choose
     fits: Mapping[str, str] = field(default_factory=dict)
 
@@ -135,8 +135,7 @@ def make_ledger(tables: Tables, fits: Mapping[str, str] | None = None) -> Ledger
     quantities = Quantities(tables, judged)
     found = {}
     for name, claim in CLAIMS.items():
-        is_open = any(v.status in (FAILS, MIXED, DEPENDS) for v in judged[name].readings.values())
-        finding = finding_of(name, quantities) if is_open else ""
+        finding = finding_of(name, quantities)
         found[name] = Entry(claim, judged[name], finding, CAVEATS[name], fits or {})
     answers = {name: answer_to(name, quantities) for name in QUESTIONS}
     return Ledger(found, answers, frozenset(tables))
@@ -256,8 +255,10 @@ def _open(found: Sequence[Entry], ledger: Ledger) -> str:
     """Say why a question has no answer, and what became of its claims."""
     open_ = [e for e in found if e.judgement.shown.status in (NOT_RUN, MISSING)]
     lacking = sorted({name for e in open_ for name in e.claim.studies} - {*ledger.studies})
-    tables = f"the tables of {listed(_quoted(lacking))} are" if lacking else "its tables are"
-    said = [f"Not known yet: {tables} still to be made."] if open_ or not found else []
+    why = "its tables are still to be made" if not found else "its tables lack what is asked"
+    if lacking:
+        why = f"the tables of {listed(_quoted(lacking))} are still to be made"
+    said = [f"Not known yet: {why}."] if open_ or not found else []
     if verdicts := counted(entry.judgement for entry in found if entry not in open_):
         said.append(f"Of its {'other ' * bool(said)}claims: {verdicts}.")
     return " ".join(said)
@@ -274,9 +275,8 @@ def _section(number: int, question: str, ledger: Ledger) -> str:
         return ""
     head = ["says", "claim", *TITLES.values(), "robust?", "decided by", "effect", "study"]
     table = Table(head, [_row(entry) for entry in found]).markdown()
-    notes = "".join(
-        _by_text({entry.claim.ids: note(entry) for entry in found}) for note in (_elsewhere, _why)
-    )
+    notes = _by_text({entry.claim.ids: _elsewhere(entry) for entry in found})
+    notes += _by_text({entry.claim.ids: entry.finding for entry in found})
     common = _common(ledger)
     notes += "".join(_choice(each) for each in _chosen(found) if each not in common)
     title = f"### {number}. {QUESTIONS[question]['text']}"
@@ -332,12 +332,6 @@ def _elsewhere(entry: Entry) -> str:
         elif verdict.status == FAILS != entry.judgement.shown.status and verdict.numbers:
             said.append(f"{title}: {verdict.numbers}, {verdict.pair}.")
     return " ".join(said)
-
-
-def _why(entry: Entry) -> str:
-    """Say why a claim does not hold, or depends on what the papers leave open."""
-    statuses = {verdict.status for verdict in entry.judgement.readings.values()}
-    return entry.finding if statuses & {FAILS, DEPENDS} else ""
 
 
 def _lists(found: Sequence[Entry]) -> Iterable[str]:

@@ -1,9 +1,11 @@
-"""Measures of explanations: other labels, labels that are flipped, a path of a penalty.
+"""Measures of explanations: other labels, labels that are flipped, a path of a penalty, a limit.
 
-They read the fits of the study ``predictors``, whose data rules name.  A *unit* is a random CRF with its
-data; of the first data set with groups, whose parts train in turn, counts are those over all parts.
+They read the fits of ``predictors``, whose data rules name, and of ``shape-strength``.  A *unit* is a
+random CRF with its data, or a fold of words; of the first data set with groups, whose parts train in
+turn, counts are those over all parts.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from medn_edu.studies.claims.rules import (
     too_few,
 )
 from medn_edu.studies.claims.scores import mean_interval
+from medn_edu.studies.kit.summary import constant, numbers
 
 _FLIPPED = "-flipped-20"  # ends the name of data with a fifth of their labels flipped
 
@@ -97,3 +100,23 @@ def _on_a_path(rule: Rule, rows: Rows, model: str) -> Found:
 
 def _irrelevant(parts: list[Row]) -> Any:
     return max(part["n_irrelevant"] for part in parts)
+
+
+@measure("difference at the limit")
+def _at_the_limit(rule: Rule, rows: Rows, first: str, second: str) -> Found:
+    """By how much the limit errs more than the model that tends to it, at the limit's best constant."""
+    rows = [row for row in rows if row["data"].partition("-")[0] == rule.data]
+    limit = _errors(row for row in rows if row["model"] == second)
+    if not limit:
+        raise TooLittleError(f"the table has no {second} on {rule.data}.")
+    line = int(np.mean(list(limit.values()), axis=0).argmin())
+    model = _errors(r for r in rows if r["model"] == first and constant(r, "strength") == line)
+    units = sorted(limit.keys() & model.keys())
+    more = mean_interval([limit[unit][line] - model[unit][-1] for unit in units])
+    return Found(known(more, too_few(first, second)), f"{len(units)} units, line {line}")
+
+
+def _errors(rows: Iterable[Row]) -> dict[tuple[str, int], np.ndarray]:
+    """Return the errors along a fit of ``shape-strength``, by data and fold."""
+    fits = (row for row in rows if not row.get("failure"))
+    return {(row["data"], int(row["fold"])): 100 * numbers(row["errors"]) for row in fits}

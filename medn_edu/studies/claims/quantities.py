@@ -51,6 +51,13 @@ class Quantities:
 
     # errors
 
+    def compared(self, study: str, ending: str = "") -> list[str]:
+        """Return the models of the fair protocol that a table has, where names end like that."""
+        from medn_edu.studies.kit.fair import FAIR_MODELS  # which imports all models
+
+        trained = {row["model"] for row in self._tables[study]}
+        return _some([name for name in FAIR_MODELS if name + ending in trained])
+
     def error(
         self, study: str, model: str, *, relevant: int | None = None, size: float | None = None
     ) -> float:
@@ -121,6 +128,15 @@ class Quantities:
             raise LookupError(verdict.note)
         return verdict
 
+    def verdicts(self, study: str, ending: str = "", **fields: Any) -> dict[str, Verdict]:
+        """Return that about each model of the fair protocol of which the table has enough."""
+        models = {name: name + ending for name in self.compared(study, ending)}
+        rules = {
+            name: rule_of({**fields, "models": model}, NAMES) for name, model in models.items()
+        }
+        found = {name: rule.decide(self._tables[study]) for name, rule in rules.items()}
+        return {name: each for name, each in found.items() if each.effect is not None}
+
     def judged(self, claim: str, reading: str = "") -> Verdict:
         """Return the verdict on a claim under a reading, or under the one that the page shows."""
         found = self._judged[claim]
@@ -168,6 +184,11 @@ class Quantities:
     def size(self, model: str, part: str) -> float:
         """Return the mean size of average weights, of relevant, irrelevant or all features."""
         return float(np.abs(self._average(model)[:, PARTS[part]]).mean())
+
+    def zeros(self, model: str) -> list[int]:
+        """Return how many weights are zero in each single fit, fewest first."""
+        weights = average_weights(self._tables[_GROUPS], model)
+        return sorted(int((fit == 0).sum()) for fit in _some(() if weights is None else weights))
 
     def n_large(self, model: str, share: float) -> int:
         """Return how many average weights are a part of the largest, or more."""

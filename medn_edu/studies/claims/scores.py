@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr
 
-from medn_edu.intervals import deviation, student_quantile
+from medn_edu.intervals import bootstrap_means, deviation, student_quantile
+from medn_edu.studies.kit.summary import read_constants, word_parts
 
 GENERATOR = "generating model"
 """Stands among the models for the one that made the labels."""
@@ -31,7 +32,6 @@ Unit = tuple[str, int]
 Scores = dict[str, dict[Setting, dict[Unit, Score]]]
 
 _MIN_UNITS = 3
-_N_DRAWS = 10_000
 _IID = re.compile(r"iid-(\d+)-(\d+)")
 _CORRELATED = re.compile(r"correlated-(\d+)-(\d+)")
 _OCR = re.compile(r"ocr-(\d+)")
@@ -77,8 +77,6 @@ def scores_of(rows: Iterable[Row], quantity: str = "error", *, against: str = "n
 
 def _varied(rows: Iterable[Row]) -> dict[str, list[str]]:
     """Return for each model the names of the parameters that take several values."""
-    from medn_edu.studies.kit.summary import read_constants
-
     values: dict[str, dict[str, set[float]]] = {}
     for row in rows:
         for name, value in read_constants(row.get("parameters")):
@@ -91,8 +89,6 @@ def _varied(rows: Iterable[Row]) -> dict[str, list[str]]:
 
 def _constants(row: Row, varied: Mapping[str, Sequence[str]]) -> list[float]:
     """Return those of them that a row has: the strength comes last, behind the shape of the model."""
-    from medn_edu.studies.kit.summary import read_constants
-
     constants = dict(read_constants(row.get("parameters")))
     return [constants[name] for name in varied.get(row["model"], ()) if name in constants]
 
@@ -117,11 +113,7 @@ def _with_word_errors(rows: Sequence[Row]) -> set[str]:
 
 def _value(row: Row, quantity: str, by_word: set[str]) -> Score | None:
     if quantity == "error":
-        error = row.get("error")
-        if error is None or row["model"] not in by_word:
-            return error
-        wrong = np.array([float(word) for word in str(row["word_errors"]).split()])
-        return error * wrong / max(wrong.sum(), 1.0)
+        return word_parts(row) if row["model"] in by_word else row.get("error")
     kept, among = row.get("n_nonzero"), row.get("n_weights")
     return kept / among if kept is not None and among else None
 
@@ -186,30 +178,15 @@ def _student(value: float, error: float, freedom: float) -> Estimate:
 
 
 def _bootstrap(table: np.ndarray) -> Estimate:
-    """Draw units and word types anew, independently; the table's lines sum to the units' scores.
-
-    A draw counts the letters of a type as often as the type is drawn, over the letters that there are:
-    drawn types are a little longer or shorter together, which matters little for differences near zero.
-    """
-    lines, columns = _drawn(*table.shape)
-    means = np.sort((lines @ table * columns).sum(axis=1))
+    """Return an estimate by drawing units and word types anew."""
+    means = bootstrap_means(table)
     low, high = np.quantile(means, [0.025, 0.975])
 
     def chance(bound: float) -> float:
         below, above = np.searchsorted(means, bound, "right"), np.searchsorted(means, bound, "left")
-        return min(1.0, 2 * (1 + min(int(below), _N_DRAWS - int(above))) / (1 + _N_DRAWS))
+        return min(1.0, 2 * (1 + min(int(below), len(means) - int(above))) / (1 + len(means)))
 
     return Estimate(float(table.sum(axis=1).mean()), float(low), float(high), chance)
-
-
-@functools.cache
-def _drawn(n_lines: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return which share of each draw a line has, and how often a column is drawn."""
-    rng = np.random.default_rng(0)
-    lines, columns = (
-        rng.multinomial(n, np.full(n, 1 / n), _N_DRAWS).astype(float) for n in (n_lines, n_columns)
-    )
-    return lines / n_lines, columns
 
 
 def difference_interval(

@@ -41,6 +41,7 @@ from medn_edu.studies.kit.models import MODELS, Model
 from medn_edu.studies.kit.selection import TRIED, Path, Selected
 from medn_edu.studies.kit.specs import FitSpec, Split
 from medn_edu.studies.kit.summary import Row, groups, read_constants
+from medn_edu.studies.kit.texts import counted, listed
 
 N_POINTS, N_SHAPES = 24, 4
 """How many points each model may try, and in how many shapes those with two constants."""
@@ -141,6 +142,12 @@ def fair_paths(model: str, ranges: Ranges) -> tuple[Path, ...]:
     return ()  # the CRF without a penalty has nothing to choose
 
 
+def fair_grids(ranges: Ranges, names: Sequence[str] = COMPARED) -> dict[str, tuple[Path, ...]]:
+    """Return the paths of each model that has something to choose."""
+    found = {name: fair_paths(name, ranges) for name in names}
+    return {name: paths for name, paths in found.items() if paths}
+
+
 def laplace_strengths(C: float, ranges: Ranges, n: int) -> np.ndarray:
     """Return ``lam`` of LapMEDN, from strong to weak, so that both limits of ``C`` are covered."""
     c_2, c_1 = np.geomspace(*ranges.m3n, n), np.geomspace(*ranges.l1_m3n, n)
@@ -161,10 +168,9 @@ def fair_models(
 
     ``choice`` says on which samples: ``n_folds`` or ``blocks``, as `Selected` takes them.
     """
+    grids = fair_grids(ranges, names)
     return {
-        name: fair_model(name, fair_paths(name, ranges), models, **choice)
-        if fair_paths(name, ranges)
-        else models[name]
+        name: fair_model(name, grids[name], models, **choice) if name in grids else models[name]
         for name in names
     }
 
@@ -225,17 +231,43 @@ def measure_choice(spec: FitSpec, model: Any) -> dict[str, Any]:
     return {"n_extended": model.n_extended_, "at_end": model.at_end_}
 
 
+def grids_text(grids: Mapping[str, Sequence[Path]]) -> str:
+    """Say for a caption between which ends models choose; of several shapes, at the first and last."""
+    found: dict[str, dict[tuple[Path, ...], list[str]]] = {}
+    for name, paths in grids.items():
+        found.setdefault(paths[0].name, {}).setdefault(tuple(paths), []).append(name)
+    texts = []
+    for constant, alike in found.items():
+        ends = [f"of {listed(names)} {_ends_text(paths)}" for paths, names in alike.items()]
+        texts.append(f"{constant} {', '.join(ends)}")
+    return "; ".join(texts)
+
+
+def _ends_text(paths: Sequence[Path]) -> str:
+    texts: dict[str, list[str]] = {}
+    for path in dict.fromkeys((paths[0], paths[-1])):
+        low, high = map(_number_text, sorted((path.values[0], path.values[-1])))
+        shape = [f"{'' if texts else f'{name} = '}{value:g}" for name, value in path.shape]
+        texts.setdefault(f"from {low} to {high}", []).extend(shape)
+    return listed([f"{ends} at {listed(at)}" if at else ends for ends, at in texts.items()])
+
+
+def _number_text(value: float) -> str:
+    return f"{float(f'{value:.3g}'):,.12g}"
+
+
 def choices_text(rows: Iterable[Row]) -> str:
-    """Say for a caption how many choices needed more than their 24 points, and which end at an end."""
+    """Say for a caption how many choices went beyond their 24 points, and which end at an end."""
     made = [row for row in rows if row.get("n_extended") is not None]
     if not made:
         return ""
     longer = [row["n_extended"] for row in made if row["n_extended"]]
-    text = f"Of {len(made):,} choices {len(longer):,} needed points beyond their grid"
-    text += f", at most {max(longer)}" if longer else ""
+    beyond = f"{len(longer):,}" if longer else "none"
+    text = f"Of {len(made):,} choices {beyond} went beyond their grid"
+    text += f", by at most {counted(max(longer), 'point')}" if longer else ""
     ends = Counter(row["model"] for row in made if row["at_end"])
     if not ends:
-        return f"{text}, and all then lie inside their paths."
+        return f"{text}, and all lie inside their paths."
     models = ", ".join(f"{name} {n}" for name, n in ends.most_common())
     return f"{text}; {sum(ends.values()):,} still lie at an end ({models})."
 

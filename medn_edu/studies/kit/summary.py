@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from medn_edu.intervals import deviation, student_quantile
+from medn_edu.intervals import bootstrap_means, deviation, half_interval, student_quantile
 
 Row = Mapping[str, Any]
 By = str | Callable[[Any], Any]
@@ -44,6 +44,25 @@ def values(rows: Iterable[Row], column: By) -> np.ndarray:
     """Return the numbers of a column, of the rows that have it."""
     found = [_of(row, column) for row in rows]
     return np.array([value for value in found if not _is_missing(value)], dtype=float)
+
+
+def word_parts(row: Row) -> np.ndarray | None:
+    """Return the parts of the different words in the error of a row; None if it does not tell."""
+    if _is_missing(row.get("error")) or not row.get("word_errors"):
+        return None
+    wrong = numbers(row["word_errors"])
+    return np.asarray(row["error"] * wrong / max(wrong.sum(), 1.0))
+
+
+def scores(rows: Iterable[Row], column: By = "error") -> np.ndarray:
+    """Return the numbers of a column, or a line for each row with the parts of different words.
+
+    These sum to the error, and stand there if all rows tell of them.
+    """
+    rows = list(rows)
+    parts = [word_parts(row) for row in rows] if column == "error" else []
+    known = [part for part in parts if part is not None]
+    return np.array(known) if known and len(known) == len(rows) else values(rows, column)
 
 
 def mean(rows: Iterable[Row], column: By) -> float | None:
@@ -80,13 +99,7 @@ class Mean:
     value: float  # not a number of no values
     deviation: float | None  # of the values; None of a single one, which does not tell
     n: int
-
-    @property
-    def half(self) -> float | None:
-        """Half the 95 % interval of the mean (Student's)."""
-        if self.deviation is None:
-            return None
-        return float(student_quantile(self.n - 1)) * self.deviation / math.sqrt(self.n)
+    half: float | None  # the 95 % interval of the mean reaches so far to either side
 
     @property
     def sign(self) -> int:
@@ -96,9 +109,21 @@ class Mean:
 
 
 def mean_of(found: ArrayLike) -> Mean:
-    """Return the mean of some values, with their scatter."""
+    """Return the mean of some values, with their scatter and its interval.
+
+    The interval is Student's.  Of a table whose lines are the words' parts in the values it is that of
+    the bootstrap over lines and words, from three lines on.
+    """
     found = np.asarray(found, dtype=float)
-    return Mean(float(found.mean()) if len(found) else math.nan, deviation(found), len(found))
+    totals = found.sum(axis=1) if found.ndim == 2 else found
+    value = float(totals.mean()) if len(totals) else math.nan
+    spread, half = deviation(totals), None
+    if found.ndim == 2 and len(found) > 2:
+        low, high = np.quantile(bootstrap_means(found), [0.025, 0.975])
+        half = float(high - low) / 2
+    elif spread is not None:
+        half = half_interval(totals)
+    return Mean(value, spread, len(totals), half)
 
 
 def pairs(
@@ -122,9 +147,13 @@ def differences(
     """Return by how much rows exceed the others on the same data and fold.
 
     What makes a fold hard makes it hard for all models, so that differences vary less than errors.
+    Where all rows tell of words, there is a line for each pair of rows, with their parts (`scores`).
     """
     both = pairs(_with(rows, column), _with(others, column), by)
-    return np.array([row[column] - other[column] for row, other in both], dtype=float)
+    mine, theirs = (scores([pair[k] for pair in both], column) for k in (0, 1))
+    if mine.ndim != theirs.ndim:
+        mine, theirs = (values([pair[k] for pair in both], column) for k in (0, 1))
+    return mine - theirs
 
 
 def _with(rows: Iterable[Row], column: str) -> list[Any]:
