@@ -157,6 +157,7 @@ def test_temperatures_and_noises_do_what_is_known(quick_studies):
     of = {(r["data"], r["model"]): r for r in table(quick_studies, "epsilon")}
     stuck, cold = of["cup", "Fig. 1, epsilon = 0"], of["cup", "epsilon = 0.01"]
     assert stuck["error"] > 0.15 > 0.06 > max(cold["error"], of["cup", "epsilon = 0"]["error"])
+    assert of["cup", "in turn, epsilon = 0"]["primal"] < 0.1 * stuck["primal"]
     at_1, *_, at_0 = (int(word) for word in cold["wrong_at"].split())
     assert at_1 > 3 * cold["n_wrong"] > at_0
     assert of["key", "shared"]["error"] > 3 * of["key", "epsilon = 1"]["error"]

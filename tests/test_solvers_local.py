@@ -43,6 +43,7 @@ def test_all_find_the_optimum(words, n_labels, epsilon, p):
         (swept_lbfgs, {"n_sweeps": 0}),
         (nested_lbfgs, {}),
         (norm_product_learning, {}),
+        (norm_product_learning, {"in_turn": True}),
     ):
         found = solve(solver, problem, 1e-5, **arguments)
         assert found.converged
@@ -78,6 +79,9 @@ def test_at_zero_one_is_stuck_and_cooling_is_not(n_labels):
     assert (np.diff(values) <= 1e-12).all()
     given_up = stuck.status == STUCK
     assert given_up or values[-100] - values[-1] < 1e-3 * (values[-1] - best)
+    in_turn = solve(norm_product_learning, problem, 1e-5, max_iter=300, in_turn=True)
+    assert best < in_turn.primal < 0.5 * (stuck.primal + best)
+    assert in_turn.dual <= best * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("numbers", ["bethe", "trw", (0.5, 2.0)])
@@ -107,7 +111,7 @@ def test_gaps_at_zero_fall_with_the_temperature():
 )
 @pytest.mark.parametrize(("epsilon", "p"), [(1.0, 2.0), (0.1, 1.2), (0.0, 1.5)])
 def test_no_update_raises_the_objective(words, epsilon, p):
-    """From anywhere: neither single sweeps, to and fro, nor steps of the weights."""
+    """From anywhere: neither single sweeps, to and fro, nor steps of the weights, at once or in turn."""
     problem = make_problem(words, epsilon, "ones", p=p)
     weights, point = random_point(problem, np.random.default_rng(0), size=2.0)
     before = problem.upper(weights, point)
@@ -120,12 +124,13 @@ def test_no_update_raises_the_objective(words, epsilon, p):
         after += problem.power_norm.value(weights)
         assert after <= before + 1e-9 * abs(before)
         before = after
-    start = np.inf
-    for iterate in itertools.islice(norm_product_learning(problem, warm_start=weights), 30):
-        value = problem.upper(iterate.weights, iterate.dual())
-        assert value == pytest.approx(iterate.objective_estimate, rel=1e-9)
-        assert value <= start + 1e-9 * abs(value)
-        start = value
+    for in_turn in (False, True):
+        passes, start = norm_product_learning(problem, warm_start=weights, in_turn=in_turn), np.inf
+        for iterate in itertools.islice(passes, 30):
+            value = problem.upper(iterate.weights, iterate.dual())
+            assert value == pytest.approx(iterate.objective_estimate, rel=1e-9)
+            assert value <= start + 1e-9 * abs(value)
+            start = value
 
 
 def test_turns_end_where_those_of_the_theory_end():
@@ -134,6 +139,24 @@ def test_turns_end_where_those_of_the_theory_end():
     mine = solve(norm_product_learning, problem, 1e-8)
     assert mine.primal == pytest.approx(found.values[-1], rel=1e-7)
     np.testing.assert_allclose(mine.weights, found.theta, atol=1e-3)
+
+
+@pytest.mark.parametrize(("epsilon", "p"), [(0.5, 2.0), (0.5, 1.2), (0.0, 1.5)])
+def test_weights_in_turn_take_the_steps_of_the_theory(epsilon, p):
+    """In the first pass, whose sweep goes forward; the theory looks at the whole objective each time."""
+    problem = make_problem("ring", epsilon, (0.5, 1.0), p=p, n_samples=2)
+    found = learning.coordinate_descent(program_of(problem), n_rounds=1, in_turn=True)
+    first = next(norm_product_learning(problem, in_turn=True))
+    np.testing.assert_allclose(first.weights, found.theta, atol=1e-9)
+    assert first.objective_estimate == pytest.approx(found.values[-1], rel=1e-9)
+    assert len(found.values) > 2
+
+
+def test_weights_in_turn_are_stuck_when_none_can_be_moved():
+    problem = make_problem("mixed forbidden potts", 0.0, (0.5, 1.0), n_labels=3, n_samples=4)
+    *_, last = itertools.islice(norm_product_learning(problem, in_turn=True), 1000)
+    assert last.stopped == STUCK
+    assert last.gap_estimate == 0.0
 
 
 # -- beginnings and ends --------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def test_names_tell_models_and_readings() -> None:
         "L1-M3N",
         "LapMEDN variational, C = 1",
         "M3N 200 passes, mean slack",
-        "L1-M3N EM",
+        "L1-M3N EM, 3 rounds",
         "notes",
     )
     assert [reading_of(name) for name in names] == [

@@ -159,7 +159,7 @@ def planted_epsilon():
             rows.append({
                 "data": spec.data, "fold": spec.fold, "model": spec.model, "seed": 0,
                 "error": 0.01 * k, "train_error": 0.0, "n_wrong": 10 * k, "n_pixels": 1000,
-                "gap": 1e-3, "n_passes": 30, "cpu_seconds": 0.5, "picture": picture,
+                "gap": 1e-3, "primal": 8.0, "n_passes": 30, "cpu_seconds": 0.5, "picture": picture,
                 "wrong_at": "90 60 10 10" if cold else "10 10 10 10", "wrong_exactly": 5,
             })  # fmt: skip
     return rows
@@ -175,8 +175,8 @@ def test_report_and_figure_of_epsilon(monkeypatch):
     assert "On 3 draws a transfer matrix" in caption
     assert "60 of 3,000 | 2.00 % ± 2.48" in caption
     axes = axes_of(EPSILON, rows, monkeypatch)
-    assert len(axes) == 6 + 3
-    assert [text.get_text() for text in axes[7].texts][8] == "9.0"
+    assert len(axes) == 7 + 3
+    assert [text.get_text() for text in axes[8].texts][8] == "9.0"
 
 
 # -- denoising ------------------------------------------------------------------------------------

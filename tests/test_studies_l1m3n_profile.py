@@ -56,5 +56,5 @@ def test_weights_count_that_are_left_in_some_fold():
 def test_paper_scale_has_words_and_all_folds():
     fits = L1M3N_PROFILE.fits("paper", 0)
     assert {spec.fold for spec in fits if spec.data == CHAINS} == set(range(10))
-    assert len({spec.key for spec in fits}) == len(fits) == 10 * 21 + 5 * 17
+    assert len({spec.key for spec in fits}) == len(fits) == 10 * 27 + 5 * 23
     assert np.isin([BALL, PLANES, COLD], [spec.model for spec in fits]).all()

@@ -147,11 +147,13 @@ def test_the_papers_constants(n_words, beta):
             assert name == "M3N" or stopped["lam"] == optimum["lam"] == 36
     ball = made["L1-M3N 60 passes"]
     assert (ball.beta, ball.radius, ball.max_iter) == (beta, 289, 60)
-    em = made["L1-M3N EM"]
-    assert em.blocks == (n_words,)
-    ratios = [point.C / (2 * np.sqrt(point.lam)) for point in points(em)]
-    assert ratios == pytest.approx(2 * [0.05, 0.1, 0.2, 0.4])
-    assert all(point.threshold**2 == pytest.approx(1e-4 * point.lam) for point in points(em))
+    for name, rounds in (("L1-M3N EM", 15), ("L1-M3N EM, 3 rounds", 3)):
+        em = made[name]
+        assert em.blocks == (n_words,)
+        ratios = [point.C / (2 * np.sqrt(point.lam)) for point in points(em)]
+        assert ratios == pytest.approx(2 * [0.05, 0.1, 0.2, 0.4])
+        assert all(point.threshold**2 == pytest.approx(1e-4 * point.lam) for point in points(em))
+        assert {point.n_iterations for point in points(em)} == {rounds}
     for name in ("L1-CRF, six lam", "L2-CRF, six lam"):
         assert made[name].blocks is None
         assert (made[name].n_folds, made[name].extend) == (5, 0)

@@ -18,7 +18,7 @@ from medn_edu import inference
 from medn_edu.estimators import CRF, M3N, MEDN, EpsilonMarkovNetwork, LaplaceMEDN
 from medn_edu.kernels.cache import FOLDER
 from medn_edu.priors import GaussianPrior, LaplacePrior
-from medn_edu.problems import L1Ball, MarginLoss, Problem
+from medn_edu.problems import L1Ball, LocalProblem, MarginLoss, PowerNorm, Problem
 from medn_edu.samples import (
     Forest,
     grid,
@@ -26,7 +26,7 @@ from medn_edu.samples import (
     pack,
 )
 from medn_edu.slacks import ExponentialSlack, LinearSlack
-from medn_edu.solvers import block_frank_wolfe
+from medn_edu.solvers import block_frank_wolfe, norm_product_learning
 from medn_edu.solvers.textbook.projected_subgradient import projected_subgradient
 
 
@@ -137,6 +137,8 @@ def _learn_from_grids() -> None:
     )
     inference.loopy.norm_product(rough, "trw", max_sweeps=1)
     inference.loopy.mean_field(rough, max_sweeps=1)
+    local = LocalProblem(labelled(X, y), 1.0, PowerNorm())
+    next(norm_product_learning(local, in_turn=True))
 
 
 def _train_on_marginals(X: list[Forest], y: list[list[int]]) -> None:

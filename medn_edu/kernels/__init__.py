@@ -8,7 +8,7 @@ A *kernel* takes C-contiguous arrays, scalars and named tuples of them, and loop
 * ``maximize.py``, ``k_best.py``: the best labelling, and the k best.
 * ``marginalize.py``, ``sampling.py``: sums over all labellings, and random ones.
 * ``norm_product.py``, ``local_gradient.py``: messages on graphs with cycles, and what they say of the
-  weights.
+  weights.  ``in_turn.py``: weights that move one after the other, given the messages.
 * ``scores.py``, ``compress.py``: products of sparse features with weights; dense rows made sparse.
 * ``compile.py``, ``cache.py``: the decorators, and where compiled code is kept.
 

@@ -65,7 +65,7 @@ def reading_of(name: str) -> tuple[str, str]:
     """
     model = max((known for known in _MODELS if name.startswith(known)), key=len, default=name)
     ending = name.removeprefix(model).removesuffix(MEAN).strip(" ,")
-    ending = "at its optimum" if ending == "EM" else ending
+    ending = "at its optimum" if ending.startswith("EM") else ending
     return model, f"papers' constants, {ending}" if ending else FAIR
 
 

@@ -79,7 +79,11 @@ def _ours(problem: LocalProblem) -> Iterator[Iterate]:
     return swept_lbfgs(problem) if problem.is_plain else nested_lbfgs(problem)
 
 
-_SOLVERS = {"ours": _ours, "Fig. 1": norm_product_learning}
+_SOLVERS: dict[str, Callable[[LocalProblem], Iterator[Iterate]]] = {
+    "ours": _ours,
+    "Fig. 1": norm_product_learning,  # all weights at once
+    "in turn": partial(norm_product_learning, in_turn=True),  # the figure's step (b)
+}
 
 
 class GridNetwork(ImageModel):

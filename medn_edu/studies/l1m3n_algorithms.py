@@ -16,7 +16,7 @@ from medn_edu.studies.em import SMALL, l1_em
 from medn_edu.studies.kit.figures import draw_against_constant
 from medn_edu.studies.kit.models import Model
 from medn_edu.studies.kit.specs import FitSpec, Report, Split, Study
-from medn_edu.studies.kit.splits import FOLDS, chain_split, ocr_split, word_errors
+from medn_edu.studies.kit.splits import FOLDS, chain_split, ocr_split
 from medn_edu.studies.kit.summary import (
     MISSING,
     Column,
@@ -97,12 +97,12 @@ def _split(spec: FitSpec) -> Split:
 
 
 def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
-    """Note the norm of the weights, which of the features' are not zero, and wrong letters per word."""
+    """Note how large the weights are together, and which of the features' weights are not zero."""
     found: dict[str, Any] = {"l1_norm": float(np.abs(model.weights_).sum())}
     if spec.data == CHAINS:
         sizes = np.abs(model.coef_).ravel()
         found["nonzero"], found["not_small"] = mask_of(sizes > 0), mask_of(sizes >= SMALL)
-    return found | word_errors(spec, model)
+    return found
 
 
 _SHARED_CONSTANT = (("cutting plane", "path"), ("sub-gradient", "online sub-gradient"), ("EM",))
@@ -322,10 +322,7 @@ L1_STUDY = Study(
     "L1-M3N by four algorithms: error and time",
     fits=_specs,
     fit=Trained(
-        _split,
-        models=_MODELS,
-        measure=_measure,
-        measured=("l1_norm", "nonzero", "not_small", "word_errors"),
+        _split, models=_MODELS, measure=_measure, measured=("l1_norm", "nonzero", "not_small")
     ),
     draw=_draw,
     report=_report,

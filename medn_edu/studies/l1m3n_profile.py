@@ -33,7 +33,7 @@ BALL, PLANES, COLD = "online sub-gradient", "cutting plane", "cutting plane, col
 BETA = 10.0
 """Of the steps ``1 / (2 beta sqrt(t))`` in the study ``l1m3n-algorithms``."""
 
-_BETAS = (1.0, 3.0, BETA, 30.0, 100.0)
+_BETAS = (0.01, 0.1, 1.0, 3.0, BETA, 30.0, 100.0)
 _PASSES = 20
 _RADII = {CHAINS: (0.25, 1.0, 9.0), OCR: (20.0, 100.0, 400.0)}
 _PRICES = {CHAINS: (0.01, 0.03, 0.16), OCR: (0.1,)}

@@ -455,7 +455,7 @@ PRIOR_STUDY = Study(
     ),
     draw=_draw,
     report=_report,
-    duration="quick 8 s, paper 22 min",
+    duration="quick 8 s, paper 12 min",
     more_figures={"sparsity": _draw_sparsity},
     place=12,
 )

@@ -200,7 +200,6 @@ _FILE = read_toml(
     *(
         "frozen",
         "seen",
-        "pending",
         "papers",
         "margins",
         "words",
@@ -214,8 +213,6 @@ FROZEN: str = _FILE["frozen"]
 """The commit that fixed the rules; empty as long as they are not fixed."""
 SEEN: tuple[str, ...] = tuple(_FILE["seen"])
 """Studies whose tables were there by then."""
-PENDING: tuple[str, ...] = tuple(_FILE["pending"])
-"""Studies whose published tables are older than the rules about them, and are not judged."""
 PAPERS: dict[str, str] = _FILE["papers"]
 """The papers, by what begins the ids of their sentences."""
 UNITS: dict[str, str] = _FILE["units"]

@@ -132,13 +132,21 @@ def _judgement(claim: Claim, verdicts: Mapping[_Key, Verdict]) -> Judgement:
         of = [
             {
                 name: verdicts[_key(study, reading, name, claim)]
-                for name in variants_of(study, reading)
+                for name in _distinct(study, rule, reading)
             }
-            for study in claim.studies
+            for study, rule in claim.parts
         ]
         readings[reading] = combine([agreed(each) for each in of], claim.studies)
         variants[reading] = [verdict for each in of for verdict in each.values()]
     return Judgement(readings, variants, _same(claim))
+
+
+def _distinct(study: str, rule: AnyRule, reading: str) -> Iterable[str]:
+    """Return the variants of a reading in which a rule asks what it asks in none before."""
+    first: dict[AnyRule, str] = {}
+    for name, roles in variants_of(study, reading).items():
+        first.setdefault(rule.renamed(roles), name)
+    return first.values()
 
 
 def _same(claim: Claim) -> dict[str, str]:

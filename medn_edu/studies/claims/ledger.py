@@ -16,7 +16,6 @@ from medn_edu.studies.claims.claim import (
     FROZEN,
     MARGINS,
     PAPERS,
-    PENDING,
     QUESTIONS,
     SEEN,
     Claim,
@@ -105,7 +104,7 @@ def _folder(results: Path, study: str) -> Path:
 
 def _stored(study: str) -> list[dict[str, Any]]:
     try:
-        return [] if study in PENDING else stored_rows(study)
+        return stored_rows(study)
     except FileNotFoundError:
         return []
 
@@ -231,12 +230,9 @@ def _frozen() -> str:
         return "The rules are not frozen yet."
     tables = listed(_quoted(SEEN))
     seen = f"after the tables of {tables} were made, and " * bool(SEEN)
-    text = (
+    return (
         f"Commit `{FROZEN}` froze the rules, {seen}before those of all other studies had been seen."
     )
-    if PENDING:
-        text += f" Still to be made anew under the fair protocol: {listed(_quoted(PENDING))}."
-    return text
 
 
 def _quoted(studies: Iterable[str]) -> list[str]:

@@ -183,7 +183,11 @@ class Quantities:
 
     def size(self, model: str, part: str) -> float:
         """Return the mean size of average weights, of relevant, irrelevant or all features."""
-        return float(np.abs(self._average(model)[:, PARTS[part]]).mean())
+        return float(self.all_sizes(model, part).mean())
+
+    def all_sizes(self, model: str, part: str = "all") -> np.ndarray:
+        """Return these sizes themselves."""
+        return np.abs(self._average(model)[:, PARTS[part]]).ravel()
 
     def zeros(self, model: str) -> list[int]:
         """Return how many weights are zero in each single fit, fewest first."""

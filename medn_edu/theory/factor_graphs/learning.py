@@ -174,11 +174,13 @@ def coordinate_descent(
     n_rounds: int = 100,
     step: float = 1.0,
     update: Update = messages_from_node,
+    in_turn: bool = False,
 ) -> Descent:
     """Minimise the approximated program as in Figure 1: messages, weights, messages, ...
 
     The step of the weights is halved until the value decreases as much as half the gradient promises
-    (Armijo's rule), and tried twice as long the next time.
+    (Armijo's rule), and tried twice as long the next time.  With ``in_turn`` one weight moves after the
+    other, as in the figure, with a step of its own that need only lower the value.
 
     >>> rng = np.random.default_rng(0)
     >>> examples = random_examples(rng, ((0, 1), (1, 2), (2, 0)), (2, 2, 2))
@@ -189,21 +191,25 @@ def coordinate_descent(
     """
     theta, lam = np.zeros(len(program.d)), program.zero_messages()
     values = [program.value(theta, lam)]
+    together = np.eye(len(theta)) if in_turn else np.ones((1, len(theta)))
+    steps = np.full(len(together), step)
     for _ in range(n_rounds):
         pairs = zip(program.examples, lam, strict=True)
         lam = tuple(
             sweep(e.graph(theta), each, program.c, program.epsilon, update) for e, each in pairs
         )
         values.append(program.value(theta, lam))
-        slope = program.gradient(theta, lam)
-        step *= 2
-        while step > 1e-12:
-            new = program.value(theta - step * slope, lam)
-            if new <= values[-1] - step / 2 * float(slope @ slope):
-                theta = theta - step * slope
-                values.append(new)
-                break
-            step /= 2
+        for k, moving in enumerate(together):
+            slope = moving * program.gradient(theta, lam)
+            enough = 0.0 if in_turn else float(slope @ slope) / 2
+            trial = 2 * steps[k]
+            while trial > 1e-12:
+                new = program.value(theta - trial * slope, lam)
+                if new < values[-1] - trial * enough:
+                    theta, steps[k] = theta - trial * slope, trial
+                    values.append(new)
+                    break
+                trial /= 2
     return Descent(theta, lam, values)
 
 
