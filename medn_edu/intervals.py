@@ -57,13 +57,18 @@ def bootstrap_means(table: ArrayLike) -> np.ndarray:
     A line's cells sum to the value whose mean is asked for, as errors of a fold, word by word.  Folds
     train on different words but are tested on the same types, so their errors are not independent.  A
     draw counts the cells of a column as often as the column is drawn, over the samples that there are:
-    drawn types are a little longer or shorter together, which matters little for differences near zero.
+    drawn types are a little longer or shorter together.  That matters little for differences near zero,
+    but makes intervals of errors themselves too long.
 
     >>> means = bootstrap_means([[1.0, 2.0], [0.0, 3.0], [2.0, 1.0]])
     >>> means.shape, round(float(means.mean()), 1)
     ((10000,), 3.0)
     """
     table = np.asarray(table, dtype=float)
+    if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
+        raise ValueError(
+            f"table has the shape {table.shape}; expected finite numbers, at least one line and column."
+        )
     lines, columns = _drawn(*table.shape)
     return np.sort((lines @ table * columns).sum(axis=1))
 

@@ -131,8 +131,11 @@ def test_without_numbers_nothing_is_tested():
         assert verdict.note
 
 
-@pytest.mark.parametrize("name", ["Fig. 1, epsilon = 0", "in turn, epsilon = 0"])
-def test_where_epsilon_is_0_three_times_as_many_passes_change_little(name):
+@pytest.mark.parametrize(
+    ("name", "most", "kept"),
+    [("Fig. 1, epsilon = 0", 1e-3, 0.9), ("in turn, epsilon = 0", 0.05, 0.5)],
+)
+def test_where_epsilon_is_0_three_times_as_many_passes_change_little(name, most, kept):
     """As a caveat says of the algorithm of Fig. 1, whose end the paper does not tell."""
     [spec] = (s for s in EPSILON.fits("paper", 0) if (s.model, s.fold) == (name, 0))
     data, build = EPSILON.fit.split(spec), EPSILON.fit.models[name].build
@@ -141,8 +144,8 @@ def test_where_epsilon_is_0_three_times_as_many_passes_change_little(name):
         for n in (300, 900)
     )
     assert late.n_passes == 3 * early.n_passes
-    assert early.primal - late.primal < 0.05 * early.primal
-    assert late.gap > 0.9 * early.gap
+    assert early.primal - late.primal < most * early.primal
+    assert late.gap > kept * early.gap
 
 
 def test_rules_find_the_columns_that_studies_measure():

@@ -13,6 +13,7 @@ from scipy import stats
 
 from medn_edu import studies
 from medn_edu.explorers import series_style
+from medn_edu.intervals import bootstrap_means
 from medn_edu.studies.kit import stored
 from medn_edu.studies.kit import summary as s
 from medn_edu.studies.kit.models import MODELS, make_model, sparsity
@@ -183,6 +184,30 @@ def test_errors_on_few_words_are_drawn_anew_by_word_too():
     assert by_fold.half == pytest.approx(0, abs=1e-15)
     assert by_word.half == pytest.approx(0.3), "the word is drawn at most three times"
     assert s.scores([*rows, fit("CRF", 3, 0.2)]).shape == (4,), "one does not tell"
+    assert s.scores([*rows, fit("CRF", 3, None)]).shape == (3, 3), "and one has failed"
+    with pytest.raises(ValueError, match=r"^word_errors count different numbers of words;"):
+        s.scores([*rows, {**fit("CRF", 3, 0.2), "word_errors": "1 2"}])
+
+
+def test_means_are_drawn_from_lines_and_columns():
+    means = bootstrap_means(np.arange(12.0).reshape(3, 4) ** 2)
+    assert np.quantile(means, [0.025, 0.975]).tolist() == [17, 364]
+    assert means.mean() == pytest.approx(167.60933, abs=1e-4), (
+        "of this seed, as in the stored tables"
+    )
+    with pytest.raises(ValueError, match=r"^table has the shape \(3,\); expected finite numbers"):
+        bootstrap_means([1.0, 2.0, 3.0])
+
+
+def test_few_folds_are_not_surer_than_students_interval():
+    few = [
+        {**fit("CRF", k, error), "word_errors": "1 1 1"} for k, error in enumerate([0.1, 0.3, 0.8])
+    ]
+    assert s.mean_of(s.scores(few)).half == s.mean_of([0.1, 0.3, 0.8]).half
+
+
+def test_rows_of_words_and_without_are_compared_by_fold():
+    rows = [{**fit("CRF", k, 0.2), "word_errors": "4 0 0"} for k in range(3)]
     assert s.differences(rows, [fit("M3N", 0, 0.1)]) == pytest.approx([0.1])
 
 

@@ -111,7 +111,7 @@ def test_table_and_caption_of_planted_rows():
     assert laplace["difference_half"] == pytest.approx(half, rel=1e-5)
     assert laplace["large"] == 0.25
     caption = " ".join(report.caption.split())
-    answer = "less than the Gaussian Laplace -0.95 ± 0.04, spike and slab -0.95 ± 0.04; more "
+    answer = "fewer errors: Laplace -0.95 ± 0.04, spike and slab -0.95 ± 0.04; more errors: "
     for title in ("independent features", "features in groups", "OCR100"):
         assert f"{title}: {answer}" in caption
         assert f"box, {title} (2 %)" in caption

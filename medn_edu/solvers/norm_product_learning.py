@@ -12,11 +12,12 @@ two ways to do that:
   the losses rise above their linearisation by no more than smooth ones may.  Then the objective falls by
   at least half of what the step promises.
 
-At positive temperatures both reach the same optimum.  At ``epsilon = 0`` the objective has kinks.  Then
-messages can stop above the optimum and a sub-gradient need not point downhill, so the method gets stuck,
-as the paper says.  By default that happens much earlier than in turn.  The reason is the condition on
-the step: near a kink only tiny steps fall by as much as they promise, while in turn any fall will do.
-`medn_edu.solvers.epsilon_continuation` doesn't get stuck.
+At positive temperatures both go to the same optimum, but in turn that can take many more passes: a step
+that jumps to and fro across a minimum also lowers the objective.  At ``epsilon = 0`` the objective has
+kinks.  Then messages can stop above the optimum and a sub-gradient need not point downhill, so the
+method gets stuck, as the paper says.  By default that happens much earlier than in turn.  The reason is
+the condition on the step: near a kink only tiny steps fall by as much as they promise, while in turn
+any fall will do.  `medn_edu.solvers.epsilon_continuation` doesn't get stuck.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,15 +27,13 @@ from itertools import count
 import numpy as np
 import scipy.sparse as sp
 
+from medn_edu.checks import check_count
 from medn_edu.inference.loopy.graphs import edges_of
 from medn_edu.inference.loopy.messages import MessageState
-from medn_edu.kernels.in_turn import step_in_turn
+from medn_edu.kernels.in_turn import LEAST, LONGER, step_in_turn
 from medn_edu.problems import LocalPoint, LocalProblem
 from medn_edu.results import STUCK, Iterate
 from medn_edu.solvers.quasi_newton import starting_weights
-
-_LEAST_STEP = 1e-12
-_LONGER = 2.0  # factor by which each pass tries a longer step than the last one
 
 
 def norm_product_learning(
@@ -66,7 +65,9 @@ def norm_product_learning(
     Raises
     ------
     TypeError
-        If counting numbers are not positive.
+        If counting numbers are not positive, or ``n_sweeps`` is no integer.
+    ValueError
+        If ``n_sweeps`` is below 1.
 
     Examples
     --------
@@ -86,6 +87,7 @@ def norm_product_learning(
             f"counting_numbers are {problem.counting_numbers!r}; norm_product_learning expects positive "
             "counting numbers; nested_lbfgs takes others."
         )
+    n_sweeps = check_count("n_sweeps", n_sweeps)
     move = (_InTurn if in_turn else _AtOnce)(problem)
     weights = starting_weights(problem.data, warm_start)
     messages = None
@@ -126,8 +128,8 @@ class _AtOnce:
         messages = [state.messages for state in states]
         value, slope, *_ = problem.smooth_part(weights, states)
         objective = value + norm.value(weights)
-        self.step *= _LONGER
-        while self.step >= _LEAST_STEP:
+        self.step *= LONGER
+        while self.step >= LEAST:
             moved = norm.prox(weights - self.step * slope, self.step)
             change = moved - weights
             size = float(change @ change) / (2.0 * self.step)

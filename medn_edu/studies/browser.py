@@ -206,9 +206,7 @@ def study_errors(
     for where, group in groups(known, "place", order=lambda where: where).items():
         for name, fits in groups(group, "model", order=_rank).items():
             errors.setdefault(where, {})[name] = {
-                (k, (str(row.get("data")), row["fold"])): (
-                    row["error"] if (parts := word_parts(row)) is None else parts
-                )
+                (k, (str(row.get("data")), row["fold"])): _score(row)
                 for k, part in groups(fits, repetition).items()
                 for row in part
             }
@@ -221,6 +219,12 @@ def study_errors(
         for setting, group in groups(with_truth, lambda row: row["place"][0]).items()
     }
     return StudyErrors(errors, floors)
+
+
+def _score(row: Mapping[str, Any]) -> Score:
+    """Return the error of a row, by word type where it tells of these."""
+    parts = word_parts(row)
+    return row["error"] if parts is None else parts
 
 
 @dataclass(frozen=True, eq=False)

@@ -360,7 +360,7 @@ def _report(rows: Rows, scale: str) -> Report:
         _COLUMNS,
         lines,
         f"{shown.text()}\n\n{paragraphs(_TEXTS('key'), width=96)}",
-        f"{paragraphs(*texts)}\n\n{shown.markdown()}",
+        f"{paragraphs(*texts)}\n\n{shown.markdown()}\n{paragraphs(_TEXTS('key'))}\n",
         {"weights": _about_weights(rows)},
     )
 

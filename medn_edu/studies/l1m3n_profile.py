@@ -190,7 +190,8 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
     }
     betas = [row["beta"] for row in rows if row["beta"] is not None]
     caption = _TEXTS(
-        "caption", passes=_PASSES, beta=BETA, smallest=min(betas), largest=max(betas),
+        "caption", passes=_PASSES, beta=BETA, smallest=min(betas, default=BETA),
+        largest=max(betas, default=BETA),
         chains=folds.get(CHAINS, MISSING), words=folds.get(OCR, MISSING),
     )  # fmt: skip
     text = f"{paragraphs(caption)}\n\n{found.markdown()}"

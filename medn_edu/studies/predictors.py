@@ -42,7 +42,6 @@ from medn_edu.studies.kit.summary import (
     mean_of,
     numbers,
     plus_minus,
-    scores,
     values,
     with_intervals,
 )
@@ -110,7 +109,7 @@ def _percent(ax: Axes, axis: str) -> None:
 
 def _bar(found: Sequence[Row], column: str = "error") -> tuple[float, float]:
     """Return the mean of a column, and half its interval, which one fit has not."""
-    average = mean_of(scores(found, column))
+    average = mean_of(values(found, column))
     return average.value, average.half or 0.0
 
 
@@ -324,7 +323,7 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
             "data": data,
             "model": model,
             "n": len(found),
-            "half": mean_of(scores(found)).half,
+            "half": mean_of(values(found, "error")).half,
             **{name: mean(found, name) for name in _AVERAGED},
         }
         for (data, model), found in sorted(of.items(), key=lambda item: order.index(item[0][1]))

@@ -51,7 +51,6 @@ from medn_edu.studies.kit.summary import (
     percent,
     plus_minus,
     read_constants,
-    scores,
     table,
     values,
 )
@@ -239,7 +238,7 @@ def _draw(rows: Sequence[Row], file: File) -> None:
             draw_means(column[0], {name: _to_normal(fits, data, name) for name in others})
             column[0].axvline(0, color=MUTED, linewidth=0.8)
             column[0].xaxis.set_major_formatter(_points)
-            column[0].set_xlabel("test error less Gaussian's (points)")
+            column[0].set_xlabel("test error minus Gaussian's (points)")
             column[0].set_title(_title(fits, data))
             _draw_prices(column[1], {name: _by_price(fits, data, name) for name in others})
         _name_once(figure)
@@ -258,7 +257,7 @@ def _draw_prices(ax: Axes, found: Mapping[str, np.ndarray]) -> None:
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.yaxis.set_major_formatter(_points)
         ax.set_xlabel("C: small for normal, large for tails")
-        ax.set_ylabel("error while choosing less Gaussian's")
+        ax.set_ylabel("error while choosing minus Gaussian's")
         ax.grid(axis="y")
 
 
@@ -355,7 +354,7 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
 def _line(fits: Fits, data: str, shape: str) -> dict[str, Any]:
     """Return means over sets, with half their 95 % intervals; of constants, the medians."""
     rows = fits[data, shape]
-    error, difference = mean_of(scores(rows)), _to_normal(fits, data, shape)
+    error, difference = mean_of(values(rows, "error")), _to_normal(fits, data, shape)
     chosen = [dict(read_constants(row["chosen"])) for row in rows]
     return {
         "data": data,

@@ -59,7 +59,12 @@ class Judgement:
         statuses = {verdict.status for verdict in own.values()}
         if DEPENDS in statuses or len(statuses) > 1:
             return "no"
-        decided = {(each.pair, each.effect) for name in own for each in self.variants[name]}
+        decided = {
+            (each.pair, each.effect)
+            for name in own
+            for each in self.variants[name]
+            if each.status != NOT_RUN
+        }
         return "yes" if len(own) > 1 and len(decided) > 1 else "–"
 
 

@@ -105,7 +105,11 @@ def _irrelevant(parts: list[Row]) -> Any:
 @measure("difference at the limit")
 def _at_the_limit(rule: Rule, rows: Rows, first: str, second: str) -> Found:
     """By how much the limit errs more than the model that tends to it, at the limit's best constant."""
-    rows = [row for row in rows if row["data"].partition("-")[0] == rule.data]
+    rows = [
+        row
+        for row in rows
+        if row["data"].partition("-")[0] == rule.data and constant(row, "every") is None
+    ]
     limit = _errors(row for row in rows if row["model"] == second)
     if not limit:
         raise TooLittleError(f"the table has no {second} on {rule.data}.")

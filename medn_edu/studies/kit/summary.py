@@ -59,9 +59,13 @@ def scores(rows: Iterable[Row], column: By = "error") -> np.ndarray:
 
     These sum to the error, and stand there if all rows tell of them.
     """
-    rows = list(rows)
+    rows = _with(rows, column) if isinstance(column, str) else list(rows)
     parts = [word_parts(row) for row in rows] if column == "error" else []
     known = [part for part in parts if part is not None]
+    if len({len(part) for part in known}) > 1:
+        raise ValueError(
+            "word_errors count different numbers of words; expected the same in all rows."
+        )
     return np.array(known) if known and len(known) == len(rows) else values(rows, column)
 
 
@@ -99,7 +103,7 @@ class Mean:
     value: float  # not a number of no values
     deviation: float | None  # of the values; None of a single one, which does not tell
     n: int
-    half: float | None  # the 95 % interval of the mean reaches so far to either side
+    half: float | None  # half the width of the 95 % interval of the mean, which is drawn around it
 
     @property
     def sign(self) -> int:
@@ -111,18 +115,17 @@ class Mean:
 def mean_of(found: ArrayLike) -> Mean:
     """Return the mean of some values, with their scatter and its interval.
 
-    The interval is Student's.  Of a table whose lines are the words' parts in the values it is that of
-    the bootstrap over lines and words, from three lines on.
+    The interval is Student's.  Of a table whose lines are the words' parts in differences it is that of
+    the bootstrap over lines and words, unless Student's is longer, which it is of few lines.
     """
     found = np.asarray(found, dtype=float)
     totals = found.sum(axis=1) if found.ndim == 2 else found
     value = float(totals.mean()) if len(totals) else math.nan
-    spread, half = deviation(totals), None
-    if found.ndim == 2 and len(found) > 2:
+    spread = deviation(totals)
+    half = None if spread is None else half_interval(totals)
+    if found.ndim == 2 and half is not None:
         low, high = np.quantile(bootstrap_means(found), [0.025, 0.975])
-        half = float(high - low) / 2
-    elif spread is not None:
-        half = half_interval(totals)
+        half = max(half, float(high - low) / 2)
     return Mean(value, spread, len(totals), half)
 
 
