@@ -551,7 +551,7 @@ CHORALES_STUDY = Study(
     draw=_draw_errors,
     report=_report,
     remarks=_TEXTS("remarks"),
-    duration="quick 15 s, paper 45 min",
+    duration="quick 15 s, paper 40 min",
     more_figures={"notes": _draw_wall},
     place=8,
 )
