@@ -53,6 +53,7 @@ def test_oracles_hold_in_every_mode(mode, more, tmp_path):
         "kernels_log_linear",
         "kernels_local_gradient",
         "kernels_norm_product",
+        "kernels_in_turn",
     ]
     files = [str(TESTS / f"test_{name}.py") for name in [*names, more]]
     arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files]

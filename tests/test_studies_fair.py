@@ -191,7 +191,7 @@ def test_what_captions_say_of_choices():
         "Of 3 choices 2 went beyond their grid, by at most 10 points; 1 still lie at an end (LapMEDN 1)."
     )
     assert choices_text(rows[:1]).endswith(
-        "1 choices none went beyond their grid, and all lie inside their paths."
+        "Of 1 choice none went beyond their grid, and all lie inside their paths."
     )
     assert shapes_text(rows) == "Shapes chosen, and how often: LapMEDN C = 10 (2)."
     assert choices_text(rows[3:]) == shapes_text(rows[3:]) == ""

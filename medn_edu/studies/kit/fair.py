@@ -263,7 +263,7 @@ def choices_text(rows: Iterable[Row]) -> str:
         return ""
     longer = [row["n_extended"] for row in made if row["n_extended"]]
     beyond = f"{len(longer):,}" if longer else "none"
-    text = f"Of {len(made):,} choices {beyond} went beyond their grid"
+    text = f"Of {counted(len(made), 'choice')} {beyond} went beyond their grid"
     text += f", by at most {counted(max(longer), 'point')}" if longer else ""
     ends = Counter(row["model"] for row in made if row["at_end"])
     if not ends:
