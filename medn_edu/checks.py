@@ -69,6 +69,8 @@ def as_numbers(values: Any) -> np.ndarray:
     Numbers too large become infinite.  The message of a TypeError says what else was found, as the
     end of "... holds".
     """
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values  # most, and loops over samples come here all the time
     rows = values if isinstance(values, list | tuple) else [values]
     cells = (cell for row in rows if isinstance(row, list | tuple) for cell in row)
     if any(map(np.ma.is_masked, rows)) or any(cell is np.ma.masked for cell in cells):

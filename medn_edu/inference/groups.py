@@ -37,6 +37,8 @@ def cut(offsets: np.ndarray, first: int, last: int, n_nodes: float) -> list[tupl
     """Cut samples ``first <= i < last`` into ranges of about ``n_nodes`` nodes; none is empty."""
     start, stop = offsets[first], offsets[last]
     n_ranges = max(1, round((stop - start) / n_nodes))
+    if n_ranges == 1:  # as for a single sample, where the rest would take longer than the work
+        return [(first, last)] if first < last else []
     goals = start + np.arange(1, n_ranges) * ((stop - start) / n_ranges)
     cuts = np.unique(np.concatenate([[first], np.searchsorted(offsets, goals), [last]]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]

@@ -229,9 +229,7 @@ def score_rounding(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
     if samples.edge_features is not None:
         rows = abs(samples.kind_rows(len(transitions)))
         transitions = rows @ transitions.reshape(len(transitions), -1)
-    sizes = np.abs(samples.data) * coef.max(axis=0)[samples.indices]
+    node = abs(samples.features) @ coef.max(axis=0) + (data.loss_scale + transitions.max())
     nonzeros = np.diff(samples.indptr)
-    node = np.bincount(np.repeat(np.arange(samples.n_nodes), nonzeros), sizes, samples.n_nodes)
-    node = node + (data.loss_scale + transitions.max())
     n_steps = samples.lengths + np.maximum.reduceat(nonzeros, samples.offsets[:-1])
     return 2 * np.finfo(float).eps * n_steps * np.add.reduceat(node, samples.offsets[:-1])

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from medn_edu import inference
 from medn_edu.samples import LabelledSamples, SampleSet
@@ -85,7 +86,10 @@ class DualMarginals:
             samples, data.labels, data.n_labels, totals, n_edge_types=len(data.allowed)
         )
         child = np.flatnonzero(samples.parents >= 0)
-        np.subtract.at(transitions, samples.edge_kinds[child], self.edge[child])
+        # As a product this is several times as fast as `np.subtract.at`.
+        where = (np.ones(len(child)), (samples.edge_kinds[child], child))
+        by_kind = sp.csr_array(where, shape=(len(transitions), samples.n_nodes))
+        transitions -= (by_kind @ self.edge.reshape(samples.n_nodes, -1)).reshape(transitions.shape)
         return data.join(inference.feature_sums(samples, difference), transitions)
 
     def is_feasible(self, data: LabelledSamples) -> bool:
@@ -95,17 +99,19 @@ class DualMarginals:
         """
         samples, totals = data.samples.forests, self.totals(data)
         child = np.flatnonzero(samples.parents >= 0)
-        edge = self.edge[child]
-        forbidden = np.where(data.allowed_pairs[samples.edge_kinds[child]], 0.0, np.abs(edge))
         off = np.abs(self.node.sum(axis=1) - totals[samples.sample_of_node])
         off = np.maximum(off, -self.node.min(axis=1))
+        off = np.maximum(off, -self.edge.reshape(samples.n_nodes, -1).min(axis=1))
         if data.allowed_labels is not None:
             off += np.where(data.allowed_labels, 0.0, np.abs(self.node)).sum(axis=1)
-        for error in (
-            -edge.min(axis=(1, 2)),
-            forbidden.max(axis=(1, 2)),
-            np.abs(edge.sum(axis=1) - self.node[child]).max(axis=1, initial=0.0),
-            np.abs(edge.sum(axis=2) - self.node[samples.parents[child]]).max(axis=1, initial=0.0),
+        if not data.allowed.all():
+            edge, forbidden = self.edge[child], ~data.allowed_pairs[samples.edge_kinds[child]]
+            off[child] += np.where(forbidden, np.abs(edge), 0.0).sum(axis=(1, 2))
+        ones = np.ones(data.n_labels)  # products are faster than sums along an axis
+        for sums, nodes in (
+            ((ones @ self.edge)[child], child),
+            ((self.edge @ ones)[child], samples.parents[child]),
         ):
-            off[child] = np.maximum(off[child], error)
+            apart = np.abs(sums - self.node[nodes]).max(axis=1, initial=0.0)
+            off[child] = np.maximum(off[child], apart)
         return bool(np.all(off <= _ROUNDING * totals[samples.sample_of_node]))
