@@ -278,6 +278,7 @@ def test_values_with_their_spread_and_sentences():
     assert s.plus_minus(0.1234, None, ".1f", times=100, unit=" %") == "12.3 %"
     assert s.plus_minus(0.1234, 0.01, ".1f", times=100, sign="+") == "+12.3 ± 1.0"
     assert s.plus_minus(None, 0.01) == "–"
+    assert s.plus_minus(-0.0004, 0.01, ".1f", times=100, sign="+") == "+0.0 ± 1.0"
     assert listed(["a"]) == "a"
     assert listed(["a", "b", "c"]) == "a, b and c"
     assert over(1) == "1 fold"

@@ -193,8 +193,10 @@ def finish(figure: Any, axes: np.ndarray, rows: Iterable[dict[str, Any]], units:
     for ax in axes.flat:
         found, names = ax.get_legend_handles_labels()
         handles = dict(zip(names, found, strict=True)) | handles
-        if axes.shape[0] > 1 and ax not in axes[-1]:
-            ax.label_outer()
+        if len(axes) > 1 and ax not in axes[-1]:
+            ax.set_xlabel("")
+        if len(axes) > 1 and ax not in axes[:, 0]:
+            ax.set_ylabel("")
     names = sorted(handles, key=place)
     figure.legend(
         [handles[name] for name in names],

@@ -348,7 +348,7 @@ def plus_minus(
     """Write a value with its spread: ``0.123 ± 0.004``; of a share in per cent, ``times`` is 100."""
     if value is None or math.isnan(value):
         return MISSING
-    text = f"{times * value:{sign}{spec}}{unit}"
+    text = f"{times * value:{sign}z{spec}}{unit}"
     return text if spread is None else f"{text} ± {times * spread:{spec}}"
 
 
